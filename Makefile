@@ -1,0 +1,114 @@
+# The one place where this project's commands are written.
+#
+#   make book      read it        make test      check everything
+#
+# Variables, each settable on the command line:
+#   PYTHON     the Python that makes the environment       (python3)
+#   UV=1       make it with uv in place of pip
+#   PIP_FLAGS  more words for `pip install`, such as the address of the
+#              builds of torch without CUDA (see the page "Setting up")
+#   WORKERS    processes that run the tests                (2)
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+WORKERS ?= 2
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+EDITION ?= en
+SITE := _build/$(EDITION)/_build/html
+BUILT := _build/$(EDITION)/.built
+
+# everything the built book is made from
+BOOK_SOURCES := $(shell find book transformer_course runs _config.yml \
+	_toc.yml CITATION.cff -type f -not -path '*/.*' \
+	-not -path '*/__pycache__/*' -not -name '* *' 2>/dev/null)
+
+.PHONY: help
+help: ## say what can be made (the default)
+	@echo "Building the Transformer: make TARGET, where TARGET is one of"
+	@echo
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sort | \
+		awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
+	@echo
+	@echo "The first one that needs it creates the environment in $(VENV)/."
+
+# --- the environment ---------------------------------------------------------
+
+.PHONY: env
+env: $(INSTALLED) ## create the environment, or bring it up to date
+
+$(INSTALLED): requirements.txt constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "error: the course needs Python 3.11 or later;" \
+			"'$(PYTHON)' is $$($(PYTHON) --version 2>&1)." \
+			"Install one, then say which: make PYTHON=python3.12"; \
+		exit 1; }
+ifdef UV
+	test -x $(BIN)/python || uv venv --python "$(PYTHON)" $(VENV)
+	uv pip install --python $(BIN)/python -c constraints.txt \
+		-r requirements.txt $(PIP_FLAGS)
+else
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
+		rm -rf $(VENV); \
+		echo "error: '$(PYTHON)' cannot make a virtual environment." \
+			"On Debian and Ubuntu: sudo apt install python3-venv." \
+			"Or use uv: make UV=1"; \
+		exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		-c constraints.txt -r requirements.txt $(PIP_FLAGS)
+endif
+	@touch $@
+
+# --- the book ----------------------------------------------------------------
+
+.PHONY: book
+book: $(BUILT) ## build the book and say where to open it
+	@echo "The book is built. Open: file://$(CURDIR)/$(SITE)/index.html"
+
+# A failed build leaves nothing behind: Sphinx would not repeat the warnings of
+# pages that it has already read, and the next build would pass.
+$(BUILT): $(BOOK_SOURCES) $(INSTALLED)
+	$(BIN)/jupyter-book build book/$(EDITION) --quiet -W -n --keep-going \
+		--config _config.yml --toc "$(CURDIR)/_toc.yml" \
+		--path-output _build/$(EDITION) \
+		|| { rm -rf _build/$(EDITION); exit 1; }
+	@touch $@
+
+.PHONY: lab
+lab: $(INSTALLED) ## open the chapters in JupyterLab
+	$(BIN)/jupyter-lab book/$(EDITION)
+
+.PHONY: outputs
+outputs: $(INSTALLED) ## run the notebooks (NB="...": these) and store outputs
+	$(BIN)/python tools/refresh_outputs.py $(NB)
+
+.PHONY: timings
+timings: $(INSTALLED) ## run the notebooks and say how long each takes
+	$(BIN)/python tools/refresh_outputs.py --timings $(NB)
+
+# --- checks ------------------------------------------------------------------
+
+.PHONY: test
+test: $(BUILT) ## test the package, every notebook and the built book
+	$(BIN)/python -m pytest --nbval -n $(WORKERS) --dist loadfile
+
+.PHONY: lint
+lint: $(INSTALLED) ## check style, spelling, imports and file sizes
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/codespell
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python tools/check_sizes.py
+
+.PHONY: format
+format: $(INSTALLED) ## put code and notebooks into the project's style
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+.PHONY: clean
+clean: ## remove what was built; the environment stays
+	rm -rf _build .pytest_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,48 @@
+"""Fail when a file of the repository is larger than it should be.
+
+A repository that is read and cloned by learners stays small: corpora and
+weights are fetched or trained, never committed.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LIMIT = 500_000  # bytes
+NOTEBOOK_LIMIT = 1_500_000  # its figures are inside it
+
+
+def tracked_files() -> list[Path]:
+    """Every file under version control that is still there."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others"]
+        + ["--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    names = filter(None, listing.stdout.split("\0"))
+    return [path for name in names if (path := ROOT / name).is_file()]
+
+
+def main() -> int:
+    """Print each file over its limit; the exit status is 1 if there is one."""
+    too_large = 0
+    for path in tracked_files():
+        limit = NOTEBOOK_LIMIT if path.suffix == ".ipynb" else LIMIT
+        size = path.stat().st_size
+        if size > limit:
+            too_large += 1
+            print(
+                f"{path.relative_to(ROOT)}: {size:,} bytes, "
+                f"more than the {limit:,} that such a file may have"
+            )
+    if not too_large:
+        print("File sizes: all within their limits")
+    return 1 if too_large else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
