@@ -1,0 +1,184 @@
+"""Parallel text: reading it, checking it, keeping its three splits apart.
+
+A corpus is known by name; :func:`load_corpus` gives its splits in the
+direction asked for. Chapter 11 goes from here to batches.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from transformer_course.errors import CorpusError
+
+LANGUAGES = ("en", "ja")
+
+
+@dataclass(frozen=True)
+class ParallelText:
+    """Sentences and their translations, line by line.
+
+    Raises:
+        CorpusError: the two sides have different numbers of sentences.
+    """
+
+    src: list[str]
+    """The sentences to read."""
+    tgt: list[str]
+    """The sentences to write, in the same order."""
+
+    def __post_init__(self):
+        if len(self.src) != len(self.tgt):
+            raise CorpusError(
+                f"{len(self.src):,} source sentences but {len(self.tgt):,} "
+                "target sentences: each needs exactly one translation."
+            )
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return zip(self.src, self.tgt, strict=True)
+
+    def swap(self) -> "ParallelText":
+        """The same pairs in the other direction."""
+        return ParallelText(self.tgt, self.src)
+
+    def take(self, indices: Iterable[int]) -> "ParallelText":
+        """The pairs at ``indices``, for instance those of :func:`unseen`."""
+        indices = list(indices)
+        return ParallelText(
+            [self.src[i] for i in indices], [self.tgt[i] for i in indices]
+        )
+
+
+@dataclass(frozen=True)
+class Splits:
+    """A corpus in the three parts that a training needs."""
+
+    train: ParallelText
+    """What the model learns from."""
+    dev: ParallelText
+    """What chooses the checkpoint; never learned from."""
+    test: ParallelText
+    """What is reported; looked at last."""
+
+    def swap(self) -> "Splits":
+        """The same splits in the other direction."""
+        return Splits(self.train.swap(), self.dev.swap(), self.test.swap())
+
+
+def unseen(test: ParallelText, train: ParallelText) -> list[int]:
+    """Indices of ``test`` whose source side does not stand in ``train``.
+
+    A sentence that was read in training may have been learned by heart, so
+    scores are reported on all sentences and on these.
+    """
+    seen = set(train.src)
+    return [i for i, sentence in enumerate(test.src) if sentence not in seen]
+
+
+def read_lines(path: str | Path) -> list[str]:
+    """The lines of a UTF-8 text, without their line ends.
+
+    Only a line feed (or CR LF) ends a line. A byte-order mark at the start is
+    dropped; everything else is kept as it stands.
+
+    Raises:
+        CorpusError: the file cannot be read, or is not UTF-8.
+    """
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise CorpusError(
+            f"{path} cannot be read ({error.strerror}): give the path of a "
+            "text file, UTF-8, one sentence a line."
+        ) from error
+    lines = decode_utf8(content, str(path)).removesuffix("\n").split("\n")
+    return [line.removesuffix("\r") for line in lines] if content else []
+
+
+def decode_utf8(content: bytes, name: str) -> str:
+    """Decode bytes as strict UTF-8, dropping a byte-order mark.
+
+    Args:
+        content: the bytes.
+        name: what to call them in the error.
+
+    Raises:
+        CorpusError: the line and the byte at which it is not UTF-8.
+    """
+    try:
+        return content.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        column = error.start - content.rfind(b"\n", 0, error.start)
+        raise CorpusError(
+            f"{name} is not UTF-8: line {line:,}, byte {column:,} is "
+            f"0x{content[error.start]:02x}. Convert it first, for instance "
+            f"with: iconv -f CP932 -t UTF-8 {name}"
+        ) from error
+
+
+def read_parallel(src_path: str | Path, tgt_path: str | Path) -> ParallelText:
+    """Read two files in which line ``i`` of one translates line ``i``.
+
+    Raises:
+        CorpusError: a file cannot be read, is not UTF-8 or is empty, or the
+            two have different numbers of lines.
+    """
+    src, tgt = read_lines(src_path), read_lines(tgt_path)
+    if len(src) != len(tgt):
+        raise CorpusError(
+            f"{src_path} has {len(src):,} lines but {tgt_path} has "
+            f"{len(tgt):,}: line i of one must translate line i of the other."
+        )
+    if not src:
+        raise CorpusError(
+            f"{src_path} and {tgt_path} are empty: expected one sentence a "
+            "line."
+        )
+    return ParallelText(src, tgt)
+
+
+# These modules are built on the classes above, so they are imported late.
+def _load_grammar() -> Splits:
+    from transformer_course.data.grammar import grammar_corpus
+
+    return grammar_corpus()
+
+
+def _load_small_parallel_enja() -> Splits:
+    from transformer_course.data.small_parallel_enja import load
+
+    return load()
+
+
+LOADERS = {
+    "grammar": _load_grammar,
+    "small_parallel_enja": _load_small_parallel_enja,
+}
+
+
+def load_corpus(name: str, src: str = "en", tgt: str = "ja") -> Splits:
+    """A corpus by its name, in the direction asked for.
+
+    Args:
+        name: ``"grammar"`` (built in) or ``"small_parallel_enja"``.
+        src: language to read, ``"en"`` or ``"ja"``.
+        tgt: language to write, the other one.
+
+    Raises:
+        CorpusError: no such corpus or direction, or its files cannot be had.
+    """
+    if name not in LOADERS:
+        raise CorpusError(
+            f"there is no parallel corpus {name!r}; there are: "
+            f"{', '.join(LOADERS)}."
+        )
+    if sorted((src, tgt)) != sorted(LANGUAGES):
+        raise CorpusError(
+            f"{name} cannot be had from {src!r} to {tgt!r}: choose en to ja, "
+            "or ja to en."
+        )
+    splits = LOADERS[name]()
+    return splits if src == "en" else splits.swap()
