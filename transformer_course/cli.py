@@ -1,0 +1,353 @@
+"""The command line: ``transformer-course train | translate | ...``.
+
+A user's mistake gives one line after ``error:`` and exit status 1; wrong
+usage gives status 2, and a training stopped by Ctrl-C status 130.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Literal
+
+import torch
+import tyro
+
+from transformer_course import checkpoint, experiment
+from transformer_course.config import PRESETS, Experiment
+from transformer_course.data import manifest, plain
+from transformer_course.data.corpus import (
+    decode_utf8,
+    load_corpus,
+    read_lines,
+    read_parallel,
+    unseen,
+)
+from transformer_course.device import pick_device
+from transformer_course.errors import CourseError
+from transformer_course.generate import sample
+from transformer_course.score import corpus_bleu, corpus_chrf
+from transformer_course.translate import encode_source, too_long, translate
+
+Model = Annotated[Path, tyro.conf.Positional]
+CHUNK = 64
+"""Lines read at a time from a pipe."""
+
+
+@dataclass(frozen=True)
+class Training(Experiment):
+    """An experiment, where to put it, and whether it goes on."""
+
+    output_dir: Path = Path("outputs")
+    """The run's folder is made in here."""
+    resume: bool = False
+    """Go on with a run that was stopped."""
+
+
+def _training(preset: Experiment) -> Training:
+    return Training(preset.name, preset.data, preset.model, preset.train)
+
+
+Preset = tyro.extras.subcommand_type_from_defaults(
+    {name: _training(preset) for name, preset in PRESETS.items()},
+    prefix_names=False,
+)
+
+
+def train(
+    training: tyro.conf.AvoidSubcommands[
+        Annotated[Preset, tyro.conf.arg(name="")]
+    ],
+) -> None:
+    """Train a preset, with any of its settings changed."""
+    settings = Experiment(
+        training.name, training.data, training.model, training.train
+    )
+    folder = experiment.run(settings, training.output_dir, training.resume)
+    print(f"done: {folder}. Try: transformer-course translate {folder}")
+
+
+def translate_command(
+    model: Model,
+    file: Annotated[Path | None, tyro.conf.Positional] = None,
+    output: Path | None = None,
+    beam_size: int = 5,
+    alpha: float = 0.6,
+    as_is: bool = False,
+    device: str = "auto",
+) -> None:
+    """Translate a file, or what comes from the keyboard or a pipe.
+
+    Args:
+        model: a run's folder, or one checkpoint.
+        file: text in UTF-8, one sentence a line; standard input if left out.
+        output: write here, when all is translated; standard output if left
+            out.
+        beam_size: hypotheses kept; 1 is greedy.
+        alpha: exponent of the length penalty.
+        as_is: the text is cut into words like the corpus; keep the words of
+            the translation apart too.
+        device: auto, cpu, cuda, mps.
+    """
+    loaded = checkpoint.load(find(model), pick_device(device))
+    done: list[str] = []
+    for first, lines in _chunks(file):
+        _warn_too_long(loaded, lines, first)
+        sources = lines if as_is else _from_plain(loaded, lines)
+        written = translate(
+            loaded.model, loaded.tokenizer, sources, beam_size, alpha
+        )
+        written = written if as_is else _to_plain(loaded, written)
+        if output is None:
+            print(*written, sep="\n", flush=True)
+        done += written
+    if output is not None:
+        _write_whole(output, done)
+
+
+def generate(
+    model: Model,
+    prompt: Annotated[str, tyro.conf.Positional] = "",
+    count: int = 3,
+    temperature: float = 1.0,
+    top_k: int = 0,
+    top_p: float = 1.0,
+    max_length: int = 50,
+    seed: int = 0,
+    as_is: bool = False,
+    device: str = "auto",
+) -> None:
+    """Draw texts: what follows a prompt, or translations of a sentence.
+
+    Args:
+        model: a run's folder, or one checkpoint.
+        prompt: for a decoder-only model the beginning of the text; for an
+            encoder–decoder the sentence to translate.
+        count: how many to draw.
+        temperature: below 1 sharper, above 1 wilder.
+        top_k: draw from the k most probable tokens; 0 takes all.
+        top_p: draw from the most probable tokens that hold this share.
+        max_length: tokens at the most.
+        seed: fixes what is drawn.
+        as_is: the prompt is cut into words like the corpus.
+        device: auto, cpu, cuda, mps.
+    """
+    loaded = checkpoint.load(find(model), pick_device(device))
+    tokenizer = loaded.tokenizer
+    generator = torch.Generator(pick_device(device)).manual_seed(seed)
+    only = getattr(loaded.model.config, "decoder_only", False)
+    text = prompt
+    if not as_is:
+        side = "tgt" if only else "src"
+        text = plain.from_plain(prompt, loaded.details[side])
+    src, prefix = None, None
+    if only:
+        prefix = torch.tensor([tokenizer.encode(text)] * count)
+    else:
+        ids = encode_source(tokenizer, text, loaded.model.config.max_length)
+        src = torch.tensor([ids] * count)
+    drawn = sample(
+        loaded.model,
+        src,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        generator=generator,
+        prefix=prefix,
+        max_length=max_length,
+    )
+    texts = [tokenizer.decode(ids) for ids in drawn]
+    print(*(texts if as_is else _to_plain(loaded, texts)), sep="\n")
+
+
+def score_model(
+    model: Model,
+    split: Literal["dev", "test"] = "test",
+    beam_size: int = 5,
+    alpha: float = 0.6,
+    output: Path | None = None,
+    device: str = "auto",
+) -> None:
+    """Score a model on its corpus: all sentences, and those unseen.
+
+    Args:
+        model: a run's folder, or one checkpoint.
+        split: which part of the corpus.
+        beam_size: hypotheses kept; 1 is greedy.
+        alpha: exponent of the length penalty.
+        output: write the translations here too.
+        device: auto, cpu, cuda, mps.
+    """
+    loaded = checkpoint.load(find(model), pick_device(device))
+    data = loaded.details
+    splits = load_corpus(data["corpus"], src=data["src"], tgt=data["tgt"])
+    text = getattr(splits, split)
+    written = translate(
+        loaded.model, loaded.tokenizer, text.src, beam_size, alpha
+    )
+    if output is not None:
+        _write_whole(output, written)
+    new = unseen(text, splits.train)
+    _print_scores(f"all {len(text)} sentences", written, text.tgt)
+    _print_scores(
+        f"the {len(new)} whose source is not in the training part",
+        [written[i] for i in new],
+        [text.tgt[i] for i in new],
+    )
+
+
+def score_files(
+    hypotheses: Annotated[Path, tyro.conf.Positional],
+    references: Annotated[Path, tyro.conf.Positional],
+    tokenize: str = "none",
+) -> None:
+    """Score a file of translations against one of references.
+
+    Args:
+        hypotheses: what a system wrote, one sentence a line.
+        references: what should have been written, line by line.
+        tokenize: sacreBLEU's tokeniser: none (the words of the text), 13a
+            (raw English), char, ...
+    """
+    text = read_parallel(hypotheses, references)
+    _print_scores(f"{len(text)} sentences", text.src, text.tgt, tokenize)
+
+
+def data_list() -> None:
+    """Which corpora there are, and where they stand."""
+    print(manifest.describe())
+
+
+def data_fetch(corpus: Annotated[str, tyro.conf.Positional]) -> None:
+    """Download a corpus, or find it in the cache or the mirror.
+
+    Args:
+        corpus: its name, or "all".
+    """
+    for name in _named(corpus):
+        for path in manifest.fetch(name).values():
+            print(path)
+
+
+def data_verify(
+    corpus: Annotated[str, tyro.conf.Positional] = "all",
+) -> None:
+    """Check the files of a corpus that are here against their sha256.
+
+    Args:
+        corpus: its name, or "all".
+    """
+    for name in _named(corpus):
+        print(manifest.verify(name))
+
+
+def find(model: Path) -> Path:
+    """The checkpoint to use: the folder itself, or a run's best one.
+
+    Of a run, the averaged weights are taken if there are any, else the best
+    epoch's, else the last.
+    """
+    for name in ("average", "best", "last"):
+        folder = model / "checkpoints" / name
+        if folder.is_dir():
+            return folder
+    return model
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line."""
+    try:
+        tyro.extras.subcommand_cli_from_dict(
+            COMMANDS, prog="transformer-course", args=args
+        )
+    except experiment.Interrupted as stop:
+        print(stop, file=sys.stderr)
+        sys.exit(130)
+    except CourseError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of a pipe has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+COMMANDS = {
+    "train": train,
+    "translate": translate_command,
+    "generate": generate,
+    "score model": score_model,
+    "score files": score_files,
+    "data list": data_list,
+    "data fetch": data_fetch,
+    "data verify": data_verify,
+}
+
+
+def _chunks(file: Path | None) -> Iterator[tuple[int, list[str]]]:
+    """Lines a few at a time, with the number of the first; from 1."""
+    if file is not None:
+        source = iter(read_lines(file))  # all of it checked before we begin
+    else:
+        source = _stdin_lines()
+    size = 1 if file is None and sys.stdin.isatty() else CHUNK
+    first = 1
+    while lines := list(islice(source, size)):
+        yield first, lines
+        first += len(lines)
+
+
+def _stdin_lines() -> Iterator[str]:
+    for number, line in enumerate(sys.stdin.buffer, start=1):
+        name = f"standard input, line {number}"
+        yield decode_utf8(line, name).rstrip("\r\n")
+
+
+def _from_plain(loaded: checkpoint.Checkpoint, lines) -> list[str]:
+    language = loaded.details["src"]
+    return [plain.from_plain(line, language) for line in lines]
+
+
+def _to_plain(loaded: checkpoint.Checkpoint, lines) -> list[str]:
+    language = loaded.details["tgt"]
+    return [plain.to_plain(line, language) for line in lines]
+
+
+def _warn_too_long(loaded, lines: list[str], first: int) -> None:
+    limit = loaded.model.config.max_length
+    for i in too_long(loaded.model, loaded.tokenizer, lines):
+        print(
+            f"warning: line {first + i} is longer than {limit} tokens and is "
+            "cut off there; split it into sentences.",
+            file=sys.stderr,
+        )
+
+
+def _print_scores(title, written, references, tokenize="none") -> None:
+    bleu = corpus_bleu(written, references, tokenize)
+    chrf = corpus_chrf(written, references)
+    print(title)
+    print(f"  BLEU {bleu.value:.2f}  {bleu.signature}")
+    print(f"       {bleu.details}")
+    print(f"  chrF {chrf.value:.2f}  {chrf.signature}")
+
+
+def _write_whole(path: Path, lines: list[str]) -> None:
+    """Write lines to a file that is either whole or as it was."""
+    fresh = path.with_name(f".{path.name}.new")
+    try:
+        text = "".join(line + "\n" for line in lines)
+        fresh.write_text(text, encoding="utf-8")
+        os.replace(fresh, path)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise CourseError(
+            f"{path} could not be written ({error.strerror}); what stood "
+            "there before is untouched. Name another file."
+        ) from error
+
+
+def _named(corpus: str) -> list[str]:
+    return manifest.names() if corpus == "all" else [corpus]

@@ -1,0 +1,259 @@
+"""What varies between models and trainings: frozen dataclasses and presets.
+
+The command line is made from these classes: ``--model.d-model 128`` sets
+``ModelConfig.d_model``. Every value is checked when the object is made.
+"""
+
+from dataclasses import dataclass, field, fields
+from typing import Literal
+
+from transformer_course.errors import ConfigError
+
+Position = Literal["sinusoidal", "learned", "rotary", "none"]
+Activation = Literal["relu", "gelu"]
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ConfigError(message)
+
+
+def _require_positive(config, *names: str) -> None:
+    for name in names:
+        value = getattr(config, name)
+        _require(value >= 1, f"{name} is {value}: it must be at least 1.")
+
+
+def _require_share(config, *names: str) -> None:
+    for name in names:
+        value = getattr(config, name)
+        _require(0 <= value < 1, f"{name} is {value}: it must be in [0, 1).")
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """A Transformer; the defaults are the course's translation model.
+
+    Raises:
+        ConfigError: a size is not positive, a share is not in [0, 1), or
+            ``n_heads`` does not divide ``d_model``.
+    """
+
+    vocab_size: int = 6000
+    """Number of pieces, the special ones included."""
+    d_model: int = 256
+    """Width of the stream that layers read and add to."""
+    n_heads: int = 4
+    """Heads per attention layer; each is d_model / n_heads wide."""
+    d_ff: int = 1024
+    """Width inside the feed-forward part."""
+    n_layers: int = 3
+    """Layers of the encoder, and as many of the decoder."""
+    max_length: int = 128
+    """Tokens per sequence that learned positions exist for."""
+    pad_id: int = 0
+    """The id that fills up a batch."""
+    dropout: float = 0.1
+    """Share of the sub-layers' outputs and embedding sums dropped."""
+    attention_dropout: float = 0.0
+    """Share of the attention weights dropped; the paper has none."""
+    bias: bool = False
+    """Biases on the projections of attention; the paper has none."""
+    norm_first: bool = False
+    """Pre-norm in place of the paper's post-norm."""
+    activation: Activation = "relu"
+    """Non-linearity of the feed-forward part."""
+    position: Position = "sinusoidal"
+    """How a token's place is told to the model."""
+    tied: bool = True
+    """One matrix for both embeddings and the output, as in the paper."""
+    decoder_only: bool = False
+    """A language model: no encoder, no cross-attention."""
+
+    def __post_init__(self):
+        _require_positive(
+            self,
+            "vocab_size",
+            "d_model",
+            "n_heads",
+            "d_ff",
+            "n_layers",
+            "max_length",
+        )
+        _require_share(self, "dropout", "attention_dropout")
+        _require(
+            self.d_model % self.n_heads == 0,
+            f"d_model {self.d_model} cannot be split over {self.n_heads} "
+            "heads: choose a number of heads that divides it.",
+        )
+
+
+@dataclass(frozen=True)
+class RecurrentConfig:
+    """The baseline: a GRU encoder–decoder with additive attention."""
+
+    vocab_size: int = 6000
+    """Number of pieces, the special ones included."""
+    d_model: int = 256
+    """Width of the embeddings."""
+    d_hidden: int = 512
+    """Width of the decoder's state; each direction of the encoder has half."""
+    max_length: int = 128
+    """Tokens per sequence kept from the data."""
+    pad_id: int = 0
+    """The id that fills up a batch."""
+    dropout: float = 0.3
+    """Share of embeddings and read-outs dropped."""
+
+    def __post_init__(self):
+        _require_positive(
+            self, "vocab_size", "d_model", "d_hidden", "max_length"
+        )
+        _require_share(self, "dropout")
+        _require(
+            self.d_hidden % 2 == 0,
+            f"d_hidden is {self.d_hidden}, but the encoder's two directions "
+            "share it: choose an even number.",
+        )
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """Which text is learned, and how it is cut."""
+
+    corpus: Literal["grammar", "small_parallel_enja"] = "grammar"
+    """Name of a parallel corpus."""
+    src: Literal["en", "ja"] = "en"
+    """Language that is read."""
+    tgt: Literal["en", "ja"] = "ja"
+    """Language that is written."""
+    train_pairs: int | None = None
+    """Train on the first so many pairs; all of them when None."""
+    pieces: Literal["unigram", "bpe", "word"] = "unigram"
+    """Kind of SentencePiece model."""
+    token_budget: int = 2048
+    """Target tokens in a batch at the most, padding counted."""
+
+    def __post_init__(self):
+        _require_positive(self, "token_budget")
+        _require(
+            self.src != self.tgt,
+            f"src and tgt are both {self.src!r}: choose two languages.",
+        )
+        _require(
+            self.train_pairs is None or self.train_pairs >= 1,
+            f"train_pairs is {self.train_pairs}: it must be at least 1.",
+        )
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """How long, how fast, and what is kept; chapter 12."""
+
+    epochs: int = 15
+    """Passes over the training pairs."""
+    seed: int = 0
+    """Fixes initial weights, order of batches and dropout."""
+    peak_rate: float | None = None
+    """Highest learning rate; (d_model × warmup)^-½, the paper's, when None."""
+    warmup: int = 4000
+    """Steps over which the rate rises."""
+    label_smoothing: float = 0.1
+    """Probability taken from the right token and spread over all."""
+    beta2: float = 0.98
+    """Adam's memory of squared gradients."""
+    epsilon: float = 1e-9
+    """Adam's guard against division by zero."""
+    clip: float = 1.0
+    """Largest norm of the gradient; 0 leaves it as it is."""
+    bf16: bool = False
+    """Run matrix products in bfloat16 (autocast)."""
+    average_last: int = 5
+    """Average the weights of so many last epochs; 0 leaves it out."""
+    save_every: int = 500
+    """Steps between checkpoints, besides one at each epoch's end."""
+    device: str = "auto"
+    """auto, cpu, cuda, cuda:1, mps."""
+
+    def __post_init__(self):
+        _require_positive(self, "epochs", "warmup", "save_every")
+        _require_share(self, "label_smoothing", "beta2")
+        _require(
+            self.average_last >= 0,
+            f"average_last is {self.average_last}: it cannot be negative.",
+        )
+        _require(
+            self.peak_rate is None or self.peak_rate > 0,
+            f"peak_rate is {self.peak_rate}: it must be positive.",
+        )
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A training from raw text to a scored model."""
+
+    name: str = "experiment"
+    """Names the folder of the run, outputs/NAME."""
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig | RecurrentConfig = field(default_factory=ModelConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+
+
+def from_dict(kind: type, values: dict):
+    """Build a flat config from a dictionary read from JSON.
+
+    Raises:
+        ConfigError: a key that the class does not know.
+    """
+    known = {f.name for f in fields(kind)}
+    unknown = sorted(set(values) - known)
+    _require(
+        not unknown,
+        f"{kind.__name__} has no setting {', '.join(unknown)}; it knows: "
+        f"{', '.join(sorted(known))}.",
+    )
+    return kind(**values)
+
+
+PRESETS: dict[str, Experiment] = {
+    "grammar": Experiment(
+        name="grammar",
+        data=DataConfig(corpus="grammar", pieces="word"),
+        model=ModelConfig(
+            vocab_size=400, d_model=128, n_heads=4, d_ff=512, n_layers=2
+        ),
+        train=TrainConfig(epochs=4, warmup=200, average_last=0),
+    ),
+    "grammar-lm": Experiment(
+        name="grammar-lm",
+        data=DataConfig(corpus="grammar", pieces="word"),
+        model=ModelConfig(
+            vocab_size=400,
+            d_model=128,
+            n_heads=4,
+            d_ff=512,
+            n_layers=2,
+            decoder_only=True,
+        ),
+        train=TrainConfig(epochs=2, warmup=200, average_last=0),
+    ),
+    "enja": Experiment(
+        name="enja",
+        data=DataConfig(corpus="small_parallel_enja", token_budget=1536),
+        model=ModelConfig(dropout=0.3),
+        train=TrainConfig(epochs=22, warmup=1000, peak_rate=1e-3, bf16=True),
+    ),
+    "enja-gru": Experiment(
+        name="enja-gru",
+        data=DataConfig(corpus="small_parallel_enja", token_budget=1536),
+        model=RecurrentConfig(),
+        train=TrainConfig(
+            epochs=10,
+            warmup=500,
+            peak_rate=1e-3,
+            beta2=0.999,
+            epsilon=1e-8,
+            bf16=True,
+        ),
+    ),
+}

@@ -1,0 +1,34 @@
+"""Where tensors live: the one place that chooses a device."""
+
+import torch
+
+from transformer_course.errors import ConfigError
+
+
+def pick_device(name: str = "auto") -> torch.device:
+    """The device to run on.
+
+    Args:
+        name: ``"auto"`` takes CUDA when there is one, else Apple's ``mps``,
+            else the CPU. Any other name is taken as it stands.
+
+    Raises:
+        ConfigError: the device named is not on this machine.
+    """
+    available = {
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+        "cpu": True,
+    }
+    if name == "auto":
+        name = next(kind for kind, there in available.items() if there)
+    kind = name.split(":")[0]
+    if not available.get(kind, False):
+        there = ", ".join(
+            kind for kind, is_there in available.items() if is_there
+        )
+        raise ConfigError(
+            f"device {name!r} was asked for, but this machine has only: "
+            f"{there}. Use --device auto, or install a CUDA build of torch."
+        )
+    return torch.device(name)

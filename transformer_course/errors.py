@@ -1,0 +1,26 @@
+"""The errors that a user can cause, each with one clear line.
+
+A message says what was given, what was expected, and what to do. The command
+line prints it after ``error:`` and leaves with a non-zero status; a traceback
+means a fault of the package.
+"""
+
+
+class CourseError(Exception):
+    """Base of every error that the user of the package can put right."""
+
+
+class ConfigError(CourseError, ValueError):
+    """A setting that cannot work, alone or together with another."""
+
+
+class CorpusError(CourseError):
+    """A corpus or text file that is missing, damaged or not what it says."""
+
+
+class TokenizerError(CourseError):
+    """A tokenizer that cannot be trained, read or used with this model."""
+
+
+class CheckpointError(CourseError):
+    """A checkpoint folder that is missing, damaged or of another kind."""

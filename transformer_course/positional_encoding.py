@@ -1,0 +1,170 @@
+"""Where a token stands: sinusoidal, learned and rotary positions.
+
+Attention alone cannot tell one order of its keys from another (chapter 03).
+Sinusoidal and learned positions are added to the embeddings; rotary positions
+turn the queries and keys inside attention.
+"""
+
+import math
+from typing import Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from transformer_course.errors import ConfigError
+
+Layout = Literal["interleaved", "concatenated"]
+
+
+def _angles(
+    positions: Int[Tensor, " length"], d_model: int
+) -> Float[Tensor, "length half"]:
+    """Angle of position p in pair i: p / 10000^(2i / d_model), in radians."""
+    if d_model % 2:
+        raise ConfigError(
+            f"d_model is {d_model}, but sines and cosines come in pairs: "
+            "choose an even number."
+        )
+    pair = torch.arange(0, d_model, 2, device=positions.device)
+    frequency = torch.exp(-math.log(10_000) * pair / d_model)
+    return positions[:, None] * frequency[None, :]
+
+
+def sinusoidal_encoding(
+    length: int, d_model: int, layout: Layout = "interleaved"
+) -> Float[Tensor, "length d_model"]:
+    """The fixed positional encoding of the paper.
+
+    ``PE(p, 2i) = sin(p / 10000^(2i/d_model))`` and ``PE(p, 2i+1)`` the cosine
+    of the same angle (Vaswani et al. 2017, section 3.5; chapter 03).
+
+    Args:
+        length: number of positions, from 0.
+        d_model: width of the encoding; even.
+        layout: ``"interleaved"`` puts each cosine beside its sine, as the
+            paper writes it; ``"concatenated"`` puts all sines first, as the
+            authors' own code does. They differ by a permutation of columns.
+
+    Raises:
+        ConfigError: ``d_model`` is odd.
+    """
+    angles = _angles(torch.arange(length), d_model)
+    if layout == "concatenated":
+        return torch.cat([angles.sin(), angles.cos()], dim=-1)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+class SinusoidalPosition(nn.Module):
+    """Adds the sinusoidal encoding to embeddings; has no weights.
+
+    Args:
+        max_length: positions prepared in advance; longer input extends the
+            table.
+        d_model: width of the embeddings; even.
+    """
+
+    def __init__(self, max_length: int, d_model: int):
+        super().__init__()
+        table = sinusoidal_encoding(max_length, d_model)
+        self.register_buffer("table", table, persistent=False)
+
+    def forward(
+        self, x: Float[Tensor, "batch length d_model"], offset: int = 0
+    ) -> Float[Tensor, "batch length d_model"]:
+        """``x`` plus the encodings of positions offset, offset + 1, ..."""
+        end = offset + x.size(1)
+        if end > self.table.size(0):
+            longer = sinusoidal_encoding(end, x.size(2))
+            self.table = longer.to(self.table)
+        return x + self.table[offset:end]
+
+
+class LearnedPosition(nn.Module):
+    """Adds one learned vector per position, as BERT does.
+
+    Args:
+        max_length: number of positions there are weights for.
+        d_model: width of the embeddings.
+    """
+
+    def __init__(self, max_length: int, d_model: int):
+        super().__init__()
+        self.table = nn.Parameter(torch.empty(max_length, d_model))
+        nn.init.normal_(self.table, std=0.02)
+
+    def forward(
+        self, x: Float[Tensor, "batch length d_model"], offset: int = 0
+    ) -> Float[Tensor, "batch length d_model"]:
+        """``x`` plus the vectors of positions offset, offset + 1, ...
+
+        Raises:
+            ConfigError: a position has no weights.
+        """
+        end = offset + x.size(1)
+        if end > self.table.size(0):
+            raise ConfigError(
+                f"the sequence reaches position {end}, but learned positions "
+                f"end at {self.table.size(0)}: shorten it, or train with a "
+                "larger max_length."
+            )
+        return x + self.table[offset:end]
+
+
+class RotaryPosition(nn.Module):
+    """Turns queries and keys by an angle that grows with their position.
+
+    The score of a turned query and a turned key depends on the distance
+    between them only (Su et al. 2021, RoFormer, section 3.2; chapter 03).
+
+    Args:
+        d_head: width of one head; even.
+    """
+
+    def __init__(self, d_head: int):
+        super().__init__()
+        if d_head % 2:
+            raise ConfigError(
+                f"rotary positions turn pairs of numbers, but d_head is "
+                f"{d_head}: choose d_model and n_heads so that it is even."
+            )
+
+    def forward(
+        self, x: Float[Tensor, "batch heads length d_head"], offset: int = 0
+    ) -> Float[Tensor, "batch heads length d_head"]:
+        """``x`` with pair i of position p turned by p / 10000^(2i/d_head)."""
+        length, d_head = x.shape[-2:]
+        positions = torch.arange(offset, offset + length, device=x.device)
+        angles = _angles(positions, d_head)
+        cos, sin = angles.cos(), angles.sin()
+        even, odd = x[..., 0::2], x[..., 1::2]
+        turned = [even * cos - odd * sin, even * sin + odd * cos]
+        return torch.stack(turned, dim=-1).flatten(-2).to(x.dtype)
+
+
+class NoPosition(nn.Module):
+    """Adds nothing: for rotary positions, and for none at all."""
+
+    def forward(
+        self, x: Float[Tensor, "batch length d_model"], offset: int = 0
+    ) -> Float[Tensor, "batch length d_model"]:
+        """``x`` as it is."""
+        return x
+
+
+def position_module(kind: str, max_length: int, d_model: int) -> nn.Module:
+    """The module that adds positions of this kind to embeddings.
+
+    Raises:
+        ConfigError: no such kind.
+    """
+    if kind == "sinusoidal":
+        return SinusoidalPosition(max_length, d_model)
+    if kind == "learned":
+        return LearnedPosition(max_length, d_model)
+    if kind in ("rotary", "none"):
+        return NoPosition()
+    raise ConfigError(
+        f"there is no position kind {kind!r}: choose sinusoidal, learned, "
+        "rotary or none."
+    )

@@ -1,0 +1,146 @@
+"""The baseline: a GRU encoder–decoder with additive attention.
+
+Bahdanau et al. 2015, sections 3.1 and 3.2; chapter 01. It has the same
+``encode`` and ``decode`` as the Transformer, so that the same training and
+the same search serve both.
+"""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from transformer_course.attention import AdditiveScore, masked_softmax
+from transformer_course.config import RecurrentConfig
+from transformer_course.masks import padding_mask
+
+
+class RecurrentCache:
+    """The decoder's state, and the memory's keys, projected once."""
+
+    def __init__(self) -> None:
+        self.state: Tensor | None = None  # (rows, d_hidden)
+        self.key: Tensor | None = None  # (sources, source, d_hidden)
+        self.length = 0
+
+    def select(
+        self,
+        rows: Int[Tensor, " rows"],
+        sources: Int[Tensor, " sources"] | None = None,
+    ) -> None:
+        """Keep these hypotheses, and these source sentences if named."""
+        self.state = self.state.index_select(0, rows)
+        if sources is not None:
+            self.key = self.key.index_select(0, sources)
+
+
+class RecurrentTranslator(nn.Module):
+    """Reads with a two-way GRU, writes with a GRU that looks back.
+
+    At each step the state asks, the encoder's states answer, and their
+    weighted sum goes into the next state and into the read-out.
+
+    Args:
+        config: all that varies.
+    """
+
+    def __init__(self, config: RecurrentConfig):
+        super().__init__()
+        self.config = config
+        width, hidden = config.d_model, config.d_hidden
+        self.src_embedding = _embedding(config)
+        self.tgt_embedding = _embedding(config)
+        self.encoder = nn.GRU(
+            width, hidden // 2, batch_first=True, bidirectional=True
+        )
+        self.first_state = nn.Linear(hidden // 2, hidden)
+        self.score = AdditiveScore(hidden, hidden, hidden)
+        self.cell = nn.GRUCell(width + hidden, hidden)
+        self.read_out = nn.Linear(width + 2 * hidden, width)
+        self.to_logits = nn.Linear(width, config.vocab_size)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self,
+        src: Int[Tensor, "batch source"],
+        tgt_in: Int[Tensor, "batch target"],
+    ) -> Float[Tensor, "batch target vocab"]:
+        """Logits for the token after each token of ``tgt_in``."""
+        src_mask = padding_mask(src, self.config.pad_id)
+        return self.decode(tgt_in, self.encode(src), src_mask)
+
+    def encode(
+        self, src: Int[Tensor, "batch source"]
+    ) -> Float[Tensor, "batch source d_hidden"]:
+        """The memory: the states of both directions, side by side.
+
+        Padding is packed away, so that the backward direction starts at the
+        sentence's own last word; its states in the memory are zeros. A row
+        of nothing but padding is read as one padding token.
+        """
+        lengths = (src != self.config.pad_id).sum(dim=1).clamp(min=1)
+        x = self.dropout(self.src_embedding(src))
+        packed = nn.utils.rnn.pack_padded_sequence(
+            x, lengths.cpu(), batch_first=True, enforce_sorted=False
+        )
+        states, _ = self.encoder(packed)
+        memory, _ = nn.utils.rnn.pad_packed_sequence(
+            states, batch_first=True, total_length=src.size(1)
+        )
+        return memory
+
+    def decode(
+        self,
+        tgt_in: Int[Tensor, "rows target"],
+        memory: Float[Tensor, "sources source d_hidden"],
+        src_mask: Bool[Tensor, "sources 1 1 source"],
+        cache: RecurrentCache | None = None,
+    ) -> Float[Tensor, "rows target vocab"]:
+        """Logits from target ids and the memory, one step after another.
+
+        Args:
+            tgt_in: target ids; with a cache only those not yet in it.
+            memory: from :meth:`encode`; successive rows of ``tgt_in`` may
+                share one row of it.
+            src_mask: ``padding_mask(src)``.
+            cache: from :meth:`new_cache`; extended in place.
+        """
+        cache = self.new_cache() if cache is None else cache
+        if cache.state is None:
+            self._start(cache, memory, tgt_in.size(0))
+        embedded = self.dropout(self.tgt_embedding(tgt_in))
+        mask = src_mask[:, 0]  # (sources, 1, source)
+        steps = [
+            self._step(x, memory, mask, cache) for x in embedded.unbind(dim=1)
+        ]
+        cache.length += len(steps)
+        read = torch.stack(steps, dim=1)  # (rows, target, width + 2 hidden)
+        return self.to_logits(self.dropout(self.read_out(read).tanh()))
+
+    def new_cache(self) -> RecurrentCache:
+        """An empty cache for :meth:`decode`."""
+        return RecurrentCache()
+
+    def _start(self, cache: RecurrentCache, memory: Tensor, rows: int):
+        """First state from the backward direction's last, at word 0."""
+        backward = memory[:, 0, self.config.d_hidden // 2 :]
+        state = self.first_state(backward).tanh()
+        beams = rows // memory.size(0)
+        cache.state = state.repeat_interleave(beams, dim=0)
+        cache.key = self.score.of_key(memory)
+
+    def _step(
+        self, x: Tensor, memory: Tensor, mask: Tensor, cache: RecurrentCache
+    ) -> Tensor:
+        """One word: look, move the state, gather what is read out."""
+        asking = cache.state.view(memory.size(0), -1, cache.state.size(-1))
+        scores = self.score.score_projected(asking, cache.key)
+        context = masked_softmax(scores.float(), mask) @ memory.float()
+        context = context.reshape(x.size(0), -1)  # (rows, d_hidden)
+        cache.state = self.cell(torch.cat([x, context], -1), cache.state)
+        return torch.cat([x, context, cache.state], dim=-1)
+
+
+def _embedding(config: RecurrentConfig) -> nn.Embedding:
+    return nn.Embedding(
+        config.vocab_size, config.d_model, padding_idx=config.pad_id
+    )

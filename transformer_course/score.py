@@ -1,0 +1,70 @@
+"""How good text is: BLEU and chrF by sacreBLEU, perplexity (chapter 14)."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sacrebleu.metrics import BLEU, CHRF
+
+from transformer_course.errors import CourseError
+
+
+class TextScore(NamedTuple):
+    """A score with all that is needed to compare it with another."""
+
+    value: float
+    """0 to 100."""
+    signature: str
+    """sacreBLEU's own: version, tokenisation, smoothing."""
+    details: str
+    """Precisions, brevity penalty and lengths, as sacreBLEU prints them."""
+
+
+def corpus_bleu(
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    tokenize: str = "none",
+) -> TextScore:
+    """BLEU of a whole corpus, one reference a sentence.
+
+    Papineni et al. 2002: clipped n-gram precisions to n = 4, geometric mean,
+    brevity penalty over the corpus. Scores compare only when their signatures
+    agree (Post 2018).
+
+    Args:
+        hypotheses: what the system wrote.
+        references: what should have been written.
+        tokenize: sacreBLEU's tokeniser; ``"none"`` keeps the words of text
+            that is already cut up, ``"13a"`` is its default for raw text.
+
+    Raises:
+        CourseError: different numbers of lines, or none.
+    """
+    return _score(BLEU(tokenize=tokenize), hypotheses, references)
+
+
+def corpus_chrf(
+    hypotheses: Sequence[str], references: Sequence[str]
+) -> TextScore:
+    """chrF2: F-score of character n-grams to n = 6 (Popović 2015).
+
+    Raises:
+        CourseError: different numbers of lines, or none.
+    """
+    return _score(CHRF(), hypotheses, references)
+
+
+def perplexity(nll: float) -> float:
+    """e to the cross entropy in nats per token: the effective choices."""
+    return math.exp(nll)
+
+
+def _score(metric, hypotheses, references) -> TextScore:
+    if len(hypotheses) != len(references) or not hypotheses:
+        raise CourseError(
+            f"{len(hypotheses)} hypotheses were given for {len(references)} "
+            "references: each needs exactly one, and there must be some."
+        )
+    result = metric.corpus_score(list(hypotheses), [list(references)])
+    signature = str(metric.get_signature())
+    return TextScore(result.score, signature, str(result))

@@ -1,0 +1,153 @@
+"""Text to ids and back, by SentencePiece.
+
+Text is cut as it stands (``normalization_rule_name="identity"``), and a
+character never seen is spelt as bytes, so that ``decode(encode(text))`` is
+``text``. Chapter 02 explains the pieces.
+"""
+
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+import sentencepiece
+
+from transformer_course.errors import TokenizerError
+
+PAD, BOS, EOS, UNK = 0, 1, 2, 3
+
+
+class Tokenizer:
+    """A trained SentencePiece model with pad 0, bos 1, eos 2, unk 3."""
+
+    def __init__(self, model_proto: bytes):
+        self.model_proto = model_proto
+        try:
+            self._processor = sentencepiece.SentencePieceProcessor(
+                model_proto=model_proto
+            )
+        except RuntimeError as error:
+            raise TokenizerError(
+                "these bytes are not a SentencePiece model: give the "
+                "tokenizer.model that was saved with the checkpoint."
+            ) from error
+        special = [
+            self._processor.pad_id(),
+            self._processor.bos_id(),
+            self._processor.eos_id(),
+            self._processor.unk_id(),
+        ]
+        if special != [PAD, BOS, EOS, UNK]:
+            raise TokenizerError(
+                f"pad, bos, eos, unk are {special} in this SentencePiece "
+                "model, but 0, 1, 2, 3 here: train it with Tokenizer.train."
+            )
+
+    @classmethod
+    def train(
+        cls,
+        lines: Iterable[str],
+        vocab_size: int,
+        model_type: Literal["unigram", "bpe", "word", "char"] = "unigram",
+    ) -> "Tokenizer":
+        """Learn pieces from lines of text.
+
+        Args:
+            lines: the text; empty lines are passed over.
+            vocab_size: number of pieces, with the four special ones and the
+                256 bytes (``"word"`` and ``"char"`` have no bytes). Fewer
+                are made when the text does not hold so many.
+            model_type: SentencePiece's kind of model.
+
+        Raises:
+            TokenizerError: no text, or a vocabulary that is too small to
+                hold each character, or larger than the text can fill.
+        """
+        lines = [line for line in lines if line.strip()]
+        if not lines:
+            raise TokenizerError(
+                "there is no text to learn pieces from: every line is empty."
+            )
+        by_bytes = model_type in ("unigram", "bpe")
+        model = io.BytesIO()
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(lines),
+                model_writer=model,
+                vocab_size=vocab_size,
+                model_type=model_type,
+                normalization_rule_name="identity",
+                remove_extra_whitespaces=False,
+                byte_fallback=by_bytes,
+                character_coverage=1.0,
+                hard_vocab_limit=by_bytes,
+                pad_id=PAD,
+                bos_id=BOS,
+                eos_id=EOS,
+                unk_id=UNK,
+                num_threads=1,
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            reason = str(error).splitlines()[-1].rpartition("] ")[2].strip()
+            raise TokenizerError(
+                f"no {model_type} vocabulary of {vocab_size} pieces can be "
+                f"made from these {len(lines):,} lines: {reason} Choose "
+                "another vocab_size."
+            ) from error
+        return cls(model.getvalue())
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of pieces, the special ones included."""
+        return self._processor.get_piece_size()
+
+    def pieces(self, text: str) -> list[str]:
+        """The text cut up; ``▁`` stands for a space."""
+        return self._processor.encode(text, out_type=str)
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of the text's pieces, without bos and eos."""
+        return self._processor.encode(text)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ``ids``; pad, bos and eos give nothing.
+
+        Raises:
+            TokenizerError: an id outside the vocabulary.
+        """
+        ids = [int(i) for i in ids]
+        wrong = [i for i in ids if not 0 <= i < self.vocab_size]
+        if wrong:
+            raise TokenizerError(
+                f"id {wrong[0]} is outside the vocabulary of "
+                f"{self.vocab_size} pieces: were the ids made with another "
+                "tokenizer?"
+            )
+        return self._processor.decode(ids)
+
+    def piece(self, index: int) -> str:
+        """The piece of one id."""
+        return self._processor.id_to_piece(index)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file, for :meth:`load`."""
+        Path(path).write_bytes(self.model_proto)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Tokenizer":
+        """Read a model that :meth:`save` wrote.
+
+        Raises:
+            TokenizerError: no such file, or not a SentencePiece model.
+        """
+        path = Path(path)
+        if not path.is_file():
+            raise TokenizerError(
+                f"there is no tokenizer at {path}: expected a file written "
+                "by Tokenizer.save."
+            )
+        try:
+            return cls(path.read_bytes())
+        except TokenizerError as error:
+            raise TokenizerError(f"{path}: {error}") from error
