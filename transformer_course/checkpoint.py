@@ -36,7 +36,7 @@ KINDS: dict[str, tuple[type, type]] = {
 
 
 class Resume(NamedTuple):
-    """What a training needs, besides the weights, to go on as it would have."""
+    """What a training needs, besides the weights, to go on as it was."""
 
     tensors: dict[str, Tensor]
     """The optimiser's moments and the random generators' states."""

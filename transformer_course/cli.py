@@ -162,7 +162,7 @@ def generate(
     print(*(texts if as_is else _to_plain(loaded, texts)), sep="\n")
 
 
-def score_model(
+def score(
     model: Model,
     split: Literal["dev", "test"] = "test",
     beam_size: int = 5,
@@ -181,8 +181,8 @@ def score_model(
         device: auto, cpu, cuda, mps.
     """
     loaded = checkpoint.load(find(model), pick_device(device))
-    data = loaded.details
-    splits = load_corpus(data["corpus"], src=data["src"], tgt=data["tgt"])
+    about = loaded.details
+    splits = load_corpus(about["corpus"], src=about["src"], tgt=about["tgt"])
     text = getattr(splits, split)
     written = translate(
         loaded.model, loaded.tokenizer, text.src, beam_size, alpha
@@ -215,32 +215,29 @@ def score_files(
     _print_scores(f"{len(text)} sentences", text.src, text.tgt, tokenize)
 
 
-def data_list() -> None:
-    """Which corpora there are, and where they stand."""
-    print(manifest.describe())
-
-
-def data_fetch(corpus: Annotated[str, tyro.conf.Positional]) -> None:
-    """Download a corpus, or find it in the cache or the mirror.
-
-    Args:
-        corpus: its name, or "all".
-    """
-    for name in _named(corpus):
-        for path in manifest.fetch(name).values():
-            print(path)
-
-
-def data_verify(
+def data(
+    action: Annotated[
+        Literal["list", "fetch", "verify"], tyro.conf.Positional
+    ],
     corpus: Annotated[str, tyro.conf.Positional] = "all",
 ) -> None:
-    """Check the files of a corpus that are here against their sha256.
+    """List the corpora, fetch one, or check its files.
 
     Args:
+        action: list says which there are and where they stand; fetch takes
+            one from the cache, the mirror or the network; verify compares
+            the files that are here with their sha256.
         corpus: its name, or "all".
     """
-    for name in _named(corpus):
-        print(manifest.verify(name))
+    names = list(manifest.corpora()) if corpus == "all" else [corpus]
+    for name in names:
+        if action == "list":
+            _describe(name)
+        elif action == "fetch":
+            print(*manifest.fetch(name).values(), sep="\n")
+        else:
+            for file, status in manifest.verify(name).items():
+                print(f"{status:8} {file}")
 
 
 def find(model: Path) -> Path:
@@ -278,20 +275,15 @@ COMMANDS = {
     "train": train,
     "translate": translate_command,
     "generate": generate,
-    "score model": score_model,
-    "score files": score_files,
-    "data list": data_list,
-    "data fetch": data_fetch,
-    "data verify": data_verify,
+    "score": score,
+    "score-files": score_files,
+    "data": data,
 }
 
 
 def _chunks(file: Path | None) -> Iterator[tuple[int, list[str]]]:
     """Lines a few at a time, with the number of the first; from 1."""
-    if file is not None:
-        source = iter(read_lines(file))  # all of it checked before we begin
-    else:
-        source = _stdin_lines()
+    source = _stdin_lines() if file is None else iter(read_lines(file))
     size = 1 if file is None and sys.stdin.isatty() else CHUNK
     first = 1
     while lines := list(islice(source, size)):
@@ -349,5 +341,10 @@ def _write_whole(path: Path, lines: list[str]) -> None:
         ) from error
 
 
-def _named(corpus: str) -> list[str]:
-    return manifest.names() if corpus == "all" else [corpus]
+def _describe(name: str) -> None:
+    corpus = manifest.find_corpus(name)
+    status = manifest.corpus_status(name)
+    print(f"{name}: {corpus.description}")
+    print(f"    {len(corpus.files)} files, {corpus.bytes / 1e6:.1f} MB")
+    print(f"    {status}")
+    print(f"    licence: {corpus.licence}")

@@ -8,11 +8,13 @@ few, ``average`` of these at the end.
 
 import ctypes
 import dataclasses
+import hashlib
 import json
 import os
 import shutil
 import signal
 import sys
+import tempfile
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -32,6 +34,7 @@ from transformer_course.data.batches import (
     padded_batch,
 )
 from transformer_course.data.corpus import ParallelText, Splits, load_corpus
+from transformer_course.data.manifest import cache_dir
 from transformer_course.device import pick_device
 from transformer_course.errors import CheckpointError, ConfigError, CourseError
 from transformer_course.generate import sample
@@ -122,8 +125,15 @@ def run(
     experiment: Experiment,
     output_dir: Path = Path("outputs"),
     resume: bool = False,
+    quiet: bool = False,
 ) -> Path:
     """Train an experiment in ``output_dir/NAME``, or go on with it.
+
+    Args:
+        experiment: the settings.
+        output_dir: the run's folder is made in here.
+        resume: go on with a run that was stopped.
+        quiet: print nothing.
 
     Returns:
         The folder.
@@ -147,7 +157,9 @@ def run(
     last = folder / "checkpoints" / "last"
     if resume and _exists(last):
         progress = _restore(last, model, optimizer)
-    with Recorder(folder, experiment, prepared, optimizer, progress) as rec:
+    with Recorder(
+        folder, experiment, prepared, optimizer, progress, quiet
+    ) as rec:
         fit(
             model,
             optimizer,
@@ -159,6 +171,28 @@ def run(
         )
         rec.finish(progress)
     return folder
+
+
+def trained(experiment: Experiment) -> checkpoint.Checkpoint:
+    """The model of an experiment, trained on first use and then kept.
+
+    Chapters share it: it stands in the course's cache, under a key made from
+    the settings.
+    """
+    settings = json.dumps(asdict(experiment), sort_keys=True)
+    key = hashlib.sha256(settings.encode()).hexdigest()[:12]
+    place = cache_dir() / "runs"
+    kept = dataclasses.replace(experiment, name=f"{experiment.name}-{key}")
+    final = place / kept.name
+    if not final.exists():
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = run(kept, Path(scratch), quiet=True)
+            place.mkdir(parents=True, exist_ok=True)
+            best = checkpoint.load(folder / "checkpoints" / "best")
+            checkpoint.save(
+                final, best.model, best.tokenizer, details=best.details
+            )
+    return checkpoint.load(final, pick_device(experiment.train.device))
 
 
 class Recorder:
@@ -174,6 +208,7 @@ class Recorder:
         prepared: Prepared,
         optimizer,
         progress: Progress,
+        quiet: bool = False,
     ):
         self.folder = folder
         self.checkpoints = folder / "checkpoints"
@@ -181,6 +216,7 @@ class Recorder:
         self.prepared = prepared
         self.model = prepared.model
         self.optimizer = optimizer
+        self.quiet = quiet
         self.stop_asked = False
         self._started, self._tokens = time.monotonic(), 0
         forget_after(folder / "metrics.jsonl", progress)
@@ -193,6 +229,7 @@ class Recorder:
             total=experiment.train.epochs * per_epoch,
             initial=progress.step,
             unit="step",
+            disable=quiet,
             dynamic_ncols=True,
             mininterval=1.0 if sys.stderr.isatty() else 30.0,
         )
@@ -329,6 +366,8 @@ class Recorder:
         lines = [f"{s['src']}\n→ {s['out']}" for s in record["samples"]]
         self._board.add_text("samples", "\n\n".join(lines), step)
         self._board.flush()
+        if self.quiet:
+            return
         name = record.get("epoch", "average")
         self._bar.write(
             f"epoch {name}: dev loss {record['dev_loss']:.3f}, accuracy "

@@ -316,17 +316,17 @@ def _layer_arguments(config: ModelConfig) -> dict:
     rotary = None
     if config.position == "rotary":
         rotary = RotaryPosition(config.d_model // config.n_heads)
-    return dict(
-        d_model=config.d_model,
-        n_heads=config.n_heads,
-        d_ff=config.d_ff,
-        dropout=config.dropout,
-        norm_first=config.norm_first,
-        activation=config.activation,
-        bias=config.bias,
-        attention_dropout=config.attention_dropout,
-        rotary=rotary,
-    )
+    return {
+        "d_model": config.d_model,
+        "n_heads": config.n_heads,
+        "d_ff": config.d_ff,
+        "dropout": config.dropout,
+        "norm_first": config.norm_first,
+        "activation": config.activation,
+        "bias": config.bias,
+        "attention_dropout": config.attention_dropout,
+        "rotary": rotary,
+    }
 
 
 def _final_norm(config: ModelConfig) -> nn.Module:

@@ -8,6 +8,7 @@ into short words. These rules bring a reader's own sentence near to that.
 import re
 import unicodedata
 from functools import cache
+from itertools import pairwise
 
 from transformer_course.errors import ConfigError
 
@@ -58,7 +59,7 @@ def to_plain(text: str, language: str) -> str:
     _require_japanese(language)
     words = text.split()
     joined = "".join(words[:1])
-    for before, word in zip(words, words[1:], strict=False):
+    for before, word in pairwise(words):
         apart = _is_latin(before[-1]) and _is_latin(word[0])
         joined += f" {word}" if apart else word
     return joined

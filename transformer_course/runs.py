@@ -1,0 +1,135 @@
+"""Stored runs: what long trainings gave, for the book to quote.
+
+``runs/NAME/`` in the repository holds ``run.json`` (settings, command, machine
+and test scores), ``epochs.jsonl`` and ``steps.jsonl`` (every k-th step). It is
+made from a folder of ``outputs/`` and read by the chapters' cells, so that no
+figure is typed in.
+"""
+
+import json
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from transformer_course.errors import CourseError
+
+Record = dict[str, Any]
+STEPS_KEPT = 400
+"""Step records that are stored of a run, evenly spaced."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A stored run."""
+
+    name: str
+    settings: dict[str, Any]
+    """The experiment's settings: data, model, train."""
+    command: str
+    """What was typed to train it."""
+    machine: str
+    """The kind of machine, and torch's version."""
+    steps: list[Record]
+    """Some of its training steps: loss and nll in nats per token, rate."""
+    epochs: list[Record]
+    """A record for each epoch, and one for the averaged weights."""
+    results: dict[str, Any]
+    """Scores on the test set, with sacreBLEU's signature."""
+
+
+def folder(name: str) -> Path:
+    """Where a stored run stands, beside the package in the repository."""
+    return Path(__file__).parents[1] / "runs" / name
+
+
+def read(name: str) -> Run:
+    """Read a stored run.
+
+    Raises:
+        CourseError: there is none of that name.
+    """
+    path = folder(name)
+    if not (path / "run.json").is_file():
+        there = sorted(p.parent.name for p in path.parent.glob("*/run.json"))
+        raise CourseError(
+            f"there is no stored run {name!r}; there are: "
+            f"{', '.join(there) or 'none'}. The book's notebooks need the "
+            "repository, not the package alone."
+        )
+    about = json.loads((path / "run.json").read_text("utf-8"))
+    return Run(
+        name=name,
+        steps=_read_lines(path / "steps.jsonl"),
+        epochs=_read_lines(path / "epochs.jsonl"),
+        **about,
+    )
+
+
+def store(
+    output: Path, name: str, command: str, results: dict[str, Any]
+) -> Path:
+    """Make a stored run from a training's folder.
+
+    Args:
+        output: ``outputs/NAME``.
+        name: of the stored run.
+        command: what was typed to train it.
+        results: test scores and samples.
+
+    Returns:
+        The folder of the stored run.
+    """
+    path = folder(name)
+    path.mkdir(parents=True, exist_ok=True)
+    records = _read_lines(output / "metrics.jsonl")
+    steps = [r for r in records if r["kind"] == "step"]
+    every = max(1, len(steps) // STEPS_KEPT)
+    kept = [r for r in steps if r["step"] % every == 0]
+    _write_lines(path / "steps.jsonl", kept)
+    _write_lines(
+        path / "epochs.jsonl", [r for r in records if r["kind"] != "step"]
+    )
+    about = {
+        "settings": json.loads(
+            (output / "experiment.json").read_text("utf-8")
+        ),
+        "command": command,
+        "machine": machine(),
+        "results": results,
+    }
+    text = json.dumps(about, indent=1, ensure_ascii=False)
+    (path / "run.json").write_text(text + "\n", encoding="utf-8")
+    return path
+
+
+def machine() -> str:
+    """The kind of this machine in a few words, without its name."""
+    device = "CPU"
+    if torch.cuda.is_available():
+        device = torch.cuda.get_device_name()
+    threads = torch.get_num_threads()
+    return (
+        f"{device}, {threads} threads, {platform.system()} "
+        f"{platform.machine()}, torch {torch.__version__}"
+    )
+
+
+def _read_lines(path: Path) -> list[Record]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def _write_lines(path: Path, records: list[Record]) -> None:
+    lines = [json.dumps(_rounded(r), ensure_ascii=False) for r in records]
+    path.write_text("".join(f"{x}\n" for x in lines), encoding="utf-8")
+
+
+def _rounded(record: Record) -> Record:
+    """Floats to six significant digits: what is stored is for reading."""
+    return {
+        key: float(f"{value:.6g}") if isinstance(value, float) else value
+        for key, value in record.items()
+    }
