@@ -1,33 +1,45 @@
-"""Show tensor annotations in the API reference as they stand in the code.
+"""Show the package in the API reference as it stands in the code."""
 
-``Float[Tensor, "batch query d_model"]`` is a class made on the fly; left to
-itself, Sphinx prints where it was made and drops the shape.
-"""
-
+import typing
 from typing import Any
 
+import sphinx_autodoc_typehints
 from sphinx.application import Sphinx
-from sphinx.config import Config
+from sphinx.ext.napoleon.docstring import GoogleDocstring
+
+# Asks jaxtyping to call its classes what the code calls them, for instance
+# Float[Tensor, 'batch query d_model']; read when the package is imported.
+typing.GENERATING_DOCUMENTATION = "transformer_course"
+
+format_any = sphinx_autodoc_typehints.format_annotation
 
 
-def format_annotation(annotation: Any, config: Config) -> str | None:
-    """reStructuredText for a jaxtyping annotation; None for any other."""
-    if type(annotation).__module__.partition(".")[0] != "jaxtyping":
-        return None
+def format_annotation(annotation: Any, config: Any) -> str:
+    """reStructuredText for an annotation; a tensor's shows its shape.
+
+    The setting ``typehints_formatter`` is meant for this, but a function in
+    the settings makes Sphinx read every page anew in each build.
+    """
     shape = getattr(annotation, "dim_str", None)
     if shape is None:
-        return None
+        return format_any(annotation, config)
     kind = annotation.dtype.__name__
     array = annotation.array_type.__name__
     return f'``{kind}[{array}, "{shape}"]``'
 
 
-def use_formatter(app: Sphinx, config: Config) -> None:
-    """A function cannot stand in YAML, so it is set here."""
-    config.typehints_formatter = format_annotation
+def keep_lines(docstring: GoogleDocstring) -> list[str]:
+    """The docstring of an attribute, as it is.
+
+    Napoleon takes what stands before a colon for the attribute's type: "The
+    ids that fill up a batch: see chapter 11." would be of type "The ids that
+    fill up a batch". Here types stand in annotations.
+    """
+    return docstring._consume_to_end()
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.connect("config-inited", use_formatter)
+    sphinx_autodoc_typehints.format_annotation = format_annotation
+    GoogleDocstring._parse_attribute_docstring = keep_lines
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,186 @@
+"""Run the notebooks and store their outputs, with the same bytes every time.
+
+    python tools/refresh_outputs.py                  all notebooks of book/
+    python tools/refresh_outputs.py NOTEBOOK ...     these
+    python tools/refresh_outputs.py --timings        run only, and say how long
+
+Run twice on one machine it writes the same bytes, but for cells that measure
+time: metadata is fixed, nothing records when or where a cell ran, text that
+came in pieces is joined, and cells keep their ids.
+
+A notebook whose metadata names a corpus that cannot be had without the network
+(``{"transformer_course": {"corpus": "small_parallel_enja"}}``, or a list) is
+left as it is, and named.
+"""
+
+import argparse
+import hashlib
+import os
+import re
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from nbformat import NotebookNode
+
+from transformer_course.data.manifest import is_available
+
+ROOT = Path(__file__).resolve().parent.parent
+CELL_TIMEOUT = 600  # seconds
+FIXED_METADATA = {
+    "kernelspec": {
+        "display_name": "Python 3",
+        "language": "python",
+        "name": "python3",
+    },
+    "language_info": {"name": "python"},
+}
+KEPT_METADATA = ("transformer_course", "mystnb", "title")
+DROPPED_CELL_METADATA = (
+    "ExecuteTime",
+    "collapsed",
+    "execution",
+    "jupyter",
+    "scrolled",
+)
+
+
+def corpora_of(notebook: NotebookNode) -> list[str]:
+    """The corpora that a notebook says it needs."""
+    named = notebook.metadata.get("transformer_course", {}).get("corpus", [])
+    return [named] if isinstance(named, str) else list(named)
+
+
+def missing_corpora(notebook: NotebookNode) -> list[str]:
+    """Those of them that cannot be had without the network."""
+    return [name for name in corpora_of(notebook) if not is_available(name)]
+
+
+def execute(notebook: NotebookNode, folder: Path) -> None:
+    """Run every cell, from an empty kernel of this environment."""
+    NotebookClient(
+        notebook,
+        timeout=CELL_TIMEOUT,
+        kernel_name="python3",
+        record_timing=False,
+        extra_arguments=["--IPKernelApp.log_level=ERROR"],
+        resources={"metadata": {"path": str(folder)}},
+    ).execute()
+
+
+def tidy(notebook: NotebookNode) -> None:
+    """Leave nothing in a notebook that depends on when or where it ran."""
+    kept = {
+        key: notebook.metadata[key]
+        for key in KEPT_METADATA
+        if key in notebook.metadata
+    }
+    notebook.metadata = nbformat.from_dict({**FIXED_METADATA, **kept})
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    seen: set[str] = set()
+    for number, cell in enumerate(notebook.cells):
+        cell.id = stable_id(cell, number, seen)
+        seen.add(cell.id)
+        for key in DROPPED_CELL_METADATA:
+            cell.metadata.pop(key, None)
+        if cell.cell_type == "code":
+            cell.outputs = join_streams(cell.outputs)
+            for output in cell.outputs:
+                if "metadata" in output:
+                    output.metadata = nbformat.from_dict({})
+
+
+def stable_id(cell: NotebookNode, number: int, seen: set[str]) -> str:
+    """The cell's own id; for one that has none, an id made from its text."""
+    own = cell.get("id", "")
+    if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", own) and own not in seen:
+        return own
+    text = f"{number} {cell.source}".encode()
+    return hashlib.sha256(text).hexdigest()[:8]
+
+
+def join_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """Join what a kernel sent in pieces; where it cut depends on timing."""
+    joined: list[NotebookNode] = []
+    for output in outputs:
+        last = joined[-1] if joined else None
+        if (
+            output.output_type == "stream"
+            and last is not None
+            and last.output_type == "stream"
+            and last.name == output.name
+        ):
+            last.text += output.text
+        else:
+            joined.append(output)
+    return joined
+
+
+def write(notebook: NotebookNode, path: Path) -> bool:
+    """Replace the file as a whole; whether it changed."""
+    nbformat.validate(notebook)
+    text = nbformat.writes(notebook)
+    text = text if text.endswith("\n") else text + "\n"
+    if path.read_text(encoding="utf-8") == text:
+        return False
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.write_text(text, encoding="utf-8", newline="\n")
+    os.replace(temporary, path)
+    return True
+
+
+def refresh(path: Path, store: bool) -> str:
+    """Run one notebook; what is to be said about it."""
+    notebook = nbformat.read(path, as_version=4)
+    if missing := missing_corpora(notebook):
+        return f"skipped: {', '.join(missing)} is not on this machine"
+    start = time.perf_counter()
+    execute(notebook, path.parent)
+    taken = f"{time.perf_counter() - start:6.1f} s"
+    if not store:
+        return taken
+    tidy(notebook)
+    return f"{taken}  {'changed' if write(notebook, path) else 'same'}"
+
+
+def find_notebooks() -> list[Path]:
+    """Every notebook of both editions."""
+    return [
+        path
+        for path in sorted((ROOT / "book").rglob("*.ipynb"))
+        if ".ipynb_checkpoints" not in path.parts
+    ]
+
+
+def main() -> int:
+    """Run what the command line names; 1 if a notebook failed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("notebooks", nargs="*", type=Path)
+    parser.add_argument(
+        "--timings",
+        action="store_true",
+        help="run only, store nothing, and say how long each takes",
+    )
+    options = parser.parse_args()
+    # the kernel of this environment, whatever else is installed
+    os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
+    failed = 0
+    start = time.perf_counter()
+    for path in options.notebooks or find_notebooks():
+        path = path.resolve()
+        print(f"{os.path.relpath(path, ROOT)}: ", end="", flush=True)
+        try:
+            print(refresh(path, store=not options.timings))
+        except CellExecutionError as error:
+            failed += 1
+            print("failed; the file is left as it was")
+            print(error, file=sys.stderr)
+    print(f"together {time.perf_counter() - start:.1f} s")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
