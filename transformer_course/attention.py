@@ -9,14 +9,15 @@ import math
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from transformer_course.errors import ConfigError
 from transformer_course.masks import open_empty_rows
 from transformer_course.positional_encoding import RotaryPosition
 
-Heads = Float[Tensor, "batch heads length d_head"]
+Queries = Float[Tensor, "batch heads query d_head"]
+Keys = Float[Tensor, "batch heads key d_head"]
 
 
 def dot_score(
@@ -128,21 +129,24 @@ def scaled_dot_product_attention(
 
 
 def fused_attention(
-    query: Heads, key: Heads, value: Heads, mask: Bool[Tensor, "..."] | None
-) -> Heads:
+    query: Queries, key: Keys, value: Keys, mask: Bool[Tensor, "..."] | None
+) -> Queries:
     """The same output by torch's fused kernel, which keeps no weights.
 
-    On the CPU it runs in fp32 also under autocast: the bf16 kernel's backward
-    pass is several times slower there (chapter 21).
+    On the CPU bf16 is computed in fp32: the bf16 kernel's backward pass is
+    several times slower there (chapter 21).
     """
+    dtype = query.dtype
     if query.device.type == "cpu":
-        query, key, value = query.float(), key.float(), value.float()
+        wide = torch.promote_types(dtype, torch.float32)
+        query, key, value = query.to(wide), key.to(wide), value.to(wide)
     with torch.autocast(query.device.type, enabled=False):
         if mask is None:
-            return F.scaled_dot_product_attention(query, key, value)
+            output = F.scaled_dot_product_attention(query, key, value)
+            return output.to(dtype)
         mask, reachable = open_empty_rows(mask)
         output = F.scaled_dot_product_attention(query, key, value, mask)
-        return output * reachable
+        return (output * reachable).to(dtype)
 
 
 class KVCache:
@@ -162,7 +166,11 @@ class KVCache:
         """Number of positions held."""
         return 0 if self.key is None else self.key.size(2)
 
-    def extend(self, key: Heads, value: Heads) -> tuple[Heads, Heads]:
+    def extend(
+        self,
+        key: Float[Tensor, "batch heads newest d_head"],
+        value: Float[Tensor, "batch heads newest d_head"],
+    ) -> tuple[Keys, Keys]:
         """Add the newest positions; return all there are."""
         if self.key is not None:
             key = torch.cat([self.key, key], dim=2)
@@ -170,7 +178,7 @@ class KVCache:
         self.key, self.value = key, value
         return key, value
 
-    def select(self, rows: Tensor) -> None:
+    def select(self, rows: Int[Tensor, " rows"]) -> None:
         """Keep the rows of the batch named by ``rows``, in that order."""
         if self.key is not None:
             self.key = self.key.index_select(0, rows)
@@ -286,12 +294,12 @@ class MultiHeadAttention(nn.Module):
             output = self.dropout(weights) @ value
         return output, weights
 
-    def _split(self, x: Tensor) -> Heads:
+    def _split(self, x: Float[Tensor, "batch query d_model"]) -> Queries:
         batch, length, _ = x.shape
         x = x.view(batch, length, self.n_heads, self.d_head)
         return x.transpose(1, 2)  # (batch, heads, length, d_head)
 
-    def _merge(self, x: Heads) -> Tensor:
+    def _merge(self, x: Queries) -> Float[Tensor, "batch query d_model"]:
         return x.transpose(1, 2).flatten(2)  # (batch, length, d_model)
 
     def _unshare(self, weights: Tensor, batch: int, length: int) -> Tensor:

@@ -1,0 +1,360 @@
+"""Laws of attention: equal to torch's own, safe with empty rows."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from tiny import close, gradients, on_each_device
+from torch import nn
+
+from transformer_course.attention import (
+    AdditiveScore,
+    GeneralScore,
+    KVCache,
+    MultiHeadAttention,
+    dot_score,
+    fused_attention,
+    masked_softmax,
+    scaled_dot_product_attention,
+)
+from transformer_course.errors import ConfigError
+from transformer_course.masks import causal_mask, padding_mask
+from transformer_course.positional_encoding import RotaryPosition
+
+BATCH, HEADS, QUERIES, KEYS, WIDTH = 3, 2, 5, 7, 8
+
+
+def heads(length: int, device="cpu", width: int = WIDTH):
+    x = torch.randn(BATCH, HEADS, length, width, device=device)
+    return x.requires_grad_()
+
+
+def some_mask(device="cpu"):
+    """A random mask in which each row may attend to key 0 at least."""
+    mask = torch.rand(BATCH, 1, QUERIES, KEYS, device=device) < 0.5
+    mask[..., 0] = True
+    return mask
+
+
+def gradients_of(output, inputs):
+    weights = torch.linspace(-1, 1, output.numel(), device=output.device)
+    return torch.autograd.grad((output.flatten() * weights).sum(), inputs)
+
+
+# --- scores -----------------------------------------------------------------
+
+
+def test_dot_score_is_a_dot_product_for_each_pair():
+    query, key = torch.randn(2, 3, 4), torch.randn(2, 5, 4)
+    scores = dot_score(query, key)
+    assert scores.shape == (2, 3, 5)
+    close(scores[1, 2, 4], query[1, 2] @ key[1, 4])
+
+
+def test_general_score_is_a_bilinear_form():
+    score = GeneralScore(d_query=4, d_key=6)
+    query, key = torch.randn(2, 3, 4), torch.randn(2, 5, 6)
+    by_hand = query[1, 2] @ score.project.weight.T @ key[1, 4]
+    close(score(query, key)[1, 2, 4], by_hand)
+
+
+def test_additive_score_is_a_small_network_on_each_pair():
+    score = AdditiveScore(d_query=4, d_key=6, d_hidden=5)
+    query, key = torch.randn(2, 3, 4), torch.randn(2, 5, 6)
+    hidden = score.of_query(query[1, 2]) + score.of_key(key[1, 4])
+    by_hand = score.to_score.weight[0] @ hidden.tanh()
+    scores = score(query, key)
+    assert scores.shape == (2, 3, 5)
+    close(scores[1, 2, 4], by_hand)
+    close(score.score_projected(query, score.of_key(key)), scores)
+
+
+# --- scaled dot-product attention -------------------------------------------
+
+
+@on_each_device
+@pytest.mark.parametrize("masked", [False, True])
+def test_equals_torchs_attention_and_its_gradients(device, masked):
+    torch.manual_seed(0)
+    inputs = [heads(n, device) for n in (QUERIES, KEYS, KEYS)]
+    mask = some_mask(device) if masked else None
+    ours, _ = scaled_dot_product_attention(*inputs, mask)
+    torchs = F.scaled_dot_product_attention(*inputs, attn_mask=mask)
+    close(ours, torchs)
+    for one, other in zip(
+        gradients_of(ours, inputs), gradients_of(torchs, inputs), strict=True
+    ):
+        close(one, other)
+
+
+def test_works_without_batch_and_heads():
+    query, key, value = torch.eye(3), torch.eye(3), torch.randn(3, 2)
+    output, weights = scaled_dot_product_attention(query, key, value)
+    close(output, weights @ value)
+    close(weights, (torch.eye(3) / 3**0.5).softmax(dim=-1))
+
+
+def test_values_may_have_another_width():
+    query, key = heads(QUERIES), heads(KEYS)
+    output, _ = scaled_dot_product_attention(query, key, heads(KEYS, width=3))
+    assert output.shape == (BATCH, HEADS, QUERIES, 3)
+
+
+def test_weights_sum_to_one_and_are_zero_where_masked():
+    mask = some_mask()
+    _, weights = scaled_dot_product_attention(
+        heads(QUERIES), heads(KEYS), heads(KEYS), mask
+    )
+    close(weights.sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES))
+    assert (weights.masked_select(~mask) == 0).all()
+    assert (weights >= 0).all()
+
+
+def test_a_masked_key_has_no_influence_however_large():
+    """Multiplying by 0 after the softmax would fail this (chapter 06)."""
+    scores = torch.tensor([[100.0, 0.0, 0.0]])
+    weights = masked_softmax(scores, torch.tensor([[False, True, True]]))
+    close(weights, torch.tensor([[0.0, 0.5, 0.5]]))
+
+
+@on_each_device
+@pytest.mark.parametrize("path", ["explicit", "fused"])
+def test_rows_that_may_attend_nowhere_give_zeros(device, path):
+    inputs = [heads(n, device) for n in (QUERIES, KEYS, KEYS)]
+    mask = some_mask(device)
+    mask[1] = False  # a whole sentence of padding
+    mask[2, :, 3] = False  # and one single query
+    if path == "explicit":
+        output, weights = scaled_dot_product_attention(*inputs, mask)
+        assert (weights[1] == 0).all()
+    else:
+        output = fused_attention(*inputs, mask)
+    assert output.isfinite().all()
+    assert (output[1] == 0).all()
+    assert (output[2, :, 3] == 0).all()
+    assert (output[2, :, 2] != 0).any()
+    for gradient in gradients_of(output, inputs):
+        assert gradient.isfinite().all()
+        assert (gradient[1] == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_keeps_empty_rows_finite(dtype):
+    inputs = [heads(n).to(dtype) for n in (QUERIES, KEYS, KEYS)]
+    mask = torch.zeros(1, 1, QUERIES, KEYS, dtype=torch.bool)
+    output, _ = scaled_dot_product_attention(*inputs, mask)
+    assert (output == 0).all()
+    assert (fused_attention(*inputs, mask) == 0).all()
+
+
+# --- multi-head attention ---------------------------------------------------
+
+
+def torchs_twin(ours: MultiHeadAttention) -> nn.MultiheadAttention:
+    """nn.MultiheadAttention with the same weights."""
+    d_model = ours.n_heads * ours.d_head
+    bias = ours.to_query.bias is not None
+    twin = nn.MultiheadAttention(
+        d_model, ours.n_heads, bias=bias, batch_first=True
+    ).to(ours.to_query.weight)
+    three = [ours.to_query, ours.to_key, ours.to_value]
+    with torch.no_grad():
+        twin.in_proj_weight.copy_(torch.cat([p.weight for p in three]))
+        twin.out_proj.weight.copy_(ours.to_output.weight)
+        if bias:
+            twin.in_proj_bias.copy_(torch.cat([p.bias for p in three]))
+            twin.out_proj.bias.copy_(ours.to_output.bias)
+    return twin
+
+
+def as_torch_names(ours: dict) -> dict:
+    """Gradients of our parameters under torch's names."""
+    named = {}
+    for kind in {name.split(".")[1] for name in ours}:
+        three = [ours[f"to_{p}.{kind}"] for p in ("query", "key", "value")]
+        named[f"in_proj_{kind}"] = torch.cat(three)
+        named[f"out_proj.{kind}"] = ours[f"to_output.{kind}"]
+    return named
+
+
+@on_each_device
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("cross", [False, True])
+def test_equals_torchs_multi_head_attention(device, bias, masked, cross):
+    torch.manual_seed(0)
+    ours = MultiHeadAttention(12, 3, bias=bias).to(device)
+    for parameter in ours.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    twin = torchs_twin(ours)
+    query = torch.randn(BATCH, QUERIES, 12, device=device)
+    memory = torch.randn(BATCH, KEYS, 12, device=device) if cross else query
+    keys = memory.size(1)
+    mask, hidden = None, None
+    if masked:
+        mask = torch.rand(BATCH, 1, QUERIES, keys, device=device) < 0.6
+        mask[..., 0] = True
+        hidden = ~mask.expand(-1, 3, -1, -1).flatten(0, 1)
+
+    output, weights = ours(
+        query, memory if cross else None, mask=mask, return_weights=True
+    )
+    expected, expected_weights = twin(
+        query, memory, memory, attn_mask=hidden, average_attn_weights=False
+    )
+    close(output, expected)
+    close(weights, expected_weights)
+    output.square().sum().backward()
+    expected.square().sum().backward()
+    theirs = gradients(twin)
+    ours_renamed = as_torch_names(gradients(ours))
+    assert ours_renamed.keys() == theirs.keys()
+    for name, gradient in theirs.items():
+        close(ours_renamed[name], gradient, tolerance=1e-4)
+
+
+@on_each_device
+@pytest.mark.parametrize("rotary", [False, True])
+def test_explicit_path_equals_fused_path(device, rotary):
+    turn = RotaryPosition(4) if rotary else None
+    attention = MultiHeadAttention(12, 3, bias=True, rotary=turn).to(device)
+    x = torch.randn(BATCH, QUERIES, 12, device=device)
+    mask = causal_mask(QUERIES, x.device)
+    fused = attention(x, mask=mask)
+    fused.square().sum().backward()
+    by_fused = {n: g.clone() for n, g in gradients(attention).items()}
+    attention.zero_grad()
+    explicit, _ = attention(x, mask=mask, return_weights=True)
+    explicit.square().sum().backward()
+    close(fused, explicit)
+    for name, gradient in gradients(attention).items():
+        close(by_fused[name], gradient, tolerance=1e-4)
+
+
+@on_each_device
+def test_a_whole_row_of_padding_is_finite_with_gradients(device):
+    attention = MultiHeadAttention(12, 3).to(device)
+    ids = torch.tensor([[4, 5, 0], [0, 0, 0]], device=device)
+    x = torch.randn(2, 3, 12, device=device, requires_grad=True)
+    output = attention(x, mask=padding_mask(ids))
+    output.square().sum().backward()
+    assert (output[1] == 0).all()
+    assert x.grad.isfinite().all()
+    for gradient in gradients(attention).values():
+        assert gradient.isfinite().all()
+
+
+def test_double_precision_passes_the_numerical_gradient_check():
+    attention = MultiHeadAttention(4, 2).double()
+    x = torch.randn(1, 3, 4, dtype=torch.double, requires_grad=True)
+    mask = causal_mask(3)
+    assert torch.autograd.gradcheck(lambda y: attention(y, mask=mask), x)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_output_keeps_the_type_of_the_model(dtype):
+    attention = MultiHeadAttention(4, 2).to(dtype)
+    assert attention(torch.randn(1, 3, 4, dtype=dtype)).dtype == dtype
+
+
+def test_rows_that_share_a_memory_equal_rows_with_a_copy_each():
+    """Beams of a sentence look at one memory."""
+    attention = MultiHeadAttention(12, 3)
+    beams, sentences = 4, 2
+    query = torch.randn(sentences * beams, QUERIES, 12)
+    memory = torch.randn(sentences, KEYS, 12)
+    mask = torch.rand(sentences, 1, 1, KEYS) < 0.7
+    mask[..., 0] = True
+    shared = attention(query, memory, mask=mask, return_weights=True)
+    copied = attention(
+        query,
+        memory.repeat_interleave(beams, 0),
+        mask=mask.repeat_interleave(beams, 0),
+        return_weights=True,
+    )
+    close(shared, copied)
+
+
+def test_no_memory_means_self_attention():
+    attention = MultiHeadAttention(12, 3)
+    x = torch.randn(BATCH, QUERIES, 12)
+    close(attention(x), attention(x, x))
+
+
+def test_without_positions_attention_is_permutation_equivariant():
+    attention = MultiHeadAttention(12, 3)
+    x = torch.randn(1, 6, 12)
+    order = torch.tensor([3, 1, 5, 0, 2, 4])
+    close(attention(x[:, order]), attention(x)[:, order])
+
+
+def test_dropout_acts_in_training_only_and_on_the_weights():
+    torch.manual_seed(0)
+    attention = MultiHeadAttention(12, 3, dropout=0.5)
+    x = torch.randn(BATCH, QUERIES, 12)
+    assert not torch.allclose(attention(x), attention(x))
+    attention.eval()
+    assert torch.equal(attention(x), attention(x))
+    plain = MultiHeadAttention(12, 3)
+    plain.load_state_dict(attention.state_dict())
+    close(attention(x), plain(x))
+
+
+def test_parameter_count_of_the_lecture():
+    """d_model 768, 12 heads, with biases: 4 (768² + 768)."""
+    attention = MultiHeadAttention(768, 12, bias=True)
+    count = sum(p.numel() for p in attention.parameters())
+    assert count == 4 * (768**2 + 768) == 2_362_368
+
+
+@pytest.mark.parametrize("n_heads", [0, 5])
+def test_heads_that_do_not_divide_the_width_are_refused(n_heads):
+    with pytest.raises(ConfigError, match=f"d_model 12.*{n_heads} heads"):
+        MultiHeadAttention(12, n_heads)
+
+
+# --- cache ------------------------------------------------------------------
+
+
+@on_each_device
+@pytest.mark.parametrize("rotary", [False, True])
+@pytest.mark.parametrize("steps", [[1] * QUERIES, [3, 2], [1, 4]])
+def test_token_by_token_with_a_cache_equals_all_at_once(device, rotary, steps):
+    turn = RotaryPosition(4) if rotary else None
+    attention = MultiHeadAttention(12, 3, rotary=turn).to(device)
+    x = torch.randn(BATCH, QUERIES, 12, device=device)
+    full = causal_mask(QUERIES, x.device)
+    cache, outputs, start = KVCache(), [], 0
+    for size in steps:
+        end = start + size
+        part = attention(
+            x[:, start:end], mask=full[:, :, start:end, :end], cache=cache
+        )
+        outputs.append(part)
+        start = end
+    assert cache.length == QUERIES
+    close(torch.cat(outputs, dim=1), attention(x, mask=full))
+
+
+def test_cache_projects_a_memory_once():
+    attention = MultiHeadAttention(12, 3)
+    memory = torch.randn(BATCH, KEYS, 12)
+    cache = KVCache()
+    first = attention(torch.randn(BATCH, 1, 12), memory, cache=cache)
+    kept = cache.key
+    query = torch.randn(BATCH, 1, 12)
+    second = attention(query, memory, cache=cache)
+    assert cache.key is kept
+    assert cache.length == KEYS
+    close(second, attention(query, memory))
+    assert first.shape == second.shape
+
+
+def test_cache_select_keeps_rows_in_the_order_named():
+    cache = KVCache()
+    cache.select(torch.tensor([0]))  # an empty cache has no rows to keep
+    assert cache.length == 0
+    key = torch.randn(BATCH, HEADS, KEYS, WIDTH)
+    cache.extend(key, -key)
+    cache.select(torch.tensor([2, 0]))
+    assert torch.equal(cache.key, key[[2, 0]])
+    assert torch.equal(cache.value, -key[[2, 0]])

@@ -1,0 +1,116 @@
+"""Small models and ids that several test files share."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from transformer_course.config import ModelConfig, RecurrentConfig
+from transformer_course.recurrent import RecurrentTranslator
+from transformer_course.tokenizer import BOS, PAD
+from transformer_course.transformer import Transformer
+
+VOCAB = 17
+POSITIONS = ["sinusoidal", "learned", "rotary", "none"]
+
+DEVICES = [
+    "cpu",
+    pytest.param(
+        "cuda",
+        marks=[
+            pytest.mark.gpu,
+            pytest.mark.skipif(
+                not torch.cuda.is_available(), reason="no CUDA device"
+            ),
+        ],
+    ),
+]
+on_each_device = pytest.mark.parametrize("device", DEVICES)
+
+
+def close(actual, expected, tolerance: float = 1e-5) -> None:
+    """Equal up to the rounding of a few dozen operations in fp32."""
+    torch.testing.assert_close(
+        actual, expected, rtol=tolerance, atol=tolerance
+    )
+
+
+def tiny_config(**changes) -> ModelConfig:
+    """Two layers of width 16; ``changes`` go into the config."""
+    settings = {
+        "vocab_size": VOCAB,
+        "d_model": 16,
+        "n_heads": 2,
+        "d_ff": 32,
+        "n_layers": 2,
+        "max_length": 40,
+        "dropout": 0.0,
+    }
+    return ModelConfig(**settings | changes)
+
+
+def tiny_transformer(seed: int = 0, **changes) -> Transformer:
+    """An untrained Transformer in evaluation mode."""
+    torch.manual_seed(seed)
+    return Transformer(tiny_config(**changes)).eval()
+
+
+def tiny_gru(seed: int = 0, **changes) -> RecurrentTranslator:
+    """An untrained GRU translator in evaluation mode."""
+    settings = {
+        "vocab_size": VOCAB,
+        "d_model": 12,
+        "d_hidden": 16,
+        "max_length": 40,
+        "dropout": 0.0,
+    }
+    torch.manual_seed(seed)
+    config = RecurrentConfig(**settings | changes)
+    return RecurrentTranslator(config).eval()
+
+
+def decided(model: nn.Module) -> nn.Module:
+    """Make an untrained model sure of itself, and fond of ending.
+
+    Larger output weights give each prefix a clear favourite, so that the
+    targets of two sentences differ; eos is made likely enough that some rows
+    end early and some do not.
+    """
+    with torch.no_grad():
+        weight = torch.nn.Parameter(model.to_logits.weight.detach() * 4)
+        model.to_logits.weight = weight
+    return model
+
+
+def random_ids(
+    rows: int, length: int, seed: int = 0, vocab: int = VOCAB
+) -> Tensor:
+    """Real tokens: no pad, bos, eos or unk among them."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(4, vocab, (rows, length), generator=generator)
+
+
+def ragged_ids(
+    lengths: list[int], seed: int = 0, vocab: int = VOCAB
+) -> Tensor:
+    """Rows of these lengths, padded on the right."""
+    ids = random_ids(len(lengths), max(lengths), seed, vocab)
+    for row, length in zip(ids, lengths, strict=True):
+        row[length:] = PAD
+    return ids
+
+
+def with_bos(ids: Tensor) -> Tensor:
+    """The decoder's input: bos before each row."""
+    return torch.cat([torch.full_like(ids[:, :1], BOS), ids], dim=1)
+
+
+def padded(ids: Tensor, columns: int) -> Tensor:
+    """The same rows with more padding on the right."""
+    return nn.functional.pad(ids, (0, columns), value=PAD)
+
+
+def gradients(model: nn.Module) -> dict[str, Tensor]:
+    """The gradient of every parameter, by name."""
+    missing = [n for n, p in model.named_parameters() if p.grad is None]
+    assert not missing, f"no gradient reached {missing}"
+    return {n: p.grad for n, p in model.named_parameters()}
