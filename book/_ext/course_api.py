@@ -1,5 +1,7 @@
 """Show the package in the API reference as it stands in the code."""
 
+import dataclasses
+import re
 import typing
 from typing import Any
 
@@ -28,18 +30,38 @@ def format_annotation(annotation: Any, config: Any) -> str:
     return f'``{kind}[{array}, "{shape}"]``'
 
 
-def keep_lines(docstring: GoogleDocstring) -> list[str]:
-    """The docstring of an attribute, as it is.
+# Napoleon takes what stands before a colon for a type: "The output, and the
+# weights: rows sum to one." would be of type "The output, and the weights".
+# Here types stand in annotations, so that the text is left as it is.
 
-    Napoleon takes what stands before a colon for the attribute's type: "The
-    ids that fill up a batch: see chapter 11." would be of type "The ids that
-    fill up a batch". Here types stand in annotations.
-    """
+
+def keep_attribute(docstring: GoogleDocstring) -> list[str]:
+    """The docstring of an attribute, as it is."""
     return docstring._consume_to_end()
+
+
+def keep_returns(
+    docstring: GoogleDocstring, preprocess_types: bool = False
+) -> list[tuple[str, str, list[str]]]:
+    """A section "Returns", as it is."""
+    lines = docstring._dedent(docstring._consume_to_next_section())
+    return [("", "", lines)] if lines else []
+
+
+def drop_repeated_fields(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    """Leave out a dataclass's parameters: its fields say all about them."""
+    if what == "class" and dataclasses.is_dataclass(obj):
+        lines[:] = [
+            line for line in lines if not re.match(r":(param|type) \w+:", line)
+        ]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     sphinx_autodoc_typehints.format_annotation = format_annotation
-    GoogleDocstring._parse_attribute_docstring = keep_lines
+    GoogleDocstring._parse_attribute_docstring = keep_attribute
+    GoogleDocstring._consume_returns_section = keep_returns
+    app.connect("autodoc-process-docstring", drop_repeated_fields, 900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
