@@ -1,0 +1,144 @@
+"""The figures say what they are given, and refuse what does not fit."""
+
+import inspect
+
+import matplotlib
+import pytest
+import torch
+
+matplotlib.use("agg")
+
+import matplotlib.pyplot as plt
+from IPython.display import Markdown
+
+from transformer_course import attention, viz
+from transformer_course.attention import MultiHeadAttention, dot_score
+from transformer_course.errors import ConfigError
+
+THREE = torch.tensor([[0.5, 0.05, 0.45], [0.0, 1.0, 0.0]])
+
+
+@pytest.fixture(autouse=True)
+def no_figure_left():
+    """Every test starts and ends without open figures."""
+    plt.close("all")
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """What a notebook would display, in order."""
+    displayed = []
+    monkeypatch.setattr(viz, "display", displayed.append)
+    return displayed
+
+
+def printed(ax) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+@pytest.mark.parametrize("obj", [dot_score, MultiHeadAttention, attention])
+def test_show_source_is_the_source(obj, shown):
+    viz.show_source(obj)
+    (block,) = shown
+    assert isinstance(block, Markdown)
+    assert inspect.getsource(obj).strip() in block.data
+    assert "`transformer_course/attention.py`" in block.data
+    assert block.data.count("````python\n") == 1
+    assert block.data.endswith("\n````")
+
+
+def test_show_source_of_a_method_starts_at_the_margin(shown):
+    viz.show_source(MultiHeadAttention.forward)
+    assert "````python\ndef forward(" in shown[0].data
+
+
+def test_show_source_of_a_property(shown):
+    viz.show_source(attention.KVCache.length)
+    assert "def length(self)" in shown[0].data
+
+
+@pytest.mark.parametrize("obj", [torch.relu, 3])
+def test_show_source_refuses_what_has_none(obj):
+    with pytest.raises(ConfigError, match="no Python source"):
+        viz.show_source(obj)
+
+
+def test_heatmap_prints_its_values_and_labels():
+    ax = viz.heatmap(THREE, ["飲む", "b"], ["猫", "x", "y"], title="題")
+    assert printed(ax) == ["0.50", "0.05", "0.45", "0.00", "1.00", "0.00"]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["飲む", "b"]
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["猫", "x", "y"]
+    assert ax.get_title() == "題"
+
+
+def test_heatmap_of_many_cells_prints_no_values():
+    names = [str(i) for i in range(12)]
+    assert printed(viz.heatmap(torch.zeros(12, 12), names, names)) == []
+
+
+def test_heatmap_outlines_the_marked_cells():
+    ax = viz.heatmap(THREE, "ab", "xyz", marked=[(1, 2)])
+    (outline,) = ax.patches
+    assert outline.get_xy() == (1.5, 0.5)
+
+
+def test_heatmap_takes_weights_that_have_a_gradient():
+    viz.heatmap(THREE.clone().requires_grad_(), "ab", "xyz")
+
+
+@pytest.mark.parametrize(
+    ("queries", "keys", "says"),
+    [
+        ("abc", "xyz", "3 queries given for weights with 2 rows"),
+        ("ab", "xy", "2 keys given for weights with 3 columns"),
+    ],
+)
+def test_heatmap_refuses_wrong_labels(queries, keys, says):
+    with pytest.raises(ConfigError, match=says):
+        viz.heatmap(THREE, queries, keys)
+    assert not plt.get_fignums(), "an empty figure was left open"
+
+
+def test_heatmap_draws_where_it_is_told():
+    _, axes = plt.subplots(1, 2)
+    assert viz.heatmap(THREE, "ab", "xyz", ax=axes[1]) is axes[1]
+    assert len(plt.get_fignums()) == 1
+
+
+def test_graph_draws_names_and_shapes():
+    ax = viz.draw_graph(
+        {"Q": (0, 0), "K": (1, 0)},
+        {"softmax#1": (0.5, 1)},
+        [("Q", "softmax#1", "n × d"), ("K", "softmax#1", "")],
+    )
+    assert {"Q", "K", "softmax", "n × d"} <= set(printed(ax))
+    assert matplotlib.colors.to_hex(ax.patches[0].get_facecolor()) == (
+        viz.QUERY.lower()
+    )
+
+
+def test_graph_refuses_an_arrow_to_nowhere():
+    with pytest.raises(ConfigError, match="needs a place for 'V'"):
+        viz.draw_graph({"Q": (0, 0)}, {}, [("Q", "V", "")])
+    assert not plt.get_fignums()
+
+
+def test_japanese_letters_have_a_glyph(recwarn):
+    viz.use_style()
+    ax = viz.heatmap(THREE, ["飲む", "牛乳"], ["猫", "が", "x"], title="注意")
+    ax.figure.canvas.draw()
+    assert not [w for w in recwarn if "missing from" in str(w.message)]
+
+
+def test_japanese_glyphs_would_be_missed(recwarn):
+    with plt.rc_context({"font.family": ["DejaVu Sans"]}):
+        ax = viz.heatmap(THREE, ["飲む", "牛乳"], ["猫", "が", "x"])
+        ax.figure.canvas.draw()
+    assert [w for w in recwarn if "missing from" in str(w.message)]
+
+
+def test_queries_keys_and_values_differ_in_colour():
+    assert len(set(viz.ROLES.values())) == 3
+    assert set(viz.ROLES.values()) <= set(viz.CYCLE)

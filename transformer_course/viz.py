@@ -1,0 +1,350 @@
+"""The course's figures and their one style.
+
+Colours are those of Okabe and Ito, which people with any kind of colour
+vision can tell apart. Queries, keys and values keep one colour each in every
+chapter. All figures are drawn on white, so that they can be read on a dark
+page too.
+"""
+
+import inspect
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import matplotlib_fontja
+from IPython.display import Markdown, display
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
+from torch import Tensor
+
+from transformer_course.errors import ConfigError
+
+BLACK = "#000000"
+ORANGE = "#E69F00"
+SKY = "#56B4E9"
+GREEN = "#009E73"
+YELLOW = "#F0E442"
+BLUE = "#0072B2"
+VERMILION = "#D55E00"
+PURPLE = "#CC79A7"
+GREY = "#666666"
+
+QUERY = VERMILION
+KEY = BLUE
+VALUE = GREEN
+ROLES = {"Q": QUERY, "K": KEY, "V": VALUE}
+
+CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+
+_RADIUS = 0.27  # of a tensor's circle, in units of a graph's grid
+_PRINTED = 10  # a heat map of up to so many rows and columns shows its values
+
+Place = tuple[float | int, float | int]
+
+
+def use_style() -> None:
+    """Set the course's style for all figures that follow.
+
+    Latin letters are drawn in DejaVu Sans, Japanese ones in IPAex Gothic.
+    """
+    matplotlib_fontja.japanize()
+    plt.rcParams.update(
+        {
+            "font.family": ["DejaVu Sans", "IPAexGothic"],
+            "font.size": 10,
+            "axes.unicode_minus": True,
+            "axes.prop_cycle": plt.cycler(color=CYCLE),
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.titlesize": 10.5,
+            "figure.facecolor": "white",
+            "figure.figsize": (5.6, 3.2),
+            "figure.dpi": 160,
+            "figure.constrained_layout.use": True,
+            "legend.frameon": False,
+            "lines.linewidth": 1.8,
+        }
+    )
+
+
+def show_source(obj: Any) -> None:
+    """Show the source of a function, class, method or module in a notebook.
+
+    Args:
+        obj: what to show, as imported from the package.
+
+    Raises:
+        ConfigError: it has no Python source.
+    """
+    target = inspect.unwrap(obj.fget if isinstance(obj, property) else obj)
+    try:
+        source = textwrap.dedent(inspect.getsource(target)).strip()
+    except (TypeError, OSError) as error:
+        raise ConfigError(
+            f"{obj!r} has no Python source to show: give a function, class, "
+            "method or module that is written in Python, by its name."
+        ) from error
+    path = inspect.getmodule(target).__name__.replace(".", "/") + ".py"
+    display(Markdown(f"*From `{path}`:*\n\n````python\n{source}\n````"))
+
+
+def heatmap(
+    weights: Float[Tensor, "query key"],
+    queries: Sequence[str],
+    keys: Sequence[str],
+    *,
+    title: str = "",
+    marked: Iterable[tuple[int, int]] = (),
+    limits: tuple[float, float] = (0.0, 1.0),
+    ax: Axes | None = None,
+) -> Axes:
+    """Attention weights as a map: one row a query, one column a key.
+
+    Up to ten rows and columns, the values are printed in the cells.
+
+    Args:
+        weights: what to draw.
+        queries: a label for each row.
+        keys: a label for each column.
+        title: stands above.
+        marked: cells (row, column) to outline, gold alignments for instance.
+        limits: the values drawn as white and as the darkest blue.
+        ax: where to draw; a new figure of fitting size if left out.
+
+    Raises:
+        ConfigError: there is not one label for each row and column.
+    """
+    rows, columns = weights.shape
+    _check_labels("queries", queries, "rows", rows)
+    _check_labels("keys", keys, "columns", columns)
+    if ax is None:
+        size = (1.3 + 0.55 * columns, 1.0 + 0.42 * rows)
+        _, ax = plt.subplots(figsize=size)
+    values = weights.detach().float().cpu()
+    low, high = limits
+    ax.imshow(values.numpy(), cmap="Blues", vmin=low, vmax=high, aspect="auto")
+    if max(rows, columns) <= _PRINTED:
+        _print_values(ax, values, dark=low + 0.6 * (high - low))
+    for row, column in marked:
+        corner = (column - 0.5, row - 0.5)
+        ax.add_patch(
+            Rectangle(corner, 1, 1, fill=False, edgecolor=ORANGE, lw=2.2)
+        )
+    _label_axes(ax, queries, keys)
+    ax.set_title(title)
+    return ax
+
+
+def draw_graph(
+    tensors: Mapping[str, Place],
+    operations: Mapping[str, Place],
+    arrows: Iterable[tuple[str, str, str]],
+    *,
+    colors: Mapping[str, str] = ROLES,
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """A computation graph: circles are tensors, boxes operations.
+
+    Names are drawn as they stand and must differ; what follows a ``#`` in a
+    name is not drawn. A place is (x, y) in inches, y upwards.
+
+    Args:
+        tensors: where each tensor stands.
+        operations: where each operation stands.
+        arrows: from, to, and the shape of what flows along ("" for none).
+        colors: of tensors, by name; others are grey.
+        title: stands above.
+        ax: where to draw; a new figure of fitting size if left out.
+
+    Raises:
+        ConfigError: an arrow begins or ends at a name that is not there.
+    """
+    places = {**tensors, **operations}
+    arrows = list(arrows)
+    for start, end, _ in arrows:
+        _check_ends(start, end, places)
+    box = _bounds(places)
+    if ax is None:
+        size = (box[1] - box[0], box[3] - box[2])
+        _, ax = plt.subplots(figsize=size)
+    nodes = {
+        name: _draw_tensor(ax, name, at, colors.get(name, GREY))
+        for name, at in tensors.items()
+    }
+    for name, at in operations.items():
+        nodes[name] = _draw_operation(ax, name, at)
+    for start, end, shape in arrows:
+        _draw_arrow(
+            ax, nodes[start], nodes[end], shape, places[start], places[end]
+        )
+    ax.set(xlim=box[:2], ylim=box[2:], aspect="equal", title=title)
+    ax.axis("off")
+    return ax
+
+
+def _check_labels(
+    what: str, labels: Sequence[str], side: str, count: int
+) -> None:
+    if len(labels) != count:
+        raise ConfigError(
+            f"{len(labels)} {what} given for weights with {count} {side}: "
+            "give one label for each, in order."
+        )
+
+
+def _check_ends(start: str, end: str, places: Mapping[str, Place]) -> None:
+    for name in (start, end):
+        if name not in places:
+            raise ConfigError(
+                f"the arrow from {start!r} to {end!r} needs a place for "
+                f"{name!r}: name it among the tensors or the operations."
+            )
+
+
+def _print_values(ax: Axes, values: Tensor, dark: float) -> None:
+    for row, line in enumerate(values.tolist()):
+        for column, value in enumerate(line):
+            color = "white" if value > dark else "black"
+            ax.text(
+                column,
+                row,
+                f"{value:.2f}",
+                color=color,
+                fontsize=9,
+                ha="center",
+                va="center",
+            )
+
+
+def _label_axes(ax: Axes, queries: Sequence[str], keys: Sequence[str]) -> None:
+    turn = {}
+    if max(map(len, keys), default=0) > 6:  # they would run into each other
+        turn = {"rotation": 40, "ha": "left", "rotation_mode": "anchor"}
+    ax.set_xticks(range(len(keys)), keys, **turn)
+    ax.set_yticks(range(len(queries)), queries)
+    ax.tick_params(length=0, labeltop=True, labelbottom=False)
+    ax.xaxis.set_label_position("top")
+    ax.set_xlabel("key", color=KEY)
+    ax.set_ylabel("query", color=QUERY)
+    ax.spines[:].set_visible(False)
+
+
+def _text(name: str) -> str:
+    return name.split("#")[0]
+
+
+def _half_width(name: str) -> float:
+    return max(0.3, 0.052 * len(_text(name)) + 0.12)
+
+
+def _bounds(places: Mapping[str, Place]) -> tuple[float, float, float, float]:
+    xs, ys = zip(*places.values(), strict=True)
+    room = max(_half_width(name) for name in places)
+    return (min(xs) - room, max(xs) + room, min(ys) - 0.4, max(ys) + 0.4)
+
+
+def _draw_tensor(ax: Axes, name: str, at: Place, color: str) -> Circle:
+    node = Circle(at, _RADIUS, facecolor=color, edgecolor="none", zorder=2)
+    ax.add_patch(node)
+    ax.text(
+        *at,
+        _text(name),
+        color="white",
+        ha="center",
+        va="center",
+        zorder=3,
+    )
+    return node
+
+
+def _draw_operation(ax: Axes, name: str, at: Place) -> FancyBboxPatch:
+    half, height = _half_width(name), 0.4
+    node = FancyBboxPatch(
+        (at[0] - half, at[1] - height / 2),
+        2 * half,
+        height,
+        boxstyle="round,pad=0,rounding_size=0.07",
+        facecolor="white",
+        edgecolor=BLACK,
+        linewidth=1.2,
+        zorder=2,
+    )
+    ax.add_patch(node)
+    ax.text(*at, _text(name), ha="center", va="center", zorder=3)
+    return node
+
+
+def _draw_arrow(ax: Axes, start, end, shape: str, tail: Place, tip: Place):
+    ax.annotate(
+        "",
+        xy=tip,
+        xytext=tail,
+        zorder=1,
+        arrowprops={
+            "arrowstyle": "-|>",
+            "color": GREY,
+            "linewidth": 1.3,
+            "patchA": start,
+            "patchB": end,
+            "shrinkA": 1,
+            "shrinkB": 1,
+        },
+    )
+    middle = ((tail[0] + tip[0]) / 2, (tail[1] + tip[1]) / 2)
+    ax.text(
+        *middle,
+        shape,
+        color=GREY,
+        fontsize=8,
+        ha="center",
+        va="center",
+        zorder=4,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+    )
+
+
+def running_mean(values: Sequence[float], window: int) -> list[float]:
+    """The mean of each value and those just before it, to calm a curve.
+
+    Args:
+        values: one for each step.
+        window: how many to take together; fewer at the beginning.
+
+    Raises:
+        ConfigError: window below 1.
+    """
+    if window < 1:
+        raise ConfigError(f"window is {window}: it must be at least 1.")
+    total, means = 0.0, []
+    for i, value in enumerate(values):
+        total += value - (values[i - window] if i >= window else 0.0)
+        means.append(total / min(i + 1, window))
+    return means
+
+
+def draw_curves(
+    ax: Axes,
+    steps: Sequence[float],
+    curves: Sequence[Sequence[float]],
+    label: str,
+    color: str,
+) -> None:
+    """Several runs of one kind: their mean as a line, their range as a band.
+
+    Args:
+        ax: where to draw.
+        steps: where the values stand, the same for all runs.
+        curves: the values of each run.
+        label: for the legend.
+        color: of line and band.
+    """
+    columns = list(zip(*curves, strict=True))
+    means = [sum(column) / len(column) for column in columns]
+    low, high = map(min, columns), map(max, columns)
+    ax.fill_between(
+        steps, list(low), list(high), color=color, alpha=0.2, linewidth=0
+    )
+    ax.plot(steps, means, color=color, label=label)
