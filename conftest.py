@@ -1,0 +1,46 @@
+"""What every test run does first, for the package's tests and notebooks."""
+
+import os
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the cores
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"  # before torch; a notebook's kernel inherits it
+
+import pytest
+import torch
+from jaxtyping import install_import_hook
+
+# Every call is checked against its annotations, shapes included. Before the
+# first import of the package.
+install_import_hook("transformer_course", "beartype.beartype")
+
+from tools.refresh_outputs import missing_corpora  # noqa: E402
+from transformer_course.device import pick_device  # noqa: E402
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """One thread a worker."""
+    if hasattr(config, "workerinput"):
+        torch.set_num_threads(1)
+
+
+def pytest_report_header() -> str:
+    """Say what the tests run on."""
+    device = pick_device()
+    name = (
+        f" ({torch.cuda.get_device_name()})" if device.type == "cuda" else ""
+    )
+    return f"torch {torch.__version__} on {device}{name}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip, by name, the notebooks whose corpus is not to be had."""
+    for item in items:
+        notebook = getattr(item.parent, "nb", None)
+        if notebook is not None and (missing := missing_corpora(notebook)):
+            item.add_marker(
+                pytest.mark.skip(
+                    f"{item.path.name} needs the corpus {', '.join(missing)}, "
+                    "which is neither cached nor in a mirror"
+                )
+            )

@@ -1,0 +1,317 @@
+"""The book: its notebooks, its pages, and what a reader's browser gets."""
+
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import nbformat
+import pytest
+import yaml
+from built_book import (
+    BOOK,
+    EDITIONS,
+    ROOT,
+    Site,
+    code_cells,
+    is_foreign,
+    loads_of_style,
+    markdown_of,
+    markdown_pages,
+    not_ready,
+    notebooks,
+    pictures,
+    pictures_without_alt,
+    read,
+    site_of,
+)
+
+import transformer_course
+from tools.refresh_outputs import tidy
+from transformer_course.cli import COMMANDS
+
+
+def named(paths):
+    """Parameters that are called what they are."""
+    return [
+        pytest.param(path, id=path.relative_to(BOOK).as_posix())
+        for path in paths
+    ]
+
+
+notebook = pytest.mark.parametrize("path", named(notebooks()))
+page_source = pytest.mark.parametrize(
+    "path", named(notebooks() + markdown_pages())
+)
+
+
+# --- notebooks ---------------------------------------------------------------
+
+
+@notebook
+def test_every_code_cell_was_run_in_order(path):
+    counts = [cell.execution_count for cell in code_cells(path)]
+    assert counts == list(range(1, len(counts) + 1)), "run `make outputs`"
+
+
+@notebook
+def test_no_code_cell_is_empty(path):
+    cells = [cell for cell in read(path).cells if cell.cell_type == "code"]
+    assert all(cell.source.strip() for cell in cells)
+
+
+@notebook
+def test_an_error_is_shown_only_where_it_is_meant(path):
+    for cell in code_cells(path):
+        if "raises-exception" not in cell.metadata.get("tags", []):
+            kinds = [output.output_type for output in cell.outputs]
+            assert "error" not in kinds, cell.source
+
+
+@notebook
+def test_stored_as_make_outputs_stores_it(path):
+    """No timestamps, no machine's metadata, stable ids."""
+    tidied = read(path)
+    tidy(tidied)
+    written = nbformat.writes(tidied).rstrip("\n")
+    stored = path.read_text(encoding="utf-8").rstrip("\n")
+    assert stored == written, f"run `make outputs NB={path}`"
+
+
+@notebook
+def test_outputs_name_no_folder_of_a_machine(path):
+    for cell in code_cells(path):
+        for output in cell.outputs:
+            text = str(output.get("text", "")) + "".join(
+                str(content)
+                for kind, content in output.get("data", {}).items()
+                if kind.startswith("text/")
+            )
+            found = re.findall(
+                r"(?:/home/|/root/|/Users/|/tmp/|C:\\)\S*|\S*site-packages\S*",
+                text,
+            )
+            assert not found, cell.source
+
+
+@notebook
+def test_code_is_at_most_79_columns_wide(path):
+    for cell in code_cells(path):
+        for line in cell.source.splitlines():
+            assert len(line) <= 79, line
+
+
+@notebook
+def test_no_cell_installs_or_calls_a_shell(path):
+    for cell in code_cells(path):
+        assert not re.search(r"^\s*[!%]", cell.source, re.M), cell.source
+
+
+@notebook
+def test_every_picture_has_alt_text_and_a_caption(path):
+    """Said in the cell's metadata: ``mystnb: {image: {alt}, figure: ...}``."""
+    for cell in code_cells(path):
+        count = pictures(cell)
+        if not count or "remove-output" in cell.metadata.get("tags", []):
+            continue
+        assert count == 1, f"one picture a cell, not {count}:\n{cell.source}"
+        render = cell.metadata.get("mystnb", {})
+        alt = render.get("image", {}).get("alt", "")
+        figure = render.get("figure", {})
+        assert alt.strip(), f"no alt text:\n{cell.source}"
+        assert figure.get("caption", "").strip(), f"no caption:\n{cell.source}"
+        assert figure.get("name", "").startswith("fig-"), cell.source
+
+
+@page_source
+def test_images_in_the_prose_have_alt_text(path):
+    assert not pictures_without_alt(markdown_of(path))
+
+
+@pytest.mark.parametrize(
+    ("markdown", "lacking"),
+    [
+        ("![](a.png)", 1),
+        ("![a mask](a.png)", 0),
+        ('<img src="a.png">', 1),
+        ('<img alt="a mask" src="a.png">', 0),
+        ("```{figure} a.png\n:name: x\n\ntext\n```", 1),
+        (":::{figure} a.png\n:alt: a mask\n\ntext\n:::", 0),
+    ],
+)
+def test_the_search_for_alt_texts_finds_what_it_should(markdown, lacking):
+    assert len(pictures_without_alt(markdown)) == lacking
+
+
+# --- the table of contents ---------------------------------------------------
+
+
+def toc_files() -> list[str]:
+    """Every page that the table of contents names."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    chapters = [c for part in toc["parts"] for c in part["chapters"]]
+    sections = [s for c in chapters for s in c.get("sections", [])]
+    return [toc["root"]] + [c["file"] for c in chapters + sections]
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_contents_and_files_agree(edition):
+    folder = BOOK / edition
+    sources = {
+        path.relative_to(folder).with_suffix("").as_posix()
+        for path in notebooks() + markdown_pages()
+        if path.is_relative_to(folder)
+    }
+    assert sources == set(toc_files())
+
+
+def test_every_module_has_a_page_in_the_reference():
+    documented = {
+        name
+        for path in (BOOK / "en" / "api").glob("*.md")
+        for name in re.findall(
+            r"automodule:: (\S+)", path.read_text(encoding="utf-8")
+        )
+    }
+    modules = {
+        module.name
+        for module in pkgutil.walk_packages(
+            transformer_course.__path__, "transformer_course."
+        )
+        if not module.name.rpartition(".")[2].startswith("_")
+    }
+    assert modules - documented == set()
+
+
+# --- the built pages ---------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=EDITIONS)
+def site(request) -> Site:
+    """The built pages; skipped when they are not there, or stale."""
+    if reason := not_ready(request.param):
+        pytest.skip(reason)
+    return Site(site_of(request.param))
+
+
+def test_every_page_of_the_contents_is_built(site):
+    names = {site.name(path) for path in site.pages}
+    assert {f"{name}.html" for name in toc_files()} <= names
+
+
+def test_links_inside_the_site_resolve(site):
+    ids = {path: page.ids for path, page in site.pages.items()}
+    broken = []
+    for path, page in site.pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = path
+            if parts.path:
+                target = Path(path.parent, unquote(parts.path)).resolve()
+            anchor = unquote(parts.fragment)
+            if not target.is_file():
+                broken.append(f"{site.name(path)}: no file {link}")
+            elif anchor and anchor not in ids.get(target, {anchor}):
+                broken.append(f"{site.name(path)}: no anchor {link}")
+    assert not broken
+
+
+def test_no_page_loads_anything_from_another_host(site):
+    foreign = [
+        f"{site.name(path)}: {address}"
+        for path, page in site.pages.items()
+        for address in page.loads
+        if is_foreign(address)
+    ]
+    assert not foreign
+
+
+def test_no_script_in_a_page_names_another_host(site):
+    for path, page in site.pages.items():
+        for script in page.scripts:
+            hosts = re.findall(r"https?://[\w.]+", script)
+            assert not hosts, f"{site.name(path)}: {hosts}"
+
+
+def test_no_style_sheet_loads_anything_from_another_host(site):
+    foreign = [
+        f"{site.name(path)}: {address}"
+        for path in site.folder.rglob("*.css")
+        for address in loads_of_style(path.read_text(encoding="utf-8"))
+        if is_foreign(address)
+    ]
+    assert not foreign
+
+
+def test_what_the_pages_load_is_there(site):
+    missing = []
+    for path, page in site.pages.items():
+        for address in page.loads:
+            parts = urlsplit(address)
+            if parts.scheme or parts.netloc or not parts.path:
+                continue
+            if not Path(path.parent, unquote(parts.path)).is_file():
+                missing.append(f"{site.name(path)}: {address}")
+    assert not missing
+
+
+def test_every_image_has_alt_text(site):
+    lacking = {
+        site.name(path): page.no_alt
+        for path, page in site.pages.items()
+        if page.no_alt
+    }
+    assert not lacking
+
+
+def test_every_page_says_its_language_and_has_one_title(site):
+    edition = site.folder.parents[1].name
+    built = {site.folder / f"{name}.html" for name in toc_files()}
+    for path in built & set(site.pages):
+        page = site.pages[path]
+        assert page.language == edition, site.name(path)
+        assert page.headings == 1, site.name(path)
+
+
+# --- what is written about commands ------------------------------------------
+
+PAGES_WITH_COMMANDS = ["README.md", "README.ja.md", "CONTRIBUTING.md"]
+
+
+def code_of(path: Path) -> str:
+    """What stands between backticks in a Markdown file."""
+    text = path.read_text(encoding="utf-8")
+    return "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, re.S))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [ROOT / name for name in PAGES_WITH_COMMANDS]
+    + [BOOK / edition / "setup.md" for edition in EDITIONS],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
+def test_commands_that_the_pages_name_exist(path):
+    code = code_of(path)
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z]+):", makefile, re.M))
+    assert set(re.findall(r"(?:^|`)make ([a-z]+)", code, re.M)) <= targets
+    commands = {words.split()[0] for words in COMMANDS}
+    named = re.findall(
+        r"(?:^|[`/]|\| )transformer-course ([a-z]+)", code, re.M
+    )
+    assert set(named) <= commands
+
+
+@pytest.mark.parametrize("command", [["check"], ["format", "--check"]])
+def test_code_and_notebooks_are_in_the_project_s_style(command):
+    ruff = subprocess.run(
+        [sys.executable, "-m", "ruff", *command],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert ruff.returncode == 0, f"run `make format`\n{ruff.stdout}"
