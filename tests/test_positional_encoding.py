@@ -94,7 +94,7 @@ def test_learned_module_adds_its_own_vectors():
 
 
 def test_learned_module_refuses_a_position_without_weights():
-    with pytest.raises(ConfigError, match="position 11.*end at 10"):
+    with pytest.raises(ConfigError, match=r"position 11.*end at 10"):
         LearnedPosition(10, 8)(torch.zeros(1, 4, 8), offset=7)
 
 
@@ -149,5 +149,5 @@ def test_position_module_by_name(kind, module):
 
 
 def test_unknown_kind_names_the_known_ones():
-    with pytest.raises(ConfigError, match="'spiral'.*rotary"):
+    with pytest.raises(ConfigError, match=r"'spiral'.*rotary"):
         position_module("spiral", 10, 8)

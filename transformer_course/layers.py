@@ -18,6 +18,24 @@ from transformer_course.errors import ConfigError
 Stream = Float[Tensor, "batch length d_model"]
 
 
+def check_ids(ids: Int[Tensor, "batch length"], vocab_size: int) -> None:
+    """Make sure that there is a vector for each id.
+
+    Raises:
+        ConfigError: an id outside the vocabulary. On the CPU only: the check
+            would make a GPU wait at every step.
+    """
+    if ids.device.type != "cpu" or not ids.numel():
+        return
+    low, high = int(ids.min()), int(ids.max())
+    if low < 0 or high >= vocab_size:
+        wrong = low if low < 0 else high
+        raise ConfigError(
+            f"id {wrong} is outside the vocabulary of {vocab_size} tokens: "
+            "were the ids made with another tokenizer?"
+        )
+
+
 class TokenEmbedding(nn.Module):
     """One vector for each token of the vocabulary, times √d_model.
 
@@ -46,22 +64,11 @@ class TokenEmbedding(nn.Module):
         """The vectors of ``ids``.
 
         Raises:
-            ConfigError: an id outside the vocabulary. On the CPU only: the
-                check would make a GPU wait at every step.
+            ConfigError: an id outside the vocabulary (on the CPU).
         """
-        if ids.device.type == "cpu" and ids.numel():
-            self._check(ids)
+        check_ids(ids, self.vocab_size)
         vectors = F.embedding(ids, self.weight, padding_idx=self.pad_id)
         return vectors * self.scale
-
-    def _check(self, ids: Tensor) -> None:
-        low, high = int(ids.min()), int(ids.max())
-        if low < 0 or high >= self.vocab_size:
-            wrong = low if low < 0 else high
-            raise ConfigError(
-                f"id {wrong} is outside the vocabulary of {self.vocab_size} "
-                "tokens: were the ids made with another tokenizer?"
-            )
 
 
 def layer_norm(

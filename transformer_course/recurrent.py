@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from transformer_course.attention import AdditiveScore, masked_softmax
 from transformer_course.config import RecurrentConfig
+from transformer_course.layers import check_ids
 from transformer_course.masks import padding_mask
 
 
@@ -64,7 +65,11 @@ class RecurrentTranslator(nn.Module):
         src: Int[Tensor, "batch source"],
         tgt_in: Int[Tensor, "batch target"],
     ) -> Float[Tensor, "batch target vocab"]:
-        """Logits for the token after each token of ``tgt_in``."""
+        """Logits for the token after each token of ``tgt_in``.
+
+        Raises:
+            ConfigError: an id outside the vocabulary (on the CPU).
+        """
         src_mask = padding_mask(src, self.config.pad_id)
         return self.decode(tgt_in, self.encode(src), src_mask)
 
@@ -77,6 +82,7 @@ class RecurrentTranslator(nn.Module):
         sentence's own last word; its states in the memory are zeros. A row
         of nothing but padding is read as one padding token.
         """
+        check_ids(src, self.config.vocab_size)
         lengths = (src != self.config.pad_id).sum(dim=1).clamp(min=1)
         x = self.dropout(self.src_embedding(src))
         packed = nn.utils.rnn.pack_padded_sequence(
@@ -104,6 +110,7 @@ class RecurrentTranslator(nn.Module):
             src_mask: ``padding_mask(src)``.
             cache: from :meth:`new_cache`; extended in place.
         """
+        check_ids(tgt_in, self.config.vocab_size)
         cache = self.new_cache() if cache is None else cache
         if cache.state is None:
             self._start(cache, memory, tgt_in.size(0))

@@ -1,0 +1,89 @@
+"""Laws of the loss: F.cross_entropy over real tokens, summed."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from tiny import close, on_each_device
+
+from transformer_course.loss import label_smoothed_score
+
+RIGHT = torch.tensor([[5, 3, 0], [2, 0, 0]])
+
+
+def random_logits(device="cpu"):
+    torch.manual_seed(0)
+    return torch.randn(2, 3, 7, device=device, requires_grad=True)
+
+
+@on_each_device
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
+def test_equals_torchs_cross_entropy_and_its_gradient(device, smoothing):
+    logits, right = random_logits(device), RIGHT.to(device)
+    ours = label_smoothed_score(logits, right, smoothing).loss
+    torchs = F.cross_entropy(
+        logits.flatten(0, 1),
+        right.flatten(),
+        label_smoothing=smoothing,
+        ignore_index=0,
+        reduction="sum",
+    )
+    close(ours, torchs)
+    (one,) = torch.autograd.grad(ours, logits)
+    (other,) = torch.autograd.grad(torchs, logits)
+    close(one, other)
+
+
+def test_nll_is_the_loss_without_smoothing():
+    smooth = label_smoothed_score(random_logits(), RIGHT, 0.3)
+    plain = label_smoothed_score(random_logits(), RIGHT, 0.0)
+    close(smooth.nll, plain.nll)
+    close(plain.nll, plain.loss)
+    assert smooth.loss > smooth.nll
+
+
+def test_padding_counts_nowhere():
+    logits = random_logits()
+    score = label_smoothed_score(logits, RIGHT, 0.1)
+    score.loss.backward()
+    assert int(score.tokens) == 3
+    assert (logits.grad[RIGHT == 0] == 0).all()
+    with torch.no_grad():
+        logits[RIGHT == 0] = 1e4
+    close(label_smoothed_score(logits, RIGHT, 0.1).loss, score.loss)
+
+
+def test_another_pad_id():
+    score = label_smoothed_score(random_logits(), RIGHT, pad_id=3)
+    assert int(score.tokens) == 5
+
+
+def test_accuracy_counts_real_tokens_only():
+    logits = torch.full((2, 3, 7), -5.0)
+    logits[0, 0, 5] = logits[0, 1, 4] = logits[1, 0, 2] = 5.0
+    logits[:, 2, 0] = 5.0  # padding "predicted" as padding
+    score = label_smoothed_score(logits, RIGHT)
+    assert int(score.correct) == 2
+    assert score.means()["accuracy"] == pytest.approx(2 / 3)
+
+
+def test_scores_of_batches_add_up_to_that_of_both():
+    logits = random_logits()
+    rows = [
+        label_smoothed_score(logits[i : i + 1], RIGHT[i : i + 1], 0.1)
+        for i in range(2)
+    ]
+    both = label_smoothed_score(logits, RIGHT, 0.1)
+    assert (rows[0] + rows[1]).means() == pytest.approx(both.means())
+
+
+def test_nothing_but_padding_scores_zero():
+    score = label_smoothed_score(random_logits(), torch.zeros_like(RIGHT))
+    assert score.means() == {"loss": 0.0, "nll": 0.0, "accuracy": 0.0}
+
+
+def test_bf16_logits_are_summed_in_fp32():
+    logits = random_logits().to(torch.bfloat16)
+    score = label_smoothed_score(logits, RIGHT, 0.1)
+    exact = label_smoothed_score(logits.float(), RIGHT, 0.1)
+    assert score.loss.dtype == torch.float32
+    close(score.loss, exact.loss)

@@ -1,0 +1,395 @@
+"""Laws of the whole model: equal to torch's, causal, blind to padding."""
+
+import copy
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from tiny import (
+    POSITIONS,
+    VOCAB,
+    close,
+    gradients,
+    on_each_device,
+    padded,
+    ragged_ids,
+    random_ids,
+    tiny_config,
+    tiny_transformer,
+    with_bos,
+)
+from torch import nn
+
+from transformer_course.errors import ConfigError
+from transformer_course.masks import causal_mask, padding_mask
+from transformer_course.transformer import Transformer
+
+KINDS = [{}, {"norm_first": True}, {"decoder_only": True}]
+
+
+def src_and_tgt(device="cpu"):
+    src = ragged_ids([7, 4, 1], seed=1).to(device)
+    tgt = with_bos(ragged_ids([5, 6, 2], seed=2)).to(device)
+    return src, tgt
+
+
+def call(model, src, tgt):
+    return model(None if model.config.decoder_only else src, tgt)
+
+
+# --- equal to nn.Transformer ------------------------------------------------
+
+
+class TorchTwin(nn.Module):
+    """nn.Transformer with our embeddings, positions and output matrix."""
+
+    def __init__(self, ours: Transformer):
+        super().__init__()
+        config = ours.config
+        arguments = {
+            "d_model": config.d_model,
+            "nhead": config.n_heads,
+            "dim_feedforward": config.d_ff,
+            "dropout": 0.0,
+            "activation": config.activation,
+            "batch_first": True,
+            "norm_first": config.norm_first,
+        }
+        self.embeddings = copy.deepcopy(ours)
+        del self.embeddings.encoder, self.embeddings.decoder
+        # its own constructor would give post-norm stacks a final norm too
+        self.stacks = nn.Transformer(
+            d_model=config.d_model,
+            nhead=config.n_heads,
+            batch_first=True,
+            custom_encoder=nn.TransformerEncoder(
+                nn.TransformerEncoderLayer(**arguments),
+                config.n_layers,
+                norm=self._norm(config),
+                enable_nested_tensor=False,
+            ),
+            custom_decoder=nn.TransformerDecoder(
+                nn.TransformerDecoderLayer(**arguments),
+                config.n_layers,
+                norm=self._norm(config),
+            ),
+        )
+        with torch.no_grad():
+            for name, parameter in self.stacks.named_parameters():
+                parameter.copy_(in_torchs_places(ours.state_dict(), name))
+
+    @staticmethod
+    def _norm(config):
+        return nn.LayerNorm(config.d_model) if config.norm_first else None
+
+    def forward(self, src, tgt_in):
+        around = self.embeddings
+        length = tgt_in.size(1)
+        padding = ~padding_mask(src)[:, 0, 0]  # True = ignore, here
+        output = self.stacks(
+            around.src_position(around.src_embedding(src)),
+            around.tgt_position(around.tgt_embedding(tgt_in)),
+            tgt_mask=~causal_mask(length, tgt_in.device)[0, 0],
+            src_key_padding_mask=padding,
+            memory_key_padding_mask=padding,
+            tgt_key_padding_mask=~padding_mask(tgt_in)[:, 0, 0],
+        )
+        return around.to_logits(output)
+
+
+def in_torchs_places(ours: dict, name: str) -> torch.Tensor:
+    """What stands in our model where nn.Transformer has ``name``."""
+    side = name.split(".")[0]
+    norms = [1, 2] if side == "encoder" else [1, 2, 3]
+    places = {
+        "self_attn.": "self_attention.",
+        "multihead_attn.": "cross_attention.",
+        "out_proj.": "to_output.",
+        "linear1.": "feed_forward.widen.",
+        "linear2.": "feed_forward.narrow.",
+        **{f".norm{n}.": f".add_norm_{n}.norm." for n in norms},
+    }
+    for torchs, place in places.items():
+        name = name.replace(torchs, place)
+    if "in_proj_" not in name:
+        return ours[name]
+    place, kind = name.split("in_proj_")
+    three = ("query", "key", "value")
+    return torch.cat([ours[f"{place}to_{part}.{kind}"] for part in three])
+
+
+@on_each_device
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("tied", [False, True])
+def test_equals_torchs_transformer(device, norm_first, activation, tied):
+    """Logits, and the gradients of all parameters."""
+    ours = tiny_transformer(
+        norm_first=norm_first, activation=activation, tied=tied, bias=True
+    )
+    for name, parameter in ours.named_parameters():
+        if name.endswith("bias"):
+            nn.init.normal_(parameter, std=0.1)
+    ours = ours.to(device).train()  # torch's fast path is for evaluation
+    twin = TorchTwin(ours).to(device).train()
+    src, tgt = src_and_tgt(device)
+    logits, expected = ours(src, tgt), twin(src, tgt)
+    close(logits, expected, tolerance=1e-4)
+
+    right = tgt.roll(-1, dims=1).flatten()
+    for model, output in ((ours, logits), (twin, expected)):
+        model.zero_grad()
+        F.cross_entropy(output.flatten(0, 1), right).backward()
+    mine = gradients(ours)
+    around = gradients(twin.embeddings)
+    for name, gradient in around.items():
+        close(mine[name], gradient, tolerance=1e-4)
+    stacks = gradients(twin.stacks)
+    for name, gradient in stacks.items():
+        close(in_torchs_places(mine, name), gradient, tolerance=1e-4)
+    compared = sum(g.numel() for g in [*around.values(), *stacks.values()])
+    assert compared == sum(p.numel() for p in ours.parameters())
+
+
+# --- causal, and blind to padding -------------------------------------------
+
+
+@on_each_device
+@pytest.mark.parametrize("position", POSITIONS)
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_a_later_token_leaves_earlier_logits(device, position, kind):
+    model = tiny_transformer(position=position, **kind).to(device)
+    src, tgt = src_and_tgt(device)
+    before = call(model, src, tgt)
+    for place in range(1, tgt.size(1)):
+        changed = tgt.clone()
+        changed[:, place] = 4 + (changed[:, place] + 1) % (VOCAB - 4)
+        after = call(model, src, changed)
+        close(after[:, :place], before[:, :place])
+        assert not torch.allclose(after[:, place], before[:, place])
+
+
+def test_the_encoder_sees_both_ways():
+    model = tiny_transformer()
+    src = random_ids(1, 6)
+    changed = src.clone()
+    changed[0, 5] = 4 + (src[0, 5] + 1) % (VOCAB - 4)
+    assert not torch.allclose(
+        model.encode(src)[0, 0], model.encode(changed)[0, 0]
+    )
+
+
+@on_each_device
+@pytest.mark.parametrize("position", POSITIONS)
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_padding_on_the_right_changes_nothing(device, position, kind):
+    model = tiny_transformer(position=position, **kind).to(device)
+    src, tgt = src_and_tgt(device)
+    before = call(model, src, tgt)
+    after = call(model, padded(src, 3), padded(tgt, 2))
+    real = padding_mask(tgt)[:, 0, 0]
+    close(after[:, : tgt.size(1)][real], before[real])
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_a_neighbour_in_the_batch_does_not_matter(kind):
+    model = tiny_transformer(**kind)
+    src, tgt = src_and_tgt()
+    together = call(model, src, tgt)
+    for row, (s, t) in enumerate(((7, 6), (4, 7), (1, 3))):
+        alone = call(model, src[row : row + 1, :s], tgt[row : row + 1, :t])
+        close(together[row, :t], alone[0])
+
+
+@on_each_device
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_a_row_of_nothing_but_padding_is_finite(device, kind):
+    model = tiny_transformer(**kind).to(device)
+    src, tgt = src_and_tgt(device)
+    src[1], tgt[1] = 0, 0
+    logits = call(model, src, tgt)
+    logits.logsumexp(dim=-1).sum().backward()
+    assert logits.isfinite().all()
+    for gradient in gradients(model).values():
+        assert gradient.isfinite().all()
+
+
+def test_without_positions_the_encoder_is_permutation_equivariant():
+    model = tiny_transformer(position="none")
+    src = random_ids(1, 6)
+    order = torch.tensor([2, 0, 5, 1, 4, 3])
+    close(model.encode(src[:, order]), model.encode(src)[:, order])
+
+
+@pytest.mark.parametrize("position", ["sinusoidal", "learned", "rotary"])
+def test_with_positions_the_order_matters(position):
+    model = tiny_transformer(position=position)
+    src = random_ids(1, 6)
+    order = torch.tensor([2, 0, 5, 1, 4, 3])
+    changed = model.encode(src[:, order])
+    assert not torch.allclose(changed, model.encode(src)[:, order], atol=1e-3)
+
+
+# --- the cache --------------------------------------------------------------
+
+
+@on_each_device
+@pytest.mark.parametrize("position", POSITIONS)
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("steps", [[1] * 6, [4, 1, 1], [2, 3, 1]])
+def test_decoding_with_a_cache_gives_the_same_logits(
+    device, position, kind, steps
+):
+    model = tiny_transformer(position=position, **kind).to(device)
+    tgt = with_bos(random_ids(3, 5, seed=2)).to(device)
+    memory, src_mask = None, None
+    if not model.config.decoder_only:
+        src = src_and_tgt(device)[0]
+        memory, src_mask = model.encode(src), padding_mask(src)
+    cache = model.new_cache()
+    parts = [
+        model.decode(part, memory, src_mask, cache)
+        for part in tgt.split(steps, dim=1)
+    ]
+    assert cache.length == tgt.size(1)
+    whole = model.decode(tgt, memory, src_mask)
+    close(torch.cat(parts, dim=1), whole)
+
+
+def test_a_cache_follows_its_rows_and_sources():
+    model = tiny_transformer()
+    src = ragged_ids([5, 3, 4])
+    tgt = with_bos(random_ids(3, 3, seed=2))
+    cache = model.new_cache()
+    model.decode(tgt[:, :3], model.encode(src), padding_mask(src), cache)
+    rows = torch.tensor([2, 0])
+    cache.select(rows, rows)
+    continued = model.decode(
+        tgt[rows, 3:], model.encode(src[rows]), padding_mask(src[rows]), cache
+    )
+    expected = model(src[rows], tgt[rows])
+    close(continued[:, -1], expected[:, -1])
+
+
+# --- weights ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_gradients_reach_every_parameter(position, tied, kind):
+    model = tiny_transformer(position=position, tied=tied, bias=True, **kind)
+    src, tgt = src_and_tgt()
+    logits = call(model, src, tgt)
+    (logits * torch.randn_like(logits)).sum().backward()
+    for name, gradient in gradients(model).items():
+        if name.endswith("to_key.bias"):
+            continue  # adds the same to all scores of a row: no effect
+        assert (gradient != 0).any(), name
+
+
+def test_tied_means_one_matrix_three_times():
+    model = tiny_transformer(tied=True)
+    matrix = model.tgt_embedding.weight
+    assert model.src_embedding.weight is matrix
+    assert model.to_logits.weight is matrix
+    shapes = [p.shape for p in model.parameters()]
+    assert shapes.count((VOCAB, 16)) == 1
+
+
+def test_untied_means_three_matrices():
+    shapes = [p.shape for p in tiny_transformer(tied=False).parameters()]
+    assert shapes.count((VOCAB, 16)) == 3
+
+
+def test_each_layer_has_weights_of_its_own():
+    model = tiny_transformer()
+    first, second = model.encoder.layers
+    assert not torch.equal(
+        first.self_attention.to_query.weight,
+        second.self_attention.to_query.weight,
+    )
+
+
+def test_parameter_count_by_the_formula():
+    """12 d² an encoder layer and 16 d² a decoder layer, biases aside."""
+    d, layers = 32, 3
+    model = tiny_transformer(d_model=d, d_ff=4 * d, n_layers=layers)
+    matrices = VOCAB * d + layers * (12 + 16) * d**2
+    feed_forward_biases = 2 * layers * (4 * d + d)
+    norms = layers * (2 + 3) * 2 * d
+    count = sum(p.numel() for p in model.parameters())
+    assert count == matrices + feed_forward_biases + norms
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("tied", [False, True])
+def test_the_first_loss_is_near_that_of_a_uniform_guess(kind, tied):
+    vocab = 400
+    model = tiny_transformer(
+        vocab_size=vocab, d_model=64, n_heads=4, d_ff=128, tied=tied, **kind
+    )
+    src = random_ids(16, 12, seed=1, vocab=vocab)
+    tgt = random_ids(16, 12, seed=2, vocab=vocab)
+    right = random_ids(16, 12, seed=3, vocab=vocab)
+    logits = call(model, src, tgt)
+    loss = F.cross_entropy(logits.flatten(0, 1), right.flatten())
+    assert abs(float(loss) - math.log(vocab)) < 1
+
+
+def test_the_same_seed_gives_the_same_weights():
+    one, other = tiny_transformer(seed=3), tiny_transformer(seed=3)
+    for mine, yours in zip(one.parameters(), other.parameters(), strict=True):
+        assert torch.equal(mine, yours)
+
+
+def test_dropout_acts_in_training_only():
+    model = tiny_transformer(dropout=0.5)
+    src, tgt = src_and_tgt()
+    assert torch.equal(model(src, tgt), model(src, tgt))
+    model.train()
+    assert not torch.allclose(model(src, tgt), model(src, tgt))
+
+
+# --- bad input --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", [-1, VOCAB])
+@pytest.mark.parametrize("side", ["src", "tgt"])
+def test_an_id_outside_the_vocabulary_is_refused(wrong, side):
+    src, tgt = src_and_tgt()
+    (src if side == "src" else tgt)[0, 1] = wrong
+    with pytest.raises(ConfigError, match=f"id {wrong} is outside"):
+        tiny_transformer()(src, tgt)
+
+
+def test_a_source_for_a_decoder_only_model_is_refused():
+    src, tgt = src_and_tgt()
+    with pytest.raises(ConfigError, match="decoder-only"):
+        tiny_transformer(decoder_only=True)(src, tgt)
+
+
+def test_an_encoder_decoder_without_a_source_is_refused():
+    with pytest.raises(ConfigError, match="no source was given"):
+        tiny_transformer()(None, src_and_tgt()[1])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"d_model": 30, "n_heads": 4}, "d_model 30.*4 heads"),
+        ({"n_layers": 0}, "n_layers is 0"),
+        ({"dropout": 1.0}, "dropout is 1.0"),
+        ({"vocab_size": -3}, "vocab_size is -3"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(changes, message):
+    with pytest.raises(ConfigError, match=message):
+        tiny_config(**changes)
+
+
+def test_positions_beyond_the_learned_ones_are_refused():
+    model = tiny_transformer(position="learned", max_length=5)
+    with pytest.raises(ConfigError, match="position 6"):
+        model(random_ids(1, 6), random_ids(1, 3))
