@@ -123,7 +123,7 @@ class Page(HTMLParser):
     """Images of the article without alt text."""
     language: str | None = None
     headings: int = 0
-    """Headings of level one."""
+    """Headings of level one in the article."""
 
     def __post_init__(self):
         super().__init__()
@@ -145,7 +145,7 @@ class Page(HTMLParser):
         self._collect_loads(tag, given)
         if tag == "article":
             self._article += 1
-        if tag == "h1":
+        if tag == "h1" and self._article:
             self.headings += 1
         if tag == "img" and self._article and not given.get("alt", "").strip():
             self.no_alt.append(given.get("src", "?")[:80])
