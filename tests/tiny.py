@@ -1,10 +1,13 @@
 """Small models and ids that several test files share."""
 
+import itertools
+
 import pytest
 import torch
 from torch import Tensor, nn
 
 from transformer_course.config import ModelConfig, RecurrentConfig
+from transformer_course.data.corpus import ParallelText, Splits
 from transformer_course.recurrent import RecurrentTranslator
 from transformer_course.tokenizer import BOS, PAD
 from transformer_course.transformer import Transformer
@@ -101,7 +104,7 @@ def ragged_ids(
 
 def with_bos(ids: Tensor) -> Tensor:
     """The decoder's input: bos before each row."""
-    return torch.cat([torch.full_like(ids[:, :1], BOS), ids], dim=1)
+    return torch.cat([ids.new_full((ids.size(0), 1), BOS), ids], dim=1)
 
 
 def padded(ids: Tensor, columns: int) -> Tensor:
@@ -114,3 +117,19 @@ def gradients(model: nn.Module) -> dict[str, Tensor]:
     missing = [n for n, p in model.named_parameters() if p.grad is None]
     assert not missing, f"no gradient reached {missing}"
     return {n: p.grad for n, p in model.named_parameters()}
+
+
+WORDS = {"red": "赤い", "old": "古い", "cat": "猫", "dog": "犬", "fish": "魚"}
+
+
+def tiny_splits() -> Splits:
+    """Sentences of three words, and the same words in Japanese."""
+    rows = list(itertools.product(WORDS, repeat=3))
+    src = [f"{a} {b} {c} ." for a, b, c in rows]
+    tgt = [f"{WORDS[c]} {WORDS[b]} {WORDS[a]} 。" for a, b, c in rows]
+    text = ParallelText(src, tgt)
+    return Splits(
+        text.take(range(0, 40)),
+        text.take(range(40, 46)),
+        text.take(range(46, 54)),
+    )

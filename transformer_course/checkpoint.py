@@ -146,7 +146,7 @@ def average(folders: list[Path], model: nn.Module) -> None:
         path = existing(folder) / "model.safetensors"
         for name, tensor in _read_tensors(path).items():
             total[name] = total.get(name, 0) + tensor.double()
-    mean = {name: tensor / len(folders) for name, tensor in total.items()}
+    mean = {n: (t / len(folders)).float() for n, t in total.items()}
     _fill(model, mean, folders[-1])
 
 
@@ -216,11 +216,14 @@ def _put_in_place(fresh: Path, folder: Path) -> None:
 
 def _read_json(path: Path) -> dict:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(values, dict):
+            raise ValueError("not a JSON object")
     except (OSError, ValueError) as error:
         raise CheckpointError(
             f"{path} is damaged ({error}): take another checkpoint."
         ) from error
+    return values
 
 
 def _check_format(folder: Path, header: dict) -> None:
@@ -240,12 +243,13 @@ def _check_format(folder: Path, header: dict) -> None:
 def _load_model(folder: Path, header: dict) -> nn.Module:
     config_class, model_class = KINDS[header["kind"]]
     try:
-        config = from_dict(config_class, header["model"])
+        model = model_class(from_dict(config_class, header["model"]))
     except (ConfigError, KeyError, TypeError) as error:
+        reason = str(error).strip().partition("\n")[0]
         raise CheckpointError(
-            f"{folder / 'config.json'} does not describe a model: {error}"
+            f"{folder / 'config.json'} does not describe a model ({reason}): "
+            "take another checkpoint."
         ) from error
-    model = model_class(config)
     tensors = _read_tensors(folder / "model.safetensors")
     _fill(model, tensors, folder)
     return model

@@ -4,6 +4,7 @@ A user's mistake gives one line after ``error:`` and exit status 1; wrong
 usage gives status 2, and a training stopped by Ctrl-C status 130.
 """
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterator
@@ -26,7 +27,11 @@ from transformer_course.data.corpus import (
     unseen,
 )
 from transformer_course.device import pick_device
-from transformer_course.errors import CourseError
+from transformer_course.errors import (
+    CheckpointError,
+    ConfigError,
+    CourseError,
+)
 from transformer_course.generate import sample
 from transformer_course.score import corpus_bleu, corpus_chrf
 from transformer_course.translate import encode_source, too_long, translate
@@ -91,11 +96,12 @@ def translate_command(
             the translation apart too.
         device: auto, cpu, cuda, mps.
     """
-    loaded = checkpoint.load(find(model), pick_device(device))
+    loaded = _load(model, device)
+    _check_writable(output)
     done: list[str] = []
     for first, lines in _chunks(file):
-        _warn_too_long(loaded, lines, first)
         sources = lines if as_is else _from_plain(loaded, lines)
+        _warn_too_long(loaded, sources, first)
         written = translate(
             loaded.model, loaded.tokenizer, sources, beam_size, alpha
         )
@@ -134,18 +140,21 @@ def generate(
         as_is: the prompt is cut into words like the corpus.
         device: auto, cpu, cuda, mps.
     """
-    loaded = checkpoint.load(find(model), pick_device(device))
+    if count < 1:
+        raise ConfigError(f"count is {count}: it must be at least 1.")
+    loaded = _load(model, device)
     tokenizer = loaded.tokenizer
     generator = torch.Generator(pick_device(device)).manual_seed(seed)
     only = getattr(loaded.model.config, "decoder_only", False)
     text = prompt
     if not as_is:
         side = "tgt" if only else "src"
-        text = plain.from_plain(prompt, loaded.details[side])
+        text = plain.from_plain(prompt, _about(loaded, side))
     src, prefix = None, None
     if only:
-        prefix = torch.tensor([tokenizer.encode(text)] * count)
+        prefix = torch.tensor([tokenizer.encode(text)] * count).long()
     else:
+        _warn_too_long(loaded, [text], 1)
         ids = encode_source(tokenizer, text, loaded.model.config.max_length)
         src = torch.tensor([ids] * count)
     drawn = sample(
@@ -180,9 +189,10 @@ def score(
         output: write the translations here too.
         device: auto, cpu, cuda, mps.
     """
-    loaded = checkpoint.load(find(model), pick_device(device))
-    about = loaded.details
-    splits = load_corpus(about["corpus"], src=about["src"], tgt=about["tgt"])
+    loaded = _load(model, device)
+    _check_writable(output)
+    corpus, src, tgt = (_about(loaded, k) for k in ("corpus", "src", "tgt"))
+    splits = load_corpus(corpus, src=src, tgt=tgt)
     text = getattr(splits, split)
     written = translate(
         loaded.model, loaded.tokenizer, text.src, beam_size, alpha
@@ -191,11 +201,12 @@ def score(
         _write_whole(output, written)
     new = unseen(text, splits.train)
     _print_scores(f"all {len(text)} sentences", written, text.tgt)
-    _print_scores(
-        f"the {len(new)} whose source is not in the training part",
-        [written[i] for i in new],
-        [text.tgt[i] for i in new],
-    )
+    if new:
+        _print_scores(
+            f"the {len(new)} whose source is not in the training part",
+            [written[i] for i in new],
+            [text.tgt[i] for i in new],
+        )
 
 
 def score_files(
@@ -248,8 +259,8 @@ def find(model: Path) -> Path:
     """
     for name in ("average", "best", "last"):
         folder = model / "checkpoints" / name
-        if folder.is_dir():
-            return folder
+        with contextlib.suppress(CheckpointError):
+            return checkpoint.existing(folder)
     return model
 
 
@@ -293,17 +304,37 @@ def _chunks(file: Path | None) -> Iterator[tuple[int, list[str]]]:
 
 def _stdin_lines() -> Iterator[str]:
     for number, line in enumerate(sys.stdin.buffer, start=1):
-        name = f"standard input, line {number}"
-        yield decode_utf8(line, name).rstrip("\r\n")
+        yield decode_utf8(line, "standard input", number).rstrip("\r\n")
+
+
+def _load(model: Path, device: str) -> checkpoint.Checkpoint:
+    """A model that can be used on text."""
+    loaded = checkpoint.load(find(model), pick_device(device))
+    if loaded.tokenizer is None:
+        raise CheckpointError(
+            f"{model} has no tokenizer.model, so it cannot read text: save "
+            "the model with its tokenizer."
+        )
+    return loaded
+
+
+def _about(loaded: checkpoint.Checkpoint, key: str) -> str:
+    """What was saved beside the model: its corpus or a language."""
+    if key not in loaded.details:
+        raise CheckpointError(
+            f"the checkpoint does not say its {key!r}: save it with such "
+            "details, or cut text into words yourself and add --as-is."
+        )
+    return loaded.details[key]
 
 
 def _from_plain(loaded: checkpoint.Checkpoint, lines) -> list[str]:
-    language = loaded.details["src"]
+    language = _about(loaded, "src")
     return [plain.from_plain(line, language) for line in lines]
 
 
 def _to_plain(loaded: checkpoint.Checkpoint, lines) -> list[str]:
-    language = loaded.details["tgt"]
+    language = _about(loaded, "tgt")
     return [plain.to_plain(line, language) for line in lines]
 
 
@@ -324,6 +355,17 @@ def _print_scores(title, written, references, tokenize="none") -> None:
     print(f"  BLEU {bleu.value:.2f}  {bleu.signature}")
     print(f"       {bleu.details}")
     print(f"  chrF {chrf.value:.2f}  {chrf.signature}")
+
+
+def _check_writable(output: Path | None) -> None:
+    """Find out before the work, not after it."""
+    if output is None:
+        return
+    if output.is_dir() or not os.access(output.parent, os.W_OK):
+        raise CourseError(
+            f"{output} cannot be written: name a file in a folder that is "
+            "there and may be written."
+        )
 
 
 def _write_whole(path: Path, lines: list[str]) -> None:

@@ -183,6 +183,9 @@ class TrainConfig:
             f"average_last is {self.average_last}: it cannot be negative.",
         )
         _require(
+            self.clip >= 0, f"clip is {self.clip}: it cannot be negative."
+        )
+        _require(
             self.peak_rate is None or self.peak_rate > 0,
             f"peak_rate is {self.peak_rate}: it must be positive.",
         )
@@ -218,11 +221,18 @@ def from_dict(kind: type, values: dict):
 PRESETS: dict[str, Experiment] = {
     "grammar": Experiment(
         name="grammar",
-        data=DataConfig(corpus="grammar", pieces="word"),
+        data=DataConfig(corpus="grammar", pieces="word", token_budget=1024),
         model=ModelConfig(
-            vocab_size=400, d_model=128, n_heads=4, d_ff=512, n_layers=2
+            vocab_size=800,
+            d_model=128,
+            n_heads=4,
+            d_ff=512,
+            n_layers=2,
+            dropout=0.0,
         ),
-        train=TrainConfig(epochs=4, warmup=200, average_last=0),
+        train=TrainConfig(
+            epochs=2, peak_rate=2e-3, warmup=100, average_last=0
+        ),
     ),
     "grammar-lm": Experiment(
         name="grammar-lm",
@@ -240,7 +250,8 @@ PRESETS: dict[str, Experiment] = {
     "enja": Experiment(
         name="enja",
         data=DataConfig(corpus="small_parallel_enja", token_budget=1536),
-        model=ModelConfig(dropout=0.3),
+        # post-norm collapses at this rate: see runs/enja-post-norm
+        model=ModelConfig(dropout=0.3, norm_first=True),
         train=TrainConfig(epochs=22, warmup=1000, peak_rate=1e-3, bf16=True),
     ),
     "enja-gru": Experiment(

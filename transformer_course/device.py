@@ -22,11 +22,13 @@ def pick_device(name: str = "auto") -> torch.device:
     }
     if name == "auto":
         name = next(kind for kind, there in available.items() if there)
-    kind = name.split(":")[0]
-    if not available.get(kind, False):
-        there = ", ".join(
-            kind for kind, is_there in available.items() if is_there
-        )
+    kind, _, number = name.partition(":")
+    is_there = available.get(kind, False)
+    if number:
+        count = torch.cuda.device_count() if kind == "cuda" else 1
+        is_there &= number.isdecimal() and int(number) < count
+    if not is_there:
+        there = ", ".join(kind for kind, has_it in available.items() if has_it)
         raise ConfigError(
             f"device {name!r} was asked for, but this machine has only: "
             f"{there}. Use --device auto, or install a CUDA build of torch."

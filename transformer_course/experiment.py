@@ -6,6 +6,7 @@
 few, ``average`` of these at the end.
 """
 
+import contextlib
 import ctypes
 import dataclasses
 import hashlib
@@ -99,6 +100,7 @@ def prepare(
     if getattr(config, "decoder_only", False):
         splits = _without_sources(splits)
     pairs = encode_pairs(tokenizer, splits.train, config.max_length)
+    _warn_cut_off(tokenizer, splits.train, pairs, config.max_length)
     dev = encode_pairs(tokenizer, splits.dev, config.max_length)
     return Prepared(
         tokenizer,
@@ -107,6 +109,28 @@ def prepare(
         [padded_batch(dev[i : i + 50]) for i in range(0, len(dev), 50)],
         splits,
     )
+
+
+def _warn_cut_off(
+    tokenizer: Tokenizer,
+    text: ParallelText,
+    pairs: list[tuple[list[int], list[int]]],
+    max_length: int,
+) -> None:
+    """Say how many pairs have lost their end to ``max_length``, if any."""
+    full = [i for i, ids in enumerate(pairs) if max_length in map(len, ids)]
+    cut_off = sum(
+        len(tokenizer.encode(src)) > max_length - 1
+        or len(tokenizer.encode(tgt)) > max_length - 2
+        for src, tgt in text.take(full)
+    )
+    if cut_off:
+        print(
+            f"warning: {cut_off:,} of {len(pairs):,} training pairs are "
+            f"longer than {max_length} tokens and are cut off there; a "
+            "larger --model.max-length keeps them whole.",
+            file=sys.stderr,
+        )
 
 
 def first_pairs(splits: Splits, size: int) -> Splits:
@@ -150,26 +174,27 @@ def run(
     tokenizer = _check_folder(folder, experiment, resume)
     keep_freed_memory()
     prepared = prepare(experiment, tokenizer)
-    _begin_folder(folder, experiment, prepared.tokenizer)
     model = prepared.model.to(device)
     optimizer = make_optimizer(model, experiment.train)
     progress = Progress()
     last = folder / "checkpoints" / "last"
     if resume and _exists(last):
         progress = _restore(last, model, optimizer)
-    with Recorder(
-        folder, experiment, prepared, optimizer, progress, quiet
-    ) as rec:
-        fit(
-            model,
-            optimizer,
-            prepared.batches,
-            experiment.train,
-            progress,
-            rec.on_step,
-            rec.on_epoch,
-        )
-        rec.finish(progress)
+    with _writing_in(folder):
+        _begin_folder(folder, experiment, prepared.tokenizer)
+        with Recorder(
+            folder, experiment, prepared, optimizer, progress, quiet
+        ) as rec:
+            fit(
+                model,
+                optimizer,
+                prepared.batches,
+                experiment.train,
+                progress,
+                rec.on_step,
+                rec.on_epoch,
+            )
+            rec.finish(progress)
     return folder
 
 
@@ -298,12 +323,13 @@ class Recorder:
         quality = metrics.get("bleu", -metrics["nll"])
         is_best = progress.best is None or quality > progress.best
         progress.best = quality if is_best else progress.best
-        self._save("last", progress)
         if is_best:
             self._save("best")
         if self.experiment.train.average_last:
             self._save(f"epoch-{progress.epoch:03d}")
             self._drop_old(progress.epoch)
+        # at the end: a run that goes on from here does not make the others
+        self._save("last", progress)
 
     def finish(self, progress: Progress) -> None:
         """Average the last epochs, and score the average too."""
@@ -420,6 +446,18 @@ def forget_after(path: Path, progress: Progress) -> None:
     os.replace(fresh, path)
 
 
+@contextlib.contextmanager
+def _writing_in(folder: Path):
+    """A full disk or a missing permission is the user's to put right."""
+    try:
+        yield
+    except OSError as error:
+        raise CheckpointError(
+            f"{folder} could not be written ({error}); the last checkpoint "
+            "there is whole. Free some space, then go on with --resume."
+        ) from error
+
+
 def keep_freed_memory() -> None:
     """Tell glibc to keep freed blocks in place of giving them back.
 
@@ -462,8 +500,19 @@ def _check_folder(
             f"{folder} holds a run already: add --resume to go on with it, "
             "or give another --name."
         )
-    _check_same(json.loads(path.read_text("utf-8")), asdict(experiment))
+    _check_same(_settings(path), asdict(experiment))
     return Tokenizer.load(folder / "tokenizer.model")
+
+
+def _settings(path: Path) -> dict:
+    try:
+        settings = json.loads(path.read_text("utf-8"))
+        return {part: settings[part] for part in ("data", "model", "train")}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(
+            f"{path} is damaged ({error}): begin the run anew under another "
+            "name."
+        ) from error
 
 
 def _begin_folder(
@@ -472,12 +521,14 @@ def _begin_folder(
     """Write settings and tokenizer; experiment.json last, so that a folder
     that has it has both."""
     folder.mkdir(parents=True, exist_ok=True)
-    tokenizer.save(folder / "tokenizer.model")
-    path = folder / "experiment.json"
     text = json.dumps(asdict(experiment), indent=1, ensure_ascii=False)
-    fresh = path.with_suffix(".new")
-    fresh.write_text(text + "\n", encoding="utf-8")
-    os.replace(fresh, path)
+    for name, content in (
+        ("tokenizer.model", tokenizer.model_proto),
+        ("experiment.json", f"{text}\n".encode()),
+    ):
+        fresh = folder / f".{name}.new"
+        fresh.write_bytes(content)
+        os.replace(fresh, folder / name)
 
 
 def _check_same(old: dict, new: dict) -> None:

@@ -49,7 +49,7 @@ def greedy_search(
         prefix: tokens that each target must begin with, padded on the right;
             of a prompt, all of it.
         max_length: tokens to write at the most, prefix included; source
-            length + 50 when None.
+            length + 50 when None. Learned positions end it where they end.
         cached: keep keys and values between tokens. False computes the whole
             prefix again: the same tokens, slowly.
 
@@ -171,7 +171,7 @@ def beam_search(
         For each sentence its beam, best first.
 
     Raises:
-        ConfigError: beam_size below 1 or larger than the vocabulary.
+        ConfigError: beam_size below 1.
     """
     if beam_size < 1:
         raise ConfigError(f"beam_size is {beam_size}: it must be at least 1.")
@@ -308,10 +308,14 @@ def _argmax(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
 
 
 def _limit(model, src, prefix, max_length) -> int:
-    """Most tokens to write: what was asked, or source length + 50."""
+    """Most tokens to write: what was asked, or source length + 50, but no
+    more than there are learned positions for."""
     if max_length is None:
         given = src if src is not None else prefix
         max_length = (0 if given is None else given.size(1)) + EXTRA_LENGTH
+    config = getattr(model, "config", None)
+    if getattr(config, "position", None) == "learned":
+        max_length = min(max_length, config.max_length)
     if prefix is not None and prefix.size(1) > max_length:
         raise ConfigError(
             f"the prefix has {prefix.size(1)} tokens, but max_length is "

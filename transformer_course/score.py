@@ -38,9 +38,23 @@ def corpus_bleu(
             that is already cut up, ``"13a"`` is its default for raw text.
 
     Raises:
-        CourseError: different numbers of lines, or none.
+        CourseError: different numbers of lines, or none; a tokeniser that
+            sacreBLEU does not have.
     """
-    return _score(BLEU(tokenize=tokenize), hypotheses, references)
+    if tokenize not in BLEU.TOKENIZERS:
+        raise CourseError(
+            f"sacreBLEU has no tokeniser {tokenize!r}: choose one of "
+            f"{', '.join(sorted(BLEU.TOKENIZERS))}."
+        )
+    try:
+        metric = BLEU(tokenize=tokenize)
+    except (ImportError, RuntimeError) as error:
+        raise CourseError(
+            f"the tokeniser {tokenize!r} needs a package that is not here "
+            f"({str(error).strip().splitlines()[0]}): install it, or choose "
+            "another, such as none, 13a or char."
+        ) from error
+    return _score(metric, hypotheses, references)
 
 
 def corpus_chrf(
@@ -56,7 +70,10 @@ def corpus_chrf(
 
 def perplexity(nll: float) -> float:
     """e to the cross entropy in nats per token: the effective choices."""
-    return math.exp(nll)
+    try:
+        return math.exp(nll)
+    except OverflowError:
+        return math.inf
 
 
 def _score(metric, hypotheses, references) -> TextScore:

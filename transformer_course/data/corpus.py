@@ -97,12 +97,13 @@ def read_lines(path: str | Path) -> list[str]:
     return [line.removesuffix("\r") for line in lines] if content else []
 
 
-def decode_utf8(content: bytes, name: str) -> str:
+def decode_utf8(content: bytes, name: str, first_line: int = 1) -> str:
     """Decode bytes as strict UTF-8, dropping a byte-order mark.
 
     Args:
         content: the bytes.
         name: what to call them in the error.
+        first_line: the number of their first line.
 
     Raises:
         CorpusError: the line and the byte at which it is not UTF-8.
@@ -110,7 +111,7 @@ def decode_utf8(content: bytes, name: str) -> str:
     try:
         return content.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
+        line = content.count(b"\n", 0, error.start) + first_line
         column = error.start - content.rfind(b"\n", 0, error.start)
         raise CorpusError(
             f"{name} is not UTF-8: line {line:,}, byte {column:,} is "

@@ -1,0 +1,468 @@
+"""Laws of a training in a folder: whole, repeatable, resumable."""
+
+import contextlib
+import dataclasses
+import errno
+import json
+import os
+import signal
+
+import pytest
+import torch
+from tiny import tiny_splits
+
+from transformer_course import checkpoint, experiment
+from transformer_course.config import (
+    DataConfig,
+    Experiment,
+    ModelConfig,
+    RecurrentConfig,
+    TrainConfig,
+)
+from transformer_course.data.corpus import ParallelText, Splits
+from transformer_course.errors import (
+    CheckpointError,
+    ConfigError,
+    CorpusError,
+    CourseError,
+)
+from transformer_course.experiment import Interrupted, forget_after, run
+from transformer_course.train import Progress
+
+SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
+MODELS = {
+    "transformer": ModelConfig(vocab_size=30, dropout=0.2, **SIZES),
+    "decoder-only": ModelConfig(vocab_size=30, decoder_only=True, **SIZES),
+    "learned": ModelConfig(
+        vocab_size=30, position="learned", max_length=8, **SIZES
+    ),
+    "gru": RecurrentConfig(vocab_size=30, d_model=12, d_hidden=16),
+}
+
+
+@pytest.fixture(autouse=True)
+def small_corpus(monkeypatch):
+    monkeypatch.setattr(
+        experiment, "load_corpus", lambda name, src, tgt: tiny_splits()
+    )
+
+
+def tiny(model: str = "transformer", **train) -> Experiment:
+    settings = {
+        "epochs": 3,
+        "warmup": 4,
+        "peak_rate": 0.02,
+        "average_last": 2,
+        "save_every": 2,
+        "device": "cpu",
+    }
+    return Experiment(
+        "tiny",
+        DataConfig(pieces="word", token_budget=64),
+        MODELS[model],
+        TrainConfig(**settings | train),
+    )
+
+
+def records(folder, kind: str | None = None) -> list[dict]:
+    lines = (folder / "metrics.jsonl").read_text("utf-8").splitlines()
+    every = [json.loads(line) for line in lines]
+    return [r for r in every if kind is None or r["kind"] == kind]
+
+
+def losses(folder) -> list[float]:
+    return [record["loss"] for record in records(folder, "step")]
+
+
+def weights(folder) -> dict[str, torch.Tensor]:
+    model = checkpoint.load(folder).model
+    return {n: p.detach() for n, p in model.named_parameters()}
+
+
+def assert_same_runs(one, other):
+    """Metrics and every checkpoint's weights, to the last bit."""
+    assert records(one) == records(other)
+    kept = sorted(p.name for p in (one / "checkpoints").iterdir())
+    assert kept == sorted(p.name for p in (other / "checkpoints").iterdir())
+    for name in kept:
+        mine, yours = (weights(f / "checkpoints" / name) for f in (one, other))
+        for parameter, tensor in mine.items():
+            assert torch.equal(tensor, yours[parameter]), (name, parameter)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A run that nothing has disturbed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            experiment, "load_corpus", lambda name, src, tgt: tiny_splits()
+        )
+        return run(tiny(), tmp_path_factory.mktemp("whole"), quiet=True)
+
+
+# --- what is written --------------------------------------------------------
+
+
+def test_a_run_leaves_settings_metrics_board_and_checkpoints(finished):
+    assert {path.name for path in finished.iterdir()} == {
+        "experiment.json",
+        "tokenizer.model",
+        "metrics.jsonl",
+        "tensorboard",
+        "checkpoints",
+    }
+    settings = json.loads((finished / "experiment.json").read_text("utf-8"))
+    assert settings == dataclasses.asdict(tiny())
+
+
+def test_checkpoints_kept_are_the_last_few_the_best_and_the_average(finished):
+    names = {path.name for path in (finished / "checkpoints").iterdir()}
+    assert names == {"last", "best", "average", "epoch-002", "epoch-003"}
+
+
+def test_every_step_is_recorded(finished):
+    steps = records(finished, "step")
+    per_epoch = len(steps) // 3
+    assert [r["step"] for r in steps] == list(range(1, 3 * per_epoch + 1))
+    for record in steps:
+        assert record["loss"] >= record["nll"] * 0.5 > 0
+        assert 0 <= record["accuracy"] <= 1
+        assert record["tokens"] > 0
+        assert record["lr"] > 0
+
+
+def test_every_epoch_is_recorded_with_scores_and_samples(finished):
+    epochs = records(finished, "epoch")
+    assert [r["epoch"] for r in epochs] == [1, 2, 3]
+    for record in epochs:
+        for name in ("dev_loss", "dev_nll", "dev_accuracy", "dev_bleu"):
+            assert isinstance(record[name], float)
+        assert record["train_loss"] > 0
+        assert 0 <= record["padding_share"] < 1
+        assert len(record["samples"]) == 5
+        assert record["samples"][0]["src"] == tiny_splits().dev.src[0]
+        assert record["samples"][0]["tgt"] == tiny_splits().dev.tgt[0]
+    assert epochs[-1]["dev_loss"] < epochs[0]["dev_loss"]
+
+
+def test_the_first_loss_is_near_a_uniform_guess(finished):
+    vocab = checkpoint.load(finished / "checkpoints" / "last")
+    size = vocab.tokenizer.vocab_size
+    assert abs(losses(finished)[0] - torch.tensor(size).log()) < 1.5
+
+
+def test_tensorboard_can_read_what_is_written(finished):
+    from tensorboard.backend.event_processing.event_accumulator import (
+        EventAccumulator,
+    )
+
+    board = EventAccumulator(str(finished / "tensorboard")).Reload()
+    scalars = board.Tags()["scalars"]
+    assert {"epoch/dev_loss", "epoch/dev_bleu"} <= set(scalars)
+    assert "epoch/dev_accuracy" in scalars
+    bleu = [event.value for event in board.Scalars("epoch/dev_bleu")]
+    expected = [r["dev_bleu"] for r in records(finished, "epoch")]
+    assert bleu[:3] == pytest.approx(expected)
+    assert "samples/text_summary" in board.Tags()["tensors"]
+
+
+def test_the_average_is_the_mean_of_the_last_epochs(finished):
+    folder = finished / "checkpoints"
+    averaged = weights(folder / "average")
+    one, other = (weights(folder / f"epoch-00{n}") for n in (2, 3))
+    for name, tensor in averaged.items():
+        torch.testing.assert_close(tensor, (one[name] + other[name]) / 2)
+    (record,) = records(finished, "average")
+    assert record["epochs"] == [2, 3]
+    assert isinstance(record["dev_bleu"], float)
+
+
+def test_the_best_checkpoint_is_the_best_by_bleu(finished):
+    epochs = records(finished, "epoch")
+    best = max(epochs, key=lambda record: record["dev_bleu"])
+    saved = checkpoint.load(finished / "checkpoints" / "last").resume
+    assert saved.values["best"] == best["dev_bleu"]
+    if best["epoch"] > 1:
+        mine = weights(finished / "checkpoints" / "best")
+        name = f"epoch-{best['epoch']:03d}"
+        yours = weights(finished / "checkpoints" / name)
+        assert all(torch.equal(mine[n], yours[n]) for n in mine)
+
+
+def test_a_checkpoint_says_what_it_was_trained_on(finished):
+    loaded = checkpoint.load(finished / "checkpoints" / "best")
+    assert loaded.details["src"] == "en"
+    assert loaded.details["tgt"] == "ja"
+    assert loaded.details["corpus"] == "grammar"
+    assert loaded.tokenizer.vocab_size == loaded.model.config.vocab_size
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("bf16", [False, True])
+def test_every_kind_of_model_trains(tmp_path, model, bf16):
+    folder = run(tiny(model, epochs=1, bf16=bf16), tmp_path, quiet=True)
+    (epoch,) = records(folder, "epoch")
+    assert epoch["dev_perplexity"] > 1
+    assert ("dev_bleu" in epoch) == (model != "decoder-only")
+
+
+def test_no_averaging_when_not_asked_for(tmp_path):
+    folder = run(tiny(epochs=2, average_last=0), tmp_path, quiet=True)
+    names = {path.name for path in (folder / "checkpoints").iterdir()}
+    assert names == {"last", "best"}
+    assert not records(folder, "average")
+
+
+# --- the same again ---------------------------------------------------------
+
+
+def test_the_same_command_twice_gives_the_same_run(finished, tmp_path):
+    assert_same_runs(run(tiny(), tmp_path, quiet=True), finished)
+
+
+def test_another_seed_gives_another_run(finished, tmp_path):
+    other = run(tiny(seed=1, epochs=1), tmp_path, quiet=True)
+    assert losses(other)[0] != losses(finished)[0]
+
+
+def test_more_epochs_later_equal_more_epochs_at_once(finished, tmp_path):
+    run(tiny(epochs=1), tmp_path, quiet=True)
+    folder = run(tiny(epochs=3), tmp_path, resume=True, quiet=True)
+    assert_same_runs(folder, finished)
+
+
+def test_resuming_a_finished_run_changes_nothing(finished, tmp_path):
+    folder = run(tiny(), tmp_path, quiet=True)
+    run(tiny(), tmp_path, resume=True, quiet=True)
+    assert_same_runs(folder, finished)
+
+
+# --- stopped in the middle --------------------------------------------------
+
+
+class Killed(BaseException):
+    """Stands for a process that ends there and then."""
+
+
+def dies_at(monkeypatch, target, name: str, call: int):
+    """The call-th call of a function is the last thing that happens."""
+    function, left = getattr(target, name), [call]
+
+    def wrapped(*args, **kwargs):
+        left[0] -= 1
+        if left[0] <= 0:
+            raise Killed
+        return function(*args, **kwargs)
+
+    monkeypatch.setattr(target, name, wrapped)
+
+
+KILLS = [
+    (checkpoint, "_put_in_place", 1),
+    (checkpoint, "_put_in_place", 3),
+    *[(checkpoint, "_put_in_place", n) for n in range(4, 9)],
+    (checkpoint.Path, "rename", 7),
+    (checkpoint.Path, "rename", 8),
+    (experiment, "evaluate", 2),
+    (experiment, "translate", 3),
+    (experiment, "_begin_folder", 1),
+    (checkpoint, "average", 1),
+]
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "call"), KILLS, ids=lambda x: getattr(x, "__name__", x)
+)
+def test_a_run_killed_anywhere_goes_on_as_if_it_had_not_been(
+    finished, tmp_path, monkeypatch, target, name, call
+):
+    with monkeypatch.context() as patch:
+        dies_at(patch, target, name, call)
+        with pytest.raises(Killed):
+            run(tiny(), tmp_path, quiet=True)
+    begun = (tmp_path / "tiny" / "experiment.json").exists()
+    folder = run(tiny(), tmp_path, resume=begun, quiet=True)
+    assert_same_runs(folder, finished)
+
+
+def test_killed_again_and_again(finished, tmp_path, monkeypatch):
+    """Each life makes a checkpoint or two, and then dies in the next."""
+    for life in range(30):
+        with monkeypatch.context() as patch:
+            dies_at(patch, checkpoint, "_put_in_place", 4)
+            with contextlib.suppress(Killed):
+                run(tiny(), tmp_path, resume=life > 0, quiet=True)
+                break
+    assert life > 3
+    assert_same_runs(tmp_path / "tiny", finished)
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(finished, tmp_path, monkeypatch):
+    original, steps = experiment.Recorder._write, []
+
+    def press_ctrl_c(self, **record):
+        original(self, **record)
+        steps.append(record)
+        if len(steps) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    with monkeypatch.context() as patch:
+        patch.setattr(experiment.Recorder, "_write", press_ctrl_c)
+        with pytest.raises(Interrupted, match=r"after step 3.*--resume"):
+            run(tiny(save_every=500), tmp_path, quiet=True)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert len(losses(tmp_path / "tiny")) == 3
+    folder = run(tiny(), tmp_path, resume=True, quiet=True)
+    assert_same_runs(folder, finished)
+
+
+@pytest.mark.parametrize("write", [1, 2, 5])
+def test_a_full_disk_leaves_the_last_checkpoint(
+    finished, tmp_path, monkeypatch, write
+):
+    calls = []
+    original = checkpoint._write_tensors
+
+    def fills_up(path, tensors):
+        calls.append(path)
+        if len(calls) >= write:
+            path.write_bytes(b"half")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        original(path, tensors)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "_write_tensors", fills_up)
+        with pytest.raises(CheckpointError, match="No space left"):
+            run(tiny(), tmp_path, quiet=True)
+    folder = run(tiny(), tmp_path, resume=True, quiet=True)
+    assert_same_runs(folder, finished)
+
+
+def test_a_full_disk_while_writing_metrics_is_one_line(tmp_path, monkeypatch):
+    def fills_up(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(experiment.Recorder, "_write", fills_up)
+    with pytest.raises(CourseError, match=r"No space left.*--resume"):
+        run(tiny(), tmp_path, quiet=True)
+
+
+def test_what_a_kill_left_beyond_the_checkpoint_is_forgotten(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    lines = [
+        '{"kind": "step", "step": 1}',
+        '{"kind": "epoch", "epoch": 1, "step": 1}',
+        '{"kind": "step", "step": 2}',
+        '{"kind": "step", "step": 3}',
+        '{"kind": "epoch", "epoch": 2, "step": 3}',
+        '{"kind": "st',
+    ]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    forget_after(path, Progress(step=2, epoch=1))
+    assert path.read_text("utf-8").splitlines() == lines[:3]
+    assert list(tmp_path.iterdir()) == [path]
+    forget_after(tmp_path / "none.jsonl", Progress())
+
+
+# --- refused ----------------------------------------------------------------
+
+
+def test_a_run_is_not_written_over(finished):
+    before = (finished / "metrics.jsonl").read_bytes()
+    with pytest.raises(ConfigError, match=r"holds a run already.*--resume"):
+        run(tiny(), finished.parent, quiet=True)
+    assert (finished / "metrics.jsonl").read_bytes() == before
+
+
+def test_there_must_be_something_to_go_on_with(tmp_path):
+    with pytest.raises(CheckpointError, match=r"no run in .*leave out"):
+        run(tiny(), tmp_path, resume=True, quiet=True)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("train", {"peak_rate": 0.5}),
+        ("train", {"seed": 3}),
+        ("data", {"token_budget": 32}),
+        ("model", {"d_model": 32}),
+    ],
+)
+def test_going_on_with_other_settings_is_refused(finished, part, change):
+    changed = dataclasses.replace(getattr(tiny(), part), **change)
+    other = dataclasses.replace(tiny(), **{part: changed})
+    name = next(iter(change))
+    with pytest.raises(ConfigError, match=f"{part}.{name}"):
+        run(other, finished.parent, resume=True, quiet=True)
+
+
+def test_going_on_with_another_kind_of_model_is_refused(finished):
+    with pytest.raises(ConfigError, match=r"the run began with model\."):
+        run(tiny("gru"), finished.parent, resume=True, quiet=True)
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1]"])
+def test_damaged_settings_are_named(tmp_path, content):
+    (tmp_path / "tiny").mkdir()
+    (tmp_path / "tiny" / "experiment.json").write_text(content)
+    with pytest.raises(CheckpointError, match=r"experiment\.json is damaged"):
+        run(tiny(), tmp_path, resume=True, quiet=True)
+
+
+def test_a_missing_corpus_leaves_no_folder(tmp_path, monkeypatch):
+    def missing(name, src, tgt):
+        raise CorpusError("not here: fetch it first.")
+
+    monkeypatch.setattr(experiment, "load_corpus", missing)
+    with pytest.raises(CorpusError):
+        run(tiny(), tmp_path, quiet=True)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_gpu_that_is_not_there_leaves_no_folder(tmp_path):
+    with pytest.raises(ConfigError, match="'cuda' was asked for"):
+        run(tiny(device="cuda"), tmp_path, quiet=True)
+    assert not list(tmp_path.iterdir())
+
+
+# --- awkward text -----------------------------------------------------------
+
+
+def test_long_pairs_are_cut_with_a_warning_and_empty_ones_kept(
+    tmp_path, monkeypatch, capsys
+):
+    normal = tiny_splits()
+    train = ParallelText(
+        [*normal.train.src, "", "red " * 50, "cat"],
+        [*normal.train.tgt, "", "猫", "猫 " * 50],
+    )
+    splits = Splits(train, normal.dev, normal.test)
+    monkeypatch.setattr(experiment, "load_corpus", lambda *_, **__: splits)
+    folder = run(tiny("learned", epochs=1), tmp_path, quiet=True)
+    assert torch.tensor(losses(folder)).isfinite().all()
+    warning = capsys.readouterr().err
+    assert warning.count("\n") == 1
+    assert "warning: 2 of 43 training pairs are longer than 8" in warning
+
+
+def test_nothing_is_said_when_nothing_is_cut(tmp_path, capsys):
+    run(tiny(epochs=1), tmp_path, quiet=True)
+    assert capsys.readouterr().err == ""
+
+
+# --- chapters' models -------------------------------------------------------
+
+
+def test_a_chapters_model_is_trained_once_and_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_COURSE_CACHE", str(tmp_path))
+    first = experiment.trained(tiny(epochs=1))
+    monkeypatch.setattr(experiment, "run", None)  # a second would fail
+    again = experiment.trained(tiny(epochs=1))
+    for one, other in zip(
+        first.model.parameters(), again.model.parameters(), strict=True
+    ):
+        assert torch.equal(one, other)
+    assert not again.model.training

@@ -1,0 +1,497 @@
+"""Laws of the searches: cached = uncached, beam 1 = greedy, the best found."""
+
+import itertools
+import math
+
+import pytest
+import torch
+from tiny import (
+    POSITIONS,
+    VOCAB,
+    close,
+    decided,
+    on_each_device,
+    padded,
+    ragged_ids,
+    random_ids,
+    tiny_gru,
+    tiny_transformer,
+    with_bos,
+)
+from torch import nn
+
+from transformer_course.errors import ConfigError
+from transformer_course.generate import (
+    EXTRA_LENGTH,
+    beam_search,
+    greedy_search,
+    keep_top_k,
+    keep_top_p,
+    length_penalty,
+    sample,
+)
+from transformer_course.tokenizer import BOS, EOS, PAD
+
+TRANSLATORS = [*POSITIONS, "gru"]
+each_translator = pytest.mark.parametrize("kind", TRANSLATORS)
+each_language_model = pytest.mark.parametrize("kind", POSITIONS)
+WRITTEN = [i for i in range(VOCAB) if i not in (PAD, BOS)]
+SOURCES = ragged_ids([7, 4, 1, 5, 6, 2, 7, 3], seed=1)
+PROMPTS = ragged_ids([3, 1, 4, 2, 4, 1], seed=2)
+
+
+def translator(kind: str, device="cpu", **changes) -> nn.Module:
+    if kind == "gru":
+        return decided(tiny_gru(**changes)).to(device)
+    return decided(tiny_transformer(position=kind, **changes)).to(device)
+
+
+def language_model(kind: str, device="cpu") -> nn.Module:
+    return translator(kind, device, decoder_only=True)
+
+
+def searches(model, src, cached, **arguments):
+    """What each way of searching writes."""
+    device = next(model.parameters()).device
+    generator = torch.Generator(device).manual_seed(0)
+    common = {"max_length": 12, "cached": cached, **arguments}
+    beams = beam_search(model, src, beam_size=3, **common)
+    return {
+        "greedy": greedy_search(model, src, **common),
+        "sampled": sample(model, src, generator=generator, **common),
+        "beam": [[h.ids for h in beam] for beam in beams],
+    }
+
+
+class Chain(nn.Module):
+    """A model whose next token depends on the last one only.
+
+    Args:
+        logits: row i says what follows token i; one row says it for all.
+    """
+
+    class Cache:
+        length = 0  # nothing to remember: all of the target is read again
+
+        def select(self, rows, sources=None):
+            pass
+
+    def __init__(self, logits):
+        super().__init__()
+        vocab = logits.size(-1)
+        self.table = nn.Parameter(logits.expand(vocab, vocab).clone())
+
+    def decode(self, tgt_in, memory=None, src_mask=None, cache=None):
+        return self.table[tgt_in]
+
+    def new_cache(self):
+        return self.Cache()
+
+
+def drawn_shares(logits, rows: int = 4000, **arguments):
+    """How often each token comes first, over many draws."""
+    first = sample(
+        Chain(logits),
+        prefix=torch.empty(rows, 0, dtype=torch.long),
+        max_length=1,
+        generator=torch.Generator().manual_seed(0),
+        **arguments,
+    )
+    ids = [row[0] if row else EOS for row in first]
+    counts = torch.bincount(torch.tensor(ids), minlength=logits.numel())
+    return counts / rows
+
+
+def assert_shares(shares, probabilities, rows: int = 4000):
+    """Each share within five standard deviations of its probability."""
+    deviation = (probabilities * (1 - probabilities) / rows).sqrt()
+    assert ((shares - probabilities).abs() <= 5 * deviation + 1e-9).all()
+
+
+# --- the cache --------------------------------------------------------------
+
+
+@on_each_device
+@each_translator
+def test_cached_equals_uncached_token_for_token(device, kind):
+    model = translator(kind, device)
+    with_cache = searches(model, SOURCES, cached=True)
+    assert with_cache == searches(model, SOURCES, cached=False)
+
+
+@on_each_device
+@each_language_model
+def test_cached_equals_uncached_with_ragged_prompts(device, kind):
+    model = language_model(kind, device)
+    with_cache = searches(model, None, cached=True, prefix=PROMPTS)
+    without = searches(model, None, cached=False, prefix=PROMPTS)
+    assert with_cache == without
+
+
+@each_translator
+def test_beams_have_the_same_scores_with_and_without_a_cache(kind):
+    model = translator(kind)
+    with_cache, without = (
+        beam_search(model, SOURCES, max_length=12, cached=cached)
+        for cached in (True, False)
+    )
+    for one, other in zip(with_cache, without, strict=True):
+        close(
+            torch.tensor([h.score for h in one]),
+            torch.tensor([h.score for h in other]),
+            tolerance=1e-4,
+        )
+
+
+def test_the_cases_above_hold_early_and_late_ends():
+    """Else the laws above would say little."""
+    lengths = {
+        len(ids)
+        for kind in TRANSLATORS
+        for ids in greedy_search(translator(kind), SOURCES, max_length=12)
+    }
+    assert max(lengths) == 12
+    assert min(lengths) < 6
+    assert len(lengths) > 3
+
+
+# --- greedy -----------------------------------------------------------------
+
+
+def greedy_by_hand(model, src, prefix=None, max_length=12):
+    """One sentence, all of it anew for each token."""
+    ids = [] if prefix is None else prefix.tolist()
+    while len(ids) < max_length:
+        tgt = with_bos(torch.tensor([ids], dtype=torch.long))
+        logits = model(src, tgt)[0, -1]
+        logits[[PAD, BOS]] = -torch.inf
+        token = int(logits.argmax())
+        if token == EOS:
+            break
+        ids.append(token)
+    return ids
+
+
+@each_translator
+def test_greedy_in_a_batch_equals_by_hand_alone(kind):
+    model = translator(kind)
+    written = greedy_search(model, SOURCES, max_length=12)
+    for src, ids in zip(SOURCES, written, strict=True):
+        alone = src[src != PAD][None]
+        assert ids == greedy_by_hand(model, alone)
+
+
+@each_language_model
+def test_prompts_in_a_batch_equal_by_hand_alone(kind):
+    model = language_model(kind)
+    written = greedy_search(model, prefix=PROMPTS, max_length=12)
+    for prompt, ids in zip(PROMPTS, written, strict=True):
+        alone = prompt[prompt != PAD]
+        assert ids[: len(alone)] == alone.tolist()
+        assert ids == greedy_by_hand(model, None, alone)
+
+
+@each_translator
+def test_padding_of_the_source_changes_nothing(kind):
+    model = translator(kind)
+    one = searches(model, SOURCES, cached=True)
+    other = searches(model, padded(SOURCES, 3), cached=True)
+    assert one == other
+
+
+@each_translator
+def test_a_translation_can_be_made_to_begin_with_a_prefix(kind):
+    model = translator(kind)
+    prefix = ragged_ids([2, 1, 3, 2, 1, 2, 3, 1], seed=3)
+    for ids in searches(model, SOURCES, True, prefix=prefix).values():
+        for row, wanted in zip(ids, prefix, strict=True):
+            wanted = wanted[wanted != PAD].tolist()
+            hypotheses = row if isinstance(row[0], list) else [row]
+            assert all(h[: len(wanted)] == wanted for h in hypotheses)
+
+
+def test_pad_and_bos_are_never_written():
+    logits = torch.zeros(VOCAB)
+    logits[[PAD, BOS]] = 50.0
+    written = searches(Chain(logits), None, True, prefix=PROMPTS)
+    for prompt, ids in zip(PROMPTS, written["sampled"], strict=True):
+        assert not {PAD, BOS} & set(ids)
+        assert len(ids) > int((prompt != PAD).sum()) or EOS not in ids
+
+
+def test_writing_stops_at_the_length_asked_for():
+    endless = torch.zeros(VOCAB)
+    endless[EOS] = -50.0
+    for length in (1, 5):
+        written = searches(
+            Chain(endless), None, True, prefix=PROMPTS[:, :0]
+        ) | searches(
+            Chain(endless),
+            None,
+            True,
+            prefix=PROMPTS[:, :0],
+            max_length=length,
+        )
+        for ids in (*written["greedy"], *written["sampled"]):
+            assert len(ids) == length
+        for beam in written["beam"]:
+            assert all(len(ids) == length for ids in beam)
+
+
+def test_by_default_a_target_is_at_most_50_longer_than_its_source():
+    model = translator("sinusoidal")
+    with torch.no_grad():
+        model.to_logits.weight[EOS] = 0.0  # others are above it, always
+        model.to_logits.weight[4] = 0.0
+    longest = max(map(len, greedy_search(model, SOURCES)))
+    assert longest <= SOURCES.size(1) + EXTRA_LENGTH
+
+
+def test_learned_positions_end_a_target_where_they_end():
+    model = translator("learned", max_length=12)
+    for seed in range(3):
+        src = random_ids(4, 10, seed=seed)
+        for ids in greedy_search(model, src):
+            assert len(ids) <= 12
+        beam_search(model, src)
+
+
+def test_a_prompt_longer_than_the_target_may_be_is_refused():
+    with pytest.raises(ConfigError, match="prefix has 4 tokens.*is 3"):
+        greedy_search(language_model("none"), prefix=PROMPTS, max_length=3)
+
+
+# --- sampling ---------------------------------------------------------------
+
+
+@each_translator
+@pytest.mark.parametrize(
+    "nearly_greedy", [{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 1e-4}]
+)
+def test_sampling_has_greedy_as_its_limit(kind, nearly_greedy):
+    model = translator(kind)
+    drawn = sample(model, SOURCES, max_length=12, **nearly_greedy)
+    assert drawn == greedy_search(model, SOURCES, max_length=12)
+
+
+def test_the_same_generator_draws_the_same():
+    model = translator("sinusoidal")
+    drawn = [
+        sample(
+            model,
+            SOURCES,
+            max_length=12,
+            generator=torch.Generator().manual_seed(seed),
+        )
+        for seed in (1, 1, 2)
+    ]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_keep_top_k_by_hand():
+    logits = torch.tensor([[1.0, 4.0, 2.0, 3.0]])
+    kept = keep_top_k(logits, 2)
+    assert kept.tolist() == [[-math.inf, 4.0, -math.inf, 3.0]]
+    assert keep_top_k(logits, 0) is logits
+    assert keep_top_k(logits, 9) is logits
+
+
+def test_keep_top_p_by_hand():
+    """Probabilities .5 .3 .15 .05: how many are needed to reach p?"""
+    logits = torch.tensor([[0.15, 0.5, 0.05, 0.3]]).log()
+    for p, number in ((0.4, 1), (0.6, 2), (0.79, 2), (0.9, 3), (0.99, 4)):
+        kept = keep_top_p(logits, p).isfinite()[0].tolist()
+        order = [1, 3, 0, 2]
+        assert [i for i in range(4) if kept[i]] == sorted(order[:number])
+
+
+def test_each_row_keeps_a_set_of_its_own():
+    logits = torch.tensor([[0.9, 0.05, 0.05], [0.3, 0.4, 0.3]]).log()
+    assert keep_top_p(logits, 0.8).isfinite().sum(dim=1).tolist() == [1, 3]
+    assert keep_top_k(logits, 1).isfinite().tolist() == [
+        [True, False, False],
+        [False, True, False],
+    ]
+
+
+LOGITS = torch.tensor([-50.0, -50.0, 0.2, -50.0, 1.0, 0.1, -1.0, 0.5])
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_tokens_come_as_often_as_the_softmax_says(temperature):
+    shares = drawn_shares(LOGITS, temperature=temperature)
+    assert_shares(shares, (LOGITS / temperature).softmax(dim=-1))
+
+
+def test_top_k_draws_from_the_k_most_probable_in_proportion():
+    shares = drawn_shares(LOGITS, top_k=3)
+    expected = torch.zeros(8)
+    best = LOGITS.topk(3).indices
+    expected[best] = LOGITS[best].softmax(dim=-1)
+    assert_shares(shares, expected)
+
+
+def test_top_p_draws_from_the_smallest_set_in_proportion():
+    shares = drawn_shares(LOGITS, top_p=0.7)
+    probabilities = LOGITS.softmax(dim=-1)
+    order = probabilities.argsort(descending=True)
+    number = int((probabilities[order].cumsum(0) < 0.7).sum()) + 1
+    expected = torch.zeros(8)
+    expected[order[:number]] = LOGITS[order[:number]].softmax(dim=-1)
+    assert 1 < number < 5
+    assert_shares(shares, expected)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"temperature": 0.0},
+        {"temperature": -1.0},
+        {"top_k": -1},
+        {"top_p": 0.0},
+        {"top_p": 1.5},
+    ],
+    ids=str,
+)
+def test_ways_of_sampling_that_make_no_sense_are_refused(wrong):
+    name = next(iter(wrong))
+    with pytest.raises(ConfigError, match=f"{name} (is )?{wrong[name]}"):
+        sample(Chain(LOGITS), prefix=PROMPTS[:, :0], **wrong)
+
+
+# --- beam search ------------------------------------------------------------
+
+
+@on_each_device
+@each_translator
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_beam_of_one_is_greedy(device, kind, alpha):
+    model = translator(kind, device)
+    beams = beam_search(
+        model, SOURCES, beam_size=1, alpha=alpha, max_length=12
+    )
+    greedy = greedy_search(model, SOURCES, max_length=12)
+    assert [beam[0].ids for beam in beams] == greedy
+
+
+def test_beam_of_one_is_greedy_after_a_prompt():
+    model = language_model("rotary")
+    beams = beam_search(model, prefix=PROMPTS, beam_size=1, max_length=12)
+    greedy = greedy_search(model, prefix=PROMPTS, max_length=12)
+    assert [beam[0].ids for beam in beams] == greedy
+
+
+def log_prob_of(model, src, ids, ended):
+    """Teacher forcing: the model's own log-probability of a target."""
+    target = ids + [EOS] * ended
+    tgt_in = with_bos(torch.tensor([target]))[:, :-1]
+    log_probs = model(src, tgt_in)[0].log_softmax(dim=-1)
+    return float(log_probs[range(len(target)), target].sum())
+
+
+def every_target(tokens, longest):
+    """All there are: ended ones, and those that the limit cut off."""
+    for length in range(longest):
+        for ids in itertools.product(tokens, repeat=length):
+            yield list(ids), True
+    for ids in itertools.product(tokens, repeat=longest):
+        yield list(ids), False
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
+@pytest.mark.parametrize("kind", ["sinusoidal", "gru"])
+@pytest.mark.parametrize("cached", [True, False])
+def test_a_beam_that_holds_everything_ranks_everything(alpha, kind, cached):
+    """Brute force: every target of at most three tokens, by its score."""
+    model = translator(kind, vocab_size=6)
+    sources = ragged_ids([3, 2], vocab=6)
+    beams = beam_search(
+        model,
+        sources,
+        beam_size=50,
+        alpha=alpha,
+        max_length=3,
+        cached=cached,
+    )
+    targets = list(every_target([3, 4, 5], longest=3))
+    for src, beam in zip(sources, beams, strict=True):
+        ranked = []
+        for ids, ended in targets:
+            log_prob = log_prob_of(model, src[src != PAD][None], ids, ended)
+            penalty = length_penalty(len(ids) + ended, alpha)
+            ranked.append((log_prob / penalty, log_prob, ids))
+        ranked.sort(reverse=True)
+        assert len(beam) == len(ranked) == 40
+        assert [h.ids for h in beam] == [ids for _, _, ids in ranked]
+        for hypothesis, (score, log_prob, _) in zip(beam, ranked, strict=True):
+            assert math.isclose(hypothesis.score, score, abs_tol=1e-4)
+            assert math.isclose(hypothesis.log_prob, log_prob, abs_tol=1e-4)
+
+
+def test_a_wide_beam_finds_what_greedy_misses():
+    """Token 4 is likelier at first, but only 5 leads to a sure ending."""
+    probabilities = torch.full((6, 6), 1e-6)
+    probabilities[BOS, [4, 5]] = torch.tensor([0.6, 0.4])
+    probabilities[4, [EOS, 3, 4, 5]] = 0.25
+    probabilities[5, EOS] = 1.0
+    chain = Chain(probabilities.log())
+    start = torch.empty(1, 0, dtype=torch.long)
+    greedy = greedy_search(chain, prefix=start, max_length=4)
+    (beam,) = beam_search(
+        chain, prefix=start, beam_size=3, alpha=0.0, max_length=4
+    )
+    assert greedy[0][0] == 4
+    assert beam[0].ids == [5]
+    assert math.isclose(beam[0].log_prob, math.log(0.4), abs_tol=1e-3)
+
+
+def test_hypotheses_come_best_first_and_all_different():
+    model = translator("sinusoidal")
+    for beam in beam_search(model, SOURCES, beam_size=4, max_length=12):
+        scores = [h.score for h in beam]
+        assert scores == sorted(scores, reverse=True)
+        assert len({tuple(h.ids) for h in beam}) == len(beam) == 4
+
+
+def test_beams_in_a_batch_equal_each_sentence_alone():
+    model = translator("rotary")
+    together = beam_search(model, SOURCES, beam_size=3, max_length=12)
+    for src, beam in zip(SOURCES, together, strict=True):
+        (alone,) = beam_search(
+            model, src[src != PAD][None], beam_size=3, max_length=12
+        )
+        assert [h.ids for h in alone] == [h.ids for h in beam]
+
+
+def test_length_penalty_is_the_formula_of_wu():
+    assert length_penalty(1, 0.6) == 1.0
+    assert length_penalty(7, 1.0) == 2.0
+    assert length_penalty(7, 0.0) == 1.0
+    assert math.isclose(length_penalty(13, 0.5), math.sqrt(3))
+
+
+def test_more_length_penalty_never_shortens_the_best():
+    """To end at once is likeliest; to go on costs less per token."""
+    chain = Chain(torch.tensor([0.0, 0.0, 0.45, 0.0, 0.55, 0.0]).log())
+    lengths = []
+    for alpha in (0.0, 1.0, 2.0, 5.0):
+        (beam,) = beam_search(
+            chain,
+            prefix=torch.empty(1, 0, dtype=torch.long),
+            beam_size=20,
+            alpha=alpha,
+            max_length=4,
+        )
+        lengths.append(len(beam[0].ids))
+    assert lengths == sorted(lengths)
+    assert (lengths[0], lengths[-1]) == (0, 4)
+
+
+def test_a_beam_of_none_is_refused():
+    with pytest.raises(ConfigError, match="beam_size is 0"):
+        beam_search(translator("none"), SOURCES, beam_size=0)
+
+
+def test_a_source_for_a_decoder_only_model_is_refused():
+    with pytest.raises(ConfigError, match="decoder-only"):
+        greedy_search(language_model("none"), SOURCES)

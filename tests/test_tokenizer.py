@@ -1,0 +1,164 @@
+"""Laws of the tokenizer: text → pieces → ids → text is the identity."""
+
+import pytest
+
+from transformer_course.errors import TokenizerError
+from transformer_course.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
+
+LINES = [
+    f"{who} {does} {what} ."
+    for who in ("the cat", "my friend", "a doctor", "she")
+    for does in ("sees", "likes", "draws", "finds")
+    for what in ("a fish", "the house", "two books", "green tea")
+] + [
+    f"{who} は {what} を {does} 。"
+    for who in ("猫", "友だち", "医者", "彼女")
+    for what in ("魚", "家", "二 冊 の 本", "緑茶")
+    for does in ("見る", "好む", "描く", "見つける")
+]
+AWKWARD = [
+    "",
+    "the cat sees 猫 。",
+    "吾輩は猫である。名前はまだ無い。",  # most of it never seen
+    "鬱 龘 ☃ — “quotes” ’",
+    "🙂 👨‍👩‍👧 emoji",
+    "ＡＢＣ　１２３ ① ㌔ ｶﾅ",  # what NFKC would change
+    "が (decomposed) e\u0301",
+    "two  spaces,   three",
+    " before and after ",
+    "  ",
+    "tab\there",
+    "<pad> <s> </s> <unk> <0x41>",
+    "\u200b zero width \ufeff",
+]
+
+
+@pytest.fixture(scope="module", params=["unigram", "bpe"])
+def tokenizer(request) -> Tokenizer:
+    return Tokenizer.train(LINES, 310, request.param)
+
+
+@pytest.mark.parametrize("text", [*LINES[::8], *AWKWARD])
+def test_every_text_survives_the_round_trip(tokenizer, text):
+    ids = tokenizer.encode(text)
+    assert all(0 <= i < tokenizer.vocab_size for i in ids)
+    assert tokenizer.decode(ids) == text
+
+
+def test_characters_never_seen_are_spelt_not_lost(tokenizer):
+    ids = tokenizer.encode("鬱")
+    assert UNK not in ids
+    spelt = [tokenizer.piece(i) for i in ids[-3:]]
+    assert spelt == [f"<0x{byte:02X}>" for byte in "鬱".encode()]
+
+
+def test_the_special_ids(tokenizer):
+    assert (PAD, BOS, EOS, UNK) == (0, 1, 2, 3)
+    special = [tokenizer.piece(i) for i in range(4)]
+    assert special == ["<pad>", "<s>", "</s>", "<unk>"]
+    assert not {PAD, BOS, EOS} & set(tokenizer.encode("a cat </s>"))
+
+
+def test_special_ids_give_no_text(tokenizer):
+    ids = tokenizer.encode("the cat")
+    framed = [BOS, *ids, EOS, PAD, PAD]
+    assert tokenizer.decode(framed) == "the cat"
+
+
+def test_pieces_are_the_words_of_the_ids(tokenizer):
+    text = "the cat sees 魚"
+    pieces = tokenizer.pieces(text)
+    assert "".join(pieces).replace("▁", " ").strip() == text
+    assert [tokenizer.piece(i) for i in tokenizer.encode(text)] == pieces
+
+
+def test_the_vocabulary_has_the_size_asked_for(tokenizer):
+    assert tokenizer.vocab_size == 310
+
+
+def test_save_then_load_is_the_identity(tokenizer, tmp_path):
+    path = tmp_path / "tokenizer.model"
+    tokenizer.save(path)
+    loaded = Tokenizer.load(path)
+    assert loaded.model_proto == tokenizer.model_proto
+    assert loaded.encode(LINES[0]) == tokenizer.encode(LINES[0])
+
+
+def test_the_same_text_gives_the_same_tokenizer():
+    one, other = (Tokenizer.train(LINES, 312) for _ in range(2))
+    assert [one.piece(i) for i in range(312)] == [
+        other.piece(i) for i in range(312)
+    ]
+
+
+def test_whole_words_when_asked_for():
+    tokenizer = Tokenizer.train(LINES, 400, "word")
+    assert tokenizer.vocab_size < 400  # the text has no more words
+    assert tokenizer.pieces("the cat sees 魚") == ["▁the", "▁cat", "▁sees"] + [
+        "▁魚"
+    ]
+    for line in LINES:
+        assert tokenizer.decode(tokenizer.encode(line)) == line
+
+
+def test_a_word_never_seen_is_unknown_to_a_word_tokenizer():
+    tokenizer = Tokenizer.train(LINES, 400, "word")
+    assert tokenizer.encode("the zebra")[-1] == UNK
+
+
+def test_empty_lines_are_passed_over():
+    spaced = [line for text in LINES for line in (text, "", "  ")]
+    one, other = Tokenizer.train(LINES, 312), Tokenizer.train(spaced, 312)
+    assert one.encode(LINES[5]) == other.encode(LINES[5])
+
+
+# --- bad input --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lines", [[], ["", "   "]])
+def test_no_text_to_learn_from(lines):
+    with pytest.raises(TokenizerError, match="every line is empty"):
+        Tokenizer.train(lines, 300)
+
+
+@pytest.mark.parametrize("size", [100, 90_000])
+def test_a_vocabulary_that_cannot_be_made_names_its_size(size):
+    with pytest.raises(TokenizerError, match=f"{size} pieces") as caught:
+        Tokenizer.train(LINES, size)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("wrong", [-1, 310, 99_999])
+def test_an_id_outside_the_vocabulary_is_named(tokenizer, wrong):
+    with pytest.raises(TokenizerError, match=f"id {wrong} is outside"):
+        tokenizer.decode([5, wrong])
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(TokenizerError, match="no tokenizer at .*nothing"):
+        Tokenizer.load(tmp_path / "nothing.model")
+
+
+@pytest.mark.parametrize("content", [b"", b"not a model", b"\x80\x04K\x01."])
+def test_a_file_that_is_no_tokenizer_is_named(tmp_path, content):
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(content)
+    with pytest.raises(TokenizerError, match=r"tokenizer\.model"):
+        Tokenizer.load(path)
+
+
+def test_special_ids_of_another_convention_are_refused(tmp_path):
+    import io
+
+    import sentencepiece
+
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(LINES),
+        model_writer=model,
+        vocab_size=80,
+        model_type="bpe",
+        minloglevel=2,
+    )
+    with pytest.raises(TokenizerError, match="0, 1, 2, 3 here"):
+        Tokenizer(model.getvalue())

@@ -1,0 +1,352 @@
+"""Laws of training: the schedule, one batch overfitted, exact resume."""
+
+import math
+
+import pytest
+import torch
+from tiny import (
+    VOCAB,
+    close,
+    gradients,
+    on_each_device,
+    ragged_ids,
+    tiny_gru,
+    tiny_transformer,
+    with_bos,
+)
+
+from transformer_course import checkpoint
+from transformer_course.config import TrainConfig
+from transformer_course.data.batches import Batch, BucketedBatches
+from transformer_course.errors import (
+    CheckpointError,
+    ConfigError,
+    CourseError,
+)
+from transformer_course.loss import label_smoothed_score
+from transformer_course.tokenizer import BOS, EOS
+from transformer_course.train import (
+    Progress,
+    evaluate,
+    fit,
+    learning_rate,
+    make_optimizer,
+    paper_peak_rate,
+    restore,
+    resume_state,
+    score_batch,
+    set_seed,
+    train_step,
+)
+
+MODELS = {
+    "post-norm": lambda **more: tiny_transformer(**more),
+    "pre-norm": lambda **more: tiny_transformer(norm_first=True, **more),
+    "decoder-only": lambda **more: tiny_transformer(decoder_only=True, **more),
+    "gru": lambda **more: tiny_gru(**more),
+}
+each_model = pytest.mark.parametrize("name", MODELS)
+
+
+def one_batch() -> Batch:
+    lengths = [6, 4, 5, 2]
+    return Batch(ragged_ids(lengths, seed=1), with_bos(ragged_ids(lengths)))
+
+
+def some_batches() -> BucketedBatches:
+    """Pairs to copy: a source and, as its target, the same tokens."""
+    rows = ragged_ids([3 + i % 4 for i in range(24)], seed=5).tolist()
+    ids = [[i for i in row if i] for row in rows]
+    pairs = [(row + [EOS], [BOS] + row + [EOS]) for row in ids]
+    return BucketedBatches(pairs, token_budget=48)
+
+
+def losses(model, config: TrainConfig, batches=None) -> list[float]:
+    """The loss of each step of a training."""
+    seen = []
+    fit(
+        model,
+        make_optimizer(model, config),
+        batches or some_batches(),
+        config,
+        on_step=lambda _, score, rate: seen.append(score.means()["loss"]),
+    )
+    return seen
+
+
+# --- the schedule -----------------------------------------------------------
+
+
+def test_the_papers_schedule_peaks_at_699e_6():
+    """For width 512 and 4000 steps of warm-up: 6.99e-4."""
+    assert round(paper_peak_rate(512, 4000), 6) == 6.99e-4
+
+
+def test_the_schedule_is_equation_3_of_the_paper():
+    d_model, warmup = 512, 4000
+    peak = paper_peak_rate(d_model, warmup)
+    for step in (1, 10, 3999, 4000, 4001, 100_000):
+        paper = d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+        assert math.isclose(learning_rate(step, warmup, peak), paper)
+
+
+def test_the_rate_peaks_at_the_end_of_warm_up():
+    rates = [learning_rate(step, 50, 0.1) for step in range(1, 400)]
+    assert max(rates) == rates[49] == 0.1
+    assert rates[:50] == sorted(rates[:50])
+    assert rates[49:] == sorted(rates[49:], reverse=True)
+    assert math.isclose(rates[24], 0.05)  # half-way up
+    assert math.isclose(rates[199], 0.05)  # at four times the warm-up
+
+
+def test_each_step_takes_the_rate_of_the_schedule():
+    config = TrainConfig(epochs=2, warmup=3, peak_rate=0.01)
+    model, rates = tiny_gru(), []
+    optimizer = make_optimizer(model, config)
+
+    def note(progress, score, rate):
+        rates.append(rate)
+        assert optimizer.param_groups[0]["lr"] == rate
+
+    fit(model, optimizer, some_batches(), config, on_step=note)
+    assert rates == [
+        learning_rate(step, 3, 0.01) for step in range(1, len(rates) + 1)
+    ]
+
+
+def test_adam_has_the_papers_constants():
+    (group,) = make_optimizer(tiny_gru(), TrainConfig()).param_groups
+    assert group["betas"] == (0.9, 0.98)
+    assert group["eps"] == 1e-9
+
+
+# --- one step ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["post-norm", "gru"])
+def test_a_batch_is_scored_shifted_by_one(name):
+    """The decoder reads all but the last, and answers all but the first."""
+    model, batch = MODELS[name](), one_batch()
+    logits = model(batch.src, batch.tgt[:, :-1])
+    expected = label_smoothed_score(logits, batch.tgt[:, 1:], 0.1)
+    close(score_batch(model, batch, 0.1).loss, expected.loss)
+
+
+def test_a_language_model_does_not_see_the_source():
+    model, batch = MODELS["decoder-only"](), one_batch()
+    other = batch._replace(src=batch.src.flip(0))
+    assert score_batch(model, batch).loss == score_batch(model, other).loss
+
+
+def test_the_answer_cannot_be_seen():
+    """Changing the last target token changes no other token's loss."""
+    model, batch = MODELS["post-norm"](), one_batch()
+    row = batch.tgt[:1].clone()
+    one = Batch(batch.src[:1], row)
+    other_row = row.clone()
+    other_row[0, -1] = 4 + (row[0, -1] + 1) % (VOCAB - 4)
+    logits = [model(b.src, b.tgt_in) for b in (one, Batch(one.src, other_row))]
+    assert torch.equal(*logits)
+
+
+@on_each_device
+@each_model
+def test_gradients_reach_every_parameter_in_a_step(device, name):
+    model = MODELS[name]().to(device)
+    config = TrainConfig(clip=0.0)
+    train_step(model, one_batch(), make_optimizer(model, config), config)
+    gradients(model)
+
+
+def test_the_gradient_is_clipped_to_its_norm():
+    norms = []
+    for clip in (0.0, 0.1):
+        model = tiny_transformer()
+        config = TrainConfig(clip=clip)
+        train_step(model, one_batch(), make_optimizer(model, config), config)
+        squares = [g.square().sum() for g in gradients(model).values()]
+        norms.append(float(torch.stack(squares).sum().sqrt()))
+    assert norms[0] > 0.2
+    assert math.isclose(norms[1], 0.1, rel_tol=1e-3)
+
+
+@on_each_device
+@each_model
+def test_bf16_steps_are_near_those_of_fp32(device, name):
+    config = {"epochs": 2, "warmup": 4, "peak_rate": 3e-3}
+    exact, rounded = (
+        losses(MODELS[name]().to(device), TrainConfig(bf16=bf16, **config))
+        for bf16 in (False, True)
+    )
+    assert exact != rounded
+    for one, other in zip(exact, rounded, strict=True):
+        assert math.isclose(one, other, rel_tol=0.03)
+
+
+def test_a_loss_that_is_no_number_stops_the_training():
+    model = tiny_transformer()
+    with torch.no_grad():
+        model.to_logits.weight.fill_(math.nan)
+    norm = model.decoder.layers[0].add_norm_1.norm.weight
+    before, config = norm.clone(), TrainConfig()
+    with pytest.raises(CourseError, match=r"diverged.*Lower the peak rate"):
+        train_step(model, one_batch(), make_optimizer(model, config), config)
+    assert torch.equal(norm, before)
+
+
+# --- learning ---------------------------------------------------------------
+
+
+@on_each_device
+@each_model
+def test_one_batch_can_be_overfitted(device, name):
+    model, batch = MODELS[name]().to(device), one_batch()
+    if name == "decoder-only":  # it cannot know which of several begins
+        batch = Batch(batch.src[:1], batch.tgt[:1])
+    config = TrainConfig(label_smoothing=0.0)
+    optimizer = make_optimizer(model, config)
+    optimizer.param_groups[0]["lr"] = 1e-2
+    scores = [train_step(model, batch, optimizer, config) for _ in range(80)]
+    assert abs(scores[0].means()["nll"] - math.log(VOCAB)) < 1
+    last = evaluate(model, [batch.to(device)])
+    assert last["accuracy"] == 1.0
+    assert last["nll"] < 0.1
+
+
+@each_model
+def test_the_same_seed_twice_gives_the_same_losses(name):
+    config = TrainConfig(epochs=2, warmup=5, peak_rate=1e-2)
+    runs = []
+    for seed in (1, 1, 2):
+        set_seed(seed)
+        runs.append(losses(MODELS[name](seed=seed, dropout=0.2), config))
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_every_epoch_goes_over_every_pair():
+    config = TrainConfig(epochs=3, warmup=5)
+    batches, epochs, model = some_batches(), [], tiny_gru()
+    progress = fit(
+        model,
+        make_optimizer(model, config),
+        batches,
+        config,
+        on_epoch=lambda progress, means: epochs.append(progress.step),
+    )
+    assert epochs == [len(batches) * n for n in (1, 2, 3)]
+    assert (progress.epoch, progress.batch) == (3, 0)
+
+
+def test_means_of_an_epoch_are_over_its_tokens():
+    progress, model = Progress(), tiny_gru()
+    batches = list(some_batches().epoch(0))
+    for batch in batches:
+        progress.count(score_batch(model, batch, 0.1))
+    assert progress.means() == pytest.approx(evaluate(model, batches, 0.1))
+
+
+def test_evaluation_does_not_depend_on_how_pairs_are_batched():
+    model, batch = tiny_transformer(dropout=0.5), one_batch()
+    rows = [
+        Batch(batch.src[i : i + 1], batch.tgt[i : i + 1]) for i in range(4)
+    ]
+    whole = evaluate(model, [batch], 0.1)
+    assert evaluate(model, rows, 0.1) == pytest.approx(whole)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_evaluation_is_without_dropout_and_leaves_the_mode(training):
+    model = tiny_transformer(dropout=0.5).train(training)
+    first, second = (evaluate(model, [one_batch()]) for _ in range(2))
+    assert first == second
+    assert model.training is training
+
+
+# --- going on ---------------------------------------------------------------
+
+
+class Stop(Exception):
+    """Thrown out of a training in its middle."""
+
+
+@pytest.mark.parametrize("name", ["post-norm", "gru"])
+@pytest.mark.parametrize("bf16", [False, True])
+def test_going_on_from_any_step_gives_the_very_same_losses(
+    tmp_path, name, bf16
+):
+    """With dropout, through a file, in the middle and at an epoch's end."""
+    config = TrainConfig(epochs=2, warmup=3, peak_rate=1e-2, bf16=bf16)
+    batches = some_batches()
+    set_seed(0)
+    whole = losses(MODELS[name](dropout=0.2), config, batches)
+    for stop in (1, len(batches) - 1, len(batches), len(whole) - 1):
+        set_seed(0)
+        model = MODELS[name](dropout=0.2)
+        optimizer = make_optimizer(model, config)
+
+        def save_and_stop(
+            progress, *_, model=model, optimizer=optimizer, stop=stop
+        ):
+            if progress.step == stop:
+                state = resume_state(model, optimizer, progress)
+                checkpoint.save(tmp_path / "last", model, resume=state)
+                raise Stop
+
+        with pytest.raises(Stop):
+            fit(model, optimizer, batches, config, on_step=save_and_stop)
+        loaded = checkpoint.load(tmp_path / "last")
+        torch.manual_seed(99)  # another process would stand elsewhere
+        optimizer = make_optimizer(loaded.model, config)
+        progress = restore(loaded.resume, loaded.model, optimizer)
+        rest = []
+        fit(
+            loaded.model,
+            optimizer,
+            batches,
+            config,
+            progress,
+            on_step=lambda _, score, rate, rest=rest: rest.append(
+                score.means()["loss"]
+            ),
+        )
+        assert rest == whole[stop:]
+
+
+def test_a_finished_training_has_nothing_left_to_do():
+    config = TrainConfig(epochs=2)
+    progress = Progress(step=8, epoch=2)
+    model = tiny_gru()
+    before = {n: p.clone() for n, p in model.named_parameters()}
+    fit(model, make_optimizer(model, config), some_batches(), config, progress)
+    for name, parameter in model.named_parameters():
+        assert torch.equal(before[name], parameter)
+
+
+def test_the_state_of_another_model_is_refused():
+    model, other = tiny_transformer(), tiny_gru()
+    config = TrainConfig()
+    optimizer = make_optimizer(model, config)
+    train_step(model, one_batch(), optimizer, config)
+    state = resume_state(model, optimizer, Progress(step=1))
+    with pytest.raises(CheckpointError, match="does not have"):
+        restore(state, other, make_optimizer(other, config))
+
+
+# --- settings ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"epochs": 0}, "epochs is 0"),
+        ({"warmup": 0}, "warmup is 0"),
+        ({"save_every": -1}, "save_every is -1"),
+        ({"label_smoothing": 1.0}, "label_smoothing is 1.0"),
+        ({"peak_rate": -0.1}, "peak_rate is -0.1"),
+        ({"average_last": -2}, "average_last is -2"),
+        ({"clip": -1.0}, "clip is -1.0"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(changes, message):
+    with pytest.raises(ConfigError, match=message):
+        TrainConfig(**changes)
