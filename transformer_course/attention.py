@@ -255,11 +255,11 @@ class MultiHeadAttention(nn.Module):
         batch, length, d_model = query.shape
         if memory is not None:  # rows that share a memory become queries
             query = query.reshape(memory.size(0), -1, d_model)
-        heads, key, value = self._project(query, memory, cache)
+        q, k, v = self._project(query, memory, cache)
         if return_weights or (self.training and self.dropout.p > 0):
-            output, weights = self._explicit(heads, key, value, mask)
+            output, weights = self._explicit(q, k, v, mask)
         else:
-            output, weights = fused_attention(heads, key, value, mask), None
+            output, weights = fused_attention(q, k, v, mask), None
         output = self.to_output(self._merge(output))
         output = output.reshape(batch, length, d_model)
         if not return_weights:
@@ -268,24 +268,18 @@ class MultiHeadAttention(nn.Module):
 
     def _project(self, query, memory, cache):
         """Queries, keys and values, each (batch, heads, length, d_head)."""
-        heads = self._split(self.to_query(query))
-        if memory is None:
-            key = self._split(self.to_key(query))
-            value = self._split(self.to_value(query))
+        q = self._split(self.to_query(query))
+        if memory is not None and cache is not None and cache.length:
+            return q, cache.key, cache.value  # the memory has not changed
+        source = query if memory is None else memory
+        k = self._split(self.to_key(source))
+        v = self._split(self.to_value(source))
+        if memory is None and self.rotary is not None:
             offset = 0 if cache is None else cache.length
-            if self.rotary is not None:
-                heads = self.rotary(heads, offset)
-                key = self.rotary(key, offset)
-            if cache is not None:
-                key, value = cache.extend(key, value)
-        elif cache is not None and cache.length:
-            key, value = cache.key, cache.value
-        else:
-            key = self._split(self.to_key(memory))
-            value = self._split(self.to_value(memory))
-            if cache is not None:
-                cache.extend(key, value)
-        return heads, key, value
+            q, k = self.rotary(q, offset), self.rotary(k, offset)
+        if cache is not None:
+            k, v = cache.extend(k, v)
+        return q, k, v
 
     def _explicit(self, query, key, value, mask):
         """Output and weights, with dropout on the weights."""
