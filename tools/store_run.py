@@ -9,10 +9,12 @@ beam of 5, on all sentences and on those whose source side is unseen.
 import sys
 from pathlib import Path
 
+import torch
+
 from transformer_course import checkpoint, runs
 from transformer_course.data.corpus import ParallelText, load_corpus, unseen
 from transformer_course.score import corpus_bleu, corpus_chrf
-from transformer_course.translate import translate
+from transformer_course.translate import encode_source, translate
 
 SAMPLES = 12
 BEAMS = (1, 5)
@@ -43,6 +45,21 @@ def score_rows(
     return rows
 
 
+@torch.inference_mode()
+def memory_spread(model, tokenizer, sentences: list[str]) -> float:
+    """How much the encoder's vectors differ within a sentence.
+
+    The standard deviation over the positions, averaged over the vector's
+    components and the sentences. Near zero, all source words look alike to
+    the decoder.
+    """
+    spreads = []
+    for sentence in sentences:
+        src = torch.tensor([encode_source(tokenizer, sentence)])
+        spreads.append(model.encode(src)[0].std(dim=0).mean().item())
+    return sum(spreads) / len(spreads)
+
+
 def results(output: Path) -> dict:
     """Scores and samples of every kind of weights in the folder."""
     rows, samples = [], []
@@ -64,6 +81,9 @@ def results(output: Path) -> dict:
             for i in new[:SAMPLES]
         ]
     return {
+        "memory_spread": round(
+            memory_spread(loaded.model, loaded.tokenizer, splits.dev.src), 4
+        ),
         "split": "test",
         "rows": rows,
         "samples": samples,
