@@ -129,9 +129,9 @@ def heatmap(
         _print_values(ax, values, dark=low + 0.6 * (high - low))
     for row, column in marked:
         corner = (column - 0.5, row - 0.5)
-        ax.add_patch(
-            Rectangle(corner, 1, 1, fill=False, edgecolor=ORANGE, lw=2.2)
-        )
+        outline = Rectangle(corner, 1, 1, fill=False, ec=ORANGE, lw=2.2)
+        outline.set_clip_on(False)  # at the border, half of it would be cut
+        ax.add_patch(outline)
     _label_axes(ax, queries, keys)
     ax.set_title(title)
     return ax
