@@ -175,22 +175,24 @@ def _merge_groups(
         For each group that is left, the indices of those it was made of.
     """
     merged = {i: (group, [i]) for i, group in enumerate(groups)}
+    cells = {i: group.cells(token_budget) for i, group in enumerate(groups)}
 
     def extra(i: int, j: int) -> int:
-        one, other = merged[i][0], merged[j][0]
-        apart = one.cells(token_budget) + other.cells(token_budget)
-        return one.join(other).cells(token_budget) - apart
+        joined = merged[i][0].join(merged[j][0])
+        return joined.cells(token_budget) - cells[i] - cells[j]
 
     costs = {(i, j): extra(i, j) for j in merged for i in range(j)}
     while costs:
-        (i, j), cost = min(costs.items(), key=lambda item: (item[1], item[0]))
-        if len(merged) <= max_shapes and cost >= 0:
+        i, j = min(costs, key=lambda pair: (costs[pair], pair))
+        if len(merged) <= max_shapes and costs[i, j] >= 0:
             break
         group, members = merged.pop(j)
-        merged[i] = (merged[i][0].join(group), merged[i][1] + members)
-        costs = {pair: c for pair, c in costs.items() if j not in pair}
-        for pair in costs:
-            if i in pair:
+        merged[i] = merged[i][0].join(group), merged[i][1] + members
+        cells[i] = merged[i][0].cells(token_budget)
+        for other in merged:
+            del costs[min(j, other), max(j, other)]
+            if other != i:
+                pair = min(i, other), max(i, other)
                 costs[pair] = extra(*pair)
     return [members for _, members in merged.values()]
 

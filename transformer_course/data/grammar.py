@@ -259,7 +259,7 @@ def quality(s: Speaker) -> Sentence:
     """The book is not old."""
     mode = s.pick(("plain", "plain", "negated", "question"))
     if mode != "question" and s.chance(0.5):
-        subject, noun = s.person(adjectives=0), PERSON
+        subject, noun = s.person(adjectives=0.0), PERSON
     else:
         noun = s.pick(nouns("animal text tool thing shirt vehicle furniture"))
         subject = s.known_thing(noun)
@@ -315,8 +315,8 @@ def compared(
 ) -> tuple[NounPhrase, NounPhrase, Sequence[Adjective]]:
     """Two people, animals or things, and adjectives that fit both."""
     if s.chance(0.7):
-        subject = s.person(adjectives=0)
-        other = s.other_person(subject, adjectives=0)
+        subject = s.person(adjectives=0.0)
+        other = s.other_person(subject, adjectives=0.0)
         return subject, other, (*adjectives_of(PERSON, ending=True), OLDER)
     noun = s.pick(nouns("animal text vehicle furniture"))
     other_noun = s.another(noun)
@@ -522,7 +522,7 @@ def verb_for(english: str, noun: Noun) -> Verb:
 
 def report(s: Speaker) -> Sentence:
     """Emi thinks that ken is wise: a clause inside, its subject with が."""
-    subject = s.person(adjectives=0)
+    subject = s.person(adjectives=0.0)
     inner = s.other_person(subject)
     if s.chance(0.5):
         adjective = s.pick(adjectives_of(PERSON, ending=True))

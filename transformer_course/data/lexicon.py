@@ -252,7 +252,7 @@ def nouns(kinds: str) -> tuple[Noun, ...]:
 PLACE_PREPOSITION = {"school": "at", "station": "at"}
 """in the park, but at the station."""
 
-_GOODS = "food prey drink text tool thing shirt hat shoes vehicle"
+_GOODS = "food prey drink book novel tool thing shirt hat shoes vehicle"
 _PETS = "cat dog"
 VERBS = (
     Verb(
@@ -275,7 +275,7 @@ VERBS = (
         "drink drinks drank drinking",
         "飲む",
         "plain_drink",
-        subjects="animal",
+        subjects=_PETS,
         places="kitchen garden",
     ),
     Verb(

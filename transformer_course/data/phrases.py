@@ -33,6 +33,7 @@ from transformer_course.data.lexicon import (
 )
 
 T = TypeVar("T")
+NOTHING: Words = []
 
 PEOPLE = (
     (0.4, "pronoun"),
@@ -103,9 +104,9 @@ class Predicate(NamedTuple):
     ja: Words
     """Japanese before the verb."""
     ja_verb: Words
-    ja_and: Words = ()
+    ja_and: Words = NOTHING
     """The verb in the form that goes on."""
-    front: Words = ()
+    front: Words = NOTHING
     """The English question word, which goes first."""
 
     @property
@@ -622,6 +623,6 @@ class Speaker:
     ) -> tuple[Words, Words]:
         """A question: English turns round, Japanese adds の か."""
         end, ja_end = self.tie("?", "の か ？")
-        en = [*predicate.front, *predicate.auxiliary, *subject.subject]
+        en = predicate.front + predicate.auxiliary + subject.subject
         ja = subject.ja + words("は") + predicate.ja_all
         return en + predicate.rest + end, ja + ja_end

@@ -1,0 +1,145 @@
+"""Parallel text: reading it, and what is wrong with other people's files."""
+
+import pytest
+
+from transformer_course.data import small_parallel_enja
+from transformer_course.data.corpus import (
+    ParallelText,
+    Splits,
+    load_corpus,
+    read_lines,
+    read_parallel,
+    unseen,
+)
+from transformer_course.data.manifest import is_available
+from transformer_course.errors import CorpusError
+
+needs_enja = pytest.mark.skipif(
+    not is_available("small_parallel_enja"),
+    reason="needs the corpus small_parallel_enja, which is neither cached "
+    "nor in a mirror",
+)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    return write
+
+
+def test_text_goes_both_ways():
+    text = ParallelText(["a", "b"], ["c", "d"])
+    assert text.swap() == ParallelText(["c", "d"], ["a", "b"])
+    assert list(text) == [("a", "c"), ("b", "d")]
+    assert len(text) == 2
+    assert text.take([1]) == ParallelText(["b"], ["d"])
+    splits = Splits(text, text.take([0]), text.take([1]))
+    assert splits.swap().swap() == splits
+    assert splits.swap().dev.src == ["c"]
+
+
+def test_sides_of_different_lengths():
+    with pytest.raises(CorpusError, match=r"2 source .* 1 target"):
+        ParallelText(["a", "b"], ["c"])
+
+
+def test_unseen_looks_at_the_source_side_only():
+    train = ParallelText(["a", "b"], ["x", "y"])
+    test = ParallelText(["a", "c", "x"], ["z", "y", "x"])
+    assert unseen(test, train) == [1, 2]
+    assert unseen(test.swap(), train.swap()) == [0]
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (b"", []),
+        (b"\n", [""]),
+        (b"one", ["one"]),
+        (b"one\ntwo\n", ["one", "two"]),
+        (b"one\r\ntwo\r\n", ["one", "two"]),
+        (b"one\n\ntwo", ["one", "", "two"]),
+        ("\ufeff一\n".encode(), ["一"]),
+        ("a\u2028b\x0cc\n".encode(), ["a\u2028b\x0cc"]),
+    ],
+)
+def test_lines(write, content, lines):
+    assert read_lines(write("text", content)) == lines
+
+
+def test_bytes_that_are_not_utf8(write):
+    path = write("text.ja", "良い\nか".encode() + "猫".encode("cp932"))
+    with pytest.raises(CorpusError) as error:
+        read_lines(path)
+    assert f"{path} is not UTF-8: line 2, byte 4 is 0x94" in str(error.value)
+    assert "iconv" in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["absent", "."])
+def test_a_file_that_cannot_be_read(tmp_path, name):
+    with pytest.raises(CorpusError, match="cannot be read"):
+        read_lines(tmp_path / name)
+
+
+def test_two_files(write):
+    text = read_parallel(write("en", b"one\ntwo\n"), write("ja", b"1\n2"))
+    assert list(text) == [("one", "1"), ("two", "2")]
+
+
+def test_files_with_different_line_counts(write):
+    en, ja = write("a.en", b"one\ntwo\n"), write("a.ja", b"1\n")
+    with pytest.raises(CorpusError) as error:
+        read_parallel(en, ja)
+    assert f"{en} has 2 lines but {ja} has 1" in str(error.value)
+
+
+def test_empty_files(write):
+    with pytest.raises(CorpusError, match="are empty"):
+        read_parallel(write("a.en", b""), write("a.ja", b""))
+
+
+def test_an_unknown_corpus():
+    with pytest.raises(CorpusError, match=r"'enfr'; there are: grammar, "):
+        load_corpus("enfr")
+
+
+@pytest.mark.parametrize(("src", "tgt"), [("en", "en"), ("en", "de")])
+def test_an_unknown_direction(src, tgt):
+    with pytest.raises(CorpusError, match=f"from '{src}' to '{tgt}'"):
+        load_corpus("grammar", src, tgt)
+
+
+@pytest.fixture(scope="module")
+def enja():
+    return small_parallel_enja.load(progress=False)
+
+
+@needs_enja
+def test_counts_of_small_parallel_enja(enja):
+    sizes = [len(part) for part in (enja.train, enja.dev, enja.test)]
+    assert sizes == [50_000, 500, 500]
+    for part in (enja.train, enja.dev, enja.test):
+        for sentence in (*part.src, *part.tgt):
+            assert 4 <= len(sentence.split()) <= 16
+
+
+@needs_enja
+def test_what_small_parallel_enja_shows_before_the_test(enja):
+    assert len(unseen(enja.test, enja.train)) == 500 - 60
+    assert len(unseen(enja.dev, enja.train)) == 500 - 77
+    back = enja.swap()
+    assert len(unseen(back.test, back.train)) == 500
+    assert len(unseen(back.dev, back.train)) == 500
+    pairs = set(enja.train)
+    assert pairs.isdisjoint(enja.test)
+    assert pairs.isdisjoint(enja.dev)
+
+
+@needs_enja
+def test_small_parallel_enja_in_either_direction(enja):
+    assert load_corpus("small_parallel_enja", "en", "ja") == enja
+    assert load_corpus("small_parallel_enja", "ja", "en") == enja.swap()
