@@ -23,8 +23,8 @@ SITE := _build/$(EDITION)/_build/html
 BUILT := _build/$(EDITION)/.built
 
 # everything the built book is made from
-BOOK_SOURCES := $(shell find book transformer_course runs _config.yml \
-	_toc.yml CITATION.cff -type f -not -path '*/.*' \
+BOOK_SOURCES := $(shell find book transformer_course _config.yml _toc.yml \
+	-type f -not -path '*/.*' \
 	-not -path '*/__pycache__/*' -not -name '* *' 2>/dev/null)
 
 .PHONY: help
@@ -42,12 +42,18 @@ help: ## say what can be made (the default)
 env: $(INSTALLED) ## create the environment, or bring it up to date
 
 $(INSTALLED): requirements.txt constraints.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-		echo "error: the course needs Python 3.11 or later;" \
-			"'$(PYTHON)' is $$($(PYTHON) --version 2>&1)." \
-			"Install one, then say which: make PYTHON=python3.12"; \
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		2>/dev/null || { \
+		found=$$($(PYTHON) --version 2>/dev/null || echo "not there"); \
+		echo "error: the course needs Python 3.11 or later, and" \
+			"'$(PYTHON)' is $$found. Install one, then say which:" \
+			"make PYTHON=python3.12"; \
 		exit 1; }
 ifdef UV
+	@command -v uv >/dev/null || { \
+		echo "error: UV=1 asks for uv, which is not installed." \
+			"Install it, or leave UV=1 out to use pip."; \
+		exit 1; }
 	test -x $(BIN)/python || uv venv --python "$(PYTHON)" $(VENV)
 	uv pip install --python $(BIN)/python -c constraints.txt \
 		-r requirements.txt $(PIP_FLAGS)
@@ -82,7 +88,8 @@ $(BUILT): $(BOOK_SOURCES) $(INSTALLED)
 
 .PHONY: lab
 lab: $(INSTALLED) ## open the chapters in JupyterLab
-	$(BIN)/jupyter-lab book/$(EDITION)
+	$(BIN)/jupyter-lab --ServerApp.root_dir="$(CURDIR)" \
+		--LabApp.default_url=/lab/tree/book/$(EDITION)
 
 .PHONY: outputs
 outputs: $(INSTALLED) ## run the notebooks (NB="...": these) and store outputs

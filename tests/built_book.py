@@ -29,13 +29,15 @@ def not_ready(edition: str) -> str | None:
     if not stamp.is_file():
         return "the book is not built: run `make book`"
     built = stamp.stat().st_mtime
+    sources = [ROOT / "_config.yml", ROOT / "_toc.yml"]
     for folder in (BOOK, ROOT / "transformer_course"):
-        for path in folder.rglob("*"):
-            if "__pycache__" in path.parts or path.name.startswith("."):
-                continue
-            if path.is_file() and path.stat().st_mtime > built:
-                name = path.relative_to(ROOT)
-                return f"the built book is older than {name}: run `make book`"
+        sources += folder.rglob("*")
+    for path in sources:
+        if "__pycache__" in path.parts or path.name.startswith("."):
+            continue
+        if path.is_file() and path.stat().st_mtime > built:
+            name = path.relative_to(ROOT)
+            return f"the built book is older than {name}: run `make book`"
     return None
 
 

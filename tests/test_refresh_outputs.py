@@ -1,0 +1,85 @@
+"""Stored outputs: the same bytes whenever and wherever a notebook is run."""
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from tools import refresh_outputs
+from tools.refresh_outputs import missing_corpora, refresh, tidy
+
+SLEEPY = "import time\n\nprint(1)\ntime.sleep(0.1)\nprint(2)"
+
+
+@pytest.fixture
+def notebook(tmp_path):
+    """A notebook as an editor leaves it, with what should not be stored."""
+    cells = [
+        new_markdown_cell("# A title", id="title"),
+        new_code_cell(
+            SLEEPY,
+            id="two-prints",
+            execution_count=17,
+            metadata={
+                "tags": ["nbval-ignore-output"],
+                "mystnb": {"image": {"alt": "none"}},
+                "scrolled": True,
+                "execution": {"iopub.execute_input": "2024-01-01T00:00:00"},
+            },
+        ),
+        new_code_cell("3 + 4", id="two-prints"),  # a copied cell
+    ]
+    metadata = {
+        "kernelspec": {"name": "mine", "display_name": "My own kernel"},
+        "language_info": {"name": "python", "version": "3.11.2"},
+        "transformer_course": {"corpus": "grammar"},
+        "widgets": {},
+    }
+    path = tmp_path / "chapter.ipynb"
+    with pytest.warns(nbformat.warnings.DuplicateCellId):
+        nbformat.write(new_notebook(cells=cells, metadata=metadata), path)
+    return path
+
+
+@pytest.mark.filterwarnings("ignore::nbformat.warnings.DuplicateCellId")
+def test_two_runs_store_the_same_bytes(notebook):
+    assert refresh(notebook, store=True).endswith("changed")
+    first = notebook.read_bytes()
+    assert refresh(notebook, store=True).endswith("same")
+    assert notebook.read_bytes() == first
+    stored = nbformat.read(notebook, as_version=4)
+    title, prints, last = stored.cells
+    assert prints.outputs[0].text == "1\n2\n"  # joined, though sent in two
+    assert [prints.execution_count, last.execution_count] == [1, 2]
+    assert [title.id, prints.id] == ["title", "two-prints"]
+    assert last.id not in ("title", "two-prints")
+
+
+@pytest.mark.filterwarnings("ignore::nbformat.warnings.DuplicateCellId")
+def test_tidying_keeps_what_is_meant_and_drops_the_rest(notebook):
+    untidy = nbformat.read(notebook, as_version=4)
+    tidy(untidy)
+    assert set(untidy.metadata) == {
+        "kernelspec",
+        "language_info",
+        "transformer_course",
+    }
+    assert untidy.metadata.kernelspec.name == "python3"
+    assert untidy.metadata.language_info == {"name": "python"}
+    assert set(untidy.cells[1].metadata) == {"tags", "mystnb"}
+
+
+@pytest.mark.filterwarnings("ignore::nbformat.warnings.DuplicateCellId")
+def test_a_notebook_without_its_corpus_is_left_alone(notebook, monkeypatch):
+    before = notebook.read_bytes()
+    monkeypatch.setattr(refresh_outputs, "is_available", lambda name: False)
+    said = refresh(notebook, store=True)
+    assert "skipped" in said and "grammar" in said
+    assert notebook.read_bytes() == before
+
+
+def test_corpora_are_one_name_or_several():
+    book = new_notebook(metadata={"transformer_course": {"corpus": "grammar"}})
+    assert missing_corpora(book) == []
+    book.metadata.transformer_course["corpus"] = ["grammar"]
+    assert missing_corpora(book) == []
+    assert missing_corpora(new_notebook()) == []
