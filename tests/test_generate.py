@@ -238,13 +238,16 @@ def test_writing_stops_at_the_length_asked_for():
             assert all(len(ids) == length for ids in beam)
 
 
-def test_by_default_a_target_is_at_most_50_longer_than_its_source():
-    model = translator("sinusoidal")
+@pytest.mark.parametrize("search", [greedy_search, sample, beam_search])
+def test_by_default_a_target_is_at_most_50_longer_than_its_own_source(search):
+    """Whatever stands beside it in the batch (the paper's section 6.1)."""
+    model = translator("gru")
     with torch.no_grad():
-        model.to_logits.weight[EOS] = 0.0  # others are above it, always
-        model.to_logits.weight[4] = 0.0
-    longest = max(map(len, greedy_search(model, SOURCES)))
-    assert longest <= SOURCES.size(1) + EXTRA_LENGTH
+        model.to_logits.bias[EOS] = -50.0
+    src = ragged_ids([7, 2])
+    for row, ids in zip(src, search(model, src), strict=True):
+        ids = ids[0].ids if search is beam_search else ids
+        assert len(ids) == int((row != PAD).sum()) + EXTRA_LENGTH
 
 
 def test_learned_positions_end_a_target_where_they_end():

@@ -48,8 +48,9 @@ def greedy_search(
         src: source ids, padded; None for a decoder-only model.
         prefix: tokens that each target must begin with, padded on the right;
             of a prompt, all of it.
-        max_length: tokens to write at the most, prefix included; source
-            length + 50 when None. Learned positions end it where they end.
+        max_length: tokens to write at the most, prefix included; when None,
+            50 more than the row's own source (or prefix) has. Learned
+            positions end it where they end.
         cached: keep keys and values between tokens. False computes the whole
             prefix again: the same tokens, slowly.
 
@@ -216,17 +217,18 @@ class _Search:
         if prefix is not None:
             prefix = prefix.to(self.device)
             self.prefix = prefix.repeat_interleave(beam_size, dim=0)
-        self.limit = _limit(model, src, prefix, max_length)
+        limits = _limits(model, src, prefix, max_length)
+        self.limits = limits.to(self.device).repeat_interleave(beam_size)
         self.tgt = torch.full((rows, 1), BOS, device=self.device)
         if prefix is not None:  # what all prefixes reach goes in at once
             shared = int((prefix != PAD).sum(dim=1).min())
             self.tgt = torch.cat([self.tgt, self.prefix[:, :shared]], dim=1)
-        self.finished = torch.zeros(rows, dtype=bool, device=self.device)
+        self.finished = self.tgt.size(1) > self.limits
         self.cache = model.new_cache() if cached else None
 
     def ended(self) -> bool:
-        """Whether every row has its eos, or the limit is reached."""
-        return bool(self.finished.all()) or self.tgt.size(1) > self.limit
+        """Whether every row has its eos, or has reached its limit."""
+        return bool(self.finished.all())
 
     def logits(self) -> Float[Tensor, "rows vocab"]:
         """For the next token of each row."""
@@ -256,6 +258,7 @@ class _Search:
         rows = (first[:, None] * self.beam_size + beams).flatten()
         self.tgt = torch.cat([self.tgt[rows], tokens.view(-1, 1)], dim=1)
         self.finished = self.finished[rows] | (tokens.flatten() == EOS)
+        self.finished |= self.tgt.size(1) > self.limits
         if self.cache is not None and self.beam_size > 1:
             self.cache.select(rows)
 
@@ -307,18 +310,26 @@ def _argmax(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
     return logits.argmax(dim=-1)
 
 
-def _limit(model, src, prefix, max_length) -> int:
-    """Most tokens to write: what was asked, or source length + 50, but no
-    more than there are learned positions for."""
-    if max_length is None:
-        given = src if src is not None else prefix
-        max_length = (0 if given is None else given.size(1)) + EXTRA_LENGTH
+def _limits(model, src, prefix, max_length) -> Int[Tensor, " sentences"]:
+    """Most tokens to write for each sentence: what was asked, or its own
+    length + 50, whatever stands beside it in the batch; but no more than
+    there are learned positions for."""
+    given = src if src is not None else prefix
+    lengths = torch.zeros(1, dtype=torch.long)
+    if given is not None:
+        lengths = (given != PAD).sum(dim=1)
+    limits = lengths + EXTRA_LENGTH
+    if max_length is not None:
+        limits = torch.full_like(lengths, max_length)
     config = getattr(model, "config", None)
     if getattr(config, "position", None) == "learned":
-        max_length = min(max_length, config.max_length)
-    if prefix is not None and prefix.size(1) > max_length:
-        raise ConfigError(
-            f"the prefix has {prefix.size(1)} tokens, but max_length is "
-            f"{max_length}: shorten it or allow more."
-        )
-    return max_length
+        limits = limits.clamp(max=config.max_length)
+    if prefix is not None:
+        begun = (prefix != PAD).sum(dim=1)
+        if (begun > limits).any():
+            row = int((begun - limits).argmax())
+            raise ConfigError(
+                f"the prefix has {int(begun[row])} tokens, but max_length is "
+                f"{int(limits[row])}: shorten it or allow more."
+            )
+    return limits

@@ -1,0 +1,615 @@
+"""Laws of the command line: one clear line, the right status, no loss."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+from tiny import decided, tiny_gru, tiny_splits, tiny_transformer
+
+from transformer_course import checkpoint, cli
+from transformer_course.cli import find, main
+from transformer_course.device import pick_device
+from transformer_course.errors import ConfigError
+from transformer_course.tokenizer import Tokenizer
+
+DETAILS = {"corpus": "grammar", "src": "en", "tgt": "ja"}
+TEXT = "red cat\n\nold dog .\nfish\n"
+NOT_UTF8 = "red cat\nold 犬 dog\n".encode("cp932")
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    splits = tiny_splits()
+    lines = [*splits.train.src, *splits.train.tgt]
+    return Tokenizer.train(lines, 100, "word")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory, tokenizer):
+    """An untrained translator in a folder."""
+    folder = tmp_path_factory.mktemp("models") / "translator"
+    size = tokenizer.vocab_size
+    made = decided(
+        tiny_transformer(vocab_size=size, max_length=12, tied=False)
+    )
+    checkpoint.save(folder, made, tokenizer, DETAILS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def language_model(tmp_path_factory, tokenizer):
+    folder = tmp_path_factory.mktemp("models") / "language-model"
+    made = tiny_transformer(vocab_size=tokenizer.vocab_size, decoder_only=True)
+    checkpoint.save(folder, made, tokenizer, DETAILS)
+    return folder
+
+
+@pytest.fixture
+def run(capsys):
+    """The exit status, standard output and error of a command."""
+
+    def call(*args):
+        status = 0
+        try:
+            main([str(arg) for arg in args])
+        except SystemExit as leaving:
+            status = leaving.code
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def stdin(monkeypatch):
+    """Put bytes where the command reads from."""
+
+    def put(content: bytes):
+        text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8")
+        monkeypatch.setattr(sys, "stdin", text)
+
+    return put
+
+
+def assert_error(result, *words):
+    """Status 1, nothing on standard output, one line that says these."""
+    status, out, err = result
+    assert status == 1
+    assert out == ""
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    for word in words:
+        assert word in err
+
+
+# --- translate --------------------------------------------------------------
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "text.en"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def test_translate_gives_a_line_for_a_line(run, model, file):
+    status, out, err = run("translate", model, file)
+    lines = out.split("\n")
+    assert (status, err) == (0, "")
+    assert len(lines) == 5 and lines[-1] == ""
+    assert [bool(line) for line in lines[:-1]] == [True, False, True, True]
+
+
+def test_standard_input_gives_the_same_as_a_file(run, stdin, model, file):
+    from_file = run("translate", model, file)
+    stdin(TEXT.encode())
+    assert run("translate", model) == from_file
+
+
+def test_an_output_file_holds_the_same(run, model, file, tmp_path):
+    _, out, _ = run("translate", model, file)
+    result = run("translate", model, file, "--output", tmp_path / "text.ja")
+    assert result == (0, "", "")
+    assert (tmp_path / "text.ja").read_text("utf-8") == out
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["text.en", "text.ja"]
+
+
+def test_windows_line_ends_and_byte_order_marks_make_no_difference(
+    run, stdin, model, file
+):
+    plain = run("translate", model, file)
+    content = b"\xef\xbb\xbf" + TEXT.replace("\n", "\r\n").encode()
+    file.write_bytes(content)
+    assert run("translate", model, file) == plain
+    stdin(content)
+    assert run("translate", model) == plain
+
+
+def test_a_last_line_without_its_end_counts(run, stdin, model, file):
+    plain = run("translate", model, file)
+    file.write_text(TEXT.rstrip("\n"), encoding="utf-8")
+    assert run("translate", model, file) == plain
+    stdin(TEXT.rstrip("\n").encode())
+    assert run("translate", model) == plain
+
+
+@pytest.mark.parametrize("content", ["", "\n", "\n\n"])
+def test_nothing_to_translate_gives_as_many_empty_lines(
+    run, model, file, content
+):
+    file.write_text(content)
+    assert run("translate", model, file) == (0, content, "")
+
+
+def test_many_lines_keep_their_order(run, model, file):
+    """More than are read at a time."""
+    file.write_text("red cat\nold dog\n\n" * 50)
+    _, out, _ = run("translate", model, file)
+    lines = out.split("\n")[:-1]
+    assert lines == lines[:3] * 50
+    assert lines[0] != lines[1]
+
+
+def test_as_is_keeps_words_apart(run, model, file):
+    _, joined, _ = run("translate", model, file)
+    _, apart, _ = run("translate", model, file, "--as-is")
+    assert apart.split("\n")[0].count(" ") > joined.split("\n")[0].count(" ")
+
+
+def test_plain_english_is_cut_into_words_first(run, model, file):
+    file.write_text("Red cat.\n")
+    plain = run("translate", model, file)
+    file.write_text("red cat .\n")
+    assert run("translate", model, file) == plain
+
+
+def test_a_long_line_is_cut_off_with_a_warning(run, model, file):
+    file.write_text("red cat\n" + "old dog " * 30 + "\nfish\n")
+    status, out, err = run("translate", model, file)
+    assert status == 0
+    assert out.count("\n") == 3
+    assert err.count("\n") == 1
+    assert "warning: line 2 is longer than 12 tokens" in err
+
+
+def test_characters_never_seen_are_no_error(run, model, file):
+    file.write_text("鬱 🙂 cat\n\u200b\n", encoding="utf-8")
+    status, out, err = run("translate", model, file)
+    assert (status, err) == (0, "")
+    assert out.count("\n") == 2
+
+
+def test_a_file_that_is_not_utf8_names_the_byte(run, model, file, tmp_path):
+    file.write_bytes(NOT_UTF8)
+    output = tmp_path / "text.ja"
+    output.write_text("old translations\n")
+    result = run("translate", model, file, "--output", output)
+    assert_error(result, "not UTF-8", "line 2, byte 5", "iconv")
+    assert output.read_text() == "old translations\n"
+
+
+def test_standard_input_that_is_not_utf8_names_the_line(run, stdin, model):
+    stdin(NOT_UTF8)
+    result = run("translate", model)
+    assert_error(result, "standard input", "not UTF-8", "line 2, byte 5")
+
+
+def test_a_missing_file_is_named(run, model, tmp_path):
+    result = run("translate", model, tmp_path / "none.en")
+    assert_error(result, "none.en cannot be read", "No such file")
+
+
+@pytest.mark.parametrize("output", ["none/text.ja", "."])
+def test_an_output_that_cannot_be_written_is_named_before_the_work(
+    run, model, file, tmp_path, output, monkeypatch
+):
+    monkeypatch.setattr(cli, "translate", None)  # would fail if called
+    result = run("translate", model, file, "--output", tmp_path / output)
+    assert_error(result, "cannot be written")
+
+
+def test_a_full_disk_leaves_the_old_output(
+    run, model, file, tmp_path, monkeypatch
+):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    output = tmp_path / "text.ja"
+    output.write_text("old translations\n")
+    monkeypatch.setattr(cli.os, "replace", full)
+    result = run("translate", model, file, "--output", output)
+    assert_error(result, "text.ja could not be written", "No space left")
+    assert output.read_text() == "old translations\n"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["text.en", "text.ja"]
+
+
+def test_a_missing_model_is_named(run, tmp_path, file):
+    result = run("translate", tmp_path / "none", file)
+    assert_error(result, "no checkpoint", "none", "config.json")
+
+
+def test_a_language_model_does_not_translate(run, language_model, file):
+    result = run("translate", language_model, file)
+    assert_error(result, "decoder-only")
+
+
+def test_a_model_without_a_tokenizer_cannot_read(run, tmp_path, file):
+    checkpoint.save(tmp_path / "model", tiny_gru())
+    result = run("translate", tmp_path / "model", file)
+    assert_error(result, "no tokenizer.model")
+
+
+def test_a_model_that_does_not_say_its_languages_needs_cut_text(
+    run, tmp_path, file, tokenizer
+):
+    model = tmp_path / "model"
+    made = tiny_gru(vocab_size=tokenizer.vocab_size)
+    checkpoint.save(model, made, tokenizer)
+    assert_error(run("translate", model, file), "'src'", "--as-is")
+    status, out, _ = run("translate", model, file, "--as-is")
+    assert (status, out.count("\n")) == (0, 4)
+
+
+def test_a_beam_of_none_is_refused(run, model, file):
+    result = run("translate", model, file, "--beam-size", 0)
+    assert_error(result, "beam_size is 0")
+
+
+# --- which checkpoint -------------------------------------------------------
+
+
+def test_the_average_is_taken_before_the_best_before_the_last(tmp_path):
+    folder = tmp_path / "checkpoints"
+    assert find(tmp_path) == tmp_path
+    for name in ("last", "best", "average"):
+        checkpoint.save(folder / name, tiny_gru())
+        assert find(tmp_path) == folder / name
+    assert find(folder / "best") == folder / "best"
+
+
+def test_a_kill_while_saving_does_not_hide_a_checkpoint(tmp_path):
+    folder = tmp_path / "checkpoints"
+    checkpoint.save(folder / "last", tiny_gru())
+    (folder / "last").rename(folder / ".last.old")
+    checkpoint.load(find(tmp_path))
+
+
+# --- generate ---------------------------------------------------------------
+
+
+def test_generate_draws_as_many_as_asked_for(run, language_model):
+    status, out, err = run("generate", language_model, "--count", 4)
+    assert (status, err) == (0, "")
+    assert len(out.split("\n")) == 5
+
+
+def test_the_same_seed_draws_the_same(run, language_model):
+    one, same, other = (
+        run("generate", language_model, "--seed", seed) for seed in (1, 1, 2)
+    )
+    assert one == same != other
+
+
+def test_texts_go_on_from_the_prompt(run, language_model):
+    _, out, _ = run("generate", language_model, "赤い 猫", "--as-is")
+    assert all(line.startswith("赤い 猫") for line in out.splitlines())
+
+
+def test_a_translator_draws_translations_of_the_prompt(run, model):
+    status, out, _ = run("generate", model, "Red cat.", "--top-k", 1)
+    first, *others = out.splitlines()
+    assert (status, others) == (0, [first] * 2)
+    _, greedy, _ = run("generate", model, "red cat .", "--top-p", 1e-6)
+    assert greedy == out
+
+
+def test_a_prompt_that_is_too_long_is_cut_off_with_a_warning(run, model):
+    status, _, err = run("generate", model, "old dog " * 30)
+    assert status == 0
+    assert "longer than 12 tokens" in err
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--temperature", "0", "temperature is 0.0"),
+        ("--top-p", "2", "top_p 2.0"),
+        ("--top-k", "-1", "top_k is -1"),
+        ("--count", "0", "count is 0"),
+    ],
+)
+def test_ways_of_drawing_that_make_no_sense_are_refused(
+    run, model, option, value, words
+):
+    assert_error(run("generate", model, "red cat", option, value), words)
+
+
+# --- score ------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_corpus(monkeypatch):
+    splits = tiny_splits()
+    splits.test.src[0] = splits.train.src[0]  # one source has been seen
+    monkeypatch.setattr(cli, "load_corpus", lambda name, src, tgt: splits)
+    return splits
+
+
+def test_a_model_is_scored_on_all_and_on_unseen(
+    run, model, small_corpus, tmp_path
+):
+    output = tmp_path / "written"
+    status, out, _ = run("score", model, "--output", output)
+    assert status == 0
+    assert "all 8 sentences" in out
+    assert "the 7 whose source is not in the training part" in out
+    assert out.count("BLEU") >= 2 and "tok:none" in out and "chrF" in out
+    assert len(output.read_text("utf-8").splitlines()) == 8
+
+
+def test_a_corpus_of_seen_sentences_only_is_scored_too(
+    run, model, small_corpus
+):
+    small_corpus.train.src[:8] = small_corpus.test.src
+    status, out, _ = run("score", model)
+    assert (status, out.count("sentences")) == (0, 1)
+
+
+@pytest.fixture
+def two_files(tmp_path):
+    written, right = tmp_path / "written", tmp_path / "right"
+    written.write_text("the cat sat on the mat\n", encoding="utf-8")
+    right.write_text("the cat sat on the mat\n", encoding="utf-8")
+    return written, right
+
+
+def test_files_that_agree_score_100(run, two_files):
+    status, out, _ = run("score-files", *two_files)
+    assert status == 0
+    assert "BLEU 100.00" in out and "chrF 100.00" in out
+
+
+def test_files_of_different_lengths_are_refused(run, two_files):
+    two_files[0].write_text("one\ntwo\nthree\n")
+    result = run("score-files", *two_files)
+    assert_error(result, "has 3 lines", "has 1", "translate line i")
+
+
+def test_empty_files_are_refused(run, two_files):
+    for path in two_files:
+        path.write_text("")
+    assert_error(run("score-files", *two_files), "empty")
+
+
+def test_a_file_to_score_must_be_utf8(run, two_files):
+    two_files[1].write_bytes(NOT_UTF8)
+    assert_error(run("score-files", *two_files), "not UTF-8", "right")
+
+
+def test_an_unknown_tokeniser_is_refused(run, two_files):
+    result = run("score-files", *two_files, "--tokenize", "scissors")
+    assert_error(result, "'scissors'", "13a")
+
+
+# --- data -------------------------------------------------------------------
+
+
+def test_data_list_names_every_corpus(run):
+    status, out, _ = run("data", "list")
+    assert status == 0
+    for name in ("small_parallel_enja", "aozora_soseki", "fashion_mnist"):
+        assert name in out
+
+
+@pytest.mark.parametrize("action", ["list", "fetch", "verify"])
+def test_an_unknown_corpus_names_the_known_ones(run, action):
+    result = run("data", action, "nonsense")
+    assert_error(result, "'nonsense'", "small_parallel_enja")
+
+
+# --- train: what is refused before it begins --------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--model.d-model", "30"], "d_model 30 cannot be split over 4"),
+        (["--model.n-heads", "0"], "n_heads is 0"),
+        (["--train.epochs", "0"], "epochs is 0"),
+        (["--data.src", "ja"], "src and tgt are both 'ja'"),
+        (["--data.token-budget", "4"], "token_budget 4"),
+        (["--resume"], "no run in"),
+    ],
+)
+def test_settings_that_cannot_work_are_one_line(
+    run, tmp_path, monkeypatch, arguments, words
+):
+    monkeypatch.setattr(
+        cli.experiment, "load_corpus", lambda *_, **__: tiny_splits()
+    )
+    result = run(
+        "train", "grammar", "--output-dir", tmp_path / "out", *arguments
+    )
+    assert_error(result, words)
+    assert not (tmp_path / "out").exists()
+
+
+no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+
+
+@no_gpu
+@pytest.mark.parametrize("device", ["cuda", "cuda:1"])
+def test_a_gpu_that_is_not_there_is_one_line(run, model, file, device):
+    trained = run("train", "grammar", "--train.device", device)
+    assert_error(trained, f"'{device}' was asked for", "only: cpu")
+    translated = run("translate", model, file, "--device", device)
+    assert_error(translated, f"'{device}' was asked for", "only: cpu")
+
+
+@pytest.mark.parametrize("name", ["abacus", "cuda:x", "cuda:99", "cpu:7"])
+def test_a_device_that_does_not_exist_is_refused(name):
+    with pytest.raises(ConfigError, match=f"'{name}' was asked for"):
+        pick_device(name)
+
+
+def test_auto_takes_what_there_is():
+    expected = "cuda" if torch.cuda.is_available() else pick_device().type
+    assert pick_device("auto").type == expected
+    assert pick_device("cpu") == torch.device("cpu")
+
+
+# --- wrong usage ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["trian"],
+        ["train", "nonsense"],
+        ["train", "grammar", "--train.epochs", "many"],
+        ["train", "grammar", "--no-such-option"],
+        ["train", "grammar", "--data.corpus", "nonsense"],
+        ["translate"],
+        ["score", "x", "--split", "train"],
+        ["data", "burn"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_leaves_with_status_2(run, arguments):
+    status, out, err = run(*arguments)
+    assert status == 2
+    assert out == ""
+    assert "--help" in err
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_every_command_has_help(run, command):
+    status, out, _ = run(command, "--help")
+    assert status == 0
+    assert "usage" in out
+
+
+# --- real processes ---------------------------------------------------------
+
+TRAIN = [
+    sys.executable,
+    "-c",
+    "from transformer_course.cli import main; main()",
+    *"train grammar --data.train-pairs 300 --data.token-budget 256".split(),
+    *"--model.d-model 16 --model.n-heads 2 --model.d-ff 32".split(),
+    *"--model.n-layers 1 --model.max-length 16 --model.dropout 0.2".split(),
+    *"--model.position learned --train.epochs 2 --train.save-every 3".split(),
+    *"--train.average-last 2 --train.device cpu --train.warmup 20".split(),
+]
+
+
+class Process:
+    """A training in a process of its own."""
+
+    def __init__(self, output_dir, *more):
+        self.folder = output_dir / "grammar"
+        self.process = subprocess.Popen(
+            [*TRAIN, "--output-dir", str(output_dir), *more],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+        )
+
+    def when(self, condition, send):
+        """Send a signal as soon as the condition holds; then wait."""
+        deadline = time.monotonic() + 300
+        while not condition(self.folder / "checkpoints"):
+            assert self.process.poll() is None, self.process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+        self.process.send_signal(send)
+        return self.end()
+
+    def end(self):
+        out, err = self.process.communicate(timeout=300)
+        return self.process.returncode, out, err
+
+
+def saved_step(checkpoints) -> int:
+    """Where the last checkpoint stands; 0 when there is none to be read."""
+    try:
+        text = (checkpoints / "last" / "resume.json").read_text("utf-8")
+        return json.loads(text)["step"]
+    except (OSError, ValueError):
+        return 0
+
+
+def step_records(folder) -> list[str]:
+    lines = (folder / "metrics.jsonl").read_text("utf-8").splitlines()
+    return [line for line in lines if '"kind": "step"' in line]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    process = Process(tmp_path_factory.mktemp("undisturbed"))
+    status, out, err = process.end()
+    assert status == 0, err
+    assert "transformer-course translate" in out
+    return process.folder
+
+
+def test_kill_9_at_any_moment_does_not_change_the_losses(
+    undisturbed, tmp_path
+):
+    """Killed between checkpoints, while one is written, and at an epoch's
+    end; each time the training goes on."""
+    moments = [
+        lambda folder: saved_step(folder) >= 3,
+        lambda folder: (
+            saved_step(folder) >= 6 and (folder / ".last.new").exists()
+        ),
+        lambda folder: (folder / "epoch-001").exists(),
+    ]
+    for number, moment in enumerate(moments):
+        process = Process(tmp_path, *(["--resume"] if number else []))
+        status, _, _ = process.when(moment, signal.SIGKILL)
+        assert status == -signal.SIGKILL
+    status, _, err = Process(tmp_path, "--resume").end()
+    assert status == 0, err
+    folder = tmp_path / "grammar"
+    assert step_records(folder) == step_records(undisturbed)
+    assert (folder / "metrics.jsonl").read_text("utf-8") == (
+        undisturbed / "metrics.jsonl"
+    ).read_text("utf-8")
+    for name in ("last", "average"):
+        path = f"checkpoints/{name}/model.safetensors"
+        assert (folder / path).read_bytes() == (
+            undisturbed / path
+        ).read_bytes()
+
+
+def test_ctrl_c_saves_says_how_to_go_on_and_leaves_with_130(
+    undisturbed, tmp_path
+):
+    process = Process(tmp_path)
+    status, out, err = process.when(
+        lambda folder: saved_step(folder) >= 3, signal.SIGINT
+    )
+    assert status == 130
+    assert "--resume" in err and "saved" in err
+    assert "Traceback" not in out + err
+    done = saved_step(process.folder / "checkpoints")
+    records = step_records(process.folder)
+    assert len(records) == done
+    assert records == step_records(undisturbed)[:done]
+
+
+def test_the_installed_command_is_this_one():
+    from importlib.metadata import entry_points
+
+    (entry,) = entry_points(group="console_scripts", name="transformer-course")
+    assert entry.load() is main
