@@ -162,11 +162,16 @@ def make_pair(speaker: Speaker) -> AlignedPair:
         speaker.start()
         en, ja = speaker.weighted(CONSTRUCTIONS)(speaker)
         if max(len(en), len(ja)) <= LONGEST:
-            return AlignedPair(
-                " ".join(word for word, _ in en),
-                " ".join(word for word, _ in ja),
-                align(en, ja),
-            )
+            return aligned(en, ja)
+
+
+def aligned(en: Words, ja: Words) -> AlignedPair:
+    """Two tagged sentences as text, with the words that match."""
+    return AlignedPair(
+        " ".join(word for word, _ in en),
+        " ".join(word for word, _ in ja),
+        align(en, ja),
+    )
 
 
 # Constructions: each makes one sentence, in both languages at once.
@@ -296,6 +301,19 @@ def comparison(s: Speaker) -> Sentence:
     adjective = s.pick([a for a in adjectives if a.comparative])
     unequal = adjective is not OLDER and s.chance(0.25)
     past = s.chance(0.15)
+    return compare(s, subject, other, adjective, past=past, unequal=unequal)
+
+
+def compare(
+    s: Speaker,
+    subject: NounPhrase,
+    other: NounPhrase,
+    adjective: Adjective,
+    *,
+    past: bool = False,
+    unequal: bool = False,
+) -> Sentence:
+    """That ``subject`` is wiser than ``other``, or not as wise."""
     be, not_, m = s.be(subject, past, unequal)
     if unequal:
         as_, ja_than = s.tie("as", "ほど")

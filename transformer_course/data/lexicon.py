@@ -40,7 +40,7 @@ class Verb(NamedTuple):
     traits: str = ""
     """state: lasts, so Japanese says ている where English says loves;
     moment: has no -ing form here; able: goes with can;
-    together: goes with a companion."""
+    together: goes with a companion; one: to one thing at a time."""
 
     @property
     def forms(self) -> list[str]:
@@ -55,8 +55,8 @@ class Verb(NamedTuple):
     @property
     def goes_out(self) -> bool:
         """Whether it is done outdoors: going somewhere, sports."""
-        kinds = {"place", "sport", "vehicle"}
-        return not kinds.isdisjoint(self.objects.split()) or self.has("out")
+        kinds = {"place", "sport", "bicycle"}
+        return not kinds.isdisjoint(self.objects.split())
 
     def has(self, trait: str) -> bool:
         """Whether ``trait`` is among the verb's traits."""
@@ -308,9 +308,9 @@ VERBS = (
         places="garden",
     ),
     Verb("use uses used using", "使う", "tool", traits="able"),
-    Verb("wear wears wore wearing", "着る", "shirt"),
-    Verb("wear wears wore wearing", "かぶる", "hat"),
-    Verb("wear wears wore wearing", "はく", "shoes"),
+    Verb("wear wears wore wearing", "着る", "shirt", traits="one"),
+    Verb("wear wears wore wearing", "かぶる", "hat", traits="one"),
+    Verb("wear wears wore wearing", "はく", "shoes", traits="one"),
     Verb(
         "play plays played playing",
         "弾く",
@@ -343,7 +343,13 @@ VERBS = (
         places="park station town library",
         traits="moment",
     ),
-    Verb("ride rides rode riding", "乗る", "vehicle", "に", traits="able"),
+    Verb(
+        "ride rides rode riding",
+        "乗る",
+        "bicycle transport",
+        "に",
+        traits="able one",
+    ),
     Verb(
         "wait waits waited waiting",
         "待つ",

@@ -55,6 +55,8 @@ KNOWN = {
 """Determiners of subjects: people, men and women, animals."""
 THINGS = ("a", "a", "the", "the", "this", "these", "plural", "number")
 """Determiners of objects, besides possessives."""
+ONE = ("a", "a", "the", "the", "this")
+"""The same, of a single object."""
 PLURALS = ("plural", "the plural", "these", "number", "many")
 FIXED = {"this": "この", "these": "これら の", "many": "多く の"}
 BARE = ("meal", "sport", "language", "science", "city")
@@ -362,9 +364,11 @@ class Speaker:
         noun = self.pick(nouns(verb.objects))
         if noun.kind == "person":
             return self.other_person(subject)
-        return self.thing(noun, subject)
+        return self.thing(noun, subject, ONE if verb.has("one") else THINGS)
 
-    def thing(self, noun: Noun, owner: NounPhrase) -> NounPhrase:
+    def thing(
+        self, noun: Noun, owner: NounPhrase, choices: Sequence[str] = THINGS
+    ) -> NounPhrase:
         """Something that is done something with, often the owner's own."""
         if noun.kind in BARE:
             return self.common(noun, "")
@@ -375,7 +379,7 @@ class Speaker:
         own = refer(owner)
         if own is not None and self.chance(0.15):
             return self.common(noun, own.possessive, 0.25)
-        determiner = self.pick((*THINGS, self.pick(POSSESSIVES)))
+        determiner = self.pick((*choices, self.pick(POSSESSIVES)))
         return self.common(noun, determiner, 0.25, owner.noun)
 
     def known_thing(self, noun: Noun) -> NounPhrase:

@@ -1,0 +1,387 @@
+"""The built-in grammar: distinct pairs, right alignments, right Japanese."""
+
+import hashlib
+import re
+from collections import Counter
+
+import pytest
+from janome.tokenizer import Tokenizer as Janome
+
+from transformer_course.data import corpus, grammar, lexicon
+from transformer_course.data.grammar import (
+    LONGEST,
+    grammar_corpus,
+    grammar_pairs,
+    grammar_splits,
+)
+from transformer_course.data.inflection import (
+    Meanings,
+    conjugate,
+    ja_quality,
+    te_form,
+)
+from transformer_course.data.phrases import Speaker
+from transformer_course.errors import ConfigError
+
+
+@pytest.fixture(scope="module")
+def splits():
+    return grammar_splits()
+
+
+@pytest.fixture(scope="module")
+def pairs(splits):
+    train, _, _ = splits
+    return train[:6000]
+
+
+def links(pair):
+    """The aligned words of a pair."""
+    src, tgt = pair.src.split(), pair.tgt.split()
+    return {(src[i], tgt[j]) for i, j in pair.alignment}
+
+
+def test_both_sides_are_distinct(splits):
+    whole = [pair for part in splits for pair in part]
+    assert len(whole) == 21_000
+    assert len({pair.src for pair in whole}) == 21_000
+    assert len({pair.tgt for pair in whole}) == 21_000
+
+
+def test_one_english_sentence_has_one_translation(splits):
+    """Repetitions are left in here, which the corpus leaves out."""
+    translations = {p.src: p.tgt for part in splits for p in part}
+    speaker = Speaker(1)
+    repeated = 0
+    for _ in range(6000):
+        pair = grammar.make_pair(speaker)
+        repeated += pair.src in translations
+        assert translations.setdefault(pair.src, pair.tgt) == pair.tgt
+    assert repeated > 100
+
+
+def test_the_seed_decides(splits):
+    _, _, test = splits
+    assert grammar_pairs(100) == test[:100]
+    assert grammar_pairs(100, seed=1) != test[:100]
+
+
+def test_the_sentences_are_the_same_everywhere(pairs):
+    """On every system and version of Python; a change here is a new corpus."""
+    text = "\n".join(f"{p.src}\t{p.tgt}\t{p.alignment}" for p in pairs[:1000])
+    assert hashlib.sha256(text.encode()).hexdigest() == FINGERPRINT
+
+
+FINGERPRINT = (
+    "8bf2cdfc61b339a942fe9a94ede5fdc29abd7b0d70a63da5373c95e5508cf063"
+)
+
+
+def test_alignments_are_within_bounds_and_sorted(pairs):
+    for pair in pairs:
+        src, tgt = len(pair.src.split()), len(pair.tgt.split())
+        assert all(0 <= i < src and 0 <= j < tgt for i, j in pair.alignment)
+        assert list(pair.alignment) == sorted(set(pair.alignment))
+
+
+def test_sentences_are_short_and_end_as_they_should(pairs):
+    for pair in pairs:
+        src, tgt = pair.src.split(), pair.tgt.split()
+        assert 3 <= len(src) <= LONGEST
+        assert 3 <= len(tgt) <= LONGEST
+        assert (src[-1], tgt[-1]) in {(".", "。"), ("?", "？")}
+        assert (len(src) - 1, len(tgt) - 1) in pair.alignment
+        assert pair.src == " ".join(src) == pair.src.lower()
+        assert pair.tgt == " ".join(tgt)
+
+
+def test_content_words_are_aligned(pairs):
+    free = set("a an the it there".split())
+    free_ja = set("は が を に で へ 、".split())
+    for pair in pairs:
+        aligned = {i for i, _ in pair.alignment}
+        aligned_ja = {j for _, j in pair.alignment}
+        words, words_ja = pair.src.split(), pair.tgt.split()
+        left = {w for i, w in enumerate(words) if i not in aligned}
+        # the pronoun of a because clause is left out in Japanese
+        if "because" in words:
+            left -= {"he", "she", "they"}
+        assert left <= free, pair
+        left_ja = {w for j, w in enumerate(words_ja) if j not in aligned_ja}
+        assert left_ja <= free_ja, pair
+
+
+def test_a_name_is_aligned_with_itself(pairs):
+    names = {en: ja for en, ja, _ in lexicon.NAMES}
+    for pair in pairs:
+        for en, ja in links(pair):
+            assert names.get(en, ja) == ja
+
+
+def test_the_corpus_is_the_aligned_pairs_without_alignments():
+    splits = grammar_corpus(30, 20, 10)
+    assert [len(p) for p in (splits.train, splits.dev, splits.test)] == [
+        30,
+        20,
+        10,
+    ]
+    train, dev, test = grammar_splits(30, 20, 10)
+    assert list(splits.dev) == [(pair.src, pair.tgt) for pair in dev]
+    assert splits.train.src == [pair.src for pair in train]
+    assert splits.test.tgt == [pair.tgt for pair in test]
+
+
+def test_test_and_dev_do_not_depend_on_the_size_of_train():
+    small, large = grammar_corpus(10, 5, 5), grammar_corpus(50, 5, 5)
+    assert (small.dev, small.test) == (large.dev, large.test)
+    assert small.train.src == large.train.src[:10]
+
+
+def test_every_word_of_the_lexicon_appears(splits):
+    train, _, _ = splits
+    english = Counter(word for pair in train for word in pair.src.split())
+    japanese = Counter(word for pair in train for word in pair.tgt.split())
+    for noun in lexicon.NOUN.values():
+        assert english[noun.en] >= 10
+        assert noun.ja in japanese
+    for verb in (*lexicon.VERBS, *lexicon.GIVING):
+        assert all(form in english for form in verb.forms[:3]), verb
+        assert verb.ja.split()[-1] in japanese or verb.has("state")
+    for adjective in lexicon.ADJECTIVES:
+        assert english[adjective.en] >= 10
+        assert all(word in japanese for word in adjective.before.split())
+    for pronoun in lexicon.PRONOUNS.values():
+        assert all(english[word] >= 50 for word in pronoun[:3])
+    for en, ja, _ in lexicon.NAMES:
+        assert min(english[en], japanese[ja]) >= 50
+    assert sum(len(words) for words in (english, japanese)) < 600
+
+
+def test_the_words_are_those_of_a_dictionary(pairs):
+    """Japanese is cut as janome (the IPA dictionary) cuts it."""
+    janome = Janome(wakati=True)
+    # janome takes いつ の for 五つ, and はか ない for 儚い
+    wrong = re.compile("いつ|はかない")
+    sample = [pair.tgt for pair in pairs[:500]]
+    same = [
+        list(janome.tokenize(text.replace(" ", ""))) == text.split()
+        for text in sample
+        if not wrong.search(text.replace(" ", ""))
+    ]
+    assert sum(same) / len(same) > 0.98
+
+
+INFLECTED = {
+    "読む": "読む 読ん だ 読ま ない 読ま なかっ た",
+    "書く": "書く 書い た 書か ない 書か なかっ た",
+    "買う": "買う 買っ た 買わ ない 買わ なかっ た",
+    "待つ": "待つ 待っ た 待た ない 待た なかっ た",
+    "走る": "走る 走っ た 走ら ない 走ら なかっ た",
+    "遊ぶ": "遊ぶ 遊ん だ 遊ば ない 遊ば なかっ た",
+    "泳ぐ": "泳ぐ 泳い だ 泳が ない 泳が なかっ た",
+    "話す": "話す 話し た 話さ ない 話さ なかっ た",
+    "行く": "行く 行っ た 行か ない 行か なかっ た",
+    "食べる": "食べる 食べ た 食べ ない 食べ なかっ た",
+    "着る": "着る 着 た 着 ない 着 なかっ た",
+    "来る": "来る 来 た 来 ない 来 なかっ た",
+    "する": "する し た し ない し なかっ た",
+    "ある": "ある あっ た ない なかっ た",
+}
+MEANINGS = Meanings(1, 2, 3, 4)
+
+
+def text_of(tagged):
+    return " ".join(word for word, _ in tagged)
+
+
+@pytest.mark.parametrize("verb", INFLECTED)
+def test_japanese_verbs(verb):
+    forms = [
+        text_of(conjugate(verb, past, negated, MEANINGS))
+        for negated in (False, True)
+        for past in (False, True)
+    ]
+    assert " ".join(forms) == INFLECTED[verb]
+
+
+@pytest.mark.parametrize(
+    ("word", "forms"),
+    [
+        ("賢い", ["賢い", "賢かっ た", "賢く ない", "賢く なかっ た"]),
+        (
+            "有名",
+            [
+                "有名 だ",
+                "有名 だっ た",
+                "有名 で は ない",
+                "有名 で は なかっ た",
+            ],
+        ),
+        (
+            "背 が 高い",
+            [
+                "背 が 高い",
+                "背 が 高かっ た",
+                "背 が 高く ない",
+                "背 が 高く なかっ た",
+            ],
+        ),
+    ],
+)
+def test_japanese_adjectives(word, forms):
+    assert forms == [
+        text_of(ja_quality(word, past, negated, False, MEANINGS))
+        for negated in (False, True)
+        for past in (False, True)
+    ]
+
+
+def test_na_adjectives_before_a_question():
+    asked = ja_quality("有名", False, False, True, MEANINGS)
+    assert text_of(asked) == "有名 な"
+
+
+@pytest.mark.parametrize(
+    ("verb", "form"),
+    [("読む", "読ん で"), ("食べる", "食べ て"), ("買う", "買っ て")],
+)
+def test_the_te_form(verb, form):
+    assert text_of(te_form(verb, MEANINGS)) == form
+
+
+# What the grammar is for: something elsewhere in the sentence decides. An
+# English pattern, and what every translation of it has (or has not).
+RULES = [
+    (r"\bplay\w* (the )?(piano|guitar)", r"弾", None),
+    (r"\bplay\w* (tennis|soccer)", r"する|し", None),
+    (r"\bw(ear|ore)\w* [^.]*hat", r"かぶ", None),
+    (r"\bw(ear|ore)\w* [^.]*shoes", r"はい|はく|はか", None),
+    (r"^[^,]*\bold (man|woman|men|women|friends?) ", r"年老い", None),
+    (r"\bwith a pen\b", r"ペン で", None),
+    (r"\bwith (ken|emi|taro|hanako) (\.|\?|in|at|yes)", r" と ", None),
+    (r"\b(gave|gives|give) (me|us)\b", r"くれ", r"あげ"),
+    (r"\b(gave|gives|give) (him|her|them|you)\b", r"あげ", r"くれ"),
+    (r"^an? (boy|girl|cat|dog)\b", r"^(少年|少女|猫|犬) が", None),
+    (r"^the (boy|girl|cat|dog) ", r"(少年|少女|猫|犬) は", None),
+    (r"^the (women|girls) .*but they", r"彼女 たち", r"彼ら"),
+    (r"^the (men|boys) .*but they", r"彼ら", r"彼女 たち"),
+    (r"because", r"から 、", None),
+    (
+        r"^there (is|was) .*\b(cat|boy|girl)\b .*(in|at) the (park|station)",
+        r"い(る|た)|い た|い ない",
+        r"ある",
+    ),
+    (
+        r"^there is an? (book|novel|letter|pen|key|umbrella|flower)\b",
+        r"ある",
+        r"いる",
+    ),
+    (r"\b(than)\b", r"より", None),
+    (r"\bas (wise|kind|young|tall) as\b", r"ほど .*ない|なかっ", None),
+    (r"\bi think\b", r"と 思う", None),
+    (r"^(he|she|ken|emi) thinks\b", r"思っ て いる", None),
+    (r"\?$", r"の か ？$", None),
+    (r"\bdoes not know\b", r"知ら ない", r"知っ"),
+    (r"\bloves\b", r"愛し て いる", None),
+    (r"\bcan not\b", r"こと が でき ない", None),
+    (r"\bcan (?!not)[a-z]+\b[^?]*\.", r"こと が できる", None),
+]
+
+
+@pytest.mark.parametrize(("pattern", "has", "lacks"), RULES)
+def test_what_decides_elsewhere(pairs, pattern, has, lacks):
+    found = [pair for pair in pairs if re.search(pattern, pair.src)]
+    assert len(found) >= 3
+    for pair in found:
+        assert re.search(has, pair.tgt), pair
+        assert lacks is None or not re.search(lacks, pair.tgt), pair
+
+
+def test_subjects_and_verbs_agree(pairs):
+    wrong = (
+        r"^(i|you|we|they) (\w+ly )?(is|was(?<!i was)|eats|reads|goes)\b",
+        r"^(he|she|ken|emi|taro|hanako) (are|am|were|eat|go|like)\b",
+        r"^(does|is|was) (you|we|they)\b",
+        r"^(do|are|were) (he|she|ken|emi)\b",
+        r"\ba [aeiou]",
+        r"\ban [^aeiou]",
+    )
+    for pair in pairs:
+        assert not any(re.search(w, pair.src) for w in wrong), pair
+
+
+def test_the_examples_of_the_course():
+    s = Speaker(0)
+    i, you = (s.pronoun(lexicon.PRONOUNS[word]) for word in ("i", "you"))
+    wise = next(a for a in lexicon.ADJECTIVES if a.en == "wise")
+    cats = s.common(lexicon.NOUN["cat"], "plural")
+    milk = s.kind_of(lexicon.NOUN["milk"])
+    love, drink = (
+        next(v for v in lexicon.VERBS if v.forms[0] == verb)
+        for verb in ("love", "drink")
+    )
+
+    def act(subject, verb, thing):
+        return s.state(
+            subject,
+            s.predicate(verb, subject, "present", thing=thing, plain=True),
+        )
+
+    sentences = {
+        (text_of(en), text_of(ja))
+        for en, ja in (
+            grammar.compare(s, i, you, wise),
+            grammar.compare(s, you, i, wise),
+            act(i, love, you),
+            act(cats, drink, milk),
+        )
+    }
+    assert sentences == {
+        ("i am wiser than you .", "私 は 君 より 賢い 。"),
+        ("you are wiser than me .", "君 は 私 より 賢い 。"),
+        ("i love you .", "私 は 君 を 愛し て いる 。"),
+        ("cats drink milk .", "猫 は ミルク を 飲む 。"),
+    }
+
+
+def test_the_alignment_of_a_sentence():
+    s = Speaker(0)
+    emi = s.name(unlike="ken")
+    read = next(v for v in lexicon.VERBS if v.forms[0] == "read")
+    book = s.common(lexicon.NOUN["book"], "the")
+    predicate = s.predicate(
+        read, emi, "past", negated=True, thing=book, plain=True
+    )
+    pair = grammar.aligned(*s.state(emi, predicate))
+    assert pair.src.split()[1:] == "did not read the book .".split()
+    assert pair.tgt.split()[1:] == "は 本 を 読ま なかっ た 。".split()
+    assert pair.alignment == (
+        (0, 0),  # the name
+        (1, 6),  # did, た
+        (2, 5),  # not, なかっ
+        (3, 4),  # read, 読ま
+        (5, 2),  # book, 本
+        (6, 7),  # the end
+    )
+
+
+def test_sizes_that_cannot_be_had():
+    with pytest.raises(ConfigError, match="size is -1"):
+        grammar_pairs(-1)
+    with pytest.raises(ConfigError, match="none can be negative"):
+        grammar_corpus(train=-1)
+
+
+def test_more_than_the_grammar_can_say(monkeypatch):
+    monkeypatch.setattr(grammar, "CONSTRUCTIONS", ((1.0, grammar.profession),))
+    with pytest.raises(ConfigError, match="nothing new to say"):
+        grammar_pairs(100_000)
+
+
+def test_load_corpus_gives_either_direction(monkeypatch):
+    def small():
+        return grammar_corpus(30, 10, 10)
+
+    monkeypatch.setitem(corpus.LOADERS, "grammar", small)
+    assert corpus.load_corpus("grammar", "en", "ja") == small()
+    assert corpus.load_corpus("grammar", "ja", "en") == small().swap()
