@@ -1,0 +1,313 @@
+"""Train what goes wrong, on purpose: the stored runs of chapter 12.
+
+    python tools/train_failures.py                   all that is missing
+    python tools/train_failures.py unshifted ...     these variants
+
+Each variant is the training of the preset ``grammar``, half as wide, with a
+few lines changed, on the same corpus, with three seeds. What is there already
+under ``runs/failures/`` is not trained again: delete a file to have it anew.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from unittest import mock
+
+import torch
+
+from transformer_course import runs, train, transformer
+from transformer_course.config import PRESETS, Experiment
+from transformer_course.data.batches import (
+    Batch,
+    encode_pairs,
+    padded_batch,
+)
+from transformer_course.experiment import (
+    Prepared,
+    keep_freed_memory,
+    prepare,
+)
+from transformer_course.loss import Score, label_smoothed_score
+from transformer_course.masks import causal_mask, padding_mask
+from transformer_course.score import corpus_bleu
+from transformer_course.train import (
+    Progress,
+    evaluate,
+    fit,
+    make_optimizer,
+    score_batch,
+)
+from transformer_course.translate import translate
+
+SEEDS = (0, 1, 2)
+STEPS = 250
+EVERY = 50
+"""Steps between two looks at the development set."""
+TRANSLATED = 100
+"""Development sentences that are translated at each look."""
+LENGTH = 28
+"""Ids per sentence where all are padded to one length."""
+
+
+# --- what is changed: the failures ------------------------------------------
+
+
+def score_unshifted(model, batch: Batch, smoothing: float = 0.0) -> Score:
+    """The decoder reads the very tokens that it shall answer."""
+    logits = model(batch.src, batch.tgt)
+    return label_smoothed_score(logits, batch.tgt, smoothing)
+
+
+def score_with_padding(model, batch: Batch, smoothing: float = 0.0) -> Score:
+    """Padding counts as a token to be predicted: no id is left out."""
+    logits = model(batch.src, batch.tgt_in)
+    return label_smoothed_score(logits, batch.tgt_out, smoothing, pad_id=-1)
+
+
+def inverted_padding_mask(ids, pad_id: int = 0):
+    """True = ignore, where True = attend is expected."""
+    return ~padding_mask(ids, pad_id)
+
+
+def inverted_causal_mask(length: int, device=None):
+    """True = ignore: each token sees what comes after it."""
+    return ~causal_mask(length, device)
+
+
+def rate_without_warmup(step: int, warmup: int, peak_rate: float) -> float:
+    """At the peak from the first step; after the warm-up as it should be."""
+    return peak_rate * min(1, (warmup / step) ** 0.5)
+
+
+class OneLength:
+    """Shuffled batches, all padded to one length, as tutorials often do."""
+
+    def __init__(self, pairs, rows: int, seed: int):
+        self.pairs, self.rows, self.seed = pairs, rows, seed
+        self.filler = ([0] * LENGTH, [0] * LENGTH)  # widens a batch
+
+    def epoch(self, number: int) -> Iterator[Batch]:
+        """The batches of one epoch."""
+        generator = torch.Generator().manual_seed(self.seed + 1000 * number)
+        order = torch.randperm(len(self.pairs), generator=generator).tolist()
+        for start in range(0, len(order) - self.rows + 1, self.rows):
+            chosen = [self.pairs[i] for i in order[start : start + self.rows]]
+            batch = padded_batch([*chosen, self.filler])
+            yield Batch(batch.src[:-1], batch.tgt[:-1])
+
+
+# --- the variants -----------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """A training in which something is changed."""
+
+    about: str
+    replaced: dict[tuple[object, str], Callable] = dataclasses.field(
+        default_factory=dict
+    )
+    """Functions put in the place of (module, name)."""
+    model: dict = dataclasses.field(default_factory=dict)
+    """Changed settings of the model."""
+    peak_rate: float = 4e-3
+    one_length: bool = False
+    """All batches padded to one length."""
+
+
+HALF = {"d_model": 64, "d_ff": 256}
+DEEP, DEEPER = {"n_layers": 4}, {"n_layers": 6}
+NO_WARMUP = {(train, "learning_rate"): rate_without_warmup}
+COUNT_PADDING = {(train, "score_batch"): score_with_padding}
+
+VARIANTS = {
+    "correct": Variant("nothing is changed"),
+    "unshifted": Variant(
+        "the target is not shifted",
+        {(train, "score_batch"): score_unshifted},
+    ),
+    "padding-mask-inverted": Variant(
+        "the padding mask is inverted",
+        {(transformer, "padding_mask"): inverted_padding_mask},
+    ),
+    "causal-mask-inverted": Variant(
+        "the causal mask is inverted",
+        {(transformer, "causal_mask"): inverted_causal_mask},
+    ),
+    "one-length": Variant(
+        "all padded to one length; padding left out of the loss",
+        one_length=True,
+    ),
+    "loss-over-padding": Variant(
+        "all padded to one length; padding counts in the loss",
+        COUNT_PADDING,
+        one_length=True,
+    ),
+    "shallow-no-warmup": Variant("2 layers, post-norm, no warm-up", NO_WARMUP),
+    "deep-warmup": Variant("4 layers, post-norm, warm-up", model=DEEP),
+    "deep-no-warmup": Variant(
+        "4 layers, post-norm, no warm-up", NO_WARMUP, DEEP
+    ),
+    "deep-slow-no-warmup": Variant(
+        "4 layers, post-norm, no warm-up, a quarter of the rate",
+        NO_WARMUP,
+        DEEP,
+        peak_rate=1e-3,
+    ),
+    "deep-pre-norm-no-warmup": Variant(
+        "4 layers, pre-norm, no warm-up",
+        NO_WARMUP,
+        DEEP | {"norm_first": True},
+    ),
+    "deeper-warmup": Variant("6 layers, post-norm, warm-up", model=DEEPER),
+}
+
+
+# --- training and measuring -------------------------------------------------
+
+
+def experiment_of(variant: Variant, seed: int) -> Experiment:
+    """The preset, half as wide, with the variant's settings."""
+    base = PRESETS["grammar"]
+    return dataclasses.replace(
+        base,
+        model=dataclasses.replace(base.model, **HALF | variant.model),
+        train=dataclasses.replace(
+            base.train, peak_rate=variant.peak_rate, seed=seed, epochs=1000
+        ),
+    )
+
+
+class Enough(Exception):
+    """The last step has been made."""
+
+
+def look(prepared: Prepared, progress: Progress) -> dict:
+    """Measure on the development set, with the variant's own functions.
+
+    ``accuracy`` and ``nll`` are what the variant's author would see;
+    ``true_*`` what the right comparison says; ``bleu`` is free running.
+    """
+    seen = _means(prepared, train.score_batch)
+    true = _means(prepared, score_batch)
+    dev = prepared.splits.dev.take(range(TRANSLATED))
+    written = translate(prepared.model, prepared.tokenizer, dev.src)
+    return {
+        "step": progress.step,
+        "nll": round(seen["nll"], 4),
+        "accuracy": round(seen["accuracy"], 4),
+        "true_nll": round(true["nll"], 4),
+        "true_accuracy": round(true["accuracy"], 4),
+        "bleu": round(corpus_bleu(written, dev.tgt).value, 2),
+        "sample": written[0],
+    }
+
+
+def _means(prepared: Prepared, scorer) -> dict[str, float]:
+    with mock.patch.object(train, "score_batch", scorer):
+        return evaluate(prepared.model, prepared.dev_batches)
+
+
+def train_once(variant: Variant, seed: int) -> dict:
+    """One training: its curve, and what was seen on the development set."""
+    experiment = experiment_of(variant, seed)
+    prepared = prepare(experiment)
+    if variant.one_length:
+        prepared = at_one_length(prepared, experiment, seed)
+    losses: list[float] = []
+    looks: list[dict] = []
+
+    def on_step(progress: Progress, score: Score, rate: float) -> None:
+        means = score.means()
+        losses.append([round(means[k], 4) for k in ("loss", "accuracy")])
+        if progress.step % EVERY == 0:
+            looks.append(look(prepared, progress))
+        if progress.step >= STEPS:
+            raise Enough
+
+    optimizer = make_optimizer(prepared.model, experiment.train)
+    with contextlib.suppress(Enough):
+        fit(
+            prepared.model,
+            optimizer,
+            prepared.batches,
+            experiment.train,
+            on_step=on_step,
+        )
+    loss, accuracy = map(list, zip(*losses, strict=True))
+    return {"seed": seed, "loss": loss, "accuracy": accuracy, "dev": looks}
+
+
+def at_one_length(
+    prepared: Prepared, experiment: Experiment, seed: int
+) -> Prepared:
+    """The same training and development pairs, all padded to LENGTH."""
+    tokenizer, splits = prepared.tokenizer, prepared.splits
+    pairs = encode_pairs(tokenizer, splits.train, LENGTH)
+    dev = encode_pairs(tokenizer, splits.dev, LENGTH)
+    mean = sum(len(tgt) - 1 for _, tgt in pairs) / len(pairs)
+    rows = int(experiment.data.token_budget / mean)  # as many real tokens
+    dev_batches = [OneLength(dev, 50, 0)]
+    return prepared._replace(
+        batches=OneLength(pairs, rows, seed),
+        dev_batches=[b for one in dev_batches for b in one.epoch(0)],
+    )
+
+
+def write(path: Path, values: dict) -> None:
+    """A file that is whole, or as it was."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".new")
+    text = json.dumps(values, ensure_ascii=False)
+    fresh.write_text(text + "\n", encoding="utf-8")
+    os.replace(fresh, path)
+
+
+def main() -> None:
+    """Train what is missing of the variants named, or of all."""
+    folder = runs.folder("failures")
+    keep_freed_memory()
+    for name in sys.argv[1:] or VARIANTS:
+        variant = VARIANTS[name]
+        path = folder / f"{name}.json"
+        stored = {"about": variant.about, "seeds": []}
+        if path.exists():
+            stored = json.loads(path.read_text("utf-8"))
+        for seed in SEEDS[len(stored["seeds"]) :]:
+            with contextlib.ExitStack() as stack:
+                for (module, function), wrong in variant.replaced.items():
+                    stack.enter_context(
+                        mock.patch.object(module, function, wrong)
+                    )
+                stored["seeds"].append(train_once(variant, seed))
+            write(path, stored)
+            last = stored["seeds"][-1]
+            print(name, seed, last["loss"][-1], last["dev"][-1], flush=True)
+    write(
+        folder / "settings.json",
+        {
+            "command": "python tools/train_failures.py",
+            "machine": runs.machine(),
+            "seeds": SEEDS,
+            "steps": STEPS,
+            "every": EVERY,
+            "translated": TRANSLATED,
+            "variants": {
+                name: {
+                    "about": variant.about,
+                    "experiment": dataclasses.asdict(
+                        experiment_of(variant, SEEDS[0])
+                    ),
+                }
+                for name, variant in VARIANTS.items()
+            },
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()
