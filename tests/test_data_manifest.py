@@ -8,6 +8,7 @@ import hashlib
 import os
 import socket
 import threading
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlparse
@@ -195,7 +196,10 @@ def test_download(toy, cache, server):
     assert server.asked == list(FILES)
 
 
-def test_the_bar_counts_what_is_written(toy, server, capfd):
+def test_the_bar_counts_what_is_written(toy, server, capfd, monkeypatch):
+    monkeypatch.setattr(
+        manifest, "tqdm", partial(manifest.tqdm, mininterval=0)
+    )
     server.failures = 1
     assert fetched(progress=True) == FILES
     assert "100%" in capfd.readouterr().err
@@ -311,15 +315,16 @@ def test_a_file_that_is_gone_is_asked_for_once(toy, cache, server):
     assert left_in(cache) == []
 
 
-def test_no_network(cache, monkeypatch):
+def test_no_network(cache, monkeypatch, capfd):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     use_toy(monkeypatch, url)
     with pytest.raises(CorpusError) as error:
-        fetched()
+        fetched(progress=True)
     message = str(error.value)
     assert "\n" not in message
+    assert capfd.readouterr().err == ""  # no bar for nothing
     for part in (
         "corpus toy",
         f"{url}/toy/one.txt",

@@ -203,6 +203,7 @@ def fetch(name: str, progress: bool = True) -> dict[str, Path]:
             unit="B",
             unit_scale=True,
             disable=not progress,
+            delay=1e-6,  # no bar before the first byte
             file=sys.stderr,
         ) as bar:
             for entry in absent:
@@ -327,7 +328,8 @@ class _CountedFile:
         self.file.flush()
 
     def start_again(self) -> None:
-        self.bar.update(-self.written)
+        if self.written:
+            self.bar.update(-self.written)
         self.written = 0
         self.file.seek(0)
         self.file.truncate()

@@ -6,7 +6,8 @@ KyTea. Every sentence has 4 to 16 words. Chapter 15 trains on it.
 
 Of the 500 test sentences, 60 English sides also stand in the training part
 (77 of the 500 dev sentences), though no Japanese side and no pair does:
-scores are reported on all of them and on :func:`corpus.unseen` ones.
+scores are reported on all of them and on those that
+:func:`~transformer_course.data.corpus.unseen` finds.
 """
 
 from transformer_course.data.corpus import ParallelText, Splits, read_parallel
