@@ -170,8 +170,8 @@ def test_an_unknown_corpus_names_the_known(toy):
         manifest.is_available,
         manifest.corpus_status,
     ):
-        with pytest.raises(CorpusError, match=r"'toi'; there are: .*toy"):
-            function("toi")
+        with pytest.raises(CorpusError, match=r"'doll'; there are: .*toy"):
+            function("doll")
 
 
 def test_the_built_in_corpus_needs_nothing(cache):

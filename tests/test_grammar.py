@@ -254,8 +254,8 @@ def test_the_te_form(verb, form):
 RULES = [
     (r"\bplay\w* (the )?(piano|guitar)", r"弾", None),
     (r"\bplay\w* (tennis|soccer)", r"する|し", None),
-    (r"\bw(ear|ore)\w* [^.]*hat", r"かぶ", None),
-    (r"\bw(ear|ore)\w* [^.]*shoes", r"はい|はく|はか", None),
+    (r"\b(wear|wore)\w* [^.]*hat", r"かぶ", None),
+    (r"\b(wear|wore)\w* [^.]*shoes", r"はい|はく|はか", None),
     (r"^[^,]*\bold (man|woman|men|women|friends?) ", r"年老い", None),
     (r"\bwith a pen\b", r"ペン で", None),
     (r"\bwith (ken|emi|taro|hanako) (\.|\?|in|at|yes)", r" と ", None),

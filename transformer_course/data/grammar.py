@@ -22,8 +22,8 @@ English is in lower case; words and punctuation are separated by spaces. Each
 English sentence has one translation, but not the other way round: Japanese
 leaves articles, and often number, unsaid.
 
-There is no end in sight: 400,000 draws give 241,000 different sentences, and
-every second one after that is new.
+It has much to say: 400,000 draws give 241,000 different sentences, and every
+second draw after that is still new.
 """
 
 from collections.abc import Callable, Sequence
