@@ -3,7 +3,8 @@
     python tools/store_run.py outputs/enja "transformer-course train enja"
 
 Both the best epoch's weights and the average are scored, greedy and with a
-beam of 5, on all sentences and on those whose source side is unseen.
+beam of 5, on all sentences and on those whose source side is unseen. The
+length penalty is the one that does best on the development set.
 """
 
 import sys
@@ -18,8 +19,19 @@ from transformer_course.translate import encode_source, translate
 
 SAMPLES = 12
 BEAMS = (1, 5)
+ALPHAS = (0.6, 1.0, 1.4, 1.8)
 CREDIT = "Sentences: Tanaka Corpus / Tatoeba (CC BY 2.0 FR), as cut up in "
 CREDIT += "odashi/small_parallel_enja."
+
+
+def best_alpha(model, tokenizer, dev: ParallelText) -> float:
+    """The beam's length penalty that the development set likes best."""
+
+    def bleu(alpha: float) -> float:
+        written = translate(model, tokenizer, dev.src, BEAMS[-1], alpha)
+        return corpus_bleu(written, dev.tgt).value
+
+    return max(ALPHAS, key=bleu)
 
 
 def score_rows(
@@ -73,9 +85,13 @@ def results(output: Path) -> dict:
             about["corpus"], src=about["src"], tgt=about["tgt"]
         )
         text, new = splits.test, unseen(splits.test, splits.train)
+        alpha = best_alpha(loaded.model, loaded.tokenizer, splits.dev)
         for beam in BEAMS:
-            written = translate(loaded.model, loaded.tokenizer, text.src, beam)
-            rows += score_rows(name, beam, written, text, new)
+            written = translate(
+                loaded.model, loaded.tokenizer, text.src, beam, alpha
+            )
+            found = score_rows(name, beam, written, text, new)
+            rows += [{**row, "alpha": alpha} for row in found]
         samples = [
             {"src": text.src[i], "tgt": text.tgt[i], "out": written[i]}
             for i in new[:SAMPLES]

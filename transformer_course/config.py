@@ -238,7 +238,7 @@ PRESETS: dict[str, Experiment] = {
         name="grammar-lm",
         data=DataConfig(corpus="grammar", pieces="word"),
         model=ModelConfig(
-            vocab_size=400,
+            vocab_size=800,
             d_model=128,
             n_heads=4,
             d_ff=512,
@@ -252,14 +252,14 @@ PRESETS: dict[str, Experiment] = {
         data=DataConfig(corpus="small_parallel_enja", token_budget=1536),
         # post-norm collapses at this rate: see runs/enja-post-norm
         model=ModelConfig(dropout=0.3, norm_first=True),
-        train=TrainConfig(epochs=22, warmup=1000, peak_rate=1e-3, bf16=True),
+        train=TrainConfig(epochs=18, warmup=1000, peak_rate=1e-3, bf16=True),
     ),
     "enja-gru": Experiment(
         name="enja-gru",
         data=DataConfig(corpus="small_parallel_enja", token_budget=1536),
         model=RecurrentConfig(),
         train=TrainConfig(
-            epochs=10,
+            epochs=3,
             warmup=500,
             peak_rate=1e-3,
             beta2=0.999,
