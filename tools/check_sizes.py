@@ -15,6 +15,8 @@ NOTEBOOK_LIMIT = 1_500_000  # its figures are inside it
 
 def tracked_files() -> list[Path]:
     """Every file under version control that is still there."""
+    if not (ROOT / ".git").exists():  # an archive: everything was tracked
+        return []
     listing = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others"]
         + ["--exclude-standard"],
