@@ -34,10 +34,13 @@ def tokenizer() -> Tokenizer:
 def model(tmp_path_factory, tokenizer):
     """An untrained translator in a folder."""
     folder = tmp_path_factory.mktemp("models") / "translator"
-    size = tokenizer.vocab_size
-    made = decided(
-        tiny_transformer(vocab_size=size, max_length=12, tied=False)
+    made = tiny_transformer(
+        vocab_size=tokenizer.vocab_size,
+        max_length=12,
+        position="learned",
+        tied=False,
     )
+    made = decided(made)
     checkpoint.save(folder, made, tokenizer, DETAILS)
     return folder
 

@@ -21,9 +21,10 @@ def tokenizer() -> Tokenizer:
 
 @pytest.fixture(params=["transformer", "gru"])
 def model(request, tokenizer):
-    make = tiny_gru if request.param == "gru" else tiny_transformer
-    size = tokenizer.vocab_size
-    return decided(make(vocab_size=size, max_length=12))
+    sizes = {"vocab_size": tokenizer.vocab_size, "max_length": 12}
+    if request.param == "gru":
+        return decided(tiny_gru(**sizes))
+    return decided(tiny_transformer(position="learned", **sizes))
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
