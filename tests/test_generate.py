@@ -473,6 +473,27 @@ def test_length_penalty_is_the_formula_of_wu():
     assert math.isclose(length_penalty(13, 0.5), math.sqrt(3))
 
 
+def test_a_finished_hypothesis_leaves_the_beam_by_its_penalised_score():
+    """To end at once (.4) is likelier than 4 (.35) and eos or 5 (.5 each),
+    but not by the score of two tokens when alpha is 6."""
+    probabilities = torch.full((6, 6), 1e-6)
+    probabilities[BOS, [EOS, 4, 5]] = torch.tensor([0.4, 0.35, 0.25])
+    probabilities[4, [EOS, 5]] = 0.5
+    chain = Chain(probabilities.log())
+    found = {}
+    for alpha in (0.0, 6.0):
+        (beam,) = beam_search(
+            chain,
+            prefix=torch.empty(1, 0, dtype=torch.long),
+            beam_size=2,
+            alpha=alpha,
+            max_length=2,
+        )
+        found[alpha] = {tuple(h.ids) for h in beam}
+    assert () in found[0.0]
+    assert found[6.0] == {(4,), (4, 5)}
+
+
 def test_more_length_penalty_never_shortens_the_best():
     """To end at once is likeliest; to go on costs less per token."""
     chain = Chain(torch.tensor([0.0, 0.0, 0.45, 0.0, 0.55, 0.0]).log())
