@@ -135,7 +135,8 @@ class Progress:
     batch: int = 0
     """Batches used of the epoch under way."""
     sums: list[float] = field(default_factory=lambda: [0.0] * 4)
-    """Fields of :class:`Score`, summed over the epoch under way."""
+    """Fields of :class:`~transformer_course.loss.Score`, summed over the
+    epoch under way."""
     best: float | None = None
     """Best quality on the development set so far; higher is better."""
 
