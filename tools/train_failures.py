@@ -114,13 +114,13 @@ class Variant:
     """Functions put in the place of (module, name)."""
     model: dict = dataclasses.field(default_factory=dict)
     """Changed settings of the model."""
-    peak_rate: float = 4e-3
     one_length: bool = False
     """All batches padded to one length."""
 
 
+PEAK_RATE = 4e-3
 HALF = {"d_model": 64, "d_ff": 256}
-DEEP, DEEPER = {"n_layers": 4}, {"n_layers": 6}
+DEEP = {"n_layers": 4}
 NO_WARMUP = {(train, "learning_rate"): rate_without_warmup}
 COUNT_PADDING = {(train, "score_batch"): score_with_padding}
 
@@ -152,18 +152,6 @@ VARIANTS = {
     "deep-no-warmup": Variant(
         "4 layers, post-norm, no warm-up", NO_WARMUP, DEEP
     ),
-    "deep-slow-no-warmup": Variant(
-        "4 layers, post-norm, no warm-up, a quarter of the rate",
-        NO_WARMUP,
-        DEEP,
-        peak_rate=1e-3,
-    ),
-    "deep-pre-norm-no-warmup": Variant(
-        "4 layers, pre-norm, no warm-up",
-        NO_WARMUP,
-        DEEP | {"norm_first": True},
-    ),
-    "deeper-warmup": Variant("6 layers, post-norm, warm-up", model=DEEPER),
 }
 
 
@@ -177,7 +165,7 @@ def experiment_of(variant: Variant, seed: int) -> Experiment:
         base,
         model=dataclasses.replace(base.model, **HALF | variant.model),
         train=dataclasses.replace(
-            base.train, peak_rate=variant.peak_rate, seed=seed, epochs=1000
+            base.train, peak_rate=PEAK_RATE, seed=seed, epochs=1000
         ),
     )
 
@@ -267,26 +255,8 @@ def write(path: Path, values: dict) -> None:
     os.replace(fresh, path)
 
 
-def main() -> None:
-    """Train what is missing of the variants named, or of all."""
-    folder = runs.folder("failures")
-    keep_freed_memory()
-    for name in sys.argv[1:] or VARIANTS:
-        variant = VARIANTS[name]
-        path = folder / f"{name}.json"
-        stored = {"about": variant.about, "seeds": []}
-        if path.exists():
-            stored = json.loads(path.read_text("utf-8"))
-        for seed in SEEDS[len(stored["seeds"]) :]:
-            with contextlib.ExitStack() as stack:
-                for (module, function), wrong in variant.replaced.items():
-                    stack.enter_context(
-                        mock.patch.object(module, function, wrong)
-                    )
-                stored["seeds"].append(train_once(variant, seed))
-            write(path, stored)
-            last = stored["seeds"][-1]
-            print(name, seed, last["loss"][-1], last["dev"][-1], flush=True)
+def write_settings(folder: Path) -> None:
+    """What the curves were made with."""
     write(
         folder / "settings.json",
         {
@@ -307,6 +277,29 @@ def main() -> None:
             },
         },
     )
+
+
+def main() -> None:
+    """Train what is missing of the variants named, or of all."""
+    folder = runs.folder("failures")
+    write_settings(folder)
+    keep_freed_memory()
+    for name in sys.argv[1:] or VARIANTS:
+        variant = VARIANTS[name]
+        path = folder / f"{name}.json"
+        stored = {"about": variant.about, "seeds": []}
+        if path.exists():
+            stored = json.loads(path.read_text("utf-8"))
+        for seed in SEEDS[len(stored["seeds"]) :]:
+            with contextlib.ExitStack() as stack:
+                for (module, function), wrong in variant.replaced.items():
+                    stack.enter_context(
+                        mock.patch.object(module, function, wrong)
+                    )
+                stored["seeds"].append(train_once(variant, seed))
+            write(path, stored)
+            last = stored["seeds"][-1]
+            print(name, seed, last["loss"][-1], last["dev"][-1], flush=True)
 
 
 if __name__ == "__main__":

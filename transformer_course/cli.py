@@ -71,7 +71,9 @@ def train(
         training.name, training.data, training.model, training.train
     )
     folder = experiment.run(settings, training.output_dir, training.resume)
-    print(f"done: {folder}. Try: transformer-course translate {folder}")
+    only = getattr(settings.model, "decoder_only", False)
+    verb = "generate" if only else "translate"
+    print(f"done: {folder}. Try: transformer-course {verb} {folder}")
 
 
 def translate_command(

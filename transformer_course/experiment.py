@@ -395,11 +395,12 @@ class Recorder:
         if self.quiet:
             return
         name = record.get("epoch", "average")
-        self._bar.write(
-            f"epoch {name}: dev loss {record['dev_loss']:.3f}, accuracy "
-            f"{record['dev_accuracy']:.3f}, BLEU "
-            f"{record.get('dev_bleu', float('nan')):.2f}\n" + "\n".join(lines)
+        scores = ", ".join(
+            f"{key} {record[f'dev_{key}']:.4g}"
+            for key in ("loss", "accuracy", "perplexity", "bleu")
+            if f"dev_{key}" in record
         )
+        self._bar.write(f"epoch {name}: dev {scores}\n" + "\n".join(lines))
 
     def _write(self, **record) -> None:
         self._metrics.write(json.dumps(record, ensure_ascii=False) + "\n")
