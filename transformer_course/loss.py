@@ -29,9 +29,9 @@ class Score(NamedTuple):
         """Loss and nll in nats per target token, and accuracy."""
         tokens = max(int(self.tokens), 1)
         return {
-            "loss": float(self.loss) / tokens,
-            "nll": float(self.nll) / tokens,
-            "accuracy": float(self.correct) / tokens,
+            "loss": self.loss.item() / tokens,
+            "nll": self.nll.item() / tokens,
+            "accuracy": self.correct.item() / tokens,
         }
 
 

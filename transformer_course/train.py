@@ -144,12 +144,13 @@ class Progress:
         """Take one more batch into account."""
         self.step += 1
         self.batch += 1
-        new = map(float, score)
+        new = (part.item() for part in score)
         self.sums = [a + b for a, b in zip(self.sums, new, strict=True)]
 
     def means(self) -> dict[str, float]:
         """Loss, nll and accuracy over the epoch under way."""
-        return Score(*self.sums).means()
+        sums = torch.tensor(self.sums, dtype=torch.float64)
+        return Score(*sums).means()
 
     def next_epoch(self) -> None:
         """Begin the next epoch."""

@@ -19,15 +19,20 @@ import os
 import sys
 import tempfile
 import time
+import warnings
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-import pooch
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from transformer_course.errors import CorpusError
+
+with warnings.catch_warnings():
+    # pooch loads tqdm's bar for notebooks, which misses ipywidgets aloud
+    warnings.filterwarnings("ignore", message="IProgress not found")
+    import pooch
 
 FORMAT = 1
 """The format of ``manifest.json`` that this module reads."""
