@@ -2,7 +2,8 @@
 
 Text is cut as it stands (``normalization_rule_name="identity"``), and a
 character never seen is spelt as bytes, so that ``decode(encode(text))`` is
-``text``. Chapter 02 explains the pieces.
+``text``. One character is the exception: ``▁`` (U+2581), SentencePiece's own
+sign for a space, comes back as a space. Chapter 02 explains the pieces.
 """
 
 import io
