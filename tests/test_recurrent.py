@@ -1,4 +1,7 @@
-"""Laws of the GRU baseline: causal, blind to padding, cached = uncached."""
+"""Laws of the GRU baseline: causal, blind to padding, cached = uncached.
+
+Most of them hold with attention and without.
+"""
 
 import math
 
@@ -21,6 +24,8 @@ from transformer_course.config import RecurrentConfig
 from transformer_course.errors import ConfigError
 from transformer_course.masks import padding_mask
 
+with_and_without = pytest.mark.parametrize("attention", [True, False])
+
 
 def src_and_tgt(device="cpu"):
     src = ragged_ids([7, 4, 1], seed=1).to(device)
@@ -28,9 +33,10 @@ def src_and_tgt(device="cpu"):
     return src, tgt
 
 
+@with_and_without
 @on_each_device
-def test_a_later_token_leaves_earlier_logits(device):
-    model = tiny_gru().to(device)
+def test_a_later_token_leaves_earlier_logits(device, attention):
+    model = tiny_gru(attention=attention).to(device)
     src, tgt = src_and_tgt(device)
     before = model(src, tgt)
     changed = tgt.clone()
@@ -40,9 +46,10 @@ def test_a_later_token_leaves_earlier_logits(device):
     assert not torch.allclose(after[:, 3], before[:, 3])
 
 
+@with_and_without
 @on_each_device
-def test_padding_on_the_right_changes_nothing(device):
-    model = tiny_gru().to(device)
+def test_padding_on_the_right_changes_nothing(device, attention):
+    model = tiny_gru(attention=attention).to(device)
     src, tgt = src_and_tgt(device)
     before = model(src, tgt)
     after = model(padded(src, 3), padded(tgt, 2))
@@ -50,17 +57,19 @@ def test_padding_on_the_right_changes_nothing(device):
     close(after[:, : tgt.size(1)][real], before[real])
 
 
-def test_a_neighbour_in_the_batch_does_not_matter():
-    model = tiny_gru()
+@with_and_without
+def test_a_neighbour_in_the_batch_does_not_matter(attention):
+    model = tiny_gru(attention=attention)
     src, tgt = src_and_tgt()
     together = model(src, tgt)
     alone = model(src[1:2, :4], tgt[1:2])
     close(together[1], alone[0])
 
 
+@with_and_without
 @on_each_device
-def test_a_row_of_nothing_but_padding_is_finite(device):
-    model = tiny_gru().to(device)
+def test_a_row_of_nothing_but_padding_is_finite(device, attention):
+    model = tiny_gru(attention=attention).to(device)
     src, tgt = src_and_tgt(device)
     src[1], tgt[1] = 0, 0
     logits = model(src, tgt)
@@ -71,9 +80,10 @@ def test_a_row_of_nothing_but_padding_is_finite(device):
 
 
 @on_each_device
+@with_and_without
 @pytest.mark.parametrize("steps", [[1] * 7, [3, 4]])
-def test_decoding_with_a_cache_gives_the_same_logits(device, steps):
-    model = tiny_gru().to(device)
+def test_decoding_with_a_cache_gives_the_same_logits(device, steps, attention):
+    model = tiny_gru(attention=attention).to(device)
     src, tgt = src_and_tgt(device)
     memory, src_mask = model.encode(src), padding_mask(src)
     cache = model.new_cache()
@@ -85,8 +95,9 @@ def test_decoding_with_a_cache_gives_the_same_logits(device, steps):
     close(torch.cat(parts, dim=1), model(src, tgt))
 
 
-def test_rows_that_share_a_memory_equal_rows_with_a_copy_each():
-    model, beams = tiny_gru(), 3
+@with_and_without
+def test_rows_that_share_a_memory_equal_rows_with_a_copy_each(attention):
+    model, beams = tiny_gru(attention=attention), 3
     src = ragged_ids([5, 3])
     tgt = with_bos(random_ids(2 * beams, 4, seed=2))
     shared = model.decode(tgt, model.encode(src), padding_mask(src))
@@ -94,8 +105,9 @@ def test_rows_that_share_a_memory_equal_rows_with_a_copy_each():
     close(shared, copied)
 
 
-def test_a_cache_follows_its_rows_and_sources():
-    model = tiny_gru()
+@with_and_without
+def test_a_cache_follows_its_rows_and_sources(attention):
+    model = tiny_gru(attention=attention)
     src, tgt = ragged_ids([5, 3, 4]), with_bos(random_ids(3, 3, seed=2))
     cache = model.new_cache()
     model.decode(tgt[:, :3], model.encode(src), padding_mask(src), cache)
@@ -115,8 +127,32 @@ def test_the_context_is_attention_over_the_source():
     assert not torch.allclose(model(src, tgt), model(changed, tgt))
 
 
-def test_gradients_reach_every_parameter():
-    model = tiny_gru()
+def test_without_attention_only_the_ends_of_the_memory_are_read():
+    model = tiny_gru(attention=False)
+    src, tgt = src_and_tgt()
+    memory, mask = model.encode(src), padding_mask(src)
+    before = model.decode(tgt, memory, mask)
+    inside = memory.clone()
+    inside[0, 1:6] += 1
+    close(model.decode(tgt, inside, mask), before)
+    for place in (0, 6):  # where the two directions end in row 0
+        ends = memory.clone()
+        ends[0, place] += 1
+        assert not torch.allclose(model.decode(tgt, ends, mask), before)
+
+
+def test_attention_adds_the_score_and_nothing_else():
+    names = [
+        {name for name, _ in tiny_gru(attention=flag).named_parameters()}
+        for flag in (True, False)
+    ]
+    assert {n.split(".")[0] for n in names[0] - names[1]} == {"score"}
+    assert names[1] < names[0]
+
+
+@with_and_without
+def test_gradients_reach_every_parameter(attention):
+    model = tiny_gru(attention=attention)
     logits = model(*src_and_tgt())
     (logits * torch.randn_like(logits)).sum().backward()
     for name, gradient in gradients(model).items():

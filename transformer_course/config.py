@@ -104,6 +104,8 @@ class RecurrentConfig:
     """The id that fills up a batch."""
     dropout: float = 0.3
     """Share of embeddings and read-outs dropped."""
+    attention: bool = True
+    """Look back at each step; else read one summary of the source only."""
 
     def __post_init__(self):
         _require_positive(

@@ -1,8 +1,9 @@
 """The baseline: a GRU encoder–decoder with additive attention.
 
-Bahdanau et al. 2015, sections 3.1 and 3.2; chapter 01. It has the same
-``encode`` and ``decode`` as the Transformer, so that the same training and
-the same search serve both.
+Bahdanau et al. 2015, sections 3.1 and 3.2; chapter 01. Without attention it
+is the encoder–decoder of Cho et al. 2014. It has the same ``encode`` and
+``decode`` as the Transformer, so that the same training and the same search
+serve both.
 """
 
 import torch
@@ -16,7 +17,10 @@ from transformer_course.masks import padding_mask
 
 
 class RecurrentCache:
-    """The decoder's state, and the memory's keys, projected once."""
+    """The decoder's state, and the memory's keys, projected once.
+
+    Without attention there are no keys.
+    """
 
     def __init__(self) -> None:
         self.state: Tensor | None = None  # (rows, d_hidden)
@@ -30,7 +34,7 @@ class RecurrentCache:
     ) -> None:
         """Keep these hypotheses, and these source sentences if named."""
         self.state = self.state.index_select(0, rows)
-        if sources is not None:
+        if sources is not None and self.key is not None:
             self.key = self.key.index_select(0, sources)
 
 
@@ -38,7 +42,9 @@ class RecurrentTranslator(nn.Module):
     """Reads with a two-way GRU, writes with a GRU that looks back.
 
     At each step the state asks, the encoder's states answer, and their
-    weighted sum goes into the next state and into the read-out.
+    weighted sum, the context, goes into the next state and into the read-out.
+    Without attention the context is the same at every step: the last state of
+    each direction.
 
     Args:
         config: all that varies.
@@ -54,7 +60,8 @@ class RecurrentTranslator(nn.Module):
             width, hidden // 2, batch_first=True, bidirectional=True
         )
         self.first_state = nn.Linear(hidden // 2, hidden)
-        self.score = AdditiveScore(hidden, hidden, hidden)
+        if config.attention:
+            self.score = AdditiveScore(hidden, hidden, hidden)
         self.cell = nn.GRUCell(width + hidden, hidden)
         self.read_out = nn.Linear(width + 2 * hidden, width)
         self.to_logits = nn.Linear(width, config.vocab_size)
@@ -133,18 +140,36 @@ class RecurrentTranslator(nn.Module):
         state = self.first_state(backward).tanh()
         beams = rows // memory.size(0)
         cache.state = state.repeat_interleave(beams, dim=0)
-        cache.key = self.score.of_key(memory)
+        if self.config.attention:
+            cache.key = self.score.of_key(memory)
 
     def _step(
         self, x: Tensor, memory: Tensor, mask: Tensor, cache: RecurrentCache
     ) -> Tensor:
         """One word: look, move the state, gather what is read out."""
-        asking = cache.state.view(memory.size(0), -1, cache.state.size(-1))
-        scores = self.score.score_projected(asking, cache.key)
-        context = masked_softmax(scores.float(), mask) @ memory.float()
-        context = context.reshape(x.size(0), -1)  # (rows, d_hidden)
+        fetch = self._attend if self.config.attention else self._summary
+        context = fetch(memory, mask, cache).reshape(x.size(0), -1)
         cache.state = self.cell(torch.cat([x, context], -1), cache.state)
         return torch.cat([x, context, cache.state], dim=-1)
+
+    def _attend(
+        self, memory: Tensor, mask: Tensor, cache: RecurrentCache
+    ) -> Tensor:
+        """A weighted sum of the memory for each row's state."""
+        asking = cache.state.view(memory.size(0), -1, cache.state.size(-1))
+        scores = self.score.score_projected(asking, cache.key)
+        return masked_softmax(scores.float(), mask) @ memory.float()
+
+    def _summary(
+        self, memory: Tensor, mask: Tensor, cache: RecurrentCache
+    ) -> Tensor:
+        """The last state of each direction, whatever the rows' states."""
+        half = self.config.d_hidden // 2
+        last = mask.sum(dim=-1, keepdim=True).clamp(min=1) - 1
+        forward = memory.gather(1, last.expand(-1, -1, half))
+        ends = torch.cat([forward, memory[:, :1, half:]], dim=-1)
+        beams = cache.state.size(0) // memory.size(0)
+        return ends.expand(-1, beams, -1)  # (sources, beams, d_hidden)
 
 
 def _embedding(config: RecurrentConfig) -> nn.Embedding:
