@@ -1,0 +1,184 @@
+"""Embeddings drawn, scaled and shared in several ways: for chapter 02.
+
+    python tools/compare_embeddings.py               all that is missing
+    python tools/compare_embeddings.py untied ...    these variants
+
+Each variant is the training of the preset ``grammar``, half as wide, with
+other embeddings, on the same corpus, with three seeds. What is there already
+under ``runs/embeddings/`` is not trained again: delete a file to have it anew.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from torch import nn
+
+from transformer_course import runs
+from transformer_course.config import PRESETS, Experiment
+from transformer_course.experiment import keep_freed_memory, prepare
+from transformer_course.layers import TokenEmbedding
+from transformer_course.train import evaluate, fit, make_optimizer
+from transformer_course.transformer import Transformer
+
+SEEDS = (0, 1, 2)
+STEPS = 300
+EVERY = 25
+"""Steps between two looks at the development set."""
+PEAK_RATE = 4e-3
+HALF = {"d_model": 64, "d_ff": 256}
+
+
+def paper(model: Transformer) -> None:
+    """One matrix from N(0, 1/d_model), its vectors times √d_model."""
+
+
+def unscaled(model: Transformer) -> None:
+    """Leave out the factor √d_model."""
+    for embedding in {model.src_embedding, model.tgt_embedding}:
+        embedding.scale = 1.0
+
+
+def standard_normal(model: Transformer) -> None:
+    """N(0, 1), where ``nn.Embedding`` starts, and no factor."""
+    for embedding in {model.src_embedding, model.tgt_embedding}:
+        nn.init.normal_(embedding.weight)
+        embedding.scale = 1.0
+
+
+def own_source(model: Transformer) -> None:
+    """Tie the target's embedding and the output, not the source's."""
+    config = model.config
+    model.src_embedding = TokenEmbedding(
+        config.vocab_size, config.d_model, config.pad_id
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """A model whose embeddings differ."""
+
+    about: str
+    change: Callable[[Transformer], None] = paper
+    tied: bool = True
+
+
+VARIANTS = {
+    "tied": Variant("all three tied, N(0, 1/d) × √d: the paper"),
+    "tied-unscaled": Variant("all three tied, N(0, 1/d)", unscaled),
+    "tied-std-1": Variant("all three tied, N(0, 1)", standard_normal),
+    "untied": Variant("none tied, N(0, 1/d) × √d", tied=False),
+    "untied-unscaled": Variant("none tied, N(0, 1/d)", unscaled, False),
+    "untied-std-1": Variant("none tied, N(0, 1)", standard_normal, False),
+    "target-tied": Variant("target and output tied, × √d", own_source),
+}
+
+
+def experiment_of(variant: Variant, seed: int) -> Experiment:
+    """The preset, half as wide."""
+    base = PRESETS["grammar"]
+    return dataclasses.replace(
+        base,
+        model=dataclasses.replace(base.model, tied=variant.tied, **HALF),
+        train=dataclasses.replace(
+            base.train, peak_rate=PEAK_RATE, seed=seed, epochs=1000
+        ),
+    )
+
+
+class Enough(Exception):
+    """The last step has been made."""
+
+
+def train_once(variant: Variant, seed: int) -> dict:
+    """One training: nll and accuracy on the development set, step by step."""
+    experiment = experiment_of(variant, seed)
+    prepared = prepare(experiment)
+    model = prepared.model
+    variant.change(model)
+    looks: list[dict] = []
+
+    def look(step: int) -> None:
+        means = evaluate(model, prepared.dev_batches)
+        rounded = {k: round(means[k], 4) for k in ("nll", "accuracy")}
+        looks.append({"step": step, **rounded})
+
+    def on_step(progress, score, rate) -> None:
+        if progress.step % EVERY == 0:
+            look(progress.step)
+        if progress.step >= STEPS:
+            raise Enough
+
+    look(0)
+    optimizer = make_optimizer(model, experiment.train)
+    with contextlib.suppress(Enough):
+        fit(
+            model,
+            optimizer,
+            prepared.batches,
+            experiment.train,
+            on_step=on_step,
+        )
+    return {
+        "seed": seed,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "dev": looks,
+    }
+
+
+def write(path: Path, values: dict) -> None:
+    """A file that is whole, or as it was."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".new")
+    text = json.dumps(values, ensure_ascii=False)
+    fresh.write_text(text + "\n", encoding="utf-8")
+    os.replace(fresh, path)
+
+
+def write_settings(folder: Path) -> None:
+    """What the curves were made with."""
+    write(
+        folder / "settings.json",
+        {
+            "command": "python tools/compare_embeddings.py",
+            "machine": runs.machine(),
+            "seeds": SEEDS,
+            "steps": STEPS,
+            "every": EVERY,
+            "variants": {
+                name: {
+                    "about": variant.about,
+                    "experiment": dataclasses.asdict(
+                        experiment_of(variant, SEEDS[0])
+                    ),
+                }
+                for name, variant in VARIANTS.items()
+            },
+        },
+    )
+
+
+def main() -> None:
+    """Train what is missing of the variants named, or of all."""
+    folder = runs.folder("embeddings")
+    write_settings(folder)
+    keep_freed_memory()
+    for name in sys.argv[1:] or VARIANTS:
+        variant = VARIANTS[name]
+        path = folder / f"{name}.json"
+        stored = {"about": variant.about, "seeds": []}
+        if path.exists():
+            stored = json.loads(path.read_text("utf-8"))
+        for seed in SEEDS[len(stored["seeds"]) :]:
+            stored["seeds"].append(train_once(variant, seed))
+            write(path, stored)
+            last = stored["seeds"][-1]
+            print(name, seed, last["dev"][0], last["dev"][-1], flush=True)
+
+
+if __name__ == "__main__":
+    main()
