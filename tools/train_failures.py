@@ -170,6 +170,10 @@ def experiment_of(variant: Variant, seed: int) -> Experiment:
     )
 
 
+Measure = Callable[[Prepared, Progress], dict]
+"""What is done every so many steps, with the variant's own functions."""
+
+
 class Enough(Exception):
     """The last step has been made."""
 
@@ -200,7 +204,7 @@ def _means(prepared: Prepared, scorer) -> dict[str, float]:
         return evaluate(prepared.model, prepared.dev_batches)
 
 
-def train_once(variant: Variant, seed: int) -> dict:
+def train_once(variant: Variant, seed: int, measure: Measure = look) -> dict:
     """One training: its curve, and what was seen on the development set."""
     experiment = experiment_of(variant, seed)
     prepared = prepare(experiment)
@@ -213,7 +217,7 @@ def train_once(variant: Variant, seed: int) -> dict:
         means = score.means()
         losses.append([round(means[k], 4) for k in ("loss", "accuracy")])
         if progress.step % EVERY == 0:
-            looks.append(look(prepared, progress))
+            looks.append(measure(prepared, progress))
         if progress.step >= STEPS:
             raise Enough
 
@@ -255,12 +259,14 @@ def write(path: Path, values: dict) -> None:
     os.replace(fresh, path)
 
 
-def write_settings(folder: Path) -> None:
+def write_settings(
+    folder: Path, command: str, variants: dict[str, Variant]
+) -> None:
     """What the curves were made with."""
     write(
         folder / "settings.json",
         {
-            "command": "python tools/train_failures.py",
+            "command": command,
             "machine": runs.machine(),
             "seeds": SEEDS,
             "steps": STEPS,
@@ -273,33 +279,36 @@ def write_settings(folder: Path) -> None:
                         experiment_of(variant, SEEDS[0])
                     ),
                 }
-                for name, variant in VARIANTS.items()
+                for name, variant in variants.items()
             },
         },
     )
 
 
+def train_missing(
+    path: Path, variant: Variant, measure: Measure = look
+) -> None:
+    """Train the seeds of a variant that its file does not have yet."""
+    stored = {"about": variant.about, "seeds": []}
+    if path.exists():
+        stored = json.loads(path.read_text("utf-8"))
+    for seed in SEEDS[len(stored["seeds"]) :]:
+        with contextlib.ExitStack() as stack:
+            for (module, function), wrong in variant.replaced.items():
+                stack.enter_context(mock.patch.object(module, function, wrong))
+            stored["seeds"].append(train_once(variant, seed, measure))
+        write(path, stored)
+        last = stored["seeds"][-1]
+        print(path.stem, seed, last["loss"][-1], last["dev"][-1], flush=True)
+
+
 def main() -> None:
     """Train what is missing of the variants named, or of all."""
     folder = runs.folder("failures")
-    write_settings(folder)
+    write_settings(folder, "python tools/train_failures.py", VARIANTS)
     keep_freed_memory()
     for name in sys.argv[1:] or VARIANTS:
-        variant = VARIANTS[name]
-        path = folder / f"{name}.json"
-        stored = {"about": variant.about, "seeds": []}
-        if path.exists():
-            stored = json.loads(path.read_text("utf-8"))
-        for seed in SEEDS[len(stored["seeds"]) :]:
-            with contextlib.ExitStack() as stack:
-                for (module, function), wrong in variant.replaced.items():
-                    stack.enter_context(
-                        mock.patch.object(module, function, wrong)
-                    )
-                stored["seeds"].append(train_once(variant, seed))
-            write(path, stored)
-            last = stored["seeds"][-1]
-            print(name, seed, last["loss"][-1], last["dev"][-1], flush=True)
+        train_missing(folder / f"{name}.json", VARIANTS[name])
 
 
 if __name__ == "__main__":
