@@ -63,12 +63,12 @@ CORPORA = ("aozora_soseki", "aozora_authors", "aozora_haiku")
 """The corpora that :func:`load` can read."""
 
 # A note may quote another pair of brackets.
-_NOTE = r"［＃[^［］]*(?:［[^［］]*］[^［］]*)*］"
+_NOTE = r"［＃[^［］\n]*(?:［[^［］\n]*］[^［］\n]*)*］"
 MARKUP = re.compile(
-    rf"(?P<gaiji>※{_NOTE})|(?P<note>{_NOTE})|(?P<ruby>《[^《》]*》)"
-    r"|(?P<bar>｜(?=[^｜《》]*《))"
+    rf"(?P<gaiji>※{_NOTE})|(?P<note>{_NOTE})|(?P<ruby>《[^《》\n]*》)"
+    r"|(?P<bar>｜(?=[^｜《》\n]*《))"
 )
-"""The kinds of markup inside a line."""
+"""The kinds of markup; each begins and ends in one line."""
 
 
 @dataclass(frozen=True)
@@ -119,18 +119,20 @@ def decode(content: bytes, name: str) -> str:
         name: what to call it in an error.
 
     Raises:
-        CorpusError: the line and the byte at which it is not cp932.
+        CorpusError: it is not cp932, or has characters of somebody's own
+            (the private area); the line is named.
     """
-    try:
-        return content.decode("cp932")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
+    text = content.decode("cp932", errors="replace")
+    if wrong := re.search("[\ufffd\x80\xa0\ue000-\uf8ff]", text):
+        line = text.count("\n", 0, wrong.start()) + 1
+        before = text[: wrong.start()].rpartition("\n")[2]
         raise CorpusError(
-            f"{name} is not cp932: line {line:,} has the byte "
-            f"0x{content[error.start]:02x} where no character can begin. "
-            "Expected a text file of Aozora Bunko as it is distributed; one "
-            f"in UTF-8 goes back by: iconv -f UTF-8 -t CP932 {name}"
-        ) from error
+            f"{name} is not cp932: line {line:,} has no character after "
+            f"{before[-10:]!r}. Expected a text file of Aozora Bunko as it is "
+            "distributed; one in UTF-8 goes back by: "
+            f"iconv -f UTF-8 -t CP932 {name}"
+        )
+    return text
 
 
 def split_lines(text: str) -> list[str]:
@@ -176,27 +178,27 @@ def _find(lines: list[str], beginning: str, start: int) -> int | None:
 # --- inside a line -----------------------------------------------------------
 
 
-def pieces(line: str) -> Iterator[tuple[str, str]]:
-    """Cut a line into text and markup, as (kind, characters).
+def pieces(text: str) -> Iterator[tuple[str, str]]:
+    """Cut into text and markup, as (kind, characters).
 
     The kinds are ``text``, ``ruby``, ``bar``, ``note`` and ``gaiji``. Joined,
-    the characters are the line again.
+    the characters are what was cut.
     """
     end = 0
-    for match in MARKUP.finditer(line):
+    for match in MARKUP.finditer(text):
         if match.start() > end:
-            yield "text", line[end : match.start()]
+            yield "text", text[end : match.start()]
         yield match.lastgroup, match[0]
         end = match.end()
-    if end < len(line):
-        yield "text", line[end:]
+    if end < len(text):
+        yield "text", text[end:]
 
 
-def strip_markup(line: str) -> str:
+def strip_markup(text: str) -> str:
     """Keep the text, turn gaiji into characters, drop the other markup."""
     kept = {"text": str, "gaiji": gaiji}
     return "".join(
-        kept[kind](piece) for kind, piece in pieces(line) if kind in kept
+        kept[kind](piece) for kind, piece in pieces(text) if kind in kept
     )
 
 
@@ -223,7 +225,7 @@ def jis_character(plane: int, row: int, cell: int) -> str:
         return GETA
 
 
-def join_accents(line: str) -> str:
+def join_accents(text: str) -> str:
     """Write ``〔me^le'e〕`` as ``mêlée``.
 
     Brackets around anything without an accent are the author's, and stay.
@@ -235,7 +237,7 @@ def join_accents(line: str) -> str:
         )
         return match[0] if joined == match[1] else joined
 
-    return re.sub(rf"〔((?:{_NOTE}|[^〔〕])*)〕", join, line)
+    return re.sub(rf"〔((?:{_NOTE}|[^〔〕\n])*)〕", join, text)
 
 
 def _letter(match: re.Match) -> str:
@@ -246,30 +248,33 @@ def _letter(match: re.Match) -> str:
     return letter if len(letter) == 1 else signs
 
 
-def join_repeats(line: str) -> str:
+def join_repeats(text: str) -> str:
     """Write ／＼ and ／″＼ as 〳〵 and 〴〵, which repeat what precedes."""
-    return line.replace("／＼", "〳〵").replace("／″＼", "〴〵")
+    return text.replace("／＼", "〳〵").replace("／″＼", "〴〵")
 
 
-def plain(line: str) -> str:
-    """A line as a reader sees it: signs joined, markup gone."""
-    return strip_markup(join_accents(join_repeats(line)))
+def plain(text: str) -> str:
+    """The text as a reader sees it: signs joined, markup gone."""
+    return strip_markup(join_accents(join_repeats(text)))
 
 
-def check_markup(line: str, where: str) -> None:
+def check_markup(text: str, name: str) -> None:
     """See that no ruby or note is open at the end of its line.
 
     Raises:
-        CorpusError: one half of 《》 or ［＃］ is missing.
+        CorpusError: one half of 《》 or ［＃］ is missing; the line is named.
     """
-    for kind, piece in pieces(line):
+    line = 1
+    for kind, piece in pieces(text):
         if kind == "text" and (found := re.search("《|》|［＃", piece)):
+            line += piece.count("\n", 0, found.start())
+            shown = text.split("\n")[line - 1][:40]
             raise CorpusError(
-                f"{where}: {found[0]} stands alone in "
-                f"{piece[max(0, found.start() - 10) : found.end() + 10]!r}; "
-                "expected both halves of 《ruby》 and ［＃note］ on one line. "
-                "Mend the file, or fetch it again."
+                f"{name}, line {line:,}: {found[0]} stands alone in "
+                f"{shown!r}; expected both halves of 《ruby》 and ［＃note］ "
+                "on one line. Mend the file, or fetch it again."
             )
+        line += piece.count("\n")
 
 
 # --- from lines to chapters and sentences ------------------------------------
@@ -280,7 +285,7 @@ def is_heading(line: str, before: str = "", after: str = "") -> bool:
     that is deeply indented and stands alone between two empty lines.
 
     The second kind is that of older files, which have no notes for headings
-    (four of Soseki's works).
+    (three of Soseki's works; three others have no chapters).
     """
     if re.search(r"見出し(?:終わり)?］", line):
         return True
@@ -290,10 +295,11 @@ def is_heading(line: str, before: str = "", after: str = "") -> bool:
 
 def split_chapters(lines: Sequence[str]) -> tuple[Chapter, ...]:
     """Cut the body of a work at its headings."""
-    texts = [plain(line).strip() for line in lines]
+    clean = plain("\n".join(lines)).split("\n")
+    texts = ["", *(text.strip() for text in clean), ""]
     parts: list[tuple[str, list[str]]] = [("", [])]
-    around = zip(["", *texts], lines, [*texts[1:], ""], strict=False)
-    for text, (before, line, after) in zip(texts, around, strict=True):
+    for number, line in enumerate(lines):
+        before, text, after = texts[number : number + 3]
         if is_heading(line, before, after):
             parts.append((text, []))
         elif text:
@@ -351,8 +357,7 @@ def parse(content: bytes, name: str = "the file") -> Work:
     """
     lines = split_lines(decode(content, name))
     head, start, footer = split_file(lines, name)
-    for number, line in enumerate(lines[:footer], 1):
-        check_markup(line, f"{name}, line {number:,}")
+    check_markup("\n".join(lines[:footer]), name)
     title, author = read_head(lines[:head])
     return Work(
         title,

@@ -1,0 +1,593 @@
+"""Aozora Bunko: every rule of its format, and the counts of the corpora."""
+
+import random
+import re
+from itertools import pairwise
+
+import pytest
+
+from transformer_course.data import aozora
+from transformer_course.data.aozora import (
+    Chapter,
+    Work,
+    gaiji,
+    is_heading,
+    jis_character,
+    join_accents,
+    join_repeats,
+    parse,
+    pieces,
+    plain,
+    read_head,
+    sentence_pairs,
+    split_chapters,
+    split_lines,
+    split_sentences,
+    strip_markup,
+)
+from transformer_course.data.manifest import (
+    fetch,
+    find_corpus,
+    is_available,
+    verify,
+)
+from transformer_course.errors import CorpusError
+
+RULER = 55 * "-"
+HEAD = ["猫", "夏目漱石", ""]
+LEGEND = [
+    RULER,
+    "【テキスト中に現れる記号について】",
+    "",
+    "《》：ルビ",
+    "（例）吾輩《わがはい》",
+    "［＃］：入力者注",
+    "（例）※［＃「目＋匡」、第3水準1-88-81］",
+    RULER,
+]
+QUIET = str.maketrans("？！", "、、")
+FOOTER = ["", "", "底本：「全集1」筑摩書房", "入力：柴田卓治", ""]
+
+
+def needs(corpus):
+    """Skip, by name, what needs a corpus that is not here."""
+    return pytest.mark.skipif(
+        not is_available(corpus),
+        reason=f"needs the corpus {corpus}, which is neither cached nor in a "
+        "mirror",
+    )
+
+
+def book(*body, head=HEAD, legend=LEGEND, footer=FOOTER):
+    """The bytes of a file with this body."""
+    lines = [*head, *legend, *body, *footer]
+    return "\r\n".join(lines).encode("cp932")
+
+
+def body_of(path):
+    """The raw text of a file's body."""
+    lines = split_lines(path.read_bytes().decode("cp932"))
+    _, start, footer = aozora.split_file(lines, path.name)
+    return "\n".join(lines[start:footer])
+
+
+# --- inside a line -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        # ruby, with and without the mark of where its word begins
+        ("山路《やまみち》を登る", "山路を登る"),
+        ("三軒｜両隣《りょうどな》り", "三軒両隣り"),
+        ("左足《さそく》が、仕損《しそん》じの", "左足が、仕損じの"),
+        ("一｜合《ごう》と七｜分芸《ぶげい》", "一合と七分芸"),
+        ("独《ひとり》坐《ざす》《さ》", "独坐"),
+        ("御［＃「御」に傍点］飯《はん》", "御飯"),
+        (
+            "｜大気※［＃「陷のつくり＋炎」、第3水準1-87-64］《だいきえん》",
+            "大気燄",
+        ),
+        # a bar that no ruby follows is the author's
+        ("縦｜棒", "縦｜棒"),
+        ("縦｜棒｜漢字《かんじ》", "縦｜棒漢字"),
+        # notes
+        ("［＃５字下げ］一［＃「一」は中見出し］", "一"),
+        ("｜入［＃レ］道《みちにいる》", "入道"),
+        ("［＃ここから２字下げ］", ""),
+        ("銀水《ぎん》［＃「銀水《ぎん》」はママ］の", "銀水の"),
+        (
+            "表題は［＃底本では「［＃割り注］自選［＃割り注終わり］」］",
+            "表題は",
+        ),
+        ("［中学時代］", "［中学時代］"),
+        ("※印", "※印"),
+        # nothing else is touched
+        ("  We look before　and after; ", "  We look before　and after; "),
+        ("", ""),
+    ],
+)
+def test_markup(line, text):
+    assert strip_markup(line) == text
+
+
+@pytest.mark.parametrize(
+    ("note", "character"),
+    [
+        ("※［＃「王＋膠のつくり」、第3水準1-88-22］", "璆"),
+        ("※［＃「飮のへん＋善」、第4水準2-92-71］", "饍"),
+        ("※［＃「毬」の「求」に代えて「戎」、第4水準2-78-11］", "毧"),
+        ("※［＃「てへん＋毟」、第4水準2-78-12、153-13］", "毮"),
+        ("※［＃小書き片仮名ヒ、1-6-84］", "ㇶ"),
+        ("※［＃感嘆符疑問符、1-8-78］", "⁉"),
+        ("※［＃始め二重山括弧、1-1-52］", "《"),
+        ("※［＃「木＋于」、U+6745、10-7］", "杅"),
+        ("※［＃「口＋迷」、U+20E97、174-17］", "\U00020e97"),
+        # a page and a line are no code
+        ("※［＃「にんべん＋孱」、51-3］", "〓"),
+        ("※［＃感嘆符三つ、320-13］", "〓"),
+        ("※［＃「※」は「口へん＋它」、27-14］", "〓"),
+        # nor are these
+        ("※［＃「何か」、第4水準2-2-1］", "〓"),
+        ("※［＃「何か」、1-99-99］", "〓"),
+    ],
+)
+def test_gaiji(note, character):
+    assert gaiji(note) == character
+    assert strip_markup(f"前{note}後") == f"前{character}後"
+
+
+def test_a_bracket_that_is_a_gaiji_is_no_ruby():
+    line = "※［＃始め二重山括弧、1-1-52］花※［＃終わり二重山括弧、1-1-53］"
+    assert plain(line) == "《花》"
+
+
+def test_planes_agree_with_the_encoding():
+    for row in range(1, 95):
+        for cell in range(1, 95):
+            one, two = (jis_character(plane, row, cell) for plane in (1, 2))
+            assert len(one) in (1, 2)  # か゚ is two code points
+            assert len(two) == 1
+    assert jis_character(1, 16, 1) == "亜"
+    assert jis_character(2, 94, 86) == "𪚲"
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("C'est la mer 〔me^le'e〕 au soleil", "C'est la mer mêlée au soleil"),
+        ("L'〔E'ternite'〕.", "L'Éternité."),
+        ("〔Keine Bru:cke fu:hrt〕", "Keine Brücke führt"),
+        ("〔Quid amicitiae& inimica〕", "Quid amicitiæ inimica"),
+        ("〔gro/s Stras&e go?〕", "grøs Straße go?"),
+        ("〔garc,on〕と〔n~andu'〕", "garçonとñandú"),
+        ("〔?@que'?〕", "¿qué?"),
+        ("〔Orche^stra《オルケストラ》, x〕", "Orchêstra《オルケストラ》, x"),
+        # no accent in it: the author's brackets
+        ("鳴雪〔作〕", "鳴雪〔作〕"),
+        ("〔以下原稿なし〕", "〔以下原稿なし〕"),
+        ("〔don't〕", "dońt"),  # inside, ' is always an accent
+        ("〔", "〔"),
+    ],
+)
+def test_accents(line, text):
+    assert join_accents(line) == text
+
+
+def test_accents_around_a_note():
+    note = "［＃「〔amicitiae&〕」は底本では「amiticiae」］"
+    line = f"「〔mulier nisi amicitiae&{note} inimica〕……」"
+    assert plain(line) == "「mulier nisi amicitiæ inimica……」"
+
+
+def test_commas_after_ruby_are_no_cedillas():
+    assert plain("〔The^atron《テ》, s〕") == "Thêatron, s"
+
+
+def test_repeats():
+    assert join_repeats("いよ／＼、しみ／″＼") == "いよ〳〵、しみ〴〵"
+
+
+# --- every character is accounted for ----------------------------------------
+
+SCRAPS = [
+    *"猫山。？「」『』（）　※［］｜、a'",
+    "《ルビ》",
+    "｜漢《かん》",
+    "［＃傍点］",
+    "［＃「［＃割り注］」は底本では］",
+    "※［＃「目＋匡」、第3水準1-88-81］",
+    "※［＃「甘＋舌」、72-14］",
+]
+
+
+def scrap_lines(count=2000, seed=0):
+    """Lines put together at random from text and markup."""
+    chance = random.Random(seed)
+    for _ in range(count):
+        yield "".join(chance.choices(SCRAPS, k=chance.randint(0, 12)))
+
+
+def test_pieces_are_the_line_again():
+    for line in scrap_lines():
+        cut = list(pieces(line))
+        assert "".join(piece for _, piece in cut) == line
+        assert {kind for kind, _ in cut} <= {
+            *("text", "ruby", "bar", "note", "gaiji")
+        }
+        texts = [kind == "text" for kind, _ in cut]
+        assert all(not (a and b) for a, b in pairwise(texts))
+
+
+def test_what_is_kept_is_the_text_and_one_character_a_gaiji():
+    for line in scrap_lines(seed=1):
+        kept = [
+            "?" * len(piece) if kind == "text" else "?"
+            for kind, piece in pieces(line)
+            if kind in ("text", "gaiji")
+        ]
+        assert len(strip_markup(line)) == len("".join(kept))
+
+
+def test_stripping_twice_is_stripping_once():
+    for line in scrap_lines(seed=2):
+        once = strip_markup(line)
+        if not aozora.MARKUP.search(once):  # 〓 may close up a bracket
+            assert strip_markup(once) == once
+
+
+def test_sentences_lose_nothing_but_space_at_their_ends():
+    for line in scrap_lines(seed=3):
+        joined = "".join(split_sentences(line))
+        assert re.sub(r"\s", "", joined) == re.sub(r"\s", "", line)
+        assert all(s and s == s.strip() for s in split_sentences(line))
+
+
+# --- sentences ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "sentences"),
+    [
+        ("", []),
+        ("　　", []),
+        (
+            "　吾輩は猫である。名前はまだ無い。",
+            ["吾輩は猫である。", "名前はまだ無い。"],
+        ),
+        ("何だ？　猫だ！", ["何だ？", "猫だ！"]),
+        # a speech is one with what reports it
+        (
+            "「行こう。早く。」と云う。彼は笑った。",
+            ["「行こう。早く。」と云う。", "彼は笑った。"],
+        ),
+        ("「そうか」と云った。", ["「そうか」と云った。"]),
+        (
+            "「『ああ。』と彼が。」と私が。次。",
+            ["「『ああ。』と彼が。」と私が。", "次。"],
+        ),
+        ("猫（名はない。）である。", ["猫（名はない。）である。"]),
+        # no 。 is invented, after a quotation or at the end of a line
+        ("「そうか」", ["「そうか」"]),
+        ("春は曙", ["春は曙"]),
+        ("来るか？来ない", ["来るか？", "来ない"]),
+        # a bracket may be closed on another line, or never opened
+        ("「始めの段。続く。", ["「始めの段。続く。"]),
+        (
+            "終りの段。終り」と云う。次。",
+            ["終りの段。", "終り」と云う。", "次。"],
+        ),
+        # ？ and ！ in a row are one end, 。 is always one
+        ("何だ？！走れ！！", ["何だ？！", "走れ！！"]),
+        ("自白？。彼女は", ["自白？", "。", "彼女は"]),
+        # other signs end nothing
+        ("え…… ああ――それは、ね．そうか?", ["え…… ああ――それは、ね．そうか?"]),
+    ],
+)
+def test_sentences(line, sentences):
+    assert split_sentences(line) == sentences
+
+
+# --- chapters ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "before", "after", "heading"),
+    [
+        ("［＃８字下げ］一［＃「一」は中見出し］", "", "", True),
+        ("一［＃「一」は大見出し］", "本文。", "本文。", True),
+        ("［＃中見出し］一［＃中見出し終わり］", "", "", True),
+        ("［＃１字下げ］（序）［＃「（序）」は小見出し］", "", "", True),
+        ("　今日の見出しを読む。", "本文。", "", False),
+        # not marked, but set apart
+        ("　　　　　　　　一", "", "", True),
+        ("　　　　　友達", "", "　", True),
+        ("　　　　一", "本文。", "", False),
+        ("　　　　一", "", "本文。", False),
+        ("　　一", "", "", False),
+        ("　　　　", "", "", False),
+        ("一", "", "", False),
+    ],
+)
+def test_headings(line, before, after, heading):
+    assert is_heading(line, before, after) is heading
+
+
+def test_chapters():
+    chapters = split_chapters(
+        [
+            "",
+            "　前書《まえがき》。",
+            "",
+            "［＃２字下げ］上　先生と私［＃「上　先生と私」は大見出し］",
+            "",
+            "［＃５字下げ］一［＃「一」は中見出し］",
+            "　最初の段。二文目。",
+            "",
+            "「会話」",
+            "",
+            "　　　　　二",
+            "［＃改ページ］",
+            "　最後の段。",
+        ]
+    )
+    assert chapters == (
+        Chapter("", ("前書。",)),
+        Chapter("上　先生と私", ()),
+        Chapter("一", ("最初の段。二文目。", "「会話」")),
+        Chapter("二", ("最後の段。",)),
+    )
+    assert chapters[2].sentences == ["最初の段。", "二文目。", "「会話」"]
+
+
+def test_no_chapters_of_nothing():
+    assert split_chapters([]) == ()
+    assert split_chapters(["", "　", "［＃改ページ］"]) == ()
+
+
+def test_pairs_cross_no_chapter_and_no_work():
+    one = Work(
+        "一", "甲", (Chapter("", ("あ。い。", "う。")), Chapter("", ()))
+    )
+    two = Work(
+        "二", "乙", (Chapter("x", ("え。",)), Chapter("y", ("お。か。",)))
+    )
+    assert sentence_pairs([one, two]) == [
+        ("あ。", "い。"),
+        ("い。", "う。"),
+        ("お。", "か。"),
+    ]
+    assert one.sentences == ["あ。", "い。", "う。"]
+
+
+# --- files -------------------------------------------------------------------
+
+
+def test_a_file():
+    work = parse(
+        book("", "　　　　　一", "", "　吾輩《わがはい》は猫。無い。")
+    )
+    assert work == Work(
+        "猫",
+        "夏目漱石",
+        (Chapter("一", ("吾輩は猫。無い。",)),),
+        "底本：「全集1」筑摩書房\n入力：柴田卓治",
+    )
+
+
+def test_a_file_without_a_legend():
+    work = parse(book("　本文。", legend=[]))
+    assert work.chapters == (Chapter("", ("本文。",)),)
+
+
+def test_a_ruler_in_the_text_is_text():
+    work = parse(book("一。", RULER, "二。"))
+    assert work.sentences == ["一。", RULER, "二。"]
+
+
+def test_lone_line_feeds_end_a_line():
+    content = book("「前」", "「後」").replace(
+        "」\r\n「".encode("cp932"), b"x"
+    )
+    assert b"x" in content
+    for end in (b"\n", b"\r\n\n", b"\r\n"):
+        quotes = "」".encode("cp932") + end + "「".encode("cp932")
+        assert parse(content.replace(b"x", quotes)).sentences == [
+            "「前」",
+            "「後」",
+        ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "title", "author"),
+    [
+        (["猫", "夏目漱石"], "猫", "夏目漱石"),
+        (["南島譚", "夫婦", "中島敦"], "南島譚　夫婦", "中島敦"),
+        (["藁草履《わらぞうり》", "島崎藤村"], "藁草履", "島崎藤村"),
+        (["句集", "藤野古白", "藤井英男編"], "句集", "藤野古白"),
+        (["※［＃「奚＋隹」、第3水準1-93-66］", "敦"], "雞", "敦"),
+        ([], "", ""),
+    ],
+)
+def test_head(lines, title, author):
+    assert read_head(lines) == (title, author)
+
+
+def test_bytes_that_are_not_cp932():
+    for wrong in (b"\xff", b"\x81\r", b"\x80", b"\xf0\x40"):
+        content = book("　本文。").replace(b"\r\n\r\n", b"\r\n" + wrong, 1)
+        with pytest.raises(CorpusError, match="cat is not cp932: line 3 has"):
+            parse(content, "cat")
+    with pytest.raises(CorpusError, match="iconv -f UTF-8 -t CP932 cat.txt"):
+        parse("猫\n\n吾輩は猫である。".encode(), "cat.txt")
+
+
+def test_no_footer():
+    with pytest.raises(CorpusError, match="cat.txt has no footer.* 底本："):
+        parse(book("　本文。", footer=[]), "cat.txt")
+    with pytest.raises(CorpusError, match="no footer"):
+        parse(b"")
+
+
+def test_a_legend_that_does_not_end():
+    with pytest.raises(CorpusError, match="line 4: the legend .* not end"):
+        parse(book("　本文。", legend=LEGEND[:-1]))
+
+
+@pytest.mark.parametrize(
+    ("line", "sign"),
+    [
+        ("山路《やまみちを登る", "《"),
+        ("山路やまみち》を登る", "》"),
+        ("山《やま《みち》》", "《"),
+        ("人の世［＃「人の世」に傍点", "［＃"),
+        ("※［＃「目＋匡」、第3水準1-88-81", "［＃"),
+    ],
+)
+def test_markup_that_is_not_balanced(line, sign):
+    with pytest.raises(CorpusError) as error:
+        parse(book("　本文。", line), "cat.txt")
+    said = str(error.value)
+    assert f"cat.txt, line 13: {sign} stands alone in '{line}'" in said
+    assert "expected both halves" in said
+
+
+def test_ruby_may_not_go_on_in_the_next_line():
+    with pytest.raises(CorpusError, match="stands alone"):
+        parse(book("山路《やま", "みち》"))
+
+
+def test_a_file_that_cannot_be_read(tmp_path):
+    with pytest.raises(CorpusError, match="cannot be read .*unpacked"):
+        aozora.read(tmp_path / "nothing.txt")
+    path = tmp_path / "cat.txt"
+    path.write_bytes(book("　本文。"))
+    assert aozora.read(path).title == "猫"
+
+
+def test_a_corpus_of_another_kind():
+    with pytest.raises(CorpusError, match="'grammar' is not from Aozora"):
+        aozora.load("grammar")
+
+
+# --- the corpora -------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def works():
+    return aozora.soseki(progress=False)
+
+
+@pytest.fixture(scope="module")
+def bodies():
+    """The raw text of the twenty bodies."""
+    paths = fetch("aozora_soseki", progress=False).values()
+    return [body_of(path) for path in paths]
+
+
+def characters(text):
+    """How many there are, but for line feeds and ideographic spaces."""
+    return len(re.sub("[\n　]", "", text))
+
+
+def nothing_is_lost(work, body):
+    """Each character of the body is in the work, or in a piece of markup."""
+    assert "".join(piece for _, piece in pieces(body)) == body
+    lines = [x for c in work.chapters for x in (c.title, *c.lines)]
+    kept = "".join("".join(line.split()) for line in lines)
+    assert kept == "".join(plain(body).split())
+    assert not re.search("［＃|｜[^｜]*《", kept)
+
+
+@needs("aozora_soseki")
+def test_twenty_works_of_soseki(works):
+    assert len(works) == 20
+    assert {work.author for work in works} == {"夏目漱石"}
+    notes = [file.note for file in find_corpus("aozora_soseki").files]
+    assert [w.title for w in works] == [n.split(" / ")[0] for n in notes]
+    assert set(verify("aozora_soseki").values()) == {"ok"}
+    assert works[0].chapters[0].lines[0].startswith("吾輩は猫である。名前は")
+    assert works[0].source.startswith("底本：「夏目漱石全集1」ちくま文庫")
+
+
+@needs("aozora_soseki")
+def test_characters_of_soseki(bodies):
+    """As many as the manifest says, work by work; a gaiji is one."""
+    counts = [characters(strip_markup(body)) for body in bodies]
+    assert sum(counts) == 2_618_884
+    notes = [file.note for file in find_corpus("aozora_soseki").files]
+    said = [re.search(r"(\d+) body characters", note)[1] for note in notes]
+    assert list(map(str, counts)) == said
+    # four passages with accents lose 18 when these are joined
+    assert sum(characters(plain(body)) for body in bodies) == 2_618_866
+
+
+@needs("aozora_soseki")
+def test_nothing_of_soseki_is_lost(works, bodies):
+    for work, body in zip(works, bodies, strict=True):
+        nothing_is_lost(work, body)
+
+
+@needs("aozora_soseki")
+def test_sentences_of_soseki(works):
+    chapters = [chapter for work in works for chapter in work.chapters]
+    headings = sum(bool(chapter.title) for chapter in chapters)
+    assert headings == 898
+    sentences = [s for chapter in chapters for s in chapter.sentences]
+    assert len(sentences) + headings == 75_152
+    lines = [line for chapter in chapters for line in chapter.lines]
+    only_stops = [
+        s for x in lines for s in split_sentences(x.translate(QUIET))
+    ]
+    assert len(only_stops) + headings == 75_101
+
+
+@needs("aozora_soseki")
+def test_pairs_of_soseki(works):
+    chapters = [c for work in works for c in work.chapters if c.lines]
+    assert len(sentence_pairs(works)) == 74_254 - len(chapters) == 73_366
+
+
+@needs("aozora_soseki")
+def test_gaiji_of_soseki(bodies):
+    notes = [
+        n for body in bodies for kind, n in pieces(body) if kind == "gaiji"
+    ]
+    level = [note for note in notes if re.search("第[34]水準", note)]
+    other = [note for note in notes if note not in level]
+    unmapped = [note for note in other if gaiji(note) == "〓"]
+    assert (len(notes), len(level)) == (249, 239)
+    assert (len(other) - len(unmapped), len(unmapped)) == (5, 5)
+    assert all(len(gaiji(note)) == 1 for note in notes)
+    assert "〓" not in map(gaiji, level)
+
+
+@needs("aozora_soseki")
+def test_cp932_is_not_the_other_shift_jis():
+    differ = 0
+    for path in fetch("aozora_soseki", progress=False).values():
+        content = path.read_bytes()
+        one, other = (content.decode(c) for c in ("cp932", "shift_jis_2004"))
+        differ += sum(a != b for a, b in zip(one, other, strict=True))
+    assert differ == 28
+
+
+@pytest.mark.parametrize(
+    ("corpus", "gaijis"),
+    [
+        pytest.param("aozora_authors", 267, marks=needs("aozora_authors")),
+        pytest.param("aozora_haiku", 29, marks=needs("aozora_haiku")),
+    ],
+)
+def test_the_other_corpora_are_read_without_loss(corpus, gaijis):
+    works = aozora.load(corpus, progress=False)
+    files = find_corpus(corpus).files
+    paths = fetch(corpus, progress=False)
+    found = 0
+    for work, file in zip(works, files, strict=True):
+        body = body_of(paths[file.file])
+        nothing_is_lost(work, body)
+        found += sum(kind == "gaiji" for kind, _ in pieces(body))
+        assert work.title
+        assert work.author == (file.label or work.author) != ""
+    assert found == gaijis
