@@ -34,13 +34,17 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip, by name, the notebooks whose corpus is not to be had."""
+    """Skip, by name, the notebooks and cells whose corpus is not to be had."""
     for item in items:
         notebook = getattr(item.parent, "nb", None)
-        if notebook is not None and (missing := missing_corpora(notebook)):
-            item.add_marker(
-                pytest.mark.skip(
-                    f"{item.path.name} needs the corpus {', '.join(missing)}, "
-                    "which is neither cached nor in a mirror"
+        if notebook is None:
+            continue
+        for part, name in [(notebook, ""), (item.cell, f", {item.name},")]:
+            if missing := missing_corpora(part):
+                reason = (
+                    f"{item.path.name}{name} needs the corpus "
+                    f"{', '.join(missing)}, which is neither cached nor in a "
+                    "mirror"
                 )
-            )
+                item.add_marker(pytest.mark.skip(reason))
+                break

@@ -1,11 +1,27 @@
 """Stored outputs: the same bytes whenever and wherever a notebook is run."""
 
+import os
+import subprocess
+import sys
+
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import (
+    new_code_cell,
+    new_markdown_cell,
+    new_notebook,
+    new_output,
+)
 
 from tools import refresh_outputs
-from tools.refresh_outputs import missing_corpora, refresh, tidy
+from tools.refresh_outputs import (
+    ROOT,
+    corpora_of,
+    missing_anywhere,
+    missing_corpora,
+    refresh,
+    tidy,
+)
 
 SLEEPY = "import time\n\nprint(1)\ntime.sleep(0.1)\nprint(2)"
 
@@ -83,3 +99,75 @@ def test_corpora_are_one_name_or_several():
     book.metadata.transformer_course["corpus"] = ["grammar"]
     assert missing_corpora(book) == []
     assert missing_corpora(new_notebook()) == []
+
+
+@pytest.fixture
+def with_corpus_cell(tmp_path):
+    """A notebook with one cell that needs Soseki, and two that do not."""
+    needs = {"transformer_course": {"corpus": "aozora_soseki"}}
+    cells = [
+        new_code_cell("a = 1", id="one", execution_count=1),
+        new_code_cell("nonsense", id="two", execution_count=2, metadata=needs),
+        new_code_cell(
+            "print(a)",
+            id="three",
+            execution_count=3,
+            outputs=[new_output("stream", name="stdout", text="1\n")],
+        ),
+    ]
+    path = tmp_path / "chapter.ipynb"
+    nbformat.write(new_notebook(cells=cells), path)
+    return path
+
+
+def test_a_notebook_without_a_cells_corpus_is_left_alone(
+    with_corpus_cell, monkeypatch
+):
+    before = with_corpus_cell.read_bytes()
+    monkeypatch.setattr(refresh_outputs, "is_available", lambda name: False)
+    for store in (True, False):
+        said = refresh(with_corpus_cell, store=store)
+        assert "skipped: it needs aozora_soseki" in said
+        assert "transformer-course data fetch aozora_soseki" in said
+    assert with_corpus_cell.read_bytes() == before
+
+
+def test_what_is_missing_is_named_once(with_corpus_cell, monkeypatch):
+    stored = nbformat.read(with_corpus_cell, as_version=4)
+    stored.cells += stored.cells
+    stored.metadata.transformer_course = {"corpus": "fashion_mnist"}
+    monkeypatch.setattr(refresh_outputs, "is_available", lambda name: False)
+    assert missing_corpora(stored) == ["fashion_mnist"]
+    assert missing_anywhere(stored) == ["fashion_mnist", "aozora_soseki"]
+    monkeypatch.setattr(refresh_outputs, "is_available", lambda name: True)
+    assert missing_anywhere(stored) == []
+
+
+def test_tidying_keeps_the_corpus_of_a_cell(with_corpus_cell):
+    stored = nbformat.read(with_corpus_cell, as_version=4)
+    tidy(stored)
+    assert corpora_of(stored.cells[1]) == ["aozora_soseki"]
+    assert corpora_of(stored.cells[0]) == []
+
+
+@pytest.mark.slow
+def test_a_cell_without_its_corpus_is_skipped_by_name(with_corpus_cell):
+    """In a test run of its own; the other cells run, and share a kernel."""
+    empty = str(with_corpus_cell.parent / "empty")
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "--nbval", "-c", "pyproject.toml"]
+        + ["-p", "no:xdist", "-p", "no:cacheprovider", "-p", "conftest"]
+        + [str(with_corpus_cell)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            "TRANSFORMER_COURSE_MIRROR": empty,
+            "TRANSFORMER_COURSE_CACHE": empty,
+        },
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "2 passed, 1 skipped" in run.stdout
+    said = " ".join(run.stdout.split())
+    assert "chapter.ipynb, Cell 1, needs the corpus aozora_soseki" in said

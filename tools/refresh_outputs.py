@@ -10,7 +10,8 @@ came in pieces is joined, and cells keep their ids.
 
 A notebook whose metadata names a corpus that cannot be had without the network
 (``{"transformer_course": {"corpus": "small_parallel_enja"}}``, or a list) is
-left as it is, and named.
+left as it is, and named. So is one with a cell that says the same in its own
+metadata: the stored output of that cell would be lost.
 """
 
 import argparse
@@ -48,15 +49,25 @@ DROPPED_CELL_METADATA = (
 )
 
 
-def corpora_of(notebook: NotebookNode) -> list[str]:
-    """The corpora that a notebook says it needs."""
-    named = notebook.metadata.get("transformer_course", {}).get("corpus", [])
+def corpora_of(part: NotebookNode) -> list[str]:
+    """The corpora that a notebook, or one cell, says it needs.
+
+    What the cells of a notebook need is not among the notebook's own.
+    """
+    named = part.metadata.get("transformer_course", {}).get("corpus", [])
     return [named] if isinstance(named, str) else list(named)
 
 
-def missing_corpora(notebook: NotebookNode) -> list[str]:
+def missing_corpora(part: NotebookNode) -> list[str]:
     """Those of them that cannot be had without the network."""
-    return [name for name in corpora_of(notebook) if not is_available(name)]
+    return [name for name in corpora_of(part) if not is_available(name)]
+
+
+def missing_anywhere(notebook: NotebookNode) -> list[str]:
+    """What is missing for the notebook or for any of its cells, once each."""
+    parts = [notebook, *notebook.cells]
+    missing = [name for part in parts for name in missing_corpora(part)]
+    return list(dict.fromkeys(missing))
 
 
 def execute(notebook: NotebookNode, folder: Path) -> None:
@@ -135,8 +146,11 @@ def write(notebook: NotebookNode, path: Path) -> bool:
 def refresh(path: Path, store: bool) -> str:
     """Run one notebook; what is to be said about it."""
     notebook = nbformat.read(path, as_version=4)
-    if missing := missing_corpora(notebook):
-        return f"skipped: {', '.join(missing)} is not on this machine"
+    if missing := missing_anywhere(notebook):
+        return (
+            f"skipped: it needs {', '.join(missing)}, which is not on this "
+            f"machine; fetch it: transformer-course data fetch {missing[0]}"
+        )
     start = time.perf_counter()
     execute(notebook, path.parent)
     taken = f"{time.perf_counter() - start:6.1f} s"
