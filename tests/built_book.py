@@ -1,9 +1,11 @@
 """The book's sources and its built pages, for the tests that check them."""
 
 import re
+import tokenize
 from dataclasses import dataclass, field
 from functools import cached_property
 from html.parser import HTMLParser
+from io import StringIO
 from pathlib import Path
 
 import nbformat
@@ -71,6 +73,18 @@ def code_cells(path: Path) -> list[NotebookNode]:
         for cell in read(path).cells
         if cell.cell_type == "code" and cell.source.strip()
     ]
+
+
+def ends_with_semicolon(source: str) -> bool:
+    """Whether the last sign of the code, comments left out, is one."""
+    last = ""
+    try:
+        for token in tokenize.generate_tokens(StringIO(source).readline):
+            if token.type == tokenize.OP or token.string.strip():
+                last = last if token.type == tokenize.COMMENT else token.string
+    except (tokenize.TokenError, SyntaxError):  # not whole: other tests say so
+        return False
+    return last == ";"
 
 
 def pictures(cell: NotebookNode) -> int:

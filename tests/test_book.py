@@ -16,6 +16,7 @@ from built_book import (
     ROOT,
     Site,
     code_cells,
+    ends_with_semicolon,
     is_foreign,
     loads_of_style,
     markdown_of,
@@ -29,8 +30,9 @@ from built_book import (
 )
 
 import transformer_course
-from tools.refresh_outputs import tidy
+from tools.refresh_outputs import corpora_of, tidy
 from transformer_course.cli import COMMANDS
+from transformer_course.data.manifest import find_corpus
 
 
 def named(paths):
@@ -101,6 +103,43 @@ def test_code_is_at_most_79_columns_wide(path):
     for cell in code_cells(path):
         for line in cell.source.splitlines():
             assert len(line) <= 79, line
+
+
+@notebook
+def test_no_code_cell_ends_with_a_semicolon(path):
+    """Outputs must not depend on it; ``_ = ...`` says what is meant."""
+    for cell in code_cells(path):
+        assert not ends_with_semicolon(cell.source), cell.source
+
+
+@pytest.mark.parametrize(
+    ("source", "ends"),
+    [
+        ("plot(x);", True),
+        ("plot(x); \n", True),
+        ("plot(x);  # a comment", True),
+        ("plot(x);\n# one\n\n# two", True),
+        ("if x:\n    plot(x);", True),
+        ("_ = plot(x)", False),
+        ("a = 1; b = 2", False),
+        ("x = 1  # a; comment;", False),
+        ("'a;'", False),
+        ("text = '''a;\n'''", False),
+        ("print(", False),
+    ],
+)
+def test_the_search_for_semicolons_finds_what_it_should(source, ends):
+    assert ends_with_semicolon(source) is ends
+
+
+@notebook
+def test_a_corpus_is_named_as_it_can_be_fetched(path):
+    """By a notebook or by a code cell, in the metadata."""
+    stored = read(path)
+    for part in (stored, *stored.cells):
+        assert all(find_corpus(name) for name in corpora_of(part))
+        if part.get("cell_type", "code") != "code":
+            assert not corpora_of(part), part.source
 
 
 @notebook
