@@ -68,7 +68,10 @@ MARKUP = re.compile(
     rf"(?P<gaiji>※{_NOTE})|(?P<note>{_NOTE})|(?P<ruby>《[^《》\n]*》)"
     r"|(?P<bar>｜(?=[^｜《》\n]*《))"
 )
-"""The kinds of markup; each begins and ends in one line."""
+"""The kinds of markup; each begins and ends in one line.
+
+:meta hide-value:
+"""
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,7 @@ class Work:
     title: str
     """Title and, after an ideographic space, subtitle."""
     author: str
+    """Who wrote it; an editor or translator is not named."""
     chapters: tuple[Chapter, ...]
     """In order. A heading that another one follows has no lines."""
     source: str = ""
@@ -111,8 +115,8 @@ def decode(content: bytes, name: str) -> str:
     """Decode a file as cp932.
 
     The files are said to be in Shift_JIS, and cp932 is the kind of it that
-    they were typed in. Python's shift_jis_2004 reads them too, but as other
-    characters: 〜 and − for ～ and － (28 times in Soseki).
+    they were typed in. Python's shift_jis_2004 reads them too, but takes ～
+    (U+FF5E) for U+301C and － (U+FF0D) for U+2212, 28 times in Soseki.
 
     Args:
         content: the bytes of the file.
@@ -285,7 +289,8 @@ def is_heading(line: str, before: str = "", after: str = "") -> bool:
     that is deeply indented and stands alone between two empty lines.
 
     The second kind is that of older files, which have no notes for headings
-    (three of Soseki's works; three others have no chapters).
+    (three of Soseki's works; three others have no chapters). A row of stars
+    between two passages counts too.
     """
     if re.search(r"見出し(?:終わり)?］", line):
         return True
