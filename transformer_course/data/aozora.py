@@ -44,7 +44,10 @@ SPACE = "　"
 GETA = "〓"
 """Stands for a character that has no code, as printers put it."""
 RULER = "-" * 50
-"""How the line before and after the legend begins."""
+"""How the line before and after the legend begins: fifty hyphens.
+
+:meta hide-value:
+"""
 MARKS = dict(
     zip(
         "`'^~:&,_",
@@ -131,9 +134,9 @@ def decode(content: bytes, name: str) -> str:
         line = text.count("\n", 0, wrong.start()) + 1
         before = text[: wrong.start()].rpartition("\n")[2]
         raise CorpusError(
-            f"{name} is not cp932: line {line:,} has no character after "
-            f"{before[-10:]!r}. Expected a text file of Aozora Bunko as it is "
-            "distributed; one in UTF-8 goes back by: "
+            f"{name} is not cp932: line {line:,} has bytes that are no "
+            f"character, after {before[-10:]!r}. Expected a text file of "
+            "Aozora Bunko as it is distributed; one in UTF-8 goes back by: "
             f"iconv -f UTF-8 -t CP932 {name}"
         )
     return text
