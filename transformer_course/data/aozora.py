@@ -164,16 +164,20 @@ def split_file(lines: list[str], name: str) -> tuple[int, int, int]:
             "and names the printed edition. Is the file complete? Fetch it "
             "again."
         )
-    body = head
-    if head + 1 < footer and lines[head + 1].startswith(RULER):
-        end = _find(lines[:footer], RULER, head + 2)
-        if end is None:
-            raise CorpusError(
-                f"{name}, line {head + 2:,}: the legend of the markup does "
-                "not end; expected a second line of hyphens before the text."
-            )
-        body = end + 1
-    return head, body, footer
+    return head, _skip_legend(lines[:footer], head + 1, name), footer
+
+
+def _skip_legend(lines: list[str], start: int, name: str) -> int:
+    """The line after the legend; ``start`` itself where there is none."""
+    if not lines[start:] or not lines[start].startswith(RULER):
+        return start
+    end = _find(lines, RULER, start + 1)
+    if end is None:
+        raise CorpusError(
+            f"{name}, line {start + 1:,}: the legend of the markup does not "
+            "end; expected a second line of hyphens before the text."
+        )
+    return end + 1
 
 
 def _find(lines: list[str], beginning: str, start: int) -> int | None:
