@@ -65,6 +65,7 @@ class Variant:
     about: str
     change: Callable[[Transformer], None] = paper
     tied: bool = True
+    steps: int = STEPS
 
 
 VARIANTS = {
@@ -75,6 +76,11 @@ VARIANTS = {
     "untied-unscaled": Variant("none tied, N(0, 1/d)", unscaled, False),
     "untied-std-1": Variant("none tied, N(0, 1)", standard_normal, False),
     "target-tied": Variant("target and output tied, × √d", own_source),
+    "tied-unscaled-long": Variant(
+        "all three tied, N(0, 1/d), five times as long",
+        unscaled,
+        steps=5 * STEPS,
+    ),
 }
 
 
@@ -110,7 +116,7 @@ def train_once(variant: Variant, seed: int) -> dict:
     def on_step(progress, score, rate) -> None:
         if progress.step % EVERY == 0:
             look(progress.step)
-        if progress.step >= STEPS:
+        if progress.step >= variant.steps:
             raise Enough
 
     look(0)
