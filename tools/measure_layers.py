@@ -207,6 +207,7 @@ def write(path: Path, values: dict) -> None:
 def main() -> None:
     """Measure what is missing, size by size."""
     device = pick_device(sys.argv[1] if sys.argv[1:] else "auto")
+    torch.backends.cudnn.allow_tf32 = False  # nor do other products use it
     path = runs.folder("layer-times") / f"{device.type}.json"
     stored = {
         "command": f"python tools/measure_layers.py {device.type}",
