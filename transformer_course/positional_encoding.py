@@ -83,6 +83,10 @@ class SinusoidalPosition(nn.Module):
 class LearnedPosition(nn.Module):
     """Adds one learned vector per position, as BERT does.
 
+    They start from N(0, 1), as large as the embeddings that they are added
+    to. BERT's start from N(0, 0.02²), and so do its words, without the factor
+    √d_model; beside ours, such vectors are learned late (chapter 03).
+
     Args:
         max_length: number of positions there are weights for.
         d_model: width of the embeddings.
@@ -91,7 +95,7 @@ class LearnedPosition(nn.Module):
     def __init__(self, max_length: int, d_model: int):
         super().__init__()
         self.table = nn.Parameter(torch.empty(max_length, d_model))
-        nn.init.normal_(self.table, std=0.02)
+        nn.init.normal_(self.table)
 
     def forward(
         self, x: Float[Tensor, "batch length d_model"], offset: int = 0

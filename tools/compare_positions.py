@@ -1,0 +1,504 @@
+"""Kinds of positions, and none, within and beyond the trained length.
+
+    python tools/compare_positions.py                    all that is missing
+    python tools/compare_positions.py letters            one task
+    python tools/compare_positions.py letters/rotary     one variant of it
+
+Two tasks, the stored runs of chapter 03. ``letters``: an encoder of two
+layers says at each place which letter stood two places before; trained on 5
+to 16 letters, tested on up to 64. ``sentences``: the preset ``grammar``, half
+as wide, trained on sentences of up to 9 words, tested on longer ones. What is
+there already under ``runs/positions/`` is not trained again: delete a file to
+have it anew.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from transformer_course import runs
+from transformer_course.config import PRESETS, Experiment, ModelConfig
+from transformer_course.data.batches import (
+    BucketedBatches,
+    encode_pairs,
+)
+from transformer_course.data.corpus import ParallelText
+from transformer_course.data.grammar import (
+    AlignedPair,
+    grammar_splits,
+    parallel_text,
+)
+from transformer_course.experiment import keep_freed_memory
+from transformer_course.layers import TokenEmbedding
+from transformer_course.masks import causal_mask
+from transformer_course.positional_encoding import (
+    LearnedPosition,
+    NoPosition,
+    position_module,
+    sinusoidal_encoding,
+)
+from transformer_course.score import corpus_bleu
+from transformer_course.tokenizer import Tokenizer
+from transformer_course.train import fit, make_optimizer, set_seed
+from transformer_course.transformer import Encoder, Transformer
+from transformer_course.translate import translate
+
+FOLDER = runs.folder("positions")
+MANY = 128
+"""Positions that learned tables have rows for; most are never trained."""
+KINDS = ("sinusoidal", "learned", "rotary", "none")
+
+
+# --- letters: which stood two places before? ---------------------------------
+
+LETTERS = {
+    "seeds": (0, 1, 2, 3, 4),
+    "letters": 10,
+    "back": 2,
+    "shortest": 5,
+    "longest": 16,
+    "tested": 64,
+    "shifts": (0, 1, 2, 4, 8, 16, 32),
+    "steps": 400,
+    "batch": 32,
+    "rate": 4e-3,
+    "warmup": 50,
+    "d_model": 32,
+    "n_heads": 2,
+    "n_layers": 2,
+}
+
+
+class DoubledExponent(nn.Module):
+    """The table of a much copied script: column c turns by 10000^(-2c/d)."""
+
+    def __init__(self, length: int, d_model: int):
+        super().__init__()
+        column = torch.arange(d_model)
+        angle = torch.arange(length)[:, None] / 10_000 ** (
+            2 * column / d_model
+        )
+        table = torch.where(column % 2 == 0, angle.sin(), angle.cos())
+        self.register_buffer("table", table)
+
+    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+        """``x`` plus the rows of its positions."""
+        return x + self.table[offset : offset + x.size(1)]
+
+
+class Beside(nn.Module):
+    """Leaves the first columns to the word, the last ones to the position."""
+
+    def __init__(self, length: int, d_model: int, width: int):
+        super().__init__()
+        self.width = width
+        self.register_buffer("table", sinusoidal_encoding(length, width))
+
+    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+        """``x`` with its last columns put in place by the positions."""
+        rows = self.table[offset : offset + x.size(1)].expand(len(x), -1, -1)
+        return torch.cat([x[..., : -self.width], rows], dim=-1)
+
+
+def small_learned(length: int, d_model: int) -> nn.Module:
+    """Learned positions that start as small as BERT's."""
+    position = LearnedPosition(length, d_model)
+    nn.init.normal_(position.table, std=0.02)
+    return position
+
+
+@dataclasses.dataclass(frozen=True)
+class Letters:
+    """A way to tell the encoder of letters where they stand."""
+
+    about: str
+    kind: str = "none"
+    """A kind of the package's."""
+    module: Callable[[int, int], nn.Module] | None = None
+    """What stands in its place."""
+    causal: bool = False
+    shifted: int = 0
+    """Training sequences begin at a random position up to this."""
+    longer: int = 1
+    """Times the usual number of steps."""
+
+
+class Reader(nn.Module):
+    """Letters in, for each place the logits of a letter out."""
+
+    def __init__(self, variant: Letters):
+        super().__init__()
+        d_model, count = LETTERS["d_model"], LETTERS["letters"] + 1
+        config = ModelConfig(
+            vocab_size=count,
+            d_model=d_model,
+            n_heads=LETTERS["n_heads"],
+            d_ff=4 * d_model,
+            n_layers=LETTERS["n_layers"],
+            dropout=0.0,
+            position=variant.kind,
+        )
+        make = variant.module or (
+            lambda length, width: position_module(variant.kind, length, width)
+        )
+        self.embedding = TokenEmbedding(count, d_model)
+        self.position = make(MANY, d_model)
+        self.encoder = Encoder(config)
+        self.to_logits = nn.Linear(d_model, count)
+        self.causal = variant.causal
+
+    def forward(self, ids: Tensor, shift: int = 0) -> Tensor:
+        """Logits, with the first letter at position ``shift``."""
+        mask = causal_mask(ids.size(1)) if self.causal else None
+        x = self.position(self.embedding(ids), shift)
+        return self.to_logits(self.encoder(x, mask))
+
+
+LETTER_VARIANTS = {
+    "sinusoidal": Letters("sinusoidal, added", "sinusoidal"),
+    "learned": Letters("learned, added", "learned"),
+    "rotary": Letters("rotary", "rotary"),
+    "none": Letters("none"),
+    "none-causal": Letters("none, with a causal mask", causal=True),
+    "sinusoidal-causal": Letters(
+        "sinusoidal, with a causal mask", "sinusoidal", causal=True
+    ),
+    "doubled": Letters("a wrong, much copied table", module=DoubledExponent),
+    "beside-8": Letters(
+        "sinusoidal, concatenated: 24 columns for the letter, 8 for it",
+        module=lambda length, width: Beside(length, width, 8),
+    ),
+    "beside-16": Letters(
+        "sinusoidal, concatenated: 16 columns for the letter, 16 for it",
+        module=lambda length, width: Beside(length, width, 16),
+    ),
+    "shifted": Letters(
+        "sinusoidal, beginning anywhere", "sinusoidal", shifted=48
+    ),
+    "learned-small": Letters(
+        "learned, starting from N(0, 0.02²)", module=small_learned
+    ),
+    "none-causal-longer": Letters(
+        "none, with a causal mask, four times the steps",
+        causal=True,
+        longer=4,
+    ),
+}
+
+
+def letters_batch(
+    size: int, length: int, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Random letters (from 1), and those ``back`` before; 0 for none."""
+    ids = torch.randint(
+        1, LETTERS["letters"] + 1, (size, length), generator=generator
+    )
+    back = LETTERS["back"]
+    return ids, F.pad(ids, (back, 0))[:, :length]
+
+
+def train_letters(variant: Letters, seed: int) -> dict:
+    """One training, and how often the reader is right, place by place."""
+    torch.manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
+    model = Reader(variant)
+    for weight in model.encoder.parameters():
+        if weight.dim() > 1:
+            nn.init.xavier_uniform_(weight)
+    optimizer = torch.optim.Adam(model.parameters())
+    steps, losses = variant.longer * LETTERS["steps"], []
+    for step in range(steps):
+        up, left = (step + 1) / LETTERS["warmup"], 1 - step / steps
+        optimizer.param_groups[0]["lr"] = LETTERS["rate"] * min(up, 1) * left
+        length = draw(LETTERS["shortest"], LETTERS["longest"], generator)
+        shift = draw(0, variant.shifted, generator)
+        ids, asked = letters_batch(LETTERS["batch"], length, generator)
+        loss = F.cross_entropy(model(ids, shift).flatten(0, 1), asked.ravel())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(round(loss.item(), 3))
+    return {"seed": seed, "loss": losses[19::20], **look_at_letters(model)}
+
+
+def draw(low: int, high: int, generator: torch.Generator) -> int:
+    """A random number from low to high, both possible."""
+    return int(torch.randint(low, high + 1, (), generator=generator))
+
+
+@torch.inference_mode()
+def look_at_letters(model: Reader) -> dict:
+    """Share of right answers at each place, at several lengths and shifts.
+
+    Places that have no letter ``back`` before them are left out.
+    """
+    model.eval()
+
+    def right(length: int, shift: int = 0) -> list[float]:
+        generator = torch.Generator().manual_seed(1000 + length)
+        ids, asked = letters_batch(500, length, generator)
+        hits = model(ids, shift).argmax(dim=-1) == asked
+        shares = hits[:, LETTERS["back"] :].float().mean(dim=0)
+        return [round(x, 3) for x in shares.tolist()]
+
+    longest = LETTERS["longest"]
+    lengths = (longest, 20, 24, 32, LETTERS["tested"])
+    shifted = {s: right(longest, s) for s in LETTERS["shifts"]}
+    return {
+        "by_length": {n: right(n) for n in lengths},
+        "by_shift": {s: round(mean(x), 3) for s, x in shifted.items()},
+    }
+
+
+def mean(values: list[float]) -> float:
+    """Their mean."""
+    return sum(values) / len(values)
+
+
+# --- sentences: short ones learned, long ones asked --------------------------
+
+SENTENCES = {
+    "seeds": (0, 1, 2),
+    "short": 9,
+    "long": 12,
+    "tested": 300,
+    "steps": 400,
+    "peak_rate": 4e-3,
+    "shift": 9,
+    "model": {"d_model": 64, "d_ff": 256},
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Sentences:
+    """A way to tell the translator where words stand."""
+
+    about: str
+    kind: str
+    without: str = ""
+    """The side, ``src`` or ``tgt``, that is told no positions."""
+    all_lengths: bool = False
+    """Trained on sentences of every length, as many as the short ones."""
+
+
+SENTENCE_VARIANTS = {
+    **{kind: Sentences(kind, kind) for kind in KINDS},
+    "decoder-only": Sentences(
+        "sinusoidal, in the decoder only", "sinusoidal", without="src"
+    ),
+    "encoder-only": Sentences(
+        "sinusoidal, in the encoder only", "sinusoidal", without="tgt"
+    ),
+    "all-lengths": Sentences(
+        "sinusoidal, trained on all lengths", "sinusoidal", all_lengths=True
+    ),
+}
+
+
+def length_of(pair: AlignedPair) -> int:
+    """Words of the longer side."""
+    return max(len(pair.src.split()), len(pair.tgt.split()))
+
+
+def words_of(pair: AlignedPair) -> list[str]:
+    """The words of both sides."""
+    return [*pair.src.split(), *pair.tgt.split()]
+
+
+def either_way(pair: AlignedPair) -> bool:
+    """Whether it compares two whose English shows nothing but the order."""
+    words = pair.src.split()
+    marked = {"i", "me", "he", "him", "she", "her", "we", "us", "they", "them"}
+    return "than" in words and not marked & set(words)
+
+
+def corpora() -> dict[str, ParallelText]:
+    """What is learned from, and what is asked: short and long sentences.
+
+    The long ones hold only words that the short ones have taught; ``than``
+    are those short ones that compare two, where only order says which is
+    more.
+    """
+    train, _, test = grammar_splits(20_000, 500, 3000)
+    short = [p for p in train if length_of(p) <= SENTENCES["short"]]
+    seen = Counter(word for pair in short for word in words_of(pair))
+    known = [p for p in test if min(seen[w] for w in words_of(p)) >= 3]
+    parts = {
+        "train": short,
+        "train-all": train[: len(short)],
+        "short": [p for p in known if length_of(p) <= SENTENCES["short"]],
+        "long": [p for p in known if length_of(p) >= SENTENCES["long"]],
+    }
+    parts["than"] = [p for p in parts["short"] if either_way(p)]
+    parts = {name: parallel_text(pairs) for name, pairs in parts.items()}
+    for name in ("short", "long", "than"):
+        size = min(len(parts[name]), SENTENCES["tested"])
+        parts[name] = parts[name].take(range(size))
+    return parts
+
+
+class Further(nn.Module):
+    """Positions that begin further on."""
+
+    def __init__(self, position: nn.Module, shift: int):
+        super().__init__()
+        self.position, self.shift = position, shift
+
+    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+        """As the module within, ``shift`` positions later."""
+        return self.position(x, offset + self.shift)
+
+
+class Enough(Exception):
+    """The last step has been made."""
+
+
+def experiment_of(variant: Sentences, seed: int) -> Experiment:
+    """The preset, half as wide, with the variant's positions."""
+    base = PRESETS["grammar"]
+    model = dataclasses.replace(
+        base.model,
+        **SENTENCES["model"],
+        position=variant.kind,
+        max_length=MANY,
+    )
+    train = dataclasses.replace(
+        base.train, epochs=1000, seed=seed, peak_rate=SENTENCES["peak_rate"]
+    )
+    return dataclasses.replace(base, model=model, train=train)
+
+
+def train_sentences(variant: Sentences, seed: int) -> dict:
+    """One training, and how well it translates short and long sentences."""
+    experiment, parts = experiment_of(variant, seed), corpora()
+    text = [*parts["train"].src, *parts["train"].tgt]
+    tokenizer = Tokenizer.train(text, experiment.model.vocab_size, "word")
+    set_seed(seed)
+    config = dataclasses.replace(
+        experiment.model, vocab_size=tokenizer.vocab_size
+    )
+    model = Transformer(config)
+    if variant.without:
+        setattr(model, f"{variant.without}_position", NoPosition())
+    learned = parts["train-all" if variant.all_lengths else "train"]
+    batches = BucketedBatches(
+        encode_pairs(tokenizer, learned, MANY),
+        experiment.data.token_budget,
+        seed=seed,
+    )
+    losses = []
+
+    def on_step(progress, score, rate) -> None:
+        losses.append(round(score.means()["nll"], 4))
+        if progress.step >= SENTENCES["steps"]:
+            raise Enough
+
+    optimizer = make_optimizer(model, experiment.train)
+    with contextlib.suppress(Enough):
+        fit(model, optimizer, batches, experiment.train, on_step=on_step)
+    return {
+        "seed": seed,
+        "loss": losses[19::20],
+        **look_at_sentences(model, tokenizer, parts),
+    }
+
+
+def look_at_sentences(
+    model: Transformer, tokenizer: Tokenizer, parts: dict[str, ParallelText]
+) -> dict:
+    """Greedy translations judged; of short sentences also further on."""
+    seen = {name: judged(model, tokenizer, parts[name]) for name in parts}
+    seen = {k: v for k, v in seen.items() if not k.startswith("train")}
+    if model.config.position in ("sinusoidal", "learned"):
+        for side in ("src_position", "tgt_position"):
+            inner = getattr(model, side)
+            if not isinstance(inner, NoPosition):
+                setattr(model, side, Further(inner, SENTENCES["shift"]))
+        seen["shifted"] = judged(model, tokenizer, parts["short"])
+    return seen
+
+
+def judged(
+    model: Transformer, tokenizer: Tokenizer, text: ParallelText
+) -> dict:
+    """BLEU, share of translations without a fault, and their lengths."""
+    if len(text) > SENTENCES["tested"]:
+        return {}  # what was learned from
+    written = translate(model, tokenizer, text.src)
+    same = [w == t for w, t in zip(written, text.tgt, strict=True)]
+    words = [sum(len(x.split()) for x in side) for side in (written, text.tgt)]
+    return {
+        "bleu": round(corpus_bleu(written, text.tgt).value, 2),
+        "exact": round(mean(same), 4),
+        "length_ratio": round(words[0] / words[1], 3),
+        "samples": [
+            list(x) for x in zip(text.src, text.tgt, written, strict=True)
+        ][:3],
+    }
+
+
+# --- storing -----------------------------------------------------------------
+
+TASKS = {
+    "letters": (LETTERS, LETTER_VARIANTS, train_letters),
+    "sentences": (SENTENCES, SENTENCE_VARIANTS, train_sentences),
+}
+
+
+def write(path: Path, values: dict) -> None:
+    """A file that is whole, or as it was."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".new")
+    text = json.dumps(values, ensure_ascii=False)
+    fresh.write_text(text + "\n", encoding="utf-8")
+    os.replace(fresh, path)
+
+
+def write_settings() -> None:
+    """What all of it was made with."""
+    about = {
+        "command": "python tools/compare_positions.py",
+        "machine": runs.machine(),
+    }
+    for task, (settings, variants, _) in TASKS.items():
+        about[task] = {
+            **settings,
+            "variants": {name: v.about for name, v in variants.items()},
+        }
+    write(FOLDER / "settings.json", about)
+
+
+def train_missing(task: str, name: str) -> None:
+    """The seeds of one variant that are not there yet."""
+    settings, variants, train_once = TASKS[task]
+    path = FOLDER / f"{task}-{name}.json"
+    stored = {"about": variants[name].about, "seeds": []}
+    if path.exists():
+        stored = json.loads(path.read_text("utf-8"))
+    for seed in settings["seeds"][len(stored["seeds"]) :]:
+        stored["seeds"].append(train_once(variants[name], seed))
+        write(path, stored)
+        print(task, name, seed, stored["seeds"][-1]["loss"][-1], flush=True)
+
+
+def main() -> None:
+    """Train what is missing of what is named, or of all."""
+    write_settings()
+    keep_freed_memory()
+    for wanted in sys.argv[1:] or TASKS:
+        task, _, name = wanted.partition("/")
+        for variant in [name] if name else TASKS[task][1]:
+            train_missing(task, variant)
+
+
+if __name__ == "__main__":
+    main()
