@@ -36,8 +36,8 @@ LENGTHS = (1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32)
 """Lengths that are tested, some longer than any in training."""
 TESTED = 100
 """Rows tested at each length."""
-LOOKS = (300, 600, 1200)
-"""Steps after which the network is tested."""
+LOOKS = (1 / 4, 1 / 2, 1)
+"""Parts of the training after which the network is tested."""
 PEAK_RATE = 3e-3
 WARMUP = 100
 
@@ -49,6 +49,7 @@ class Variant:
     about: str
     d_hidden: int
     attention: bool = False
+    steps: int = STEPS
 
     def config(self) -> RecurrentConfig:
         """Its sizes: 4 special ids and the symbols."""
@@ -65,6 +66,7 @@ VARIANTS = {
     "state-32": Variant("a state of 32 numbers", 32),
     "state-64": Variant("a state of 64 numbers", 64),
     "state-128": Variant("a state of 128 numbers", 128),
+    "longer": Variant("a state of 64 numbers, 4 × the steps", 64, steps=4800),
     "attention": Variant("a state of 64 numbers, attention", 64, True),
 }
 
@@ -78,9 +80,9 @@ def rows_to_copy(
     return src, F.pad(src, (1, 0), value=BOS)
 
 
-def rate_at(step: int) -> float:
+def rate_at(step: int, steps: int) -> float:
     """Up for the warm-up, then down to zero in a straight line."""
-    return PEAK_RATE * min(step / WARMUP, (STEPS - step) / (STEPS - WARMUP))
+    return PEAK_RATE * min(step / WARMUP, (steps - step) / (steps - WARMUP))
 
 
 @torch.no_grad()
@@ -109,7 +111,8 @@ def train_once(variant: Variant, seed: int) -> dict:
     optimizer = torch.optim.Adam(model.parameters())
     generator = torch.Generator().manual_seed(seed)
     losses, looks = [], []
-    for step in range(1, STEPS + 1):
+    at = {round(part * variant.steps) for part in LOOKS}
+    for step in range(1, variant.steps + 1):
         length = int(torch.randint(1, LONGEST + 1, (), generator=generator))
         src, tgt = rows_to_copy(ROWS, length, generator)
         logits = model(src, tgt[:, :-1]).flatten(0, 1)
@@ -117,10 +120,10 @@ def train_once(variant: Variant, seed: int) -> dict:
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.param_groups[0]["lr"] = rate_at(step)
+        optimizer.param_groups[0]["lr"] = rate_at(step, variant.steps)
         optimizer.step()
         losses.append(round(loss.item(), 4))
-        if step in LOOKS:
+        if step in at:
             looks.append({"step": step, **accuracy_by_length(model, seed)})
     return {"seed": seed, "loss": losses, "looks": looks}
 
@@ -141,7 +144,6 @@ def write_settings(folder: Path) -> None:
             "command": "python tools/train_copying.py",
             "machine": runs.machine(),
             "seeds": SEEDS,
-            "steps": STEPS,
             "rows": ROWS,
             "symbols": SYMBOLS,
             "longest": LONGEST,
@@ -151,6 +153,7 @@ def write_settings(folder: Path) -> None:
             "warmup": WARMUP,
             "variants": {
                 name: dataclasses.asdict(variant.config())
+                | {"steps": variant.steps}
                 for name, variant in VARIANTS.items()
             },
         },
