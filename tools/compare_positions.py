@@ -79,15 +79,22 @@ LETTERS = {
 
 
 class DoubledExponent(nn.Module):
-    """The table of a much copied script: column c turns by 10000^(-2c/d)."""
+    """The table of a much copied script: column c turns by 10000^(-2c/d).
 
-    def __init__(self, length: int, d_model: int):
+    With ``paired`` the two columns of a pair turn alike, by the first's speed:
+    a true sinusoidal encoding, but of speeds that fall as fast.
+    """
+
+    def __init__(self, length: int, d_model: int, paired: bool = False):
         super().__init__()
         column = torch.arange(d_model)
+        if paired:
+            column = column // 2 * 2
         angle = torch.arange(length)[:, None] / 10_000 ** (
             2 * column / d_model
         )
-        table = torch.where(column % 2 == 0, angle.sin(), angle.cos())
+        even = torch.arange(d_model) % 2 == 0
+        table = torch.where(even, angle.sin(), angle.cos())
         self.register_buffer("table", table)
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
@@ -173,6 +180,10 @@ LETTER_VARIANTS = {
         "sinusoidal, with a causal mask", "sinusoidal", causal=True
     ),
     "doubled": Letters("a wrong, much copied table", module=DoubledExponent),
+    "doubled-paired": Letters(
+        "sinusoidal, speeds falling twice as fast",
+        module=lambda length, width: DoubledExponent(length, width, True),
+    ),
     "beside-8": Letters(
         "sinusoidal, concatenated: 24 columns for the letter, 8 for it",
         module=lambda length, width: Beside(length, width, 8),
