@@ -4,7 +4,9 @@ import contextlib
 import dataclasses
 import errno
 import json
+import math
 import os
+import shutil
 import signal
 
 import pytest
@@ -26,7 +28,12 @@ from transformer_course.errors import (
     CorpusError,
     CourseError,
 )
-from transformer_course.experiment import Interrupted, forget_after, run
+from transformer_course.experiment import (
+    Interrupted,
+    chosen_checkpoint,
+    forget_after,
+    run,
+)
 from transformer_course.train import Progress
 
 SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
@@ -213,6 +220,76 @@ def test_no_averaging_when_not_asked_for(tmp_path):
     assert not records(folder, "average")
 
 
+# --- which checkpoint is used -----------------------------------------------
+
+
+def with_metrics(folder, *lines):
+    """A run with all three checkpoints, and these records."""
+    for name in ("last", "best", "average"):
+        (folder / "checkpoints" / name).mkdir(parents=True)
+        (folder / "checkpoints" / name / "config.json").write_text("{}")
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    (folder / "metrics.jsonl").write_text(text)
+    return folder
+
+
+def epoch(bleu: float) -> dict:
+    return {"kind": "epoch", "dev_bleu": bleu, "dev_nll": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("average", "name"), [(29.0, "best"), (30.0, "average"), (31.0, "average")]
+)
+def test_the_better_of_average_and_best_is_taken(tmp_path, average, name):
+    lines = [epoch(20.0), epoch(30.0), epoch(10.0)]
+    last = epoch(average) | {"kind": "average"}
+    folder = with_metrics(tmp_path, *lines, last)
+    assert chosen_checkpoint(folder) == folder / "checkpoints" / name
+
+
+def test_of_language_models_the_less_surprised_is_taken(tmp_path):
+    lines = [
+        {"kind": k, "dev_nll": n}
+        for k, n in zip(("epoch", "average"), (2.0, 3.0), strict=True)
+    ]
+    assert chosen_checkpoint(with_metrics(tmp_path, *lines)).name == "best"
+
+
+def test_an_average_of_an_earlier_training_does_not_count(tmp_path):
+    """The run has gone on since: its new average is yet to be measured."""
+    assert chosen_checkpoint(with_metrics(tmp_path, epoch(5.0))).name == "best"
+
+
+def test_a_training_under_way_can_be_used(tmp_path):
+    folder = with_metrics(tmp_path, epoch(5.0))
+    with (folder / "metrics.jsonl").open("ab") as file:
+        file.write('{"kind": "epoch", "samples": "猫'.encode()[:-1])
+    assert chosen_checkpoint(folder).name == "best"
+
+
+def test_what_was_chosen_is_what_was_recorded_as_best(finished):
+    best = max(r["dev_bleu"] for r in records(finished, "epoch"))
+    (average,) = records(finished, "average")
+    name = "average" if average["dev_bleu"] >= best else "best"
+    assert chosen_checkpoint(finished).name == name
+
+
+def test_a_training_says_what_it_trains_and_from_where(tmp_path, capsys):
+    run(tiny(epochs=1), tmp_path)
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert str(tmp_path / "tiny") in first and "40 pairs" in first
+    done = len(records(tmp_path / "tiny", "step"))
+    run(tiny(epochs=2), tmp_path, resume=True)
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert f"after step {done}" in first
+    shown = next(line for line in lines if line.startswith("epoch 2: dev "))
+    values = dict(part.split(" ") for part in shown[13:].split(", "))
+    nll, perplexity = float(values["nll"]), float(values["perplexity"])
+    assert math.isclose(math.exp(nll), perplexity, rel_tol=1e-2)
+    run(tiny(epochs=2), tmp_path, resume=True)
+    assert "all are done" in capsys.readouterr().out
+
+
 # --- the same again ---------------------------------------------------------
 
 
@@ -373,6 +450,23 @@ def test_a_run_is_not_written_over(finished):
     with pytest.raises(ConfigError, match=r"holds a run already.*--resume"):
         run(tiny(), finished.parent, quiet=True)
     assert (finished / "metrics.jsonl").read_bytes() == before
+
+
+def test_other_settings_are_not_advised_to_go_on(finished):
+    deeper = dataclasses.replace(MODELS["transformer"], n_layers=3)
+    other = dataclasses.replace(tiny(), model=deeper)
+    with pytest.raises(ConfigError, match=r"model\.n_layers") as error:
+        run(other, finished.parent, quiet=True)
+    assert "another --name" in str(error.value)
+    assert "--resume" not in str(error.value)
+
+
+def test_a_damaged_last_checkpoint_says_what_can_be_done(finished, tmp_path):
+    shutil.copytree(finished, tmp_path / "tiny")
+    weights = tmp_path / "tiny/checkpoints/last/model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:50])
+    with pytest.raises(CheckpointError, match="damaged.*another --name"):
+        run(tiny(), tmp_path, resume=True, quiet=True)
 
 
 def test_there_must_be_something_to_go_on_with(tmp_path):

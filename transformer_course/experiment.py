@@ -11,12 +11,14 @@ import ctypes
 import dataclasses
 import hashlib
 import json
+import math
 import os
 import shutil
 import signal
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
@@ -55,6 +57,10 @@ from transformer_course.translate import translate
 
 SAMPLES = 5
 """Development sentences whose translations are kept at each epoch."""
+
+
+CHECKPOINTS = ("average", "best", "last")
+"""What a finished run leaves, in the order in which it is preferred."""
 
 
 class Interrupted(CourseError):
@@ -173,6 +179,8 @@ def run(
     device = pick_device(experiment.train.device)
     tokenizer = _check_folder(folder, experiment, resume)
     keep_freed_memory()
+    if not quiet:
+        print(f"{folder}: preparing the text ...", file=sys.stderr)
     prepared = prepare(experiment, tokenizer)
     model = prepared.model.to(device)
     optimizer = make_optimizer(model, experiment.train)
@@ -180,6 +188,9 @@ def run(
     last = folder / "checkpoints" / "last"
     if resume and _exists(last):
         progress = _restore(last, model, optimizer)
+    if not quiet:
+        begin = _beginning(folder, experiment, prepared, progress, resume)
+        print(begin, flush=True)
     with _writing_in(folder):
         _begin_folder(folder, experiment, prepared.tokenizer)
         with Recorder(
@@ -196,6 +207,30 @@ def run(
             )
             rec.finish(progress)
     return folder
+
+
+def _beginning(
+    folder: Path,
+    experiment: Experiment,
+    prepared: Prepared,
+    progress: Progress,
+    resume: bool,
+) -> str:
+    """What is trained, and from where on."""
+    weights = sum(p.numel() for p in prepared.model.parameters())
+    device = next(prepared.model.parameters()).device
+    per_epoch = len(prepared.batches)
+    epochs = experiment.train.epochs
+    text = (
+        f"{folder}: {weights:,} weights on {device}, "
+        f"{len(prepared.splits.train):,} pairs, "
+        f"{epochs} epochs of {per_epoch:,} steps"
+    )
+    if not resume:
+        return text
+    if progress.epoch >= epochs:
+        return f"{text}; all are done, a larger --train.epochs would go on"
+    return f"{text}; going on after step {progress.step:,}"
 
 
 def trained(experiment: Experiment) -> checkpoint.Checkpoint:
@@ -320,7 +355,7 @@ class Recorder:
         self._write(**record)
         self._show(record)
         self._started += time.monotonic() - started  # training time only
-        quality = metrics.get("bleu", -metrics["nll"])
+        quality = dev_quality(record)
         is_best = progress.best is None or quality > progress.best
         progress.best = quality if is_best else progress.best
         if is_best:
@@ -394,13 +429,13 @@ class Recorder:
         self._board.flush()
         if self.quiet:
             return
-        name = record.get("epoch", "average")
+        name = f"epoch {record['epoch']}" if "epoch" in record else "average"
         scores = ", ".join(
             f"{key} {record[f'dev_{key}']:.4g}"
-            for key in ("loss", "accuracy", "perplexity", "bleu")
+            for key in ("nll", "perplexity", "accuracy", "bleu")
             if f"dev_{key}" in record
         )
-        self._bar.write(f"epoch {name}: dev {scores}\n" + "\n".join(lines))
+        self._bar.write(f"{name}: dev {scores}\n" + "\n".join(lines))
 
     def _write(self, **record) -> None:
         self._metrics.write(json.dumps(record, ensure_ascii=False) + "\n")
@@ -426,16 +461,59 @@ class Recorder:
         shutil.rmtree(old, ignore_errors=True)
 
 
+def dev_quality(record: dict) -> float:
+    """What checkpoints are chosen by, of a record of the metrics: BLEU on
+    the development set, for a language model minus the nll; more is better.
+    """
+    return record.get("dev_bleu", -record["dev_nll"])
+
+
+def chosen_checkpoint(folder: Path) -> Path | None:
+    """The checkpoint of a run that is best by its development set.
+
+    The best epoch and the average of the last ones are compared by what the
+    run recorded of them. Where it recorded neither, the average is taken if
+    there is one, else the best, else the last; None if there are none.
+    """
+    quality = recorded_quality(folder / "metrics.jsonl")
+    checkpoints = [folder / "checkpoints" / name for name in CHECKPOINTS]
+    return max(
+        filter(_exists, checkpoints),
+        key=lambda path: quality.get(path.name, -math.inf),
+        default=None,
+    )
+
+
+def recorded_quality(path: Path) -> dict[str, float]:
+    """:func:`dev_quality` of a run's best and average, if they are there."""
+    quality: dict[str, float] = {}
+    for _, record in _whole_lines(path):
+        if record["kind"] == "average":
+            quality["average"] = dev_quality(record)
+        elif record["kind"] == "epoch":
+            so_far = quality.get("best", -math.inf)
+            quality["best"] = max(so_far, dev_quality(record))
+    return quality
+
+
+def _whole_lines(path: Path) -> Iterator[tuple[str, dict]]:
+    """The lines of a metrics file, up to one that was being written."""
+    if not path.exists():
+        return
+    text = path.read_text(encoding="utf-8", errors="replace")
+    for line in text.split("\n"):
+        try:
+            yield line, json.loads(line)
+        except ValueError:
+            return
+
+
 def forget_after(path: Path, progress: Progress) -> None:
     """Drop from a metrics file what a kill left beyond the checkpoint."""
     if not path.exists():
         return
     kept = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            record = json.loads(line)
-        except ValueError:
-            break  # the line that was being written
+    for line, record in _whole_lines(path):
         done = record["kind"] == "step" and record["step"] <= progress.step
         done = (
             done or record.get("epoch", progress.epoch + 1) <= progress.epoch
@@ -496,12 +574,22 @@ def _check_folder(
                 "--resume to begin one."
             )
         return None
+    change = _change(_settings(path), asdict(experiment))
+    if change and resume:
+        raise ConfigError(
+            f"the run began with {change}: resume with the settings it began "
+            "with, or give another --name."
+        )
+    if change:
+        raise ConfigError(
+            f"{folder} holds a run already, which began with {change}: give "
+            "another --name."
+        )
     if not resume:
         raise ConfigError(
             f"{folder} holds a run already: add --resume to go on with it, "
             "or give another --name."
         )
-    _check_same(_settings(path), asdict(experiment))
     return Tokenizer.load(folder / "tokenizer.model")
 
 
@@ -532,21 +620,29 @@ def _begin_folder(
         os.replace(fresh, folder / name)
 
 
-def _check_same(old: dict, new: dict) -> None:
-    """Only the number of epochs, of saves, and the device may change."""
+def _change(old: dict, new: dict) -> str:
+    """The first setting that has changed, in words; "" if none.
+
+    Only the number of epochs, of saves, and the device may change.
+    """
     free = ("epochs", "device", "save_every")
     for part in ("data", "model", "train"):
         for key in sorted(set(old[part]) | set(new[part])):
             was, now = old[part].get(key), new[part].get(key)
             if was != now and key not in free:
-                raise ConfigError(
-                    f"the run began with {part}.{key} {was}, but {now} is "
-                    "given now: resume with the settings it began with."
-                )
+                return f"{part}.{key} {was}, but {now} is given now"
+    return ""
 
 
 def _restore(last: Path, model: nn.Module, optimizer) -> Progress:
-    saved = checkpoint.load(last)
+    try:
+        saved = checkpoint.load(last)
+    except CheckpointError as error:
+        raise CheckpointError(
+            f"{error} A training goes on from {last} alone; if that cannot be "
+            "put right, begin anew under another --name. The other "
+            f"checkpoints in {last.parent} can still be used."
+        ) from error
     if saved.resume is None:
         raise CheckpointError(f"{last} holds no state to go on from.")
     model.load_state_dict(saved.model.state_dict())
