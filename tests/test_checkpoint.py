@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import pickle
+import shutil
 
 import pytest
 import safetensors.torch
@@ -287,6 +288,12 @@ def test_a_newer_format_asks_for_an_update(saved, number):
     assert_refused(saved, f"format {number}", "update the package")
 
 
+def test_a_config_of_another_package(saved):
+    config = {"model_type": "marian", "d_model": 512}
+    (saved / "config.json").write_text(json.dumps(config))
+    assert_refused(saved, "not of a checkpoint of this package")
+
+
 def test_an_unknown_kind_of_model(saved):
     change(saved, kind="perceptron")
     assert_refused(saved, "'perceptron'", "transformer, recurrent")
@@ -334,6 +341,15 @@ def test_another_tokenizer(saved):
 def test_a_missing_tokenizer(saved):
     (saved / "tokenizer.model").unlink()
     assert_refused(saved, "no tokenizer at", "tokenizer.model")
+
+
+def test_a_runs_own_tokenizer_is_named(saved, tokenizer, tmp_path):
+    folder = tmp_path / "run" / "checkpoints" / "best"
+    shutil.copytree(saved, folder)
+    (folder / "tokenizer.model").unlink()
+    copy = tmp_path / "run" / "tokenizer.model"
+    tokenizer.save(copy)
+    assert_refused(folder, "no tokenizer at", f"run's own, {copy}")
 
 
 class Hostile:

@@ -227,15 +227,21 @@ def _read_json(path: Path) -> dict:
 
 
 def _check_format(folder: Path, header: dict) -> None:
-    number = header.get("format")
+    if not {"format", "kind", "model"} <= set(header):
+        raise CheckpointError(
+            f"{folder / 'config.json'} is not of a checkpoint of this "
+            "package: give a folder that 'transformer-course train' or "
+            "checkpoint.save has written."
+        )
+    number = header["format"]
     if not isinstance(number, int) or number > FORMAT:
         raise CheckpointError(
             f"{folder} has format {number}, but this version of the package "
             f"reads up to {FORMAT}: update the package."
         )
-    if header.get("kind") not in KINDS:
+    if header["kind"] not in KINDS:
         raise CheckpointError(
-            f"{folder} holds a model of kind {header.get('kind')!r}, but "
+            f"{folder} holds a model of kind {header['kind']!r}, but "
             f"only {', '.join(KINDS)} are known: update the package."
         )
 
@@ -244,7 +250,7 @@ def _load_model(folder: Path, header: dict) -> nn.Module:
     config_class, model_class = KINDS[header["kind"]]
     try:
         model = model_class(from_dict(config_class, header["model"]))
-    except (ConfigError, KeyError, TypeError) as error:
+    except (ConfigError, TypeError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise CheckpointError(
             f"{folder / 'config.json'} does not describe a model ({reason}): "
@@ -307,16 +313,28 @@ def _load_tokenizer(
     if expected is None:
         return None
     path = folder / "tokenizer.model"
+    if not path.is_file():
+        raise CheckpointError(
+            f"there is no tokenizer at {path}: {_right_one(folder)}"
+        )
     tokenizer = Tokenizer.load(path)
     got = hashlib.sha256(tokenizer.model_proto).hexdigest()
     if got != expected:
         raise CheckpointError(
             f"{path} is not the tokenizer this model was trained with "
             f"(sha256 {got[:12]}…, expected {expected[:12]}…; vocabulary "
-            f"{tokenizer.vocab_size}, the model's {vocab_size}): put the "
-            "right one back."
+            f"{tokenizer.vocab_size}, the model's {vocab_size}): "
+            f"{_right_one(folder)}"
         )
     return tokenizer
+
+
+def _right_one(folder: Path) -> str:
+    """Where the tokenizer is to be had: a run keeps a copy of its own."""
+    copy = folder.absolute().parent.parent / "tokenizer.model"
+    if copy.is_file():
+        return f"put back the run's own, {copy}."
+    return "put back the one that was saved with the model."
 
 
 def _load_resume(folder: Path) -> Resume | None:
