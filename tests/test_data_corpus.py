@@ -79,6 +79,14 @@ def test_bytes_that_are_not_utf8(write):
     assert "iconv" in str(error.value)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-16-le"])
+def test_utf16_is_recognised_by_its_mark(write, encoding):
+    mark = b"" if encoding == "utf-16" else "\ufeff".encode(encoding)
+    path = write("text.ja", mark + "猫\n".encode(encoding))
+    with pytest.raises(CorpusError, match="iconv -f UTF-16 -t UTF-8"):
+        read_lines(path)
+
+
 @pytest.mark.parametrize("name", ["absent", "."])
 def test_a_file_that_cannot_be_read(tmp_path, name):
     with pytest.raises(CorpusError, match="cannot be read"):

@@ -256,7 +256,13 @@ def test_list(toy):
     assert listed.name == "toy"
     assert listed.files == 2
     assert listed.bytes == sum(map(len, FILES.values()))
-    assert listed.status == "not here"
+    assert (listed.status, listed.here) == ("not here", 0)
+
+
+def test_a_corpus_that_is_here_in_part(toy, cache):
+    put(cache / "toy/two.txt", FILES["toy/two.txt"])
+    listed = manifest.list_corpora()[1]
+    assert (listed.status, listed.here) == ("not here", 1)
 
 
 # What can go wrong
@@ -384,6 +390,14 @@ def test_verify(toy, cache, mirror, monkeypatch):
     with pytest.raises(CorpusError, match="1 of 2") as error:
         manifest.verify("toy")
     assert str(cache / "toy/two.txt") in str(error.value)
+    assert "Delete them" in str(error.value)
+
+
+def test_nobody_is_told_to_delete_a_mirrors_files(toy, mirror):
+    put(mirror / "toy/two.txt", b"SECOND\n")
+    with pytest.raises(CorpusError, match="keeps it") as error:
+        manifest.verify("toy")
+    assert "Delete them" not in str(error.value)
 
 
 def test_what_is_here_is_right():

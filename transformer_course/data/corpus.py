@@ -4,6 +4,7 @@ A corpus is known by name; :func:`load_corpus` gives its splits in the
 direction asked for. Chapter 11 goes from here to batches.
 """
 
+import codecs
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,7 +91,7 @@ def read_lines(path: str | Path) -> list[str]:
         content = Path(path).read_bytes()
     except OSError as error:
         raise CorpusError(
-            f"{path} cannot be read ({error.strerror}): give the path of a "
+            f"'{path}' cannot be read ({error.strerror}): give the path of a "
             "text file, UTF-8, one sentence a line."
         ) from error
     lines = decode_utf8(content, str(path)).removesuffix("\n").split("\n")
@@ -115,9 +116,18 @@ def decode_utf8(content: bytes, name: str, first_line: int = 1) -> str:
         column = error.start - content.rfind(b"\n", 0, error.start)
         raise CorpusError(
             f"{name} is not UTF-8: line {line:,}, byte {column:,} is "
-            f"0x{content[error.start]:02x}. Convert it first, for instance "
-            f"with: iconv -f CP932 -t UTF-8 {name}"
+            f"0x{content[error.start]:02x}. {_conversion(content)}"
         ) from error
+
+
+def _conversion(content: bytes) -> str:
+    """How to make UTF-8 of bytes that are not."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "It is UTF-16: convert it first with iconv -f UTF-16 -t UTF-8."
+    return (
+        "Convert it first with iconv -f ENCODING -t UTF-8, where ENCODING is "
+        "often CP932 or EUC-JP for Japanese, CP1252 for English."
+    )
 
 
 def read_parallel(src_path: str | Path, tgt_path: str | Path) -> ParallelText:

@@ -165,6 +165,8 @@ class CorpusInfo:
     bytes: int
     """Size of all files together."""
     status: Status
+    here: int
+    """Number of files that are here, of the right size."""
 
 
 def list_corpora() -> list[CorpusInfo]:
@@ -178,6 +180,7 @@ def list_corpora() -> list[CorpusInfo]:
             len(corpus.files),
             corpus.bytes,
             corpus_status(corpus.name),
+            sum(_local_copy(entry) is not None for entry in corpus.files),
         )
         for corpus in found
     ]
@@ -231,20 +234,30 @@ def verify(name: str) -> dict[str, Literal["ok", "not here"]]:
         for entry in find_corpus(name).files
     }
     damaged = [
-        str(path)
+        path
         for entry, path in copies.items()
         if path is not None and _sha256(path) != entry.sha256
     ]
     if damaged:
         raise CorpusError(
             f"{len(damaged)} of {len(copies)} files of {name} have a wrong "
-            f"sha256: {', '.join(damaged)}. Delete them and fetch {name} "
-            "again."
+            f"sha256: {', '.join(map(str, damaged))}. {_remedy(name, damaged)}"
         )
     return {
         entry.file: "not here" if path is None else "ok"
         for entry, path in copies.items()
     }
+
+
+def _remedy(name: str, damaged: list[Path]) -> str:
+    """What to do about damaged files: those of a mirror may be shared."""
+    if all(cache_dir() in path.parents for path in damaged):
+        return f"Delete them and fetch {name} again."
+    return (
+        f"What is in the cache {cache_dir()} may be deleted and fetched "
+        "again; what is in TRANSFORMER_COURSE_MIRROR is for whoever keeps "
+        "it to put right."
+    )
 
 
 def _has_size(path: Path, entry: CorpusFile) -> bool:
