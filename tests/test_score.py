@@ -6,7 +6,12 @@ from collections import Counter
 import pytest
 
 from transformer_course.errors import CourseError
-from transformer_course.score import corpus_bleu, corpus_chrf, perplexity
+from transformer_course.score import (
+    corpus_bleu,
+    corpus_chrf,
+    perplexity,
+    spaced_share,
+)
 
 HYPOTHESES = [
     "the cat sat on the the mat today",
@@ -116,6 +121,12 @@ def test_unequal_or_no_lines_are_refused(score, hypotheses, references):
 def test_an_unknown_tokeniser_is_refused_and_the_known_are_named():
     with pytest.raises(CourseError, match=r"'scissors'.*13a"):
         corpus_bleu(["a"], ["a"], tokenize="scissors")
+
+
+def test_spaces_tell_text_in_words_from_text_without():
+    assert spaced_share(["the cat", "a dog"]) == 1
+    assert spaced_share(["猫 が いる"] * 3 + ["はい"]) == 0.75
+    assert spaced_share(["猫がいる", ""]) == spaced_share([]) == 0
 
 
 def test_perplexity_of_a_uniform_guess_is_the_number_of_choices():

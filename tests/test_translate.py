@@ -6,7 +6,12 @@ from tiny import decided, tiny_gru, tiny_splits, tiny_transformer
 from transformer_course.data.batches import encode_pairs
 from transformer_course.errors import ConfigError
 from transformer_course.tokenizer import EOS, Tokenizer
-from transformer_course.translate import encode_source, too_long, translate
+from transformer_course.translate import (
+    encode_source,
+    too_long,
+    translate,
+    unknown,
+)
 
 TEXT = tiny_splits().test
 SENTENCES = ["red cat", "", TEXT.src[0], "   ", "old", "fish fish fish fish"]
@@ -64,6 +69,21 @@ def test_a_long_sentence_is_cut_off_and_named(model, tokenizer):
 def test_characters_never_seen_are_translated_somehow(model, tokenizer):
     written = translate(model, tokenizer, ["鬱 🙂 cat", "龘"])
     assert len(written) == 2
+
+
+def test_words_never_seen_are_named_once(tokenizer):
+    text = "red wombat 鬱 wombat cat"
+    assert unknown(tokenizer, text) == ["wombat", "鬱"]
+    assert all(unknown(tokenizer, seen) == [] for seen in TEXT.src + TEXT.tgt)
+    assert unknown(tokenizer, "") == unknown(tokenizer, " red  cat ") == []
+
+
+def test_characters_that_only_bytes_can_spell_are_named():
+    splits = tiny_splits()
+    lines = [*splits.train.src, *splits.train.tgt]
+    pieces = Tokenizer.train(lines, 283, "unigram")
+    assert unknown(pieces, "red 鬱🙂 dog 🙂") == ["鬱", "🙂"]
+    assert all(unknown(pieces, seen) == [] for seen in lines)
 
 
 def test_a_source_is_encoded_as_in_training(tokenizer):

@@ -29,8 +29,9 @@ def pick_device(name: str = "auto") -> torch.device:
         is_there &= number.isdecimal() and int(number) < count
     if not is_there:
         there = ", ".join(kind for kind, has_it in available.items() if has_it)
+        cuda = ", or install a CUDA build of torch" if kind == "cuda" else ""
         raise ConfigError(
             f"device {name!r} was asked for, but this machine has only: "
-            f"{there}. Use --device auto, or install a CUDA build of torch."
+            f"{there}. Use --device auto{cuda}."
         )
     return torch.device(name)

@@ -5,6 +5,7 @@ and so serves the Transformer, the decoder-only model and the GRU alike. It
 knows ids only; text is the tokenizer's business.
 """
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -93,13 +94,14 @@ def sample(
     """
     if temperature <= 0:
         raise ConfigError(
-            f"temperature is {temperature}: it must be above 0; "
-            "greedy_search is its limit at 0."
+            f"temperature is {temperature}: it must be above 0; its limit at "
+            "0 is greedy search (translate, with a beam size of 1)."
         )
-    if top_k < 0 or not 0 < top_p <= 1:
+    if top_k < 0:
+        raise ConfigError(f"top_k is {top_k}: expected 0 (all) or more.")
+    if not 0 < top_p <= 1:
         raise ConfigError(
-            f"top_k is {top_k} and top_p {top_p}: expected top_k >= 0 (0 "
-            "takes all) and 0 < top_p <= 1 (1 takes all)."
+            f"top_p is {top_p}: expected above 0 and at most 1 (all)."
         )
 
     def pick(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
@@ -172,10 +174,12 @@ def beam_search(
         For each sentence its beam, best first.
 
     Raises:
-        ConfigError: beam_size below 1.
+        ConfigError: beam_size below 1, or alpha not a finite number.
     """
     if beam_size < 1:
         raise ConfigError(f"beam_size is {beam_size}: it must be at least 1.")
+    if not math.isfinite(alpha):
+        raise ConfigError(f"alpha is {alpha}: it must be a finite number.")
     search = _Search(model, src, prefix, max_length, beam_size, cached)
     scores = torch.full((search.sentences, beam_size), -torch.inf)
     scores[:, 0] = 0.0  # all beams are alike at first: only one may grow

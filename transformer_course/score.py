@@ -51,7 +51,7 @@ def corpus_bleu(
     except (ImportError, RuntimeError) as error:
         raise CourseError(
             f"the tokeniser {tokenize!r} needs a package that is not here "
-            f"({str(error).strip().splitlines()[0]}): install it, or choose "
+            f"({' '.join(str(error).split())}): install it, or choose "
             "another, such as none, 13a or char."
         ) from error
     return _score(metric, hypotheses, references)
@@ -66,6 +66,12 @@ def corpus_chrf(
         CourseError: different numbers of lines, or none.
     """
     return _score(CHRF(), hypotheses, references)
+
+
+def spaced_share(lines: Sequence[str]) -> float:
+    """Share of the lines that hold a space: near 1 for text cut into words,
+    near 0 for Japanese as people write it."""
+    return sum(" " in line.strip() for line in lines) / max(1, len(lines))
 
 
 def perplexity(nll: float) -> float:

@@ -1,13 +1,18 @@
 """From text to text: a model with its tokenizer (chapters 13 and 15)."""
 
+import re
 from collections.abc import Sequence
+from itertools import groupby
 
 from torch import Tensor, nn
 
 from transformer_course.data.batches import sorted_batches
 from transformer_course.errors import ConfigError
 from transformer_course.generate import beam_search, greedy_search
-from transformer_course.tokenizer import EOS, Tokenizer
+from transformer_course.tokenizer import EOS, UNK, Tokenizer
+
+BYTE = re.compile(r"<0x[0-9A-F]{2}>")
+"""How SentencePiece writes the piece of one byte."""
 
 
 def encode_source(
@@ -73,6 +78,24 @@ def too_long(
         for i, sentence in enumerate(sentences)
         if len(encode_source(tokenizer, sentence)) > limit
     ]
+
+
+def unknown(tokenizer: Tokenizer, text: str) -> list[str]:
+    """What the tokenizer has learned no piece for.
+
+    Words, where the vocabulary is one of words; else characters, which are
+    spelt as bytes. Since every character of the training text has a piece, a
+    model has learned nothing about these.
+    """
+    cut = zip(tokenizer.encode(text), tokenizer.pieces(text), strict=True)
+    found: list[str] = []
+    for is_byte, group in groupby(cut, lambda p: bool(BYTE.fullmatch(p[1]))):
+        if is_byte:
+            found += tokenizer.decode(i for i, _ in group)
+            continue
+        for i, piece in group:  # neighbours unknown are one piece
+            found += piece.replace("▁", " ").split() if i == UNK else []
+    return list(dict.fromkeys(found))
 
 
 def _search(
