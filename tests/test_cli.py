@@ -1,12 +1,15 @@
 """Laws of the command line: one clear line, the right status, no loss."""
 
+import hashlib
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import entry_points, version
 
 import pytest
 import torch
@@ -14,6 +17,7 @@ from tiny import decided, tiny_gru, tiny_splits, tiny_transformer
 
 from transformer_course import checkpoint, cli
 from transformer_course.cli import find, main
+from transformer_course.data.manifest import Corpus, CorpusFile
 from transformer_course.device import pick_device
 from transformer_course.errors import ConfigError
 from transformer_course.tokenizer import Tokenizer
@@ -181,11 +185,16 @@ def test_a_long_line_is_cut_off_with_a_warning(run, model, file):
     assert "warning: line 2 is longer than 12 tokens" in err
 
 
-def test_characters_never_seen_are_no_error(run, model, file):
-    file.write_text("鬱 🙂 cat\n\u200b\n", encoding="utf-8")
+def test_what_the_model_has_never_seen_is_a_warning(run, model, file):
+    file.write_text("cat\n鬱 wombat cat\n\u200b\n", encoding="utf-8")
     status, out, err = run("translate", model, file)
-    assert (status, err) == (0, "")
-    assert out.count("\n") == 2
+    assert (status, out.count("\n")) == (0, 3)
+    second, third = err.splitlines()
+    assert "warning: line 2 " in second
+    assert "'鬱', 'wombat'" in second and "cat" not in second
+    assert "warning: line 3 " in third and "'\\u200b'" in third
+    status, _, err = run("generate", model, "red wombat", "--count", 1)
+    assert status == 0 and "'wombat'" in err
 
 
 def test_a_file_that_is_not_utf8_names_the_byte(run, model, file, tmp_path):
@@ -205,7 +214,38 @@ def test_standard_input_that_is_not_utf8_names_the_line(run, stdin, model):
 
 def test_a_missing_file_is_named(run, model, tmp_path):
     result = run("translate", model, tmp_path / "none.en")
-    assert_error(result, "none.en cannot be read", "No such file")
+    assert_error(result, "none.en' cannot be read", "No such file")
+
+
+@pytest.mark.parametrize("sentence", ["i like dogs .", "dogs " * 100])
+def test_a_sentence_in_place_of_a_file_says_where_it_goes(
+    run, model, sentence
+):
+    result = run("translate", model, sentence)
+    assert_error(result, f"'{sentence}' cannot be read", "echo '...' |")
+
+
+class Terminal(io.TextIOWrapper):
+    """Standard input that someone types into."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_someone_who_types_is_told_what_to_do(run, model, file, monkeypatch):
+    _, out, _ = run("translate", model, file)
+    monkeypatch.setattr(sys, "stdin", Terminal(io.BytesIO(TEXT.encode())))
+    status, typed, err = run("translate", model)
+    assert (status, typed) == (0, out)
+    assert "Ctrl-D" in err
+
+
+def test_ctrl_c_at_the_keyboard_is_no_traceback(run, model, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_chunks", interrupted)
+    assert run("translate", model) == (130, "", "stopped\n")
 
 
 @pytest.mark.parametrize("output", ["none/text.ja", "."])
@@ -264,16 +304,40 @@ def test_a_beam_of_none_is_refused(run, model, file):
     assert_error(result, "beam_size is 0")
 
 
+@pytest.mark.parametrize("alpha", ["nan", "inf"])
+def test_a_length_penalty_that_is_no_number_is_refused(
+    run, model, file, alpha
+):
+    result = run("translate", model, file, "--alpha", alpha)
+    assert_error(result, f"alpha is {alpha}")
+
+
 # --- which checkpoint -------------------------------------------------------
 
 
 def test_the_average_is_taken_before_the_best_before_the_last(tmp_path):
     folder = tmp_path / "checkpoints"
-    assert find(tmp_path) == tmp_path
     for name in ("last", "best", "average"):
         checkpoint.save(folder / name, tiny_gru())
         assert find(tmp_path) == folder / name
     assert find(folder / "best") == folder / "best"
+
+
+def test_what_was_taken_of_a_run_is_said(run, model, file, tmp_path):
+    folder = tmp_path / "run" / "checkpoints" / "best"
+    shutil.copytree(model, folder)
+    alone = run("translate", model, file)
+    status, out, err = run("translate", tmp_path / "run", file)
+    assert (status, out) == alone[:2]
+    assert err == f"using {folder}\n"
+
+
+@pytest.mark.parametrize("wrong", ["", "rum"])
+def test_runs_that_lie_near_are_named(run, model, file, tmp_path, wrong):
+    for name in ("red", "old"):
+        shutil.copytree(model, tmp_path / name / "checkpoints" / "best")
+    result = run("translate", tmp_path / wrong, file)
+    assert_error(result, f"{tmp_path / 'old'}, {tmp_path / 'red'}")
 
 
 def test_a_kill_while_saving_does_not_hide_a_checkpoint(tmp_path):
@@ -322,7 +386,7 @@ def test_a_prompt_that_is_too_long_is_cut_off_with_a_warning(run, model):
     ("option", "value", "words"),
     [
         ("--temperature", "0", "temperature is 0.0"),
-        ("--top-p", "2", "top_p 2.0"),
+        ("--top-p", "2", "top_p is 2.0"),
         ("--top-k", "-1", "top_k is -1"),
         ("--count", "0", "count is 0"),
     ],
@@ -331,6 +395,11 @@ def test_ways_of_drawing_that_make_no_sense_are_refused(
     run, model, option, value, words
 ):
     assert_error(run("generate", model, "red cat", option, value), words)
+
+
+@pytest.mark.parametrize("prompt", [[], [" "]])
+def test_a_translator_needs_a_sentence(run, model, prompt):
+    assert_error(run("generate", model, *prompt), "no sentence was given")
 
 
 # --- score ------------------------------------------------------------------
@@ -350,6 +419,9 @@ def test_a_model_is_scored_on_all_and_on_unseen(
     output = tmp_path / "written"
     status, out, _ = run("score", model, "--output", output)
     assert status == 0
+    title, *_ = out.splitlines()
+    for word in (str(model), "grammar", "test", "beam 5", "alpha 0.6"):
+        assert word in title
     assert "all 8 sentences" in out
     assert "the 7 whose source is not in the training part" in out
     assert out.count("BLEU") >= 2 and "tok:none" in out and "chrF" in out
@@ -373,9 +445,23 @@ def two_files(tmp_path):
 
 
 def test_files_that_agree_score_100(run, two_files):
-    status, out, _ = run("score-files", *two_files)
-    assert status == 0
+    status, out, err = run("score-files", *two_files)
+    assert (status, err) == (0, "")
     assert "BLEU 100.00" in out and "chrF 100.00" in out
+
+
+@pytest.mark.parametrize("joined", [0, 1])
+def test_one_file_without_spaces_is_a_warning(run, two_files, joined):
+    for path in two_files:
+        path.write_text("猫 が 魚 を 食べ た 。\n", encoding="utf-8")
+    text = two_files[joined].read_text("utf-8").replace(" ", "")
+    two_files[joined].write_text(text, encoding="utf-8")
+    status, out, err = run("score-files", *two_files)
+    assert status == 0 and "BLEU 0.00" in out
+    assert err.count("\n") == 1
+    assert "--as-is" in err and "--tokenize char" in err
+    status, out, err = run("score-files", *two_files, "--tokenize", "char")
+    assert (status, err) == (0, "") and "BLEU 100.00" in out
 
 
 def test_files_of_different_lengths_are_refused(run, two_files):
@@ -406,14 +492,68 @@ def test_an_unknown_tokeniser_is_refused(run, two_files):
 def test_data_list_names_every_corpus(run):
     status, out, _ = run("data", "list")
     assert status == 0
-    for name in ("small_parallel_enja", "aozora_soseki", "fashion_mnist"):
-        assert name in out
+    for name in cli.manifest.corpora():
+        assert f"{name}: " in out
+    assert "grammar: " in out
 
 
 @pytest.mark.parametrize("action", ["list", "fetch", "verify"])
 def test_an_unknown_corpus_names_the_known_ones(run, action):
     result = run("data", action, "nonsense")
     assert_error(result, "'nonsense'", "small_parallel_enja")
+
+
+@pytest.fixture
+def mirror(tmp_path, monkeypatch):
+    """A mirror with one corpus whole, one in part, and no network."""
+    monkeypatch.setenv("TRANSFORMER_COURSE_MIRROR", str(tmp_path / "mirror"))
+    monkeypatch.setenv("TRANSFORMER_COURSE_CACHE", str(tmp_path / "cache"))
+    files = {f"{letter}.txt": letter.encode() for letter in "abc"}
+    entries = [
+        CorpusFile(name, "", hashlib.sha256(text).hexdigest(), len(text))
+        for name, text in files.items()
+    ]
+    corpora = [
+        Corpus("whole", "free", "All of it", (entries[0],)),
+        Corpus("partial", "free", "Half of it", tuple(entries[1:])),
+    ]
+    monkeypatch.setattr(
+        cli.manifest, "corpora", lambda: {c.name: c for c in corpora}
+    )
+    (tmp_path / "mirror").mkdir()
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / "mirror" / name).write_bytes(files[name])
+    return tmp_path / "mirror"
+
+
+def test_a_corpus_in_part_says_how_much_is_here(run, mirror):
+    _, out, _ = run("data", "list")
+    assert "not here whole: 1 of the files" in out.partition("partial")[2]
+
+
+def test_verify_sums_up_and_what_is_not_here_is_not_wrong(run, mirror):
+    status, out, err = run("data", "verify")
+    assert (status, err) == (0, "")
+    assert "whole: 1 of 1 " in out and "partial: 1 of 2 " in out
+    *_, last = out.splitlines()
+    assert "1 whole and right, 1 not here or in part, 0 wrong" in last
+
+
+def test_verify_looks_at_every_corpus_and_fails_when_one_is_wrong(run, mirror):
+    (mirror / "a.txt").write_bytes(b"x")
+    status, out, err = run("data", "verify")
+    assert status == 1
+    assert "whole: wrong" in out and "partial: 1 of 2 " in out
+    assert "1 wrong" in out.splitlines()[-1]
+    assert err.count("\n") == 1 and str(mirror / "a.txt") in err
+
+
+def test_fetch_sums_up(run, mirror):
+    status, out, _ = run("data", "fetch", "whole")
+    assert (status, out.count("\n")) == (0, 1)
+    assert "whole: 1 files" in out and str(mirror) in out
+    status, out, _ = run("data", "fetch", "grammar")
+    assert status == 0 and "built in" in out
 
 
 # --- train: what is refused before it begins --------------------------------
@@ -436,10 +576,12 @@ def test_settings_that_cannot_work_are_one_line(
     monkeypatch.setattr(
         cli.experiment, "load_corpus", lambda *_, **__: tiny_splits()
     )
-    result = run(
+    status, out, err = run(
         "train", "grammar", "--output-dir", tmp_path / "out", *arguments
     )
-    assert_error(result, words)
+    *before, last = err.splitlines(keepends=True)
+    assert_error((status, out, last), words)
+    assert all("preparing" in line for line in before)
     assert not (tmp_path / "out").exists()
 
 
@@ -497,6 +639,11 @@ def test_every_command_has_help(run, command):
     status, out, _ = run(command, "--help")
     assert status == 0
     assert "usage" in out
+
+
+def test_the_version_is_the_packages(run):
+    expected = f"transformer-course {version('transformer-course')}\n"
+    assert run("--version") == (0, expected, "")
 
 
 # --- real processes ---------------------------------------------------------
@@ -612,7 +759,5 @@ def test_ctrl_c_saves_says_how_to_go_on_and_leaves_with_130(
 
 
 def test_the_installed_command_is_this_one():
-    from importlib.metadata import entry_points
-
     (entry,) = entry_points(group="console_scripts", name="transformer-course")
     assert entry.load() is main

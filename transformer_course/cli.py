@@ -4,17 +4,18 @@ A user's mistake gives one line after ``error:`` and exit status 1; wrong
 usage gives status 2, and a training stopped by Ctrl-C status 130.
 """
 
-import contextlib
 import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Literal
 
 import torch
 import tyro
+from torch import Tensor
 
 from transformer_course import checkpoint, experiment
 from transformer_course.config import PRESETS, Experiment
@@ -30,13 +31,55 @@ from transformer_course.device import pick_device
 from transformer_course.errors import (
     CheckpointError,
     ConfigError,
+    CorpusError,
     CourseError,
 )
 from transformer_course.generate import sample
-from transformer_course.score import corpus_bleu, corpus_chrf
-from transformer_course.translate import encode_source, too_long, translate
+from transformer_course.score import corpus_bleu, corpus_chrf, spaced_share
+from transformer_course.translate import (
+    encode_source,
+    too_long,
+    translate,
+    unknown,
+)
 
-Model = Annotated[Path, tyro.conf.Positional]
+Model = Annotated[
+    Path,
+    tyro.conf.Positional,
+    tyro.conf.arg(
+        metavar="MODEL",
+        help="a run's folder, or one checkpoint. Of a run, the average or "
+        "the best epoch is taken, whichever scored higher on the "
+        "development set.",
+    ),
+]
+BeamSize = Annotated[
+    int, tyro.conf.arg(help="hypotheses kept; 1 is greedy search.")
+]
+Alpha = Annotated[
+    float,
+    tyro.conf.arg(
+        help="exponent of the length penalty: larger favours longer "
+        "translations, 0 has none; without effect on greedy search."
+    ),
+]
+AsIs = Annotated[
+    bool,
+    tyro.conf.arg(
+        help="neither cut text into words nor join them: what goes in and "
+        "out has its words apart, by spaces, as in the corpus."
+    ),
+]
+Output = Annotated[
+    Path | None,
+    tyro.conf.arg(
+        metavar="FILE",
+        help="write the translations here, when all are done.",
+        help_behavior_hint="",
+    ),
+]
+Device = Annotated[str, tyro.conf.arg(help="auto, cpu, cuda, cuda:1, mps.")]
+PROGRAM = "transformer-course"
 CHUNK = 64
 """Lines read at a time from a pipe."""
 
@@ -78,25 +121,25 @@ def train(
 
 def translate_command(
     model: Model,
-    file: Annotated[Path | None, tyro.conf.Positional] = None,
-    output: Path | None = None,
-    beam_size: int = 5,
-    alpha: float = 0.6,
-    as_is: bool = False,
-    device: str = "auto",
+    file: Annotated[
+        Path | None,
+        tyro.conf.Positional,
+        tyro.conf.arg(
+            metavar="[FILE]",
+            help="text in UTF-8, one sentence a line; if left out, what is "
+            "typed or comes from a pipe.",
+            help_behavior_hint="",
+        ),
+    ] = None,
+    output: Output = None,
+    beam_size: BeamSize = 5,
+    alpha: Alpha = 0.6,
+    as_is: AsIs = False,
+    device: Device = "auto",
 ) -> None:
     """Translate a file, or what comes from the keyboard or a pipe.
 
-    Args:
-        model: a run's folder, or one checkpoint.
-        file: text in UTF-8, one sentence a line; standard input if left out.
-        output: write here, when all is translated; standard output if left
-            out.
-        beam_size: hypotheses kept; 1 is greedy.
-        alpha: exponent of the length penalty.
-        as_is: the text is cut into words like the corpus; keep the words of
-            the translation apart too.
-        device: auto, cpu, cuda, mps.
+    One sentence: echo "i like dogs ." | transformer-course translate MODEL
     """
     loaded = _load(model, device)
     _check_writable(output)
@@ -104,6 +147,7 @@ def translate_command(
     for first, lines in _chunks(file):
         sources = lines if as_is else _from_plain(loaded, lines)
         _warn_too_long(loaded, sources, first)
+        _warn_unknown(loaded, sources, first)
         written = translate(
             loaded.model, loaded.tokenizer, sources, beam_size, alpha
         )
@@ -117,48 +161,40 @@ def translate_command(
 
 def generate(
     model: Model,
-    prompt: Annotated[str, tyro.conf.Positional] = "",
+    prompt: Annotated[
+        str,
+        tyro.conf.Positional,
+        tyro.conf.arg(
+            metavar="[TEXT]",
+            help="the sentence to translate; for a decoder-only model the "
+            "beginning of the text, which may be left out.",
+            help_behavior_hint="",
+        ),
+    ] = "",
     count: int = 3,
     temperature: float = 1.0,
     top_k: int = 0,
     top_p: float = 1.0,
     max_length: int = 50,
     seed: int = 0,
-    as_is: bool = False,
-    device: str = "auto",
+    as_is: AsIs = False,
+    device: Device = "auto",
 ) -> None:
     """Draw texts: what follows a prompt, or translations of a sentence.
 
     Args:
-        model: a run's folder, or one checkpoint.
-        prompt: for a decoder-only model the beginning of the text; for an
-            encoder–decoder the sentence to translate.
         count: how many to draw.
         temperature: below 1 sharper, above 1 wilder.
         top_k: draw from the k most probable tokens; 0 takes all.
         top_p: draw from the most probable tokens that hold this share.
         max_length: tokens at the most.
         seed: fixes what is drawn.
-        as_is: the prompt is cut into words like the corpus.
-        device: auto, cpu, cuda, mps.
     """
     if count < 1:
         raise ConfigError(f"count is {count}: it must be at least 1.")
     loaded = _load(model, device)
-    tokenizer = loaded.tokenizer
     generator = torch.Generator(pick_device(device)).manual_seed(seed)
-    only = getattr(loaded.model.config, "decoder_only", False)
-    text = prompt
-    if not as_is:
-        side = "tgt" if only else "src"
-        text = plain.from_plain(prompt, _about(loaded, side))
-    src, prefix = None, None
-    if only:
-        prefix = torch.tensor([tokenizer.encode(text)] * count).long()
-    else:
-        _warn_too_long(loaded, [text], 1)
-        ids = encode_source(tokenizer, text, loaded.model.config.max_length)
-        src = torch.tensor([ids] * count)
+    src, prefix = _conditions(loaded, prompt, count, as_is)
     drawn = sample(
         loaded.model,
         src,
@@ -169,33 +205,31 @@ def generate(
         prefix=prefix,
         max_length=max_length,
     )
-    texts = [tokenizer.decode(ids) for ids in drawn]
+    texts = [loaded.tokenizer.decode(ids) for ids in drawn]
     print(*(texts if as_is else _to_plain(loaded, texts)), sep="\n")
 
 
 def score(
     model: Model,
     split: Literal["dev", "test"] = "test",
-    beam_size: int = 5,
-    alpha: float = 0.6,
-    output: Path | None = None,
-    device: str = "auto",
+    beam_size: BeamSize = 5,
+    alpha: Alpha = 0.6,
+    output: Output = None,
+    device: Device = "auto",
 ) -> None:
     """Score a model on its corpus: all sentences, and those unseen.
 
     Args:
-        model: a run's folder, or one checkpoint.
         split: which part of the corpus.
-        beam_size: hypotheses kept; 1 is greedy.
-        alpha: exponent of the length penalty.
-        output: write the translations here too.
-        device: auto, cpu, cuda, mps.
     """
-    loaded = _load(model, device)
+    folder = find(model)
+    loaded = _load(folder, device)
     _check_writable(output)
     corpus, src, tgt = (_about(loaded, k) for k in ("corpus", "src", "tgt"))
     splits = load_corpus(corpus, src=src, tgt=tgt)
     text = getattr(splits, split)
+    search = f"beam {beam_size}, alpha {alpha}" if beam_size > 1 else "greedy"
+    print(f"{folder} on {corpus}, {split}: {search}", flush=True)
     written = translate(
         loaded.model, loaded.tokenizer, text.src, beam_size, alpha
     )
@@ -212,65 +246,89 @@ def score(
 
 
 def score_files(
-    hypotheses: Annotated[Path, tyro.conf.Positional],
-    references: Annotated[Path, tyro.conf.Positional],
-    tokenize: str = "none",
+    hypotheses: Annotated[
+        Path, tyro.conf.Positional, tyro.conf.arg(metavar="HYPOTHESES")
+    ],
+    references: Annotated[
+        Path, tyro.conf.Positional, tyro.conf.arg(metavar="REFERENCES")
+    ],
+    tokenize: Annotated[
+        str,
+        tyro.conf.arg(
+            help="sacreBLEU's tokeniser: none (words are what stands between "
+            "spaces, as the corpora and translate --as-is have it), 13a (raw "
+            "English), char (raw Japanese), ..."
+        ),
+    ] = "none",
 ) -> None:
     """Score a file of translations against one of references.
 
     Args:
         hypotheses: what a system wrote, one sentence a line.
         references: what should have been written, line by line.
-        tokenize: sacreBLEU's tokeniser: none (the words of the text), 13a
-            (raw English), char, ...
     """
     text = read_parallel(hypotheses, references)
+    if tokenize == "none":
+        _warn_spaces(text.src, text.tgt)
     _print_scores(f"{len(text)} sentences", text.src, text.tgt, tokenize)
 
 
 def data(
     action: Annotated[
-        Literal["list", "fetch", "verify"], tyro.conf.Positional
+        Literal["list", "fetch", "verify"],
+        tyro.conf.Positional,
+        tyro.conf.arg(
+            help="list says which there are and where they stand; fetch "
+            "takes one from the cache, the mirror or the network; verify "
+            "computes the sha256 of the files that are here, and fails if "
+            "one is wrong (a file that is not here is not wrong)."
+        ),
     ],
-    corpus: Annotated[str, tyro.conf.Positional] = "all",
+    corpus: Annotated[
+        str,
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="[CORPUS]", help="its name."),
+    ] = "all",
 ) -> None:
-    """List the corpora, fetch one, or check its files.
-
-    Args:
-        action: list says which there are and where they stand; fetch takes
-            one from the cache, the mirror or the network; verify compares
-            the files that are here with their sha256.
-        corpus: its name, or "all".
-    """
-    names = list(manifest.corpora()) if corpus == "all" else [corpus]
-    for name in names:
-        if action == "list":
-            _describe(name)
-        elif action == "fetch":
-            print(*manifest.fetch(name).values(), sep="\n")
-        else:
-            for file, status in manifest.verify(name).items():
-                print(f"{status:8} {file}")
+    """List the corpora, fetch one, or check its files."""
+    infos = manifest.list_corpora()
+    if corpus != "all":
+        name = manifest.find_corpus(corpus).name
+        infos = [info for info in infos if info.name == name]
+    if action == "verify":
+        return _verify(infos)
+    for info in infos:
+        _describe(info) if action == "list" else _fetch(info)
 
 
 def find(model: Path) -> Path:
-    """The checkpoint to use: the folder itself, or a run's best one.
+    """The checkpoint to use: the folder itself, or one of a run's.
 
-    Of a run, the averaged weights are taken if there are any, else the best
-    epoch's, else the last.
+    Raises:
+        CheckpointError: there is none; the runs that lie near are named.
     """
-    for name in ("average", "best", "last"):
-        folder = model / "checkpoints" / name
-        with contextlib.suppress(CheckpointError):
-            return checkpoint.existing(folder)
-    return model
+    chosen = experiment.chosen_checkpoint(model)
+    if chosen is not None:
+        return chosen
+    try:
+        return checkpoint.existing(model)
+    except CheckpointError as error:
+        raise CheckpointError(f"{error}{_runs_near(model)}") from error
 
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line."""
+    args = sys.argv[1:] if args is None else args
+    if args == ["--version"]:
+        print(f"{PROGRAM} {version(PROGRAM)}")
+        return
     try:
         tyro.extras.subcommand_cli_from_dict(
-            COMMANDS, prog="transformer-course", args=args
+            COMMANDS,
+            prog=PROGRAM,
+            description="Train, use and score the course's models. "
+            "COMMAND --help says more, --version which this is.",
+            args=args,
         )
     except experiment.Interrupted as stop:
         print(stop, file=sys.stderr)
@@ -279,6 +337,7 @@ def main(args: list[str] | None = None) -> None:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:  # the reader of a pipe has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -296,12 +355,30 @@ COMMANDS = {
 
 def _chunks(file: Path | None) -> Iterator[tuple[int, list[str]]]:
     """Lines a few at a time, with the number of the first; from 1."""
-    source = _stdin_lines() if file is None else iter(read_lines(file))
-    size = 1 if file is None and sys.stdin.isatty() else CHUNK
+    typed = file is None and sys.stdin.isatty()
+    if typed:
+        print(
+            "Type a sentence, then Enter; Ctrl-D on an empty line ends.",
+            file=sys.stderr,
+        )
+    source = _stdin_lines() if file is None else iter(_file_lines(file))
+    size = 1 if typed else CHUNK
     first = 1
     while lines := list(islice(source, size)):
         yield first, lines
         first += len(lines)
+
+
+def _file_lines(file: Path) -> list[str]:
+    try:
+        return read_lines(file)
+    except CorpusError as error:
+        if os.path.exists(file):
+            raise
+        raise CorpusError(
+            f"{error} A sentence goes in by a pipe: echo '...' | {PROGRAM} "
+            "translate MODEL"
+        ) from error
 
 
 def _stdin_lines() -> Iterator[str]:
@@ -311,13 +388,49 @@ def _stdin_lines() -> Iterator[str]:
 
 def _load(model: Path, device: str) -> checkpoint.Checkpoint:
     """A model that can be used on text."""
-    loaded = checkpoint.load(find(model), pick_device(device))
+    folder = find(model)
+    if folder != model:
+        print(f"using {folder}", file=sys.stderr)
+    loaded = checkpoint.load(folder, pick_device(device))
     if loaded.tokenizer is None:
         raise CheckpointError(
             f"{model} has no tokenizer.model, so it cannot read text: save "
             "the model with its tokenizer."
         )
     return loaded
+
+
+def _runs_near(model: Path) -> str:
+    """Where runs are, for someone who has named another folder."""
+    for folder in (model, model.parent):
+        runs = sorted(p.parent for p in folder.glob("*/checkpoints"))
+        if runs := [str(run) for run in runs if run != model]:
+            return f" Runs are in {', '.join(runs)}."
+    return ""
+
+
+def _conditions(
+    loaded: checkpoint.Checkpoint, prompt: str, count: int, as_is: bool
+) -> tuple[Tensor | None, Tensor | None]:
+    """Source and prefix, in as many rows: a prompt is one or the other."""
+    only = getattr(loaded.model.config, "decoder_only", False)
+    if not only and not prompt.strip():
+        raise ConfigError(
+            "no sentence was given, and this model translates one: generate "
+            "MODEL 'a sentence'."
+        )
+    text = prompt
+    if not as_is:
+        side = "tgt" if only else "src"
+        text = plain.from_plain(prompt, _about(loaded, side))
+    _warn_unknown(loaded, [text], 1)
+    if only:
+        ids = loaded.tokenizer.encode(text)
+        return None, torch.tensor([ids] * count).long()
+    _warn_too_long(loaded, [text], 1)
+    limit = loaded.model.config.max_length
+    ids = encode_source(loaded.tokenizer, text, limit)
+    return torch.tensor([ids] * count), None
 
 
 def _about(loaded: checkpoint.Checkpoint, key: str) -> str:
@@ -346,6 +459,30 @@ def _warn_too_long(loaded, lines: list[str], first: int) -> None:
         print(
             f"warning: line {first + i} is longer than {limit} tokens and is "
             "cut off there; split it into sentences.",
+            file=sys.stderr,
+        )
+
+
+def _warn_unknown(loaded, lines: list[str], first: int) -> None:
+    for number, line in enumerate(lines, start=first):
+        if strange := unknown(loaded.tokenizer, line):
+            print(
+                f"warning: line {number} has what the model has never seen: "
+                f"{', '.join(map(repr, strange))}",
+                file=sys.stderr,
+            )
+
+
+def _warn_spaces(hypotheses: list[str], references: list[str]) -> None:
+    """BLEU counts words, and cannot find them in text without spaces."""
+    shares = spaced_share(hypotheses), spaced_share(references)
+    if abs(shares[0] - shares[1]) > 0.5:
+        names = "hypotheses", "references"
+        apart, joined = names if shares[0] > shares[1] else names[::-1]
+        print(
+            f"warning: the {apart} have spaces between words and the "
+            f"{joined} have not, so that hardly a word is found in both. "
+            "Translate with --as-is, or score with --tokenize char.",
             file=sys.stderr,
         )
 
@@ -385,10 +522,47 @@ def _write_whole(path: Path, lines: list[str]) -> None:
         ) from error
 
 
-def _describe(name: str) -> None:
-    corpus = manifest.find_corpus(name)
-    status = manifest.corpus_status(name)
-    print(f"{name}: {corpus.description}")
-    print(f"    {len(corpus.files)} files, {corpus.bytes / 1e6:.1f} MB")
-    print(f"    {status}")
-    print(f"    licence: {corpus.licence}")
+def _describe(info: manifest.CorpusInfo) -> None:
+    print(f"{info.name}: {info.description}")
+    if info.files:
+        print(f"    {info.files} files, {info.bytes / 1e6:.1f} MB")
+    partly = info.status == "not here" and info.here
+    more = f" whole: {info.here} of the files are" if partly else ""
+    print(f"    {info.status}{more}")
+    print(f"    licence: {info.licence}")
+
+
+def _fetch(info: manifest.CorpusInfo) -> None:
+    paths = manifest.fetch(info.name).values()
+    if not paths:
+        print(f"{info.name}: built in, nothing to fetch")
+        return
+    folder = os.path.commonpath([path.parent for path in paths])
+    size = f"{len(paths)} files, {info.bytes / 1e6:.1f} MB"
+    print(f"{info.name}: {size}, in {folder}")
+
+
+def _verify(infos: list[manifest.CorpusInfo]) -> None:
+    """A line for each corpus, then the sum; an error names what is wrong."""
+    wrong: list[str] = []
+    right = 0
+    for info in infos:
+        if info.status == "built in":
+            print(f"{info.name}: built in, nothing to verify")
+            continue
+        try:
+            found = list(manifest.verify(info.name).values()).count("ok")
+            print(
+                f"{info.name}: {found} of {info.files} files are here and right"
+            )
+            right += found == info.files
+        except CorpusError as error:
+            print(f"{info.name}: wrong")
+            wrong.append(str(error))
+    others = sum(info.files > 0 for info in infos) - right - len(wrong)
+    print(
+        f"corpora: {right} whole and right, {others} not here or in part, "
+        f"{len(wrong)} wrong"
+    )
+    if wrong:
+        raise CorpusError(" ".join(wrong))
