@@ -552,9 +552,7 @@ def _verify(infos: list[manifest.CorpusInfo]) -> None:
             continue
         try:
             found = list(manifest.verify(info.name).values()).count("ok")
-            print(
-                f"{info.name}: {found} of {info.files} files are here and right"
-            )
+            print(f"{info.name}: {found} of {info.files} files here and right")
             right += found == info.files
         except CorpusError as error:
             print(f"{info.name}: wrong")
