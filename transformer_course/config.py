@@ -50,7 +50,7 @@ class ModelConfig:
     n_layers: int = 3
     """Layers of the encoder, and as many of the decoder."""
     max_length: int = 128
-    """Tokens per sequence that learned positions exist for."""
+    """Tokens per sequence, in training and in use: longer ones are cut off."""
     pad_id: int = 0
     """The id that fills up a batch."""
     dropout: float = 0.1
@@ -161,7 +161,7 @@ class TrainConfig:
     warmup: int = 4000
     """Steps over which the rate rises."""
     label_smoothing: float = 0.1
-    """Probability taken from the right token and spread over all."""
+    """Probability taken from the right token, spread over the vocabulary."""
     beta2: float = 0.98
     """Adam's memory of squared gradients."""
     epsilon: float = 1e-9
