@@ -6,9 +6,12 @@
 Quality: the task of chapter 04, the next Japanese word from the word before
 and one look at the English sentence. Every score reads the same queries and
 keys of width d_k, whose components start with variance 1; each is trained at
-several rates with several seeds. Time: forward and backward of the score
-alone. What is there already under ``runs/scores/`` is not made again: delete
-a file to have it anew.
+several rates with several seeds. A "small start" draws the two projections
+smaller, by the fourth root of d_k each; a "small step" moves them slower, by
+its square root. Time: forward and backward of the score alone.
+
+What is there already under ``runs/scores/`` is not made again: delete a file
+to have it anew.
 """
 
 import functools
@@ -69,6 +72,7 @@ SCORES: dict[str, Callable[[int], Score]] = {
     "dot": lambda d: dot_score,
     "dot-small-start": lambda d: dot_score,
     "scaled": lambda d: scaled_score,
+    "scaled-small-step": lambda d: scaled_score,
     "general": lambda d: GeneralScore(d, d),
     "additive": lambda d: AdditiveScore(d, d, d),
 }
@@ -193,7 +197,10 @@ def train_once(name: str, d_k: int, rate: float, seed: int) -> dict:
     task = make_task()
     torch.manual_seed(seed)
     model = Aligner(name, d_k, task.sizes)
-    optimizer = torch.optim.Adam(model.parameters())
+    pair = [model.to_query.weight, model.to_key.weight]
+    others = [p for p in model.parameters() if all(p is not q for q in pair)]
+    optimizer = torch.optim.Adam([{"params": others}, {"params": pair}])
+    slower = d_k**-0.5 if name == "scaled-small-step" else 1.0
     generator = torch.Generator().manual_seed(seed)
     start = look(model, task)
     for step in range(STEPS):
@@ -202,7 +209,9 @@ def train_once(name: str, d_k: int, rate: float, seed: int) -> dict:
         loss = F.cross_entropy(logits.mT, tgt[:, 1:], ignore_index=0)
         optimizer.zero_grad()
         loss.backward()
-        optimizer.param_groups[0]["lr"] = rate * (1 - step / STEPS)
+        now = rate * (1 - step / STEPS)
+        optimizer.param_groups[0]["lr"] = now
+        optimizer.param_groups[1]["lr"] = slower * now
         optimizer.step()
     return {
         "rate": rate,
