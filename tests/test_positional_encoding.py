@@ -7,6 +7,7 @@ import torch
 from tiny import close, on_each_device
 
 from transformer_course.errors import ConfigError
+from transformer_course.layers import TokenEmbedding
 from transformer_course.positional_encoding import (
     LearnedPosition,
     NoPosition,
@@ -91,6 +92,13 @@ def test_learned_module_adds_its_own_vectors():
     position = LearnedPosition(10, 8)
     x = torch.randn(2, 4, 8)
     close(position(x, offset=6), x + position.table[6:])
+
+
+def test_learned_positions_start_as_large_as_embeddings():
+    torch.manual_seed(0)
+    words = TokenEmbedding(300, 64)(torch.arange(1, 300)[None])
+    positions = LearnedPosition(300, 64).table
+    assert positions.std().item() == pytest.approx(words.std().item(), rel=0.1)
 
 
 def test_learned_module_refuses_a_position_without_weights():
