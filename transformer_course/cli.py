@@ -1,7 +1,8 @@
 """The command line: ``transformer-course train | translate | ...``.
 
 A user's mistake gives one line after ``error:`` and exit status 1; wrong
-usage gives status 2, and a training stopped by Ctrl-C status 130.
+usage gives status 2, and Ctrl-C status 130. What each option is stands in
+``transformer-course COMMAND --help``.
 """
 
 import os
