@@ -261,13 +261,13 @@ PRESETS: dict[str, Experiment] = {
         data=DataConfig(corpus="small_parallel_enja", token_budget=1536),
         model=RecurrentConfig(),
         train=TrainConfig(
-            epochs=3,
+            epochs=10,
             warmup=500,
             peak_rate=1e-3,
             beta2=0.999,
             epsilon=1e-8,
             bf16=True,
-            average_last=0,  # so early, the mean of epochs is worse
+            average_last=0,
         ),
     ),
 }
