@@ -6,7 +6,8 @@
 Corpus, model, seeds and steps are those of ``train_failures.py``; what is
 changed here is who may attend to whom, or how the others are hidden. After the
 last step each model is looked at more closely: what it answers when the future
-is not there, and what more padding does to its translations. What is there
+is not there or consists of random words, and what more padding does to its
+translations. What is there
 already under ``runs/wrong-masks/`` is not trained again.
 """
 
@@ -97,10 +98,11 @@ VARIANTS = {
 
 
 def look_closer(prepared: Prepared, progress: Progress) -> dict:
-    """As ``look``; at the end also without the future, and with padding."""
+    """As ``look``; at the end also with the future changed, and padding."""
     seen = look(prepared, progress)
     if progress.step == STEPS:
         seen["accuracy_without_future"] = round(without_future(prepared), 4)
+        seen["accuracy_random_future"] = round(random_future(prepared), 4)
         seen["padding"] = with_padding(prepared)
     return seen
 
@@ -129,6 +131,36 @@ def _token_by_token(model, batch: Batch):
         for i in range(batch.tgt_in.size(1))
     ]
     return torch.cat(found, dim=1).argmax(dim=-1)
+
+
+@torch.inference_mode()
+def random_future(prepared: Prepared) -> float:
+    """Teacher-forced accuracy when all later tokens are random words.
+
+    As many of them as in training: only what they say has gone.
+    """
+    model = prepared.model.eval()
+    generator = torch.Generator().manual_seed(0)
+    right = real = 0
+    for batch in prepared.dev_batches:
+        tgt_in, tgt_out = batch.tgt_in, batch.tgt_out
+        memory = model.encode(batch.src)
+        src_mask = transformer.padding_mask(batch.src)
+        words = tgt_in[:, 1:][tgt_in[:, 1:] != PAD]
+        for i in range(tgt_in.size(1)):
+            later = tgt_in != PAD
+            later[:, : i + 1] = False
+            drawn = torch.randint(
+                len(words), tgt_in.shape, generator=generator
+            )
+            changed = torch.where(later, words[drawn], tgt_in)
+            logits = model.decode(changed, memory, src_mask)[:, i]
+            counts = tgt_out[:, i] != PAD
+            found = logits.argmax(dim=-1)
+            right += int(((found == tgt_out[:, i]) & counts).sum())
+            real += int(counts.sum())
+    model.train()
+    return right / real
 
 
 def with_padding(prepared: Prepared) -> list[dict]:

@@ -111,8 +111,9 @@ def machine() -> str:
     if torch.cuda.is_available():
         device = torch.cuda.get_device_name()
     threads = torch.get_num_threads()
+    plural = "" if threads == 1 else "s"
     return (
-        f"{device}, {threads} threads, {platform.system()} "
+        f"{device}, {threads} thread{plural}, {platform.system()} "
         f"{platform.machine()}, torch {torch.__version__}"
     )
 
