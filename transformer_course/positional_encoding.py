@@ -44,7 +44,8 @@ def sinusoidal_encoding(
         d_model: width of the encoding; even.
         layout: ``"interleaved"`` puts each cosine beside its sine, as the
             paper writes it; ``"concatenated"`` puts all sines first, as the
-            authors' own code does. They differ by a permutation of columns.
+            authors' own code does (which spaces the speeds a little
+            differently besides). The two differ by a permutation of columns.
 
     Raises:
         ConfigError: ``d_model`` is odd.
