@@ -4,8 +4,9 @@
     python tools/compare_embeddings.py untied ...    these variants
 
 Each variant is the training of the preset ``grammar``, half as wide, with
-other embeddings, on the same corpus, with three seeds. What is there already
-under ``runs/embeddings/`` is not trained again: delete a file to have it anew.
+other embeddings or another learning rate, on the same corpus, with three
+seeds. What is there already under ``runs/embeddings/`` is not trained again:
+delete a file to have it anew.
 """
 
 import contextlib
@@ -16,7 +17,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from torch import nn
+import torch
+from torch import Tensor
 
 from transformer_course import runs
 from transformer_course.config import PRESETS, Experiment
@@ -44,9 +46,13 @@ def unscaled(model: Transformer) -> None:
 
 
 def standard_normal(model: Transformer) -> None:
-    """N(0, 1), where ``nn.Embedding`` starts, and no factor."""
+    """N(0, 1), where ``nn.Embedding`` starts, and no factor.
+
+    The rows are the paper's, multiplied here and not in the forward pass.
+    """
     for embedding in {model.src_embedding, model.tgt_embedding}:
-        nn.init.normal_(embedding.weight)
+        with torch.no_grad():
+            embedding.weight.mul_(embedding.scale)
         embedding.scale = 1.0
 
 
@@ -66,6 +72,9 @@ class Variant:
     change: Callable[[Transformer], None] = paper
     tied: bool = True
     steps: int = STEPS
+    peak_rate: float = PEAK_RATE
+    fast_tables: bool = False
+    """Train the tables at √d_model times the rate of all else."""
 
 
 VARIANTS = {
@@ -81,7 +90,37 @@ VARIANTS = {
         unscaled,
         steps=5 * STEPS,
     ),
+    "untied-std-1-fast": Variant(
+        "none tied, N(0, 1), tables' rate × √d",
+        standard_normal,
+        False,
+        fast_tables=True,
+    ),
+    "untied-unscaled-fast": Variant(
+        "none tied, N(0, 1/d), tables' rate × √d",
+        unscaled,
+        False,
+        fast_tables=True,
+    ),
+    "tied-unscaled-fast": Variant(
+        "all three tied, N(0, 1/d), table's rate × √d",
+        unscaled,
+        fast_tables=True,
+    ),
 }
+for rate in (2e-3, 8e-3):
+    VARIANTS[f"untied-rate-{rate}"] = Variant(
+        f"none tied, N(0, 1/d) × √d, every rate {rate}",
+        tied=False,
+        peak_rate=rate,
+    )
+for rate in (8e-3, 16e-3):
+    VARIANTS[f"untied-unscaled-rate-{rate}"] = Variant(
+        f"none tied, N(0, 1/d), every rate {rate}",
+        unscaled,
+        tied=False,
+        peak_rate=rate,
+    )
 
 
 def experiment_of(variant: Variant, seed: int) -> Experiment:
@@ -91,9 +130,36 @@ def experiment_of(variant: Variant, seed: int) -> Experiment:
         base,
         model=dataclasses.replace(base.model, tied=variant.tied, **HALF),
         train=dataclasses.replace(
-            base.train, peak_rate=PEAK_RATE, seed=seed, epochs=1000
+            base.train, peak_rate=variant.peak_rate, seed=seed, epochs=1000
         ),
     )
+
+
+def tables_of(model: Transformer) -> list[Tensor]:
+    """The tables of source and target, once if they are one."""
+    tables = (model.src_embedding.weight, model.tgt_embedding.weight)
+    return list({id(table): table for table in tables}.values())
+
+
+def hasten_tables(model: Transformer, optimizer: torch.optim.Adam) -> None:
+    """Multiply the tables' learning rate by √d_model, at every step."""
+    tables = tables_of(model)
+    others = optimizer.param_groups[0]
+    kept = {id(table) for table in tables}
+    others["params"] = [p for p in others["params"] if id(p) not in kept]
+    optimizer.add_param_group({"params": tables})
+
+    def faster(optimizer, args, kwargs) -> None:
+        optimizer.param_groups[1]["lr"] *= model.config.d_model**0.5
+
+    optimizer.register_step_pre_hook(faster)
+
+
+def length(model: Transformer) -> float:
+    """The mean length of a word's vector, as the source's lookup gives it."""
+    embedding = model.src_embedding
+    lengths = embedding.weight[4:].detach().norm(dim=-1) * embedding.scale
+    return lengths.mean().item()
 
 
 class Enough(Exception):
@@ -101,7 +167,10 @@ class Enough(Exception):
 
 
 def train_once(variant: Variant, seed: int) -> dict:
-    """One training: nll and accuracy on the development set, step by step."""
+    """One training: nll and accuracy on the development set, step by step.
+
+    With them, the mean length of the vectors that come from the lookup.
+    """
     experiment = experiment_of(variant, seed)
     prepared = prepare(experiment)
     model = prepared.model
@@ -111,6 +180,7 @@ def train_once(variant: Variant, seed: int) -> dict:
     def look(step: int) -> None:
         means = evaluate(model, prepared.dev_batches)
         rounded = {k: round(means[k], 4) for k in ("nll", "accuracy")}
+        rounded["length"] = round(length(model), 2)
         looks.append({"step": step, **rounded})
 
     def on_step(progress, score, rate) -> None:
@@ -121,6 +191,8 @@ def train_once(variant: Variant, seed: int) -> dict:
 
     look(0)
     optimizer = make_optimizer(model, experiment.train)
+    if variant.fast_tables:
+        hasten_tables(model, optimizer)
     with contextlib.suppress(Enough):
         fit(
             model,
@@ -158,6 +230,7 @@ def write_settings(folder: Path) -> None:
             "variants": {
                 name: {
                     "about": variant.about,
+                    "fast_tables": variant.fast_tables,
                     "experiment": dataclasses.asdict(
                         experiment_of(variant, SEEDS[0])
                     ),
