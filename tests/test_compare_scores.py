@@ -1,5 +1,7 @@
 """The comparison of scores starts from where the derivation says."""
 
+import json
+
 import pytest
 import torch
 
@@ -25,6 +27,8 @@ def first_scores(name: str, d_k: int):
         ("dot-small-start", lambda d: 1),
         ("scaled", lambda d: 1),
         ("general", lambda d: d**0.5),
+        ("wrong-root", lambda d: compare_scores.HEADS**-0.5),
+        ("by-d", lambda d: d**-0.5),
     ],
 )
 def test_scores_start_as_large_as_derived(name, size, d_k):
@@ -38,6 +42,11 @@ def test_every_score_gives_weights_over_the_source(name):
     assert logits.shape == (20, 7, SIZES[1])
     assert weights.shape == (20, 7, 6)
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(20, 7))
+
+
+def test_who_does_not_look_gives_every_word_the_same_weight():
+    weights = first_scores("no-look", 16)[2]
+    torch.testing.assert_close(weights, torch.full((20, 7, 6), 1 / 6))
 
 
 @pytest.mark.parametrize("name", compare_scores.SCORES)
@@ -60,6 +69,20 @@ def test_what_is_stored_is_not_trained_again(tmp_path, monkeypatch):
         compare_scores.train_missing(path, "dot", 8)
     n_trainings = len(compare_scores.RATES) * len(compare_scores.SEEDS)
     assert len(made) == len(set(made)) == n_trainings
+
+
+def test_rates_that_are_added_later_are_stored_in_order(tmp_path, monkeypatch):
+    path = tmp_path / "dot-8.json"
+    monkeypatch.setattr(
+        compare_scores,
+        "train_once",
+        lambda name, d_k, rate, seed: {"rate": rate, "seed": seed, "end": {}},
+    )
+    for rates in ((0.01,), (0.001, 0.01)):
+        monkeypatch.setattr(compare_scores, "RATES", rates)
+        compare_scores.train_missing(path, "dot", 8)
+    stored = json.loads(path.read_text("utf-8"))["trainings"]
+    assert [t["rate"] for t in stored] == 3 * [0.001] + 3 * [0.01]
 
 
 def test_the_small_step_moves_only_the_projections_more_slowly(monkeypatch):

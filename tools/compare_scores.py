@@ -8,7 +8,9 @@ and one look at the English sentence. Every score reads the same queries and
 keys of width d_k, whose components start with variance 1; each is trained at
 several rates with several seeds. A "small start" draws the two projections
 smaller, by the fourth root of d_k each; a "small step" moves them slower, by
-its square root. Time: forward and backward of the score alone.
+its square root. Three more are for comparison: the dot product divided by
+d_k, by the root of a model eight heads wide, and no look at all, with every
+score zero. Time: forward and backward of the score alone.
 
 What is there already under ``runs/scores/`` is not made again: delete a file
 to have it anew.
@@ -40,9 +42,13 @@ from transformer_course.layers import TokenEmbedding
 from transformer_course.positional_encoding import sinusoidal_encoding
 
 SEEDS = (0, 1, 2)
-RATES = (0.002, 0.006, 0.02)
+RATES = (0.0006, 0.002, 0.006, 0.02, 0.06)
 """At the first step; they fall to zero in a straight line."""
 WIDTHS = (2, 8, 64, 512)
+ASIDE = {"no-look": (64,), "wrong-root": (64,), "by-d": (64, 512)}
+"""Scores for comparison, and the widths at which they are trained."""
+HEADS = 8
+"""The wrong root is that of the whole model, so many heads wide."""
 STEPS = 400
 ROWS = 32
 """Sentence pairs in a batch."""
@@ -68,6 +74,21 @@ def scaled_score(query: Tensor, key: Tensor) -> Tensor:
     return dot_score(query, key) / math.sqrt(query.size(-1))
 
 
+def wrong_root_score(query: Tensor, key: Tensor) -> Tensor:
+    """q · k / √d_model, with d_model = HEADS times d_k."""
+    return dot_score(query, key) / math.sqrt(HEADS * query.size(-1))
+
+
+def by_d_score(query: Tensor, key: Tensor) -> Tensor:
+    """q · k / d_k."""
+    return dot_score(query, key) / query.size(-1)
+
+
+def no_look(query: Tensor, key: Tensor) -> Tensor:
+    """Zeros: every key gets the same weight."""
+    return 0 * dot_score(query, key)
+
+
 SCORES: dict[str, Callable[[int], Score]] = {
     "dot": lambda d: dot_score,
     "dot-small-start": lambda d: dot_score,
@@ -75,6 +96,9 @@ SCORES: dict[str, Callable[[int], Score]] = {
     "scaled-small-step": lambda d: scaled_score,
     "general": lambda d: GeneralScore(d, d),
     "additive": lambda d: AdditiveScore(d, d, d),
+    "no-look": lambda d: no_look,
+    "wrong-root": lambda d: wrong_root_score,
+    "by-d": lambda d: by_d_score,
 }
 
 
@@ -233,6 +257,7 @@ def train_missing(path: Path, name: str, d_k: int) -> None:
                 continue
             result = train_once(name, d_k, rate, seed)
             stored["trainings"].append(result)
+            stored["trainings"].sort(key=lambda t: (t["rate"], t["seed"]))
             write(path, stored)
             print(path.stem, rate, seed, result["end"], flush=True)
 
@@ -308,6 +333,7 @@ def write_settings(folder: Path) -> None:
             "seeds": SEEDS,
             "rates": RATES,
             "widths": WIDTHS,
+            "aside": ASIDE,
             "steps": STEPS,
             "rows": ROWS,
             "d_model": D_MODEL,
@@ -320,7 +346,12 @@ def main() -> None:
     """Make what is missing of the parts named, or of all."""
     folder = runs.folder("scores")
     write_settings(folder)
-    parts = [f"{name}-{d_k}" for d_k in WIDTHS for name in SCORES]
+    parts = [
+        f"{name}-{d_k}"
+        for d_k in WIDTHS
+        for name in SCORES
+        if d_k in ASIDE.get(name, WIDTHS)
+    ]
     for part in sys.argv[1:] or [*parts, "times"]:
         path = folder / f"{part}.json"
         if part == "times":
