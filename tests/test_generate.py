@@ -389,7 +389,7 @@ def log_prob_of(model, src, ids, ended):
     target = ids + [EOS] * ended
     tgt_in = with_bos(torch.tensor([target]))[:, :-1]
     log_probs = model(src, tgt_in)[0].log_softmax(dim=-1)
-    return float(log_probs[range(len(target)), target].sum())
+    return float(log_probs[range(len(target)), target].sum().detach())
 
 
 def every_target(tokens, longest):
