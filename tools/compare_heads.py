@@ -77,9 +77,7 @@ def main() -> None:
     write_settings(folder, "python tools/compare_heads.py", VARIANTS)
     keep_freed_memory()
     for name in sys.argv[1:] or VARIANTS:
-        train_missing(
-            folder / f"{name}.json", VARIANTS[name], look_at_the_end
-        )
+        train_missing(folder / f"{name}.json", VARIANTS[name], look_at_the_end)
 
 
 if __name__ == "__main__":
