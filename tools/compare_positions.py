@@ -43,6 +43,7 @@ from transformer_course.masks import causal_mask
 from transformer_course.positional_encoding import (
     LearnedPosition,
     NoPosition,
+    RotaryPosition,
     position_module,
     sinusoidal_encoding,
 )
@@ -117,6 +118,21 @@ class Beside(nn.Module):
         return torch.cat([x[..., : -self.width], rows], dim=-1)
 
 
+class FewHands(nn.Module):
+    """Rotary positions of which only the fastest hands turn."""
+
+    def __init__(self, rotary: RotaryPosition, hands: int):
+        super().__init__()
+        self.rotary, self.width = rotary, 2 * hands
+
+    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+        """``x`` with the pairs of these hands turned."""
+        turned = self.rotary(x, offset)
+        return torch.cat(
+            [turned[..., : self.width], x[..., self.width :]], dim=-1
+        )
+
+
 def small_learned(length: int, d_model: int) -> nn.Module:
     """Learned positions that start as small as BERT's."""
     position = LearnedPosition(length, d_model)
@@ -138,6 +154,8 @@ class Letters:
     """Training sequences begin at a random position up to this."""
     longer: int = 1
     """Times the usual number of steps."""
+    hands: int = 0
+    """Rotary hands that turn; 0: all."""
 
 
 class Reader(nn.Module):
@@ -161,6 +179,8 @@ class Reader(nn.Module):
         self.embedding = TokenEmbedding(count, d_model)
         self.position = make(MANY, d_model)
         self.encoder = Encoder(config)
+        if variant.hands:
+            keep_hands(self.encoder, variant.hands)
         self.to_logits = nn.Linear(d_model, count)
         self.causal = variant.causal
 
@@ -171,10 +191,21 @@ class Reader(nn.Module):
         return self.to_logits(self.encoder(x, mask))
 
 
+def keep_hands(encoder: Encoder, hands: int) -> None:
+    """Let only so many of the rotary hands turn, in every layer."""
+    for part in list(encoder.modules()):
+        for name, child in part.named_children():
+            if isinstance(child, RotaryPosition):
+                setattr(part, name, FewHands(child, hands))
+
+
 LETTER_VARIANTS = {
     "sinusoidal": Letters("sinusoidal, added", "sinusoidal"),
     "learned": Letters("learned, added", "learned"),
     "rotary": Letters("rotary", "rotary"),
+    "rotary-two-hands": Letters(
+        "rotary, only the two fastest hands", "rotary", hands=2
+    ),
     "none": Letters("none"),
     "none-causal": Letters("none, with a causal mask", causal=True),
     "sinusoidal-causal": Letters(
