@@ -12,7 +12,6 @@ delete a file to have it anew.
 import contextlib
 import dataclasses
 import json
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -208,18 +207,9 @@ def train_once(variant: Variant, seed: int) -> dict:
     }
 
 
-def write(path: Path, values: dict) -> None:
-    """A file that is whole, or as it was."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(".new")
-    text = json.dumps(values, ensure_ascii=False)
-    fresh.write_text(text + "\n", encoding="utf-8")
-    os.replace(fresh, path)
-
-
 def write_settings(folder: Path) -> None:
     """What the curves were made with."""
-    write(
+    runs.write_json(
         folder / "settings.json",
         {
             "command": "python tools/compare_embeddings.py",
@@ -254,7 +244,7 @@ def main() -> None:
             stored = json.loads(path.read_text("utf-8"))
         for seed in SEEDS[len(stored["seeds"]) :]:
             stored["seeds"].append(train_once(variant, seed))
-            write(path, stored)
+            runs.write_json(path, stored)
             last = stored["seeds"][-1]
             print(name, seed, last["dev"][0], last["dev"][-1], flush=True)
 

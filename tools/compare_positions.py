@@ -15,11 +15,9 @@ have it anew.
 import contextlib
 import dataclasses
 import json
-import os
 import sys
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
@@ -518,15 +516,6 @@ TASKS = {
 }
 
 
-def write(path: Path, values: dict) -> None:
-    """A file that is whole, or as it was."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(".new")
-    text = json.dumps(values, ensure_ascii=False)
-    fresh.write_text(text + "\n", encoding="utf-8")
-    os.replace(fresh, path)
-
-
 def write_settings() -> None:
     """What all of it was made with."""
     about = {
@@ -540,7 +529,7 @@ def write_settings() -> None:
         }
     pairs = {name: len(text) for name, text in corpora().items()}
     about["sentences"]["pairs"] = pairs
-    write(FOLDER / "settings.json", about)
+    runs.write_json(FOLDER / "settings.json", about)
 
 
 def train_missing(task: str, name: str) -> None:
@@ -552,7 +541,7 @@ def train_missing(task: str, name: str) -> None:
         stored = json.loads(path.read_text("utf-8"))
     for seed in settings["seeds"][len(stored["seeds"]) :]:
         stored["seeds"].append(train_once(variants[name], seed))
-        write(path, stored)
+        runs.write_json(path, stored)
         print(task, name, seed, stored["seeds"][-1]["loss"][-1], flush=True)
 
 

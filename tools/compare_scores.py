@@ -19,7 +19,6 @@ to have it anew.
 import functools
 import json
 import math
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -258,7 +257,7 @@ def train_missing(path: Path, name: str, d_k: int) -> None:
             result = train_once(name, d_k, rate, seed)
             stored["trainings"].append(result)
             stored["trainings"].sort(key=lambda t: (t["rate"], t["seed"]))
-            write(path, stored)
+            runs.write_json(path, stored, indent=1)
             print(path.stem, rate, seed, result["end"], flush=True)
 
 
@@ -308,24 +307,16 @@ def time_missing(path: Path) -> None:
             stored["times"].append(
                 {"score": name, "n": n, "d": d, "seconds": taken}
             )
-            write(path, stored)
+            runs.write_json(path, stored, indent=1)
             print("time", name, n, d, taken, flush=True)
 
 
 # --- storing -----------------------------------------------------------------
 
 
-def write(path: Path, values: dict) -> None:
-    """A file that is whole, or as it was."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(".new")
-    fresh.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
-    os.replace(fresh, path)
-
-
 def write_settings(folder: Path) -> None:
     """What the trainings were made with."""
-    write(
+    runs.write_json(
         folder / "settings.json",
         {
             "command": "python tools/compare_scores.py",
@@ -339,6 +330,7 @@ def write_settings(folder: Path) -> None:
             "d_model": D_MODEL,
             "pairs": {"train": TRAIN, "dev": DEV},
         },
+        indent=1,
     )
 
 

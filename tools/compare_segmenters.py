@@ -11,11 +11,9 @@ file to have all of them anew.
 import functools
 import io
 import json
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
 import sentencepiece
 from janome.tokenizer import Tokenizer as Dictionary
@@ -227,15 +225,6 @@ def known_only(sentences: list[str], letters: set[str]) -> list[str]:
     return [s for s in sentences if set(s) <= letters]
 
 
-def write(path: Path, values: dict) -> None:
-    """A file that is whole, or as it was."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(".new")
-    text = json.dumps(values, ensure_ascii=False, indent=1)
-    fresh.write_text(text + "\n", encoding="utf-8")
-    os.replace(fresh, path)
-
-
 def main() -> None:
     """Make what is missing."""
     folder = runs.folder("soseki-pieces")
@@ -287,7 +276,7 @@ def main() -> None:
         if name in KEPT_MODELS:
             (folder / f"{name}.model").write_bytes(segmenter.model)
         results["segmenters"][name] = entry
-        write(path, results)
+        runs.write_json(path, results, indent=1)
         print(name, seconds, {**counts, "examples": ""}, flush=True)
 
 

@@ -16,13 +16,11 @@ it anew.
 """
 
 import json
-import os
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
@@ -196,14 +194,6 @@ def measure(name: str, n: int, d: int, device, rate: float) -> dict:
 # --- storing -----------------------------------------------------------------
 
 
-def write(path: Path, values: dict) -> None:
-    """A file that is whole, or as it was."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(".new")
-    fresh.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
-    os.replace(fresh, path)
-
-
 def main() -> None:
     """Measure what is missing, size by size."""
     device = pick_device(sys.argv[1] if sys.argv[1:] else "auto")
@@ -230,7 +220,7 @@ def main() -> None:
                 continue
             result = measure(name, n, d, device, stored["product_rate"])
             stored["times"].append(result)
-            write(path, stored)
+            runs.write_json(path, stored, indent=1)
             print(result, flush=True)
 
 

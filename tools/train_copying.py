@@ -11,7 +11,6 @@ is not trained again: delete a file to have it anew.
 
 import dataclasses
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -128,17 +127,9 @@ def train_once(variant: Variant, seed: int) -> dict:
     return {"seed": seed, "loss": losses, "looks": looks}
 
 
-def write(path: Path, values: dict) -> None:
-    """A file that is whole, or as it was."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(".new")
-    fresh.write_text(json.dumps(values) + "\n", encoding="utf-8")
-    os.replace(fresh, path)
-
-
 def write_settings(folder: Path) -> None:
     """What the curves were made with."""
-    write(
+    runs.write_json(
         folder / "settings.json",
         {
             "command": "python tools/train_copying.py",
@@ -177,7 +168,7 @@ def main() -> None:
             stored = json.loads(path.read_text("utf-8"))
         for seed in SEEDS[len(stored["seeds"]) :]:
             stored["seeds"].append(train_once(variant, seed))
-            write(path, stored)
+            runs.write_json(path, stored)
             last = stored["seeds"][-1]
             print(name, seed, last["loss"][-1], last["looks"][-1], flush=True)
 

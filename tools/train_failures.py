@@ -11,7 +11,6 @@ under ``runs/failures/`` is not trained again: delete a file to have it anew.
 import contextlib
 import dataclasses
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -250,20 +249,11 @@ def at_one_length(
     )
 
 
-def write(path: Path, values: dict) -> None:
-    """A file that is whole, or as it was."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(".new")
-    text = json.dumps(values, ensure_ascii=False)
-    fresh.write_text(text + "\n", encoding="utf-8")
-    os.replace(fresh, path)
-
-
 def write_settings(
     folder: Path, command: str, variants: dict[str, Variant]
 ) -> None:
     """What the curves were made with."""
-    write(
+    runs.write_json(
         folder / "settings.json",
         {
             "command": command,
@@ -297,7 +287,7 @@ def train_missing(
             for (module, function), wrong in variant.replaced.items():
                 stack.enter_context(mock.patch.object(module, function, wrong))
             stored["seeds"].append(train_once(variant, seed, measure))
-        write(path, stored)
+        runs.write_json(path, stored)
         last = stored["seeds"][-1]
         print(path.stem, seed, last["loss"][-1], last["dev"][-1], flush=True)
 

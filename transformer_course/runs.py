@@ -7,6 +7,7 @@ figure is typed in.
 """
 
 import json
+import os
 import platform
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,9 +101,23 @@ def store(
         "machine": machine(),
         "results": results,
     }
-    text = json.dumps(about, indent=1, ensure_ascii=False)
-    (path / "run.json").write_text(text + "\n", encoding="utf-8")
+    write_json(path / "run.json", about, indent=1)
     return path
+
+
+def write_json(path: Path, values: Any, indent: int | None = None) -> None:
+    """Write a file of a stored run; it is whole, or as it was.
+
+    Args:
+        path: where; folders are made.
+        values: what json can hold.
+        indent: spaces a level; None puts all on one line.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".new")
+    text = json.dumps(values, indent=indent, ensure_ascii=False)
+    fresh.write_text(text + "\n", encoding="utf-8")
+    os.replace(fresh, path)
 
 
 def machine() -> str:
