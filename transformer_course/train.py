@@ -100,7 +100,7 @@ def train_step(
     loss = score.loss / score.tokens
     if not torch.isfinite(loss):
         raise CourseError(
-            f"the loss is {float(loss)}: training has diverged. Lower the "
+            f"the loss is {loss.item()}: training has diverged. Lower the "
             "peak rate, lengthen the warm-up, or clip the gradient."
         )
     optimizer.zero_grad(set_to_none=True)
