@@ -1,14 +1,22 @@
 """Laws of scores: BLEU by a hand count equals sacreBLEU's."""
 
 import math
+import random
 from collections import Counter
 
 import pytest
+from sacrebleu.metrics import BLEU
+from sacrebleu.significance import PairedTest
 
 from transformer_course.errors import CourseError
 from transformer_course.score import (
+    bleu_counts,
+    bleu_interval,
+    bleu_of_counts,
+    bootstrap_bleu,
     corpus_bleu,
     corpus_chrf,
+    paired_bootstrap,
     perplexity,
     spaced_share,
 )
@@ -111,7 +119,7 @@ def test_tokenisation_changes_the_score():
 @pytest.mark.parametrize(
     ("hypotheses", "references"), [(["a"], ["a", "b"]), ([], [])]
 )
-@pytest.mark.parametrize("score", [corpus_bleu, corpus_chrf])
+@pytest.mark.parametrize("score", [corpus_bleu, corpus_chrf, bleu_counts])
 def test_unequal_or_no_lines_are_refused(score, hypotheses, references):
     counts = f"{len(hypotheses)} hypotheses .* {len(references)} references"
     with pytest.raises(CourseError, match=counts):
@@ -133,3 +141,130 @@ def test_perplexity_of_a_uniform_guess_is_the_number_of_choices():
     assert math.isclose(perplexity(math.log(6000)), 6000)
     assert perplexity(0.0) == 1.0
     assert perplexity(1e4) == math.inf
+
+
+# --- counts and bootstrap ----------------------------------------------------
+
+
+def corrupted(sentence: str, share: float, generator) -> str:
+    """The sentence with some of its words spoilt."""
+    words = sentence.split()
+    return " ".join(
+        "x" if generator.random() < share else word for word in words
+    )
+
+
+def systems(size: int = 60) -> tuple[list[str], list[str], list[str]]:
+    """What a good and a worse system write, and the references.
+
+    Every second sentence is hard for both.
+    """
+    generator = random.Random(0)
+    references = [
+        " ".join(generator.choices("abcdefg", k=generator.randint(1, 12)))
+        for _ in range(size)
+    ]
+    good, worse = (
+        [
+            corrupted(line, share + 0.4 * (i % 2), generator)
+            for i, line in enumerate(references)
+        ]
+        for share in (0.0, 0.2)
+    )
+    return good, worse, references
+
+
+GOOD, WORSE, RIGHT = systems()
+
+
+@pytest.mark.parametrize("tokenize", ["none", "13a", "char"])
+def test_counts_add_up_to_the_corpus_bleu(tokenize):
+    counts = bleu_counts(GOOD, RIGHT, tokenize)
+    whole = corpus_bleu(GOOD, RIGHT, tokenize).value
+    assert math.isclose(bleu_of_counts(counts), whole, rel_tol=1e-12)
+    half = corpus_bleu(GOOD[:30], RIGHT[:30], tokenize).value
+    assert math.isclose(bleu_of_counts(counts[:30]), half, rel_tol=1e-12)
+
+
+def test_counts_of_one_sentence_by_pencil():
+    """7 and 6 words; 5, 3, 2 and 1 n-grams match of 7, 6, 5 and 4."""
+    counts = bleu_counts(["a b c d x y a"], ["a b c d e a"])
+    assert counts.tolist() == [[7, 6, 5, 3, 2, 1, 7, 6, 5, 4]]
+
+
+def test_the_paired_bootstrap_is_sacrebleu_s():
+    result = paired_bootstrap(
+        bleu_counts(GOOD, RIGHT), bleu_counts(WORSE, RIGHT), samples=200
+    )
+    _, scores = PairedTest(
+        [("worse", WORSE), ("good", GOOD)],
+        {"BLEU": BLEU(tokenize="none")},
+        [RIGHT],
+        test_type="bs",
+        n_samples=200,
+    )()
+    worse, good = scores["BLEU"]
+    assert math.isclose(result.difference.value, good.score - worse.score)
+    assert math.isclose(result.p_value, good.p_value)
+
+
+def test_the_bootstrap_draws_what_sacrebleu_draws():
+    drawn = bootstrap_bleu(bleu_counts(GOOD, RIGHT), samples=200)
+    metric = BLEU(tokenize="none")
+    theirs = metric.corpus_score(GOOD, [RIGHT], n_bootstrap=200)
+    assert f"(μ = {drawn.mean():.2f} ± " in theirs.format(score_only=True)
+
+
+def test_a_clear_difference_is_seen_and_none_is_not():
+    good, worse = bleu_counts(GOOD, RIGHT), bleu_counts(WORSE, RIGHT)
+    ahead = paired_bootstrap(good, worse)
+    assert ahead.difference.low > 0
+    assert ahead.better > 0.99
+    assert ahead.p_value < 0.01
+
+    behind = paired_bootstrap(worse, good)
+    assert behind.difference.value == -ahead.difference.value
+    assert behind.better == 1 - ahead.better
+
+    same = paired_bootstrap(good, good)
+    assert same.difference == (0, 0, 0)
+    assert same.better == 0
+
+
+def test_pairing_takes_out_what_is_hard_for_both():
+    good, worse = bleu_counts(GOOD, RIGHT), bleu_counts(WORSE, RIGHT)
+    paired = paired_bootstrap(good, worse).differences.std()
+    apart = bootstrap_bleu(good, seed=1) - bootstrap_bleu(worse, seed=2)
+    assert paired < apart.std()
+
+
+def test_the_interval_holds_the_score_and_shrinks_with_the_test_set():
+    few = bleu_interval(bleu_counts(GOOD, RIGHT))
+    assert few.low < few.value < few.high
+    many = bleu_interval(bleu_counts(GOOD * 16, RIGHT * 16))
+    assert math.isclose(many.value, few.value)
+    ratio = (few.high - few.low) / (many.high - many.low)
+    assert 3.4 < ratio < 4.6  # √16, but for the draws
+
+
+def test_a_seed_gives_the_same_draws():
+    counts = bleu_counts(GOOD, RIGHT)
+    assert bleu_interval(counts, seed=1) == bleu_interval(counts, seed=1)
+    assert bleu_interval(counts, seed=1) != bleu_interval(counts, seed=2)
+
+
+def test_too_few_sentences_or_samples_are_refused():
+    counts = bleu_counts(GOOD, RIGHT)
+    with pytest.raises(CourseError, match="5 sentences .* 20"):
+        bleu_interval(counts[:5])
+    with pytest.raises(CourseError, match="0 samples"):
+        bootstrap_bleu(counts, samples=0)
+    with pytest.raises(CourseError, match="no counts"):
+        bleu_of_counts(counts[:0])
+
+
+def test_systems_of_other_test_sets_are_not_compared():
+    good, worse = bleu_counts(GOOD, RIGHT), bleu_counts(WORSE, RIGHT)
+    for other in (worse[:-1], worse[::-1]):
+        with pytest.raises(CourseError, match="the same test set"):
+            paired_bootstrap(good, other)

@@ -4,17 +4,22 @@
 
 Both the best epoch's weights and the average are scored, greedy and with a
 beam of 5, on all sentences and on those whose source side is unseen. The
-length penalty is the one that does best on the development set.
+length penalty is the one that does best on the development set. What BLEU
+counts in each sentence is stored too, with the text cut up in several ways,
+so that intervals and comparisons can be made without the corpus.
 """
 
 import sys
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from transformer_course import checkpoint, runs
 from transformer_course.data.corpus import ParallelText, load_corpus, unseen
-from transformer_course.score import corpus_bleu, corpus_chrf
+from transformer_course.data.plain import from_plain
+from transformer_course.score import bleu_counts, corpus_bleu, corpus_chrf
+from transformer_course.tokenizer import Tokenizer
 from transformer_course.translate import encode_source, translate
 
 SAMPLES = 12
@@ -57,6 +62,51 @@ def score_rows(
     return rows
 
 
+def without_spaces(lines: list[str]) -> list[str]:
+    """Japanese as people write it."""
+    return ["".join(line.split()) for line in lines]
+
+
+def dictionary_words(lines: list[str]) -> list[str]:
+    """Japanese cut up by janome, whose dictionary is MeCab's IPADIC."""
+    return [from_plain(line, "ja") for line in without_spaces(lines)]
+
+
+CUTS = {
+    "words": (list, "none"),
+    "words-13a": (list, "13a"),
+    "dictionary": (dictionary_words, "none"),
+    "characters": (without_spaces, "char"),
+    "unspaced-13a": (without_spaces, "13a"),
+    "unspaced-zh": (without_spaces, "zh"),
+}
+"""Ways to cut up the text before counting: how it is written, and then
+sacreBLEU's tokeniser. ``words`` are the corpus's own, cut by KyTea."""
+SPACED = ("words", "words-13a")
+"""Those that make sense in a language with spaces."""
+
+
+def counts_of(
+    weights: str, beam: int, written: list[str], text: ParallelText, tgt: str
+) -> dict[str, np.ndarray]:
+    """What BLEU counts in each sentence, for each way to cut it up."""
+    found = {}
+    for cut in CUTS if tgt == "ja" else SPACED:
+        form, tokenize = CUTS[cut]
+        counts = bleu_counts(form(written), form(text.tgt), tokenize)
+        found[f"{weights}-{beam}-{cut}"] = counts.astype(np.uint16)
+    return found
+
+
+def sizes(tokenizer: Tokenizer, lines: list[str]) -> dict[str, int]:
+    """How long a text is: its cross entropy counts tokens, eos included."""
+    return {
+        "sentences": len(lines),
+        "tokens": sum(len(tokenizer.encode(line)) + 1 for line in lines),
+        "characters": sum(map(len, without_spaces(lines))),
+    }
+
+
 @torch.inference_mode()
 def memory_spread(model, tokenizer, sentences: list[str]) -> float:
     """How much the encoder's vectors differ within a sentence.
@@ -72,47 +122,47 @@ def memory_spread(model, tokenizer, sentences: list[str]) -> float:
     return sum(spreads) / len(spreads)
 
 
-def results(output: Path) -> dict:
-    """Scores and samples of every kind of weights in the folder."""
-    rows, samples = [], []
+def results(output: Path) -> tuple[dict, dict[str, np.ndarray]]:
+    """Scores, samples and counts of every kind of weights in the folder."""
+    rows, samples, counts = [], [], {}
     for name in ("best", "average"):
         folder = output / "checkpoints" / name
         if not folder.is_dir():
             continue
         loaded = checkpoint.load(folder)
-        about = loaded.details
-        splits = load_corpus(
-            about["corpus"], src=about["src"], tgt=about["tgt"]
-        )
+        model, tokenizer = loaded.model, loaded.tokenizer
+        corpus, src, tgt = map(loaded.details.get, ("corpus", "src", "tgt"))
+        splits = load_corpus(corpus, src=src, tgt=tgt)
         text, new = splits.test, unseen(splits.test, splits.train)
-        alpha = best_alpha(loaded.model, loaded.tokenizer, splits.dev)
+        alpha = best_alpha(model, tokenizer, splits.dev)
         for beam in BEAMS:
-            written = translate(
-                loaded.model, loaded.tokenizer, text.src, beam, alpha
-            )
+            written = translate(model, tokenizer, text.src, beam, alpha)
             found = score_rows(name, beam, written, text, new)
             rows += [{**row, "alpha": alpha} for row in found]
+            counts |= counts_of(name, beam, written, text, tgt)
         samples = [
             {"src": text.src[i], "tgt": text.tgt[i], "out": written[i]}
             for i in new[:SAMPLES]
         ]
-    return {
-        "memory_spread": round(
-            memory_spread(loaded.model, loaded.tokenizer, splits.dev.src), 4
-        ),
+    counts["unseen"] = np.isin(np.arange(len(text)), new)
+    spread = memory_spread(model, tokenizer, splits.dev.src)
+    found = {
+        "memory_spread": round(spread, 4),
+        "dev": sizes(tokenizer, splits.dev.tgt),
         "split": "test",
         "rows": rows,
         "samples": samples,
         "credit": CREDIT,
-        "parameters": sum(p.numel() for p in loaded.model.parameters()),
+        "parameters": sum(p.numel() for p in model.parameters()),
     }
+    return found, counts
 
 
 def main() -> None:
     """Take the folder and the command from the command line."""
     output, command = Path(sys.argv[1]), sys.argv[2]
-    found = results(output)
-    folder = runs.store(output, output.name, command, found)
+    found, counts = results(output)
+    folder = runs.store(output, output.name, command, found, counts)
     for row in found["rows"]:
         print(
             f"{row['weights']:8} beam {row['beam']} {row['sentences']:6} "

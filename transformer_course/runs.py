@@ -1,9 +1,10 @@
 """Stored runs: what long trainings gave, for the book to quote.
 
 ``runs/NAME/`` in the repository holds ``run.json`` (settings, command, machine
-and test scores), ``epochs.jsonl`` and ``steps.jsonl`` (every k-th step). It is
-made from a folder of ``outputs/`` and read by the chapters' cells, so that no
-figure is typed in.
+and test scores), ``epochs.jsonl`` and ``steps.jsonl`` (every k-th step), and
+``counts.npz`` (what BLEU counts in each test sentence). It is made from a
+folder of ``outputs/`` and read by the chapters' cells, so that no figure is
+typed in.
 """
 
 import json
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from transformer_course.errors import CourseError
@@ -69,8 +71,34 @@ def read(name: str) -> Run:
     )
 
 
+def read_counts(name: str) -> dict[str, np.ndarray]:
+    """What BLEU counts in each test sentence of a stored run, by name.
+
+    ``WEIGHTS-BEAM-CUT``, such as ``best-5-words``, are the counts of one way
+    of decoding with the text cut up in one way (see
+    ``score.bleu_counts``); ``unseen`` marks the sentences whose source was
+    not read in training.
+
+    Raises:
+        CourseError: that run has no counts.
+    """
+    path = folder(name) / "counts.npz"
+    if not path.is_file():
+        there = sorted(p.parent.name for p in path.parents[1].glob("*/*.npz"))
+        raise CourseError(
+            f"there are no stored counts of a run {name!r}; there are of: "
+            f"{', '.join(there) or 'none'}. tools/store_run.py makes them."
+        )
+    with np.load(path) as arrays:
+        return dict(arrays)
+
+
 def store(
-    output: Path, name: str, command: str, results: dict[str, Any]
+    output: Path,
+    name: str,
+    command: str,
+    results: dict[str, Any],
+    counts: dict[str, np.ndarray] | None = None,
 ) -> Path:
     """Make a stored run from a training's folder.
 
@@ -79,6 +107,7 @@ def store(
         name: of the stored run.
         command: what was typed to train it.
         results: test scores and samples.
+        counts: for :func:`read_counts`.
 
     Returns:
         The folder of the stored run.
@@ -102,7 +131,18 @@ def store(
         "results": results,
     }
     write_json(path / "run.json", about, indent=1)
+    if counts is not None:
+        write_arrays(path / "counts.npz", counts)
     return path
+
+
+def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    """Write small arrays, compressed; the file is whole, or as it was."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".new")
+    with fresh.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+    os.replace(fresh, path)
 
 
 def write_json(path: Path, values: Any, indent: int | None = None) -> None:

@@ -4,9 +4,20 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+from jaxtyping import Float, Integer
 from sacrebleu.metrics import BLEU, CHRF
 
 from transformer_course.errors import CourseError
+
+Counts = Integer[np.ndarray, "sentence 10"]
+"""What BLEU needs of each sentence: the length of the hypothesis and of the
+reference, then the clipped matches and the totals of its 1- to 4-grams."""
+
+FEWEST = 20
+"""Sentences that a bootstrap needs: fewer say nothing about others."""
+SEED = 12345
+"""sacreBLEU's own seed, so that its paired test gives the same figures."""
 
 
 class TextScore(NamedTuple):
@@ -18,6 +29,30 @@ class TextScore(NamedTuple):
     """sacreBLEU's own: version, tokenisation, smoothing."""
     details: str
     """Precisions, brevity penalty and lengths, as sacreBLEU prints them."""
+
+
+class Interval(NamedTuple):
+    """A corpus score, and how far chance in the test set may move it."""
+
+    value: float
+    """Of the test set as it is."""
+    low: float
+    """Exceeded by 97.5 % of the resampled test sets."""
+    high: float
+    """Exceeded by 2.5 % of them."""
+
+
+class Comparison(NamedTuple):
+    """A system less a baseline, in points of BLEU, on one test set."""
+
+    difference: Interval
+    better: float
+    """Share of the resampled test sets on which the system is ahead."""
+    p_value: float
+    """How often a difference as large would come by chance, as sacreBLEU
+    counts it."""
+    differences: Float[np.ndarray, " sample"]
+    """On each resampled test set."""
 
 
 def corpus_bleu(
@@ -41,20 +76,7 @@ def corpus_bleu(
         CourseError: different numbers of lines, or none; a tokeniser that
             sacreBLEU does not have.
     """
-    if tokenize not in BLEU.TOKENIZERS:
-        raise CourseError(
-            f"sacreBLEU has no tokeniser {tokenize!r}: choose one of "
-            f"{', '.join(sorted(BLEU.TOKENIZERS))}."
-        )
-    try:
-        metric = BLEU(tokenize=tokenize)
-    except (ImportError, RuntimeError) as error:
-        raise CourseError(
-            f"the tokeniser {tokenize!r} needs a package that is not here "
-            f"({' '.join(str(error).split())}): install it, or choose "
-            "another, such as none, 13a or char."
-        ) from error
-    return _score(metric, hypotheses, references)
+    return _score(_bleu(tokenize), hypotheses, references)
 
 
 def corpus_chrf(
@@ -66,6 +88,130 @@ def corpus_chrf(
         CourseError: different numbers of lines, or none.
     """
     return _score(CHRF(), hypotheses, references)
+
+
+def bleu_counts(
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    tokenize: str = "none",
+) -> Counts:
+    """All that BLEU uses of each sentence; their sum gives the corpus's BLEU.
+
+    With these a score can be taken again, of any part of a test set, without
+    the texts.
+
+    Args:
+        hypotheses: what the system wrote.
+        references: what should have been written.
+        tokenize: sacreBLEU's tokeniser, as in :func:`corpus_bleu`.
+
+    Raises:
+        CourseError: as in :func:`corpus_bleu`.
+    """
+    _check_lines(hypotheses, references)
+    metric = _bleu(tokenize, effective_order=True)  # or it warns each time
+    found = [
+        metric.sentence_score(hypothesis, [reference])
+        for hypothesis, reference in zip(hypotheses, references, strict=True)
+    ]
+    return np.array(
+        [[s.sys_len, s.ref_len, *s.counts, *s.totals] for s in found]
+    )
+
+
+def bleu_of_counts(counts: Counts) -> float:
+    """The corpus BLEU of sentences with these counts, as sacreBLEU has it.
+
+    Raises:
+        CourseError: no sentence.
+    """
+    if not len(counts):
+        raise CourseError("no counts were given: there must be some.")
+    lengths, matches, totals = np.split(counts.sum(axis=0), [2, 6])
+    found = BLEU.compute_bleu(
+        matches.tolist(), totals.tolist(), *lengths.tolist(), "exp"
+    )
+    return found.score
+
+
+def bootstrap_bleu(
+    counts: Counts, samples: int = 1000, seed: int = SEED
+) -> Float[np.ndarray, " sample"]:
+    """BLEU on test sets that might have been: drawn anew from this one.
+
+    Koehn 2004: as many sentences as there are, with replacement. Systems that
+    were tested on the same sentences get the same draws from one seed.
+
+    Args:
+        counts: of the test set's sentences, from :func:`bleu_counts`.
+        samples: test sets to draw.
+        seed: fixes the draws.
+
+    Raises:
+        CourseError: fewer sentences than :data:`FEWEST`, or no samples.
+    """
+    if len(counts) < FEWEST or samples < 1:
+        raise CourseError(
+            f"{samples} samples of {len(counts)} sentences were asked for: "
+            f"a bootstrap needs at least 1 and {FEWEST}."
+        )
+    generator = np.random.default_rng(seed)
+    draws = generator.choice(len(counts), size=(samples, len(counts)))
+    return np.array([bleu_of_counts(counts[draw]) for draw in draws])
+
+
+def bleu_interval(
+    counts: Counts, samples: int = 1000, seed: int = SEED
+) -> Interval:
+    """Corpus BLEU with its 95 % bootstrap interval (Koehn 2004).
+
+    The interval is about the choice of test sentences, not about the seed of
+    the training. For the arguments and errors see :func:`bootstrap_bleu`.
+    """
+    return _interval(
+        bleu_of_counts(counts), bootstrap_bleu(counts, samples, seed)
+    )
+
+
+def paired_bootstrap(
+    system: Counts,
+    baseline: Integer[np.ndarray, "other 10"],
+    samples: int = 1000,
+    seed: int = SEED,
+) -> Comparison:
+    """Is a system better than a baseline, or lucky with the test set?
+
+    Koehn 2004: both are scored on the same resampled test sets, so that what
+    is hard for both does not count as a difference. The p-value is that of
+    ``sacrebleu --paired-bs``, to the last digit.
+
+    Args:
+        system: counts of the one, from :func:`bleu_counts`.
+        baseline: counts of the other, on the same sentences, in that order.
+        samples: test sets to draw.
+        seed: fixes the draws.
+
+    Raises:
+        CourseError: counts of other sentences, or too few of them.
+    """
+    same = len(system) == len(baseline)
+    if not (same and np.array_equal(system[:, 1], baseline[:, 1])):
+        raise CourseError(
+            f"counts of {len(system)} and of {len(baseline)} sentences were "
+            "given, or their references differ in length: both systems must "
+            "be scored on the same test set, cut up alike."
+        )
+    difference = bleu_of_counts(system) - bleu_of_counts(baseline)
+    drawn = bootstrap_bleu(system, samples, seed)
+    drawn = drawn - bootstrap_bleu(baseline, samples, seed)
+    by_chance = np.abs(drawn) - np.abs(drawn).mean()
+    beyond = (by_chance > abs(difference)).sum()
+    return Comparison(
+        difference=_interval(difference, drawn),
+        better=float((drawn > 0).mean()),
+        p_value=float((beyond + 1) / (samples + 1)),
+        differences=drawn,
+    )
 
 
 def spaced_share(lines: Sequence[str]) -> float:
@@ -82,12 +228,38 @@ def perplexity(nll: float) -> float:
         return math.inf
 
 
+def _bleu(tokenize: str, **options) -> BLEU:
+    """sacreBLEU's metric with this tokeniser."""
+    if tokenize not in BLEU.TOKENIZERS:
+        raise CourseError(
+            f"sacreBLEU has no tokeniser {tokenize!r}: choose one of "
+            f"{', '.join(sorted(BLEU.TOKENIZERS))}."
+        )
+    try:
+        return BLEU(tokenize=tokenize, **options)
+    except (ImportError, RuntimeError) as error:
+        raise CourseError(
+            f"the tokeniser {tokenize!r} needs a package that is not here "
+            f"({' '.join(str(error).split())}): install it, or choose "
+            "another, such as none, 13a or char."
+        ) from error
+
+
 def _score(metric, hypotheses, references) -> TextScore:
+    _check_lines(hypotheses, references)
+    result = metric.corpus_score(list(hypotheses), [list(references)])
+    signature = str(metric.get_signature())
+    return TextScore(result.score, signature, str(result))
+
+
+def _check_lines(hypotheses, references) -> None:
     if len(hypotheses) != len(references) or not hypotheses:
         raise CourseError(
             f"{len(hypotheses)} hypotheses were given for {len(references)} "
             "references: each needs exactly one, and there must be some."
         )
-    result = metric.corpus_score(list(hypotheses), [list(references)])
-    signature = str(metric.get_signature())
-    return TextScore(result.score, signature, str(result))
+
+
+def _interval(value: float, drawn: Float[np.ndarray, " sample"]) -> Interval:
+    low, high = np.percentile(drawn, (2.5, 97.5)).tolist()
+    return Interval(value, low, high)
