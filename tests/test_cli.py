@@ -240,6 +240,141 @@ def test_someone_who_types_is_told_what_to_do(run, model, file, monkeypatch):
     assert "Ctrl-D" in err
 
 
+class Screen(io.StringIO):
+    """Standard output that someone reads; knows what was flushed, and when.
+
+    Args:
+        terminal: whether it is one.
+    """
+
+    def __init__(self, terminal: bool):
+        super().__init__()
+        self.terminal = terminal
+        self.seen = [""]
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+    def flush(self) -> None:
+        self.seen.append(self.getvalue())
+
+    def steps(self) -> int:
+        """How often there was something new to see."""
+        return len(set(self.seen)) - 1
+
+
+@pytest.fixture
+def screen(monkeypatch):
+    def put(terminal: bool) -> Screen:
+        made = Screen(terminal)
+        monkeypatch.setattr(sys, "stdout", made)
+        return made
+
+    return put
+
+
+@pytest.mark.parametrize("as_is", [[], ["--as-is"]])
+def test_what_is_streamed_is_what_is_written_at_once(
+    run, model, file, screen, as_is
+):
+    command = ["translate", model, file, "--beam-size", 1, *as_is]
+    _, whole, _ = run(*command)
+    out = screen(terminal=False)
+    assert run(*command, "--stream")[0] == 0
+    assert out.getvalue() == whole
+    assert out.steps() > whole.count("\n") == 4
+
+
+def test_a_line_from_a_pipe_is_answered_before_the_next_is_read(
+    run, model, monkeypatch, screen
+):
+    out = screen(terminal=False)
+    answered = []
+
+    def lines():
+        for line in (b"red cat\n", b"old dog .\n"):
+            answered.append(out.getvalue().count("\n"))
+            yield line
+
+    typed = type("Pipe", (), {"buffer": lines(), "isatty": lambda _: False})()
+    monkeypatch.setattr(sys, "stdin", typed)
+    run("translate", model, "--beam-size", 1, "--stream")
+    assert answered == [0, 1]
+
+
+@pytest.mark.parametrize("typed", [True, False])
+@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize("more", [[], ["--beam-size", 1]])
+def test_words_come_one_by_one_to_someone_who_types_and_reads(
+    run, model, stdin, monkeypatch, screen, typed, terminal, more
+):
+    stdin(b"red cat\n")
+    if typed:
+        monkeypatch.setattr(sys, "stdin", Terminal(io.BytesIO(b"red cat\n")))
+    out = screen(terminal)
+    assert run("translate", model, *more)[0] == 0
+    assert (out.steps() > 1) == bool(typed and terminal and more)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        [],
+        ["--beam-size", 2],
+        ["--beam-size", 1, "--n-best", 1],
+        ["--beam-size", 1, "--output", "text.ja"],
+    ],
+)
+def test_a_beam_cannot_be_streamed(run, model, file, more):
+    result = run("translate", model, file, "--stream", *more)
+    assert_error(result, "--stream", "--beam-size 1")
+
+
+def rows(out) -> list[list[str]]:
+    return [line.split("\t") for line in out.split("\n")[:-1]]
+
+
+def test_the_n_best_are_written_with_rank_and_scores(run, model, file):
+    _, best, _ = run("translate", model, file)
+    status, out, err = run("translate", model, file, "--n-best", 3)
+    assert (status, err) == (0, "")
+    numbers, ranks, scores, log_probs, texts = zip(*rows(out), strict=True)
+    assert numbers == tuple("1112333444")  # line 2 is empty
+    assert ranks == tuple("1231123123")
+    first = [t for t, r in zip(texts, ranks, strict=True) if r == "1"]
+    assert first == best.splitlines()
+    assert len(set(texts)) > 4
+    for i in (0, 4, 7):
+        values = [float(s) for s in scores[i : i + 3]]
+        assert values == sorted(values, reverse=True)
+    for score, log_prob in zip(scores, log_probs, strict=True):
+        assert float(log_prob) <= float(score) <= 0
+
+
+def test_numbers_go_on_over_what_is_read_at_a_time(run, model, file):
+    file.write_text("red cat\n" * 70)
+    _, out, _ = run("translate", model, file, "--n-best", 1)
+    assert [row[0] for row in rows(out)] == [str(i) for i in range(1, 71)]
+
+
+def test_the_n_best_can_go_to_a_file_with_words_apart(
+    run, model, file, tmp_path
+):
+    arguments = ["translate", model, file, "--n-best", 2, "--as-is"]
+    _, out, _ = run(*arguments)
+    assert run(*arguments, "--output", tmp_path / "best.tsv") == (0, "", "")
+    assert (tmp_path / "best.tsv").read_text("utf-8") == out
+    _, joined, _ = run("translate", model, file, "--n-best", 2)
+    assert [row[:4] for row in rows(out)] == [row[:4] for row in rows(joined)]
+    assert out.count(" ") > joined.count(" ")
+
+
+@pytest.mark.parametrize("more", [[6], [-1], [2, "--beam-size", 1]])
+def test_more_than_the_beam_holds_is_refused(run, model, file, more):
+    result = run("translate", model, file, "--n-best", *more)
+    assert_error(result, f"n_best is {more[0]}", "--beam-size")
+
+
 def test_ctrl_c_at_the_keyboard_is_no_traceback(run, model, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
@@ -380,6 +515,25 @@ def test_a_prompt_that_is_too_long_is_cut_off_with_a_warning(run, model):
     status, _, err = run("generate", model, "old dog " * 30)
     assert status == 0
     assert "longer than 12 tokens" in err
+
+
+@pytest.mark.parametrize("more", [[], ["--as-is"]])
+@pytest.mark.parametrize("terminal", [True, False])
+def test_what_is_drawn_is_the_same_however_it_is_shown(
+    run, language_model, screen, terminal, more
+):
+    command = ["generate", language_model, "赤い 猫", "--count", 2, *more]
+    _, whole, _ = run(*command)
+    out = screen(terminal)
+    assert run(*command, *([] if terminal else ["--stream"]))[0] == 0
+    assert out.getvalue() == whole
+    assert out.steps() > 4
+
+
+def test_drawing_more_begins_with_the_same(run, language_model):
+    _, two, _ = run("generate", language_model, "--count", 2)
+    _, four, _ = run("generate", language_model, "--count", 4)
+    assert four.startswith(two) and four != two
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,71 @@ def test_the_cases_above_hold_early_and_late_ends():
     assert len(lengths) > 3
 
 
+def calls_of(modules):
+    """The rows and positions of the input of every later call of these."""
+    calls = {module: [] for module in modules}
+    for module in modules:
+        module.register_forward_hook(
+            lambda m, given, _: calls[m].append(given[0].shape[:2])
+        )
+    return calls
+
+
+def search_by_name(name, model, src):
+    if name == "beam":
+        return beam_search(model, src, beam_size=4, max_length=12)
+    search = greedy_search if name == "greedy" else sample
+    return search(model, src, max_length=12)
+
+
+each_search = pytest.mark.parametrize("name", ["greedy", "sample", "beam"])
+
+
+@each_search
+@each_translator
+def test_a_memory_is_projected_once_and_shared_by_its_beams(name, kind):
+    """Once for each source sentence: neither for each token nor each beam."""
+    model = translator(kind)
+    if kind == "gru":
+        projections = [model.score.of_key]
+    else:
+        projections = [
+            projection
+            for layer in model.decoder.layers
+            for projection in (
+                layer.cross_attention.to_key,
+                layer.cross_attention.to_value,
+            )
+        ]
+    calls = calls_of(projections)
+    search_by_name(name, model, SOURCES)
+    assert set(map(tuple, calls.values())) == {(SOURCES.shape,)}
+
+
+@each_search
+def test_each_target_token_is_projected_once(name):
+    model = translator("rotary")
+    beams = 4 if name == "beam" else 1
+    calls = calls_of([model.decoder.layers[0].self_attention.to_key])
+    search_by_name(name, model, SOURCES)
+    (shapes,) = calls.values()
+    assert 1 < len(shapes) <= 12
+    assert set(shapes) == {(len(SOURCES) * beams, 1)}
+
+
+def test_without_a_cache_all_is_projected_again_for_each_token():
+    """Else the two laws above would hold of anything."""
+    model = translator("sinusoidal")
+    layer = model.decoder.layers[0]
+    own, memory = layer.self_attention.to_key, layer.cross_attention.to_key
+    calls = calls_of([own, memory])
+    greedy_search(model, SOURCES, max_length=12, cached=False)
+    rows = len(SOURCES)
+    steps = len(calls[own])
+    assert calls[own] == [(rows, i + 1) for i in range(steps)]
+    assert calls[memory] == [SOURCES.shape] * steps
+
+
 # --- greedy -----------------------------------------------------------------
 
 
@@ -464,6 +529,59 @@ def test_beams_in_a_batch_equal_each_sentence_alone():
             model, src[src != PAD][None], beam_size=3, max_length=12
         )
         assert [h.ids for h in alone] == [h.ids for h in beam]
+
+
+@each_translator
+@pytest.mark.parametrize("prefix", [None, ragged_ids([2, 1, 3, 2], seed=3)])
+def test_the_steps_of_a_beam_search_lead_to_its_hypotheses(kind, prefix):
+    """Whoever follows the steps, keeping the best, finds what it found."""
+    model, sources = translator(kind), SOURCES[:4]
+    steps = []
+    arguments = {"beam_size": 3, "prefix": prefix, "max_length": 12}
+    beams = beam_search(model, sources, **arguments, on_step=steps.append)
+    assert beams == beam_search(model, sources, **arguments)
+    for row, beam in enumerate(beams):
+        shared = [] if prefix is None else prefix[row, :1].tolist()
+        followed = [(shared, 0.0)] * 3
+        for step in steps:
+            kept = step.scores[row][step.beams[row], step.tokens[row]]
+            best = step.scores[row].flatten().topk(3).values
+            assert kept.tolist() == best.tolist()
+            followed = [
+                (
+                    followed[beam][0] + [token],
+                    float(step.log_probs[row, beam, token]),
+                )
+                for beam, token in zip(
+                    step.beams[row].tolist(),
+                    step.tokens[row].tolist(),
+                    strict=True,
+                )
+            ]
+        found = [
+            ([i for i in ids if i not in (PAD, EOS)], log_prob)
+            for ids, log_prob in followed
+            if log_prob > -math.inf
+        ]
+        assert found == [(h.ids, h.log_prob) for h in beam]
+
+
+@pytest.mark.parametrize("search", [greedy_search, sample])
+@pytest.mark.parametrize("prefix", [None, ragged_ids([2, 1, 3, 2], seed=3)])
+def test_each_token_is_handed_on_as_it_comes(search, prefix):
+    came = []
+    written = search(
+        translator("sinusoidal"),
+        SOURCES[:4],
+        prefix=prefix,
+        max_length=12,
+        on_token=lambda tokens: came.append(tokens.tolist()),
+    )
+    for row, ids in enumerate(written):
+        shared = [] if prefix is None else prefix[row, :1].tolist()
+        tokens = [step[row] for step in came]
+        assert len(tokens) <= 12
+        assert shared + [i for i in tokens if i not in (PAD, EOS)] == ids
 
 
 def test_length_penalty_is_the_formula_of_wu():

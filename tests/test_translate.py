@@ -4,9 +4,14 @@ import pytest
 from tiny import decided, tiny_gru, tiny_splits, tiny_transformer
 
 from transformer_course.data.batches import encode_pairs
+from transformer_course.data.grammar import grammar_pairs
+from transformer_course.data.plain import to_plain
 from transformer_course.errors import ConfigError
 from transformer_course.tokenizer import EOS, Tokenizer
 from transformer_course.translate import (
+    BROKEN,
+    TextStream,
+    candidates,
     encode_source,
     too_long,
     translate,
@@ -115,3 +120,109 @@ def test_a_language_model_does_not_translate(tokenizer):
     )
     with pytest.raises(ConfigError, match="decoder-only"):
         translate(model, tokenizer, ["red cat"])
+
+
+# --- candidates -------------------------------------------------------------
+
+
+def test_the_best_candidate_is_the_translation(model, tokenizer):
+    for beam_size in (1, 3):
+        beams = candidates(model, tokenizer, SENTENCES, beam_size, 0.6)
+        best = translate(model, tokenizer, SENTENCES, beam_size, 0.6)
+        assert [beam[0].text for beam in beams] == best
+        filled = [
+            b for b, s in zip(beams, SENTENCES, strict=True) if s.strip()
+        ]
+        assert {len(beam) for beam in filled} == {beam_size}
+
+
+def test_candidates_are_ranked_by_their_scores(model, tokenizer):
+    for beam in candidates(model, tokenizer, TEXT.src, 4, alpha=1.0):
+        scores = [one.score for one in beam]
+        assert scores == sorted(scores, reverse=True)
+        assert all(one.log_prob <= one.score < 0 for one in beam)
+
+
+def test_without_a_length_penalty_scores_are_log_probabilities(
+    model, tokenizer
+):
+    for beam in candidates(model, tokenizer, TEXT.src, 3, alpha=0.0):
+        assert all(one.log_prob == one.score for one in beam)
+
+
+def test_an_empty_sentence_has_one_candidate_which_is_certain(
+    model, tokenizer
+):
+    assert candidates(model, tokenizer, ["", " "]) == [[("", 0.0, 0.0)]] * 2
+
+
+# --- text that grows --------------------------------------------------------
+
+
+def grown(tokenizer, language, ids) -> list[str]:
+    """What is shown after each token, and at the end."""
+    stream = TextStream(tokenizer, language)
+    return [*map(stream.add, ids), stream.end()]
+
+
+@pytest.fixture(scope="module")
+def pieces() -> Tokenizer:
+    """Pieces of words, and bytes for characters it has never seen."""
+    pairs = grammar_pairs(500)
+    lines = [text for pair in pairs for text in (pair.src, pair.tgt)]
+    return Tokenizer.train(lines, 600, "unigram")
+
+
+@pytest.mark.parametrize("language", [None, "en", "ja"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "i saw emi , i think .",
+        "i 'm in , don 't go ( hi ) !",
+        "私 は bob smith が 好き だ 。",
+        "鬱 な 🙂 は 龘 。",
+        "花見",
+        "🙂",
+        "a",
+        "",
+    ],
+)
+def test_what_is_shown_bit_by_bit_is_the_text(pieces, language, text):
+    shown = grown(pieces, language, pieces.encode(text))
+    assert BROKEN not in "".join(shown)
+    assert "".join(shown) == (to_plain(text, language) if language else text)
+
+
+def test_every_sentence_of_the_grammar_can_be_shown_bit_by_bit(pieces):
+    for pair in grammar_pairs(300, seed=1):
+        for text, language in ((pair.src, "en"), (pair.tgt, "ja")):
+            shown = grown(pieces, language, pieces.encode(text))
+            assert "".join(shown) == to_plain(text, language)
+
+
+def test_a_character_is_shown_when_its_last_byte_is_there(pieces):
+    ids = pieces.encode("鬱")
+    assert len(ids) > 3  # a space and three bytes
+    assert grown(pieces, None, ids) == [""] * (len(ids) - 1) + ["鬱", ""]
+
+
+def test_bytes_that_make_no_character_are_shown_as_broken(pieces):
+    byte = pieces.encode("鬱")[-3:-1]  # the last one is missing
+    (dog,) = pieces.encode("dog")
+    assert "".join(grown(pieces, None, byte)) == pieces.decode(byte)
+    shown = grown(pieces, None, [*byte, dog])
+    assert shown[:2] == ["", ""]
+    assert "".join(shown) == pieces.decode([*byte, dog])
+    assert BROKEN in shown[2]
+
+
+def test_english_is_shown_word_by_word_and_japanese_at_once(pieces):
+    english = pieces.encode("i like dogs .")
+    assert grown(pieces, "en", english)[0] == ""
+    shown = [text for text in grown(pieces, "en", english) if text]
+    assert shown == ["I", " like", " dogs", "."]
+    japanese = pieces.encode("私 は 犬 が 好き だ 。")
+    shown = grown(pieces, "ja", japanese)
+    for count in range(1, len(japanese)):
+        text = pieces.decode(japanese[:count])
+        assert "".join(shown[:count]) == to_plain(text, "ja")

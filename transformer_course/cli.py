@@ -7,8 +7,9 @@ usage gives status 2, and Ctrl-C status 130. What each option is stands in
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -35,9 +36,11 @@ from transformer_course.errors import (
     CorpusError,
     CourseError,
 )
-from transformer_course.generate import sample
+from transformer_course.generate import greedy_search, sample
 from transformer_course.score import corpus_bleu, corpus_chrf, spaced_share
 from transformer_course.translate import (
+    TextStream,
+    candidates,
     encode_source,
     too_long,
     translate,
@@ -77,6 +80,23 @@ Output = Annotated[
         metavar="FILE",
         help="write the translations here, when all are done.",
         help_behavior_hint="",
+    ),
+]
+NBest = Annotated[
+    int,
+    tyro.conf.arg(
+        metavar="N",
+        help="write the N best of each beam, one a line, with tabs between "
+        "number of the sentence, rank, score (what ranks: log-probability "
+        "over length penalty), log-probability in nats, and text; 0 writes "
+        "the best translation alone.",
+    ),
+]
+Stream = Annotated[
+    bool,
+    tyro.conf.arg(
+        help="write words as they are decided, with --beam-size 1; so it is "
+        "anyway when someone types and reads on a terminal.",
     ),
 ]
 Device = Annotated[str, tyro.conf.arg(help="auto, cpu, cuda, cuda:1, mps.")]
@@ -135,6 +155,8 @@ def translate_command(
     output: Output = None,
     beam_size: BeamSize = 5,
     alpha: Alpha = 0.6,
+    n_best: NBest = 0,
+    stream: Stream = False,
     as_is: AsIs = False,
     device: Device = "auto",
 ) -> None:
@@ -142,17 +164,29 @@ def translate_command(
 
     One sentence: echo "i like dogs ." | transformer-course translate MODEL
     """
+    _check_n_best(n_best, beam_size)
+    greedy = beam_size == 1 and not n_best and output is None
+    if stream and not greedy:
+        raise ConfigError(
+            "--stream writes words as they are decided, and a beam is only "
+            "decided at its end: add --beam-size 1, and leave out --n-best "
+            "and --output."
+        )
+    typed = file is None and sys.stdin.isatty()
+    stream = stream or (greedy and typed and sys.stdout.isatty())
     loaded = _load(model, device)
     _check_writable(output)
     done: list[str] = []
-    for first, lines in _chunks(file):
+    for first, lines in _chunks(file, 1 if typed or stream else CHUNK):
         sources = lines if as_is else _from_plain(loaded, lines)
         _warn_too_long(loaded, sources, first)
         _warn_unknown(loaded, sources, first)
-        written = translate(
-            loaded.model, loaded.tokenizer, sources, beam_size, alpha
+        if stream:
+            _translate_growing(loaded, sources, as_is)
+            continue
+        written = _translated(
+            loaded, sources, beam_size, alpha, n_best, as_is, first
         )
-        written = written if as_is else _to_plain(loaded, written)
         if output is None:
             print(*written, sep="\n", flush=True)
         done += written
@@ -178,13 +212,20 @@ def generate(
     top_p: float = 1.0,
     max_length: int = 50,
     seed: int = 0,
+    stream: Annotated[
+        bool,
+        tyro.conf.arg(
+            help="write words as they are drawn; on a terminal it is so "
+            "anyway. What is drawn is the same."
+        ),
+    ] = False,
     as_is: AsIs = False,
     device: Device = "auto",
 ) -> None:
     """Draw texts: what follows a prompt, or translations of a sentence.
 
     Args:
-        count: how many to draw.
+        count: how many to draw, one after another.
         temperature: below 1 sharper, above 1 wilder.
         top_k: draw from the k most probable tokens; 0 takes all.
         top_p: draw from the most probable tokens that hold this share.
@@ -194,20 +235,26 @@ def generate(
     if count < 1:
         raise ConfigError(f"count is {count}: it must be at least 1.")
     loaded = _load(model, device)
-    generator = torch.Generator(pick_device(device)).manual_seed(seed)
-    src, prefix = _conditions(loaded, prompt, count, as_is)
-    drawn = sample(
+    src, prefix = _conditions(loaded, prompt, as_is)
+    draw = partial(
+        sample,
         loaded.model,
         src,
         temperature=temperature,
         top_k=top_k,
         top_p=top_p,
-        generator=generator,
+        generator=torch.Generator(pick_device(device)).manual_seed(seed),
         prefix=prefix,
         max_length=max_length,
     )
-    texts = [loaded.tokenizer.decode(ids) for ids in drawn]
-    print(*(texts if as_is else _to_plain(loaded, texts)), sep="\n")
+    begun = [] if prefix is None else prefix[0].tolist()
+    stream = stream or sys.stdout.isatty()
+    for _ in range(count):
+        if stream:
+            _write_growing(loaded, draw, as_is, begun)
+        else:
+            texts = [loaded.tokenizer.decode(ids) for ids in draw()]
+            print(*(texts if as_is else _to_plain(loaded, texts)), flush=True)
 
 
 def score(
@@ -354,16 +401,14 @@ COMMANDS = {
 }
 
 
-def _chunks(file: Path | None) -> Iterator[tuple[int, list[str]]]:
+def _chunks(file: Path | None, size: int) -> Iterator[tuple[int, list[str]]]:
     """Lines a few at a time, with the number of the first; from 1."""
-    typed = file is None and sys.stdin.isatty()
-    if typed:
+    if file is None and sys.stdin.isatty():
         print(
             "Type a sentence, then Enter; Ctrl-D on an empty line ends.",
             file=sys.stderr,
         )
     source = _stdin_lines() if file is None else iter(_file_lines(file))
-    size = 1 if typed else CHUNK
     first = 1
     while lines := list(islice(source, size)):
         yield first, lines
@@ -410,10 +455,85 @@ def _runs_near(model: Path) -> str:
     return ""
 
 
+def _check_n_best(n_best: int, beam_size: int) -> None:
+    if not 0 <= n_best <= beam_size:
+        raise ConfigError(
+            f"n_best is {n_best}: expected 0 (the translation alone) to "
+            f"{beam_size}, the size of the beam; a larger --beam-size has "
+            "more."
+        )
+
+
+def _translated(
+    loaded: checkpoint.Checkpoint,
+    sources: list[str],
+    beam_size: int,
+    alpha: float,
+    n_best: int,
+    as_is: bool,
+    first: int,
+) -> list[str]:
+    """The lines to write: a translation each, or ``n_best`` with scores."""
+    how = (loaded.model, loaded.tokenizer, sources, beam_size, alpha)
+    if not n_best:
+        written = translate(*how)
+        return written if as_is else _to_plain(loaded, written)
+    rows = []
+    for number, beam in enumerate(candidates(*how), start=first):
+        for rank, one in enumerate(beam[:n_best], start=1):
+            text = one.text if as_is else _to_plain(loaded, [one.text])[0]
+            values = f"{one.score:.4f}\t{one.log_prob:.4f}"
+            rows.append(f"{number}\t{rank}\t{values}\t{text}")
+    return rows
+
+
+def _translate_growing(
+    loaded: checkpoint.Checkpoint, sources: list[str], as_is: bool
+) -> None:
+    for source in sources:
+        if not source.strip():
+            print(flush=True)
+            continue
+        search = partial(greedy_search, loaded.model, _source(loaded, source))
+        _write_growing(loaded, search, as_is)
+
+
+def _write_growing(
+    loaded: checkpoint.Checkpoint,
+    search: Callable[..., list[list[int]]],
+    as_is: bool,
+    begun: Iterable[int] = (),
+) -> None:
+    """Print a text while a search decides it, and its end of line.
+
+    Args:
+        loaded: the model.
+        search: takes ``on_token``.
+        as_is: leave words apart.
+        begun: tokens of a prompt, which come first.
+    """
+    language = None if as_is else _about(loaded, "tgt")
+    text = TextStream(loaded.tokenizer, language)
+
+    def show(token: int | Tensor) -> None:
+        print(text.add(int(token)), end="", flush=True)
+
+    for token in begun:
+        show(token)
+    search(on_token=show)
+    print(text.end(), flush=True)
+
+
+def _source(loaded: checkpoint.Checkpoint, text: str) -> Tensor:
+    """One sentence's ids, as a batch."""
+    limit = loaded.model.config.max_length
+    return torch.tensor([encode_source(loaded.tokenizer, text, limit)])
+
+
 def _conditions(
-    loaded: checkpoint.Checkpoint, prompt: str, count: int, as_is: bool
+    loaded: checkpoint.Checkpoint, prompt: str, as_is: bool
 ) -> tuple[Tensor | None, Tensor | None]:
-    """Source and prefix, in as many rows: a prompt is one or the other."""
+    """Source and prefix, one row each: a prompt is one or the other."""
     only = getattr(loaded.model.config, "decoder_only", False)
     if not only and not prompt.strip():
         raise ConfigError(
@@ -426,12 +546,9 @@ def _conditions(
         text = plain.from_plain(prompt, _about(loaded, side))
     _warn_unknown(loaded, [text], 1)
     if only:
-        ids = loaded.tokenizer.encode(text)
-        return None, torch.tensor([ids] * count).long()
+        return None, torch.tensor([loaded.tokenizer.encode(text)]).long()
     _warn_too_long(loaded, [text], 1)
-    limit = loaded.model.config.max_length
-    ids = encode_source(loaded.tokenizer, text, limit)
-    return torch.tensor([ids] * count), None
+    return _source(loaded, text), None
 
 
 def _about(loaded: checkpoint.Checkpoint, key: str) -> str:

@@ -21,6 +21,8 @@ EXTRA_LENGTH = 50
 """A target may be so much longer than its source (the paper's section 6.1)."""
 
 Pick = Callable[[Float[Tensor, "rows vocab"]], Int[Tensor, " rows"]]
+OnToken = Callable[[Int[Tensor, " rows"]], None]
+"""Is handed the token that each row has just got; pad for one that ended."""
 
 
 class Hypothesis(NamedTuple):
@@ -34,6 +36,26 @@ class Hypothesis(NamedTuple):
     """log_prob over the length penalty: what the beam ranks by."""
 
 
+class Step(NamedTuple):
+    """One step of a beam search: what it could choose from, and its choice.
+
+    Minus infinity stands at what cannot be: a finished hypothesis goes on
+    with pad alone, and at first all but one of a beam are empty places.
+    """
+
+    log_probs: Float[Tensor, "sentences beam vocab"]
+    """Of each hypothesis with each next token, from its first token on."""
+    scores: Float[Tensor, "sentences beam vocab"]
+    """The same over the length penalty: the largest are kept."""
+    beams: Int[Tensor, "sentences beam"]
+    """The hypothesis, of those before, that each one kept goes on from."""
+    tokens: Int[Tensor, "sentences beam"]
+    """The token that each one kept goes on with."""
+
+
+OnStep = Callable[[Step], None]
+
+
 def greedy_search(
     model: nn.Module,
     src: Int[Tensor, "batch source"] | None = None,
@@ -41,6 +63,7 @@ def greedy_search(
     prefix: Int[Tensor, "batch prefix"] | None = None,
     max_length: int | None = None,
     cached: bool = True,
+    on_token: OnToken | None = None,
 ) -> list[list[int]]:
     """Take the most probable token, each time.
 
@@ -54,11 +77,13 @@ def greedy_search(
             positions end it where they end.
         cached: keep keys and values between tokens. False computes the whole
             prefix again: the same tokens, slowly.
+        on_token: called after each step with the token that each row got;
+            of a prefix, only with what not all rows have.
 
     Returns:
         For each row the target tokens, without bos and eos.
     """
-    return _extend(model, src, _argmax, prefix, max_length, cached)
+    return _extend(model, src, _argmax, prefix, max_length, cached, on_token)
 
 
 def sample(
@@ -72,6 +97,7 @@ def sample(
     prefix: Int[Tensor, "batch prefix"] | None = None,
     max_length: int | None = None,
     cached: bool = True,
+    on_token: OnToken | None = None,
 ) -> list[list[int]]:
     """Draw each token from the model's distribution, made sharper or cut.
 
@@ -87,6 +113,7 @@ def sample(
         prefix: tokens that each target must begin with.
         max_length: tokens to write at the most.
         cached: keep keys and values between tokens.
+        on_token: called after each step.
 
     Raises:
         ConfigError: temperature not above 0, top_k negative, or top_p not in
@@ -110,7 +137,7 @@ def sample(
         drawn = torch.multinomial(probabilities, 1, generator=generator)
         return drawn.squeeze(1)
 
-    return _extend(model, src, pick, prefix, max_length, cached)
+    return _extend(model, src, pick, prefix, max_length, cached, on_token)
 
 
 def keep_top_k(
@@ -152,6 +179,7 @@ def beam_search(
     prefix: Int[Tensor, "batch prefix"] | None = None,
     max_length: int | None = None,
     cached: bool = True,
+    on_step: OnStep | None = None,
 ) -> list[list[Hypothesis]]:
     """Keep the best few hypotheses of each sentence, and extend them all.
 
@@ -169,6 +197,7 @@ def beam_search(
         prefix: tokens that each target must begin with.
         max_length: tokens to write at the most.
         cached: keep keys and values between tokens.
+        on_step: called with each step, before the next.
 
     Returns:
         For each sentence its beam, best first.
@@ -194,8 +223,10 @@ def beam_search(
         ranked = total / length_penalty(lengths + growing.int(), alpha)
         best = ranked.flatten(1).topk(beam_size).indices
         scores = total.flatten(1).gather(1, best)
-        vocab = log_probs.size(-1)
-        search.take(best // vocab, best % vocab)
+        beams, tokens = best // total.size(-1), best % total.size(-1)
+        if on_step is not None:
+            on_step(Step(total, ranked, beams, tokens))
+        search.take(beams, tokens)
     return search.hypotheses(scores, alpha)
 
 
@@ -301,12 +332,14 @@ class _Search:
 
 
 @torch.inference_mode()
-def _extend(model, src, pick: Pick, prefix, max_length, cached):
+def _extend(model, src, pick: Pick, prefix, max_length, cached, on_token):
     """Greedy search and sampling: one row a sentence, one token a step."""
     search = _Search(model, src, prefix, max_length, 1, cached)
     while not search.ended():
         tokens = pick(search.force(search.logits().float()))
         search.take(torch.zeros_like(tokens)[:, None], tokens[:, None])
+        if on_token is not None:
+            on_token(tokens)
     return search.targets()
 
 

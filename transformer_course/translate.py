@@ -1,18 +1,28 @@
 """From text to text: a model with its tokenizer (chapters 13 and 15)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
+from typing import NamedTuple, TypeVar
 
 from torch import Tensor, nn
 
+from transformer_course.data import plain
 from transformer_course.data.batches import sorted_batches
 from transformer_course.errors import ConfigError
-from transformer_course.generate import beam_search, greedy_search
+from transformer_course.generate import (
+    Hypothesis,
+    beam_search,
+    greedy_search,
+)
 from transformer_course.tokenizer import EOS, UNK, Tokenizer
 
 BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 """How SentencePiece writes the piece of one byte."""
+BROKEN = "\ufffd"
+"""What stands for bytes that make no character, or not yet."""
+
+Found = TypeVar("Found")
 
 
 def encode_source(
@@ -26,6 +36,16 @@ def encode_source(
     if max_length is not None:
         ids = ids[: max_length - 1]
     return [*ids, EOS]
+
+
+class Candidate(NamedTuple):
+    """One of the translations that a beam search has found."""
+
+    text: str
+    score: float
+    """What candidates are ranked by: log_prob over the length penalty."""
+    log_prob: float
+    """Of the target's tokens, eos included, in nats."""
 
 
 def translate(
@@ -52,20 +72,107 @@ def translate(
     Raises:
         ConfigError: batch_size below 1.
     """
+
+    def search(src: Tensor) -> list[list[int]]:
+        if beam_size == 1:
+            return greedy_search(model, src)
+        beams = beam_search(model, src, beam_size=beam_size, alpha=alpha)
+        return [beam[0].ids for beam in beams]
+
+    found = _in_batches(model, tokenizer, sentences, batch_size, search)
+    return [tokenizer.decode(ids or []) for ids in found]
+
+
+def candidates(
+    model: nn.Module,
+    tokenizer: Tokenizer,
+    sentences: Sequence[str],
+    beam_size: int = 5,
+    alpha: float = 0.6,
+    batch_size: int = 64,
+) -> list[list[Candidate]]:
+    """The whole beam of each sentence, best first, with scores.
+
+    Two candidates may be cut into different pieces and be the same text. An
+    empty sentence has one, which is empty and certain. Arguments and errors
+    are those of :func:`translate`, except that a beam of 1 has scores too.
+    """
+
+    def search(src: Tensor) -> list[list[Hypothesis]]:
+        return beam_search(model, src, beam_size=beam_size, alpha=alpha)
+
+    found = _in_batches(model, tokenizer, sentences, batch_size, search)
+    nothing = [Hypothesis([], 0.0, 0.0)]
+    return [
+        [
+            Candidate(tokenizer.decode(h.ids), h.score, h.log_prob)
+            for h in beam or nothing
+        ]
+        for beam in found
+    ]
+
+
+def _in_batches(
+    model: nn.Module,
+    tokenizer: Tokenizer,
+    sentences: Sequence[str],
+    batch_size: int,
+    search: Callable[[Tensor], list[Found]],
+) -> list[Found | None]:
+    """What ``search`` finds for each sentence; None for an empty one."""
     if batch_size < 1:
         raise ConfigError(f"batch_size is {batch_size}: it must be above 0.")
     limit = model.config.max_length
     filled = [i for i, sentence in enumerate(sentences) if sentence.strip()]
     ids = [encode_source(tokenizer, sentences[i], limit) for i in filled]
-    written = [""] * len(sentences)
+    found: list[Found | None] = [None] * len(sentences)
     was_training = model.training
     model.eval()
     for places, src in sorted_batches(ids, batch_size):
-        targets = _search(model, src, beam_size, alpha)
-        for place, target in zip(places, targets, strict=True):
-            written[filled[place]] = tokenizer.decode(target)
+        for place, result in zip(places, search(src), strict=True):
+            found[filled[place]] = result
     model.train(was_training)
-    return written
+    return found
+
+
+class TextStream:
+    """A text that grows by tokens: what can be shown of it so far.
+
+    Text that a later token may still change is held back: a character of
+    which not all bytes are there and, where text is joined as people write
+    it, an English word that may go on (``plain.settled``).
+
+    Args:
+        tokenizer: the tokens' own.
+        language: join words as people write them; None leaves them apart.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, language: str | None = None):
+        self.tokenizer = tokenizer
+        self.language = language
+        self.ids: list[int] = []
+        self.shown = ""
+
+    def add(self, token: int) -> str:
+        """Take a token; return what to write after all that came before."""
+        self.ids.append(token)
+        text = self.tokenizer.decode(self.ids)
+        if BYTE.fullmatch(self.tokenizer.piece(token)):
+            text = text.rstrip(BROKEN)
+        if self.language is not None:
+            text = plain.settled(text, self.language)
+        return self._grow(text)
+
+    def end(self) -> str:
+        """Return what was held back."""
+        return self._grow(self.tokenizer.decode(self.ids))
+
+    def _grow(self, text: str) -> str:
+        if self.language is not None:
+            text = plain.to_plain(text, self.language)
+        new = text[len(self.shown) :]
+        self.shown += new
+        return new
 
 
 def too_long(
@@ -96,12 +203,3 @@ def unknown(tokenizer: Tokenizer, text: str) -> list[str]:
         for i, piece in group:  # neighbours unknown are one piece
             found += piece.replace("▁", " ").split() if i == UNK else []
     return list(dict.fromkeys(found))
-
-
-def _search(
-    model: nn.Module, src: Tensor, beam_size: int, alpha: float
-) -> list[list[int]]:
-    if beam_size == 1:
-        return greedy_search(model, src)
-    beams = beam_search(model, src, beam_size=beam_size, alpha=alpha)
-    return [beam[0].ids for beam in beams]

@@ -54,8 +54,8 @@ def to_plain(text: str, language: str) -> str:
         ConfigError: another language.
     """
     if language == "en":
-        text = _BEFORE.sub("", text)
-        return text[:1].upper() + re.sub(r"\bi\b", "I", text[1:])
+        text = re.sub(r"\bi\b", "I", _BEFORE.sub("", text))
+        return text[:1].upper() + text[1:]
     _require_japanese(language)
     words = text.split()
     joined = "".join(words[:1])
@@ -63,6 +63,19 @@ def to_plain(text: str, language: str) -> str:
         apart = _is_latin(before[-1]) and _is_latin(word[0])
         joined += f" {word}" if apart else word
     return joined
+
+
+def settled(text: str, language: str) -> str:
+    """As much of a growing text as :func:`to_plain` will leave as it is.
+
+    What is added to an English word can change how it is written ("i" in
+    front of "n"); so its last word is left out. In Japanese nothing changes.
+
+    Args:
+        text: the beginning of a sentence.
+        language: ``"en"`` or ``"ja"``.
+    """
+    return text.rpartition(" ")[0] if language == "en" else text
 
 
 def _is_latin(character: str) -> bool:
