@@ -1,11 +1,13 @@
 """The book: its notebooks, its pages, and what a reader's browser gets."""
 
+import json
 import pkgutil
 import re
 import subprocess
 import sys
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+from xml.etree import ElementTree
 
 import nbformat
 import pytest
@@ -224,6 +226,114 @@ def test_every_module_has_a_page_in_the_reference():
     assert modules - documented == set()
 
 
+# --- the picture of the whole Transformer on the first page ------------------
+
+SVG = "{http://www.w3.org/2000/svg}"
+TARGET = 24  # what a finger needs at least, in pixels
+PHONE = 358  # how wide the picture is on a screen of 390
+
+
+def texts(link: ElementTree.Element, number: bool) -> str:
+    """The words in a part, or its chapter's number."""
+    return " ".join(
+        text.text
+        for text in link.iter(f"{SVG}text")
+        if (text.get("class") == "number") is number
+    )
+
+
+def boxes(link: ElementTree.Element) -> list[tuple[float, float, float]]:
+    """Top, width and height of what can be hit of a part."""
+    return [
+        tuple(float(box.get(key)) for key in ("y", "width", "height"))
+        for box in link.iter(f"{SVG}rect")
+        if box.get("class") != "frame"
+    ]
+
+
+@pytest.fixture(params=EDITIONS)
+def picture(request) -> ElementTree.Element:
+    path = BOOK / request.param / "figures" / "transformer.svg"
+    return ElementTree.parse(path).getroot()
+
+
+def links_of(element: ElementTree.Element) -> list[ElementTree.Element]:
+    """The parts, in the order in which the keyboard reaches them."""
+    return list(element.iter(f"{SVG}a"))
+
+
+def test_every_part_of_the_picture_is_a_link(picture):
+    """What flows is plain text; all that is drawn as a part leads on."""
+    linked = {part for link in links_of(picture) for part in link.iter()}
+    for shape in ("rect", "circle"):
+        assert set(picture.iter(f"{SVG}{shape}")) <= linked
+    words = set(picture.iter(f"{SVG}text"))
+    assert {text.get("class") for text in words - linked} == {"data"}
+
+
+def test_each_part_says_its_name_and_its_chapter(picture):
+    for link in links_of(picture):
+        number = texts(link, number=True)
+        name = link.get("aria-label", "").replace(",", "")
+        assert name.startswith(texts(link, number=False)), name
+        assert number in name, name
+        page = urlsplit(link.get("href")).path.removesuffix(".html")
+        assert page in toc_files()
+        assert page.startswith(f"{number}_")
+
+
+def test_the_chapters_of_the_parts_are_in_the_picture(picture):
+    """But 05, which is about what goes on inside all attention."""
+    linked = {texts(link, number=True) for link in links_of(picture)}
+    parts = {name[:2] for name in toc_files() if name < "11"} - {"01", "05"}
+    assert parts <= linked
+
+
+def test_the_keyboard_goes_through_the_picture_as_the_data_do(picture):
+    """Encoder, decoder, output; each from the bottom up."""
+    assert not [part for part in picture.iter() if part.get("tabindex")]
+    groups = picture.findall(f"{SVG}g")
+    assert [len(links_of(group)) > 1 for group in groups] == [True] * 3
+    assert len(links_of(picture)) == sum(len(links_of(g)) for g in groups)
+    for group in groups:
+        assert group.get("role") == "group" and group.get("aria-label")
+        tops = [
+            boxes(link)[0][0]
+            for link in links_of(group)
+            if not link.findall(f"{SVG}rect[@class='frame']")
+        ]
+        assert tops == sorted(tops, reverse=True)
+
+
+def test_a_finger_can_hit_every_part_on_a_phone(picture):
+    scale = PHONE / float(picture.get("viewBox").split()[2])
+    for link in links_of(picture):
+        for _, width, height in boxes(link):
+            assert min(width, height) * scale >= TARGET, link.get("aria-label")
+
+
+def test_the_picture_has_a_title_and_a_description(picture):
+    """And is no image: the links in an image are hidden from a reader."""
+    assert picture.get("role") == "group"
+    for reference, tag in (("labelledby", "title"), ("describedby", "desc")):
+        text = picture.find(f"{SVG}{tag}")
+        assert text.text.strip()
+        assert picture.get(f"aria-{reference}") == text.get("id")
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_first_page_quotes_its_translations_from_the_run(edition):
+    path = ROOT / "runs" / "enja" / "run.json"
+    samples = json.loads(path.read_text(encoding="utf-8"))
+    written = {
+        sample["out"].replace(" ", "").removesuffix("。")
+        for sample in samples["results"]["samples"]
+    }
+    page = (BOOK / edition / "index.md").read_text(encoding="utf-8")
+    quoted = re.findall(r"(?<=into )[\u3040-\u9fff]+", page)
+    assert quoted and set(quoted) <= written
+
+
 # --- the built pages ---------------------------------------------------------
 
 
@@ -238,6 +348,14 @@ def site(request) -> Site:
 def test_every_page_of_the_contents_is_built(site):
     names = {site.name(path) for path in site.pages}
     assert {f"{name}.html" for name in toc_files()} <= names
+
+
+def test_the_picture_is_on_the_first_page(site):
+    edition = site.folder.parents[1].name
+    path = BOOK / edition / "figures" / "transformer.svg"
+    links = links_of(ElementTree.parse(path).getroot())
+    first = site.pages[site.folder / "index.html"]
+    assert {link.get("href") for link in links} <= set(first.links)
 
 
 def test_links_inside_the_site_resolve(site):
