@@ -6,11 +6,15 @@ import pytest
 import torch
 
 from transformer_course.data.batches import (
+    MOST_CELLS,
     Batch,
     BucketedBatches,
+    _cells,
     encode_pairs,
+    encode_texts,
     pad_rows,
     padded_batch,
+    sampled_pairs,
     sorted_batches,
 )
 from transformer_course.data.corpus import ParallelText
@@ -218,6 +222,55 @@ def test_the_global_random_state_is_left_alone():
     before = torch.get_rng_state()
     list(batches.epoch(0))
     assert torch.equal(before, torch.get_rng_state())
+
+
+def test_blocks_of_a_text_leave_nothing_out(tokenizer, text):
+    texts = [" ".join(text.tgt[:20]), "", text.tgt[20]]
+    pairs = encode_texts(tokenizer, texts, 9)
+    assert all(src == [EOS] for src, _ in pairs)
+    assert all(tgt[0] == BOS and 1 < len(tgt) <= 9 for _, tgt in pairs)
+    joined = [i for _, tgt in pairs for i in tgt[1:]]
+    assert joined == [i for t in texts for i in [*tokenizer.encode(t), EOS]]
+
+
+def test_many_lengths_are_still_quick_to_set_up():
+    generator = torch.Generator().manual_seed(0)
+    sizes = torch.randint(1, 250, (4000, 2), generator=generator).tolist()
+    pairs = [([4] * s + [EOS], [BOS, *[4] * t, EOS]) for s, t in sizes]
+    batches = BucketedBatches(pairs, 512)
+    assert len(_cells([(s + 1, t + 1) for s, t in sizes], 2)) > MOST_CELLS
+    assert len(batches.shapes) <= 12
+    rows = sum(len(list(real_rows(b))) for b in batches.epoch(0))
+    assert rows == len(pairs)
+
+
+@pytest.fixture(scope="module")
+def unigram(text):
+    return Tokenizer.train([*text.src, *text.tgt], 600, "unigram")
+
+
+def test_drawn_pieces_spell_the_same_text(unigram, text):
+    drawn, again = (sampled_pairs(unigram, text, 99, 0.2, 7) for _ in "12")
+    other = sampled_pairs(unigram, text, 99, 0.2, 8)
+    assert drawn == again != other
+    for pairs in (drawn, other):
+        for (src, tgt), (en, ja) in zip(pairs, text, strict=True):
+            assert (unigram.decode(src), unigram.decode(tgt)) == (en, ja)
+
+
+def test_the_sharper_the_draw_the_likelier_the_pieces(unigram, text):
+    best = encode_pairs(unigram, text, 99)
+    agree = [
+        sum(
+            a == b
+            for a, b in zip(
+                sampled_pairs(unigram, text, 99, alpha, 0), best, strict=True
+            )
+        )
+        for alpha in (0.1, 1.0, 100.0)
+    ]
+    assert agree == sorted(agree) and agree[0] < len(best) / 2
+    assert agree[-1] > len(best) * 0.9
 
 
 def test_a_pair_longer_than_the_budget():

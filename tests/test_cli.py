@@ -20,6 +20,7 @@ from transformer_course.cli import find, main
 from transformer_course.data.manifest import Corpus, CorpusFile
 from transformer_course.device import pick_device
 from transformer_course.errors import ConfigError
+from transformer_course.experiment import score_text
 from transformer_course.tokenizer import Tokenizer
 
 DETAILS = {"corpus": "grammar", "src": "en", "tgt": "ja"}
@@ -580,6 +581,33 @@ def test_a_model_is_scored_on_all_and_on_unseen(
     assert "the 7 whose source is not in the training part" in out
     assert out.count("BLEU") >= 2 and "tok:none" in out and "chrF" in out
     assert len(output.read_text("utf-8").splitlines()) == 8
+
+
+@pytest.mark.parametrize("kind", ["translator", "language model"])
+def test_what_goes_on_with_a_text_is_scored_by_its_nll(
+    run, small_corpus, tokenizer, tmp_path, kind
+):
+    only = kind == "language model"
+    made = tiny_transformer(vocab_size=tokenizer.vocab_size, decoder_only=only)
+    details = {"corpus": "soseki", "src": "ja", "tgt": "ja"}
+    checkpoint.save(tmp_path / "model", made, tokenizer, details)
+    status, out, _ = run("score", tmp_path / "model")
+    assert status == 0 and "BLEU" not in out
+    found = score_text(made, tokenizer, small_corpus.test)
+    assert f"{found.tokens} tokens" in out
+    assert f"nll {found.nll:.4f}" in out
+    assert f"nll {found.nll_per_character:.4f}" in out
+
+
+def test_text_without_words_apart_is_left_as_it_is(
+    run, tokenizer, tmp_path, file
+):
+    made = decided(tiny_transformer(vocab_size=tokenizer.vocab_size))
+    details = {"corpus": "soseki", "src": "ja", "tgt": "ja"}
+    checkpoint.save(tmp_path / "model", made, tokenizer, details)
+    plain = run("translate", tmp_path / "model", file)
+    as_is = run("translate", tmp_path / "model", file, "--as-is")
+    assert plain == as_is and " " in plain[1]
 
 
 def test_a_corpus_of_seen_sentences_only_is_scored_too(

@@ -22,6 +22,7 @@ from transformer_course.config import (
     TrainConfig,
 )
 from transformer_course.data.corpus import ParallelText, Splits
+from transformer_course.data.grammar import grammar_corpus
 from transformer_course.errors import (
     CheckpointError,
     ConfigError,
@@ -34,7 +35,7 @@ from transformer_course.experiment import (
     forget_after,
     run,
 )
-from transformer_course.train import Progress
+from transformer_course.train import Progress, evaluate
 
 SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
 MODELS = {
@@ -146,9 +147,11 @@ def test_every_epoch_is_recorded_with_scores_and_samples(finished):
             assert isinstance(record[name], float)
         assert record["train_loss"] > 0
         assert 0 <= record["padding_share"] < 1
-        assert len(record["samples"]) == 5
-        assert record["samples"][0]["src"] == tiny_splits().dev.src[0]
-        assert record["samples"][0]["tgt"] == tiny_splits().dev.tgt[0]
+        dev = tiny_splits().dev
+        assert [s["src"] for s in record["samples"]] == dev.src
+        assert [s["tgt"] for s in record["samples"]] == dev.tgt
+        for sample in record["samples"]:
+            assert {"greedy", "beam", "sampled"} <= set(sample)
     assert epochs[-1]["dev_loss"] < epochs[0]["dev_loss"]
 
 
@@ -211,6 +214,143 @@ def test_every_kind_of_model_trains(tmp_path, model, bf16):
     (epoch,) = records(folder, "epoch")
     assert epoch["dev_perplexity"] > 1
     assert ("dev_bleu" in epoch) == (model != "decoder-only")
+
+
+def test_fixed_sentences_are_spread_over_the_development_set(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(experiment, "SAMPLES", 3)
+    folder = run(tiny(epochs=1), tmp_path, quiet=True)
+    [record] = records(folder, "epoch")
+    asked = [sample["src"] for sample in record["samples"]]
+    assert asked == tiny_splits().dev.src[::2]
+
+
+# --- other texts, other beginnings ------------------------------------------
+
+
+def other(settings: Experiment, **data) -> Experiment:
+    data = dataclasses.replace(settings.data, **data)
+    return dataclasses.replace(settings, data=data)
+
+
+@pytest.fixture
+def next_words(monkeypatch):
+    """A corpus whose targets go on with their sources."""
+    monkeypatch.setattr(
+        experiment, "load_corpus", lambda name, src, tgt: tiny_splits()
+    )
+    return {"corpus": "soseki", "src": "ja", "tgt": "ja"}
+
+
+def test_what_goes_on_with_a_text_is_not_judged_by_bleu(tmp_path, next_words):
+    folder = run(other(tiny(), **next_words), tmp_path, quiet=True)
+    epochs = records(folder, "epoch")
+    assert all("dev_bleu" not in record for record in epochs)
+    best = checkpoint.load(folder / "checkpoints" / "best").model
+    dev = experiment.scored_batches(
+        checkpoint.load(folder / "checkpoints" / "best").tokenizer,
+        tiny_splits().dev,
+        best.config,
+    )
+    lowest = min(record["dev_nll"] for record in epochs)
+    assert evaluate(best, dev)["nll"] == pytest.approx(lowest, rel=1e-4)
+
+
+def test_a_language_model_learns_from_all_of_a_long_text(
+    tmp_path, monkeypatch
+):
+    words = "猫 犬 魚 赤い 古い".split()
+    text = "\n".join(" ".join(words) for _ in range(30))
+    splits = Splits(*(ParallelText([""], [text]) for _ in range(3)))
+    monkeypatch.setattr(
+        experiment, "load_corpus", lambda name, src, tgt: splits
+    )
+    settings = tiny("decoder-only", epochs=1)
+    model = dataclasses.replace(settings.model, max_length=8)
+    settings = dataclasses.replace(settings, model=model)
+    settings = other(
+        settings, corpus="soseki_text", src="ja", tgt="ja", pieces="word"
+    )
+    prepared = experiment.prepare(settings)
+    seen = sum(
+        int((batch.tgt_out != 0).sum()) for batch in prepared.batches.epoch(0)
+    )
+    ids = prepared.tokenizer.encode(text)
+    assert seen == len(ids) + 1  # eos
+    score = experiment.score_text(
+        prepared.model, prepared.tokenizer, splits.dev
+    )
+    assert score.tokens == seen
+    assert score.nll_per_character * score.characters == pytest.approx(
+        score.nll * score.tokens
+    )
+    folder = run(settings, tmp_path, quiet=True)
+    assert all(s["src"] == "" for s in records(folder, "epoch")[0]["samples"])
+
+
+UNIGRAM = {"pieces": "unigram", "subword_sampling": 0.2}
+
+
+@pytest.fixture
+def unigram(monkeypatch) -> Experiment:
+    """Pieces that can be put together in several ways."""
+    splits = grammar_corpus(train=60, dev=6, test=6)
+    monkeypatch.setattr(
+        experiment, "load_corpus", lambda name, src, tgt: splits
+    )
+    settings = other(tiny(epochs=2), **UNIGRAM, token_budget=256)
+    model = dataclasses.replace(settings.model, vocab_size=520)
+    return dataclasses.replace(settings, model=model)
+
+
+def test_pieces_are_drawn_anew_in_each_epoch_and_the_same_again(unigram):
+    batches, again = (experiment.prepare(unigram).batches for _ in "12")
+    first, second = (list(batches.epoch(n)) for n in (0, 1))
+    lengths = [
+        sum(int((b.tgt != 0).sum()) for b in e) for e in (first, second)
+    ]
+    assert lengths[0] != lengths[1]
+    for number, expected in ((1, second), (0, first)):
+        for batch, other_batch in zip(
+            again.epoch(number), expected, strict=True
+        ):
+            assert torch.equal(batch.src, other_batch.src)
+            assert torch.equal(batch.tgt, other_batch.tgt)
+
+
+def test_a_run_with_drawn_pieces_killed_goes_on_as_if_it_had_not_been(
+    unigram, tmp_path, monkeypatch
+):
+    whole = run(unigram, tmp_path / "whole", quiet=True)
+    with monkeypatch.context() as patch:
+        dies_at(patch, checkpoint, "_put_in_place", 4)
+        with pytest.raises(Killed):
+            run(unigram, tmp_path, quiet=True)
+    folder = run(unigram, tmp_path, resume=True, quiet=True)
+    assert_same_runs(whole, folder)
+
+
+def test_a_training_starts_from_another_ones_weights(finished, tmp_path):
+    settings = tiny(start_from=str(finished))
+    start = experiment.prepare(settings)
+    chosen = checkpoint.load(chosen_checkpoint(finished))
+    assert start.tokenizer.model_proto == chosen.tokenizer.model_proto
+    for name, weight in chosen.model.state_dict().items():
+        assert torch.equal(weight, start.model.state_dict()[name]), name
+    folder = run(settings, tmp_path, quiet=True)
+    assert losses(folder)[0] < losses(finished)[0] * 0.8
+
+
+def test_a_start_of_other_sizes_is_refused(finished):
+    settings = tiny("learned", start_from=str(finished))
+    with pytest.raises(ConfigError, match="do not fit"):
+        experiment.prepare(settings)
+
+
+def test_a_start_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(CheckpointError, match="no checkpoint"):
+        experiment.prepare(tiny(start_from=str(tmp_path / "none")))
 
 
 def test_no_averaging_when_not_asked_for(tmp_path):

@@ -25,7 +25,7 @@ from train_failures import (
 )
 
 from transformer_course import experiment, runs, train, transformer
-from transformer_course.data.batches import Batch, pad_rows
+from transformer_course.data.batches import Batch, encode_pairs, pad_rows
 from transformer_course.experiment import Prepared, keep_freed_memory
 from transformer_course.loss import Score, label_smoothed_score
 from transformer_course.score import corpus_bleu
@@ -86,6 +86,11 @@ def write_on(model, tokenizer, sentences) -> list[str]:
     return found
 
 
+def encode_both(tokenizer, text, config):
+    """Sources too, although the model is a decoder alone."""
+    return encode_pairs(tokenizer, text, config.max_length)
+
+
 HALF_RATE = 2e-3
 SHARED = {
     (transformer, "Encoder"): SharedEncoder,
@@ -93,7 +98,7 @@ SHARED = {
 }
 JOINED = {
     (train, "score_batch"): score_joined,
-    (experiment, "_without_sources"): lambda splits: splits,
+    (experiment, "_pairs"): encode_both,
 }
 
 

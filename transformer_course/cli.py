@@ -20,9 +20,16 @@ import tyro
 from torch import Tensor
 
 from transformer_course import checkpoint, experiment
-from transformer_course.config import PRESETS, Experiment
+from transformer_course.config import (
+    PRESETS,
+    TRANSLATED,
+    DataConfig,
+    Experiment,
+)
 from transformer_course.data import manifest, plain
 from transformer_course.data.corpus import (
+    LOADERS,
+    ParallelText,
     decode_utf8,
     load_corpus,
     read_lines,
@@ -37,7 +44,12 @@ from transformer_course.errors import (
     CourseError,
 )
 from transformer_course.generate import greedy_search, sample
-from transformer_course.score import corpus_bleu, corpus_chrf, spaced_share
+from transformer_course.score import (
+    corpus_bleu,
+    corpus_chrf,
+    perplexity,
+    spaced_share,
+)
 from transformer_course.translate import (
     TextStream,
     candidates,
@@ -101,6 +113,8 @@ Stream = Annotated[
 ]
 Device = Annotated[str, tyro.conf.arg(help="auto, cpu, cuda, cuda:1, mps.")]
 PROGRAM = "transformer-course"
+UNCUT = set(LOADERS) - set(TRANSLATED)
+"""Corpora whose words do not stand apart."""
 CHUNK = 64
 """Lines read at a time from a pipe."""
 
@@ -135,8 +149,9 @@ def train(
         training.name, training.data, training.model, training.train
     )
     folder = experiment.run(settings, training.output_dir, training.resume)
-    only = getattr(settings.model, "decoder_only", False)
-    verb = "generate" if only else "translate"
+    verb = "translate" if settings.data.translated else "generate"
+    if getattr(settings.model, "decoder_only", False):
+        verb = "generate"
     print(f"done: {folder}. Try: transformer-course {verb} {folder}")
 
 
@@ -267,6 +282,9 @@ def score(
 ) -> None:
     """Score a model on its corpus: all sentences, and those unseen.
 
+    A translator is scored by BLEU and chrF. What goes on with a text is
+    scored by the nll, since a text can go on in many ways.
+
     Args:
         split: which part of the corpus.
     """
@@ -276,6 +294,9 @@ def score(
     corpus, src, tgt = (_about(loaded, k) for k in ("corpus", "src", "tgt"))
     splits = load_corpus(corpus, src=src, tgt=tgt)
     text = getattr(splits, split)
+    only = getattr(loaded.model.config, "decoder_only", False)
+    if only or not DataConfig(corpus, src, tgt).translated:
+        return _print_nll(f"{folder} on {corpus}, {split}", loaded, text)
     search = f"beam {beam_size}, alpha {alpha}" if beam_size > 1 else "greedy"
     print(f"{folder} on {corpus}, {split}: {search}", flush=True)
     written = translate(
@@ -512,7 +533,7 @@ def _write_growing(
         as_is: leave words apart.
         begun: tokens of a prompt, which come first.
     """
-    language = None if as_is else _about(loaded, "tgt")
+    language = None if as_is else _cut_language(loaded, "tgt")
     text = TextStream(loaded.tokenizer, language)
 
     def show(token: int | Tensor) -> None:
@@ -543,7 +564,7 @@ def _conditions(
     text = prompt
     if not as_is:
         side = "tgt" if only else "src"
-        text = plain.from_plain(prompt, _about(loaded, side))
+        [text] = _from_plain(loaded, [prompt], side)
     _warn_unknown(loaded, [text], 1)
     if only:
         return None, torch.tensor([loaded.tokenizer.encode(text)]).long()
@@ -561,13 +582,28 @@ def _about(loaded: checkpoint.Checkpoint, key: str) -> str:
     return loaded.details[key]
 
 
-def _from_plain(loaded: checkpoint.Checkpoint, lines) -> list[str]:
-    language = _about(loaded, "src")
+def _cut_language(loaded: checkpoint.Checkpoint, side: str) -> str | None:
+    """The language of a side whose words stand apart in the corpus; None
+    where the text is as it was written (Soseki)."""
+    language = _about(loaded, side)
+    return None if loaded.details.get("corpus") in UNCUT else language
+
+
+def _from_plain(
+    loaded: checkpoint.Checkpoint, lines: list[str], side: str = "src"
+) -> list[str]:
+    """Text as people write it, in the way of the model's corpus."""
+    language = _cut_language(loaded, side)
+    if language is None:
+        return lines
     return [plain.from_plain(line, language) for line in lines]
 
 
-def _to_plain(loaded: checkpoint.Checkpoint, lines) -> list[str]:
-    language = _about(loaded, "tgt")
+def _to_plain(loaded: checkpoint.Checkpoint, lines: list[str]) -> list[str]:
+    """What the model wrote, as people write it."""
+    language = _cut_language(loaded, "tgt")
+    if language is None:
+        return lines
     return [plain.to_plain(line, language) for line in lines]
 
 
@@ -612,6 +648,16 @@ def _print_scores(title, written, references, tokenize="none") -> None:
     print(f"  BLEU {bleu.value:.2f}  {bleu.signature}")
     print(f"       {bleu.details}")
     print(f"  chrF {chrf.value:.2f}  {chrf.signature}")
+
+
+def _print_nll(title: str, loaded, text: ParallelText) -> None:
+    found = experiment.score_text(loaded.model, loaded.tokenizer, text)
+    print(f"{title}: {found.tokens:,} tokens")
+    print(f"  per token      nll {found.nll:.4f}", end="  ")
+    print(f"perplexity {perplexity(found.nll):.2f}", end="  ")
+    print(f"accuracy {found.accuracy:.4f}")
+    print(f"  per character  nll {found.nll_per_character:.4f}", end="  ")
+    print(f"perplexity {perplexity(found.nll_per_character):.2f}")
 
 
 def _check_writable(output: Path | None) -> None:

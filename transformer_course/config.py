@@ -4,6 +4,7 @@ The command line is made from these classes: ``--model.d-model 128`` sets
 ``ModelConfig.d_model``. Every value is checked when the object is made.
 """
 
+import dataclasses
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
@@ -11,6 +12,9 @@ from transformer_course.errors import ConfigError
 
 Position = Literal["sinusoidal", "learned", "rotary", "none"]
 Activation = Literal["relu", "gelu"]
+Corpus = Literal["grammar", "small_parallel_enja", "soseki", "soseki_text"]
+TRANSLATED = ("grammar", "small_parallel_enja")
+"""Corpora of two languages; the others are Japanese on both sides."""
 
 
 def _require(condition: bool, message: str) -> None:
@@ -123,8 +127,8 @@ class RecurrentConfig:
 class DataConfig:
     """Which text is learned, and how it is cut."""
 
-    corpus: Literal["grammar", "small_parallel_enja"] = "grammar"
-    """Name of a parallel corpus."""
+    corpus: Corpus = "grammar"
+    """Which text: translations, or Soseki's sentences with the next one."""
     src: Literal["en", "ja"] = "en"
     """Language that is read."""
     tgt: Literal["en", "ja"] = "ja"
@@ -133,19 +137,50 @@ class DataConfig:
     """Train on the first so many pairs; all of them when None."""
     pieces: Literal["unigram", "bpe", "word"] = "unigram"
     """Kind of SentencePiece model."""
+    subword_sampling: float = 0.0
+    """Cut the training text anew in each epoch, drawing the pieces with this
+    sharpness (Kudo 2018); 0 always takes the likeliest pieces."""
     token_budget: int = 2048
     """Target tokens in a batch at the most, padding counted."""
+    max_shapes: int = 12
+    """Different sizes of batches; more of them pad less."""
 
     def __post_init__(self):
-        _require_positive(self, "token_budget")
+        _require_positive(self, "token_budget", "max_shapes")
+        self._require_languages()
         _require(
-            self.src != self.tgt,
-            f"src and tgt are both {self.src!r}: choose two languages.",
+            self.subword_sampling >= 0,
+            f"subword_sampling is {self.subword_sampling}: it cannot be "
+            "negative.",
+        )
+        _require(
+            not self.subword_sampling or self.pieces == "unigram",
+            f"subword_sampling needs unigram pieces, but pieces is "
+            f"{self.pieces!r}: only that model gives each way to cut a "
+            "probability.",
         )
         _require(
             self.train_pairs is None or self.train_pairs >= 1,
             f"train_pairs is {self.train_pairs}: it must be at least 1.",
         )
+
+    def _require_languages(self) -> None:
+        if self.translated:
+            _require(
+                self.src != self.tgt,
+                f"src and tgt are both {self.src!r}: choose two languages.",
+            )
+            return
+        _require(
+            self.src == self.tgt == "ja",
+            f"{self.corpus} is in Japanese, but src is {self.src!r} and tgt "
+            f"{self.tgt!r}: choose 'ja' for both.",
+        )
+
+    @property
+    def translated(self) -> bool:
+        """Whether the target is the source in another language."""
+        return self.corpus in TRANSLATED
 
 
 @dataclass(frozen=True)
@@ -156,6 +191,8 @@ class TrainConfig:
     """Passes over the training pairs."""
     seed: int = 0
     """Fixes initial weights, order of batches and dropout."""
+    start_from: str | None = None
+    """Folder of a checkpoint: begin with its weights and its tokenizer."""
     peak_rate: float | None = None
     """Highest learning rate; (d_model × warmup)^-½, the paper's, when None."""
     warmup: int = 4000
@@ -203,6 +240,19 @@ class Experiment:
     model: ModelConfig | RecurrentConfig = field(default_factory=ModelConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
 
+    def __post_init__(self):
+        only = getattr(self.model, "decoder_only", False)
+        _require(
+            only or self.data.corpus != "soseki_text",
+            "soseki_text is running text, and has no sources: it needs "
+            "decoder_only, or take corpus soseki.",
+        )
+        _require(
+            not only or not self.data.subword_sampling,
+            "subword_sampling is for pairs of sentences: set it to 0 for a "
+            "decoder-only model.",
+        )
+
 
 def from_dict(kind: type, values: dict):
     """Build a flat config from a dictionary read from JSON.
@@ -219,6 +269,8 @@ def from_dict(kind: type, values: dict):
     )
     return kind(**values)
 
+
+_SOSEKI = DataConfig(corpus="soseki", src="ja", tgt="ja", max_shapes=24)
 
 PRESETS: dict[str, Experiment] = {
     "grammar": Experiment(
@@ -268,6 +320,44 @@ PRESETS: dict[str, Experiment] = {
             epsilon=1e-8,
             bf16=True,
             average_last=0,
+        ),
+    ),
+    "soseki": Experiment(
+        name="soseki",
+        data=_SOSEKI,
+        model=ModelConfig(
+            vocab_size=8000,
+            d_model=512,
+            n_heads=8,
+            d_ff=2048,
+            n_layers=4,
+            max_length=64,
+            norm_first=True,
+        ),
+        train=TrainConfig(epochs=20, peak_rate=5e-4, bf16=True),
+    ),
+    "soseki-cpu": Experiment(
+        name="soseki-cpu",
+        data=_SOSEKI,
+        model=ModelConfig(
+            vocab_size=8000, n_layers=4, max_length=64, norm_first=True
+        ),
+        train=TrainConfig(
+            epochs=5, warmup=400, peak_rate=1e-3, bf16=True, average_last=0
+        ),
+    ),
+    "soseki-lm": Experiment(
+        name="soseki-lm",
+        data=dataclasses.replace(_SOSEKI, corpus="soseki_text"),
+        model=ModelConfig(
+            vocab_size=8000,
+            n_layers=4,
+            decoder_only=True,
+            norm_first=True,
+            dropout=0.2,
+        ),
+        train=TrainConfig(
+            epochs=10, warmup=400, peak_rate=1e-3, bf16=True, average_last=0
         ),
     ),
 }

@@ -33,8 +33,12 @@ from transformer_course.config import Experiment
 from transformer_course.data.batches import (
     Batch,
     BucketedBatches,
+    IdPair,
+    ResampledBatches,
     encode_pairs,
+    encode_texts,
     padded_batch,
+    sampled_pairs,
 )
 from transformer_course.data.corpus import ParallelText, Splits, load_corpus
 from transformer_course.data.manifest import cache_dir
@@ -43,7 +47,7 @@ from transformer_course.errors import CheckpointError, ConfigError, CourseError
 from transformer_course.generate import sample
 from transformer_course.loss import Score
 from transformer_course.score import corpus_bleu, perplexity
-from transformer_course.tokenizer import Tokenizer
+from transformer_course.tokenizer import PAD, Tokenizer
 from transformer_course.train import (
     Progress,
     evaluate,
@@ -53,10 +57,12 @@ from transformer_course.train import (
     resume_state,
     set_seed,
 )
-from transformer_course.translate import translate
+from transformer_course.translate import draw, translate
 
-SAMPLES = 5
-"""Development sentences whose translations are kept at each epoch."""
+SAMPLES = 10
+"""Development sentences whose answers are kept at each epoch."""
+BEAM_SIZE = 5
+"""Of the beam search among these answers."""
 
 
 CHECKPOINTS = ("average", "best", "last")
@@ -72,7 +78,7 @@ class Prepared(NamedTuple):
 
     tokenizer: Tokenizer
     model: nn.Module
-    batches: BucketedBatches
+    batches: BucketedBatches | ResampledBatches
     dev_batches: list[Batch]
     splits: Splits
 
@@ -87,34 +93,102 @@ def prepare(
 
     Args:
         experiment: the settings.
-        tokenizer: a trained one; learned from the training text when None.
+        tokenizer: a trained one; when None that of the checkpoint which the
+            training starts from, or one learned from the training text.
     """
     data = experiment.data
     splits = load_corpus(data.corpus, src=data.src, tgt=data.tgt)
     if data.train_pairs is not None:
         splits = first_pairs(splits, data.train_pairs)
+    start = _start(experiment)
     if tokenizer is None:
-        tokenizer = Tokenizer.train(
-            [*splits.train.src, *splits.train.tgt],
-            experiment.model.vocab_size,
-            data.pieces,
-        )
+        tokenizer = start.tokenizer if start else _learn(experiment, splits)
     set_seed(experiment.train.seed)
     config = dataclasses.replace(
         experiment.model, vocab_size=tokenizer.vocab_size
     )
-    if getattr(config, "decoder_only", False):
-        splits = _without_sources(splits)
-    pairs = encode_pairs(tokenizer, splits.train, config.max_length)
-    _warn_cut_off(tokenizer, splits.train, pairs, config.max_length)
-    dev = encode_pairs(tokenizer, splits.dev, config.max_length)
+    model = checkpoint.build(config)
+    if start:
+        _begin_with(model, start, experiment.train.start_from)
     return Prepared(
         tokenizer,
-        checkpoint.build(config),
-        BucketedBatches(pairs, data.token_budget, seed=experiment.train.seed),
-        [padded_batch(dev[i : i + 50]) for i in range(0, len(dev), 50)],
+        model,
+        _batches(experiment, tokenizer, splits.train),
+        scored_batches(tokenizer, splits.dev, config),
         splits,
     )
+
+
+def scored_batches(
+    tokenizer: Tokenizer, text: ParallelText, config
+) -> list[Batch]:
+    """Text to be scored, 50 pairs (or blocks) a batch, in order."""
+    pairs = _pairs(tokenizer, text, config)
+    return [padded_batch(pairs[i : i + 50]) for i in range(0, len(pairs), 50)]
+
+
+def _pairs(tokenizer: Tokenizer, text: ParallelText, config) -> list[IdPair]:
+    """Sentence pairs as ids; for a decoder-only model the targets alone."""
+    if getattr(config, "decoder_only", False):
+        return encode_texts(tokenizer, text.tgt, config.max_length)
+    return encode_pairs(tokenizer, text, config.max_length)
+
+
+def _batches(
+    experiment: Experiment, tokenizer: Tokenizer, text: ParallelText
+) -> BucketedBatches | ResampledBatches:
+    """The batches that are trained on."""
+    data, seed = experiment.data, experiment.train.seed
+    limit = experiment.model.max_length
+    pairs = _pairs(tokenizer, text, experiment.model)
+    if not getattr(experiment.model, "decoder_only", False):
+        _warn_cut_off(tokenizer, text, pairs, limit)
+    if not data.subword_sampling:
+        return BucketedBatches(
+            pairs, data.token_budget, seed, max_shapes=data.max_shapes
+        )
+
+    def drawn(epoch: int) -> list[IdPair]:
+        alpha = data.subword_sampling
+        draw = seed * 1_000_003 + epoch
+        return sampled_pairs(tokenizer, text, limit, alpha, draw)
+
+    return ResampledBatches(drawn, data.token_budget, seed, data.max_shapes)
+
+
+def _learn(experiment: Experiment, splits: Splits) -> Tokenizer:
+    """A tokenizer from the training text; of running text, line by line."""
+    data, text = experiment.data, splits.train
+    texts = [*text.src, *text.tgt] if data.translated else text.tgt
+    lines = [line for text in texts for line in text.split("\n")]
+    return Tokenizer.train(lines, experiment.model.vocab_size, data.pieces)
+
+
+def _start(experiment: Experiment) -> checkpoint.Checkpoint | None:
+    """The checkpoint that the training starts from, if it names one."""
+    folder = experiment.train.start_from
+    if folder is None:
+        return None
+    start = checkpoint.load(chosen_checkpoint(Path(folder)) or folder)
+    if start.tokenizer is None:
+        raise CheckpointError(
+            f"{folder} has no tokenizer.model: a training that starts from a "
+            "checkpoint goes on with its tokenizer."
+        )
+    return start
+
+
+def _begin_with(
+    model: nn.Module, start: checkpoint.Checkpoint, folder: str
+) -> None:
+    """Copy the weights of another training into the model."""
+    try:
+        model.load_state_dict(start.model.state_dict())
+    except RuntimeError as error:
+        raise ConfigError(
+            f"the weights in {folder} do not fit these settings: its model "
+            f"is {start.model.config}. Give the same sizes."
+        ) from error
 
 
 def _warn_cut_off(
@@ -143,12 +217,6 @@ def first_pairs(splits: Splits, size: int) -> Splits:
     """The same splits with a shorter training part."""
     train = ParallelText(splits.train.src[:size], splits.train.tgt[:size])
     return dataclasses.replace(splits, train=train)
-
-
-def _without_sources(splits: Splits) -> Splits:
-    """What a language model learns from: the target side alone."""
-    parts = (splits.train, splits.dev, splits.test)
-    return Splits(*(ParallelText([""] * len(p), p.tgt) for p in parts))
 
 
 def run(
@@ -253,6 +321,44 @@ def trained(experiment: Experiment) -> checkpoint.Checkpoint:
                 final, best.model, best.tokenizer, details=best.details
             )
     return checkpoint.load(final, pick_device(experiment.train.device))
+
+
+class TextNll(NamedTuple):
+    """How surprised a model is by text that it has not learned."""
+
+    nll: float
+    """Nats per target token, eos counted."""
+    accuracy: float
+    """Share of the target tokens that were the likeliest."""
+    tokens: int
+    """Target tokens, eos counted."""
+    characters: int
+    """Characters of these tokens."""
+
+    @property
+    def nll_per_character(self) -> float:
+        """Nats per character: comparable between tokenizers."""
+        return self.nll * self.tokens / self.characters
+
+
+def score_text(
+    model: nn.Module, tokenizer: Tokenizer, text: ParallelText
+) -> TextNll:
+    """Score the target side of a text, given its sources if it has any.
+
+    A pair that is longer than the model's ``max_length`` is scored up to
+    there; a decoder-only model reads a long text in blocks, each without the
+    ones before it.
+    """
+    batches = scored_batches(tokenizer, text, model.config)
+    means = evaluate(model, batches)
+    targets = [row for batch in batches for row in batch.tgt_out.tolist()]
+    return TextNll(
+        means["nll"],
+        means["accuracy"],
+        sum(i != PAD for row in targets for i in row),
+        sum(len(tokenizer.decode(row)) for row in targets),
+    )
 
 
 class Recorder:
@@ -389,42 +495,57 @@ class Recorder:
     def _validate(self) -> tuple[dict[str, float], list[dict[str, str]]]:
         """Scores on the development set, and samples.
 
-        A translator is judged by BLEU, a language model by its loss.
+        A translator is judged by BLEU. A next sentence has no one right
+        answer, and a language model none at all: these are judged by the nll.
         """
         smoothing = self.experiment.train.label_smoothing
         metrics = evaluate(self.model, self.prepared.dev_batches, smoothing)
         metrics["perplexity"] = perplexity(metrics["nll"])
         if getattr(self.model.config, "decoder_only", False):
             return metrics, self._drawn()
+        if self.experiment.data.translated:
+            dev = self.prepared.splits.dev
+            written = translate(self.model, self.prepared.tokenizer, dev.src)
+            metrics["bleu"] = corpus_bleu(written, dev.tgt).value
+        return metrics, self._answers()
+
+    def _answers(self) -> list[dict[str, str]]:
+        """What is said to some fixed sentences: greedy, beam, sampled."""
         dev = self.prepared.splits.dev
-        written = translate(self.model, self.prepared.tokenizer, dev.src)
-        metrics["bleu"] = corpus_bleu(written, dev.tgt).value
-        samples = [
-            {"src": src, "tgt": tgt, "out": out}
-            for src, tgt, out in zip(dev.src, dev.tgt, written, strict=True)
-        ]
-        return metrics, samples[:SAMPLES]
+        text = dev.take(range(0, len(dev), -(-len(dev) // SAMPLES)))
+        model, tokenizer = self.model, self.prepared.tokenizer
+        ways = {
+            "src": text.src,
+            "tgt": text.tgt,
+            "greedy": translate(model, tokenizer, text.src),
+            "beam": translate(model, tokenizer, text.src, BEAM_SIZE),
+            "sampled": draw(model, tokenizer, text.src, seed=0),
+        }
+        rows = zip(*ways.values(), strict=True)
+        return [dict(zip(ways, row, strict=True)) for row in rows]
 
     def _drawn(self) -> list[dict[str, str]]:
-        """Sentences drawn from a language model, the same draw each time."""
+        """Texts drawn from a language model, the same draw each time."""
         device = next(self.model.parameters()).device
-        prefix = torch.empty(SAMPLES, 0, dtype=torch.long)
         self.model.eval()
         drawn = sample(
             self.model,
-            prefix=prefix,
+            prefix=torch.empty(SAMPLES, 0, dtype=torch.long),
             generator=torch.Generator(device).manual_seed(0),
         )
         self.model.train()
-        decode = self.prepared.tokenizer.decode
-        return [{"src": "", "tgt": "", "out": decode(ids)} for ids in drawn]
+        texts = map(self.prepared.tokenizer.decode, drawn)
+        return [{"src": "", "tgt": "", "sampled": text} for text in texts]
 
     def _show(self, record: dict) -> None:
         step = record["step"]
         for name, value in record.items():
             if isinstance(value, float):
                 self._board.add_scalar(f"epoch/{name}", value, step)
-        lines = [f"{s['src']}\n→ {s['out']}" for s in record["samples"]]
+        lines = [
+            f"{s['src']}\n→ {s.get('greedy', s['sampled'])}"
+            for s in record["samples"]
+        ]
         self._board.add_text("samples", "\n\n".join(lines), step)
         self._board.flush()
         if self.quiet:

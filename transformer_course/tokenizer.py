@@ -80,6 +80,7 @@ class Tokenizer:
                 normalization_rule_name="identity",
                 remove_extra_whitespaces=False,
                 byte_fallback=by_bytes,
+                max_sentence_length=max(len(x.encode()) for x in lines),
                 character_coverage=1.0,
                 hard_vocab_limit=by_bytes,
                 pad_id=PAD,
@@ -110,6 +111,27 @@ class Tokenizer:
     def encode(self, text: str) -> list[int]:
         """The ids of the text's pieces, without bos and eos."""
         return self._processor.encode(text)
+
+    def encode_sampled(
+        self, texts: Iterable[str], alpha: float, seed: int
+    ) -> list[list[int]]:
+        """Ids of each text, cut in a way that is drawn at random.
+
+        A way to cut comes up with its probability under the unigram model to
+        the power of ``alpha`` (Kudo 2018, section 3.1).
+
+        Args:
+            texts: what to cut.
+            alpha: above 0; the larger, the more often the likeliest.
+            seed: fixes what is drawn.
+        """
+        sentencepiece.set_random_generator_seed(seed)
+        return [
+            self._processor.encode(
+                text, enable_sampling=True, alpha=alpha, nbest_size=-1
+            )
+            for text in texts
+        ]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ``ids``; pad, bos and eos give nothing.

@@ -17,7 +17,11 @@ from torch import nn
 
 from transformer_course.checkpoint import Resume
 from transformer_course.config import TrainConfig
-from transformer_course.data.batches import Batch, BucketedBatches
+from transformer_course.data.batches import (
+    Batch,
+    BucketedBatches,
+    ResampledBatches,
+)
 from transformer_course.errors import CheckpointError, CourseError
 from transformer_course.loss import Score, label_smoothed_score
 
@@ -160,7 +164,7 @@ class Progress:
 def fit(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
-    batches: BucketedBatches,
+    batches: BucketedBatches | ResampledBatches,
     config: TrainConfig,
     progress: Progress | None = None,
     on_step: Callable[[Progress, Score, float], Any] | None = None,

@@ -5,15 +5,17 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import NamedTuple, TypeVar
 
+import torch
 from torch import Tensor, nn
 
 from transformer_course.data import plain
-from transformer_course.data.batches import sorted_batches
+from transformer_course.data.batches import pad_rows, sorted_batches
 from transformer_course.errors import ConfigError
 from transformer_course.generate import (
     Hypothesis,
     beam_search,
     greedy_search,
+    sample,
 )
 from transformer_course.tokenizer import EOS, UNK, Tokenizer
 
@@ -173,6 +175,34 @@ class TextStream:
         new = text[len(self.shown) :]
         self.shown += new
         return new
+
+
+def draw(
+    model: nn.Module,
+    tokenizer: Tokenizer,
+    sentences: Sequence[str],
+    seed: int,
+    **settings,
+) -> list[str]:
+    """Draw one answer to each sentence, in one batch.
+
+    Args:
+        model: put into evaluation mode meanwhile.
+        tokenizer: the model's own.
+        sentences: one sentence each.
+        seed: fixes what is drawn.
+        settings: temperature, top_k and so on, of
+            :func:`~transformer_course.generate.sample`.
+    """
+    limit = model.config.max_length
+    ids = [encode_source(tokenizer, text, limit) for text in sentences]
+    device = next(model.parameters()).device
+    generator = torch.Generator(device).manual_seed(seed)
+    was_training = model.training
+    model.eval()
+    drawn = sample(model, pad_rows(ids), generator=generator, **settings)
+    model.train(was_training)
+    return [tokenizer.decode(target) for target in drawn]
 
 
 def too_long(

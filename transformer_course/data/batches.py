@@ -6,7 +6,7 @@ and in *a small set of repeating shapes*, because every new shape costs a
 matrix library its preparations anew. Chapter 11 derives and measures it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -18,6 +18,8 @@ from transformer_course.errors import ConfigError
 from transformer_course.tokenizer import BOS, EOS, PAD, Tokenizer
 
 IdPair = tuple[list[int], list[int]]
+MOST_CELLS = 512
+"""Groups to join at the most: beyond it, lengths are taken more coarsely."""
 
 
 class Batch(NamedTuple):
@@ -68,19 +70,70 @@ def encode_pairs(
     Raises:
         ConfigError: ``max_length`` leaves no room for bos and eos.
     """
+    sources = map(tokenizer.encode, text.src)
+    targets = map(tokenizer.encode, text.tgt)
+    return _with_ends(sources, targets, max_length)
+
+
+def sampled_pairs(
+    tokenizer: Tokenizer,
+    text: ParallelText,
+    max_length: int,
+    alpha: float,
+    seed: int,
+) -> list[IdPair]:
+    """:func:`encode_pairs` with the pieces drawn at random (Kudo 2018)."""
+    lines = [*text.src, *text.tgt]
+    ids = tokenizer.encode_sampled(lines, alpha, seed)
+    return _with_ends(ids[: len(text)], ids[len(text) :], max_length)
+
+
+def encode_texts(
+    tokenizer: Tokenizer, texts: Sequence[str], max_length: int
+) -> list[IdPair]:
+    """Texts for a decoder-only model; a long one in several blocks.
+
+    Args:
+        tokenizer: cuts the texts into pieces.
+        texts: sentences, or whole chapters.
+        max_length: ids in a block at the most.
+
+    Returns:
+        Pairs whose source is eos alone, since there is none, and whose target
+        is bos and a block of ids. Blocks follow each other without a gap or
+        an overlap; the last one of a text ends with eos.
+
+    Raises:
+        ConfigError: ``max_length`` leaves no room for bos and eos.
+    """
+    _check_room(max_length)
+    size = max_length - 1
+    pairs = []
+    for text in texts:
+        ids = [*tokenizer.encode(text), EOS]
+        starts = range(0, len(ids), size)
+        pairs += [([EOS], [BOS, *ids[s : s + size]]) for s in starts]
+    return pairs
+
+
+def _with_ends(sources, targets, max_length: int) -> list[IdPair]:
+    """Cut ids off at ``max_length``, with bos and eos where they belong."""
+    _check_room(max_length)
+    return [
+        (
+            src[: max_length - 1] + [EOS],
+            [BOS] + tgt[: max_length - 2] + [EOS],
+        )
+        for src, tgt in zip(sources, targets, strict=True)
+    ]
+
+
+def _check_room(max_length: int) -> None:
     if max_length < 2:
         raise ConfigError(
             f"max_length is {max_length}: a target needs at least 2 ids, bos "
             "and eos."
         )
-    encode = tokenizer.encode
-    return [
-        (
-            encode(src)[: max_length - 1] + [EOS],
-            [BOS] + encode(tgt)[: max_length - 2] + [EOS],
-        )
-        for src, tgt in text
-    ]
 
 
 def pad_rows(
@@ -237,6 +290,9 @@ class BucketedBatches:
         lengths = [(len(src), len(tgt) - 1) for src, tgt in pairs]
         _check_budget(lengths, token_budget)
         cells = _cells(lengths, step)
+        while len(cells) > MOST_CELLS:
+            step *= 2
+            cells = _cells(lengths, step)
         groups = [_group(lengths, places) for places in cells]
         merged = _merge_groups(groups, token_budget, max_shapes)
         buckets = [
@@ -285,6 +341,54 @@ class BucketedBatches:
         for place in torch.randperm(len(deals), generator=generator).tolist():
             bucket, rows = deals[place]
             yield Batch(bucket.src[rows], bucket.tgt[rows])
+
+
+class ResampledBatches:
+    """Batches of pairs that are made anew for each epoch.
+
+    Subword regularisation draws other pieces each time, so lengths and
+    buckets change as well.
+
+    Args:
+        pairs_of: the pairs of an epoch, from its number alone.
+        token_budget: as for :class:`BucketedBatches`, and so is what follows.
+        seed: with an epoch's number it fixes the epoch's batches.
+        max_shapes: number of shapes in an epoch at the most.
+    """
+
+    def __init__(
+        self,
+        pairs_of: Callable[[int], Sequence[IdPair]],
+        token_budget: int,
+        seed: int = 0,
+        max_shapes: int = 12,
+    ):
+        self._pairs_of = pairs_of
+        self._settings = token_budget, seed, max_shapes
+        self._number, self._current = 0, self._make(0)
+
+    def __len__(self) -> int:
+        """Number of batches in the epoch used last; others have about as
+        many."""
+        return len(self._current)
+
+    @property
+    def padding_share(self) -> float:
+        """Share of padding in the epoch used last."""
+        return self._current.padding_share
+
+    def epoch(self, number: int) -> Iterator[Batch]:
+        """The batches of one epoch; they depend on seed and number only."""
+        if number != self._number:
+            self._number, self._current = number, self._make(number)
+        return self._current.epoch(number)
+
+    def _make(self, number: int) -> BucketedBatches:
+        token_budget, seed, max_shapes = self._settings
+        pairs = self._pairs_of(number)
+        return BucketedBatches(
+            pairs, token_budget, seed, max_shapes=max_shapes
+        )
 
 
 def _check_budget(lengths: list[tuple[int, int]], token_budget: int) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from transformer_course.config import TRANSLATED
 from transformer_course.errors import CorpusError
 
 LANGUAGES = ("en", "ja")
@@ -164,9 +165,23 @@ def _load_small_parallel_enja() -> Splits:
     return load()
 
 
+def _load_soseki() -> Splits:
+    from transformer_course.data.soseki import next_sentences
+
+    return next_sentences()
+
+
+def _load_soseki_text() -> Splits:
+    from transformer_course.data.soseki import running_text
+
+    return running_text()
+
+
 LOADERS = {
     "grammar": _load_grammar,
     "small_parallel_enja": _load_small_parallel_enja,
+    "soseki": _load_soseki,
+    "soseki_text": _load_soseki_text,
 }
 
 
@@ -174,9 +189,11 @@ def load_corpus(name: str, src: str = "en", tgt: str = "ja") -> Splits:
     """A corpus by its name, in the direction asked for.
 
     Args:
-        name: ``"grammar"`` (built in) or ``"small_parallel_enja"``.
+        name: ``"grammar"`` (built in), ``"small_parallel_enja"``,
+            ``"soseki"`` (a sentence and the next) or ``"soseki_text"``
+            (chapters as targets, empty sources).
         src: language to read, ``"en"`` or ``"ja"``.
-        tgt: language to write, the other one.
+        tgt: language to write, the other one; Soseki's is ``"ja"`` too.
 
     Raises:
         CorpusError: no such corpus or direction, or its files cannot be had.
@@ -186,6 +203,13 @@ def load_corpus(name: str, src: str = "en", tgt: str = "ja") -> Splits:
             f"there is no parallel corpus {name!r}; there are: "
             f"{', '.join(LOADERS)}."
         )
+    if name not in TRANSLATED:
+        if (src, tgt) != ("ja", "ja"):
+            raise CorpusError(
+                f"{name} is in Japanese, and cannot be had from {src!r} to "
+                f"{tgt!r}: choose ja for both."
+            )
+        return LOADERS[name]()
     if sorted((src, tgt)) != sorted(LANGUAGES):
         raise CorpusError(
             f"{name} cannot be had from {src!r} to {tgt!r}: choose en to ja, "

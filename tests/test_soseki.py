@@ -1,0 +1,89 @@
+"""Soseki as training text: works kept apart, nothing across a chapter."""
+
+import pytest
+
+from transformer_course.data.aozora import Chapter, Work, soseki
+from transformer_course.data.corpus import load_corpus
+from transformer_course.data.manifest import is_available
+from transformer_course.data.soseki import (
+    DEV,
+    TEST,
+    next_sentences,
+    running_text,
+)
+from transformer_course.errors import CorpusError
+
+needs_soseki = pytest.mark.skipif(
+    not is_available("aozora_soseki"), reason="aozora_soseki is not here"
+)
+TITLES = ("坊っちゃん", *DEV, "草枕", *TEST)
+
+
+def work(title: str) -> Work:
+    """Two chapters of two lines; every sentence names where it stands."""
+    lines = [
+        [f"{title}{c}の{line}のイ。{title}{c}の{line}のロ。" for line in "12"]
+        for c in "上下"
+    ]
+    chapters = (
+        Chapter(c, tuple(t)) for c, t in zip("上下", lines, strict=True)
+    )
+    return Work(title, "夏目漱石", (*chapters, Chapter("題のみ", ())))
+
+
+@pytest.fixture
+def works():
+    return [work(title) for title in TITLES]
+
+
+@pytest.mark.parametrize("make", [next_sentences, running_text])
+def test_each_part_has_its_own_works(works, make):
+    splits = make(works)
+    parts = {"train": ("坊っちゃん", "草枕"), "dev": DEV, "test": TEST}
+    for part, titles in parts.items():
+        text = getattr(splits, part)
+        for sentence in (*text.src, *text.tgt):
+            assert not sentence or sentence.startswith(titles)
+        for title in titles:
+            assert any(t.startswith(title) for t in text.tgt)
+
+
+def test_a_pair_is_a_sentence_and_the_next_of_the_same_chapter(works):
+    pairs = list(next_sentences(works).train)
+    assert len(pairs) == 2 * 2 * 3
+    for src, tgt in pairs:
+        assert src.split("の")[0] == tgt.split("の")[0]
+        assert src < tgt
+
+
+def test_running_text_keeps_paragraphs_and_chapters(works):
+    text = running_text(works).train
+    assert set(text.src) == {""}
+    assert text.tgt == [
+        "\n".join(chapter.lines)
+        for title in ("坊っちゃん", "草枕")
+        for chapter in work(title).chapters[:2]
+    ]
+
+
+def test_a_held_out_work_must_be_there(works):
+    with pytest.raises(CorpusError, match=f"{TEST[0]} is not among the 3"):
+        next_sentences(works[:-1])
+
+
+@needs_soseki
+def test_the_twenty_works():
+    works = soseki(progress=False)
+    splits = load_corpus("soseki", "ja", "ja")
+    sizes = [len(part) for part in (splits.train, splits.dev, splits.test)]
+    sentences = sum(len(w.sentences) for w in works)
+    filled = sum(bool(c.lines) for w in works for c in w.chapters)
+    assert sum(sizes) == sentences - filled
+    assert sizes == [68_616, 1_235, 3_515]
+    text = load_corpus("soseki_text", "ja", "ja")
+    held_out = "".join([*text.dev.tgt, *text.test.tgt])
+    assert len(held_out) > 180_000
+    trained = set("".join(text.train.tgt).split("。"))
+    longer = [s for s in held_out.split("。") if len(s) > 20]
+    shared = [s for s in longer if s in trained]
+    assert len(shared) < len(longer) / 1000
