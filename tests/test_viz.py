@@ -10,6 +10,7 @@ matplotlib.use("agg")
 
 import matplotlib.pyplot as plt
 from IPython.display import Markdown
+from tiny import VOCAB, random_ids, tiny_transformer
 
 from transformer_course import attention, viz
 from transformer_course.attention import MultiHeadAttention, dot_score
@@ -122,6 +123,48 @@ def test_graph_draws_names_and_shapes():
 def test_graph_refuses_an_arrow_to_nowhere():
     with pytest.raises(ConfigError, match="needs a place for 'V'"):
         viz.draw_graph({"Q": (0, 0)}, {}, [("Q", "V", "")])
+    assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize("n_layers", [1, 3])
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_flow_shows_the_shapes_of_any_batch(n_layers, norm_first):
+    model = tiny_transformer(n_layers=n_layers, norm_first=norm_first)
+    ax = viz.draw_flow(model, random_ids(3, 5), random_ids(3, 4))
+    texts = printed(ax)
+    assert texts.count("self-attention") == 2 * n_layers
+    assert texts.count("cross-attention") == n_layers
+    assert texts.count("3 × 2 × 5 × 5") == n_layers  # 2 heads
+    assert texts.count("3 × 2 × 4 × 4") == n_layers
+    assert texts.count("3 × 2 × 4 × 5") == n_layers
+    assert texts.count("3 × 5 × 32") == n_layers  # d_ff
+    assert texts.count("3 × 5 × 16") == 1 + 2 * n_layers  # up to M
+    assert texts.count("3 × 4 × 16") == 1 + 3 * n_layers
+    assert texts.count(f"3 × 4 × {VOCAB}") == 1
+
+
+def test_flow_of_the_attention_weights_as_they_are():
+    model = tiny_transformer()
+    src, tgt_in = random_ids(2, 6), random_ids(2, 3)
+    cross = model.decoder.layers[0].cross_attention
+    _, weights = cross(
+        torch.randn(2, 3, 16), model.encode(src), return_weights=True
+    )
+    shape = " × ".join(map(str, weights.shape))
+    assert shape in printed(viz.draw_flow(model, src, tgt_in))
+
+
+def test_flow_of_a_decoder_alone_has_no_memory():
+    model = tiny_transformer(decoder_only=True, position="rotary")
+    texts = printed(viz.draw_flow(model, None, random_ids(2, 4)))
+    assert "tgt" in texts and not {"src", "M", "cross-attention"} & set(texts)
+    assert "embedding" in texts and "embedding + position" not in texts
+
+
+def test_flow_refuses_what_the_model_refuses():
+    model = tiny_transformer()
+    with pytest.raises(ConfigError, match="no source was given"):
+        viz.draw_flow(model, None, random_ids(2, 4))
     assert not plt.get_fignums()
 
 

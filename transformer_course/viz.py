@@ -14,12 +14,14 @@ from typing import Any
 import matplotlib.pyplot as plt
 import matplotlib_fontja
 from IPython.display import Markdown, display
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
 from torch import Tensor
 
 from transformer_course.errors import ConfigError
+from transformer_course.explain import Record, record
+from transformer_course.transformer import Transformer
 
 BLACK = "#000000"
 ORANGE = "#E69F00"
@@ -36,10 +38,16 @@ KEY = BLUE
 VALUE = GREEN
 ROLES = {"Q": QUERY, "K": KEY, "V": VALUE}
 
+STREAMS = {"src": GREY, "tgt": GREY, "M": GREEN, "out": PURPLE}
+
 CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 
 _RADIUS = 0.27  # of a tensor's circle, in units of a graph's grid
 _PRINTED = 10  # a heat map of up to so many rows and columns shows its values
+_ARROW = {"arrowstyle": "-|>", "color": GREY, "linewidth": 1.3}
+_PARTS = ("self_attention", "cross_attention", "feed_forward")
+_COLUMNS = {"encoder": 2.1, "M": 4.05, "decoder": 6.0}  # of a flow
+_FLOOR = 0.86  # from one box of a flow up to the next
 
 Place = tuple[float | int, float | int]
 
@@ -185,6 +193,41 @@ def draw_graph(
     return ax
 
 
+def draw_flow(
+    model: Transformer,
+    src: Int[Tensor, "batch source"] | None,
+    tgt_in: Int[Tensor, "batch target"],
+) -> Axes:
+    """The shapes of a batch on its way through a Transformer, as recorded.
+
+    To be read upwards; each box with its add & norm. On the arrows stands
+    the shape of the stream. Beside the boxes, what is inside: blue, the
+    attention weights (batch × heads × who asks × who is asked); red, the
+    feed-forward part's wide vectors. M is the memory. Chapter 10.
+
+    Args:
+        model: encoder–decoder or decoder only, of any size.
+        src: source ids; None for a decoder-only model.
+        tgt_in: target ids.
+
+    Raises:
+        ConfigError: a source for a decoder-only model, or none for an
+            encoder–decoder; an id outside the vocabulary.
+    """
+    given, gave = record(model, src, tgt_in)
+    tensors, boxes, arrows = _flow_graph(model, src, tgt_in, gave)
+    left = 0.0 if src is not None else _COLUMNS["decoder"] - 1.3
+    right, height = 8.1, tensors["out"][1] + 0.4
+    _, ax = plt.subplots(figsize=(right - left, height + 0.5))
+    draw_graph(tensors, boxes, arrows, colors=STREAMS, ax=ax)
+    ax.set(xlim=(left, right), ylim=(-0.5, height))
+    if src is not None:
+        _draw_memory(ax, tensors["M"], boxes, _by(gave["encoder"].shape))
+    for box, place in boxes.items():
+        _draw_inside(ax, box, place, given, gave, model.config.n_heads)
+    return ax
+
+
 def _check_labels(
     what: str, labels: Sequence[str], side: str, count: int
 ) -> None:
@@ -284,9 +327,7 @@ def _draw_arrow(ax: Axes, start, end, shape: str, tail: Place, tip: Place):
         xytext=tail,
         zorder=1,
         arrowprops={
-            "arrowstyle": "-|>",
-            "color": GREY,
-            "linewidth": 1.3,
+            **_ARROW,
             "patchA": start,
             "patchB": end,
             "shrinkA": 1,
@@ -303,6 +344,93 @@ def _draw_arrow(ax: Axes, start, end, shape: str, tail: Place, tip: Place):
         va="center",
         zorder=4,
         bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+    )
+
+
+def _by(shape: Sequence[int]) -> str:
+    return " × ".join(map(str, shape))
+
+
+def _flow_boxes(model: Transformer, side: str, stream: str) -> Iterable[str]:
+    """Names of boxes: what is drawn, ``#``, and the part's own name."""
+    added = model.config.position in ("sinusoidal", "learned")
+    first = "embedding + position" if added else "embedding"
+    yield f"{first}#{stream}_position"
+    for i, layer in enumerate(getattr(model, side).layers):
+        for part in _PARTS:
+            if hasattr(layer, part):
+                name = part.replace("_", "-")
+                yield f"{name}#{side}.layers.{i}.{part}"
+
+
+def _flow_graph(
+    model: Transformer, src: Tensor | None, tgt_in: Tensor, gave: Record
+) -> tuple[dict[str, Place], dict[str, Place], list[tuple[str, str, str]]]:
+    """Tensors, boxes and arrows, as :func:`draw_graph` takes them."""
+    tensors, boxes, arrows = {}, {}, []
+    stacks = [("decoder", "tgt", tgt_in)]
+    if src is not None:
+        stacks.insert(0, ("encoder", "src", src))
+    for side, stream, ids in stacks:
+        x, top, shape = _COLUMNS[side], stream, ids.shape
+        tensors[stream] = (x, -0.1)
+        for floor, box in enumerate(_flow_boxes(model, side, stream), 1):
+            boxes[box] = (x, floor * _FLOOR)
+            arrows.append((top, box, _by(shape)))
+            top, shape = box, gave[box.split("#")[1]].shape
+        if side == "encoder":
+            tensors["M"] = (_COLUMNS["M"], boxes[top][1])
+            arrows.append((top, "M", ""))
+    x, y = boxes[top]
+    boxes["output matrix"] = (x, y + _FLOOR)
+    tensors["out"] = (x, y + 2 * _FLOOR + 0.1)
+    arrows.append((top, "output matrix", _by(shape)))
+    arrows.append(("output matrix", "out", _by(gave[""].shape)))
+    return tensors, boxes, arrows
+
+
+def _draw_memory(
+    ax: Axes, memory: Place, boxes: Mapping[str, Place], shape: str
+) -> None:
+    """M's shape, and its way up and down to every cross-attention."""
+    x, y = memory
+    ax.text(x - 0.3, y + 0.1, shape, color=GREY, fontsize=8, ha="right")
+    crosses = [(b, at) for b, at in boxes.items() if b.startswith("cross")]
+    heights = [y, *(height for _, (_, height) in crosses)]
+    ends = [min(heights), max(heights)]
+    ax.plot([x, x], ends, color=GREY, linewidth=1.3, zorder=1)
+    for box, (right, height) in crosses:
+        ax.annotate(
+            "",
+            xy=(right - _half_width(box), height),
+            xytext=(x, height),
+            zorder=1,
+            arrowprops={**_ARROW, "shrinkA": 0, "shrinkB": 1},
+        )
+
+
+def _draw_inside(
+    ax: Axes, box: str, at: Place, given: Record, gave: Record, n_heads: int
+) -> None:
+    """The shape of a part's inner tensor, on the box's outer side."""
+    _, _, part = box.partition("#")
+    if part.endswith("attention"):
+        asks, asked = given[part][0], given[part][-1]
+        shape = (len(asks), n_heads, asks.size(1), asked.size(1))
+        color = BLUE
+    elif part.endswith("feed_forward"):
+        shape, color = gave[f"{part}.widen"].shape, VERMILION
+    else:
+        return
+    outwards = -1 if part.startswith("encoder") else 1
+    ax.text(
+        at[0] + outwards * (_half_width(box) + 0.08),
+        at[1],
+        _by(shape),
+        color=color,
+        fontsize=9,
+        ha="right" if outwards < 0 else "left",
+        va="center",
     )
 
 
