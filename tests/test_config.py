@@ -9,12 +9,15 @@ from transformer_course import checkpoint
 from transformer_course.config import (
     PRESETS,
     DataConfig,
+    Experiment,
     ModelConfig,
     RecurrentConfig,
     TrainConfig,
     from_dict,
 )
 from transformer_course.errors import ConfigError
+
+SOSEKI = {"corpus": "soseki", "src": "ja", "tgt": "ja"}
 
 
 @pytest.mark.parametrize(
@@ -48,11 +51,32 @@ def test_settings_cannot_be_changed_afterwards():
         ({"token_budget": 0}, "token_budget is 0"),
         ({"train_pairs": 0}, "train_pairs is 0"),
         ({"src": "ja", "tgt": "ja"}, "src and tgt are both 'ja'"),
+        ({"corpus": "soseki"}, "soseki is in Japanese, but src is 'en'"),
+        (SOSEKI | {"both_ways": True}, "both_ways is for translations"),
+        ({"subword_sampling": -0.1}, "subword_sampling is -0.1"),
+        (
+            {"subword_sampling": 0.1, "pieces": "bpe"},
+            "needs unigram pieces, but pieces is 'bpe'",
+        ),
+        ({"max_shapes": 0}, "max_shapes is 0"),
     ],
 )
 def test_data_settings_that_cannot_work_are_refused(changes, message):
     with pytest.raises(ConfigError, match=message):
         DataConfig(**changes)
+
+
+@pytest.mark.parametrize(
+    ("data", "model", "message"),
+    [
+        (SOSEKI | {"corpus": "soseki_text"}, {}, "needs decoder_only"),
+        ({"subword_sampling": 0.1}, {"decoder_only": True}, "set it to 0"),
+        ({"both_ways": True}, {"decoder_only": True}, "leave it out"),
+    ],
+)
+def test_text_and_model_must_fit(data, model, message):
+    with pytest.raises(ConfigError, match=message):
+        Experiment("x", DataConfig(**data), ModelConfig(**model))
 
 
 @pytest.mark.parametrize("name", PRESETS)

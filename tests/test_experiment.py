@@ -331,6 +331,15 @@ def test_a_run_with_drawn_pieces_killed_goes_on_as_if_it_had_not_been(
     assert_same_runs(whole, folder)
 
 
+def test_both_ways_of_each_pair_are_learned_and_one_is_scored():
+    splits = tiny_splits()
+    prepared = experiment.prepare(other(tiny(), both_ways=True))
+    train = set(splits.train)
+    assert set(prepared.splits.train) == train | set(splits.train.swap())
+    assert len(prepared.splits.train) == 2 * len(train)
+    assert prepared.splits.dev == splits.dev
+
+
 def test_a_training_starts_from_another_ones_weights(finished, tmp_path):
     settings = tiny(start_from=str(finished))
     start = experiment.prepare(settings)

@@ -135,6 +135,9 @@ class DataConfig:
     """Language that is written."""
     train_pairs: int | None = None
     """Train on the first so many pairs; all of them when None."""
+    both_ways: bool = False
+    """Train on each pair in both directions (Ding et al. 2021); what is
+    scored stays in the one direction."""
     pieces: Literal["unigram", "bpe", "word"] = "unigram"
     """Kind of SentencePiece model."""
     subword_sampling: float = 0.0
@@ -148,6 +151,11 @@ class DataConfig:
     def __post_init__(self):
         _require_positive(self, "token_budget", "max_shapes")
         self._require_languages()
+        _require(
+            self.translated or not self.both_ways,
+            f"both_ways is for translations, and {self.corpus} has none: "
+            "leave it out.",
+        )
         _require(
             self.subword_sampling >= 0,
             f"subword_sampling is {self.subword_sampling}: it cannot be "
@@ -252,6 +260,11 @@ class Experiment:
             "subword_sampling is for pairs of sentences: set it to 0 for a "
             "decoder-only model.",
         )
+        _require(
+            not only or not self.data.both_ways,
+            "both_ways is for pairs of sentences: leave it out for a "
+            "decoder-only model.",
+        )
 
 
 def from_dict(kind: type, values: dict):
@@ -307,6 +320,17 @@ PRESETS: dict[str, Experiment] = {
         # post-norm collapses at this rate: see runs/enja-post-norm
         model=ModelConfig(dropout=0.3, norm_first=True),
         train=TrainConfig(epochs=18, warmup=1000, peak_rate=1e-3, bf16=True),
+    ),
+    "enja-both": Experiment(
+        name="enja-both",
+        data=DataConfig(
+            corpus="small_parallel_enja",
+            both_ways=True,
+            subword_sampling=0.2,
+            token_budget=1536,
+        ),
+        model=ModelConfig(dropout=0.3, norm_first=True),
+        train=TrainConfig(epochs=20, warmup=1000, peak_rate=1e-3, bf16=True),
     ),
     "enja-gru": Experiment(
         name="enja-gru",

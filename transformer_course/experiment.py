@@ -100,6 +100,8 @@ def prepare(
     splits = load_corpus(data.corpus, src=data.src, tgt=data.tgt)
     if data.train_pairs is not None:
         splits = first_pairs(splits, data.train_pairs)
+    if data.both_ways:
+        splits = _both_ways(splits)
     start = _start(experiment)
     if tokenizer is None:
         tokenizer = start.tokenizer if start else _learn(experiment, splits)
@@ -216,6 +218,13 @@ def _warn_cut_off(
 def first_pairs(splits: Splits, size: int) -> Splits:
     """The same splits with a shorter training part."""
     train = ParallelText(splits.train.src[:size], splits.train.tgt[:size])
+    return dataclasses.replace(splits, train=train)
+
+
+def _both_ways(splits: Splits) -> Splits:
+    """The same splits with each training pair in both directions."""
+    src, tgt = splits.train.src, splits.train.tgt
+    train = ParallelText([*src, *tgt], [*tgt, *src])
     return dataclasses.replace(splits, train=train)
 
 
