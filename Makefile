@@ -23,7 +23,7 @@ SITE := _build/$(EDITION)/_build/html
 BUILT := _build/$(EDITION)/.built
 
 # everything the built book is made from
-BOOK_SOURCES := $(shell find book transformer_course _config.yml _toc.yml \
+BOOK_SOURCES := $(shell find book runs transformer_course _config.yml _toc.yml \
 	-type f -not -path '*/.*' \
 	-not -path '*/__pycache__/*' -not -name '* *' 2>/dev/null)
 

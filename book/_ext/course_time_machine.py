@@ -1,0 +1,582 @@
+"""The training time machine: what a model said, epoch by epoch.
+
+The directive ``time-machine`` puts the samples of a stored run into a page,
+with controls for the epoch and the way of decoding, and no server::
+
+    ```{time-machine} enja
+    :caption: What the translator said after each epoch.
+    :label: fig-enja-samples
+    ```
+
+Everything is written here, when the book is built: the curve, the words of
+the interface, what changed since the epoch before. The script
+``_static/time_machine.js`` only chooses what is shown. Without it a reader
+sees the curve, and each sentence after the first, a middle and the last epoch.
+
+The address of a page keeps what is shown: ``#LABEL--epoch-7--beam``. Sphinx
+never puts two hyphens in a row into an anchor, so that none is taken.
+"""
+
+import difflib
+import json
+import math
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from transformer_course import runs
+from transformer_course.errors import CourseError
+
+Record = dict[str, Any]
+Segments = list[str]
+
+WAYS = ("greedy", "beam", "sampled")
+SCRIPT = "time_machine.js"
+CLASS = "time-machine"
+
+WORDS = {
+    "en": {
+        "greedy": "greedy",
+        "beam": "beam search",
+        "sampled": "sampled",
+        "epoch": "epoch",
+        "epochs": "Epoch",
+        "nth_of": "Epoch {n} of {last}",
+        "average": "average",
+        "average_of": "Average of epochs {first} to {last}",
+        "controls": "Training time machine",
+        "previous": "Previous epoch",
+        "next": "Next epoch",
+        "play": "Play",
+        "pause": "Pause",
+        "decoding": "Decoding",
+        "mark": "Mark what is new",
+        "changed": "{n} of {total} changed since epoch {before}",
+        "source": "source",
+        "reference": "reference",
+        "model": "model",
+        "nothing": "(nothing)",
+        "missing": "(not stored for this epoch)",
+        "all_figures": "The figures of every epoch",
+        "train": "training",
+        "dev": "held-out",
+        "nll": "Cross entropy, nats per token",
+        "perplexity": "Perplexity",
+        "accuracy": "Accuracy, %",
+        "bleu": "BLEU, greedy",
+        "axis": "cross entropy, nats per token",
+        "curve": "Cross entropy in nats per token by epoch.",
+        "curve_part": "{part}: {first} after epoch {start}, "
+        "{last} after epoch {end}.",
+    },
+    "ja": {
+        "greedy": "貪欲法",
+        "beam": "ビームサーチ",
+        "sampled": "サンプリング",
+        "epoch": "エポック",
+        "epochs": "エポック",
+        "nth_of": "エポック {n} / {last}",
+        "average": "平均",
+        "average_of": "エポック {first}〜{last} の平均",
+        "controls": "訓練のタイムマシン",
+        "previous": "前のエポック",
+        "next": "次のエポック",
+        "play": "再生",
+        "pause": "一時停止",
+        "decoding": "デコードの方法",
+        "mark": "新しい部分に印をつける",
+        "changed": "エポック {before} から {total} 文中 {n} 文が変化",
+        "source": "入力文",
+        "reference": "参照訳",
+        "model": "モデル",
+        "nothing": "（出力なし）",
+        "missing": "（このエポックの記録なし）",
+        "all_figures": "全エポックの値",
+        "train": "訓練",
+        "dev": "検証",
+        "nll": "交差エントロピー（ナット/トークン）",
+        "perplexity": "パープレキシティ",
+        "accuracy": "正解率（%）",
+        "bleu": "BLEU（貪欲法）",
+        "axis": "交差エントロピー（ナット/トークン）",
+        "curve": "エポックごとの交差エントロピー（ナット/トークン）。",
+        "curve_part": "{part}：エポック {start} で {first}、"
+        "エポック {end} で {last}。",
+    },
+}
+"""What the reader sees, by the language of the edition."""
+
+PARTS = ("train", "dev")
+MEASURES = {
+    "nll": lambda value: f"{value:.2f}",
+    "perplexity": lambda value: f"{value:,.{1 if value < 100 else 0}f}",
+    "accuracy": lambda value: f"{100 * value:.1f}",
+    "bleu": lambda value: f"{value:.1f}",
+}
+"""The figures of an epoch, and how they are written."""
+
+# --- what is stored ----------------------------------------------------------
+
+
+def with_samples(name: str) -> list[Record]:
+    """The records of a stored run that hold samples, oldest first.
+
+    Raises:
+        CourseError: there is no such run, or it has none.
+    """
+    file = runs.folder(name) / "epochs.jsonl"
+    if not file.is_file() or not (records := _sampled(file)):
+        why = "holds no samples" if file.is_file() else "is not there"
+        root = runs.folder(".")
+        there = [
+            path.parent.relative_to(root).as_posix()
+            for path in sorted(root.rglob(file.name))
+            if _sampled(path)
+        ]
+        raise CourseError(
+            f"time-machine: the stored run {name!r} {why}; runs with samples: "
+            f"{', '.join(there) or 'none'}"
+        )
+    return records
+
+
+def _sampled(file: Path) -> list[Record]:
+    lines = file.read_text(encoding="utf-8").splitlines()
+    records = [json.loads(line) for line in lines]
+    # a run that went on has an earlier average too: the latest counts
+    latest = {key_of(r): r for r in records if r.get("samples")}
+    return sorted(latest.values(), key=lambda r: r.get("epoch", math.inf))
+
+
+def sentences_of(name: str, records: list[Record]) -> list[tuple[str, str]]:
+    """Source and reference of each sample, the same in every record.
+
+    Both are empty for a language model, which draws from nothing.
+
+    Raises:
+        CourseError: the epochs have samples of different sentences.
+    """
+    asked = [[(s["src"], s["tgt"]) for s in r["samples"]] for r in records]
+    for record, sentences in zip(records, asked, strict=True):
+        if sentences != asked[0]:
+            raise CourseError(
+                f"time-machine: the run {name!r} has samples of other "
+                f"sentences at {key_of(record)} than at "
+                f"{key_of(records[0])}; the samples of a run must be of the "
+                "same sentences throughout"
+            )
+    return asked[0]
+
+
+def said(sample: dict[str, str], way: str) -> str | None:
+    """What the model said; None where it was not stored.
+
+    Older runs have one ``out``: greedy, or drawn where there is no source.
+    """
+    if "out" in sample:
+        return sample["out"] if way == _way_of_out(sample) else None
+    return sample.get(way)
+
+
+def _way_of_out(sample: dict[str, str]) -> str:
+    return "greedy" if sample["src"] else "sampled"
+
+
+def key_of(record: Record) -> str:
+    """A record's name in the page's address."""
+    if record["kind"] == "average":
+        return "average"
+    return f"epoch-{record['epoch']}"
+
+
+def figures_of(record: Record) -> dict[str, str]:
+    """A record's figures as they are written, where it has them."""
+    return {
+        f"{part}_{measure}": write(value)
+        for measure, write in MEASURES.items()
+        for part in PARTS
+        if _is_number(value := record.get(f"{part}_{measure}"))
+    }
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+# --- what is new -------------------------------------------------------------
+
+JAPANESE = r"\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uffef"
+SIGN_OR_WORD = re.compile(rf"[{JAPANESE}]\s*|[^\s{JAPANESE}]+\s*|\s+")
+WORD = re.compile(r"\S+\s*|\s+")
+
+
+def language_of(texts: list[str]) -> str:
+    """``ja`` if there are Japanese signs in them, else ``en``."""
+    return "ja" if re.search(f"[{JAPANESE}]", "".join(texts)) else "en"
+
+
+def mark_new(text: str, before: str | None) -> Segments:
+    """Cut a text at what is new: old, new, old, new, and so on.
+
+    Compared are words, and in Japanese that is written without spaces
+    between them single characters.
+
+    Args:
+        text: what was said.
+        before: what was said an epoch earlier; None marks nothing.
+
+    Returns:
+        Segments, which joined are the text; every second one is new.
+    """
+    if before is None:
+        return [text]
+    spaced = re.search(f"[{JAPANESE}] [{JAPANESE}]", f"{before}\n{text}")
+    unit_of = WORD if spaced else SIGN_OR_WORD
+    units, old = unit_of.findall(text), unit_of.findall(before)
+    match = difflib.SequenceMatcher(
+        a=[unit.strip() for unit in old],
+        b=[unit.strip() for unit in units],
+        autojunk=False,
+    )
+    kept = {
+        number
+        for block in match.get_matching_blocks()
+        for number in range(block.b, block.b + block.size)
+    }
+    segments = [""]
+    for number, unit in enumerate(units):
+        new = number not in kept
+        word = unit.rstrip()
+        # the space between an old and a new word is old
+        _append(segments, word, new)
+        gap_is_new = new and number + 1 < len(units) and number + 1 not in kept
+        _append(segments, unit[len(word) :], gap_is_new)
+    return segments
+
+
+def _append(segments: Segments, text: str, new: bool) -> None:
+    if text:
+        if new == bool(len(segments) % 2):
+            segments.append("")
+        segments[-1] += text
+
+
+# --- the curve ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A drawing of the cross entropies, in the units of its viewBox."""
+
+    series: dict[str, list[tuple[float, float, int]]]
+    """For each part its points: x, y, and which record it is."""
+    x: list[float]
+    """Where each record stands."""
+    x_ticks: list[tuple[float, str]]
+    y_ticks: list[tuple[float, str]]
+    alt: str
+    width: int = 420
+    height: int = 250
+    left: int = 52
+    right: int = 408
+    top: int = 34
+    bottom: int = 206
+
+
+def draw(records: list[Record], words: dict[str, str]) -> Curve | None:
+    """The curve of a run; None when it has no cross entropy."""
+    values = {
+        part: [
+            (number, record[f"{part}_nll"])
+            for number, record in enumerate(records)
+            if _is_number(record.get(f"{part}_nll"))
+        ]
+        for part in PARTS
+    }
+    values = {part: points for part, points in values.items() if points}
+    if not values:
+        return None
+    epochs = _epochs(records)
+    across = _scale(min(epochs), max(epochs), Curve.left + 10, Curve.right)
+    marks = nice_ticks(
+        min(value for points in values.values() for _, value in points),
+        max(value for points in values.values() for _, value in points),
+    )
+    up = _scale(marks[0], marks[-1], Curve.bottom, Curve.top)
+    x = [across(epoch) for epoch in epochs]
+    digits = max(0, -math.floor(math.log10(marks[1] - marks[0])))
+    return Curve(
+        series={
+            part: [(x[n], up(value), n) for n, value in points]
+            for part, points in values.items()
+        },
+        x=x,
+        x_ticks=_epoch_ticks(records, x, words),
+        y_ticks=[(up(mark), f"{mark:.{digits}f}") for mark in marks],
+        alt=_describe(records, values, words),
+    )
+
+
+def _epochs(records: list[Record]) -> list[float]:
+    """Where records stand on the axis; an average, after the last epoch."""
+    last = max((r["epoch"] for r in records if "epoch" in r), default=0)
+    gap = 1 + 0.04 * last
+    return [record.get("epoch", last + gap) for record in records]
+
+
+def _scale(low: float, high: float, start: float, end: float):
+    """From values to places in the drawing."""
+    span = (high - low) or 1
+    return lambda value: round(start + (value - low) / span * (end - start), 1)
+
+
+def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Round values, evenly spaced, that reach from below to above.
+
+    Args:
+        low: the lowest value.
+        high: the highest value.
+        most: this many steps at most.
+    """
+    span = max(high - low, 1e-3)
+    power = 10 ** math.floor(math.log10(span / most))
+    step = next(
+        k * power
+        for k in (1, 2, 5, 10, 20)
+        if math.ceil(high / (k * power)) - math.floor(low / (k * power))
+        <= most
+    )
+    first, last = math.floor(low / step), math.ceil(high / step)
+    return [round(n * step, 9) for n in range(first, max(last, first + 1) + 1)]
+
+
+def _epoch_ticks(
+    records: list[Record], x: list[float], words: dict[str, str]
+) -> list[tuple[float, str]]:
+    """A label for some epochs, and for an average."""
+    total = len(records)
+    every = next(k for k in (1, 2, 5, 10, 20, 50, total) if total / k <= 9)
+    ticks = []
+    for place, record in zip(x, records, strict=True):
+        epoch = record.get("epoch")
+        if epoch is None:
+            # its label reaches to the left, and would cover its neighbours
+            ticks = [tick for tick in ticks if place - tick[0] > 50]
+            ticks.append((place, words["average"]))
+        elif epoch == 1 or epoch % every == 0:
+            ticks.append((place, str(epoch)))
+    return ticks
+
+
+def _describe(
+    records: list[Record],
+    values: dict[str, list[tuple[int, float]]],
+    words: dict[str, str],
+) -> str:
+    """The curve in words."""
+    text = [words["curve"]]
+    for part, points in values.items():
+        points = [p for p in points if "epoch" in records[p[0]]] or points
+        (start, first), (end, last) = points[0], points[-1]
+        text.append(
+            words["curve_part"].format(
+                part=words[part].capitalize(),
+                first=MEASURES["nll"](first),
+                last=MEASURES["nll"](last),
+                start=records[start].get("epoch", words["average"]),
+                end=records[end].get("epoch", words["average"]),
+            )
+        )
+    return " ".join(text)
+
+
+# --- the page ----------------------------------------------------------------
+
+
+def moments_of(
+    records: list[Record], ways: list[str], words: dict[str, str]
+) -> list[dict[str, Any]]:
+    """What the script shows, record by record."""
+    moments = []
+    for before, record in pairwise([None, *records]):
+        told = {way: _marked(record, before, way) for way in ways}
+        moments.append(
+            {
+                "key": key_of(record),
+                "name": _name(record, records, words),
+                "figures": figures_of(record),
+                "said": told,
+                "changed": {
+                    way: _changed(record, before, way, words) for way in ways
+                },
+            }
+        )
+    return moments
+
+
+def _marked(
+    record: Record, before: Record | None, way: str
+) -> list[Segments | None]:
+    return [
+        None if now is None else mark_new(now, old)
+        for now, old in _now_and_before(record, before, way)
+    ]
+
+
+def _changed(
+    record: Record, before: Record | None, way: str, words: dict[str, str]
+) -> str:
+    """How many sentences changed; empty where nothing can be compared."""
+    compared = [
+        now != old
+        for now, old in _now_and_before(record, before, way)
+        if None not in (now, old)
+    ]
+    if not compared:
+        return ""
+    return words["changed"].format(
+        n=sum(compared), total=len(compared), before=before["epoch"]
+    )
+
+
+def _now_and_before(record: Record, before: Record | None, way: str):
+    """What was said to each sentence, and what an epoch earlier."""
+    samples = record["samples"]
+    earlier = before["samples"] if before else [{"src": ""}] * len(samples)
+    for now, old in zip(samples, earlier, strict=True):
+        yield said(now, way), said(old, way)
+
+
+def _name(record: Record, records: list[Record], words: dict[str, str]) -> str:
+    if record["kind"] == "average":
+        epochs = record["epochs"]
+        return words["average_of"].format(first=epochs[0], last=epochs[-1])
+    last = max(r.get("epoch", 0) for r in records)
+    return words["nth_of"].format(n=record["epoch"], last=last)
+
+
+def render(name: str, anchor: str, language: str) -> str:
+    """A run's time machine in HTML.
+
+    Args:
+        name: of the stored run.
+        anchor: the id of the figure; the address of each moment begins so.
+        language: of the page.
+
+    Raises:
+        CourseError: the run cannot be shown; the message says why.
+    """
+    records = with_samples(name)
+    sentences = sentences_of(name, records)
+    words = WORDS.get(language, WORDS["en"])
+    samples = [sample for record in records for sample in record["samples"]]
+    ways = [
+        way
+        for way in WAYS
+        if any(said(sample, way) is not None for sample in samples)
+    ]
+    moments = moments_of(records, ways, words)
+    curve = draw(records, words)
+    figures = {key for moment in moments for key in moment["figures"]}
+    answers = [t for _, t in sentences] + [
+        said(sample, way) or "" for sample in samples for way in ways
+    ]
+    return _template().render(
+        anchor=anchor,
+        words=words,
+        ways=ways,
+        moments=moments,
+        sentences=sentences,
+        source_language=language_of([source for source, _ in sentences]),
+        language=language_of(answers),
+        curve=curve,
+        measures=[
+            m for m in MEASURES if figures & {f"{p}_{m}" for p in PARTS}
+        ],
+        parts=PARTS,
+        figures=sorted(figures),
+        data={
+            "anchor": anchor,
+            "moments": moments,
+            "ways": {way: words[way] for way in ways},
+            "places": curve.x if curve else [],
+            "words": {k: words[k] for k in ("nothing", "missing")},
+        },
+    )
+
+
+def _template() -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    # "tojson" escapes <, > and &, so that no sample can end the element
+    environment.policies["json.dumps_kwargs"] = {
+        "ensure_ascii": False,
+        "separators": (",", ":"),
+    }
+    return environment.get_template("course_time_machine.html")
+
+
+class TimeMachine(SphinxDirective):
+    """``time-machine``: the samples of a stored run, to be moved through."""
+
+    required_arguments = 1
+    option_spec = {  # noqa: RUF012 - as docutils wants it
+        "caption": directives.unchanged_required,
+        "label": directives.unchanged_required,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        """A figure with a number, the machine and its caption."""
+        name = self.arguments[0]
+        for option in self.option_spec:
+            if option not in self.options:
+                raise self.error(f"time-machine {name}: give a :{option}:")
+        label = self.options["label"]
+        anchor = nodes.make_id(label)
+        try:
+            html = render(name, anchor, self.config.language)
+        except CourseError as error:
+            raise self.error(str(error)) from error
+        self.env.note_dependency(str(runs.folder(name) / "epochs.jsonl"))
+        text, messages = self.parse_inline(
+            self.options["caption"], lineno=self.lineno
+        )
+        figure = nodes.figure(
+            "",
+            nodes.raw("", html, format="html", classes=[CLASS]),
+            nodes.caption("", "", *text),
+        )
+        self.set_source_info(figure)
+        self.options["name"] = label
+        self.add_name(figure)
+        return [figure, *messages]
+
+
+def add_script(
+    app: Sphinx, page: str, template: str, context: dict, doctree: Any
+) -> None:
+    """Load the script on the pages that have a time machine, on no other."""
+    if doctree is not None and any(
+        CLASS in node["classes"] for node in doctree.findall(nodes.raw)
+    ):
+        app.add_js_file(SCRIPT, loading_method="defer")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.add_directive("time-machine", TimeMachine)
+    app.connect("html-page-context", add_script)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

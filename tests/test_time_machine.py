@@ -1,0 +1,443 @@
+"""The training time machine: its data, its page, and what its script needs."""
+
+import importlib
+import json
+import random
+import re
+import sys
+from io import StringIO
+from itertools import pairwise
+
+import pytest
+from bs4 import BeautifulSoup
+from built_book import BOOK, ROOT
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace, patch_docutils
+
+from transformer_course import runs
+from transformer_course.errors import CourseError
+
+sys.path.insert(0, str(BOOK / "_ext"))
+machine = importlib.import_module("course_time_machine")
+
+SCRIPT = (BOOK / "_static" / machine.SCRIPT).read_text(encoding="utf-8")
+HOSTILE = '</script><img src=x onerror="alert(1)"> & <!-- "'
+SENTENCES = [
+    ("the cat sleeps", "猫 が 寝る"),
+    (HOSTILE, "引用"),
+    ("one two", "一 二"),
+]
+WRITTEN = {
+    "greedy": [["犬 が 寝る", "", "一 一"], ["猫 が 寝る", HOSTILE, "一 二"]],
+    "beam": [["犬", "引", "二 二"], ["猫 が 寝る", "引用", "一 二"]],
+    "sampled": [["が が", "a" + HOSTILE, "三"], ["猫", "用", "<b>一</b>"]],
+}
+
+
+def epoch(number, samples, **figures):
+    """A record as trainings write them."""
+    figures = {"train_nll": 5 / number, "dev_nll": 4 / number} | figures
+    return {"kind": "epoch", "epoch": number, "samples": samples, **figures}
+
+
+def average(epochs, samples):
+    """A record of averaged weights."""
+    return {
+        "kind": "average",
+        "epochs": epochs,
+        "dev_nll": 1.2,
+        "samples": samples,
+    }
+
+
+def asked(number, *ways):
+    """The samples of an epoch, in some ways of decoding."""
+    return [
+        {"src": src, "tgt": tgt} | {w: WRITTEN[w][number][n] for w in ways}
+        for n, (src, tgt) in enumerate(SENTENCES)
+    ]
+
+
+def old(*written, src="x", tgt="y"):
+    """Samples as they were stored before there were ways of decoding."""
+    return [{"src": src, "tgt": tgt, "out": out} for out in written]
+
+
+RUNS = {
+    "whole": [
+        epoch(1, asked(0, *machine.WAYS), dev_perplexity=1234.5),
+        epoch(2, asked(1, *machine.WAYS), dev_bleu=12.34, dev_accuracy=0.5),
+        average([1, 2], asked(1, "greedy")),
+    ],
+    "older": [epoch(n, old("a b", "c")) for n in range(1, 31)],
+    "drawn": [epoch(1, old("猫", src="", tgt=""), train_nll=float("nan"))],
+    "grid/first": [epoch(1, old("a"))],
+    "silent": [epoch(1, [])],
+    "restless": [epoch(1, old("a")), epoch(2, old("a", src="z"))],
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def stored(tmp_path_factory):
+    """Some stored runs, in place of the repository's."""
+    root = tmp_path_factory.mktemp("runs")
+    for name, records in RUNS.items():
+        file = root / name / "epochs.jsonl"
+        file.parent.mkdir(parents=True)
+        lines = [json.dumps(record, ensure_ascii=False) for record in records]
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "folder", lambda name: root / name)
+        yield root
+
+
+def page(name="whole", anchor="fig-m", language="en"):
+    """A time machine, parsed as a browser would."""
+    html = machine.render(name, anchor, language)
+    return BeautifulSoup(html, "html.parser")
+
+
+def data_of(soup):
+    """What the page hands to the script."""
+    (element,) = soup.select("script")
+    assert element["type"] == "application/json"
+    return json.loads(element.string)
+
+
+# --- the data ----------------------------------------------------------------
+
+
+def test_the_page_holds_what_was_stored():
+    moments = data_of(page())["moments"]
+    for number, moment in enumerate(moments[:2]):
+        for way, written in WRITTEN.items():
+            told = ["".join(segments) for segments in moment["said"][way]]
+            assert told == written[number]
+    assert moments[2]["said"]["beam"] == [None] * 3  # not stored there
+    assert [m["key"] for m in moments] == ["epoch-1", "epoch-2", "average"]
+
+
+def test_no_sample_becomes_markup():
+    soup = page()
+    assert not soup.select("img, b")
+    assert len(soup.select("script")) == 1
+    assert HOSTILE in [dd.get_text() for dd in soup.select("dd")]
+
+
+def test_older_runs_were_decoded_greedily_or_drawn_from_nothing():
+    assert list(data_of(page("older"))["ways"]) == ["greedy"]
+    drawn = page("drawn")
+    assert list(data_of(drawn)["ways"]) == ["sampled"]
+    terms = {dt.get_text() for dt in drawn.select(".tm-live dt")}
+    assert terms == {"model"}
+    words = machine.WORDS["en"]
+    everything = {dt.get_text() for dt in drawn.select("dt")}
+    assert not everything & {words["source"], words["reference"]}
+
+
+def test_figures_are_written_where_there_are_any():
+    first, second, last = (m["figures"] for m in data_of(page())["moments"])
+    assert first["train_nll"] == "5.00"
+    assert first["dev_perplexity"] == "1,234" and "dev_bleu" not in first
+    assert second["dev_bleu"] == "12.3" and second["dev_accuracy"] == "50.0"
+    assert "train_nll" not in last
+    assert "train_nll" not in data_of(page("drawn"))["moments"][0]["figures"]
+
+
+def test_of_a_run_that_went_on_the_latest_records_count(stored):
+    records = [
+        epoch(1, old("a")),
+        average([1], old("early")),
+        epoch(2, old("b")),
+        epoch(2, old("again")),
+        average([1, 2], old("late")),
+    ]
+    file = stored / "went-on.jsonl"
+    file.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    kept = [r["samples"][0]["out"] for r in machine._sampled(file)]
+    assert kept == ["a", "again", "late"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("no-such", "'no-such' is not there.*drawn, grid/first, older"),
+        ("silent", "'silent' holds no samples.*whole"),
+        ("restless", "other sentences at epoch-2 than at epoch-1"),
+    ],
+)
+def test_a_run_that_cannot_be_shown_is_an_error(name, message):
+    with pytest.raises(CourseError, match=message):
+        machine.render(name, "fig-m", "en")
+
+
+def test_every_stored_run_with_samples_can_be_shown(monkeypatch):
+    root = ROOT / "runs"
+    monkeypatch.setattr(runs, "folder", lambda name: root / name)
+    shown = 0
+    for file in root.rglob("epochs.jsonl"):
+        if machine._sampled(file):
+            name = file.parent.relative_to(root).as_posix()
+            assert data_of(page(name))["moments"]
+            shown += 1
+    assert shown
+
+
+# --- what is new -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_segments_join_to_the_text_and_old_ones_stood_there_before(seed):
+    rng = random.Random(seed)
+    for _ in range(50):
+        before, text = (
+            "".join(rng.choices("猫犬が 、ab  ", k=rng.randint(0, 12)))
+            for _ in range(2)
+        )
+        segments = machine.mark_new(text, before)
+        assert "".join(segments) == text
+        assert all(segments[1:])
+        rest = iter(re.sub(r"\s", "", before))
+        stayed = re.sub(r"\s", "", "".join(segments[::2]))
+        assert all(sign in rest for sign in stayed)  # in the same order
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "segments"),
+    [
+        (None, "猫", ["猫"]),
+        ("猫", "猫", ["猫"]),
+        ("", "猫", ["", "猫"]),
+        ("猫", "", [""]),
+        ("猫が寝る", "犬が寝る。", ["", "犬", "が寝る", "。"]),
+        ("いいえ 猫 が", "いい 猫 が", ["", "いい", " 猫 が"]),
+        ("a cat sat", "a black cat sat", ["a ", "black", " cat sat"]),
+        ("a cat", "a fat dog", ["a ", "fat dog"]),
+    ],
+)
+def test_new_is_what_was_not_there_before(before, text, segments):
+    assert machine.mark_new(text, before) == segments
+
+
+def test_the_page_says_how_many_sentences_changed():
+    first, second, last = (m["changed"] for m in data_of(page())["moments"])
+    assert first["greedy"] == ""
+    assert second["greedy"] == "3 of 3 changed since epoch 1"
+    assert last["greedy"] == "0 of 3 changed since epoch 2"
+    assert last["beam"] == ""  # not stored there
+
+
+# --- the curve ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(1.06, 4.5), (0, 0), (3.1, 3.14), (0.01, 812), (2, 3)]
+)
+def test_ticks_are_even_and_reach_around_the_values(low, high):
+    ticks = machine.nice_ticks(low, high)
+    assert ticks[0] <= low and high <= ticks[-1] and ticks[0] < ticks[-1]
+    assert 2 <= len(ticks) <= 7
+    steps = [b - a for a, b in pairwise(ticks)]
+    assert steps == pytest.approx([steps[0]] * len(steps))
+
+
+@pytest.mark.parametrize("name", ["whole", "older", "drawn"])
+def test_the_curve_stays_inside_its_axes_and_is_described(name):
+    records = machine.with_samples(name)
+    curve = machine.draw(records, machine.WORDS["en"])
+    assert len(curve.x) == len(records) and curve.x == sorted(curve.x)
+    for points in curve.series.values():
+        for x, y, moment in points:
+            assert curve.left < x <= curve.right and x == curve.x[moment]
+            assert curve.top <= y <= curve.bottom
+    (svg,) = page(name).select("svg")
+    assert svg["role"] == "img" and svg["aria-label"] == curve.alt
+    assert machine.WORDS["en"]["axis"] in svg.get_text()
+
+
+def test_higher_values_stand_higher():
+    points = machine.draw(
+        machine.with_samples("older"), machine.WORDS["en"]
+    ).series["dev"]
+    heights = [y for _, y, _ in points]
+    assert heights == sorted(heights)  # the loss falls, y grows downwards
+
+
+def test_without_cross_entropies_there_is_no_curve():
+    records = [{"kind": "epoch", "epoch": 1, "samples": old("a")}]
+    assert machine.draw(records, machine.WORDS["en"]) is None
+
+
+# --- the page ----------------------------------------------------------------
+
+
+def test_the_script_finds_all_that_it_looks_for():
+    soup = page()
+    wanted = re.findall(r'find\("(\w+)"\)|data-tm="(\w+)"', SCRIPT)
+    wanted += [(name,) for name in ("slider", "play", "mark")]
+    for name in {"".join(groups) for groups in wanted} - {""}:
+        assert soup.select(f'[data-tm="{name}"]'), name
+    for selector in (".tm-live", ".tm-plain", "[data-figure]"):
+        assert selector in SCRIPT and soup.select(selector)
+    assert "[data-moment]" in SCRIPT and soup.select("svg [data-moment]")
+
+
+def test_the_script_asks_for_nothing():
+    """A page opened from a file may not fetch."""
+    calls = r"fetch|XMLHttpRequest|import\b|https?:|sendBeacon|WebSocket"
+    assert not re.search(calls, SCRIPT)
+
+
+def test_every_control_has_a_name():
+    soup = page()
+    assert soup.select("button") and soup.select("input")
+    for button in soup.select("button"):
+        assert button.get("aria-label") or button.get_text(strip=True)
+        assert button["type"] == "button"
+    for box in soup.select("input"):
+        assert box.get("aria-label") or box.find_parent("label")
+    (fieldset,) = soup.select("fieldset")
+    assert fieldset.legend.get_text(strip=True)
+    (status,) = soup.select("[aria-live]")
+    assert status["aria-live"] == "polite"
+
+
+def test_the_controls_reach_every_moment_and_way():
+    soup = page()
+    moments = data_of(soup)["moments"]
+    (slider,) = soup.select('[type="range"]')
+    assert (slider["min"], slider["max"]) == ("0", str(len(moments) - 1))
+    radios = soup.select('[type="radio"]')
+    assert [radio["value"] for radio in radios] == list(machine.WAYS)
+    assert len({radio["name"] for radio in radios}) == 1
+    ids = [element["id"] for element in soup.select("[id]")]
+    assert ids == [
+        f"fig-m--{moment['key']}--{way}"
+        for moment in moments
+        for way in machine.WAYS
+    ]
+
+
+def test_without_the_script_a_page_can_be_read():
+    soup = page()
+    assert soup.select(".tm-live")
+    assert all(part.has_attr("hidden") for part in soup.select(".tm-live"))
+    for part in soup.select("[hidden]"):
+        part.extract()
+    assert not soup.select("button, input")
+    text = soup.get_text()
+    for number, _ in enumerate(SENTENCES):
+        assert all(WRITTEN[way][0][number] in text for way in machine.WAYS)
+        assert WRITTEN["greedy"][1][number] in text
+    assert machine.WORDS["en"]["nothing"] in text  # "" would look forgotten
+    assert {"5.00", "2.50", "12.3"} <= {
+        cell.get_text() for cell in soup.select("td")
+    }
+
+
+def test_texts_say_their_language():
+    soup = page()
+    assert len(soup.select('dd[lang="en"]')) == len(SENTENCES)
+    notes = {machine.WORDS["en"][key] for key in ("nothing", "missing")}
+    for element in soup.select("dd"):
+        if element.get_text() not in notes:  # those are the page's words
+            term = element.find_previous_sibling("dt").get_text()
+            assert element["lang"] == ("en" if term == "source" else "ja")
+
+
+def test_both_languages_have_the_same_words():
+    def blanks(text):
+        return set(re.findall(r"{\w+}", text))
+
+    english, japanese = machine.WORDS["en"], machine.WORDS["ja"]
+    assert english.keys() == japanese.keys()
+    for key, text in english.items():
+        assert blanks(text) == blanks(japanese[key]), key
+    shown = page(language="ja").get_text()
+    assert japanese["decoding"] in shown and english["decoding"] not in shown
+
+
+# --- Sphinx ------------------------------------------------------------------
+
+DIRECTIVE = """
+```{time-machine} NAME
+:caption: What *it* said.
+:label: LABEL
+```
+"""
+
+
+def build(folder, pages):
+    """Build a small project; its folder, and what Sphinx warned of."""
+    source = folder / "source"
+    source.mkdir()
+    for name, text in pages.items():
+        (source / f"{name}.md").write_text(text, encoding="utf-8")
+    warnings = StringIO()
+    with patch_docutils(), docutils_namespace():
+        app = Sphinx(
+            srcdir=source,
+            confdir=None,
+            outdir=folder / "html",
+            doctreedir=folder / "doctrees",
+            buildername="html",
+            confoverrides={
+                "extensions": ["myst_parser", "course_time_machine"],
+                "html_static_path": [str(BOOK / "_static")],
+                "html_theme": "basic",
+                "numfig": True,
+            },
+            status=None,
+            warning=warnings,
+        )
+        app.build()
+    return folder / "html", warnings.getvalue()
+
+
+def soup_of(file):
+    """A built page."""
+    return BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser")
+
+
+def test_pages_with_time_machines(tmp_path):
+    first = DIRECTIVE.replace("NAME", "whole").replace("LABEL", "fig-whole")
+    second = DIRECTIVE.replace("NAME", "older").replace("LABEL", "fig-older")
+    html, warnings = build(
+        tmp_path,
+        {
+            "index": "# One\n\n{numref}`fig-older`\n\n{doc}`other`\n"
+            + first
+            + second,
+            "other": "---\norphan: true\n---\n# Two\n\ntext\n",
+        },
+    )
+    assert not warnings
+    index, other = soup_of(html / "index.html"), soup_of(html / "other.html")
+
+    loaded = [tag["src"] for tag in index.select("script[src]")]
+    assert sum(machine.SCRIPT in src for src in loaded) == 1
+    assert (html / "_static" / machine.SCRIPT).is_file()
+    assert machine.SCRIPT not in str(other)
+
+    assert index.select_one("figure#fig-older figcaption em").string == "it"
+    assert index.select_one('a[href="#fig-older"]').get_text() == "Fig. 2"
+    machines = index.select("figure > .time-machine")
+    assert [data_of(m)["anchor"] for m in machines] == [
+        "fig-whole",
+        "fig-older",
+    ]
+    ids = [element["id"] for element in index.select("[id]")]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (DIRECTIVE.replace("NAME", "no-such"), "runs with samples: drawn"),
+        ("```{time-machine} whole\n:label: x\n```", "give a :caption:"),
+        ("```{time-machine} whole\n:caption: x\n```", "give a :label:"),
+    ],
+)
+def test_a_mistake_is_a_warning_and_so_ends_the_build(tmp_path, text, message):
+    _, warnings = build(tmp_path, {"index": f"# One\n\n{text}\n"})
+    assert message in warnings
