@@ -183,6 +183,12 @@ def test_every_stored_run_with_samples_can_be_shown(monkeypatch):
     assert shown
 
 
+def test_an_out_beside_named_ways_hides_none_of_them():
+    sample = {"src": "x", "tgt": "", "out": "a", "greedy": "b", "beam": "c"}
+    told = [machine.said(sample, way) for way in machine.WAYS]
+    assert told == ["b", "c", None]
+
+
 # --- what is new -------------------------------------------------------------
 
 

@@ -181,13 +181,8 @@ def said(sample: dict[str, str], way: str) -> str | None:
 
     Older runs have one ``out``: greedy, or drawn where there is no source.
     """
-    if "out" in sample:
-        return sample["out"] if way == _way_of_out(sample) else None
-    return sample.get(way)
-
-
-def _way_of_out(sample: dict[str, str]) -> str:
-    return "greedy" if sample["src"] else "sampled"
+    way_of_out = "greedy" if sample["src"] else "sampled"
+    return sample.get(way, sample.get("out") if way == way_of_out else None)
 
 
 def key_of(record: Record) -> str:
