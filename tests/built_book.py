@@ -9,6 +9,7 @@ from io import StringIO
 from pathlib import Path
 
 import nbformat
+from docutils.nodes import make_id
 from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -104,6 +105,38 @@ def markdown_of(path: Path) -> str:
         for cell in read(path).cells
         if cell.cell_type == "markdown"
     )
+
+
+def headings(path: Path) -> list[str]:
+    """The headings of a page, as they are written."""
+    code = re.sub(r"^(`{3,}).*?^\1", "", markdown_of(path), flags=re.S | re.M)
+    return re.findall(r"^#{1,6} +(.+?) *$", code, re.M)
+
+
+def section_ids(path: Path) -> set[str]:
+    """The names that the sections of a page have in its address."""
+    return {
+        make_id(re.sub(r"['’]", "", heading)) for heading in headings(path)
+    }
+
+
+def assert_leads_somewhere(target: str) -> None:
+    """That ``page#section`` is there, or a chapter that is to come."""
+    page, _, section = target.partition("#")
+    sources = [
+        path
+        for suffix in (".ipynb", ".md")
+        if (path := BOOK / "en" / f"{page}{suffix}").is_file()
+    ]
+    if sources:
+        there = section_ids(sources[0])
+        assert section in there, f"{target}: there are {sorted(there)}"
+        return
+    number = re.match(r"\d\d_", page)
+    assert number, f"{target}: no such page"
+    taken = [path.name for path in BOOK.glob(f"en/{number.group()}*")]
+    assert not taken, f"{target}: the chapter is called {taken[0]}"
+    assert not section, f"{target}: nobody knows its sections yet"
 
 
 def pictures_without_alt(markdown: str) -> list[str]:
