@@ -4,6 +4,7 @@ import math
 import random
 from collections import Counter
 
+import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
@@ -192,7 +193,8 @@ def test_counts_of_one_sentence_by_pencil():
     assert counts.tolist() == [[7, 6, 5, 3, 2, 1, 7, 6, 5, 4]]
 
 
-def test_the_paired_bootstrap_is_sacrebleu_s():
+def test_the_paired_bootstrap_draws_what_sacrebleu_draws():
+    """Its p-value, counted its way, comes out of our differences."""
     result = paired_bootstrap(
         bleu_counts(GOOD, RIGHT), bleu_counts(WORSE, RIGHT), samples=200
     )
@@ -204,8 +206,25 @@ def test_the_paired_bootstrap_is_sacrebleu_s():
         n_samples=200,
     )()
     worse, good = scores["BLEU"]
-    assert math.isclose(result.difference.value, good.score - worse.score)
-    assert math.isclose(result.p_value, good.p_value)
+    difference = result.difference.value
+    assert math.isclose(difference, good.score - worse.score)
+    sizes = np.abs(result.differences)
+    beyond = (sizes - sizes.mean() > abs(difference)).sum()
+    assert math.isclose((beyond + 1) / 201, good.p_value)
+
+
+def test_of_equal_systems_few_differ_by_the_p_value():
+    """Their outputs are swapped at random, so that no one is better."""
+    generator = np.random.default_rng(0)
+    good, worse = bleu_counts(GOOD, RIGHT), bleu_counts(WORSE, RIGHT)
+    found = []
+    for _ in range(60):
+        swap = generator.random((len(good), 1)) < 0.5
+        one = np.where(swap, good, worse)
+        other = np.where(swap, worse, good)
+        found.append(paired_bootstrap(one, other, samples=100).p_value)
+    assert np.mean(np.array(found) < 0.05) < 0.15
+    assert 0.3 < np.mean(found) < 0.7
 
 
 def test_the_bootstrap_draws_what_sacrebleu_draws():
@@ -229,6 +248,7 @@ def test_a_clear_difference_is_seen_and_none_is_not():
     same = paired_bootstrap(good, good)
     assert same.difference == (0, 0, 0)
     assert same.better == 0
+    assert same.p_value == 1
 
 
 def test_pairing_takes_out_what_is_hard_for_both():

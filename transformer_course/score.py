@@ -49,8 +49,7 @@ class Comparison(NamedTuple):
     better: float
     """Share of the resampled test sets on which the system is ahead."""
     p_value: float
-    """How often a difference as large would come by chance, as sacreBLEU
-    counts it."""
+    """How often equal systems would differ as much, either way."""
     differences: Float[np.ndarray, " sample"]
     """On each resampled test set."""
 
@@ -182,8 +181,10 @@ def paired_bootstrap(
     """Is a system better than a baseline, or lucky with the test set?
 
     Koehn 2004: both are scored on the same resampled test sets, so that what
-    is hard for both does not count as a difference. The p-value is that of
-    ``sacrebleu --paired-bs``, to the last digit.
+    is hard for both does not count as a difference. The draws are those of
+    ``sacrebleu --paired-bs``. The p-value is not: sacreBLEU takes absolute
+    values before it subtracts their mean, which makes it too small (chapter
+    14 measures it).
 
     Args:
         system: counts of the one, from :func:`bleu_counts`.
@@ -204,8 +205,8 @@ def paired_bootstrap(
     difference = bleu_of_counts(system) - bleu_of_counts(baseline)
     drawn = bootstrap_bleu(system, samples, seed)
     drawn = drawn - bootstrap_bleu(baseline, samples, seed)
-    by_chance = np.abs(drawn) - np.abs(drawn).mean()
-    beyond = (by_chance > abs(difference)).sum()
+    by_chance = np.abs(drawn - drawn.mean())
+    beyond = (by_chance >= abs(difference)).sum()
     return Comparison(
         difference=_interval(difference, drawn),
         better=float((drawn > 0).mean()),
