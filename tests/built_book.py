@@ -3,7 +3,7 @@
 import re
 import tokenize
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
@@ -113,6 +113,7 @@ def headings(path: Path) -> list[str]:
     return re.findall(r"^#{1,6} +(.+?) *$", code, re.M)
 
 
+@cache
 def section_ids(path: Path) -> set[str]:
     """The names that the sections of a page have in its address."""
     return {
