@@ -18,6 +18,7 @@ from transformer_course.positional_encoding import RotaryPosition
 
 Queries = Float[Tensor, "batch heads query d_head"]
 Keys = Float[Tensor, "batch heads key d_head"]
+Values = Float[Tensor, "batch heads key d_value"]
 
 
 def dot_score(
@@ -129,8 +130,8 @@ def scaled_dot_product_attention(
 
 
 def fused_attention(
-    query: Queries, key: Keys, value: Keys, mask: Bool[Tensor, "..."] | None
-) -> Queries:
+    query: Queries, key: Keys, value: Values, mask: Bool[Tensor, "..."] | None
+) -> Float[Tensor, "batch heads query d_value"]:
     """The same output by torch's fused kernel, which keeps no weights.
 
     On the CPU bf16 is computed in fp32: the bf16 kernel's backward pass is
@@ -169,8 +170,8 @@ class KVCache:
     def extend(
         self,
         key: Float[Tensor, "batch heads newest d_head"],
-        value: Float[Tensor, "batch heads newest d_head"],
-    ) -> tuple[Keys, Keys]:
+        value: Float[Tensor, "batch heads newest d_value"],
+    ) -> tuple[Keys, Values]:
         """Add the newest positions; return all there are."""
         if self.key is not None:
             key = torch.cat([self.key, key], dim=2)

@@ -65,8 +65,8 @@ def read(name: str) -> Run:
     about = json.loads((path / "run.json").read_text("utf-8"))
     return Run(
         name=name,
-        steps=_read_lines(path / "steps.jsonl"),
-        epochs=_read_lines(path / "epochs.jsonl"),
+        steps=read_lines(path / "steps.jsonl"),
+        epochs=read_lines(path / "epochs.jsonl"),
         **about,
     )
 
@@ -114,7 +114,7 @@ def store(
     """
     path = folder(name)
     path.mkdir(parents=True, exist_ok=True)
-    records = _read_lines(output / "metrics.jsonl")
+    records = read_lines(output / "metrics.jsonl")
     steps = [r for r in records if r["kind"] == "step"]
     every = max(1, len(steps) // STEPS_KEPT)
     kept = [r for r in steps if r["step"] % every == 0]
@@ -153,10 +153,15 @@ def write_json(path: Path, values: Any, indent: int | None = None) -> None:
         values: what json can hold.
         indent: spaces a level; None puts all on one line.
     """
+    text = json.dumps(values, indent=indent, ensure_ascii=False)
+    write_text(path, text + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file of a stored run; it is whole, or as it was."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_suffix(".new")
-    text = json.dumps(values, indent=indent, ensure_ascii=False)
-    fresh.write_text(text + "\n", encoding="utf-8")
+    fresh.write_text(text, encoding="utf-8")
     os.replace(fresh, path)
 
 
@@ -173,17 +178,18 @@ def machine() -> str:
     )
 
 
-def _read_lines(path: Path) -> list[Record]:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+def read_lines(path: Path) -> list[Record]:
+    """The records of a file that has one in each line."""
+    with path.open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
 
 
 def _write_lines(path: Path, records: list[Record]) -> None:
-    lines = [json.dumps(_rounded(r), ensure_ascii=False) for r in records]
+    lines = [json.dumps(rounded(r), ensure_ascii=False) for r in records]
     path.write_text("".join(f"{x}\n" for x in lines), encoding="utf-8")
 
 
-def _rounded(record: Record) -> Record:
+def rounded(record: Record) -> Record:
     """Floats to six significant digits: what is stored is for reading."""
     return {
         key: float(f"{value:.6g}") if isinstance(value, float) else value
