@@ -162,13 +162,15 @@ NO_END = {(transformer, "_final_norm"): no_final_norm}
 SMALL = {(transformer, "_initialise"): small_start}
 NO_SOURCE = {(train, "score_batch"): score_without_source}
 
-FOUR = [(4, 4e-3)]
-EIGHT = [(8, 1e-3), (8, 4e-3)]
+FOUR = [(4, 4e-3, True)]
+EIGHT = [(8, 1e-3, True), (8, 4e-3, True)]
+COLD = [(4, 4e-3, False)]
+"""Depth, rate, and whether there is a warm-up."""
 PARTS = {
     "no residual": (FOUR, {}, NORM_ONLY),
     "no norm": (FOUR, {}, ADD_ONLY),
     "pre-norm, no final norm": (FOUR, {"norm_first": True}, NO_END),
-    "post-norm, small start": ([*FOUR, *EIGHT], {}, SMALL),
+    "post-norm, small start": ([*FOUR, *EIGHT, *COLD], {}, SMALL),
     "pre-norm, small start": (FOUR, {"norm_first": True}, SMALL),
     "pre-norm, no source": (FOUR, {"norm_first": True}, NO_SOURCE),
 }
@@ -188,11 +190,11 @@ FILES: dict[str, dict[str, Variant]] = {
     "post": _grid(norm_first=False),
     "pre": _grid(norm_first=True),
     "parts": {
-        f"{name}, {cell(depth, rate, True)}": Variant(
-            depth, rate, replaced=replaced, **values
+        f"{name}, {cell(depth, rate, warmup)}": Variant(
+            depth, rate, warmup, replaced=replaced, **values
         )
-        for name, (depths, values, replaced) in PARTS.items()
-        for depth, rate in depths
+        for name, (cells, values, replaced) in PARTS.items()
+        for depth, rate, warmup in cells
     },
     "few-pairs": {
         "neither": _few(),
