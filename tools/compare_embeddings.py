@@ -11,7 +11,7 @@ delete a file to have it anew.
 
 import contextlib
 import dataclasses
-import json
+import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -238,15 +238,14 @@ def main() -> None:
     keep_freed_memory()
     for name in sys.argv[1:] or VARIANTS:
         variant = VARIANTS[name]
-        path = folder / f"{name}.json"
-        stored = {"about": variant.about, "seeds": []}
-        if path.exists():
-            stored = json.loads(path.read_text("utf-8"))
-        for seed in SEEDS[len(stored["seeds"]) :]:
-            stored["seeds"].append(train_once(variant, seed))
-            runs.write_json(path, stored)
-            last = stored["seeds"][-1]
-            print(name, seed, last["dev"][0], last["dev"][-1], flush=True)
+        for found in runs.add_seeds(
+            folder / f"{name}.json",
+            {"about": variant.about},
+            SEEDS,
+            functools.partial(train_once, variant),
+        ):
+            first, *_, last = found["dev"]
+            print(name, found["seed"], first, last, flush=True)
 
 
 if __name__ == "__main__":

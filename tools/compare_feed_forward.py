@@ -11,20 +11,16 @@ import sys
 
 from torch import nn
 from train_failures import (
-    STEPS,
-    TRANSLATED,
     Variant,
+    look_at_dev,
     train_missing,
     write_settings,
 )
 
 from transformer_course import runs, transformer
-from transformer_course.experiment import Prepared, keep_freed_memory
+from transformer_course.experiment import keep_freed_memory
 from transformer_course.layers import FeedForward
-from transformer_course.score import corpus_bleu
-from transformer_course.train import Progress, evaluate
 from transformer_course.transformer import DecoderLayer, EncoderLayer
-from transformer_course.translate import translate
 
 
 class Skip(nn.Module):
@@ -97,33 +93,13 @@ VARIANTS = {
 }
 
 
-def look(prepared: Prepared, progress: Progress) -> dict:
-    """Measure on the development set; translate after the last step."""
-    means = evaluate(prepared.model, prepared.dev_batches)
-    seen = {
-        "step": progress.step,
-        "nll": round(means["nll"], 4),
-        "accuracy": round(means["accuracy"], 4),
-    }
-    if progress.step < STEPS:
-        return seen
-    dev = prepared.splits.dev.take(range(TRANSLATED))
-    written = translate(prepared.model, prepared.tokenizer, dev.src)
-    return {
-        **seen,
-        "bleu": round(corpus_bleu(written, dev.tgt).value, 2),
-        "sample": written[0],
-        "weights": sum(p.numel() for p in prepared.model.parameters()),
-    }
-
-
 def main() -> None:
     """Train what is missing of the variants named, or of all."""
     folder = runs.folder("feed-forward")
     write_settings(folder, "python tools/compare_feed_forward.py", VARIANTS)
     keep_freed_memory()
     for name in sys.argv[1:] or VARIANTS:
-        train_missing(folder / f"{name}.json", VARIANTS[name], look)
+        train_missing(folder / f"{name}.json", VARIANTS[name], look_at_dev)
 
 
 if __name__ == "__main__":

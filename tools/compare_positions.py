@@ -14,7 +14,7 @@ have it anew.
 
 import contextlib
 import dataclasses
-import json
+import functools
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -536,13 +536,13 @@ def train_missing(task: str, name: str) -> None:
     """The seeds of one variant that are not there yet."""
     settings, variants, train_once = TASKS[task]
     path = FOLDER / f"{task}-{name}.json"
-    stored = {"about": variants[name].about, "seeds": []}
-    if path.exists():
-        stored = json.loads(path.read_text("utf-8"))
-    for seed in settings["seeds"][len(stored["seeds"]) :]:
-        stored["seeds"].append(train_once(variants[name], seed))
-        runs.write_json(path, stored)
-        print(task, name, seed, stored["seeds"][-1]["loss"][-1], flush=True)
+    for found in runs.add_seeds(
+        path,
+        {"about": variants[name].about},
+        settings["seeds"],
+        functools.partial(train_once, variants[name]),
+    ):
+        print(task, name, found["seed"], found["loss"][-1], flush=True)
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ obstacle; corpus, seeds, steps and learning rate are those of
 trained again.
 """
 
+import functools
 import json
 import sys
 
@@ -17,20 +18,17 @@ import torch
 import train_failures
 from torch import nn
 from train_failures import (
-    STEPS,
-    TRANSLATED,
     Variant,
+    look_at_dev,
     train_missing,
     write_settings,
 )
 
 from transformer_course import experiment, runs, train, transformer
 from transformer_course.data.batches import Batch, encode_pairs, pad_rows
-from transformer_course.experiment import Prepared, keep_freed_memory
+from transformer_course.experiment import keep_freed_memory
 from transformer_course.loss import Score, label_smoothed_score
-from transformer_course.score import corpus_bleu
 from transformer_course.tokenizer import BOS, EOS, PAD
-from transformer_course.train import Progress, evaluate
 from transformer_course.transformer import Decoder, Encoder
 from transformer_course.translate import encode_source, translate
 
@@ -136,29 +134,15 @@ VARIANTS = {
 }
 
 
-def look(prepared: Prepared, progress: Progress) -> dict:
-    """Measure on the development set; translate after the last step."""
-    model, tokenizer = prepared.model, prepared.tokenizer
-    means = evaluate(model, prepared.dev_batches)
-    seen = {
-        "step": progress.step,
-        "nll": round(means["nll"], 4),
-        "accuracy": round(means["accuracy"], 4),
-    }
-    if progress.step < STEPS:
-        return seen
-    dev = prepared.splits.dev.take(range(TRANSLATED))
-    if model.config.decoder_only:
-        model.eval()
-        written = write_on(model, tokenizer, dev.src)
-    else:
-        written = translate(model, tokenizer, dev.src)
-    return {
-        **seen,
-        "bleu": round(corpus_bleu(written, dev.tgt).value, 2),
-        "sample": written[0],
-        "weights": sum(p.numel() for p in model.parameters()),
-    }
+def write_any(model, tokenizer, sentences) -> list[str]:
+    """Greedy translations, whatever the model is made of."""
+    if not model.config.decoder_only:
+        return translate(model, tokenizer, sentences)
+    model.eval()
+    return write_on(model, tokenizer, sentences)
+
+
+look = functools.partial(look_at_dev, write=write_any)
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ is not trained again: delete a file to have it anew.
 """
 
 import dataclasses
-import json
+import functools
 import sys
 from pathlib import Path
 
@@ -157,20 +157,19 @@ def main() -> None:
     write_settings(folder)
     for name in sys.argv[1:] or VARIANTS:
         variant = VARIANTS[name]
-        path = folder / f"{name}.json"
         model = RecurrentTranslator(variant.config())
-        stored = {
+        about = {
             "about": variant.about,
             "weights": sum(p.numel() for p in model.parameters()),
-            "seeds": [],
         }
-        if path.exists():
-            stored = json.loads(path.read_text("utf-8"))
-        for seed in SEEDS[len(stored["seeds"]) :]:
-            stored["seeds"].append(train_once(variant, seed))
-            runs.write_json(path, stored)
-            last = stored["seeds"][-1]
-            print(name, seed, last["loss"][-1], last["looks"][-1], flush=True)
+        for found in runs.add_seeds(
+            folder / f"{name}.json",
+            about,
+            SEEDS,
+            functools.partial(train_once, variant),
+        ):
+            loss, look = found["loss"][-1], found["looks"][-1]
+            print(name, found["seed"], loss, look, flush=True)
 
 
 if __name__ == "__main__":

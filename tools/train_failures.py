@@ -10,7 +10,6 @@ under ``runs/failures/`` is not trained again: delete a file to have it anew.
 
 import contextlib
 import dataclasses
-import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -198,6 +197,35 @@ def look(prepared: Prepared, progress: Progress) -> dict:
     }
 
 
+def look_at_dev(
+    prepared: Prepared, progress: Progress, write=translate
+) -> dict:
+    """Measure on the development set; translate after the last step.
+
+    Args:
+        prepared: the model, and what it is measured on.
+        progress: where the training stands.
+        write: from model, tokenizer and sentences to translations.
+    """
+    model = prepared.model
+    means = evaluate(model, prepared.dev_batches)
+    seen = {
+        "step": progress.step,
+        "nll": round(means["nll"], 4),
+        "accuracy": round(means["accuracy"], 4),
+    }
+    if progress.step < STEPS:
+        return seen
+    dev = prepared.splits.dev.take(range(TRANSLATED))
+    written = write(model, prepared.tokenizer, dev.src)
+    return {
+        **seen,
+        "bleu": round(corpus_bleu(written, dev.tgt).value, 2),
+        "sample": written[0],
+        "weights": sum(p.numel() for p in model.parameters()),
+    }
+
+
 def _means(prepared: Prepared, scorer) -> dict[str, float]:
     with mock.patch.object(train, "score_batch", scorer):
         return evaluate(prepared.model, prepared.dev_batches)
@@ -279,17 +307,17 @@ def train_missing(
     path: Path, variant: Variant, measure: Measure = look
 ) -> None:
     """Train the seeds of a variant that its file does not have yet."""
-    stored = {"about": variant.about, "seeds": []}
-    if path.exists():
-        stored = json.loads(path.read_text("utf-8"))
-    for seed in SEEDS[len(stored["seeds"]) :]:
+
+    def train_replaced(seed: int) -> dict:
         with contextlib.ExitStack() as stack:
             for (module, function), wrong in variant.replaced.items():
                 stack.enter_context(mock.patch.object(module, function, wrong))
-            stored["seeds"].append(train_once(variant, seed, measure))
-        runs.write_json(path, stored)
-        last = stored["seeds"][-1]
-        print(path.stem, seed, last["loss"][-1], last["dev"][-1], flush=True)
+            return train_once(variant, seed, measure)
+
+    about = {"about": variant.about}
+    for found in runs.add_seeds(path, about, SEEDS, train_replaced):
+        loss, dev = found["loss"][-1], found["dev"][-1]
+        print(path.stem, found["seed"], loss, dev, flush=True)
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ typed in.
 import json
 import os
 import platform
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,36 @@ def write_text(path: Path, text: str) -> None:
     fresh = path.with_suffix(".new")
     fresh.write_text(text, encoding="utf-8")
     os.replace(fresh, path)
+
+
+def add_seeds(
+    path: Path,
+    about: Record,
+    seeds: Sequence[int],
+    train_once: Callable[[int], Record],
+) -> Iterator[Record]:
+    """Train with the seeds that a variant's file does not have yet.
+
+    The file holds what it is about and, under ``seeds``, a result for each
+    seed in their order; it is written after every training.
+
+    Args:
+        path: of the variant's file.
+        about: what a new file says of the variant.
+        seeds: all that there shall be.
+        train_once: from a seed to a result.
+
+    Yields:
+        Each new result.
+    """
+    stored = {**about, "seeds": []}
+    if path.exists():
+        stored = json.loads(path.read_text("utf-8"))
+    for seed in seeds[len(stored["seeds"]) :]:
+        result = train_once(seed)
+        stored["seeds"].append(result)
+        write_json(path, stored)
+        yield result
 
 
 def machine() -> str:
