@@ -1,0 +1,81 @@
+"""Laws of the n-gram baseline: it sums to one, counts, and generalises."""
+
+import math
+
+import pytest
+
+from transformer_course.errors import ConfigError
+from transformer_course.ngram import KneserNey
+
+TEXTS = ["the cat sat on the mat .", "the dog sat .", "a cat on a mat ."]
+TEXTS = [text.split() for text in TEXTS]
+WORDS = sorted({word for text in TEXTS for word in text})
+CONTEXTS = [[], ["the"], ["sat", "on"], ["dog", "mat"], ["never", "seen"]]
+
+
+def total(model: KneserNey, context: list[str]) -> float:
+    words = [*WORDS, *(f"unseen {i}" for i in range(3))]
+    assert len(words) == model.vocab_size
+    return sum(model.probability(context, word) for word in words)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 5])
+@pytest.mark.parametrize("context", CONTEXTS, ids=" ".join)
+def test_probabilities_sum_to_one(order, context):
+    model = KneserNey(TEXTS, order, len(WORDS) + 3)
+    assert total(model, context) == pytest.approx(1)
+    assert model.probability(context, "unseen 0") > 0
+
+
+def test_what_followed_often_is_likely_and_what_never_did_is_not():
+    model = KneserNey(TEXTS * 5, 2, len(WORDS))
+    after = {word: model.probability(["sat"], word) for word in WORDS}
+    assert max(after, key=after.get) in ("on", ".")
+    assert after["on"] > 10 * after["dog"]
+
+
+def test_a_word_of_one_context_is_unlikely_in_another():
+    """It is as frequent as the other, but follows one word only."""
+    texts = [["san", "francisco"]] * 20 + [
+        [f"word {i}", "glasses"] for i in range(20)
+    ]
+    words = {word for text in texts for word in text}
+    model = KneserNey(texts, 2, len(words))
+    francisco = model.probability(["new"], "francisco")
+    assert model.probability(["new"], "glasses") > 5 * francisco
+
+
+def test_one_order_is_the_discounted_share():
+    model = KneserNey([list("aab")], 1, 3)
+    # one token once, one twice: the discount is 1 / (1 + 2)
+    rest = 2 * (1 / 3) / 3
+    assert model.probability([], "a") == pytest.approx(
+        (2 - 1 / 3) / 3 + rest / 3
+    )
+
+
+def test_a_longer_context_helps_on_text_that_is_learned():
+    nll = [
+        sum(KneserNey(TEXTS, order, len(WORDS)).nll(t) for t in TEXTS)
+        for order in (1, 2, 3)
+    ]
+    assert nll == sorted(nll, reverse=True)
+
+
+def test_the_nll_is_that_of_token_after_token():
+    model = KneserNey(TEXTS, 3, len(WORDS))
+    text = TEXTS[0]
+    expected = -sum(
+        math.log(model.probability(text[:i], word))
+        for i, word in enumerate(text)
+    )
+    assert model.nll(text) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("texts", "order", "message"),
+    [(TEXTS, 0, "order is 0"), ([[], []], 2, "no text")],
+)
+def test_what_cannot_be_counted_is_refused(texts, order, message):
+    with pytest.raises(ConfigError, match=message):
+        KneserNey(texts, order, 9)
