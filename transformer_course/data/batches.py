@@ -209,8 +209,8 @@ class _Group(NamedTuple):
         rows = -(-self.count // self.batches(token_budget))
         return Shape(rows, self.source, self.target)
 
-    def cells(self, token_budget: int) -> int:
-        """Tokens an epoch computes for this group, padding counted."""
+    def cost(self, token_budget: int) -> int:
+        """Ids that an epoch computes for this group, padding counted."""
         shape = self.shape(token_budget)
         area = shape.rows * (shape.source + shape.target)
         return area * self.batches(token_budget)
@@ -228,25 +228,25 @@ def _merge_groups(
         For each group that is left, the indices of those it was made of.
     """
     merged = {i: (group, [i]) for i, group in enumerate(groups)}
-    cells = {i: group.cells(token_budget) for i, group in enumerate(groups)}
+    cost = {i: group.cost(token_budget) for i, group in enumerate(groups)}
 
-    def extra(i: int, j: int) -> int:
+    def price(i: int, j: int) -> int:
         joined = merged[i][0].join(merged[j][0])
-        return joined.cells(token_budget) - cells[i] - cells[j]
+        return joined.cost(token_budget) - cost[i] - cost[j]
 
-    costs = {(i, j): extra(i, j) for j in merged for i in range(j)}
-    while costs:
-        i, j = min(costs, key=lambda pair: (costs[pair], pair))
-        if len(merged) <= max_shapes and costs[i, j] >= 0:
+    prices = {(i, j): price(i, j) for j in merged for i in range(j)}
+    while prices:
+        i, j = min(prices, key=lambda pair: (prices[pair], pair))
+        if len(merged) <= max_shapes and prices[i, j] >= 0:
             break
         group, members = merged.pop(j)
         merged[i] = merged[i][0].join(group), merged[i][1] + members
-        cells[i] = merged[i][0].cells(token_budget)
+        cost[i] = merged[i][0].cost(token_budget)
         for other in merged:
-            del costs[min(j, other), max(j, other)]
+            del prices[min(j, other), max(j, other)]
             if other != i:
                 pair = min(i, other), max(i, other)
-                costs[pair] = extra(*pair)
+                prices[pair] = price(*pair)
     return [members for _, members in merged.values()]
 
 
