@@ -17,7 +17,7 @@ reference, then the clipped matches and the totals of its 1- to 4-grams."""
 FEWEST = 20
 """Sentences that a bootstrap needs: fewer say nothing about others."""
 SEED = 12345
-"""sacreBLEU's own seed, so that its paired test gives the same figures."""
+"""sacreBLEU's own, so that both draw the same test sets."""
 
 
 class TextScore(NamedTuple):
