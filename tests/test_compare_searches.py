@@ -1,0 +1,126 @@
+"""What ``tools/compare_searches.py`` measures, and that it can go on."""
+
+import json
+
+import pytest
+from tiny import decided, tiny_splits, tiny_transformer
+
+from tools import compare_searches
+from tools.compare_searches import (
+    WAYS,
+    compare,
+    draw,
+    likelier_but_short,
+    quality,
+)
+from transformer_course import checkpoint
+from transformer_course.data.corpus import ParallelText
+from transformer_course.errors import CourseError
+from transformer_course.tokenizer import Tokenizer
+from transformer_course.translate import Candidate, translate
+
+FEW = [WAYS[0], WAYS[1], WAYS[10], WAYS[-1]]
+DETAILS = {"corpus": "grammar", "src": "en", "tgt": "ja"}
+SPLITS = tiny_splits()
+
+
+def save_model(folder, seed: int) -> None:
+    text = [*SPLITS.train.src, *SPLITS.train.tgt]
+    tokenizer = Tokenizer.train(text, 100, "word")
+    sizes = {"vocab_size": tokenizer.vocab_size, "tied": False}
+    model = decided(tiny_transformer(seed, **sizes))
+    checkpoint.save(folder / "checkpoints/best", model, tokenizer, DETAILS)
+
+
+@pytest.fixture
+def trained(tmp_path, monkeypatch):
+    """A run's folder, where the tool writes, and how often it measured."""
+    monkeypatch.setattr(
+        compare_searches, "load_corpus", lambda *_, **__: SPLITS
+    )
+    monkeypatch.setattr(compare_searches, "WAYS", FEW)
+    measured = []
+    measure = compare_searches.measure
+
+    def count(loaded, dev, way, greedy):
+        measured.append(way)
+        return measure(loaded, dev, way, greedy)
+
+    monkeypatch.setattr(compare_searches, "measure", count)
+    save_model(tmp_path / "run", seed=0)
+    return tmp_path / "run", tmp_path / "searches.json", measured
+
+
+def test_each_way_is_measured_once(trained):
+    folder, path, measured = trained
+    compare(folder, path, "command")
+    stored = json.loads(path.read_text())
+    assert len(stored["rows"]) == len(FEW) == len(measured) - 1
+    greedy, *others = stored["rows"]
+    assert greedy["likelier_than_greedy"] == 0
+    beams = [row for row in others if "beam" in row and row["alpha"] == 0]
+    assert all(row["log_prob"] >= greedy["log_prob"] for row in beams)
+    measured.clear()
+    compare(folder, path, "command")
+    assert measured == []
+
+
+def test_what_is_missing_is_made_up_for(trained):
+    folder, path, measured = trained
+    compare(folder, path, "command")
+    whole = json.loads(path.read_text())
+    path.write_text(json.dumps(whole | {"rows": whole["rows"][:2]}))
+    measured.clear()
+    compare(folder, path, "command")
+    assert measured == [FEW[0], *FEW[2:]]
+    again = json.loads(path.read_text())
+    assert [r["bleu"] for r in again["rows"]] == [
+        r["bleu"] for r in whole["rows"]
+    ]
+
+
+def test_other_weights_begin_anew(trained):
+    folder, path, measured = trained
+    compare(folder, path, "command")
+    measured.clear()
+    save_model(folder, seed=1)
+    compare(folder, path, "command")
+    assert len(measured) == len(FEW) + 1
+
+
+def test_beams_penalties_and_draws_are_among_the_ways():
+    assert {way.get("beam") for way in WAYS} == {1, 2, 5, 10, None}
+    assert {"beam", "alpha"} == set(FEW[0]) and "temperature" in FEW[-1]
+
+
+def test_a_folder_without_a_checkpoint_is_refused(tmp_path):
+    with pytest.raises(CourseError, match="no checkpoint"):
+        compare(tmp_path, tmp_path / "searches.json", "command")
+
+
+def test_a_cold_draw_is_greedy(trained):
+    folder, _, _ = trained
+    loaded = checkpoint.load(folder / "checkpoints/best")
+    sentences = SPLITS.dev.src
+    assert draw(loaded, sentences, temperature=1e-4) == translate(
+        loaded.model, loaded.tokenizer, sentences
+    )
+
+
+def test_empty_and_short_translations_are_counted():
+    dev = ParallelText(["s"] * 4, ["a b c d"] * 4)
+    found = quality(["", "a b", "a b c", "a b c d"], dev)
+    assert (found["empty"], found["short"]) == (1, 2)
+    assert found["length_ratio"] == round(9 / 16, 4)
+
+
+def test_examples_are_likelier_and_half_as_long():
+    dev = ParallelText(["s"] * 3, ["a b c d"] * 3)
+    greedy = [Candidate("a b c d", -2.0, -2.0)] * 3
+    best = [
+        Candidate("a b", -1.0, -1.0),
+        Candidate("a b c", -1.0, -1.0),
+        Candidate("a", -3.0, -3.0),
+    ]
+    (example,) = likelier_but_short(best, greedy, dev)
+    assert (example["beam"], example["greedy"]) == ("a b", "a b c d")

@@ -1,0 +1,213 @@
+"""Ways of decoding compared on a development set: runs/searches/.
+
+    python tools/compare_searches.py outputs/enja
+
+Beams of several sizes, each with several length penalties, and sampling, for
+the checkpoint of the run that is best on its development set. The file
+``runs/searches/NAME.json`` is written anew after each way; called again, the
+tool goes on with what is missing, and begins anew for other weights.
+"""
+
+import hashlib
+import itertools
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from transformer_course import checkpoint, runs
+from transformer_course.data.batches import sorted_batches
+from transformer_course.data.corpus import ParallelText, load_corpus
+from transformer_course.device import pick_device
+from transformer_course.errors import CourseError
+from transformer_course.experiment import chosen_checkpoint
+from transformer_course.generate import sample
+from transformer_course.score import corpus_bleu
+from transformer_course.translate import (
+    Candidate,
+    candidates,
+    encode_source,
+)
+
+WAYS = (
+    [{"beam": 1, "alpha": 0.0}]
+    + [
+        {"beam": beam, "alpha": alpha}
+        for beam, alpha in itertools.product(
+            (2, 5, 10), (0.0, 0.3, 0.6, 1.0, 1.4, 1.8)
+        )
+    ]
+    + [
+        {"temperature": temperature, "top_p": top_p}
+        for temperature, top_p in ((1.0, 1.0), (1.0, 0.9), (0.5, 1.0))
+    ]
+)
+SEED = 0
+BATCH = 50
+LIKELIER = 1e-3
+"""Nats by which a log-probability must be larger to be called so."""
+EXAMPLES = 6
+CREDIT = "Sentences: Tanaka Corpus / Tatoeba (CC BY 2.0 FR), as cut up in "
+CREDIT += "odashi/small_parallel_enja."
+
+
+def draw(
+    loaded: checkpoint.Checkpoint, sentences: list[str], **how: float
+) -> list[str]:
+    """One sampled translation of each sentence."""
+    device = next(loaded.model.parameters()).device
+    generator = torch.Generator(device).manual_seed(SEED)
+    limit = loaded.model.config.max_length
+    ids = [encode_source(loaded.tokenizer, s, limit) for s in sentences]
+    written = [""] * len(ids)
+    for places, src in sorted_batches(ids, BATCH):
+        drawn = sample(loaded.model, src, generator=generator, **how)
+        for place, target in zip(places, drawn, strict=True):
+            written[place] = loaded.tokenizer.decode(target)
+    return written
+
+
+def timed(work: Callable[[], list]) -> tuple[list, float]:
+    """What the work gives, and its seconds: of the processor, since others
+    may use it too; by the clock on a GPU."""
+    clock = time.process_time
+    if torch.cuda.is_available():
+        clock = time.perf_counter
+    start = clock()
+    return work(), clock() - start
+
+
+def quality(written: list[str], dev: ParallelText) -> dict:
+    """Scores of the translations, and how long they are."""
+    bleu = corpus_bleu(written, dev.tgt)
+    words = [len(text.split()) for text in written]
+    wanted = [len(text.split()) for text in dev.tgt]
+    pairs = list(zip(words, wanted, strict=True))
+    return {
+        "bleu": round(bleu.value, 2),
+        "signature": bleu.signature,
+        "length_ratio": round(sum(words) / sum(wanted), 4),
+        "empty": words.count(0),
+        "short": sum(2 * w <= r for w, r in pairs),
+    }
+
+
+def measure(
+    loaded: checkpoint.Checkpoint,
+    dev: ParallelText,
+    way: dict,
+    greedy: list[Candidate],
+) -> tuple[dict, list[Candidate]]:
+    """One way of decoding the development set; the best candidates too."""
+    best = []
+    if "beam" in way:
+        size, alpha = way["beam"], way["alpha"]
+        found, seconds = timed(
+            lambda: candidates(
+                loaded.model, loaded.tokenizer, dev.src, size, alpha, BATCH
+            )
+        )
+        best = [beam[0] for beam in found]
+        written = [one.text for one in best]
+    else:
+        written, seconds = timed(lambda: draw(loaded, dev.src, **way))
+    row = {
+        **way,
+        **quality(written, dev),
+        "ms_per_sentence": round(1000 * seconds / len(dev), 2),
+    }
+    if best and greedy:
+        gains = [
+            one.log_prob - other.log_prob
+            for one, other in zip(best, greedy, strict=True)
+        ]
+        row["log_prob"] = round(
+            sum(one.log_prob for one in best) / len(best), 4
+        )
+        row["likelier_than_greedy"] = sum(g > LIKELIER for g in gains)
+        row["less_likely_than_greedy"] = sum(g < -LIKELIER for g in gains)
+    return row, best
+
+
+def likelier_but_short(
+    best: list[Candidate], greedy: list[Candidate], dev: ParallelText
+) -> list[dict]:
+    """Where a wide beam found what is likelier, but half as long at most."""
+    found = [
+        {
+            "src": dev.src[i],
+            "tgt": dev.tgt[i],
+            "greedy": two.text,
+            "greedy_log_prob": round(two.log_prob, 3),
+            "beam": one.text,
+            "beam_log_prob": round(one.log_prob, 3),
+        }
+        for i, (one, two) in enumerate(zip(best, greedy, strict=True))
+        if one.log_prob > two.log_prob + LIKELIER
+        and 2 * len(one.text.split()) <= len(two.text.split())
+    ]
+    return sorted(found, key=lambda e: len(e["src"]))[:EXAMPLES]
+
+
+def begin(path: Path, folder: Path, chosen: Path, command: str) -> dict:
+    """What is stored already of these weights, or an empty table."""
+    weights = (chosen / "model.safetensors").read_bytes()
+    about = {
+        "command": command,
+        "machine": runs.machine(),
+        "run": folder.name,
+        "checkpoint": chosen.name,
+        "weights": hashlib.sha256(weights).hexdigest()[:16],
+        "split": "dev",
+        "seed": SEED,
+        "credit": CREDIT,
+        "rows": [],
+        "examples": {},
+    }
+    if not path.exists():
+        return about
+    stored = json.loads(path.read_text("utf-8"))
+    return stored if stored["weights"] == about["weights"] else about
+
+
+def is_done(way: dict, rows: list[dict]) -> bool:
+    """Whether a row has these settings."""
+    return any(way.items() <= row.items() for row in rows)
+
+
+def compare(folder: Path, path: Path, command: str) -> None:
+    """Measure what is missing in the file, and write it after each way."""
+    chosen = chosen_checkpoint(folder)
+    if chosen is None:
+        raise CourseError(f"{folder} has no checkpoint: train it first.")
+    stored = begin(path, folder, chosen, command)
+    missing = [way for way in WAYS if not is_done(way, stored["rows"])]
+    if not missing:
+        return
+    loaded = checkpoint.load(chosen, pick_device("auto"))
+    about = loaded.details
+    dev = load_corpus(about["corpus"], src=about["src"], tgt=about["tgt"]).dev
+    stored["sentences"] = len(dev)
+    _, greedy = measure(loaded, dev, WAYS[0], [])
+    for way in missing:
+        row, best = measure(loaded, dev, way, greedy)
+        stored["rows"].append(row)
+        if way.get("alpha") == 0 and way["beam"] > 1:
+            examples = likelier_but_short(best, greedy, dev)
+            stored["examples"][str(way["beam"])] = examples
+        runs.write_json(path, stored, indent=1)
+        print(row, flush=True)
+
+
+def main() -> None:
+    """Take the run's folder from the command line."""
+    folder = Path(sys.argv[1])
+    path = runs.folder("searches") / f"{folder.name}.json"
+    compare(folder, path, f"python tools/compare_searches.py {sys.argv[1]}")
+
+
+if __name__ == "__main__":
+    main()
