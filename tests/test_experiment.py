@@ -8,6 +8,7 @@ import math
 import os
 import shutil
 import signal
+from pathlib import Path
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from tiny import tiny_splits
 
 from transformer_course import checkpoint, experiment
 from transformer_course.config import (
+    PRESETS,
     DataConfig,
     Experiment,
     ModelConfig,
@@ -358,8 +360,19 @@ def test_a_start_of_other_sizes_is_refused(finished):
 
 
 def test_a_start_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(CheckpointError, match="no checkpoint"):
+    with pytest.raises(CheckpointError, match="no checkpoint") as told:
         experiment.prepare(tiny(start_from=str(tmp_path / "none")))
+    assert "train that model first, name" in str(told.value)
+    preset = str(tmp_path / "soseki-cpu")
+    with pytest.raises(CheckpointError, match="train soseki-cpu"):
+        experiment.prepare(tiny(start_from=preset))
+
+
+def test_the_haiku_preset_has_the_sizes_of_what_it_starts_from():
+    haiku = PRESETS["haiku"]
+    start = PRESETS[Path(haiku.train.start_from).name]
+    sizes = dataclasses.replace(haiku.model, dropout=start.model.dropout)
+    assert sizes == start.model
 
 
 def test_no_averaging_when_not_asked_for(tmp_path):

@@ -12,7 +12,9 @@ from transformer_course.errors import ConfigError
 
 Position = Literal["sinusoidal", "learned", "rotary", "none"]
 Activation = Literal["relu", "gelu"]
-Corpus = Literal["grammar", "small_parallel_enja", "soseki", "soseki_text"]
+Corpus = Literal[
+    "grammar", "small_parallel_enja", "soseki", "soseki_text", "haiku"
+]
 TRANSLATED = ("grammar", "small_parallel_enja")
 """Corpora of two languages; the others are Japanese on both sides."""
 
@@ -128,7 +130,8 @@ class DataConfig:
     """Which text is learned, and how it is cut."""
 
     corpus: Corpus = "grammar"
-    """Which text: translations, or Soseki's sentences with the next one."""
+    """Which text: translations, Soseki's sentences with the next one, or
+    keywords with their haiku."""
     src: Literal["en", "ja"] = "en"
     """Language that is read."""
     tgt: Literal["en", "ja"] = "ja"
@@ -368,6 +371,27 @@ PRESETS: dict[str, Experiment] = {
         ),
         train=TrainConfig(
             epochs=5, warmup=400, peak_rate=1e-3, bf16=True, average_last=0
+        ),
+    ),
+    "haiku": Experiment(
+        name="haiku",
+        data=dataclasses.replace(
+            _SOSEKI, corpus="haiku", token_budget=1024, max_shapes=12
+        ),
+        model=ModelConfig(
+            vocab_size=8000,
+            n_layers=4,
+            max_length=64,
+            norm_first=True,
+            dropout=0.2,
+        ),
+        train=TrainConfig(
+            epochs=6,
+            start_from="outputs/soseki-cpu",
+            warmup=50,
+            peak_rate=5e-4,
+            bf16=True,
+            average_last=0,
         ),
     ),
     "soseki-lm": Experiment(

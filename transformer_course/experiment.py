@@ -29,7 +29,7 @@ from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
 from transformer_course import checkpoint
-from transformer_course.config import Experiment
+from transformer_course.config import PRESETS, Experiment
 from transformer_course.data.batches import (
     Batch,
     BucketedBatches,
@@ -97,12 +97,12 @@ def prepare(
             training starts from, or one learned from the training text.
     """
     data = experiment.data
+    start = _start(experiment)
     splits = load_corpus(data.corpus, src=data.src, tgt=data.tgt)
     if data.train_pairs is not None:
         splits = first_pairs(splits, data.train_pairs)
     if data.both_ways:
         splits = _both_ways(splits)
-    start = _start(experiment)
     if tokenizer is None:
         tokenizer = start.tokenizer if start else _learn(experiment, splits)
     set_seed(experiment.train.seed)
@@ -171,13 +171,34 @@ def _start(experiment: Experiment) -> checkpoint.Checkpoint | None:
     folder = experiment.train.start_from
     if folder is None:
         return None
-    start = checkpoint.load(chosen_checkpoint(Path(folder)) or folder)
+    chosen = chosen_checkpoint(Path(folder))
+    if chosen is None:
+        chosen = _existing_start(folder)
+    start = checkpoint.load(chosen)
     if start.tokenizer is None:
         raise CheckpointError(
             f"{folder} has no tokenizer.model: a training that starts from a "
             "checkpoint goes on with its tokenizer."
         )
     return start
+
+
+def _existing_start(folder: str) -> Path:
+    """A folder that is itself a checkpoint.
+
+    Raises:
+        CheckpointError: it is none; how to make one is said.
+    """
+    try:
+        return checkpoint.existing(folder)
+    except CheckpointError as error:
+        name = Path(folder).name
+        known = f" (transformer-course train {name})" * (name in PRESETS)
+        raise CheckpointError(
+            f"{error} The training was to start from there: train that model "
+            f"first{known}, name another folder by --train.start-from, or "
+            "begin anew with --train.start-from None."
+        ) from error
 
 
 def _begin_with(

@@ -177,11 +177,18 @@ def _load_soseki_text() -> Splits:
     return running_text()
 
 
+def _load_haiku() -> Splits:
+    from transformer_course.data.haiku import keyword_pairs
+
+    return keyword_pairs()
+
+
 LOADERS = {
     "grammar": _load_grammar,
     "small_parallel_enja": _load_small_parallel_enja,
     "soseki": _load_soseki,
     "soseki_text": _load_soseki_text,
+    "haiku": _load_haiku,
 }
 
 
@@ -190,10 +197,12 @@ def load_corpus(name: str, src: str = "en", tgt: str = "ja") -> Splits:
 
     Args:
         name: ``"grammar"`` (built in), ``"small_parallel_enja"``,
-            ``"soseki"`` (a sentence and the next) or ``"soseki_text"``
-            (chapters as targets, empty sources).
+            ``"soseki"`` (a sentence and the next), ``"soseki_text"``
+            (chapters as targets, empty sources) or ``"haiku"`` (a keyword
+            and a haiku with it).
         src: language to read, ``"en"`` or ``"ja"``.
-        tgt: language to write, the other one; Soseki's is ``"ja"`` too.
+        tgt: language to write, the other one; of what is in Japanese
+            alone ``"ja"`` too.
 
     Raises:
         CorpusError: no such corpus or direction, or its files cannot be had.

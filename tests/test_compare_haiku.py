@@ -1,0 +1,126 @@
+"""What ``tools/compare_haiku.py`` counts is what it says."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from tiny import close, tiny_transformer
+
+sys.path.append(str(Path(__file__).parents[1] / "tools"))
+
+from compare_haiku import (
+    Shelf,
+    about,
+    clauses,
+    cross_attention,
+    forms,
+    further_keywords,
+    read_glosses,
+    sample_rows,
+    without_a_word,
+)
+
+from transformer_course.data.corpus import ParallelText, Splits
+from transformer_course.tokenizer import BOS, EOS
+
+LINES = [
+    "古池や蛙飛びこむ水の音",
+    "初凪や大きな浪のときに来る",
+    "春草を踏み越え〳〵鳩あるく",
+]
+
+
+@pytest.fixture
+def shelf():
+    return Shelf(LINES)
+
+
+def edit_distance(one: str, other: str) -> int:
+    """Levenshtein's definition, by recursion on the first characters."""
+    if not one or not other:
+        return len(one) + len(other)
+    return min(
+        edit_distance(one[1:], other) + 1,
+        edit_distance(one, other[1:]) + 1,
+        edit_distance(one[1:], other[1:]) + (one[0] != other[0]),
+    )
+
+
+def test_distances_are_levenshtein_s():
+    lines = ["abca", "b", "acab", "bcbca"]
+    for line in ("abc", "", "cabab"):
+        expected = [edit_distance(line, other) for other in lines]
+        assert Shelf(lines).distances(line).tolist() == expected
+
+
+def test_a_copy_is_known_whatever_its_signs_of_repetition(shelf):
+    again = LINES[2].replace("越え〳〵", "越え越え")
+    assert shelf.copied(LINES[0]) and shelf.copied(again)
+    assert not shelf.copied(LINES[0] + "哉")
+    assert shelf.near(LINES[0]) is None
+
+
+def test_a_near_copy_is_off_by_one_or_two_characters(shelf):
+    pond = LINES[0]
+    for changed in (pond[1:], pond + "かな", pond.replace("古池", "新海")):
+        assert shelf.near(changed) == pond
+    assert shelf.near(pond[3:]) is None
+
+
+def test_what_is_counted_of_lines(shelf):
+    written = [LINES[0], LINES[0], LINES[0][1:], "ただの散文である"]
+    found = about(written, ["蛙", "山", "水", "雪"], shelf)
+    assert (found["lines"], found["different"]) == (4, 3)
+    assert (found["with_keyword"], found["copied"]) == (2, 2)
+    assert found["near"] == [[LINES[0][1:], LINES[0]]]
+    assert sum(found["forms"].values()) == pytest.approx(1, abs=1e-3)
+    assert found["forms"] == forms(written)
+
+
+def test_a_word_is_lost_and_always_the_same():
+    for line in LINES:
+        shorter = without_a_word(line)
+        assert len(shorter) < len(line)
+        assert shorter == without_a_word(line)
+
+
+def test_prose_is_cut_at_its_signs():
+    text = "「硝子戸の中から外を見渡すと、霜除をした芭蕉だの。」と云う。"
+    assert clauses([text]) == [
+        "硝子戸の中から外を見渡すと",
+        "霜除をした芭蕉だの",
+    ]
+
+
+def test_further_keywords_are_the_commonest_that_were_not_asked():
+    train = ParallelText(list("花花花月月雪鳥"), list("abcdefg"))
+    dev = ParallelText(["花"], ["h"])
+    splits = Splits(train, dev, dev)
+    assert further_keywords(splits, 2) == ["月", "雪"]
+
+
+def test_glosses_written_by_hand_are_kept(tmp_path):
+    text = ParallelText(["蛙", "雪"], LINES[:2])
+    ways = {"greedy": ["蛙かな", "雪かな"]}
+    rows = sample_rows(text, ways, {})
+    assert rows[0]["outputs"]["greedy"] == {"text": "蛙かな", "gloss": ""}
+    rows[0]["outputs"]["greedy"]["gloss"] = "A frog!"
+    path = tmp_path / "samples.json"
+    assert read_glosses(path) == {}
+    path.write_text(json.dumps({"samples": rows}), encoding="utf-8")
+    glosses = read_glosses(path)
+    assert glosses == {"蛙かな": "A frog!"}
+    assert sample_rows(text, ways, glosses) == rows
+
+
+def test_cross_attention_is_that_of_the_model_and_sums_to_one():
+    model = tiny_transformer(n_layers=2, n_heads=2)
+    src = torch.tensor([[5, 6, EOS]])
+    tgt_in = torch.tensor([[BOS, 7, 8]])
+    weights = cross_attention(model, src, tgt_in)
+    assert weights.shape == (2, 2, 3, 3)
+    close(weights.sum(dim=-1), torch.ones(2, 2, 3))
+    shorter = cross_attention(model, src, tgt_in[:, :2])
+    close(shorter, weights[:, :, :2])  # causal

@@ -1,0 +1,249 @@
+"""Haiku out of books: each rule, all lines accounted for, poets apart."""
+
+from collections import Counter
+
+import pytest
+
+from transformer_course.data import aozora
+from transformer_course.data.aozora import Chapter, Work
+from transformer_course.data.corpus import load_corpus
+from transformer_course.data.haiku import (
+    DEV,
+    FREE_VERSE,
+    NUMBERING,
+    TEST,
+    Line,
+    collect,
+    keyword,
+    keyword_pairs,
+    nouns,
+    numbered,
+    sift,
+    sift_line,
+    without_head_word,
+)
+from transformer_course.data.manifest import is_available
+from transformer_course.data.morae import expand_repeats
+from transformer_course.errors import CorpusError
+
+needs_haiku = pytest.mark.skipif(
+    not is_available("aozora_haiku"), reason="aozora_haiku is not here"
+)
+OTHERS = ("高浜虚子", "内藤鳴雪")
+LINES = (
+    "初凪や大きな浪のときに来る",
+    "春草を踏み越え〳〵鳩あるく",
+    "古池や蛙飛びこむ水の音",
+)
+
+
+def book(author: str, *lines: str, title: str = "句集") -> Work:
+    """A preface, then the lines."""
+    preface = Chapter("序", ("これは序の句に似て候",))
+    return Work(title, author, (preface, Chapter("春", lines)))
+
+
+@pytest.mark.parametrize(
+    ("line", "poem"),
+    [
+        ("春寒　　　柑子むく妹が爪先春寒し", "柑子むく妹が爪先春寒し"),
+        ("木瓜の花　木瓜の花土手に喰ひ入る", "木瓜の花土手に喰ひ入る"),
+        ("蛙　　　　古池や蛙飛びこむ水の音", "古池や蛙飛びこむ水の音"),
+        ("古池や蛙飛びこむ水の音", "古池や蛙飛びこむ水の音"),
+        ("古池や　蛙飛びこむ水の音", "古池や　蛙飛びこむ水の音"),
+    ],
+)
+def test_a_head_word_fills_five_columns(line, poem):
+    assert without_head_word(line) == poem
+
+
+@pytest.mark.parametrize(
+    ("line", "poem"),
+    [
+        (
+            "大皿に田作り入れて肴哉　　（明21-9-23）※１／書簡",
+            "大皿に田作り入れて肴哉",
+        ),
+        (
+            "＊鴬のねぐら探さん春の月　　（明22頃）※９／書簡",
+            "鴬のねぐら探さん春の月",
+        ),
+        (
+            "＊橋涼みここにも金の咄かな　　（明25）（同）※218／書簡",
+            "橋涼みここにも金の咄かな",
+        ),
+        (
+            "もろこしの船来る音聞く夜哉※795／夭折（短冊）",
+            "もろこしの船来る音聞く夜哉",
+        ),
+        (
+            "蛤や潮に沈む鶴の糞　　（明26-1-3）※415夭折（句会稿）",
+            "蛤や潮に沈む鶴の糞",
+        ),
+        ("※39　「ひは」は琵琶湖を指すか。", ""),
+        ("山門を出て", ""),
+    ],
+)
+def test_a_numbered_line_gives_its_haiku_alone(line, poem):
+    assert numbered(line) == poem
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("一月元日　由比ヶ浜散歩。", "signs"),
+        ("船の酔船で醒まさん20TH'S月", "signs"),
+        ("こぼれ萩露もこぼれて〓にけり", "signs"),
+        ("妙本寺法輪の大海棠　二句", "space"),
+        ("明治二十九年", "length"),
+        ("大正十二年六月末", "note"),
+        ("向嶋水神の茶屋にて", "note"),
+        ("四谷怪談画賛四句", "note"),
+        ("種瓢の発刊を祝して", "note"),
+        ("春暁や先づ釈迦牟尼に茶湯して", ""),
+        ("大正の子等が唄へる手毬唄", ""),
+    ],
+)
+def test_a_line_is_dropped_for_a_reason(line, reason):
+    assert sift_line(line).dropped == reason
+
+
+def test_what_fukio_s_editors_added_keeps_no_star():
+    assert sift_line("溝川に古花ながす墓参かな＊") == Line(
+        "溝川に古花ながす墓参かな"
+    )
+
+
+def test_prefaces_are_dropped_whole_and_every_line_is_accounted_for():
+    work = book(OTHERS[0], *LINES, "明治二十九年")
+    assert [line.dropped for line in sift(work)] == [
+        *("preface", "", "", "", "length")
+    ]
+
+
+def test_in_the_numbered_book_a_line_needs_a_number():
+    chapters = (
+        Chapter("１．序", ("古池や蛙飛びこむ水の音※1／序",)),
+        Chapter("・明治21年", ("【春】", f"＊{LINES[0]}※2／書簡")),
+    )
+    work = Work(NUMBERING, "藤野古白", chapters)
+    assert list(sift(work)) == [
+        Line(chapters[0].lines[0], "preface"),
+        Line("【春】", "unnumbered"),
+        Line(LINES[0]),
+    ]
+
+
+def test_a_haiku_that_comes_again_is_one_and_free_verse_is_none():
+    again = LINES[1].replace("越え〳〵", "越え越え")
+    found = collect(
+        [
+            book(FREE_VERSE[0], "咳をしても一人でゐる夜"),
+            book(OTHERS[0], *LINES),
+            book(OTHERS[1], again, LINES[0]),
+        ]
+    )
+    assert [haiku.text for haiku in found] == list(LINES)
+    assert {haiku.author for haiku in found} == {OTHERS[0]}
+
+
+@pytest.mark.parametrize(
+    ("poem", "found"),
+    [
+        ("古池や蛙飛びこむ水の音", ["古池", "蛙", "水", "音"]),
+        ("猿引きの猿に抜かする白髪哉", ["猿", "白髪"]),
+        ("これは彼一人のことと思ひけり", []),
+    ],
+)
+def test_nouns_are_what_a_keyword_can_be(poem, found):
+    assert nouns(poem) == found
+    assert keyword(poem) in (found or [""])
+
+
+def test_keywords_do_not_hang_on_other_lines_and_are_spread():
+    poems = [
+        f"{a}や{b}の上なる{c}の音"
+        for a in "山川海"
+        for b in "松竹梅"
+        for c in "鳥虫鐘"
+    ]
+    drawn = [keyword(poem) for poem in poems]
+    assert drawn == [keyword(poem) for poem in poems]
+    places = Counter(
+        nouns(p).index(k) for p, k in zip(poems, drawn, strict=True)
+    )
+    assert len(places) > 2
+
+
+def held_out_books() -> list[Work]:
+    return [
+        book(OTHERS[0], *LINES),
+        book(DEV[0], LINES[0], "麦車馬におくれて動き出づ"),
+        book(TEST[0], LINES[1], "金剛の露ひとつぶや石の上"),
+    ]
+
+
+def test_poets_are_apart_and_the_held_out_keep_what_is_shared():
+    splits = keyword_pairs(held_out_books())
+    assert splits.train.tgt == [LINES[2]]
+    assert splits.dev.tgt == [LINES[0], "麦車馬におくれて動き出づ"]
+    assert splits.test.tgt == [LINES[1], "金剛の露ひとつぶや石の上"]
+    for part in (splits.train, splits.dev, splits.test):
+        assert all(word and word in poem for word, poem in part)
+
+
+def test_a_held_out_poet_must_be_there():
+    with pytest.raises(CorpusError, match=f"{TEST[0]} is not among the 2"):
+        keyword_pairs(held_out_books()[:-1])
+
+
+@pytest.fixture(scope="module")
+def works():
+    return aozora.load("aozora_haiku", progress=False)
+
+
+COUNTS = {
+    "六百句": {"": 644, "signs": 422, "preface": 5},
+    "五百句": {"": 500, "signs": 320, "length": 111, "note": 6, "preface": 6},
+    "藤野古白句集": {"": 954, "preface": 301, "unnumbered": 89, "signs": 7},
+    "鳴雪句集": {
+        **{"": 547, "length": 29, "preface": 16, "note": 15},
+        **{"space": 1, "signs": 1},
+    },
+    "松本たかし句集": {
+        **{"": 709, "length": 31, "preface": 17, "note": 8},
+        **{"signs": 5, "space": 3},
+    },
+    "普羅句集": {"": 390, "length": 32, "preface": 17, "note": 7, "signs": 4},
+    "川端茅舎句集　川端茅舎句集": {"": 300, "preface": 16, "space": 1},
+    "不器男句集": {
+        **{"": 181, "preface": 13, "length": 8, "signs": 2},
+        **{"space": 2, "note": 1},
+    },
+    "自選　荷風百句": {"": 118, "length": 16, "note": 9, "preface": 3},
+    "長塚節句集": {"": 32, "preface": 23, "signs": 1},
+}
+
+
+@needs_haiku
+def test_every_line_of_the_books(works):
+    found = {
+        work.title: dict(Counter(line.dropped for line in sift(work)))
+        for work in works
+        if work.author not in FREE_VERSE
+    }
+    assert found == COUNTS
+    kept = sum(counts[""] for counts in COUNTS.values())
+    assert (kept, len(collect(works))) == (4375, 4374)
+
+
+@needs_haiku
+def test_the_splits_of_the_corpus():
+    splits = load_corpus("haiku", "ja", "ja")
+    parts = [splits.train, splits.dev, splits.test]
+    poems = [{expand_repeats(p) for p in part.tgt} for part in parts]
+    assert [len(part) for part in parts] == [len(p) for p in poems]
+    for i, one in enumerate(poems):
+        assert not any(one & other for other in poems[i + 1 :])
+    for part in parts:
+        assert all(word and word in poem for word, poem in part)
