@@ -22,6 +22,11 @@ Before that a head word (``春寒　　　柑子むく妹が爪先春寒し``), 
 dates and sources, and Fukio's ＊ are cut off. All else stays as the poet wrote
 it: old spelling, old kanji, 〳〵.
 
+How good this is was found by reading. Of 100 lines drawn from those that are
+kept, all are haiku; of the notes that no form gives away, 29 had to be listed.
+Outside the prefaces, 8 haiku are dropped: 6 with a 〓, one with Latin letters,
+one with a place after it.
+
 Whole poets are held out. The keyword is a noun of the haiku, drawn by a rule
 that has nothing to do with the other lines. Chapter 16 trains a model to
 write the haiku from the keyword.
