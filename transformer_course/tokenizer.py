@@ -123,7 +123,8 @@ class Tokenizer:
         Args:
             texts: what to cut.
             alpha: above 0; the larger, the more often the likeliest.
-            seed: fixes what is drawn.
+            seed: fixes what is drawn, within one process: SentencePiece adds
+                to it something that differs from process to process.
         """
         sentencepiece.set_random_generator_seed(seed)
         return [
