@@ -1,5 +1,6 @@
 """Write haiku with a trained model, judge them, and store what was found.
 
+    python tools/compare_haiku.py forms
     python tools/compare_haiku.py outputs/haiku
     python tools/compare_haiku.py outputs/haiku-scratch \
         "transformer-course train haiku --name haiku-scratch ..."
@@ -9,8 +10,11 @@ the training books. For each, a haiku is searched greedily and with a beam,
 and drawn at two temperatures. Counted are those that can be read as 5-7-5,
 that have their keyword in them, that differ from each other, and that stand
 in the training books, word for word or up to two characters. The same is
-counted of what poets wrote, since the readings of janome miss many a haiku
-and let pass some lines that are none: see ``forms``.
+counted of what the poet wrote.
+
+The readings of janome miss many a haiku and let pass some lines that are
+none. ``forms`` measures how many, on lines whose form is known, and stores it
+in ``runs/haiku-forms/forms.json``.
 
 ``runs/NAME/`` gets ``run.json``, ``outputs.json`` (every line),
 ``samples.json`` (some, with glosses that are filled in by hand and kept when
@@ -166,7 +170,7 @@ def clauses(sentences: Iterable[str]) -> list[str]:
     return [c for piece in cut for c in piece if len(c) in CLAUSES]
 
 
-def measured_forms(splits: Splits) -> dict[str, dict[str, float]]:
+def measured_forms(splits: Splits) -> dict:
     """How far :func:`form` can be trusted: lines whose form is known.
 
     Poets' haiku are the ceiling. The same with a word less, and prose, are
@@ -174,14 +178,31 @@ def measured_forms(splits: Splits) -> dict[str, dict[str, float]]:
     """
     prose = clauses(load_corpus("soseki", "ja", "ja").dev.tgt)
     poems = splits.train.tgt
-    return {
-        "train": forms(poems),
-        "dev": forms(splits.dev.tgt),
-        "test": forms(splits.test.tgt),
-        "train_without_a_word": forms([without_a_word(p) for p in poems]),
-        "prose": forms(prose),
-        "lines": {"train": len(poems), "prose": len(prose)},
+    groups = {
+        "train": poems,
+        "dev": splits.dev.tgt,
+        "test": splits.test.tgt,
+        "train_without_a_word": [without_a_word(poem) for poem in poems],
+        "prose": prose,
     }
+    return {
+        name: {"lines": len(lines)} | forms(lines)
+        for name, lines in groups.items()
+    }
+
+
+def store_forms() -> Path:
+    """Measure :func:`form` and store what was found."""
+    found = {
+        "command": "python tools/compare_haiku.py forms",
+        "credit": CREDIT,
+        "machine": runs.machine(),
+        "seed": SEED,
+        "forms": measured_forms(load_corpus("haiku", "ja", "ja")),
+    }
+    path = runs.folder("haiku-forms") / "forms.json"
+    runs.write_json(path, found, indent=1)
+    return path
 
 
 # --- what is shown -----------------------------------------------------------
@@ -273,7 +294,7 @@ def maps(model, tokenizer, keywords, lines) -> tuple[dict, list[dict]]:
 
 
 def results(model, tokenizer, splits: Splits, asked: Ways) -> dict:
-    """Scores, counts and the measure of the measure."""
+    """Scores, and what is counted of the lines."""
     shelf = Shelf(splits.train.tgt)
     dev, further = splits.dev.src, further_keywords(splits)
     size = len(dev)
@@ -289,7 +310,6 @@ def results(model, tokenizer, splits: Splits, asked: Ways) -> dict:
         "dev_other_keyword": scores(
             model, tokenizer, other_sources(splits.dev)
         ),
-        "forms": measured_forms(splits),
         "written": {
             "dev": {
                 "poet": about(splits.dev.tgt, dev, shelf),
@@ -304,6 +324,9 @@ def results(model, tokenizer, splits: Splits, asked: Ways) -> dict:
 
 def main() -> None:
     """Take the folder, and the command, from the command line."""
+    if sys.argv[1] == "forms":
+        print(store_forms())
+        return
     output = Path(sys.argv[1])
     command = f"transformer-course train {output.name}"
     if len(sys.argv) > 2:
@@ -327,7 +350,6 @@ def main() -> None:
     runs.write_arrays(folder / "attention.npz", arrays)
     runs.write_json(folder / "attention.json", labels, indent=1)
     print(folder)
-    print(json.dumps(found["forms"], indent=1))
     for group, ways in found["written"].items():
         for way, row in ways.items():
             print(group, way, {k: row[k] for k in list(row)[:6]})
