@@ -13,6 +13,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tools"))
 from compare_haiku import (
     Shelf,
     about,
+    chosen_to_map,
     clauses,
     cross_attention,
     forms,
@@ -113,6 +114,19 @@ def test_glosses_written_by_hand_are_kept(tmp_path):
     glosses = read_glosses(path)
     assert glosses == {"蛙かな": "A frog!"}
     assert sample_rows(text, ways, glosses) == rows
+
+
+class Pieces:
+    """Cuts a keyword into characters, after SentencePiece's ▁."""
+
+    def pieces(self, word: str) -> list[str]:
+        return ["▁", *word]
+
+
+def test_half_of_the_maps_are_of_keywords_in_several_pieces():
+    words = [*"花月雪鳥風雲", "谷水", "涅槃", "中二階"]
+    chosen = [words[i] for i in chosen_to_map(Pieces(), words)]
+    assert chosen == ["花", "月", "雪", "鳥", "谷水", "涅槃", "中二階"]
 
 
 def test_cross_attention_is_that_of_the_model_and_sums_to_one():

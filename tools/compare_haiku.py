@@ -7,10 +7,11 @@
 
 The keywords are those of the development book and the commonest others of
 the training books. For each, a haiku is searched greedily and with a beam,
-and drawn at two temperatures. Counted are those that can be read as 5-7-5,
-that have their keyword in them, that differ from each other, and that stand
-in the training books, word for word or up to two characters. The same is
-counted of what the poet wrote.
+and drawn at two temperatures: by the weights of the epoch that is best by the
+nll of the development book, and by the last. Counted are those that can be
+read as 5-7-5, that have their keyword in them, that differ from each other,
+and that stand in the training books, word for word or up to two characters.
+The same is counted of what the poet wrote.
 
 The readings of janome miss many a haiku and let pass some lines that are
 none. ``forms`` measures how many, on lines whose form is known, and stores it
@@ -37,12 +38,13 @@ from transformer_course import checkpoint, explain, runs
 from transformer_course.data.batches import pad_rows
 from transformer_course.data.corpus import ParallelText, Splits, load_corpus
 from transformer_course.data.morae import expand_repeats, form, tokens
-from transformer_course.experiment import chosen_checkpoint
 from transformer_course.masks import padding_mask
 from transformer_course.tokenizer import BOS
 from transformer_course.translate import draw, encode_source, translate
 
 CREDIT = "Haiku of the poets: from Aozora Bunko; in the public domain."
+WEIGHTS = ("best", "last")
+"""Checkpoints that write: the best by the development book, and the last."""
 SEED = 0
 BEAM_SIZE = 5
 TEMPERATURES = (0.7, 1.0)
@@ -248,7 +250,8 @@ def chosen_to_map(tokenizer, keywords: Sequence[str]) -> list[int]:
     """Half of them keywords of several pieces, half of one."""
     kinds: tuple[list[int], list[int]] = ([], [])
     for i, word in enumerate(keywords):
-        kinds[len(tokenizer.encode(word)) == 1].append(i)
+        cut = [p for p in tokenizer.pieces(word) if p.strip("▁")]
+        kinds[len(cut) == 1].append(i)
     return sorted([*kinds[0][: MAPPED // 2], *kinds[1][: MAPPED // 2]])
 
 
@@ -268,17 +271,17 @@ def cross_attention(model, src: torch.Tensor, tgt_in: torch.Tensor):
     return torch.stack(rows)
 
 
-def maps(model, tokenizer, keywords, lines) -> tuple[dict, list[dict]]:
+def maps(model, tokenizer, keywords, lines) -> tuple[list, list[dict]]:
     """Attention from each haiku's pieces to its keyword's, and the pieces.
 
     Row t is the step that writes piece t; the last writes eos.
     """
-    arrays, labels = {}, []
+    arrays, labels = [], []
     for i in chosen_to_map(tokenizer, keywords):
         ids = tokenizer.encode(lines[i])
         src = pad_rows([encode_source(tokenizer, keywords[i])])
         weights = cross_attention(model, src, pad_rows([[BOS, *ids]]))
-        arrays[f"map-{len(labels)}"] = weights.numpy().astype(np.float16)
+        arrays.append(weights.numpy().astype(np.float16))
         labels.append(
             {
                 "keyword": keywords[i],
@@ -293,32 +296,38 @@ def maps(model, tokenizer, keywords, lines) -> tuple[dict, list[dict]]:
 # --- all of it ---------------------------------------------------------------
 
 
-def results(model, tokenizer, splits: Splits, asked: Ways) -> dict:
-    """Scores, and what is counted of the lines."""
+def judged(model, tokenizer, splits: Splits, asked: Ways) -> dict:
+    """Scores of one checkpoint, and what is counted of its lines."""
     shelf = Shelf(splits.train.tgt)
     dev, further = splits.dev.src, further_keywords(splits)
     size = len(dev)
     return {
-        "credit": CREDIT,
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "pairs": {
-            part: len(getattr(splits, part))
-            for part in ("train", "dev", "test")
-        },
         "dev": scores(model, tokenizer, splits.dev),
         "test": scores(model, tokenizer, splits.test),
         "dev_other_keyword": scores(
             model, tokenizer, other_sources(splits.dev)
         ),
         "written": {
-            "dev": {
-                "poet": about(splits.dev.tgt, dev, shelf),
-                **{w: about(asked[w][:size], dev, shelf) for w in asked},
-            },
+            "dev": {w: about(asked[w][:size], dev, shelf) for w in asked},
             "further": {
                 w: about(asked[w][size:], further, shelf) for w in asked
             },
         },
+    }
+
+
+def results(splits: Splits, weights: dict[str, dict], parameters: int) -> dict:
+    """What is stored: the checkpoints beside the poet."""
+    shelf = Shelf(splits.train.tgt)
+    return {
+        "credit": CREDIT,
+        "parameters": parameters,
+        "pairs": {
+            part: len(getattr(splits, part))
+            for part in ("train", "dev", "test")
+        },
+        "poet": about(splits.dev.tgt, splits.dev.src, shelf),
+        "weights": weights,
     }
 
 
@@ -331,28 +340,37 @@ def main() -> None:
     command = f"transformer-course train {output.name}"
     if len(sys.argv) > 2:
         command = sys.argv[2]
-    loaded = checkpoint.load(chosen_checkpoint(output))
-    model, tokenizer = loaded.model, loaded.tokenizer
     splits = load_corpus("haiku", "ja", "ja")
     keywords = [*splits.dev.src, *further_keywords(splits)]
-    asked = write(model, tokenizer, keywords)
-    found = results(model, tokenizer, splits, asked)
-    folder = runs.store(output, output.name, command, found)
+    lines, found, arrays, labels = {}, {}, {}, []
+    for name in WEIGHTS:
+        loaded = checkpoint.load(output / "checkpoints" / name)
+        model, tokenizer = loaded.model, loaded.tokenizer
+        lines[name] = write(model, tokenizer, keywords)
+        found[name] = judged(model, tokenizer, splits, lines[name])
+        greedy = lines[name]["greedy"]
+        weights, pieces = maps(model, tokenizer, keywords, greedy)
+        arrays |= {f"{name}-{i}": w for i, w in enumerate(weights)}
+        labels += [{"map": f"{name}-{i}"} | p for i, p in enumerate(pieces)]
+    parameters = sum(p.numel() for p in model.parameters())
+    kept = results(splits, found, parameters)
+    folder = runs.store(output, output.name, command, kept)
     runs.write_json(
-        folder / "outputs.json", {"keywords": keywords, **asked}, indent=0
+        folder / "outputs.json", {"keywords": keywords, **lines}, indent=0
     )
-    glosses = read_glosses(folder / "samples.json")
-    rows = sample_rows(splits.dev, asked, glosses)
+    ways = {f"{n} {w}": lines[n][w] for n in WEIGHTS for w in lines[n]}
+    rows = sample_rows(splits.dev, ways, read_glosses(folder / "samples.json"))
     runs.write_json(
         folder / "samples.json", {"credit": CREDIT, "samples": rows}, indent=1
     )
-    arrays, labels = maps(model, tokenizer, keywords, asked["greedy"])
     runs.write_arrays(folder / "attention.npz", arrays)
     runs.write_json(folder / "attention.json", labels, indent=1)
     print(folder)
-    for group, ways in found["written"].items():
-        for way, row in ways.items():
-            print(group, way, {k: row[k] for k in list(row)[:6]})
+    for name in WEIGHTS:
+        print(name, {k: found[name][k] for k in ("dev", "test")})
+        for group, ways in found[name]["written"].items():
+            for way, row in ways.items():
+                print(group, way, {k: row[k] for k in list(row)[:6]})
 
 
 if __name__ == "__main__":

@@ -376,7 +376,7 @@ PRESETS: dict[str, Experiment] = {
     "haiku": Experiment(
         name="haiku",
         data=dataclasses.replace(
-            _SOSEKI, corpus="haiku", token_budget=1024, max_shapes=12
+            _SOSEKI, corpus="haiku", token_budget=512, max_shapes=12
         ),
         model=ModelConfig(
             vocab_size=8000,
@@ -386,10 +386,10 @@ PRESETS: dict[str, Experiment] = {
             dropout=0.2,
         ),
         train=TrainConfig(
-            epochs=6,
+            epochs=12,
             start_from="outputs/soseki-cpu",
-            warmup=50,
-            peak_rate=5e-4,
+            warmup=100,
+            peak_rate=1e-3,
             bf16=True,
             average_last=0,
         ),
