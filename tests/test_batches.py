@@ -1,5 +1,7 @@
 """Batches: every pair once an epoch, few shapes, little padding."""
 
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -256,6 +258,20 @@ def test_drawn_pieces_spell_the_same_text(unigram, text):
     for pairs in (drawn, other):
         for (src, tgt), (en, ja) in zip(pairs, text, strict=True):
             assert (unigram.decode(src), unigram.decode(tgt)) == (en, ja)
+
+
+def test_another_process_draws_the_same(unigram, text, tmp_path):
+    unigram.save(tmp_path / "pieces.model")
+    sentences = text.tgt[:30]
+    program = (
+        "from transformer_course.tokenizer import Tokenizer\n"
+        f"model = Tokenizer.load({str(tmp_path / 'pieces.model')!r})\n"
+        f"print(model.encode_sampled({sentences!r}, 0.2, 5))"
+    )
+    printed = subprocess.check_output([sys.executable, "-c", program])
+    drawn = unigram.encode_sampled(sentences, 0.2, 5)
+    assert printed.decode().strip() == str(drawn)
+    assert drawn != [unigram.encode(sentence) for sentence in sentences]
 
 
 def test_the_sharper_the_draw_the_likelier_the_pieces(unigram, text):

@@ -11,11 +11,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import sentencepiece
 
 from transformer_course.errors import TokenizerError
 
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
+WAYS = 64
+"""Ways to cut a text, the likeliest, among which one is drawn."""
 
 
 class Tokenizer:
@@ -117,22 +120,30 @@ class Tokenizer:
     ) -> list[list[int]]:
         """Ids of each text, cut in a way that is drawn at random.
 
-        A way to cut comes up with its probability under the unigram model to
-        the power of ``alpha`` (Kudo 2018, section 3.1).
+        Of the 64 likeliest ways to cut, one comes up with its probability
+        under the unigram model to the power of ``alpha`` (Kudo 2018, section
+        3.2). SentencePiece's own draw is not used: it differs from process
+        to process, whatever its seed. Chapter 11.
 
         Args:
             texts: what to cut.
             alpha: above 0; the larger, the more often the likeliest.
-            seed: fixes what is drawn, within one process: SentencePiece adds
-                to it something that differs from process to process.
+            seed: fixes what is drawn.
         """
-        sentencepiece.set_random_generator_seed(seed)
-        return [
-            self._processor.encode(
-                text, enable_sampling=True, alpha=alpha, nbest_size=-1
+        generator = np.random.default_rng(seed)
+        score = np.array(
+            [self._processor.get_score(i) for i in range(self.vocab_size)]
+        )
+
+        def draw(text: str) -> list[int]:
+            ways = self._processor.nbest_encode(
+                text, nbest_size=WAYS, return_type=int
             )
-            for text in texts
-        ]
+            logits = alpha * np.array([score[way].sum() for way in ways])
+            # the largest of logits + Gumbel noise: a draw from their softmax
+            return ways[np.argmax(logits + generator.gumbel(size=len(ways)))]
+
+        return [draw(text) if text else [] for text in texts]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ``ids``; pad, bos and eos give nothing.

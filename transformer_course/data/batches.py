@@ -348,9 +348,6 @@ class ResampledBatches:
 
     Subword regularisation draws other pieces each time, so lengths and
     buckets change as well.
-    A training that is resumed in another process meets the same
-    sentences in other pieces: see
-    :meth:`~transformer_course.tokenizer.Tokenizer.encode_sampled`.
 
     Args:
         pairs_of: the pairs of an epoch, from its number alone.
@@ -381,7 +378,7 @@ class ResampledBatches:
         return self._current.padding_share
 
     def epoch(self, number: int) -> Iterator[Batch]:
-        """The batches of one epoch; in one process always the same ones."""
+        """The batches of one epoch; they depend on seed and number only."""
         if number != self._number:
             self._number, self._current = number, self._make(number)
         return self._current.epoch(number)
