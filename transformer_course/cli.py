@@ -149,10 +149,16 @@ def train(
         training.name, training.data, training.model, training.train
     )
     folder = experiment.run(settings, training.output_dir, training.resume)
-    verb = "translate" if settings.data.translated else "generate"
+    print(f"done: {folder}. Try: {PROGRAM} {_first_use(settings, folder)}")
+
+
+def _first_use(settings: Experiment, folder: Path) -> str:
+    """The command that shows what a model has learned."""
     if getattr(settings.model, "decoder_only", False):
-        verb = "generate"
-    print(f"done: {folder}. Try: transformer-course {verb} {folder}")
+        return f"generate {folder}"
+    if settings.data.translated:
+        return f"translate {folder}"
+    return f"generate {folder} '...'"
 
 
 def translate_command(
