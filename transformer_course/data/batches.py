@@ -2,8 +2,8 @@
 
 A batch is a rectangle, sentences are not: what is left over is filled with
 ``pad_id``. Pairs of like length are put together to keep that waste small,
-and in *a small set of repeating shapes*, because every new shape costs a
-matrix library its preparations anew. Chapter 11 derives and measures it.
+and in *a small set of repeating shapes*, in new company each epoch; what has
+to prepare itself for each shape meets few. Chapter 11 derives and measures it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
