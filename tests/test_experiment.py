@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny import tiny_splits
+from tiny import Killed, dies_at, tiny_splits
 
 from transformer_course import checkpoint, experiment
 from transformer_course.config import (
@@ -477,23 +477,6 @@ def test_resuming_a_finished_run_changes_nothing(finished, tmp_path):
 
 
 # --- stopped in the middle --------------------------------------------------
-
-
-class Killed(BaseException):
-    """Stands for a process that ends there and then."""
-
-
-def dies_at(monkeypatch, target, name: str, call: int):
-    """The call-th call of a function is the last thing that happens."""
-    function, left = getattr(target, name), [call]
-
-    def wrapped(*args, **kwargs):
-        left[0] -= 1
-        if left[0] <= 0:
-            raise Killed
-        return function(*args, **kwargs)
-
-    monkeypatch.setattr(target, name, wrapped)
 
 
 KILLS = [

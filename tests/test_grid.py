@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 from scipy.stats import ttest_rel
+from tiny import Killed, dies_at
 
 from transformer_course import checkpoint, experiment, grid, runs
 from transformer_course.config import (
@@ -351,23 +352,6 @@ def test_a_fault_of_all_cells_stops_the_grid(tmp_path, monkeypatch):
 
 
 # --- stopped in the middle --------------------------------------------------
-
-
-class Killed(BaseException):
-    """Stands for a process that ends there and then."""
-
-
-def dies_at(monkeypatch, target, name: str, call: int) -> None:
-    """The call-th call of a function is the last thing that happens."""
-    function, left = getattr(target, name), [call]
-
-    def wrapped(*args, **kwargs):
-        left[0] -= 1
-        if left[0] <= 0:
-            raise Killed
-        return function(*args, **kwargs)
-
-    monkeypatch.setattr(target, name, wrapped)
 
 
 @pytest.mark.parametrize(

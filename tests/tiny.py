@@ -133,3 +133,20 @@ def tiny_splits() -> Splits:
         text.take(range(40, 46)),
         text.take(range(46, 54)),
     )
+
+
+class Killed(BaseException):
+    """Stands for a process that ends there and then."""
+
+
+def dies_at(monkeypatch, target, name: str, call: int) -> None:
+    """The call-th call of a function is the last thing that happens."""
+    function, left = getattr(target, name), [call]
+
+    def wrapped(*args, **kwargs):
+        left[0] -= 1
+        if left[0] <= 0:
+            raise Killed
+        return function(*args, **kwargs)
+
+    monkeypatch.setattr(target, name, wrapped)

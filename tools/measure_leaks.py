@@ -2,7 +2,7 @@
 
     python tools/measure_leaks.py
 
-A model of character n-grams (Witten and Bell's interpolation) stands in for a
+A model of character n-grams (``transformer_course.ngram``) stands in for a
 language model. It is judged on the second sentences of the same pairs, held
 out at random, twice: having learned from all other pairs, in which most of
 these sentences stand once more, and having learned from those without them.
@@ -11,14 +11,13 @@ kept: delete it to have it anew.
 """
 
 import json
-import math
 import random
-from collections import Counter
 from collections.abc import Iterable
 
 from transformer_course import runs
 from transformer_course.data import aozora
 from transformer_course.data.soseki import DEV, TEST
+from transformer_course.ngram import KneserNey
 
 ORDER = 4
 HELD_OUT = 1000
@@ -26,47 +25,18 @@ SEEDS = (0, 1)
 END = "\n"
 
 
-class NGrams:
-    """p(next character | the ORDER - 1 before it), in a sentence.
+def surprise(
+    learned: Iterable[str], targets: list[str], vocab_size: int
+) -> float:
+    """Nats per character of sentences, the end counted."""
+    model = KneserNey([text + END for text in learned], ORDER, vocab_size)
+    nats = sum(model.nll(text + END) for text in targets)
+    return round(nats / sum(len(text + END) for text in targets), 4)
 
-    Witten and Bell: a context that was followed by T kinds of characters in
-    N places trusts itself with N / (N + T), and the shorter context for the
-    rest.
-    """
 
-    def __init__(self, sentences: Iterable[str]):
-        self.seen = Counter(
-            text[start : i + 1]
-            for text in (sentence + END for sentence in sentences)
-            for i in range(len(text))
-            for start in range(max(0, i - ORDER + 1), i + 1)
-        )
-        self.places, self.kinds = Counter(), Counter()
-        for gram, number in self.seen.items():
-            self.places[gram[:-1]] += number
-            self.kinds[gram[:-1]] += 1
-
-    def probability(self, sign: str, context: str) -> float:
-        """Of one character; one that was never seen has its share, too."""
-        p = 1 / (self.kinds[""] + 1)
-        for start in range(len(context), -1, -1):
-            before = context[start:]
-            if before not in self.kinds:
-                break
-            kinds, places = self.kinds[before], self.places[before]
-            p = (self.seen[before + sign] + kinds * p) / (places + kinds)
-        return p
-
-    def nll(self, sentences: Iterable[str]) -> float:
-        """Nats per character, the end counted."""
-        total, characters = 0.0, 0
-        for sentence in sentences:
-            text = sentence + END
-            for i, sign in enumerate(text):
-                context = text[max(0, i - ORDER + 1) : i]
-                total -= math.log(self.probability(sign, context))
-            characters += len(text)
-        return total / characters
+def signs_of(chapters: list[list[str]]) -> int:
+    """Different characters, the end counted."""
+    return len({sign for c in chapters for text in c for sign in text}) + 1
 
 
 def chapters_of(works: Iterable[aozora.Work]) -> list[list[str]]:
@@ -95,13 +65,14 @@ def at_random(chapters: list[list[str]], seed: int) -> dict[str, float]:
         for place in ((c, s), (c, s + 1))
     }
     targets = [chapters[c][s + 1] for c, s in sorted(held_out)]
-    leaking = NGrams(chapters[c][s] for c, s in train)
-    leaking_nll = leaking.nll(targets)
-    del leaking
-    clean = NGrams(chapters[c][s] for c, s in train - inside)
+    signs = signs_of(chapters)
+
+    def judged(learned: set[tuple[int, int]]) -> float:
+        return surprise((chapters[c][s] for c, s in learned), targets, signs)
+
     return {
-        "leaking": round(leaking_nll, 4),
-        "clean": round(clean.nll(targets), 4),
+        "leaking": judged(train),
+        "clean": judged(train - inside),
         "train_leaking": len(train),
         "train_clean": len(train - inside),
     }
@@ -110,12 +81,13 @@ def at_random(chapters: list[list[str]], seed: int) -> dict[str, float]:
 def by_work(works: list[aozora.Work]) -> dict[str, float]:
     """The held-out works, as the course splits the text."""
     kept = [w for w in works if w.title not in {*DEV, *TEST}]
-    model = NGrams(s for c in chapters_of(kept) for s in c)
+    learned = [s for c in chapters_of(kept) for s in c]
+    signs = signs_of(chapters_of(works))
     found = {}
     for name, titles in (("dev", DEV), ("test", TEST)):
         part = chapters_of(w for w in works if w.title in titles)
         targets = [s for sentences in part for s in sentences[1:]]
-        found[name] = round(model.nll(targets), 4)
+        found[name] = surprise(learned, targets, signs)
     return found
 
 

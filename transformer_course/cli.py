@@ -23,7 +23,6 @@ from transformer_course import checkpoint, experiment
 from transformer_course.config import (
     PRESETS,
     TRANSLATED,
-    DataConfig,
     Experiment,
 )
 from transformer_course.data import manifest, plain
@@ -301,7 +300,7 @@ def score(
     splits = load_corpus(corpus, src=src, tgt=tgt)
     text = getattr(splits, split)
     only = getattr(loaded.model.config, "decoder_only", False)
-    if only or not DataConfig(corpus, src, tgt).translated:
+    if only or corpus in UNCUT:
         return _print_nll(f"{folder} on {corpus}, {split}", loaded, text)
     search = f"beam {beam_size}, alpha {alpha}" if beam_size > 1 else "greedy"
     print(f"{folder} on {corpus}, {split}: {search}", flush=True)

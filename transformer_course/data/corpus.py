@@ -5,7 +5,7 @@ direction asked for. Chapter 11 goes from here to batches.
 """
 
 import codecs
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,6 +67,20 @@ class Splits:
     def swap(self) -> "Splits":
         """The same splits in the other direction."""
         return Splits(self.train.swap(), self.dev.swap(), self.test.swap())
+
+
+def check_held_out(held_out: set[str], names: Sequence[str]) -> None:
+    """See that all works (or authors) to be held out are there.
+
+    Raises:
+        CorpusError: one is missing, and what is judged might be learned.
+    """
+    if missing := sorted(held_out - set(names)):
+        raise CorpusError(
+            f"the held-out {', '.join(missing)} is not among the "
+            f"{len(names)} works given: expected it, so that nothing is "
+            "judged on text that was learned."
+        )
 
 
 def unseen(test: ParallelText, train: ParallelText) -> list[int]:

@@ -39,14 +39,17 @@ from typing import Literal, NamedTuple
 
 from transformer_course.data import aozora
 from transformer_course.data.aozora import SPACE, Work
-from transformer_course.data.corpus import ParallelText, Splits
+from transformer_course.data.corpus import (
+    ParallelText,
+    Splits,
+    check_held_out,
+)
 from transformer_course.data.morae import (
     KATAKANA,
     expand_repeats,
     to_katakana,
     tokens,
 )
-from transformer_course.errors import CorpusError
 
 FREE_VERSE = ("尾崎放哉", "種田山頭火")
 """Poets who left 5-7-5 behind."""
@@ -249,12 +252,7 @@ def keyword_pairs(works: Iterable[Work] | None = None) -> Splits:
         works = aozora.load("aozora_haiku")
     works = list(works)
     authors = [work.author for work in works]
-    if missing := sorted({*DEV, *TEST} - set(authors)):
-        raise CorpusError(
-            f"the held-out {', '.join(missing)} is not among the "
-            f"{len(works)} books given: expected it, so that nothing is "
-            "judged on text that was learned."
-        )
+    check_held_out({*DEV, *TEST}, authors)
     held_out = {author: i for i, author in enumerate((*TEST, *DEV))}
     works.sort(key=lambda work: held_out.get(work.author, len(held_out)))
     parts: dict[str, list[str]] = {"train": [], "dev": [], "test": []}

@@ -28,6 +28,8 @@ from functools import cache
 from itertools import product
 from typing import Literal
 
+from transformer_course.data.plain import segmenter
+
 Form = Literal["5-7-5", "other", "unknown"]
 BREAKS = (5, 12)
 """Morae after which a word must have ended."""
@@ -160,7 +162,7 @@ def form(text: str) -> Form:
 def tokens(text: str) -> list:
     """The words of a text as janome cuts it: ``surface``, ``reading``,
     ``part_of_speech``."""
-    return list(_janome().tokenize(text))
+    return list(segmenter().tokenize(text))
 
 
 def _crosses(start: int, end: int) -> bool:
@@ -170,7 +172,7 @@ def _crosses(start: int, end: int) -> bool:
 @cache
 def _entries(word: str) -> frozenset[tuple[str, str]]:
     """Readings and parts of speech that the dictionary has for a word."""
-    janome = _janome()
+    janome = segmenter()
     found = janome.sys_dic.lookup(word.encode(), janome.matcher)
     extras = [
         janome.sys_dic.lookup_extra(entry[0])
@@ -178,10 +180,3 @@ def _entries(word: str) -> frozenset[tuple[str, str]]:
         if entry[1] == word
     ]
     return frozenset((e[4], e[0]) for e in extras if KATAKANA.fullmatch(e[4]))
-
-
-@cache
-def _janome():
-    from janome.tokenizer import Tokenizer  # reads its dictionary: 0.5 s
-
-    return Tokenizer()

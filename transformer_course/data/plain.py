@@ -40,7 +40,7 @@ def from_plain(text: str, language: str) -> str:
     _require_japanese(language)
     if " " in text.strip():
         return " ".join(text.split())
-    return " ".join(_segmenter().tokenize(text, wakati=True))
+    return " ".join(segmenter().tokenize(text, wakati=True))
 
 
 def to_plain(text: str, language: str) -> str:
@@ -91,7 +91,8 @@ def _require_japanese(language: str) -> None:
 
 
 @cache
-def _segmenter():
+def segmenter():
+    """janome, which cuts Japanese into words; made once."""
     from janome.tokenizer import Tokenizer  # reads its dictionary: 0.5 s
 
     return Tokenizer()

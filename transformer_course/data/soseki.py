@@ -9,8 +9,11 @@ from collections.abc import Iterable
 
 from transformer_course.data import aozora
 from transformer_course.data.aozora import Work
-from transformer_course.data.corpus import ParallelText, Splits
-from transformer_course.errors import CorpusError
+from transformer_course.data.corpus import (
+    ParallelText,
+    Splits,
+    check_held_out,
+)
 
 DEV = ("硝子戸の中",)
 """Held out to choose by: essays of 1915."""
@@ -56,12 +59,7 @@ def _split(works: Iterable[Work] | None, pairs) -> Splits:
     """The works in three parts, each as pairs of source and target."""
     works = list(aozora.soseki() if works is None else works)
     titles = [work.title for work in works]
-    if missing := sorted({*DEV, *TEST} - set(titles)):
-        raise CorpusError(
-            f"the held-out {', '.join(missing)} is not among the "
-            f"{len(works)} works given: expected it, so that nothing is "
-            "judged on text that was learned."
-        )
+    check_held_out({*DEV, *TEST}, titles)
     held_out = {*DEV, *TEST}
     train = [work for work in works if work.title not in held_out]
     dev = [work for work in works if work.title in DEV]
