@@ -9,8 +9,11 @@ from io import StringIO
 from pathlib import Path
 
 import nbformat
+import sphinx.locale
 from docutils.nodes import make_id
 from nbformat import NotebookNode
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 ROOT = Path(__file__).resolve().parent.parent
 BOOK = ROOT / "book"
@@ -19,6 +22,31 @@ EDITIONS = tuple(
 )
 SHOWN = ("image/png", "image/jpeg", "image/svg+xml")
 """Kinds of output that are pictures."""
+
+
+def build_project(source: Path, site: Path, settings: dict) -> str:
+    """Build a small Sphinx project; what it warned of.
+
+    Sphinx keeps the words of an earlier build in the same process: without
+    clearing them a page after a Japanese one would say 図 for Fig.
+    """
+    warnings = StringIO()
+    sphinx.locale.translators.clear()
+    with patch_docutils(), docutils_namespace():
+        trees = site.with_name(f"{site.name}-trees")
+        app = Sphinx(
+            source,
+            None,
+            site,
+            trees,
+            "html",
+            settings,
+            status=None,
+            warning=warnings,
+        )
+        app.build()
+    sphinx.locale.translators.clear()
+    return warnings.getvalue()
 
 
 def site_of(edition: str) -> Path:

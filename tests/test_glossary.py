@@ -5,9 +5,13 @@ import sys
 
 import pytest
 import yaml
-from built_book import BOOK, ROOT, Page, assert_leads_somewhere
-from sphinx.application import Sphinx
-from sphinx.util.docutils import docutils_namespace, patch_docutils
+from built_book import (
+    BOOK,
+    ROOT,
+    Page,
+    assert_leads_somewhere,
+    build_project,
+)
 
 sys.path.insert(0, str(BOOK / "_ext"))
 
@@ -216,26 +220,14 @@ def build(tmp_path):
     def run(language="en", **pages):
         for name, text in pages.items():
             (source / f"{name}.md").write_text(text, encoding="utf-8")
-        warnings = []
         settings = {
             "extensions": ["myst_parser", "course_glossary"],
             "myst_enable_extensions": ["dollarmath"],
             "language": language,
         }
-        with patch_docutils(), docutils_namespace():
-            app = Sphinx(
-                source,
-                None,
-                tmp_path / language,
-                tmp_path / f"{language}-trees",
-                "html",
-                settings,
-                status=None,
-                warning=type("W", (), {"write": warnings.append})(),
-            )
-            app.build()
+        warnings = build_project(source, tmp_path / language, settings)
         path = tmp_path / language / "index.html"
-        return path.read_text(encoding="utf-8"), "".join(warnings)
+        return path.read_text(encoding="utf-8"), warnings
 
     return run
 

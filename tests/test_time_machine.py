@@ -5,14 +5,11 @@ import json
 import random
 import re
 import sys
-from io import StringIO
 from itertools import pairwise
 
 import pytest
 from bs4 import BeautifulSoup
-from built_book import BOOK, ROOT
-from sphinx.application import Sphinx
-from sphinx.util.docutils import docutils_namespace, patch_docutils
+from built_book import BOOK, ROOT, build_project
 
 from transformer_course import runs
 from transformer_course.errors import CourseError
@@ -379,25 +376,13 @@ def build(folder, pages):
     source.mkdir()
     for name, text in pages.items():
         (source / f"{name}.md").write_text(text, encoding="utf-8")
-    warnings = StringIO()
-    with patch_docutils(), docutils_namespace():
-        app = Sphinx(
-            srcdir=source,
-            confdir=None,
-            outdir=folder / "html",
-            doctreedir=folder / "doctrees",
-            buildername="html",
-            confoverrides={
-                "extensions": ["myst_parser", "course_time_machine"],
-                "html_static_path": [str(BOOK / "_static")],
-                "html_theme": "basic",
-                "numfig": True,
-            },
-            status=None,
-            warning=warnings,
-        )
-        app.build()
-    return folder / "html", warnings.getvalue()
+    settings = {
+        "extensions": ["myst_parser", "course_time_machine"],
+        "html_static_path": [str(BOOK / "_static")],
+        "html_theme": "basic",
+        "numfig": True,
+    }
+    return folder / "html", build_project(source, folder / "html", settings)
 
 
 def soup_of(file):
