@@ -286,6 +286,28 @@ def from_dict(kind: type, values: dict):
     return kind(**values)
 
 
+def _tuned(name: str, src: str, tgt: str) -> Experiment:
+    """Train ``enja-both`` on, in one direction, from a lower rate."""
+    return Experiment(
+        name=name,
+        data=DataConfig(
+            corpus="small_parallel_enja",
+            src=src,
+            tgt=tgt,
+            subword_sampling=0.2,
+            token_budget=1536,
+        ),
+        model=ModelConfig(dropout=0.3, norm_first=True),
+        train=TrainConfig(
+            epochs=8,
+            start_from="outputs/enja-both",
+            warmup=200,
+            peak_rate=4e-4,
+            bf16=True,
+        ),
+    )
+
+
 _SOSEKI = DataConfig(corpus="soseki", src="ja", tgt="ja", max_shapes=24)
 
 PRESETS: dict[str, Experiment] = {
@@ -333,8 +355,10 @@ PRESETS: dict[str, Experiment] = {
             token_budget=1536,
         ),
         model=ModelConfig(dropout=0.3, norm_first=True),
-        train=TrainConfig(epochs=20, warmup=1000, peak_rate=1e-3, bf16=True),
+        train=TrainConfig(epochs=10, warmup=1000, peak_rate=1e-3, bf16=True),
     ),
+    "enja-tuned": _tuned("enja-tuned", src="en", tgt="ja"),
+    "jaen-tuned": _tuned("jaen-tuned", src="ja", tgt="en"),
     "enja-gru": Experiment(
         name="enja-gru",
         data=DataConfig(corpus="small_parallel_enja", token_budget=1536),
