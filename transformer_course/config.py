@@ -286,23 +286,21 @@ def from_dict(kind: type, values: dict):
     return kind(**values)
 
 
-def _tuned(name: str, src: str, tgt: str) -> Experiment:
-    """Train ``enja-both`` on, in one direction, from a lower rate."""
+def _trained_on(
+    name: str, start: str, epochs: int, rate: float, src: str, tgt: str
+) -> Experiment:
+    """Train a translator on, in one direction, while the rate falls far."""
     return Experiment(
         name=name,
         data=DataConfig(
-            corpus="small_parallel_enja",
-            src=src,
-            tgt=tgt,
-            subword_sampling=0.2,
-            token_budget=1536,
+            corpus="small_parallel_enja", src=src, tgt=tgt, token_budget=1536
         ),
         model=ModelConfig(dropout=0.3, norm_first=True),
         train=TrainConfig(
-            epochs=8,
-            start_from="outputs/enja-both",
+            epochs=epochs,
+            start_from=start,
             warmup=200,
-            peak_rate=4e-4,
+            peak_rate=rate,
             bf16=True,
         ),
     )
@@ -355,10 +353,14 @@ PRESETS: dict[str, Experiment] = {
             token_budget=1536,
         ),
         model=ModelConfig(dropout=0.3, norm_first=True),
-        train=TrainConfig(epochs=10, warmup=1000, peak_rate=1e-3, bf16=True),
+        train=TrainConfig(epochs=7, warmup=1000, peak_rate=1e-3, bf16=True),
     ),
-    "enja-tuned": _tuned("enja-tuned", src="en", tgt="ja"),
-    "jaen-tuned": _tuned("jaen-tuned", src="ja", tgt="en"),
+    "enja-longer": _trained_on(
+        "enja-longer", "outputs/enja", 12, 5e-4, src="en", tgt="ja"
+    ),
+    "jaen": _trained_on(
+        "jaen", "outputs/enja-both", 8, 7e-4, src="ja", tgt="en"
+    ),
     "enja-gru": Experiment(
         name="enja-gru",
         data=DataConfig(corpus="small_parallel_enja", token_budget=1536),
