@@ -5,8 +5,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
-from tiny import close, tiny_transformer
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
 
@@ -15,7 +13,6 @@ from compare_haiku import (
     about,
     chosen_to_map,
     clauses,
-    cross_attention,
     forms,
     further_keywords,
     read_glosses,
@@ -24,7 +21,6 @@ from compare_haiku import (
 )
 
 from transformer_course.data.corpus import ParallelText, Splits
-from transformer_course.tokenizer import BOS, EOS
 
 LINES = [
     "古池や蛙飛びこむ水の音",
@@ -127,14 +123,3 @@ def test_half_of_the_maps_are_of_keywords_in_several_pieces():
     words = [*"花月雪鳥風雲", "谷水", "涅槃", "中二階"]
     chosen = [words[i] for i in chosen_to_map(Pieces(), words)]
     assert chosen == ["花", "月", "雪", "鳥", "谷水", "涅槃", "中二階"]
-
-
-def test_cross_attention_is_that_of_the_model_and_sums_to_one():
-    model = tiny_transformer(n_layers=2, n_heads=2)
-    src = torch.tensor([[5, 6, EOS]])
-    tgt_in = torch.tensor([[BOS, 7, 8]])
-    weights = cross_attention(model, src, tgt_in)
-    assert weights.shape == (2, 2, 3, 3)
-    close(weights.sum(dim=-1), torch.ones(2, 2, 3))
-    shorter = cross_attention(model, src, tgt_in[:, :2])
-    close(shorter, weights[:, :, :2])  # causal

@@ -2,20 +2,24 @@
 
 import json
 
+import numpy as np
 import pytest
 from tiny import decided, tiny_splits, tiny_transformer
 
 from tools import compare_searches
 from tools.compare_searches import (
     WAYS,
+    chosen_penalties,
     compare,
     draw,
     likelier_but_short,
     quality,
+    store_test,
 )
 from transformer_course import checkpoint
 from transformer_course.data.corpus import ParallelText
 from transformer_course.errors import CourseError
+from transformer_course.score import bleu_counts
 from transformer_course.tokenizer import Tokenizer
 from transformer_course.translate import Candidate, translate
 
@@ -86,6 +90,39 @@ def test_other_weights_begin_anew(trained):
     save_model(folder, seed=1)
     compare(folder, path, "command")
     assert len(measured) == len(FEW) + 1
+
+
+def test_on_the_test_set_each_beam_has_the_penalty_that_dev_likes(trained):
+    folder, path, _ = trained
+    with pytest.raises(CourseError, match="without --test first"):
+        store_test(folder, path)
+    compare(folder, path, "command")
+    store_test(folder, path)
+    stored = json.loads(path.read_text())
+    with np.load(path.with_suffix(".npz")) as arrays:
+        counts = dict(arrays)
+    beams = {way["beam"] for way in FEW if "beam" in way}
+    assert set(counts) == {"unseen"} | {f"beam-{beam}" for beam in beams}
+    assert {int(beam) for beam in stored["chosen"]} == beams
+    greedy = checkpoint.load(folder / "checkpoints/best")
+    text = SPLITS.test
+    written = translate(greedy.model, greedy.tokenizer, text.src)
+    np.testing.assert_array_equal(
+        counts["beam-1"], bleu_counts(written, text.tgt)
+    )
+    save_model(folder, seed=1)
+    with pytest.raises(CourseError, match="of other weights"):
+        store_test(folder, path)
+
+
+def test_a_penalty_is_chosen_for_each_beam():
+    rows = [
+        {"beam": 1, "alpha": 0.0, "bleu": 3.0},
+        {"beam": 2, "alpha": 0.0, "bleu": 4.0},
+        {"beam": 2, "alpha": 1.0, "bleu": 5.0},
+        {"temperature": 1.0, "bleu": 9.0},
+    ]
+    assert chosen_penalties(rows) == {1: 0.0, 2: 1.0}
 
 
 def test_beams_penalties_and_draws_are_among_the_ways():

@@ -5,7 +5,8 @@ import torch
 from tiny import close, random_ids, tiny_transformer, with_bos
 
 from transformer_course.errors import ConfigError
-from transformer_course.explain import record
+from transformer_course.explain import cross_attention, record
+from transformer_course.tokenizer import PAD
 
 
 def src_and_tgt():
@@ -47,3 +48,30 @@ def test_no_hook_stays_after_an_error():
     with pytest.raises(ConfigError):
         record(model, torch.full((1, 2), 99), torch.ones(1, 2).long())
     assert not any(part._forward_hooks for part in model.modules())
+
+
+def test_cross_attention_is_that_of_the_layers_and_blind_to_padding():
+    model = tiny_transformer()
+    src, tgt = src_and_tgt()
+    src[0, 3:] = PAD
+    weights = cross_attention(model, src, tgt)
+    config = model.config
+    assert weights.shape == (3, config.n_layers, config.n_heads, 5, 5)
+    close(weights.sum(dim=-1), torch.ones(weights.shape[:-1]))
+    assert not weights[0, ..., 3:].any()
+    alone = cross_attention(model, src[:1, :3], tgt[:1])
+    close(weights[:1, ..., :3], alone)
+
+    given, gave = record(model, src, tgt)
+    name = "decoder.layers.1.cross_attention"
+    layer, memory = model.get_submodule(name), given[name][1]
+    value = layer.to_value(memory).view(3, 5, config.n_heads, -1)
+    mixed = torch.einsum("bhts,bshd->bthd", weights[:, 1], value)
+    close(layer.to_output(mixed.flatten(2)), gave[name])
+
+
+def test_a_step_s_row_does_not_depend_on_what_comes_after_it():
+    model = tiny_transformer()
+    src, tgt = src_and_tgt()
+    whole = cross_attention(model, src, tgt)
+    close(whole[..., :2, :], cross_attention(model, src, tgt[:, :2]))

@@ -31,14 +31,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
-import torch
 from store_text_run import other_sources, scores
 
 from transformer_course import checkpoint, explain, runs
 from transformer_course.data.batches import pad_rows
 from transformer_course.data.corpus import ParallelText, Splits, load_corpus
 from transformer_course.data.morae import expand_repeats, form, tokens
-from transformer_course.masks import padding_mask
 from transformer_course.tokenizer import BOS
 from transformer_course.translate import draw, encode_source, translate
 
@@ -255,22 +253,6 @@ def chosen_to_map(tokenizer, keywords: Sequence[str]) -> list[int]:
     return sorted([*kinds[0][: MAPPED // 2], *kinds[1][: MAPPED // 2]])
 
 
-def cross_attention(model, src: torch.Tensor, tgt_in: torch.Tensor):
-    """Weights of every decoder layer on one source: (layer, head, target,
-    source)."""
-    given, _ = explain.record(model, src, tgt_in)
-    mask = padding_mask(src)
-    rows = []
-    for i, layer in enumerate(model.decoder.layers):
-        query, memory = given[f"decoder.layers.{i}.cross_attention"]
-        with torch.no_grad():
-            _, weights = layer.cross_attention(
-                query, memory, mask=mask, return_weights=True
-            )
-        rows.append(weights[0])
-    return torch.stack(rows)
-
-
 def maps(model, tokenizer, keywords, lines) -> tuple[list, list[dict]]:
     """Attention from each haiku's pieces to its keyword's, and the pieces.
 
@@ -280,7 +262,8 @@ def maps(model, tokenizer, keywords, lines) -> tuple[list, list[dict]]:
     for i in chosen_to_map(tokenizer, keywords):
         ids = tokenizer.encode(lines[i])
         src = pad_rows([encode_source(tokenizer, keywords[i])])
-        weights = cross_attention(model, src, pad_rows([[BOS, *ids]]))
+        tgt_in = pad_rows([[BOS, *ids]])
+        weights = explain.cross_attention(model, src, tgt_in)[0]
         arrays.append(weights.numpy().astype(np.float16))
         labels.append(
             {

@@ -1,11 +1,16 @@
 """Ways of decoding compared on a development set: runs/searches/.
 
     python tools/compare_searches.py outputs/enja
+    python tools/compare_searches.py outputs/enja --test
 
 Beams of several sizes, each with several length penalties, and sampling, for
 the checkpoint of the run that is best on its development set. The file
 ``runs/searches/NAME.json`` is written anew after each way; called again, the
 tool goes on with what is missing, and begins anew for other weights.
+
+``--test`` comes last: each size of beam translates the test set once, with the
+length penalty that the development set likes best, and what BLEU counts in
+each sentence is stored in ``runs/searches/NAME.npz``.
 """
 
 import hashlib
@@ -16,20 +21,27 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from transformer_course import checkpoint, runs
 from transformer_course.data.batches import sorted_batches
-from transformer_course.data.corpus import ParallelText, load_corpus
+from transformer_course.data.corpus import (
+    ParallelText,
+    Splits,
+    load_corpus,
+    unseen,
+)
 from transformer_course.device import pick_device
 from transformer_course.errors import CourseError
 from transformer_course.experiment import chosen_checkpoint
 from transformer_course.generate import sample
-from transformer_course.score import corpus_bleu
+from transformer_course.score import bleu_counts, corpus_bleu
 from transformer_course.translate import (
     Candidate,
     candidates,
     encode_source,
+    translate,
 )
 
 WAYS = (
@@ -152,15 +164,20 @@ def likelier_but_short(
     return sorted(found, key=lambda e: len(e["src"]))[:EXAMPLES]
 
 
+def fingerprint(chosen: Path) -> str:
+    """Tells a checkpoint's weights from others."""
+    weights = (chosen / "model.safetensors").read_bytes()
+    return hashlib.sha256(weights).hexdigest()[:16]
+
+
 def begin(path: Path, folder: Path, chosen: Path, command: str) -> dict:
     """What is stored already of these weights, or an empty table."""
-    weights = (chosen / "model.safetensors").read_bytes()
     about = {
         "command": command,
         "machine": runs.machine(),
         "run": folder.name,
         "checkpoint": chosen.name,
-        "weights": hashlib.sha256(weights).hexdigest()[:16],
+        "weights": fingerprint(chosen),
         "split": "dev",
         "seed": SEED,
         "credit": CREDIT,
@@ -202,10 +219,62 @@ def compare(folder: Path, path: Path, command: str) -> None:
         print(row, flush=True)
 
 
+def chosen_penalties(rows: list[dict]) -> dict[int, float]:
+    """For each size of beam, the length penalty that scores best."""
+    best: dict[int, dict] = {}
+    for row in rows:
+        if "beam" in row:
+            known = best.setdefault(row["beam"], row)
+            best[row["beam"]] = max(known, row, key=lambda r: r["bleu"])
+    return {beam: row["alpha"] for beam, row in best.items()}
+
+
+def count_on_test(
+    loaded: checkpoint.Checkpoint, splits: Splits, penalties: dict[int, float]
+) -> dict[str, np.ndarray]:
+    """What BLEU counts in the test set's translations, for each beam."""
+    text = splits.test
+    new = unseen(text, splits.train)
+    found = {"unseen": np.isin(np.arange(len(text)), new)}
+    for beam, alpha in penalties.items():
+        written = translate(
+            loaded.model, loaded.tokenizer, text.src, beam, alpha, BATCH
+        )
+        counts = bleu_counts(written, text.tgt)
+        found[f"beam-{beam}"] = counts.astype(np.uint16)
+    return found
+
+
+def store_test(folder: Path, path: Path) -> None:
+    """Score the ways that the development set chose, of the same weights.
+
+    Raises:
+        CourseError: the file is of other weights, or not there.
+    """
+    chosen = chosen_checkpoint(folder)
+    if not path.exists() or chosen is None:
+        raise CourseError(f"{path} is not there: call without --test first.")
+    stored = json.loads(path.read_text("utf-8"))
+    if stored["weights"] != fingerprint(chosen):
+        raise CourseError(
+            f"{path} is of other weights than {chosen}: call without --test "
+            "first."
+        )
+    loaded = checkpoint.load(chosen, pick_device("auto"))
+    about = loaded.details
+    splits = load_corpus(about["corpus"], src=about["src"], tgt=about["tgt"])
+    penalties = chosen_penalties(stored["rows"])
+    arrays = count_on_test(loaded, splits, penalties)
+    runs.write_arrays(path.with_suffix(".npz"), arrays)
+    runs.write_json(path, stored | {"chosen": penalties}, indent=1)
+
+
 def main() -> None:
     """Take the run's folder from the command line."""
     folder = Path(sys.argv[1])
     path = runs.folder("searches") / f"{folder.name}.json"
+    if "--test" in sys.argv[2:]:
+        return store_test(folder, path)
     compare(folder, path, f"python tools/compare_searches.py {sys.argv[1]}")
 
 

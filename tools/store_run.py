@@ -122,8 +122,16 @@ def memory_spread(model, tokenizer, sentences: list[str]) -> float:
     return sum(spreads) / len(spreads)
 
 
-def results(output: Path) -> tuple[dict, dict[str, np.ndarray]]:
-    """Scores, samples and counts of every kind of weights in the folder."""
+def results(
+    output: Path, reverse: bool = False
+) -> tuple[dict, dict[str, np.ndarray]]:
+    """Scores, samples and counts of every kind of weights in the folder.
+
+    Args:
+        output: of a training.
+        reverse: translate the other way, which a model learns that was
+            trained both ways.
+    """
     rows, samples, counts = [], [], {}
     for name in ("best", "average"):
         folder = output / "checkpoints" / name
@@ -132,6 +140,8 @@ def results(output: Path) -> tuple[dict, dict[str, np.ndarray]]:
         loaded = checkpoint.load(folder)
         model, tokenizer = loaded.model, loaded.tokenizer
         corpus, src, tgt = map(loaded.details.get, ("corpus", "src", "tgt"))
+        if reverse:
+            src, tgt = tgt, src
         splits = load_corpus(corpus, src=src, tgt=tgt)
         text, new = splits.test, unseen(splits.test, splits.train)
         alpha = best_alpha(model, tokenizer, splits.dev)

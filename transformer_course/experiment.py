@@ -533,26 +533,12 @@ class Recorder:
         metrics["perplexity"] = perplexity(metrics["nll"])
         if getattr(self.model.config, "decoder_only", False):
             return metrics, self._drawn()
+        dev = self.prepared.splits.dev
         if self.experiment.data.translated:
-            dev = self.prepared.splits.dev
             written = translate(self.model, self.prepared.tokenizer, dev.src)
             metrics["bleu"] = corpus_bleu(written, dev.tgt).value
-        return metrics, self._answers()
-
-    def _answers(self) -> list[dict[str, str]]:
-        """What is said to some fixed sentences: greedy, beam, sampled."""
-        dev = self.prepared.splits.dev
-        text = dev.take(range(0, len(dev), -(-len(dev) // SAMPLES)))
-        model, tokenizer = self.model, self.prepared.tokenizer
-        ways = {
-            "src": text.src,
-            "tgt": text.tgt,
-            "greedy": translate(model, tokenizer, text.src),
-            "beam": translate(model, tokenizer, text.src, BEAM_SIZE),
-            "sampled": draw(model, tokenizer, text.src, seed=0),
-        }
-        rows = zip(*ways.values(), strict=True)
-        return [dict(zip(ways, row, strict=True)) for row in rows]
+        answers = answers_of(self.model, self.prepared.tokenizer, dev)
+        return metrics, answers
 
     def _drawn(self) -> list[dict[str, str]]:
         """Texts drawn from a language model, the same draw each time."""
@@ -610,6 +596,22 @@ class Recorder:
         kept = self.experiment.train.average_last
         old = self.checkpoints / f"epoch-{epoch - kept:03d}"
         shutil.rmtree(old, ignore_errors=True)
+
+
+def answers_of(
+    model: nn.Module, tokenizer: Tokenizer, dev: ParallelText
+) -> list[dict[str, str]]:
+    """What a model says to some fixed sentences: greedy, beam, sampled."""
+    text = dev.take(range(0, len(dev), -(-len(dev) // SAMPLES)))
+    ways = {
+        "src": text.src,
+        "tgt": text.tgt,
+        "greedy": translate(model, tokenizer, text.src),
+        "beam": translate(model, tokenizer, text.src, BEAM_SIZE),
+        "sampled": draw(model, tokenizer, text.src, seed=0),
+    }
+    rows = zip(*ways.values(), strict=True)
+    return [dict(zip(ways, row, strict=True)) for row in rows]
 
 
 def dev_quality(record: dict) -> float:

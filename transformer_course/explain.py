@@ -3,7 +3,11 @@
 from typing import Any
 
 import torch
-from torch import nn
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from transformer_course.masks import padding_mask
+from transformer_course.transformer import Transformer
 
 Record = dict[str, Any]
 
@@ -45,3 +49,31 @@ def record(model: nn.Module, *inputs: Any) -> tuple[Record, Record]:
         for hook in hooks:
             hook.remove()
     return given, gave
+
+
+def cross_attention(
+    model: Transformer,
+    src: Int[Tensor, "batch source"],
+    tgt_in: Int[Tensor, "batch target"],
+) -> Float[Tensor, "batch layer head target source"]:
+    """How much each step of writing looks at each source token, everywhere.
+
+    Row t is the step that reads ``tgt_in[t]`` and predicts the token after
+    it. Chapter 15.
+
+    Args:
+        model: with an encoder; training or evaluation mode stays as it is.
+        src: source ids.
+        tgt_in: target ids, from bos on.
+    """
+    given, _ = record(model, src, tgt_in)
+    mask = padding_mask(src, model.config.pad_id)
+    found = []
+    for i, layer in enumerate(model.decoder.layers):
+        query, memory = given[f"decoder.layers.{i}.cross_attention"]
+        with torch.no_grad():
+            _, weights = layer.cross_attention(
+                query, memory, mask=mask, return_weights=True
+            )
+        found.append(weights)
+    return torch.stack(found, dim=1)

@@ -1,0 +1,165 @@
+"""Where translators look while they write: cross-attention, word by word.
+
+    python -m tools.store_attention outputs/enja outputs/enja-gru
+
+For every 50th development sentence, the reference is fed to each model as if
+it wrote it, so that all of them write the same words; what they then look at,
+and how probable each word was to them, is stored in
+``runs/enja-attention/maps.npz``. A word's weight is the sum over
+its source pieces, in the row of its first target piece. ``words.json`` beside
+it holds the words, their glosses, and which source words each corresponds to:
+both are written by hand, and kept when the file is made again.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tools.choose_samples import CREDIT
+from transformer_course import checkpoint, recurrent, runs
+from transformer_course.data.batches import pad_rows
+from transformer_course.data.corpus import ParallelText, load_corpus
+from transformer_course.experiment import chosen_checkpoint
+from transformer_course.explain import cross_attention
+from transformer_course.recurrent import RecurrentTranslator
+from transformer_course.tokenizer import BOS, EOS, Tokenizer
+from transformer_course.translate import encode_source
+
+EVERY = 50
+END = "</s>"
+
+
+@contextmanager
+def overheard() -> Iterator[list[Tensor]]:
+    """The weights of a recurrent decoder's steps, while it decodes."""
+    heard: list[Tensor] = []
+    masked_softmax = recurrent.masked_softmax
+
+    def listening(scores, mask):
+        heard.append(masked_softmax(scores, mask))
+        return heard[-1]
+
+    with mock.patch.object(recurrent, "masked_softmax", listening):
+        yield heard
+
+
+def weights_of(model, src: Tensor, tgt_in: Tensor) -> Tensor:
+    """(layer, head, target, source) of one pair; a GRU has one of each."""
+    if not isinstance(model, RecurrentTranslator):
+        return cross_attention(model, src, tgt_in)[0]
+    with overheard() as heard, torch.no_grad():
+        model(src, tgt_in)
+    return torch.cat(heard, dim=1)[None]  # (1, 1, target, source)
+
+
+def word_starts(pieces: list[str]) -> list[int]:
+    """The place of each word's first piece, and of what ends the sentence."""
+    first = [i for i, p in enumerate(pieces) if i == 0 or p.startswith("▁")]
+    return [*first, len(pieces)]
+
+
+def by_words(
+    weights: Tensor, source: list[str], target: list[str]
+) -> np.ndarray:
+    """Weights between pieces as weights between words.
+
+    Args:
+        weights: (layer, head, target, source), a row and a column more than
+            there are pieces, for eos.
+        source: pieces.
+        target: pieces.
+    """
+    starts = word_starts(source)
+    ends = [*starts[1:], len(source) + 1]
+    columns = [
+        weights[..., a:b].sum(dim=-1)
+        for a, b in zip(starts, ends, strict=True)
+    ]
+    words = torch.stack(columns, dim=-1)[:, :, word_starts(target)]
+    return words.numpy().astype(np.float16)
+
+
+def expected(model, src: Tensor, tgt: list[int]) -> np.ndarray:
+    """The probability that the model gives to each token of a target."""
+    tgt_in, tgt_out = pad_rows([[BOS, *tgt]]), torch.tensor([*tgt, EOS])
+    with torch.no_grad():
+        chances = model(src, tgt_in)[0].float().softmax(dim=-1)
+    return chances.gather(1, tgt_out[:, None])[:, 0].numpy()
+
+
+def maps_of(
+    name: str, model, tokenizer: Tokenizer, text: ParallelText
+) -> dict[str, np.ndarray]:
+    """Of each pair ``NAME-i``, a map between words and the sentences' ends,
+    and ``NAME-i-p``, how probable each word's first piece was."""
+    found = {}
+    for i, (source, target) in enumerate(text):
+        src = pad_rows([encode_source(tokenizer, source)])
+        ids = tokenizer.encode(target)
+        weights = weights_of(model, src, pad_rows([[BOS, *ids]]))
+        pieces = [tokenizer.pieces(side) for side in (source, target)]
+        found[f"{name}-{i}"] = by_words(weights, *pieces)
+        p = expected(model, src, ids)[word_starts(pieces[1])]
+        found[f"{name}-{i}-p"] = p.astype(np.float16)
+    return found
+
+
+def words_of(text: ParallelText, known: dict[str, dict]) -> list[dict]:
+    """The words of each pair, with what was written by hand about them."""
+    found = []
+    for source, target in text:
+        words = target.split()
+        notes = known.get(target, {})
+        empty = [""] * len(words)
+        found.append(
+            {
+                "source": [*source.split(), END],
+                "target": [*words, END],
+                "text": target,
+                "gloss": notes.get("gloss", empty),
+                "gold": notes.get("gold", [[] for _ in words]),
+            }
+        )
+    return found
+
+
+def main() -> None:
+    """Take the trainings' folders from the command line."""
+    outputs = [Path(name) for name in sys.argv[1:]]
+    folder = runs.folder("enja-attention")
+    path, known = folder / "words.json", {}
+    if path.is_file():
+        old = json.loads(path.read_text("utf-8"))["sentences"]
+        known = {one["text"]: one for one in old}
+    dev = load_corpus("small_parallel_enja").dev
+    text = dev.take(range(0, len(dev), EVERY))
+    arrays, chosen = {}, {}
+    for output in outputs:
+        weights = chosen_checkpoint(output)
+        loaded = checkpoint.load(weights)
+        chosen[output.name] = weights.name
+        model = loaded.model.eval()
+        arrays |= maps_of(output.name, model, loaded.tokenizer, text)
+    names = " ".join(f"outputs/{name}" for name in chosen)
+    stored = {
+        "command": f"python -m tools.store_attention {names}",
+        "machine": runs.machine(),
+        "split": "dev",
+        "credit": CREDIT,
+        "weights": chosen,
+        "sentences": words_of(text, known),
+    }
+    runs.write_json(path, stored)
+    runs.write_arrays(folder / "maps.npz", arrays)
+    print(folder)
+
+
+if __name__ == "__main__":
+    main()
