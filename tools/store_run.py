@@ -4,9 +4,10 @@
 
 Both the best epoch's weights and the average are scored, greedy and with a
 beam of 5, on all sentences and on those whose source side is unseen. The
-length penalty is the one that does best on the development set. What BLEU
-counts in each sentence is stored too, with the text cut up in several ways,
-so that intervals and comparisons can be made without the corpus.
+length penalty is the one that does best on the development set; the scores of
+all that were tried there are kept. What BLEU counts in each sentence is
+stored too, with the text cut up in several ways, so that intervals and
+comparisons can be made without the corpus.
 """
 
 import sys
@@ -29,14 +30,13 @@ CREDIT = "Sentences: Tanaka Corpus / Tatoeba (CC BY 2.0 FR), as cut up in "
 CREDIT += "odashi/small_parallel_enja."
 
 
-def best_alpha(model, tokenizer, dev: ParallelText) -> float:
-    """The beam's length penalty that the development set likes best."""
-
-    def bleu(alpha: float) -> float:
+def dev_bleu(model, tokenizer, dev: ParallelText) -> dict[float, float]:
+    """The beam's BLEU on the development set, by length penalty."""
+    found = {}
+    for alpha in ALPHAS:
         written = translate(model, tokenizer, dev.src, BEAMS[-1], alpha)
-        return corpus_bleu(written, dev.tgt).value
-
-    return max(ALPHAS, key=bleu)
+        found[alpha] = round(corpus_bleu(written, dev.tgt).value, 2)
+    return found
 
 
 def score_rows(
@@ -132,7 +132,7 @@ def results(
         reverse: translate the other way, which a model learns that was
             trained both ways.
     """
-    rows, samples, counts = [], [], {}
+    rows, samples, counts, choices = [], [], {}, {}
     for name in ("best", "average"):
         folder = output / "checkpoints" / name
         if not folder.is_dir():
@@ -144,7 +144,8 @@ def results(
             src, tgt = tgt, src
         splits = load_corpus(corpus, src=src, tgt=tgt)
         text, new = splits.test, unseen(splits.test, splits.train)
-        alpha = best_alpha(model, tokenizer, splits.dev)
+        choices[name] = dev_bleu(model, tokenizer, splits.dev)
+        alpha = max(ALPHAS, key=choices[name].get)
         for beam in BEAMS:
             written = translate(model, tokenizer, text.src, beam, alpha)
             found = score_rows(name, beam, written, text, new)
@@ -159,6 +160,7 @@ def results(
     found = {
         "memory_spread": round(spread, 4),
         "dev": sizes(tokenizer, splits.dev.tgt),
+        "dev_bleu_of_the_beam": choices,
         "split": "test",
         "rows": rows,
         "samples": samples,
