@@ -1,0 +1,142 @@
+"""Store how surprised a model of Soseki is, text by text (chapter 16).
+
+    python tools/measure_surprise.py outputs/soseki-cpu
+    python tools/measure_surprise.py outputs/soseki-lm
+
+``tools/store_text_run.py`` stores means. Here each held-out text keeps its
+own sum, so that a chapter can draw texts anew and say how far chance goes: a
+text is a sentence for a model of next sentences, a chapter for a language
+model. Of a model of next sentences every token of the development work is
+kept too, given its own source and given that of another pair.
+
+``runs/NAME/surprise.npz`` holds, for the parts dev and test:
+
+``PART-nll``, ``PART-tokens``, ``PART-characters``
+    of each text: nats, tokens (eos counted) and characters.
+``own``, ``other``
+    nats of each token of dev, text after text, given its own source or
+    another pair's.
+``source``, ``target``, ``other_source``
+    whether these begin with 「, that is, whether somebody speaks.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from store_text_run import other_sources
+
+from transformer_course import checkpoint, runs
+from transformer_course.data.batches import (
+    encode_pairs,
+    encode_texts,
+    padded_batch,
+)
+from transformer_course.data.corpus import ParallelText, load_corpus
+from transformer_course.experiment import chosen_checkpoint
+from transformer_course.tokenizer import PAD, Tokenizer
+
+Nats = list[np.ndarray]
+ROWS = 50
+"""Texts, or blocks of texts, that are computed at once."""
+
+
+@torch.no_grad()
+def nats_of_rows(model, pairs: list) -> Nats:
+    """Nats of each real target token, row by row."""
+    found = []
+    for start in range(0, len(pairs), ROWS):
+        batch = padded_batch(pairs[start : start + ROWS])
+        src = None if model.config.decoder_only else batch.src
+        logits = model(src, batch.tgt_in)
+        nats = F.cross_entropy(
+            logits.transpose(1, 2), batch.tgt_out, reduction="none"
+        )  # (batch, target)
+        real = batch.tgt_out != PAD
+        found += [r[m].numpy() for r, m in zip(nats, real, strict=True)]
+    return found
+
+
+def nats_of_texts(model, tokenizer: Tokenizer, text: ParallelText) -> Nats:
+    """Nats of each token, text by text; blocks of a text are joined."""
+    if not model.config.decoder_only:
+        pairs = encode_pairs(tokenizer, text, model.config.max_length)
+        return nats_of_rows(model, pairs)
+    blocks = [
+        encode_texts(tokenizer, [chapter], model.config.max_length)
+        for chapter in text.tgt
+    ]
+    rows = iter(nats_of_rows(model, [row for part in blocks for row in part]))
+    return [np.concatenate([next(rows) for _ in part]) for part in blocks]
+
+
+def characters(model, tokenizer: Tokenizer, text: ParallelText) -> list[int]:
+    """Characters that were judged: a long sentence is cut off."""
+    if model.config.decoder_only:
+        return [len(chapter) for chapter in text.tgt]
+    pairs = encode_pairs(tokenizer, text, model.config.max_length)
+    return [len(tokenizer.decode(tgt)) for _, tgt in pairs]
+
+
+def speaks(sentences: list[str]) -> np.ndarray:
+    """Which of them begin with a quotation mark."""
+    return np.array([sentence.startswith("「") for sentence in sentences])
+
+
+def of_part(model, tokenizer, text: ParallelText, name: str) -> dict:
+    """Sums of each text of a part."""
+    nats = nats_of_texts(model, tokenizer, text)
+    return {
+        f"{name}-nll": np.array([n.sum() for n in nats], dtype=np.float32),
+        f"{name}-tokens": np.array([len(n) for n in nats], dtype=np.int32),
+        f"{name}-characters": np.array(
+            characters(model, tokenizer, text), dtype=np.int32
+        ),
+    }
+
+
+def of_sources(model, tokenizer, dev: ParallelText) -> dict:
+    """Every token of dev, by its own source and by another."""
+    other = other_sources(dev)
+    given = {"own": dev, "other": other}
+    tokens = {
+        name: np.concatenate(nats_of_texts(model, tokenizer, text))
+        for name, text in given.items()
+    }
+    return {name: nats.astype(np.float16) for name, nats in tokens.items()} | {
+        "source": speaks(dev.src),
+        "target": speaks(dev.tgt),
+        "other_source": speaks(other.src),
+    }
+
+
+def measure(output: Path) -> dict[str, np.ndarray]:
+    """By the checkpoint that is best on the development work."""
+    loaded = checkpoint.load(chosen_checkpoint(output))
+    model, tokenizer = loaded.model.eval(), loaded.tokenizer
+    splits = load_corpus(loaded.details["corpus"], "ja", "ja")
+    found = {}
+    for name in ("dev", "test"):
+        found |= of_part(model, tokenizer, getattr(splits, name), name)
+    if not model.config.decoder_only:
+        found |= of_sources(model, tokenizer, splits.dev)
+    return found
+
+
+def main() -> None:
+    """Take the run's folder from the command line."""
+    output = Path(sys.argv[1])
+    found = measure(output)
+    path = runs.folder(output.name) / "surprise.npz"
+    runs.write_arrays(path, found)
+    print(path)
+    for name in ("dev", "test"):
+        nll = found[f"{name}-nll"].sum()
+        for unit in ("tokens", "characters"):
+            print(name, unit, nll / found[f"{name}-{unit}"].sum())
+
+
+if __name__ == "__main__":
+    main()
