@@ -23,7 +23,8 @@ SITE := _build/$(EDITION)/_build/html
 BUILT := _build/$(EDITION)/.built
 
 # everything the built book is made from
-BOOK_SOURCES := $(shell find book runs transformer_course _config.yml _toc.yml \
+BOOK_SOURCES := $(shell find book runs transformer_course assignments \
+	tools/exercise_notebooks.py _config.yml _toc.yml \
 	-type f -not -path '*/.*' \
 	-not -path '*/__pycache__/*' -not -name '* *' 2>/dev/null)
 
@@ -87,8 +88,12 @@ $(BUILT): $(BOOK_SOURCES) $(INSTALLED)
 		|| { rm -rf _build/$(EDITION); exit 1; }
 	@touch $@
 
+.PHONY: exercises
+exercises: $(INSTALLED) ## put the exercises into my_exercises/; keep work
+	$(BIN)/python -m tools.exercise_notebooks
+
 .PHONY: lab
-lab: $(INSTALLED) ## open the chapters in JupyterLab
+lab: exercises ## open the chapters in JupyterLab
 	$(BIN)/jupyter-lab --ServerApp.root_dir="$(CURDIR)" \
 		--LabApp.default_url=/lab/tree/book/$(EDITION)
 

@@ -42,6 +42,7 @@ from transformer_course.errors import (
     CorpusError,
     CourseError,
 )
+from transformer_course.exercises.progress import find_file, overview
 from transformer_course.generate import greedy_search, sample
 from transformer_course.score import (
     corpus_bleu,
@@ -375,6 +376,22 @@ def data(
         _describe(info) if action == "list" else _fetch(info)
 
 
+def progress(
+    folder: Annotated[
+        Path | None,
+        tyro.conf.Positional,
+        tyro.conf.arg(
+            metavar="[FOLDER]",
+            help="where the exercise notebooks are; if left out, "
+            "my_exercises, or this folder where there is none.",
+            help_behavior_hint="",
+        ),
+    ] = None,
+) -> None:
+    """Say which exercises are done, by chapter."""
+    print(overview(find_file(folder)))
+
+
 def find(model: Path) -> Path:
     """The checkpoint to use: the folder itself, or one of a run's.
 
@@ -424,6 +441,7 @@ COMMANDS = {
     "score": score,
     "score-files": score_files,
     "data": data,
+    "progress": progress,
 }
 
 

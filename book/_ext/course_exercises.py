@@ -1,0 +1,64 @@
+"""The exercises of a chapter, as a notebook to be downloaded from its page.
+
+Each page for which ``assignments/`` has a file of the same name ends with a
+link. The notebooks are made when the book is built, from the same sources as
+``make exercises`` makes them: no copy can be older than the page.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from tools.exercise_notebooks import (
+    find_sources,
+    learner_notebook,
+)
+
+FOLDER = "exercises"
+WORDS = {
+    "en": ("Exercises for this chapter (notebook)", ": ", "."),
+    "ja": ("この章の演習（ノートブック）", "：", "。"),
+}
+HOW = {
+    "en": "in your copy of the course, make exercises puts it into "
+    "my_exercises/",
+    "ja": "手元のコースでは make exercises で my_exercises/ に作られます",
+}
+
+
+def add_link(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Put the link at the end of a chapter."""
+    if page not in {path.stem for path in find_sources()}:
+        return
+    language = app.config.language
+    text, colon, stop = WORDS.get(language, WORDS["en"])
+    link = addnodes.download_reference(
+        "", text, refuri=f"{FOLDER}/{page}.ipynb"
+    )
+    how = HOW.get(language, HOW["en"])
+    paragraph = nodes.paragraph("", "", link, nodes.Text(colon + how + stop))
+    list(doctree.findall(nodes.section))[-1].append(paragraph)
+
+
+def write_notebooks(app: Sphinx, error: Exception | None) -> None:
+    """Write the notebooks beside the pages."""
+    if error or app.builder.format != "html":
+        return
+    folder = app.outdir / FOLDER
+    folder.mkdir(exist_ok=True)
+    for source in find_sources():
+        path = folder / f"{source.stem}.ipynb"
+        nbformat.write(learner_notebook(source), path)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.connect("doctree-resolved", add_link)
+    app.connect("build-finished", write_notebooks)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,166 @@
+"""The notebooks that are made from assignments/ and the package."""
+
+import nbformat
+import pytest
+from built_book import BOOK, markdown_of, section_ids
+from nbclient import NotebookClient
+
+from tools import exercise_notebooks
+from tools.exercise_notebooks import (
+    Question,
+    Task,
+    find_sources,
+    learner_notebook,
+    read_parts,
+    write_all,
+)
+from transformer_course.exercises import check as notebook_check
+from transformer_course.exercises.catalogue import EXERCISES, by_chapter
+from transformer_course.exercises.diagnose import diagnose
+
+SOURCES = find_sources()
+each_source = pytest.mark.parametrize(
+    "source", SOURCES, ids=lambda path: path.stem
+)
+
+
+def solved(notebook):
+    """The notebook of somebody who has solved all."""
+    for cell in notebook.cells:
+        if cell.id in EXERCISES:
+            cell.source = EXERCISES[cell.id].source
+    return notebook
+
+
+def code_of(notebook) -> list:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def test_every_exercise_is_in_its_chapter_s_notebook_once():
+    asked = {
+        source.stem: [
+            part.exercise
+            for part in read_parts(source)
+            if isinstance(part, Task)
+        ]
+        for source in SOURCES
+    }
+    assert asked == by_chapter()
+
+
+@each_source
+def test_a_notebook_is_valid_and_the_same_each_time(source):
+    notebook = learner_notebook(source)
+    nbformat.validate(notebook)
+    assert nbformat.writes(notebook) == nbformat.writes(
+        learner_notebook(source)
+    )
+    ids = [cell.id for cell in notebook.cells]
+    assert len(ids) == len(set(ids))
+    assert all("###" not in cell.source for cell in code_of(notebook))
+
+
+@each_source
+def test_a_notebook_belongs_to_a_page_and_begins_with_its_name(source):
+    assert (BOOK / "en" / f"{source.stem}.ipynb").is_file()
+    first = learner_notebook(source).cells[0]
+    assert first.source.startswith("# Exercises: ")
+    assert f"../book/en/{source.stem}.ipynb" in first.source
+
+
+@each_source
+def test_lines_that_stand_for_cells_are_understood(source):
+    """None is left over in the prose, misspelt."""
+    for cell in learner_notebook(source).cells:
+        assert not cell.source.startswith("::")
+        assert "\n::" not in cell.source and "```python" not in cell.source
+
+
+@each_source
+def test_code_is_at_most_79_columns_wide(source):
+    for cell in code_of(learner_notebook(source)):
+        assert all(len(line) <= 79 for line in cell.source.splitlines())
+
+
+@each_source
+def test_questions_have_points_and_a_name_of_their_own(source):
+    questions = [p for p in read_parts(source) if isinstance(p, Question)]
+    assert all(question.points > 0 for question in questions)
+
+
+@each_source
+def test_with_the_solutions_every_check_says_correct(source, monkeypatch):
+    """As in a kernel, but in this process."""
+    verdicts = []
+
+    def check(candidate):
+        exercise = EXERCISES[candidate.__name__]
+        verdicts.append(diagnose(exercise, candidate))
+
+    namespace = {"__name__": "__main__"}
+    for cell in code_of(solved(learner_notebook(source))):
+        exec(compile(cell.source, f"<{cell.id}>", "exec"), namespace)
+        namespace["check"] = check
+    assert len(verdicts) == len(by_chapter()[source.stem])
+    for verdict in verdicts:
+        assert verdict.is_correct, verdict.text
+
+
+@pytest.mark.slow
+def test_in_a_kernel_all_cells_run_and_say_what_they_should(tmp_path):
+    """Once untouched, once solved."""
+    source = exercise_notebooks.SOURCES / "06_masks.md"
+    for notebook, said in [
+        (learner_notebook(source), "not written yet"),
+        (solved(learner_notebook(source)), ": correct"),
+    ]:
+        NotebookClient(
+            notebook,
+            timeout=120,
+            kernel_name="python3",
+            resources={"metadata": {"path": str(tmp_path)}},
+        ).execute()
+        for cell in code_of(notebook):
+            if cell.id.endswith("-check"):
+                [output] = cell.outputs
+                assert said in output.data["text/plain"]
+    last = code_of(notebook)[-1].outputs[0].data["text/plain"]
+    assert f"3 of {len(EXERCISES)} exercises done" in last
+    assert (tmp_path / "progress.json").is_file()
+
+
+def test_work_is_never_overwritten(tmp_path):
+    written, left = write_all(tmp_path)
+    assert len(written) == len(SOURCES) and not left
+    work = written[0]
+    work.write_text("my work")
+    again, left = write_all(tmp_path)
+    assert work.read_text() == "my work" and work in left
+    assert not again and left == written
+
+
+def test_headings_begin_cells_and_lines_stand_for_cells():
+    text = (
+        "# Exercises\n\nprose\n\n```python\na = 1\n```\n\n## One\n\n"
+        "::exercise causal_mask\n\n## Two\n\nWhy?\n\n::answer why 2\n"
+    )
+    parts = list(exercise_notebooks._parts(text))
+    kinds = [type(part).__name__ for part in parts]
+    assert kinds == ["Prose", "Code", "Prose", "Task", "Prose", "Question"]
+    assert parts[-1] == Question("why", 2)
+
+
+@each_source
+def test_links_lead_into_the_book(source):
+    for line in learner_notebook(source).cells:
+        for part in line.source.split("](../book/en/")[1:]:
+            target = part.partition(")")[0]
+            page, _, anchor = target.partition("#")
+            path = BOOK / "en" / page
+            assert path.is_file() and markdown_of(path)
+            assert not anchor or anchor in section_ids(path)
+
+
+def test_the_names_that_notebooks_import_exist():
+    for name in ("check", "hint", "solution", "progress"):
+        assert callable(getattr(notebook_check, name))

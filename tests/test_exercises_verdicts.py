@@ -1,0 +1,286 @@
+"""What a check says of mistakes that can be made in any exercise."""
+
+import sys
+
+import pytest
+import torch
+from torch import nn
+
+from transformer_course.exercises.diagnose import diagnose
+from transformer_course.exercises.exercise import (
+    Exercise,
+    build_and_call,
+    case,
+    module_case,
+)
+
+
+def double(x, by=2.0):
+    """Twice as much."""
+    ### BEGIN SOLUTION
+    return x * by
+    ### END SOLUTION
+
+
+def halved(x, by=2.0):
+    """You divide where you should multiply."""
+    return x / by
+
+
+def always_two(x, by=2.0):
+    """You always double."""
+    return x * 2.0
+
+
+def fails_on_rows(x, by=2.0):
+    """Only columns."""
+    if x.dim() == 1:
+        raise ValueError("only columns")
+    return x * by
+
+
+DOUBLE = Exercise(
+    solution=double,
+    section="06_masks#the-future",
+    points=1,
+    hints=("a", "b"),
+    cases=[
+        case("one", torch.ones(1)),
+        case("three", torch.tensor([1.0, 2.0, 3.0]), 3.0),
+        case("a column", torch.ones(2, 1)),
+        case("many", torch.arange(60.0).view(6, 10), 4.0),
+    ],
+    draw=lambda draw: case("random", draw.normal(2, draw.size(1, 3))),
+    others=[],
+    mistakes=[halved, always_two, fails_on_rows],
+)
+
+
+def test_right():
+    verdict = diagnose(DOUBLE, lambda x, by=2.0: by * x)
+    assert verdict.is_correct and "Tried on 10 inputs" in verdict.text
+
+
+def in_place(x, by=2.0):
+    return x.mul_(by)
+
+
+def numpy_result(x, by=2.0):
+    return x.detach().numpy() * by
+
+
+def list_result(x, by=2.0):
+    return (x * by).tolist()
+
+
+def too_many_axes(x, by=2.0):
+    return x[None] * by
+
+
+def whole_numbers(x, by=2.0):
+    return (x * by).long()
+
+
+def cut_off(x, by=2.0):
+    return (x * by).detach()
+
+
+def broken_by_gradients(x, by=2.0):
+    return torch.from_numpy(x.numpy() * by)
+
+
+def half_cut_off(x, by=2.0):
+    return x * by / 2 + (x * by / 2).detach()
+
+
+def nan_gradient(x, by=2.0):
+    poison = (x - x).sqrt() * 0
+    return x * by + poison
+
+
+def without_return(x, by=2.0):
+    x * by
+
+
+def random_result(x, by=2.0):
+    return x * by + torch.randn(1)
+
+
+def not_a_number(x, by=2.0):
+    return x * by * float("nan")
+
+
+class Remembers:
+    """Counts its calls."""
+
+    def __init__(self):
+        self.calls = 0
+        self.__name__ = "double"
+
+    def __call__(self, x, by=2.0):
+        self.calls += 1
+        return x * by * self.calls
+
+
+@pytest.mark.parametrize(
+    ("candidate", "name", "said"),
+    [
+        (in_place, "changed_input", "`x` in place"),
+        (numpy_result, "wrong_type", "a NumPy array"),
+        (list_result, "wrong_type", "a list"),
+        (too_many_axes, "wrong_shape", "(1, 1); asked for is (1,)"),
+        (whole_numbers, "wrong_dtype", "int64; asked for is float32"),
+        (cut_off, "gradient_cut", "no gradient"),
+        (broken_by_gradients, "gradients_fail", "want a gradient"),
+        (half_cut_off, "wrong_gradient", "its gradient is not"),
+        (nan_gradient, "gradient_not_a_number", "contains NaN"),
+        (without_return, "returned_none", "`return`"),
+        (random_result, "not_repeated", "random numbers"),
+        (not_a_number, "not_a_number", "NaN"),
+        (lambda x: x, "wrong_arguments", "called as double(x, by=2.0)"),
+        (Remembers(), "not_repeated", "second time"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_slips_are_named(candidate, name, said):
+    verdict = diagnose(DOUBLE, candidate)
+    found = verdict.mistake if verdict.kind == "slip" else verdict.kind
+    assert found == name, verdict.text
+    assert said in verdict.text.replace("\n", " "), verdict.text
+    assert "return x * by" not in verdict.text
+
+
+def test_an_error_is_told_with_the_learner_s_own_line():
+    def helper(x):
+        return torch.cat([x, 3])
+
+    def candidate(x, by=2.0):
+        return helper(x)
+
+    verdict = diagnose(DOUBLE, candidate)
+    assert (verdict.kind, verdict.mistake) == ("error", "TypeError")
+    assert "return torch.cat([x, 3])" in verdict.text
+    assert "every input" in verdict.text
+    assert "outcome.py" not in verdict.text and "File" not in verdict.text
+
+
+def test_an_error_on_some_inputs_says_on_how_many():
+    def candidate(x, by=2.0):
+        if x.numel() > 50:
+            raise ValueError("too large for me")
+        return x * by
+
+    verdict = diagnose(DOUBLE, candidate)
+    assert "on 1 of 10 inputs" in verdict.text
+    assert "ValueError: too large for me" in verdict.text
+
+
+def test_recursion_without_end_is_an_error():
+    def candidate(x, by=2.0):
+        return candidate(x, by)
+
+    limit = sys.getrecursionlimit()
+    verdict = diagnose(DOUBLE, candidate)
+    assert verdict.mistake == "RecursionError"
+    assert sys.getrecursionlimit() == limit
+
+
+def test_leaving_python_is_an_error():
+    verdict = diagnose(DOUBLE, lambda x, by=2.0: sys.exit(1))
+    assert (verdict.kind, verdict.mistake) == ("error", "SystemExit")
+
+
+@pytest.mark.parametrize("body", ["pass", "...", "'''Doc.'''", "return"])
+def test_an_empty_body_is_not_written_yet(body):
+    namespace = {}
+    exec(f"def candidate(x, by=2.0):\n    {body}", namespace)
+    assert diagnose(DOUBLE, namespace["candidate"]).kind == "unwritten"
+
+
+def test_a_mistake_is_shown_on_the_smallest_input_that_tells():
+    verdict = diagnose(DOUBLE, halved)
+    assert verdict.mistake == "halved"
+    assert "(one)" in verdict.text and "x = [1.]" in verdict.text
+    verdict = diagnose(DOUBLE, always_two)
+    assert "(three)" in verdict.text
+    assert "[3. 6. 9.]" in verdict.text and "[2. 4. 6.]" in verdict.text
+
+
+def test_a_mistake_may_be_an_error_that_says_the_same():
+    assert diagnose(DOUBLE, fails_on_rows).mistake == "fails_on_rows"
+
+    def other_words(x, by=2.0):
+        if x.dim() == 1:
+            raise ValueError("something else")
+        return x * by
+
+    assert diagnose(DOUBLE, other_words).kind == "error"
+
+
+def test_what_is_wrong_in_an_unknown_way_names_what_is_not_used():
+    verdict = diagnose(DOUBLE, lambda x, by=2.0: x * 7)
+    assert verdict.kind == "unknown"
+    assert "never looks at `by`" in verdict.text
+    used = diagnose(DOUBLE, lambda x, by=2.0: (lambda: x * by * 3)())
+    assert used.kind == "unknown" and "never looks" not in used.text
+
+
+def test_large_results_are_compared_where_they_differ_first():
+    def candidate(x, by=2.0):
+        return x * by + (x > 50)
+
+    verdict = diagnose(DOUBLE, candidate)
+    assert "9 of 60 numbers differ, first [5, 1]" in verdict.text
+
+
+def test_a_small_difference_is_shown_with_the_digits_that_it_needs():
+    verdict = diagnose(DOUBLE, lambda x, by=2.0: x * by * 1.0002)
+    assert "2.0004" in verdict.text
+
+
+# --- classes -----------------------------------------------------------------
+
+
+class Scale(nn.Module):
+    """Multiply by learned factors."""
+
+    def __init__(self, d_model: int):
+        super().__init__()
+        self.first = nn.Parameter(torch.ones(d_model))
+        self.second = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x):
+        """One factor a column."""
+        ### BEGIN SOLUTION
+        return x * self.first + self.second
+        ### END SOLUTION
+
+
+SCALE = Exercise(
+    solution=Scale,
+    section="06_masks#the-future",
+    points=1,
+    hints=("a", "b"),
+    cases=[module_case("one", (2,), torch.ones(1, 2))],
+    draw=lambda draw: module_case("random", (3,), draw.normal(2, 3)),
+    others=[],
+    mistakes=[],
+    run=build_and_call,
+)
+
+
+def test_a_class_is_built_given_weights_and_called():
+    class Other(nn.Module):
+        def __init__(self, d_model):
+            super().__init__()
+            self.second = nn.Parameter(torch.ones(d_model))
+            self.first = nn.Parameter(torch.ones(d_model))
+
+        def forward(self, x):
+            return self.second + self.first * x
+
+    assert diagnose(SCALE, Scale).is_correct
+    assert diagnose(SCALE, Other).is_correct
+    Other.forward = lambda self, x: self.first * x
+    verdict = diagnose(SCALE, Other)
+    assert verdict.kind == "unknown" and "built with 2" in verdict.text

@@ -1,0 +1,41 @@
+"""All exercises, in the order of the chapters."""
+
+from transformer_course.errors import CourseError
+from transformer_course.exercises import masks
+from transformer_course.exercises.exercise import Exercise
+
+MODULES = (masks,)
+"""A module for each chapter that has exercises, in the order of the book."""
+
+EXERCISES = {
+    exercise.name: exercise
+    for module in MODULES
+    for exercise in module.EXERCISES
+}
+
+
+class NoSuchExercise(CourseError):
+    """A name that no exercise has."""
+
+
+def find(name: str) -> Exercise:
+    """The exercise of this name.
+
+    Raises:
+        NoSuchExercise: there is none.
+    """
+    if name not in EXERCISES:
+        raise NoSuchExercise(
+            f"no exercise is called {name!r}. There are: "
+            f"{', '.join(EXERCISES)}. Give the function itself, under the "
+            "name that the exercise gave it."
+        )
+    return EXERCISES[name]
+
+
+def by_chapter() -> dict[str, list[Exercise]]:
+    """The exercises of each chapter."""
+    chapters: dict[str, list[Exercise]] = {}
+    for exercise in EXERCISES.values():
+        chapters.setdefault(exercise.chapter, []).append(exercise)
+    return chapters

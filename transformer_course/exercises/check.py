@@ -1,0 +1,160 @@
+"""What an exercise notebook calls: check, hint, solution, progress.
+
+Each takes the function or class that was written, under the name that the
+exercise gave it, and answers with a text.
+"""
+
+import inspect
+import linecache
+import sys
+from collections import Counter
+from functools import wraps
+from types import ModuleType
+from typing import Any
+
+import cloudpickle
+
+from transformer_course.errors import CourseError
+from transformer_course.exercises import progress as kept
+from transformer_course.exercises.catalogue import find
+from transformer_course.exercises.messages import paragraph
+from transformer_course.exercises.outcome import files_of
+from transformer_course.exercises.process import Worker
+from transformer_course.exercises.verdict import Answer, Verdict
+
+PACKAGE = __name__.partition(".")[0]
+WORKER = Worker()
+_hints_given: Counter[str] = Counter()
+
+
+def answers(function):
+    """Turn what a learner can put right into the answer."""
+
+    @wraps(function)
+    def wrapped(*args: Any) -> Answer:
+        try:
+            return function(*args)
+        except CourseError as error:
+            return Verdict(paragraph(str(error)), "refused")
+
+    return wrapped
+
+
+@answers
+def check(candidate: Any) -> Answer:
+    """Try what was written, and say whether it is right, or what is not.
+
+    It runs in a process of its own, with limits of time and memory.
+
+    Args:
+        candidate: the function or class itself: ``check(causal_mask)``.
+    """
+    exercise = find(name_of(candidate))
+    content = packed(candidate)
+    verdict = WORKER.check(exercise, content, sources_of(candidate))
+    if not verdict.is_correct:
+        return verdict
+    try:
+        kept.record(exercise.name, kept.find_file())
+    except kept.ProgressError as error:
+        note = paragraph(str(error))
+        return Verdict(f"{verdict.text}\n\n{note}", "correct", exercise.name)
+    return verdict
+
+
+@answers
+def hint(candidate: Any) -> Answer:
+    """A hint; a second one, when asked again."""
+    exercise = find(name_of(candidate))
+    number = _hints_given[exercise.name]
+    _hints_given[exercise.name] += 1
+    count = len(exercise.hints)
+    if number >= count:
+        return Answer(
+            f"There are no more hints. solution({exercise.name}) shows how it "
+            "can be written."
+        )
+    text = f"Hint {number + 1} of {count}: {exercise.hints[number]}"
+    return Answer(paragraph(text))
+
+
+@answers
+def solution(candidate: Any) -> Answer:
+    """How it can be written."""
+    exercise = find(name_of(candidate))
+    return Answer(exercise.source)
+
+
+@answers
+def progress() -> Answer:
+    """The exercises done, by chapter."""
+    return Answer(kept.overview(kept.find_file()))
+
+
+def name_of(candidate: Any) -> str:
+    """The name of what was written.
+
+    Raises:
+        CourseError: it is no function or class, or has been imported from
+            the package.
+    """
+    if isinstance(candidate, str):
+        return candidate
+    name = getattr(candidate, "__name__", None)
+    if name is None or not callable(candidate):
+        raise CourseError(
+            "Give the function itself, not what it returns: "
+            "check(causal_mask), without arguments."
+        )
+    if (getattr(candidate, "__module__", "") or "").startswith(f"{PACKAGE}."):
+        raise CourseError(
+            f"This {name} comes from the package. Run the cell in which you "
+            "write your own, then this one."
+        )
+    return name
+
+
+def packed(candidate: Any) -> bytes:
+    """Code and all that it uses, ready to be sent to another process.
+
+    Raises:
+        CourseError: it is no code, or uses something that cannot be sent.
+    """
+    if not callable(candidate):
+        raise CourseError(
+            "Give the function itself, not its name: check(causal_mask)."
+        )
+    own = own_module(candidate)
+    if own is not None:
+        cloudpickle.register_pickle_by_value(own)
+    try:
+        return cloudpickle.dumps(candidate)
+    except Exception as error:
+        raise CourseError(
+            f"{candidate.__name__} uses something that exists only in this "
+            f"notebook and cannot be sent to be checked ({error}). Give it "
+            "all that it needs as arguments."
+        ) from error
+    finally:
+        if own is not None:
+            cloudpickle.unregister_pickle_by_value(own)
+
+
+def own_module(candidate: Any) -> ModuleType | None:
+    """The learner's own file that it was imported from, if it was."""
+    module = inspect.getmodule(candidate)
+    path = getattr(module, "__file__", None)
+    if module is None or path is None or module.__name__ == "__main__":
+        return None
+    return None if "site-packages" in path else module
+
+
+def sources_of(candidate: Any) -> dict[str, str]:
+    """The text of the cells that code was written in, by file name."""
+    return {
+        name: "".join(linecache.getlines(name)) for name in files_of(candidate)
+    }
+
+
+if getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)():
+    WORKER.start()  # while the learner reads, torch is imported there

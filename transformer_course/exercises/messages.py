@@ -1,0 +1,260 @@
+"""The texts of verdicts.
+
+Plain text, the same in every run: no times, addresses or process numbers.
+"""
+
+import inspect
+import re
+import textwrap
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import NamedTuple
+
+from transformer_course.exercises import show
+from transformer_course.exercises.exercise import (
+    DRAWN,
+    Case,
+    Exercise,
+    Implementation,
+)
+from transformer_course.exercises.outcome import Failure, Outcome, arguments
+from transformer_course.exercises.slips import Slip, unused
+from transformer_course.exercises.values import same
+from transformer_course.exercises.verdict import Kind, Verdict
+
+NO_MEMORY = r"can't allocate memory|not enough memory|bad alloc"
+
+
+class Example(NamedTuple):
+    """A case, and what was found and expected there."""
+
+    case: Case
+    found: Outcome
+    expected: Outcome
+
+
+def paragraph(text: str) -> str:
+    """Text of one paragraph, in lines of an even width."""
+    return textwrap.fill(" ".join(text.split()), show.WIDTH)
+
+
+def prose(docstring: str) -> str:
+    """The paragraphs of a docstring."""
+    parts = re.split(r"\n\s*\n", inspect.cleandoc(docstring))
+    return "\n\n".join(map(paragraph, parts))
+
+
+def _verdict(
+    exercise: Exercise, kind: Kind, mistake: str, *parts: str
+) -> Verdict:
+    text = "\n\n".join(part for part in parts if part)
+    return Verdict(text, kind, exercise.name, mistake)
+
+
+def correct(exercise: Exercise, expected: Sequence[Outcome]) -> Verdict:
+    """What was tried is said, so that "correct" means something."""
+    notes = "; ".join(case.note for case in exercise.cases)
+    compared = ["values", "shapes", "kinds of number"]
+    if any(outcome.gradients for outcome in expected):
+        compared.append("gradients")
+    tried = (
+        f"Tried on {len(exercise.tried)} inputs: {notes}; and {DRAWN} random "
+        f"ones. Compared: {', '.join(compared)}. A second call gave the same, "
+        "and no input was changed."
+    )
+    return _verdict(
+        exercise, "correct", "", f"{exercise.name}: correct.", paragraph(tried)
+    )
+
+
+def unwritten(exercise: Exercise) -> Verdict:
+    """Nothing is there yet."""
+    text = (
+        f"{exercise.name}: not written yet. Put your code in place of the "
+        "line that raises NotImplementedError, run that cell, then this one."
+    )
+    return _verdict(exercise, "unwritten", "", paragraph(text))
+
+
+def wrong_call(exercise: Exercise, candidate: Implementation) -> Verdict:
+    """It does not take the arguments that it is given."""
+    text = (
+        f"{exercise.name}: its arguments are not those that are asked for. "
+        f"Yours is {show.signature(candidate)}; it is called as "
+        f"{show.signature(exercise.solution)}."
+    )
+    return _verdict(exercise, "slip", "wrong_arguments", paragraph(text))
+
+
+def error(exercise: Exercise, example: Example, count: int) -> Verdict:
+    """The learner's own line, and what was raised there."""
+    failure = example.found.failure
+    number = len(exercise.tried)
+    on = "every input" if count == number else f"{count} of {number} inputs"
+    return _verdict(
+        exercise,
+        "error",
+        failure.kind,
+        f"{exercise.name}: your code raises an error, on {on}.",
+        _failure(failure),
+        f"The smallest of them ({example.case.note}):",
+        _given(exercise, example.case),
+    )
+
+
+def is_memory(failure: Failure | None) -> bool:
+    """Whether it is an error that says that there is not enough memory."""
+    return failure is not None and (
+        failure.kind == "MemoryError"
+        or bool(re.search(NO_MEMORY, failure.message))
+    )
+
+
+def _failure(failure: Failure) -> str:
+    first = failure.message.splitlines()[0] if failure.message else ""
+    if failure.kind == "RecursionError":
+        first = "it calls itself, and never stops doing so"
+    said = f"{failure.kind}: {first}" if first else failure.kind
+    text = textwrap.fill(
+        said, show.WIDTH, initial_indent="    ", subsequent_indent="      "
+    )
+    if failure.line is None:
+        return text
+    return f"{text}\n    in line {failure.line}:  {failure.source}"
+
+
+def slip(exercise: Exercise, found: Slip, example: Example) -> Verdict:
+    """A mistake of form."""
+    return _verdict(
+        exercise,
+        "slip",
+        found.name,
+        f"{exercise.name}: not right yet.",
+        paragraph(found.text),
+        _differs(exercise, example),
+        "",
+    )
+
+
+def misconception(
+    exercise: Exercise, mistake: Implementation, example: Example
+) -> Verdict:
+    """A mistake that is known, and where to read about it."""
+    return _verdict(
+        exercise,
+        "misconception",
+        mistake.__name__,
+        f"{exercise.name}: not right yet. It does just what a known mistake "
+        "does.",
+        prose(mistake.__doc__ or ""),
+        _differs(exercise, example),
+        _read(exercise.section_of(mistake)),
+    )
+
+
+def unknown(
+    exercise: Exercise, candidate: Implementation, example: Example
+) -> Verdict:
+    """Wrong, and that is all we know."""
+    never = " and ".join(f"`{name}`" for name in unused(candidate))
+    return _verdict(
+        exercise,
+        "unknown",
+        "",
+        f"{exercise.name}: not right yet, and not in a way that we know.",
+        f"It never looks at {never}." if never else "",
+        _differs(exercise, example),
+        _read(exercise.section),
+    )
+
+
+def _differs(exercise: Exercise, example: Example) -> str:
+    case, found, expected = example
+    if found.failure:
+        result = _failure(found.failure)
+        result = f"expected\n{show.short(expected.value)}\nyours\n{result}"
+    elif same(found.value, expected.value, exercise.tolerance):
+        result = _gradients(found, expected)
+    else:
+        result = show.beside(expected.value, found.value)
+    return (
+        f"The smallest of our inputs where it differs ({case.note}):\n\n"
+        f"{_given(exercise, case)}\n\n{textwrap.indent(result, '    ')}"
+    )
+
+
+def _gradients(found: Outcome, expected: Outcome) -> str:
+    """Shown where results agree; nothing, if gradients do too."""
+    for one, other in zip_longest(expected.gradients, found.gradients):
+        if not same(one, other, 1e-3):
+            return f"gradients\n{show.beside(one, other)}"
+    return ""
+
+
+def _given(exercise: Exercise, case: Case) -> str:
+    values = arguments(exercise, case)
+    if case.build:
+        built = ", ".join(map(show.short, case.build))
+        values = {exercise.name: f"built with {built}"} | values
+    return textwrap.indent(show.assignments(values), "    ")
+
+
+def _read(section: str) -> str:
+    page, _, anchor = section.partition("#")
+    title = anchor.replace("-", " ")
+    return (
+        f'Read again: chapter {page[:2]}, section "{title}"\n'
+        f"            {page}.html#{anchor}"
+    )
+
+
+def no_memory(exercise: Exercise, case: Case) -> Verdict:
+    """It asked for more than it may have."""
+    return _limit(
+        exercise,
+        case,
+        "memory",
+        "your code wants more memory than it may have (2 GB beside torch). "
+        "Is some tensor far larger than its inputs?",
+    )
+
+
+def no_end(exercise: Exercise, case: Case, seconds: float) -> Verdict:
+    """It ran too long."""
+    return _limit(
+        exercise,
+        case,
+        "time",
+        f"your code did not end within {seconds:g} s, and was stopped. Does "
+        "a loop never reach its end?",
+    )
+
+
+def crashed(exercise: Exercise, case: Case) -> Verdict:
+    """It took Python with it."""
+    return _limit(
+        exercise,
+        case,
+        "crash",
+        "your code ended the Python process that it ran in. Your notebook is "
+        "not harmed: it ran beside it.",
+    )
+
+
+def _limit(exercise: Exercise, case: Case, name: str, text: str) -> Verdict:
+    return _verdict(
+        exercise,
+        "limit",
+        name,
+        paragraph(f"{exercise.name}: {text}"),
+        f"It happened on this input ({case.note}):",
+        _given(exercise, case),
+    )
+
+
+def with_prints(verdict: Verdict, printed: str) -> str:
+    """A verdict's text, and what the code printed."""
+    if not printed.strip():
+        return verdict.text
+    lines = textwrap.indent(printed.rstrip(), "    | ")
+    return f"{verdict.text}\n\nYour code printed:\n\n{lines}"

@@ -1,0 +1,102 @@
+"""Which exercises a learner has done, in a file of the learner's own."""
+
+import json
+import os
+from datetime import date
+from pathlib import Path
+
+from transformer_course.errors import CourseError
+from transformer_course.exercises.catalogue import by_chapter
+
+FOLDER = "my_exercises"
+FILE = "progress.json"
+FORMAT = 1
+
+
+class ProgressError(CourseError):
+    """The file cannot be read or written."""
+
+
+def find_file(folder: Path | None = None) -> Path:
+    """Where progress is kept: beside the notebooks.
+
+    Args:
+        folder: where the notebooks are. Left out: ``my_exercises``, if it is
+            in the working folder, else the working folder itself.
+    """
+    if folder is None:
+        below = Path.cwd() / FOLDER
+        folder = below if below.is_dir() else Path.cwd()
+    return folder / FILE
+
+
+def read(path: Path) -> dict[str, str]:
+    """The exercises done, each with the day; none if there is no file.
+
+    Raises:
+        ProgressError: the file is there, but cannot be understood. It is
+            left as it is.
+    """
+    if not path.exists():
+        return {}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["format"] != FORMAT:
+            raise ValueError(f"format {content['format']}, not {FORMAT}")
+        done = content["done"]
+        if not all(isinstance(day, str) for day in done.values()):
+            raise ValueError("a day that is no text")
+        return dict(done)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ProgressError(
+            f"{path} should hold your progress, but cannot be read "
+            f"({type(error).__name__}: {error}). It was left as it is: mend "
+            "it, or rename it; then run your checks again, which writes a "
+            "new one."
+        ) from error
+
+
+def record(name: str, path: Path) -> None:
+    """Write down that an exercise is done; the first day stays.
+
+    Raises:
+        ProgressError: the file cannot be understood, or not be written.
+    """
+    done = read(path)
+    if name in done:
+        return
+    done[name] = date.today().isoformat()
+    text = json.dumps({"format": FORMAT, "done": done}, indent=2)
+    fresh = path.with_name(f".{path.name}.new")
+    try:
+        fresh.write_text(text + "\n", encoding="utf-8")
+        os.replace(fresh, path)
+    except OSError as error:
+        raise ProgressError(
+            f"{path} could not be written ({error.strerror}): this exercise "
+            "was not noted as done."
+        ) from error
+
+
+def overview(path: Path) -> str:
+    """The exercises of each chapter, those done marked.
+
+    Raises:
+        ProgressError: the file cannot be understood.
+    """
+    done = read(path)
+    lines = []
+    for chapter, exercises in by_chapter().items():
+        lines.append(_title(chapter))
+        for exercise in exercises:
+            mark = "done" if exercise.name in done else "-"
+            lines.append(f"    {exercise.name:32}{mark}")
+    names = [e.name for part in by_chapter().values() for e in part]
+    count = sum(name in done for name in names)
+    return "\n".join([*lines, f"{count} of {len(names)} exercises done"])
+
+
+def _title(chapter: str) -> str:
+    """``06_masks`` as it is read: chapter 06, masks."""
+    number, _, name = chapter.partition("_")
+    return f"{number} {name.replace('_', ' ')}"

@@ -1,0 +1,97 @@
+"""Results of any kind: copied, compared, and their tensors found."""
+
+import copy
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+COARSE = {torch.float16: 1e-2, torch.bfloat16: 4e-2}
+"""Tolerances of kinds of numbers that have few digits."""
+
+
+def map_tensors(change: Callable[[Tensor], Tensor], value: Any) -> Any:
+    """The same structure, with every tensor changed."""
+    if isinstance(value, Tensor):
+        return change(value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(map_tensors(change, part) for part in value))
+    if isinstance(value, list | tuple):
+        return type(value)(map_tensors(change, part) for part in value)
+    if isinstance(value, dict):
+        return {k: map_tensors(change, part) for k, part in value.items()}
+    return value
+
+
+def tensors_in(value: Any) -> Iterator[Tensor]:
+    """Every tensor of a structure, from left to right."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from tensors_in(part)
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from tensors_in(part)
+
+
+def fresh(value: Any) -> Any:
+    """A copy that nobody else holds."""
+    if isinstance(value, Tensor):
+        return value.detach().clone()
+    if isinstance(value, list | tuple | dict):
+        return map_tensors(fresh, copy.copy(value))
+    return copy.deepcopy(value)
+
+
+def same(one: Any, other: Any, tolerance: float) -> bool:
+    """Whether two results are equal, up to rounding.
+
+    Kinds must agree too: a number is no tensor. Only list and tuple are
+    taken for each other. NaN equals NaN.
+    """
+    if isinstance(one, Tensor) or isinstance(other, Tensor):
+        return _same_tensor(one, other, tolerance)
+    if isinstance(one, list | tuple):
+        return (
+            isinstance(other, list | tuple)
+            and len(one) == len(other)
+            and all(
+                same(a, b, tolerance) for a, b in zip(one, other, strict=True)
+            )
+        )
+    if isinstance(one, dict):
+        return (
+            isinstance(other, dict)
+            and one.keys() == other.keys()
+            and all(same(one[k], other[k], tolerance) for k in one)
+        )
+    if isinstance(one, float) and isinstance(other, float):
+        both_nan = math.isnan(one) and math.isnan(other)
+        return both_nan or math.isclose(
+            one, other, rel_tol=tolerance, abs_tol=tolerance
+        )
+    return type(one) is type(other) and bool(one == other)
+
+
+def _same_tensor(one: Any, other: Any, tolerance: float) -> bool:
+    if not (isinstance(one, Tensor) and isinstance(other, Tensor)):
+        return False
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    if one.is_floating_point():
+        return bool(apart(one, other, tolerance).any()) is False
+    return torch.equal(one, other)
+
+
+def apart(one: Tensor, other: Tensor, tolerance: float) -> Tensor:
+    """True where two tensors of one shape and kind differ."""
+    if not one.is_floating_point():
+        return one != other
+    allowed = max(tolerance, COARSE.get(one.dtype, 0.0))
+    one, other = one.detach().double(), other.detach().double()
+    return ~torch.isclose(
+        one, other, rtol=allowed, atol=allowed, equal_nan=True
+    )
