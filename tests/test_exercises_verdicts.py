@@ -283,4 +283,4 @@ def test_a_class_is_built_given_weights_and_called():
     assert diagnose(SCALE, Other).is_correct
     Other.forward = lambda self, x: self.first * x
     verdict = diagnose(SCALE, Other)
-    assert verdict.kind == "unknown" and "built with 2" in verdict.text
+    assert verdict.kind == "unknown" and "built as Scale(2)" in verdict.text

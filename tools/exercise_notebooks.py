@@ -130,8 +130,11 @@ def learner_cells(part: Part, name: str) -> list[NotebookNode]:
 
 
 def check_source(exercise: Exercise) -> str:
-    """The cell under a stub."""
-    return f"check({exercise.name})  # stuck? hint({exercise.name})"
+    """The cell under a stub: one line, or two where the name is long."""
+    check = f"check({exercise.name})"
+    stuck = f"# stuck? hint({exercise.name})"
+    line = f"{check}  {stuck}"
+    return line if len(line) <= 79 else f"{check}\n{stuck}"
 
 
 def write_all(folder: Path) -> tuple[list[Path], list[Path]]:

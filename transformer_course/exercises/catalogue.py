@@ -1,10 +1,10 @@
 """All exercises, in the order of the chapters."""
 
 from transformer_course.errors import CourseError
-from transformer_course.exercises import masks
+from transformer_course.exercises import attention, masks
 from transformer_course.exercises.exercise import Exercise
 
-MODULES = (masks,)
+MODULES = (attention, masks)
 """A module for each chapter that has exercises, in the order of the book."""
 
 EXERCISES = {

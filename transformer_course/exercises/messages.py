@@ -192,11 +192,11 @@ def _gradients(found: Outcome, expected: Outcome) -> str:
 
 
 def _given(exercise: Exercise, case: Case) -> str:
-    values = arguments(exercise, case)
+    text = show.assignments(arguments(exercise, case))
     if case.build:
         built = ", ".join(map(show.short, case.build))
-        values = {exercise.name: f"built with {built}"} | values
-    return textwrap.indent(show.assignments(values), "    ")
+        text = f"built as {exercise.name}({built}), called with\n{text}"
+    return textwrap.indent(text, "    ")
 
 
 def _read(section: str) -> str:
