@@ -1,11 +1,13 @@
 """What a check says of mistakes that can be made in any exercise."""
 
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
 from torch import nn
 
+from transformer_course.exercises import show
 from transformer_course.exercises.diagnose import diagnose
 from transformer_course.exercises.exercise import (
     Exercise,
@@ -223,6 +225,31 @@ def test_what_is_wrong_in_an_unknown_way_names_what_is_not_used():
     assert "never looks at `by`" in verdict.text
     used = diagnose(DOUBLE, lambda x, by=2.0: (lambda: x * by * 3)())
     assert used.kind == "unknown" and "never looks" not in used.text
+
+
+def test_what_the_solution_does_not_use_either_is_not_reproached():
+    def ignoring_by(x, by=2.0):
+        return 2.0 * x
+
+    exercise = replace(DOUBLE, solution=ignoring_by)
+    verdict = diagnose(exercise, lambda x, by=2.0: torch.ones(1))
+    assert verdict.kind == "unknown"
+    assert "never looks at `x`" in verdict.text and "`by`" not in verdict.text
+
+
+def test_functions_are_shown_by_their_names():
+    text = show.assignments({"steps": [halved, always_two], "by": halved})
+    assert text.splitlines() == [
+        "steps = 1. the function halved",
+        "        2. the function always_two",
+        "by = the function halved",
+    ]
+
+
+def test_a_long_note_is_broken_into_lines():
+    long = replace(DOUBLE.cases[0], note="a note that goes on " * 8)
+    verdict = diagnose(replace(DOUBLE, cases=[long]), halved)
+    assert all(len(line) <= show.WIDTH for line in verdict.text.splitlines())
 
 
 def test_large_results_are_compared_where_they_differ_first():

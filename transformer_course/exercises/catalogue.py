@@ -1,10 +1,18 @@
 """All exercises, in the order of the chapters."""
 
 from transformer_course.errors import CourseError
-from transformer_course.exercises import attention, masks
+from transformer_course.exercises import (
+    attention,
+    masks,
+    multi_head_attention,
+)
 from transformer_course.exercises.exercise import Exercise
 
-MODULES = (attention, masks)
+MODULES = (
+    attention,
+    masks,
+    multi_head_attention,
+)
 """A module for each chapter that has exercises, in the order of the book."""
 
 EXERCISES = {

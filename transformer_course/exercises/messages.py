@@ -97,7 +97,7 @@ def error(exercise: Exercise, example: Example, count: int) -> Verdict:
         failure.kind,
         f"{exercise.name}: your code raises an error, on {on}.",
         _failure(failure),
-        f"The smallest of them ({example.case.note}):",
+        paragraph(f"The smallest of them ({example.case.note}):"),
         _given(exercise, example.case),
     )
 
@@ -156,7 +156,8 @@ def unknown(
     exercise: Exercise, candidate: Implementation, example: Example
 ) -> Verdict:
     """Wrong, and that is all we know."""
-    never = " and ".join(f"`{name}`" for name in unused(candidate))
+    asked = set(unused(candidate)) - set(unused(exercise.solution))
+    never = " and ".join(f"`{name}`" for name in sorted(asked))
     return _verdict(
         exercise,
         "unknown",
@@ -177,8 +178,9 @@ def _differs(exercise: Exercise, example: Example) -> str:
         result = _gradients(found, expected)
     else:
         result = show.beside(expected.value, found.value)
+    where = f"The smallest of our inputs where it differs ({case.note}):"
     return (
-        f"The smallest of our inputs where it differs ({case.note}):\n\n"
+        f"{paragraph(where)}\n\n"
         f"{_given(exercise, case)}\n\n{textwrap.indent(result, '    ')}"
     )
 
@@ -247,7 +249,7 @@ def _limit(exercise: Exercise, case: Case, name: str, text: str) -> Verdict:
         "limit",
         name,
         paragraph(f"{exercise.name}: {text}"),
-        f"It happened on this input ({case.note}):",
+        paragraph(f"It happened on this input ({case.note}):"),
         _given(exercise, case),
     )
 

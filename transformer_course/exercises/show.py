@@ -51,7 +51,7 @@ def short(value: Any, width: int = WIDTH, digits: int = 3) -> str:
     if isinstance(value, float):
         return f"{value:.{digits + 1}g}"
     if isinstance(value, list | tuple) and any(
-        isinstance(part, Tensor) for part in value
+        isinstance(part, Tensor) or callable(part) for part in value
     ):
         return "\n".join(
             f"{number}. {_indent(short(part, width - 3, digits), 3)}"
