@@ -152,6 +152,37 @@ def test_slips_are_named(candidate, name, said):
     assert "return x * by" not in verdict.text
 
 
+def half(x):
+    """The half."""
+    return x / 2
+
+
+HALF = Exercise(
+    solution=half,
+    section="06_masks#the-future",
+    points=1,
+    hints=("a", "b"),
+    cases=[case("two", 2), case("nothing", 0), case("three", 3)],
+    draw=lambda draw: case("random", draw.size(0, 9)),
+    others=[],
+    mistakes=[],
+)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "kind"),
+    [
+        (lambda x: x / 2 or 0, "correct"),
+        (lambda x: x // 2, "unknown"),
+        (lambda x: x / 2 or False, "slip"),
+    ],
+    ids=["an int that is right", "ints that are not", "False"],
+)
+def test_a_whole_number_may_stand_for_a_float(candidate, kind):
+    verdict = diagnose(HALF, candidate)
+    assert verdict.kind == kind, verdict.text
+
+
 def test_an_error_is_told_with_the_learner_s_own_line():
     def helper(x):
         return torch.cat([x, 3])

@@ -3,8 +3,10 @@
 from transformer_course.errors import CourseError
 from transformer_course.exercises import (
     attention,
+    evaluation,
     masks,
     multi_head_attention,
+    training,
 )
 from transformer_course.exercises.exercise import Exercise
 
@@ -12,6 +14,8 @@ MODULES = (
     attention,
     masks,
     multi_head_attention,
+    training,
+    evaluation,
 )
 """A module for each chapter that has exercises, in the order of the book."""
 

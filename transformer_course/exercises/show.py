@@ -26,7 +26,8 @@ def kind(value: Any) -> str:
     if value is None:
         return "None"
     if isinstance(value, str | int | float | bool):
-        return f"a {type(value).__name__}"
+        name = type(value).__name__
+        return f"an {name}" if name == "int" else f"a {name}"
     return f"an object of class {type(value).__name__}"
 
 

@@ -50,7 +50,8 @@ def same(one: Any, other: Any, tolerance: float) -> bool:
     """Whether two results are equal, up to rounding.
 
     Kinds must agree too: a number is no tensor. Only list and tuple are
-    taken for each other. NaN equals NaN.
+    taken for each other, and a whole number for the float that was expected.
+    NaN equals NaN.
     """
     if isinstance(one, Tensor) or isinstance(other, Tensor):
         return _same_tensor(one, other, tolerance)
@@ -68,12 +69,17 @@ def same(one: Any, other: Any, tolerance: float) -> bool:
             and one.keys() == other.keys()
             and all(same(one[k], other[k], tolerance) for k in one)
         )
-    if isinstance(one, float) and isinstance(other, float):
+    if isinstance(other, float) and is_number(one):
         both_nan = math.isnan(one) and math.isnan(other)
         return both_nan or math.isclose(
             one, other, rel_tol=tolerance, abs_tol=tolerance
         )
     return type(one) is type(other) and bool(one == other)
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a plain number; True and False are none."""
+    return isinstance(value, float | int) and not isinstance(value, bool)
 
 
 def _same_tensor(one: Any, other: Any, tolerance: float) -> bool:
