@@ -287,13 +287,23 @@ def from_dict(kind: type, values: dict):
 
 
 def _trained_on(
-    name: str, start: str, epochs: int, rate: float, src: str, tgt: str
+    name: str,
+    start: str,
+    epochs: int,
+    rate: float,
+    src: str,
+    tgt: str,
+    sampling: float = 0.0,
 ) -> Experiment:
     """Train a translator on, in one direction, while the rate falls far."""
     return Experiment(
         name=name,
         data=DataConfig(
-            corpus="small_parallel_enja", src=src, tgt=tgt, token_budget=1536
+            corpus="small_parallel_enja",
+            src=src,
+            tgt=tgt,
+            subword_sampling=sampling,
+            token_budget=1536,
         ),
         model=ModelConfig(dropout=0.3, norm_first=True),
         train=TrainConfig(
@@ -357,6 +367,15 @@ PRESETS: dict[str, Experiment] = {
     ),
     "enja-longer": _trained_on(
         "enja-longer", "outputs/enja", 12, 5e-4, src="en", tgt="ja"
+    ),
+    "enja-sampled": _trained_on(
+        "enja-sampled",
+        "outputs/enja",
+        12,
+        5e-4,
+        src="en",
+        tgt="ja",
+        sampling=0.2,
     ),
     "jaen": _trained_on(
         "jaen", "outputs/enja-both", 8, 7e-4, src="ja", tgt="en"
