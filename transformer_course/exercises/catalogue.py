@@ -2,6 +2,7 @@
 
 from transformer_course.errors import CourseError
 from transformer_course.exercises import (
+    add_and_norm,
     attention,
     evaluation,
     masks,
@@ -14,6 +15,7 @@ MODULES = (
     attention,
     masks,
     multi_head_attention,
+    add_and_norm,
     training,
     evaluation,
 )

@@ -182,11 +182,13 @@ def _differs(exercise: Exercise, example: Example) -> str:
     return (
         f"{paragraph(where)}\n\n"
         f"{_given(exercise, case)}\n\n{textwrap.indent(result, '    ')}"
-    )
+    ).rstrip()
 
 
 def _gradients(found: Outcome, expected: Outcome) -> str:
     """Shown where results agree; nothing, if gradients do too."""
+    if found.again_failure:
+        return ""
     for one, other in zip_longest(expected.gradients, found.gradients):
         if not same(one, other, 1e-3):
             return f"gradients\n{show.beside(one, other)}"
