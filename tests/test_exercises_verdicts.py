@@ -344,3 +344,14 @@ def test_a_class_is_built_given_weights_and_called():
     Other.forward = lambda self, x: self.first * x
     verdict = diagnose(SCALE, Other)
     assert verdict.kind == "unknown" and "built as Scale(2)" in verdict.text
+
+
+def test_a_wrong_result_is_shown_before_a_wrong_gradient():
+    """Even where the gradient is wrong on a smaller input."""
+
+    def wrong_on_many(x, by=2.0):
+        return x.detach() * by if x.numel() == 1 else x * by + 1
+
+    verdict = diagnose(DOUBLE, wrong_on_many)
+    assert verdict.kind == "unknown" and "gradient" not in verdict.text
+    assert "[3. 4. 5.]" not in verdict.text and "(a column)" in verdict.text

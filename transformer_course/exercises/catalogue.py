@@ -7,12 +7,14 @@ from transformer_course.exercises import (
     evaluation,
     masks,
     multi_head_attention,
+    score_functions,
     training,
 )
 from transformer_course.exercises.exercise import Exercise
 
 MODULES = (
     attention,
+    score_functions,
     masks,
     multi_head_attention,
     add_and_norm,

@@ -73,7 +73,15 @@ def judge(
     ]
     if not wrong:
         return messages.correct(exercise, expected)
-    wrong.sort(key=lambda number: numel(exercise.tried[number]))
+
+    def order(number: int) -> tuple[bool, int]:
+        """Wrong results before what is wrong beside them; then by size."""
+        right = same(
+            found[number].value, expected[number].value, exercise.tolerance
+        )
+        return right, numel(exercise.tried[number])
+
+    wrong.sort(key=order)
     failed = [number for number in wrong if found[number].failure]
     smallest = failed[0] if failed else wrong[0]
     example = messages.Example(
