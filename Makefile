@@ -111,6 +111,10 @@ timings: $(INSTALLED) ## run the notebooks and say how long each takes
 test: $(BUILT) ## test the package, every notebook and the built book
 	$(BIN)/python -m pytest --nbval -n $(WORKERS) --dist loadfile
 
+.PHONY: mutants
+mutants: $(INSTALLED) ## break the exercises' solutions; what do checks say?
+	$(BIN)/python -m tools.mutate_exercises
+
 .PHONY: lint
 lint: $(INSTALLED) ## check style, spelling, imports and file sizes
 	$(BIN)/ruff check

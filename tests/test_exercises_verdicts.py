@@ -298,6 +298,16 @@ def test_a_small_difference_is_shown_with_the_digits_that_it_needs():
     assert "2.0004" in verdict.text
 
 
+def test_a_mistake_and_a_changed_input_are_both_told():
+    verdict = diagnose(DOUBLE, lambda x, by=2.0: x.div_(by))
+    assert verdict.mistake == "halved"
+    assert "Besides: Your code changes its argument `x`" in verdict.text
+
+
+def test_a_class_is_no_function():
+    assert diagnose(DOUBLE, Scale).mistake == "wrong_kind"
+
+
 # --- classes -----------------------------------------------------------------
 
 
@@ -344,6 +354,13 @@ def test_a_class_is_built_given_weights_and_called():
     Other.forward = lambda self, x: self.first * x
     verdict = diagnose(SCALE, Other)
     assert verdict.kind == "unknown" and "built as Scale(2)" in verdict.text
+    Other.__init__ = lambda self, width: nn.Module.__init__(self)
+    Other.forward = lambda self, x: x
+    verdict = diagnose(SCALE, Other)
+    assert verdict.mistake == "wrong_parameters"
+    assert "It lacks: first (2,), second (2,)." in " ".join(
+        verdict.text.split()
+    )
 
 
 def test_a_wrong_result_is_shown_before_a_wrong_gradient():

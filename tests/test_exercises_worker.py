@@ -1,6 +1,7 @@
 """The process in which learners' code runs, and what it withstands."""
 
 import ctypes
+import importlib
 import os
 import signal
 import threading
@@ -182,11 +183,35 @@ def test_one_check_does_not_change_the_next(answer):
     assert verdict.mistake == "mask_ignored"
 
 
-def test_a_second_check_is_quick(answer):
+def test_the_process_is_kept_from_one_check_to_the_next(answer, worker):
+    """Right or wrong, nothing has to be imported anew."""
     answer(right)
-    begun = time.monotonic()
+    process = worker._process.pid
     answer(inverted)
-    assert time.monotonic() - begun < 5
+    answer(fails)
+    assert worker._process.pid == process
+
+
+def test_code_from_a_file_of_the_learner_s_own_is_not_remembered(
+    answer, tmp_path, monkeypatch
+):
+    """The process would not notice that the file has changed."""
+    monkeypatch.syspath_prepend(tmp_path)
+    path = tmp_path / "my_masks.py"
+    path.write_text(
+        "import torch\n"
+        "def part(length):\n"
+        "    return torch.ones(length, length).triu(1).bool()\n"
+        "def causal_mask(length):\n"
+        "    return part(length)[None, None]\n"
+    )
+    module = importlib.import_module("my_masks")
+    assert answer(module.causal_mask).mistake == "causal_inverted"
+    path.write_text(path.read_text().replace("triu(1)", "tril()"))
+    importlib.invalidate_caches()
+    os.utime(path, (0, 0))
+    importlib.reload(module)
+    assert answer(module.causal_mask).is_correct
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are another matter")

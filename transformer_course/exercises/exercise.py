@@ -89,6 +89,26 @@ def see(section: str) -> Callable[[Decorated], Decorated]:
     return mark
 
 
+def variant_of(mistake: Implementation) -> Callable[[Decorated], Decorated]:
+    """Say that this is the same mistake, made in another way.
+
+    Where a mistake leaves open what happens besides, people's code with it
+    does not all give the same. It has no docstring: the learner is told what
+    stands with the mistake.
+    """
+
+    def mark(variant: Decorated) -> Decorated:
+        variant.variant_of = mistake
+        return variant
+
+    return mark
+
+
+def mistake_of(implementation: Implementation) -> Implementation:
+    """The mistake that a variant is one of; any other is its own."""
+    return getattr(implementation, "variant_of", implementation)
+
+
 @dataclass(frozen=True, eq=False)
 class Exercise:
     """A function or class to be written, and how it is judged."""

@@ -18,10 +18,11 @@ from transformer_course.exercises.exercise import (
     Implementation,
 )
 from transformer_course.exercises.outcome import Failure, Outcome, arguments
-from transformer_course.exercises.slips import Slip, unused
+from transformer_course.exercises.slips import Slip, changed_input, unused
 from transformer_course.exercises.values import same
 from transformer_course.exercises.verdict import Kind, Verdict
 
+PRINTED_LINES = 6
 NO_MEMORY = r"can't allocate memory|not enough memory|bad alloc"
 
 
@@ -74,6 +75,14 @@ def unwritten(exercise: Exercise) -> Verdict:
         "line that raises NotImplementedError, run that cell, then this one."
     )
     return _verdict(exercise, "unwritten", "", paragraph(text))
+
+
+def wrong_kind(exercise: Exercise) -> Verdict:
+    """A class in place of a function, or the other way round."""
+    kinds = ["a function", "a class"]
+    wanted, given = kinds[:: -1 if inspect.isclass(exercise.solution) else 1]
+    text = f"{exercise.name}: asked for is {wanted}, and yours is {given}."
+    return _verdict(exercise, "slip", "wrong_kind", text)
 
 
 def wrong_call(exercise: Exercise, candidate: Implementation) -> Verdict:
@@ -140,14 +149,16 @@ def misconception(
     exercise: Exercise, mistake: Implementation, example: Example
 ) -> Verdict:
     """A mistake that is known, and where to read about it."""
+    besides = changed_input(example.found, example.expected)
     return _verdict(
         exercise,
         "misconception",
         mistake.__name__,
-        f"{exercise.name}: not right yet. It does just what a known mistake "
+        f"{exercise.name}: not right yet. It does what a well-known mistake "
         "does.",
         prose(mistake.__doc__ or ""),
         _differs(exercise, example),
+        paragraph(f"Besides: {besides.text}") if besides else "",
         _read(exercise.section_of(mistake)),
     )
 
@@ -218,8 +229,8 @@ def no_memory(exercise: Exercise, case: Case) -> Verdict:
         exercise,
         case,
         "memory",
-        "your code wants more memory than it may have (2 GB beside torch). "
-        "Is some tensor far larger than its inputs?",
+        "your code wants more memory than it may have. Is some tensor far "
+        "larger than its inputs, or does something grow without end?",
     )
 
 
@@ -260,5 +271,10 @@ def with_prints(verdict: Verdict, printed: str) -> str:
     """A verdict's text, and what the code printed."""
     if not printed.strip():
         return verdict.text
-    lines = textwrap.indent(printed.rstrip(), "    | ")
-    return f"{verdict.text}\n\nYour code printed:\n\n{lines}"
+    lines = [
+        textwrap.shorten(line, show.WIDTH - 6, placeholder=" …")
+        for line in printed.strip().splitlines()
+    ]
+    more = ["…"] if len(lines) > PRINTED_LINES else []
+    lines = [f"    | {line}" for line in lines[:PRINTED_LINES] + more]
+    return "\n".join([verdict.text, "", "Your code printed:", "", *lines])
