@@ -592,6 +592,11 @@ MASKED_SOFTMAX = Exercise(
             torch.tensor([[True, True]]),
         ),
         case(
+            "large scores",
+            torch.tensor([[200.0, 201.0, 0.0]]),
+            torch.tensor([[True, True, False]]),
+        ),
+        case(
             "very low scores",
             torch.tensor([[-2e4, -2e4, 0.0]]),
             torch.tensor([[True, True, False]]),
