@@ -5,6 +5,7 @@ from transformer_course.exercises import (
     add_and_norm,
     attention,
     evaluation,
+    generation,
     masks,
     multi_head_attention,
     score_functions,
@@ -19,6 +20,7 @@ MODULES = (
     multi_head_attention,
     add_and_norm,
     training,
+    generation,
     evaluation,
 )
 """A module for each chapter that has exercises, in the order of the book."""
