@@ -10,6 +10,7 @@ from transformer_course.exercises import (
     multi_head_attention,
     score_functions,
     training,
+    transformer,
 )
 from transformer_course.exercises.exercise import Exercise
 
@@ -19,6 +20,7 @@ MODULES = (
     masks,
     multi_head_attention,
     add_and_norm,
+    transformer,
     training,
     generation,
     evaluation,
