@@ -8,6 +8,8 @@
 #   PIP_FLAGS  more words for `pip install`, such as the address of the
 #              builds of torch without CUDA (see the page "Setting up")
 #   WORKERS    processes that run the tests                (2)
+#   GRADING    where marks and feedback go                 (grading)
+#   FLAGS      more words for `make grade`, such as --partial 0.5
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
@@ -18,6 +20,8 @@ WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+GRADER := $(VENV)/.grader
+GRADING ?= grading
 EDITION ?= en
 SITE := _build/$(EDITION)/_build/html
 BUILT := _build/$(EDITION)/.built
@@ -32,8 +36,8 @@ BOOK_SOURCES := $(shell find book runs transformer_course assignments \
 help: ## say what can be made (the default)
 	@echo "Building the Transformer: make TARGET, where TARGET is one of"
 	@echo
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sort | \
-		awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | \
+		awk -F ':.*## ' '{printf "  %-13s %s\n", $$1, $$2}'
 	@echo
 	@echo "The first one that needs it creates the environment in $(VENV)/."
 
@@ -104,6 +108,36 @@ outputs: $(INSTALLED) ## run the notebooks (NB="...": these) and store outputs
 .PHONY: timings
 timings: $(INSTALLED) ## run the notebooks and say how long each takes
 	$(BIN)/python tools/refresh_outputs.py --timings $(NB)
+
+# --- for lecturers -----------------------------------------------------------
+
+# nbgrader and what it adds, in the same environment
+$(GRADER): requirements-grading.txt $(INSTALLED)
+ifdef UV
+	uv pip install --python $(BIN)/python -c constraints.txt \
+		-r requirements-grading.txt $(PIP_FLAGS)
+else
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		-c constraints.txt -r requirements-grading.txt $(PIP_FLAGS)
+endif
+	@touch $@
+
+.PHONY: release
+release: $(GRADER) ## make assignments for students (NB=06_masks: that one)
+	$(BIN)/python -m tools.grading release $(NB)
+
+.PHONY: grade
+grade: $(GRADER) ## grade SUBMISSIONS=folder (NB=06_masks: that one)
+	@test -n "$(SUBMISSIONS)" || { \
+		echo "error: say where the submissions are:" \
+			"make grade SUBMISSIONS=folder"; \
+		exit 1; }
+	$(BIN)/python -m tools.grading grade "$(SUBMISSIONS)" $(NB) \
+		--to "$(GRADING)" $(FLAGS)
+
+.PHONY: test-grading
+test-grading: $(GRADER) ## test the grading of a whole class
+	$(BIN)/python -m pytest tests/test_grading.py
 
 # --- checks ------------------------------------------------------------------
 

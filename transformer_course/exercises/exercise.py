@@ -4,7 +4,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -156,6 +156,16 @@ class Exercise:
     def drawn(self, seed: int) -> Case:
         """A random case."""
         return self.draw(Draw(seed))
+
+    def with_more(self, seed: int, count: int) -> "Exercise":
+        """The same exercise with more random cases, as marking wants it.
+
+        Args:
+            seed: of the first of them; those of a check have 0 and up.
+            count: how many.
+        """
+        more = [self.drawn(seed + number) for number in range(count)]
+        return replace(self, cases=[*self.cases, *more])
 
     @cached_property
     def source(self) -> str:
