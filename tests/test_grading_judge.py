@@ -1,7 +1,9 @@
 """Grading without nbgrader: whose file, which code, what verdict."""
 
+import importlib
 import json
 import os
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -29,8 +31,10 @@ from tools.grading.answers import (
 from tools.grading.assignment import Hidden, find_assignments, name_of_cell
 from tools.grading.judge import Judge, uses_the_course
 from tools.grading.submissions import SubmissionsError, find_submissions
+from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
 from transformer_course.exercises import masks
+from transformer_course.exercises.diagnose import diagnose
 from transformer_course.exercises.process import Limits
 
 KNOWN = ["05_score_functions", NAME]
@@ -327,7 +331,8 @@ class Bad:
 frame = sys._getframe()
 while "request" not in frame.f_locals:
     frame = frame.f_back
-pickle.dump(Bad(), open(frame.f_locals["request"]["result"], "wb"))
+path = frame.f_locals["request"]["result"]
+pickle.dump(Bad(), open(path, "wb"), protocol=2)
 os._exit(0)
 """
     verdict = judge.verdict("padding_mask", program(cell))
@@ -380,3 +385,19 @@ Path({str(marks)!r}).write_text("100")
         cell = SOLUTIONS["padding_mask"]
         assert judge.verdict("padding_mask", program(cell)).is_correct
     assert marks.read_text() == "0"
+
+
+def test_the_variant_that_lecturers_are_shown_is_one(tmp_path, monkeypatch):
+    """Its solution, others and mistakes are judged as they should be."""
+    page = (ROOT / "book/en/lecturers.md").read_text(encoding="utf-8")
+    start = page.index("```python", page.index("{dropdown} window.py"))
+    block = page[start : page.index("   ```\n", start)]
+    source = textwrap.dedent(block.split("\n", 1)[1])
+    (tmp_path / "window.py").write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (exercise,) = importlib.import_module("window").EXERCISES
+    assert len(exercise.mistakes) >= 3
+    for right in (exercise.solution, *exercise.others):
+        assert diagnose(exercise, right).is_correct
+    for mistake in exercise.mistakes:
+        assert diagnose(exercise, mistake).mistake == mistake.__name__

@@ -242,6 +242,8 @@ def _judged(
     if "wrong_call" in found:
         text = WRONG_CALL.format(found["wrong_call"])
         return _verdict(exercise, "slip", "wrong_arguments", text)
+    if "no_memory" in found:
+        return messages.no_memory(exercise, exercise.tried[found["no_memory"]])
     if found.get("missing"):
         return _top(exercise, found["top"])
     outcomes = [from_plain(outcome) for outcome in found["outcomes"]]
