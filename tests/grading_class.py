@@ -55,12 +55,10 @@ CELLS = {
 """Cells for the exercise padding_mask."""
 
 
-def assignment() -> Assignment:
-    """The assignment, with a notebook that nbgrader has not been through."""
-    (found,) = find_assignments([NAME])
-    return Assignment(
-        found.name, found.parts, source_notebook(found, Hidden())
-    )
+def assignment(name: str = NAME) -> Assignment:
+    """An assignment, with a notebook that nbgrader has not been through."""
+    (found,) = find_assignments([name])
+    return Assignment(name, found.parts, source_notebook(found, Hidden()))
 
 
 def imported(mistake: Implementation, name: str) -> str:

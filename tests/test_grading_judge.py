@@ -29,16 +29,22 @@ from tools.grading.answers import (
     restored,
 )
 from tools.grading.assignment import Hidden, find_assignments, name_of_cell
-from tools.grading.judge import Judge, uses_the_course
+from tools.grading.judge import Judge, graded, uses_the_course
 from tools.grading.submissions import SubmissionsError, find_submissions
 from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
 from transformer_course.exercises import masks
+from transformer_course.exercises.catalogue import EXERCISES
 from transformer_course.exercises.diagnose import diagnose
 from transformer_course.exercises.process import Limits
 
 KNOWN = ["05_score_functions", NAME]
 GIVEN = ("import torch", "from torch import Tensor")
+
+
+each_assignment = pytest.mark.parametrize(
+    "name", [assignment.name for assignment in find_assignments()]
+)
 
 
 @pytest.fixture(scope="module")
@@ -232,23 +238,37 @@ def test_the_course_s_own_cells_are_put_back(handed_out):
 # --- verdicts ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("exercise", masks.EXERCISES, ids=lambda e: e.name)
-def test_a_solution_is_correct(judge, exercise):
-    verdict = judge.verdict(exercise.name, program(exercise.source))
-    assert verdict.is_correct, verdict.text
+def filled_with(name, what):
+    """What is taken of a notebook that is filled with solutions or stubs."""
+    given = assignment(name)
+    code = {e.name: getattr(e, what) for e in given.exercises}
+    return answers_in(filled(given.release, code), given).programs
 
 
-@pytest.mark.parametrize("exercise", masks.EXERCISES, ids=lambda e: e.name)
-def test_a_stub_is_not_written_yet(judge, exercise):
-    verdict = judge.verdict(exercise.name, program(exercise.stub))
-    assert verdict.kind == "unwritten"
+@each_assignment
+def test_solutions_are_correct(judge, name):
+    for exercise, cell in filled_with(name, "source").items():
+        verdict = judge.verdict(exercise, cell)
+        assert verdict.is_correct, verdict.text
 
 
-@pytest.mark.parametrize("exercise", masks.EXERCISES, ids=lambda e: e.name)
-def test_mistakes_of_the_catalogue_are_named(judge, exercise):
+@each_assignment
+def test_stubs_are_not_written_yet(judge, name):
+    for exercise, cell in filled_with(name, "stub").items():
+        assert judge.verdict(exercise, cell).kind == "unwritten"
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=lambda e: e.name)
+def test_on_hidden_inputs_mistakes_keep_their_names(exercise):
+    hidden = graded(exercise.name, Hidden(drawn=8))
     for mistake in exercise.mistakes:
-        cell = imported(mistake, exercise.name)
-        verdict = judge.verdict(exercise.name, program(cell))
+        assert diagnose(hidden, mistake).mistake == mistake.__name__
+
+
+def test_mistakes_of_the_catalogue_are_named(judge):
+    for mistake in masks.PADDING_MASK.mistakes:
+        cell = imported(mistake, "padding_mask")
+        verdict = judge.verdict("padding_mask", program(cell))
         found = (verdict.kind, verdict.mistake)
         assert found == ("misconception", mistake.__name__), verdict.text
 
