@@ -81,11 +81,12 @@ book: $(BUILT) ## build the book and say where to open it
 	@echo "The book is built. Open: file://$(CURDIR)/$(SITE)/index.html"
 
 # Sphinx notices a changed page or docstring, but not a changed extension, nor
-# that a new reference renumbers those on the other pages.
+# that a new reference renumbers those on the other pages, nor that a page has
+# exercises now.
 # A failed build leaves nothing behind: Sphinx would not repeat the warnings of
 # pages that it has already read, and the next build would pass.
 $(BUILT): $(BOOK_SOURCES) $(INSTALLED)
-	@$(if $(filter book/_% %.bib,$?),rm -rf _build/$(EDITION))
+	@$(if $(filter book/_% %.bib assignments/%,$?),rm -rf _build/$(EDITION))
 	$(BIN)/jupyter-book build book/$(EDITION) --quiet -W -n --keep-going \
 		--config _config.yml --toc "$(CURDIR)/_toc.yml" \
 		--path-output _build/$(EDITION) \

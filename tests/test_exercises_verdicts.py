@@ -195,6 +195,7 @@ def test_an_error_is_told_with_the_learner_s_own_line():
     verdict = diagnose(DOUBLE, candidate)
     assert (verdict.kind, verdict.mistake) == ("error", "TypeError")
     assert "return torch.cat([x, 3])" in verdict.text
+    assert "of the cell with helper:" in verdict.text
     assert "every input" in verdict.text
     assert "outcome.py" not in verdict.text and "File" not in verdict.text
 
@@ -258,6 +259,11 @@ def test_what_is_wrong_in_an_unknown_way_names_what_is_not_used():
     assert "never looks at `by`" in verdict.text
     used = diagnose(DOUBLE, lambda x, by=2.0: (lambda: x * by * 3)())
     assert used.kind == "unknown" and "never looks" not in used.text
+
+
+def test_what_is_wrong_in_an_unknown_way_says_on_how_many_inputs():
+    verdict = diagnose(DOUBLE, lambda x, by=2.0: x * by + (x > 50))
+    assert "on 1 of 10 inputs" in verdict.text
 
 
 def test_what_the_solution_does_not_use_either_is_not_reproached():

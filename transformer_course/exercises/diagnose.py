@@ -93,7 +93,7 @@ def judge(
         return messages.error(exercise, example(failed), len(failed))
     if slip := slip_in(exercise, candidate, example(wrong)):
         return messages.slip(exercise, slip, example(wrong))
-    return messages.unknown(exercise, candidate, example(wrong))
+    return messages.unknown(exercise, candidate, example(wrong), len(wrong))
 
 
 def wrong_cases(

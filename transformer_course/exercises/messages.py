@@ -7,6 +7,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -129,7 +130,10 @@ def _failure(failure: Failure) -> str:
     )
     if failure.line is None:
         return text
-    return f"{text}\n    in line {failure.line}:  {failure.source}"
+    where = f"in line {failure.line}"
+    if failure.function.isidentifier():  # not so: <lambda>, <listcomp>
+        where += f" of the cell with {failure.function}"
+    return f"{text}\n    {where}:\n        {failure.source}"
 
 
 def slip(exercise: Exercise, found: Slip, example: Example) -> Verdict:
@@ -164,16 +168,24 @@ def misconception(
 
 
 def unknown(
-    exercise: Exercise, candidate: Implementation, example: Example
+    exercise: Exercise,
+    candidate: Implementation,
+    example: Example,
+    count: int,
 ) -> Verdict:
-    """Wrong, and that is all we know."""
+    """Wrong, and that is all we know; on how many inputs may help."""
+    number = len(exercise.tried)
+    wrong = "every input" if count == number else f"{count} of {number} inputs"
     asked = set(unused(candidate)) - set(unused(exercise.solution))
     never = " and ".join(f"`{name}`" for name in sorted(asked))
     return _verdict(
         exercise,
         "unknown",
         "",
-        f"{exercise.name}: not right yet, and not in a way that we know.",
+        paragraph(
+            f"{exercise.name}: not right yet, on {wrong}, and not in a way "
+            "that we know."
+        ),
         f"It never looks at {never}." if never else "",
         _differs(exercise, example),
         _read(exercise.section),
@@ -267,14 +279,25 @@ def _limit(exercise: Exercise, case: Case, name: str, text: str) -> Verdict:
     )
 
 
-def with_prints(verdict: Verdict, printed: str) -> str:
-    """A verdict's text, and what the code printed."""
+def not_carried(exercise: Exercise, error: Exception) -> Verdict:
+    """What the code uses is not there in the process that checks it."""
+    text = (
+        f"{exercise.name}: your code could not be brought to the process that "
+        f"checks it: {type(error).__name__}: {error}. Give it all that it "
+        "needs as arguments, or define it in the notebook."
+    )
+    return _verdict(exercise, "refused", "", paragraph(text))
+
+
+def with_prints(verdict: Verdict, printed: str) -> Verdict:
+    """A verdict that also says what the code printed."""
     if not printed.strip():
-        return verdict.text
+        return verdict
     lines = [
         textwrap.shorten(line, show.WIDTH - 6, placeholder=" …")
         for line in printed.strip().splitlines()
     ]
     more = ["…"] if len(lines) > PRINTED_LINES else []
     lines = [f"    | {line}" for line in lines[:PRINTED_LINES] + more]
-    return "\n".join([verdict.text, "", "Your code printed:", "", *lines])
+    parts = [verdict.text, "", "Your code printed:", "", *lines]
+    return replace(verdict, text="\n".join(parts))
