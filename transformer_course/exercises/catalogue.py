@@ -8,6 +8,7 @@ from transformer_course.exercises import (
     generation,
     masks,
     multi_head_attention,
+    positional_encoding,
     score_functions,
     training,
     transformer,
@@ -15,6 +16,7 @@ from transformer_course.exercises import (
 from transformer_course.exercises.exercise import Exercise
 
 MODULES = (
+    positional_encoding,
     attention,
     score_functions,
     masks,
