@@ -590,6 +590,14 @@ def padding_counted(tgt, log_probs, alpha):
     return log_probs / ((4 + tgt.size(1)) / 6) ** alpha
 
 
+def lengths_summed(tgt, log_probs, alpha):
+    """All hypotheses of your beam have one length: that of all together.
+
+    The sum runs over the whole beam. Each row has a length of its own.
+    """
+    return log_probs / ((5 + written(tgt).sum()) / 6) ** alpha
+
+
 def all_places_counted(tgt, log_probs, alpha):
     """All hypotheses of your beam have one length: you count padding, and
     bos.
@@ -773,6 +781,7 @@ BEAM_SCORES = Exercise(
         hypotheses_counted,
         last_place_not_counted,
         padding_counted,
+        lengths_summed,
         all_places_counted,
         length_itself,
         mean_per_token,
@@ -1404,6 +1413,45 @@ def batch_for_position(
     return step(newest, encoding, keys, values, w_query, w_key, w_value)
 
 
+def width_for_position(
+    newest, encoding, keys, values, w_query, w_key, w_value
+):
+    """Your token's position is the width of a key.
+
+    The cache is (batch, held, d): how many tokens it holds is told by the
+    axis in the middle.
+    """
+    step = taken_at(lambda held: keys.size(2))
+    return step(newest, encoding, keys, values, w_query, w_key, w_value)
+
+
+def query_without_position(
+    newest, encoding, keys, values, w_query, w_key, w_value
+):
+    """Your query has no position, though the new key and value have theirs.
+
+    The position is added once, to the embedding; all three are made from
+    the sum.
+    """
+    x = newest + encoding[keys.size(1)]
+    keys, values = grown(keys, x, w_key), grown(values, x, w_value)
+    return attend(newest @ w_query, keys, values), keys, values
+
+
+def key_without_position(
+    newest, encoding, keys, values, w_query, w_key, w_value
+):
+    """Your new key has no position, though the query and the value have
+    theirs.
+
+    The position is added once, to the embedding; all three are made from
+    the sum.
+    """
+    x = newest + encoding[keys.size(1)]
+    keys, values = grown(keys, newest, w_key), grown(values, x, w_value)
+    return attend(x @ w_query, keys, values), keys, values
+
+
 def position_after_the_projection(
     newest, encoding, keys, values, w_query, w_key, w_value
 ):
@@ -1576,6 +1624,42 @@ def query_not_projected(
     x = newest + encoding[keys.size(1)]
     keys, values = grown(keys, x, w_key), grown(values, x, w_value)
     return attend(x, keys, values), keys, values
+
+
+def one_matrix_for_query_and_key(
+    newest, encoding, keys, values, w_query, w_key, w_value
+):
+    """You make the query with the keys' weights.
+
+    What a token looks for and what it offers are two things: queries have
+    weights of their own.
+    """
+    step = step_with_cache
+    return step(newest, encoding, keys, values, w_key, w_key, w_value)
+
+
+def one_matrix_for_key_and_query(
+    newest, encoding, keys, values, w_query, w_key, w_value
+):
+    """You make the new key with the queries' weights.
+
+    The keys in the cache were made with the keys' weights: it cannot be
+    compared with them.
+    """
+    step = step_with_cache
+    return step(newest, encoding, keys, values, w_query, w_query, w_value)
+
+
+def one_matrix_for_key_and_value(
+    newest, encoding, keys, values, w_query, w_key, w_value
+):
+    """You make the new value with the keys' weights.
+
+    What a token is found by and what it gives are two things: values have
+    weights of their own.
+    """
+    step = step_with_cache
+    return step(newest, encoding, keys, values, w_query, w_key, w_key)
 
 
 def value_not_projected(
@@ -1788,6 +1872,9 @@ STEP_WITH_CACHE = Exercise(
         last_position,
         all_positions_added,
         batch_for_position,
+        width_for_position,
+        query_without_position,
+        key_without_position,
         position_after_the_projection,
         no_position,
         only_the_query_has_a_position,
@@ -1802,6 +1889,9 @@ STEP_WITH_CACHE = Exercise(
         key_and_value_swapped,
         query_and_key_swapped,
         query_not_projected,
+        one_matrix_for_query_and_key,
+        one_matrix_for_key_and_query,
+        one_matrix_for_key_and_value,
         value_not_projected,
         weights_transposed,
         token_added,
