@@ -33,7 +33,8 @@ def text_perplexity(
 
     Returns:
         The number of equally likely tokens that would leave one as unsure,
-        over all real tokens of the text: a tensor without axes.
+        over all real tokens of the text: a tensor without axes, of the kind
+        of number that the logarithms are.
     """
     ### BEGIN SOLUTION
     real = tgt_out != pad_id

@@ -478,7 +478,8 @@ def beam_scores(
 
     Returns:
         The score of each hypothesis: s = log p / ((5 + length) / 6)^alpha.
-        The length counts what was written: eos, but neither bos nor pad.
+        The length counts what was written: eos, but neither bos nor pad. Of
+        the kind of number that the log-probabilities are.
     """
     ### BEGIN SOLUTION
     lengths = (tgt[:, 1:] != 0).sum(dim=1)

@@ -515,7 +515,8 @@ def smoothed_loss(
         pad_id: the token that counts nowhere as an answer.
 
     Returns:
-        The mean over all real tokens of the batch, a tensor without axes.
+        The mean over all real tokens of the batch: a tensor without axes,
+        of the kind of number that the logits are.
     """
     ### BEGIN SOLUTION
     real = tgt_out != pad_id
