@@ -28,7 +28,7 @@ KINDS = {
     "word": "a word of the source is taken for another one",
     "phrase": "a turn of phrase is translated word by word",
     "missing": "something is left out",
-    "opposite": "a not, or an or, is lost or put in the wrong place",
+    "opposite": "a not or an or is lost or misplaced",
     "roles": "who does what to whom is turned round",
     "broken": "not a sentence",
 }
