@@ -8,6 +8,8 @@
 #   PIP_FLAGS  more words for `pip install`, such as the address of the
 #              builds of torch without CUDA (see the page "Setting up")
 #   WORKERS    processes that run the tests                (2)
+#   GRADING    where marks and feedback go                 (grading)
+#   FLAGS      more words for `make grade`, such as --partial 0.5
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
@@ -18,6 +20,8 @@ WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+GRADER := $(VENV)/.grader
+GRADING ?= grading
 EDITION ?= en
 SITE := _build/$(EDITION)/_build/html
 BUILT := _build/$(EDITION)/.built
@@ -32,8 +36,8 @@ BOOK_SOURCES := $(shell find book runs transformer_course assignments \
 help: ## say what can be made (the default)
 	@echo "Building the Transformer: make TARGET, where TARGET is one of"
 	@echo
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sort | \
-		awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | \
+		awk -F ':.*## ' '{printf "  %-13s %s\n", $$1, $$2}'
 	@echo
 	@echo "The first one that needs it creates the environment in $(VENV)/."
 
@@ -77,11 +81,12 @@ book: $(BUILT) ## build the book and say where to open it
 	@echo "The book is built. Open: file://$(CURDIR)/$(SITE)/index.html"
 
 # Sphinx notices a changed page or docstring, but not a changed extension, nor
-# that a new reference renumbers those on the other pages.
+# that a new reference renumbers those on the other pages, nor that a page has
+# exercises now.
 # A failed build leaves nothing behind: Sphinx would not repeat the warnings of
 # pages that it has already read, and the next build would pass.
 $(BUILT): $(BOOK_SOURCES) $(INSTALLED)
-	@$(if $(filter book/_% %.bib,$?),rm -rf _build/$(EDITION))
+	@$(if $(filter book/_% %.bib assignments/%,$?),rm -rf _build/$(EDITION))
 	$(BIN)/jupyter-book build book/$(EDITION) --quiet -W -n --keep-going \
 		--config _config.yml --toc "$(CURDIR)/_toc.yml" \
 		--path-output _build/$(EDITION) \
@@ -105,11 +110,45 @@ outputs: $(INSTALLED) ## run the notebooks (NB="...": these) and store outputs
 timings: $(INSTALLED) ## run the notebooks and say how long each takes
 	$(BIN)/python tools/refresh_outputs.py --timings $(NB)
 
+# --- for lecturers -----------------------------------------------------------
+
+# nbgrader and what it adds, in the same environment
+$(GRADER): requirements-grading.txt $(INSTALLED)
+ifdef UV
+	uv pip install --python $(BIN)/python -c constraints.txt \
+		-r requirements-grading.txt $(PIP_FLAGS)
+else
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		-c constraints.txt -r requirements-grading.txt $(PIP_FLAGS)
+endif
+	@touch $@
+
+.PHONY: release
+release: $(GRADER) ## make assignments for students (NB=06_masks: that one)
+	$(BIN)/python -m tools.grading release $(NB)
+
+.PHONY: grade
+grade: $(GRADER) ## grade SUBMISSIONS=folder (NB=06_masks: that one)
+	@test -n "$(SUBMISSIONS)" || { \
+		echo "error: say where the submissions are:" \
+			"make grade SUBMISSIONS=folder"; \
+		exit 1; }
+	$(BIN)/python -m tools.grading grade "$(SUBMISSIONS)" $(NB) \
+		--to "$(GRADING)" $(FLAGS)
+
+.PHONY: test-grading
+test-grading: $(GRADER) ## test the grading of a whole class
+	$(BIN)/python -m pytest tests/test_grading.py
+
 # --- checks ------------------------------------------------------------------
 
 .PHONY: test
 test: $(BUILT) ## test the package, every notebook and the built book
 	$(BIN)/python -m pytest --nbval -n $(WORKERS) --dist loadfile
+
+.PHONY: mutants
+mutants: $(INSTALLED) ## break the exercises' solutions; what do checks say?
+	$(BIN)/python -m tools.mutate_exercises
 
 .PHONY: lint
 lint: $(INSTALLED) ## check style, spelling, imports and file sizes

@@ -17,6 +17,7 @@ from transformer_course.exercises.exercise import (
     BEGIN,
     END,
     STUB,
+    mistake_of,
     numel,
     stub_of,
 )
@@ -83,8 +84,9 @@ def test_the_untouched_stub_is_not_written_yet(exercise):
 def test_a_mistake_is_named_as_itself_and_as_no_other(exercise, mistake):
     verdict = verdict_of(exercise, mistake)
     assert verdict.kind == "misconception", verdict.text
-    assert verdict.mistake == mistake.__name__, verdict.text
-    assert prose(mistake.__doc__) in verdict.text
+    told = mistake_of(mistake)
+    assert verdict.mistake == told.__name__, verdict.text
+    assert prose(told.__doc__) in verdict.text
 
 
 @every_exercise
@@ -158,7 +160,7 @@ def test_hints_do_not_give_the_solution_away(exercise):
 
 @pytest.mark.parametrize(("exercise", "mistake"), pairs("mistakes"))
 def test_a_mistake_does_not_give_the_solution_away(exercise, mistake):
-    said = " ".join(mistake.__doc__.split())
+    said = " ".join(mistake_of(mistake).__doc__.split())
     assert len(said) > 40
     for line in map(str.strip, exercise.source.splitlines()):
         if line not in exercise.stub and len(line) >= 8:

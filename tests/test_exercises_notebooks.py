@@ -2,7 +2,14 @@
 
 import nbformat
 import pytest
-from built_book import BOOK, markdown_of, section_ids
+from built_book import (
+    BOOK,
+    EDITIONS,
+    markdown_of,
+    not_ready,
+    section_ids,
+    site_of,
+)
 from nbclient import NotebookClient
 
 from tools import exercise_notebooks
@@ -164,3 +171,17 @@ def test_links_lead_into_the_book(source):
 def test_the_names_that_notebooks_import_exist():
     for name in ("check", "hint", "solution", "progress"):
         assert callable(getattr(notebook_check, name))
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_each_chapter_s_page_ends_with_its_notebook(edition):
+    """With a link, and the notebook beside the page, as it is made now."""
+    if reason := not_ready(edition):
+        pytest.skip(reason)
+    site = site_of(edition)
+    for source in SOURCES:
+        name = f"exercises/{source.stem}.ipynb"
+        page = (site / f"{source.stem}.html").read_text(encoding="utf-8")
+        assert f'href="{name}"' in page
+        stored = nbformat.read(site / name, as_version=4)
+        assert stored == learner_notebook(source)

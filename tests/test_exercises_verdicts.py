@@ -195,6 +195,7 @@ def test_an_error_is_told_with_the_learner_s_own_line():
     verdict = diagnose(DOUBLE, candidate)
     assert (verdict.kind, verdict.mistake) == ("error", "TypeError")
     assert "return torch.cat([x, 3])" in verdict.text
+    assert "of the cell with helper:" in verdict.text
     assert "every input" in verdict.text
     assert "outcome.py" not in verdict.text and "File" not in verdict.text
 
@@ -260,6 +261,11 @@ def test_what_is_wrong_in_an_unknown_way_names_what_is_not_used():
     assert used.kind == "unknown" and "never looks" not in used.text
 
 
+def test_what_is_wrong_in_an_unknown_way_says_on_how_many_inputs():
+    verdict = diagnose(DOUBLE, lambda x, by=2.0: x * by + (x > 50))
+    assert "on 1 of 10 inputs" in verdict.text
+
+
 def test_what_the_solution_does_not_use_either_is_not_reproached():
     def ignoring_by(x, by=2.0):
         return 2.0 * x
@@ -296,6 +302,16 @@ def test_large_results_are_compared_where_they_differ_first():
 def test_a_small_difference_is_shown_with_the_digits_that_it_needs():
     verdict = diagnose(DOUBLE, lambda x, by=2.0: x * by * 1.0002)
     assert "2.0004" in verdict.text
+
+
+def test_a_mistake_and_a_changed_input_are_both_told():
+    verdict = diagnose(DOUBLE, lambda x, by=2.0: x.div_(by))
+    assert verdict.mistake == "halved"
+    assert "Besides: Your code changes its argument `x`" in verdict.text
+
+
+def test_a_class_is_no_function():
+    assert diagnose(DOUBLE, Scale).mistake == "wrong_kind"
 
 
 # --- classes -----------------------------------------------------------------
@@ -344,6 +360,13 @@ def test_a_class_is_built_given_weights_and_called():
     Other.forward = lambda self, x: self.first * x
     verdict = diagnose(SCALE, Other)
     assert verdict.kind == "unknown" and "built as Scale(2)" in verdict.text
+    Other.__init__ = lambda self, width: nn.Module.__init__(self)
+    Other.forward = lambda self, x: x
+    verdict = diagnose(SCALE, Other)
+    assert verdict.mistake == "wrong_parameters"
+    assert "It lacks: first (2,), second (2,)." in " ".join(
+        verdict.text.split()
+    )
 
 
 def test_a_wrong_result_is_shown_before_a_wrong_gradient():

@@ -1,16 +1,19 @@
 """The process in which learners' code runs, and what it withstands."""
 
 import ctypes
+import importlib
 import os
 import signal
 import threading
 import time
 
+import cloudpickle
 import psutil
 import pytest
 import torch
 
 from transformer_course.exercises import check as notebook
+from transformer_course.exercises.catalogue import EXERCISES
 from transformer_course.exercises.check import check
 from transformer_course.exercises.process import Limits, Worker, WorkerError
 
@@ -80,6 +83,11 @@ def changes_torch(length):
     torch.set_default_dtype(torch.float64)
     torch.set_grad_enabled(False)
     return right(length)
+
+
+def replaces_torch(length):
+    torch.ones = torch.zeros
+    return torch.zeros(length, length)
 
 
 def fails(length):
@@ -182,11 +190,51 @@ def test_one_check_does_not_change_the_next(answer):
     assert verdict.mistake == "mask_ignored"
 
 
-def test_a_second_check_is_quick(answer):
+def test_code_that_changes_torch_is_not_judged_by_its_own_measure(answer):
+    assert not answer(replaces_torch).is_correct
+    assert answer(right).is_correct
+
+
+def test_code_that_cannot_be_read_there_is_refused(worker):
+    content = cloudpickle.dumps(_NotThere())
+    verdict = worker.check(EXERCISES["causal_mask"], content)
+    assert verdict.kind == "refused" and "ZeroDivisionError" in verdict.text
+
+
+class _NotThere:
+    def __reduce__(self):
+        return eval, ("1 / 0",)
+
+
+def test_the_process_is_kept_from_one_check_to_the_next(answer, worker):
+    """Right or wrong, nothing has to be imported anew."""
     answer(right)
-    begun = time.monotonic()
+    process = worker._process.pid
     answer(inverted)
-    assert time.monotonic() - begun < 5
+    answer(fails)
+    assert worker._process.pid == process
+
+
+def test_code_from_a_file_of_the_learner_s_own_is_not_remembered(
+    answer, tmp_path, monkeypatch
+):
+    """The process would not notice that the file has changed."""
+    monkeypatch.syspath_prepend(tmp_path)
+    path = tmp_path / "my_masks.py"
+    path.write_text(
+        "import torch\n"
+        "def part(length):\n"
+        "    return torch.ones(length, length).triu(1).bool()\n"
+        "def causal_mask(length):\n"
+        "    return part(length)[None, None]\n"
+    )
+    module = importlib.import_module("my_masks")
+    assert answer(module.causal_mask).mistake == "causal_inverted"
+    path.write_text(path.read_text().replace("triu(1)", "tril()"))
+    importlib.invalidate_caches()
+    os.utime(path, (0, 0))
+    importlib.reload(module)
+    assert answer(module.causal_mask).is_correct
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are another matter")
@@ -213,10 +261,8 @@ def test_when_the_notebook_goes_the_process_goes_too():
 
 
 def _ask_and_lose(worker):
-    from transformer_course.exercises.catalogue import find
-
     content = notebook.packed(called(endless))
-    worker.check(find("causal_mask"), content)
+    worker.check(EXERCISES["causal_mask"], content)
 
 
 def test_a_process_that_cannot_start_says_so(monkeypatch):

@@ -21,14 +21,16 @@ from tools.exercise_notebooks import (
 )
 
 FOLDER = "exercises"
+COMMAND, TARGET = "make exercises", "my_exercises/"
 WORDS = {
-    "en": ("Exercises for this chapter (notebook)", ": ", "."),
-    "ja": ("この章の演習（ノートブック）", "：", "。"),
-}
-HOW = {
-    "en": "in your copy of the course, make exercises puts it into "
-    "my_exercises/",
-    "ja": "手元のコースでは make exercises で my_exercises/ に作られます",
+    "en": (
+        "Exercises for this chapter (notebook)",
+        ". In your copy of the course, {} puts it into {}.",
+    ),
+    "ja": (
+        "この章の演習（ノートブック）",
+        "。手元の教材では {} で {} に入ります。",
+    ),
 }
 
 
@@ -36,13 +38,21 @@ def add_link(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Put the link at the end of a chapter."""
     if page not in {path.stem for path in find_sources()}:
         return
-    language = app.config.language
-    text, colon, stop = WORDS.get(language, WORDS["en"])
+    text, rest = WORDS.get(app.config.language, WORDS["en"])
     link = addnodes.download_reference(
         "", text, refuri=f"{FOLDER}/{page}.ipynb"
     )
-    how = HOW.get(language, HOW["en"])
-    paragraph = nodes.paragraph("", "", link, nodes.Text(colon + how + stop))
+    before, between, after = rest.split("{}")
+    paragraph = nodes.paragraph(
+        "",
+        "",
+        link,
+        nodes.Text(before),
+        nodes.literal("", COMMAND),
+        nodes.Text(between),
+        nodes.literal("", TARGET),
+        nodes.Text(after),
+    )
     list(doctree.findall(nodes.section))[-1].append(paragraph)
 
 

@@ -185,7 +185,7 @@ def weights_all_or_nothing(query, key):
     """
     scores = query @ key.T
     best = F.one_hot(scores.argmax(dim=-1), scores.size(-1))
-    return best.to(scores.dtype)
+    return best.float()
 
 
 @see(LENGTH)
@@ -536,6 +536,18 @@ def keys_mixed(query, key, value):
     return weights @ key, weights
 
 
+@see(AT_ONCE)
+def weights_turned_to_mix(query, key, value):
+    """You transpose the weights before you mix the values with them.
+
+    A row of the weights belongs to one query, and its shares go with the
+    rows of the values. Turned, query and key have changed their parts.
+    (Where there are more or fewer keys than queries, it ends in an error.)
+    """
+    weights = mix(query @ key.mT / math.sqrt(query.size(-1)), value)[1]
+    return weights.mT @ value, weights
+
+
 @see("04_attention#a-lookup-that-can-learn")
 def values_compared(query, key, value):
     """You compare the queries with the *values*; the keys are never used.
@@ -661,6 +673,7 @@ SCALED_DOT_PRODUCT_ATTENTION = Exercise(
         keys_turned_round,
         keys_reshaped,
         keys_mixed,
+        weights_turned_to_mix,
         values_compared,
         results_exchanged,
         scores_returned,

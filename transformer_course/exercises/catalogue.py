@@ -5,20 +5,28 @@ from transformer_course.exercises import (
     add_and_norm,
     attention,
     evaluation,
+    feed_forward,
+    generation,
     masks,
     multi_head_attention,
+    positional_encoding,
     score_functions,
     training,
+    transformer,
 )
 from transformer_course.exercises.exercise import Exercise
 
 MODULES = (
+    positional_encoding,
     attention,
     score_functions,
     masks,
     multi_head_attention,
     add_and_norm,
+    feed_forward,
+    transformer,
     training,
+    generation,
     evaluation,
 )
 """A module for each chapter that has exercises, in the order of the book."""

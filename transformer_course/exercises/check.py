@@ -8,6 +8,7 @@ import inspect
 import linecache
 import sys
 from collections import Counter
+from collections.abc import Callable
 from functools import wraps
 from types import ModuleType
 from typing import Any
@@ -27,7 +28,7 @@ WORKER = Worker()
 _hints_given: Counter[str] = Counter()
 
 
-def answers(function):
+def answers(function: Callable[..., Answer]) -> Callable[..., Answer]:
     """Turn what a learner can put right into the answer."""
 
     @wraps(function)
@@ -150,9 +151,18 @@ def own_module(candidate: Any) -> ModuleType | None:
 
 
 def sources_of(candidate: Any) -> dict[str, str]:
-    """The text of the cells that code was written in, by file name."""
+    """The text of the cells that code may come from, by file name.
+
+    Python's ``linecache`` keeps cells too, as files without a time.
+    """
+    cells = {
+        name
+        for name, entry in list(linecache.cache.items())
+        if len(entry) == 4 and entry[1] is None
+    }
     return {
-        name: "".join(linecache.getlines(name)) for name in files_of(candidate)
+        name: "".join(linecache.getlines(name))
+        for name in cells | files_of(candidate)
     }
 
 

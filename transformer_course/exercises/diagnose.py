@@ -1,5 +1,6 @@
 """From what an implementation does to a verdict."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from functools import cache
 
@@ -7,14 +8,18 @@ from transformer_course.exercises import messages
 from transformer_course.exercises.exercise import (
     Exercise,
     Implementation,
+    build_and_call,
+    mistake_of,
     numel,
 )
 from transformer_course.exercises.outcome import Outcome, observe
 from transformer_course.exercises.slips import (
+    Slip,
     find_slip,
     is_unwritten,
     same_gradients,
     wrong_call,
+    wrong_parameters,
 )
 from transformer_course.exercises.values import same
 from transformer_course.exercises.verdict import Verdict
@@ -34,6 +39,8 @@ def diagnose(
     """
     if is_unwritten(candidate):
         return messages.unwritten(exercise)
+    if inspect.isclass(candidate) != inspect.isclass(exercise.solution):
+        return messages.wrong_kind(exercise)
     if any(wrong_call(candidate, case) for case in exercise.tried):
         return messages.wrong_call(exercise, candidate)
     expected = known(exercise, exercise.solution)
@@ -66,39 +73,68 @@ def judge(
     expected: Sequence[Outcome],
 ) -> Verdict:
     """Compare outcomes, case by case, and say what is seen in them."""
-    wrong = [
-        number
-        for number, pair in enumerate(zip(found, expected, strict=True))
-        if not is_right(*pair, exercise.tolerance)
-    ]
+    wrong = wrong_cases(exercise, found, expected)
     if not wrong:
         return messages.correct(exercise, expected)
 
-    def order(number: int) -> tuple[bool, int]:
-        """Wrong results before what is wrong beside them; then by size."""
-        right = same(
-            found[number].value, expected[number].value, exercise.tolerance
+    def example(numbers: Sequence[int]) -> messages.Example:
+        first = numbers[0]
+        return messages.Example(
+            exercise.tried[first], found[first], expected[first]
         )
-        return right, numel(exercise.tried[number])
 
-    wrong.sort(key=order)
-    failed = [number for number in wrong if found[number].failure]
-    smallest = failed[0] if failed else wrong[0]
-    example = messages.Example(
-        exercise.tried[smallest], found[smallest], expected[smallest]
-    )
     mistake = find_misconception(exercise, found, expected)
     if mistake is not None:
-        shown = wrong[0]
-        example = messages.Example(
-            exercise.tried[shown], found[shown], expected[shown]
+        shows = [n for n in wrong if tells(exercise, mistake, n)]
+        return messages.misconception(
+            exercise, mistake_of(mistake), example(shows or wrong)
         )
-        return messages.misconception(exercise, mistake, example)
-    if failed:
-        return messages.error(exercise, example, len(failed))
-    if slip := find_slip(example.found, example.expected, exercise.tolerance):
-        return messages.slip(exercise, slip, example)
-    return messages.unknown(exercise, candidate, example)
+    if failed := [number for number in wrong if found[number].failure]:
+        return messages.error(exercise, example(failed), len(failed))
+    if slip := slip_in(exercise, candidate, example(wrong)):
+        return messages.slip(exercise, slip, example(wrong))
+    return messages.unknown(exercise, candidate, example(wrong), len(wrong))
+
+
+def wrong_cases(
+    exercise: Exercise, found: Sequence[Outcome], expected: Sequence[Outcome]
+) -> list[int]:
+    """The cases that are not right, the one to be shown first.
+
+    Wrong results come before what is wrong beside them, such as gradients;
+    then the smaller ones.
+    """
+    tolerance = exercise.tolerance
+
+    def order(number: int) -> tuple[bool, int]:
+        one, right = found[number].value, expected[number].value
+        return same(one, right, tolerance), numel(exercise.tried[number])
+
+    numbers = range(len(exercise.tried))
+    wrong = [
+        n for n in numbers if not is_right(found[n], expected[n], tolerance)
+    ]
+    return sorted(wrong, key=order)
+
+
+def tells(exercise: Exercise, mistake: Implementation, number: int) -> bool:
+    """Whether a mistake shows in one case."""
+    return not is_right(
+        known(exercise, mistake)[number],
+        known(exercise, exercise.solution)[number],
+        exercise.tolerance,
+    )
+
+
+def slip_in(
+    exercise: Exercise, candidate: Implementation, example: messages.Example
+) -> Slip | None:
+    """A mistake of form that shows in a case."""
+    if exercise.run is build_and_call and (
+        slip := wrong_parameters(candidate, exercise.solution, example.case)
+    ):
+        return slip
+    return find_slip(example.found, example.expected, exercise.tolerance)
 
 
 def is_right(found: Outcome, expected: Outcome, tolerance: float) -> bool:
@@ -124,7 +160,9 @@ def find_misconception(
             found, known(exercise, mistake), expected, exercise.tolerance
         )
     ]
-    return alike[0] if len(alike) == 1 else None
+    if len(set(map(mistake_of, alike))) != 1:
+        return None
+    return alike[0]
 
 
 def acts_like(

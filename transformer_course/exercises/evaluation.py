@@ -33,7 +33,8 @@ def text_perplexity(
 
     Returns:
         The number of equally likely tokens that would leave one as unsure,
-        over all real tokens of the text: a tensor without axes.
+        over all real tokens of the text: a tensor without axes, of the kind
+        of number that the logarithms are.
     """
     ### BEGIN SOLUTION
     real = tgt_out != pad_id
@@ -917,6 +918,17 @@ def penalty_turned_round(counts):
     return 100 * brevity_penalty(r, h) * geometric(matches, totals)
 
 
+def longer_ones_punished_by_more(counts):
+    """You punish what is too long, and not what is too short.
+
+    The fraction in your exponent stands upside down, and the sign with it:
+    the exponent is negative for h above r.
+    """
+    h, r, matches, totals = parts_of(counts)
+    factor = math.exp(min(0.0, r / h - 1))
+    return 100 * factor * geometric(matches, totals)
+
+
 def long_ones_rewarded(counts):
     """What is longer than the reference gets more than it should.
 
@@ -1078,6 +1090,7 @@ BLEU = Exercise(
         zeros_fail,
         no_brevity_penalty,
         penalty_turned_round,
+        longer_ones_punished_by_more,
         long_ones_rewarded,
         long_ones_punished_too,
         penalty_upside_down,

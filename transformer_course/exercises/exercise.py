@@ -4,7 +4,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -89,6 +89,26 @@ def see(section: str) -> Callable[[Decorated], Decorated]:
     return mark
 
 
+def variant_of(mistake: Implementation) -> Callable[[Decorated], Decorated]:
+    """Say that this is the same mistake, made in another way.
+
+    Where a mistake leaves open what happens besides, people's code with it
+    does not all give the same. It has no docstring: the learner is told what
+    stands with the mistake.
+    """
+
+    def mark(variant: Decorated) -> Decorated:
+        variant.variant_of = mistake
+        return variant
+
+    return mark
+
+
+def mistake_of(implementation: Implementation) -> Implementation:
+    """The mistake that a variant is one of; any other is its own."""
+    return getattr(implementation, "variant_of", implementation)
+
+
 @dataclass(frozen=True, eq=False)
 class Exercise:
     """A function or class to be written, and how it is judged."""
@@ -136,6 +156,16 @@ class Exercise:
     def drawn(self, seed: int) -> Case:
         """A random case."""
         return self.draw(Draw(seed))
+
+    def with_more(self, seed: int, count: int) -> "Exercise":
+        """The same exercise with more random cases, as marking wants it.
+
+        Args:
+            seed: of the first of them; those of a check have 0 and up.
+            count: how many.
+        """
+        more = [self.drawn(seed + number) for number in range(count)]
+        return replace(self, cases=[*self.cases, *more])
 
     @cached_property
     def source(self) -> str:

@@ -5,7 +5,13 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from transformer_course.exercises.draw import Draw
-from transformer_course.exercises.exercise import Case, Exercise, case, see
+from transformer_course.exercises.exercise import (
+    Case,
+    Exercise,
+    case,
+    see,
+    variant_of,
+)
 
 BEFORE = "06_masks#why-minus-infinity-and-why-before-the-softmax"
 HOW_MINUS = "06_masks#how-minus-is-infinity"
@@ -251,6 +257,11 @@ def causal_everything(length):
     return torch.ones(1, 1, length, length, dtype=torch.bool)
 
 
+def causal_nothing(length):
+    """Your mask hides everything: no token sees anything, not even itself."""
+    return torch.zeros(1, 1, length, length, dtype=torch.bool)
+
+
 def causal_only_itself(length):
     """Your mask lets each token see itself and nothing else.
 
@@ -311,6 +322,7 @@ CAUSAL_MASK = Exercise(
         causal_without_itself,
         causal_one_too_many,
         causal_everything,
+        causal_nothing,
         causal_only_itself,
         causal_added,
         causal_in_two_axes,
@@ -379,6 +391,22 @@ def mask_inverted(scores, mask):
     return masked_softmax(scores, ~mask)
 
 
+@variant_of(mask_inverted)
+def mask_inverted_not_a_number(scores, mask):
+    return scores.masked_fill(mask, -torch.inf).softmax(dim=-1)
+
+
+@variant_of(mask_inverted)
+def mask_inverted_finite(scores, mask):
+    lowest = torch.finfo(scores.dtype).min
+    return scores.masked_fill(mask, lowest).softmax(dim=-1)
+
+
+@variant_of(mask_inverted)
+def mask_inverted_minus_1e9(scores, mask):
+    return scores.masked_fill(mask, -1e9).softmax(dim=-1)
+
+
 @see("06_masks#what-wrong-masks-do")
 def mask_after_softmax(scores, mask):
     """You hide keys *after* the softmax, by multiplying their weights by 0.
@@ -413,6 +441,23 @@ def mask_after_and_divided_safely(scores, mask):
     return weights / (weights.sum(dim=-1, keepdim=True) + 1e-9)
 
 
+@see("05_score_functions#a-softmax-that-cannot-overflow")
+def exponentials_times_zero(scores, mask):
+    """You take e^s of every score, and multiply the hidden ones by 0.
+
+    e^s of a large score is infinity, and 0 times infinity is NaN. And where
+    all are hidden, or all scores are very low, 0 is divided by 0.
+    """
+    terms = scores.exp() * mask
+    return terms / terms.sum(dim=-1, keepdim=True)
+
+
+@variant_of(exponentials_times_zero)
+def exponentials_times_zero_safely(scores, mask):
+    terms = scores.exp() * mask
+    return terms / (terms.sum(dim=-1, keepdim=True) + 1e-9)
+
+
 @see(BEFORE)
 def scores_times_zero(scores, mask):
     """You multiply the hidden scores by 0 before the softmax.
@@ -430,6 +475,18 @@ def empty_rows_not_a_number(scores, mask):
     look somewhere are right.
     """
     return scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
+
+
+@see(EMPTY_ROWS)
+def empty_rows_see_all(scores, mask):
+    """A row that may attend nowhere looks everywhere, as if nothing were
+    hidden.
+
+    To open such a row keeps the softmax finite, but its weights have to go
+    afterwards. Rows that may look somewhere are right.
+    """
+    opened = mask | ~mask.any(dim=-1, keepdim=True)
+    return scores.masked_fill(~opened, -torch.inf).softmax(dim=-1)
 
 
 @see(HOW_MINUS)
@@ -535,6 +592,11 @@ MASKED_SOFTMAX = Exercise(
             torch.tensor([[True, True]]),
         ),
         case(
+            "large scores",
+            torch.tensor([[200.0, 201.0, 0.0]]),
+            torch.tensor([[True, True, False]]),
+        ),
+        case(
             "very low scores",
             torch.tensor([[-2e4, -2e4, 0.0]]),
             torch.tensor([[True, True, False]]),
@@ -564,11 +626,17 @@ MASKED_SOFTMAX = Exercise(
     ],
     mistakes=[
         mask_inverted,
+        mask_inverted_not_a_number,
+        mask_inverted_finite,
+        mask_inverted_minus_1e9,
         mask_after_softmax,
         mask_after_and_divided,
         mask_after_and_divided_safely,
+        exponentials_times_zero,
+        exponentials_times_zero_safely,
         scores_times_zero,
         empty_rows_not_a_number,
+        empty_rows_see_all,
         empty_rows_uniform,
         hidden_by_minus_1e9,
         not_a_number_mended,

@@ -7,6 +7,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -18,10 +19,11 @@ from transformer_course.exercises.exercise import (
     Implementation,
 )
 from transformer_course.exercises.outcome import Failure, Outcome, arguments
-from transformer_course.exercises.slips import Slip, unused
+from transformer_course.exercises.slips import Slip, changed_input, unused
 from transformer_course.exercises.values import same
 from transformer_course.exercises.verdict import Kind, Verdict
 
+PRINTED_LINES = 6
 NO_MEMORY = r"can't allocate memory|not enough memory|bad alloc"
 
 
@@ -76,6 +78,14 @@ def unwritten(exercise: Exercise) -> Verdict:
     return _verdict(exercise, "unwritten", "", paragraph(text))
 
 
+def wrong_kind(exercise: Exercise) -> Verdict:
+    """A class in place of a function, or the other way round."""
+    kinds = ["a function", "a class"]
+    wanted, given = kinds[:: -1 if inspect.isclass(exercise.solution) else 1]
+    text = f"{exercise.name}: asked for is {wanted}, and yours is {given}."
+    return _verdict(exercise, "slip", "wrong_kind", text)
+
+
 def wrong_call(exercise: Exercise, candidate: Implementation) -> Verdict:
     """It does not take the arguments that it is given."""
     text = (
@@ -120,7 +130,10 @@ def _failure(failure: Failure) -> str:
     )
     if failure.line is None:
         return text
-    return f"{text}\n    in line {failure.line}:  {failure.source}"
+    where = f"in line {failure.line}"
+    if failure.function.isidentifier():  # not so: <lambda>, <listcomp>
+        where += f" of the cell with {failure.function}"
+    return f"{text}\n    {where}:\n        {failure.source}"
 
 
 def slip(exercise: Exercise, found: Slip, example: Example) -> Verdict:
@@ -140,29 +153,39 @@ def misconception(
     exercise: Exercise, mistake: Implementation, example: Example
 ) -> Verdict:
     """A mistake that is known, and where to read about it."""
+    besides = changed_input(example.found, example.expected)
     return _verdict(
         exercise,
         "misconception",
         mistake.__name__,
-        f"{exercise.name}: not right yet. It does just what a known mistake "
+        f"{exercise.name}: not right yet. It does what a well-known mistake "
         "does.",
         prose(mistake.__doc__ or ""),
         _differs(exercise, example),
+        paragraph(f"Besides: {besides.text}") if besides else "",
         _read(exercise.section_of(mistake)),
     )
 
 
 def unknown(
-    exercise: Exercise, candidate: Implementation, example: Example
+    exercise: Exercise,
+    candidate: Implementation,
+    example: Example,
+    count: int,
 ) -> Verdict:
-    """Wrong, and that is all we know."""
+    """Wrong, and that is all we know; on how many inputs may help."""
+    number = len(exercise.tried)
+    wrong = "every input" if count == number else f"{count} of {number} inputs"
     asked = set(unused(candidate)) - set(unused(exercise.solution))
     never = " and ".join(f"`{name}`" for name in sorted(asked))
     return _verdict(
         exercise,
         "unknown",
         "",
-        f"{exercise.name}: not right yet, and not in a way that we know.",
+        paragraph(
+            f"{exercise.name}: not right yet, on {wrong}, and not in a way "
+            "that we know."
+        ),
         f"It never looks at {never}." if never else "",
         _differs(exercise, example),
         _read(exercise.section),
@@ -218,8 +241,8 @@ def no_memory(exercise: Exercise, case: Case) -> Verdict:
         exercise,
         case,
         "memory",
-        "your code wants more memory than it may have (2 GB beside torch). "
-        "Is some tensor far larger than its inputs?",
+        "your code wants more memory than it may have. Is some tensor far "
+        "larger than its inputs, or does something grow without end?",
     )
 
 
@@ -256,9 +279,25 @@ def _limit(exercise: Exercise, case: Case, name: str, text: str) -> Verdict:
     )
 
 
-def with_prints(verdict: Verdict, printed: str) -> str:
-    """A verdict's text, and what the code printed."""
+def not_carried(exercise: Exercise, error: Exception) -> Verdict:
+    """What the code uses is not there in the process that checks it."""
+    text = (
+        f"{exercise.name}: your code could not be brought to the process that "
+        f"checks it: {type(error).__name__}: {error}. Give it all that it "
+        "needs as arguments, or define it in the notebook."
+    )
+    return _verdict(exercise, "refused", "", paragraph(text))
+
+
+def with_prints(verdict: Verdict, printed: str) -> Verdict:
+    """A verdict that also says what the code printed."""
     if not printed.strip():
-        return verdict.text
-    lines = textwrap.indent(printed.rstrip(), "    | ")
-    return f"{verdict.text}\n\nYour code printed:\n\n{lines}"
+        return verdict
+    lines = [
+        textwrap.shorten(line, show.WIDTH - 6, placeholder=" …")
+        for line in printed.strip().splitlines()
+    ]
+    more = ["…"] if len(lines) > PRINTED_LINES else []
+    lines = [f"    | {line}" for line in lines[:PRINTED_LINES] + more]
+    parts = [verdict.text, "", "Your code printed:", "", *lines]
+    return replace(verdict, text="\n".join(parts))

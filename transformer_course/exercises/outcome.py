@@ -31,6 +31,7 @@ class Failure:
     message: str
     line: int | None = field(default=None, compare=False)
     source: str = field(default="", compare=False)
+    function: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +169,7 @@ def describe(error: BaseException, candidate: Implementation) -> Failure:
         return Failure(kind, message)
     frame = own[-1]
     source = linecache.getline(frame.filename, frame.lineno or 0).strip()
-    return Failure(kind, message, frame.lineno, source)
+    return Failure(kind, message, frame.lineno, source, frame.name)
 
 
 def _is_own(filename: str, candidate: Implementation) -> bool:

@@ -16,7 +16,7 @@ import psutil
 
 from transformer_course.errors import CourseError
 from transformer_course.exercises import messages
-from transformer_course.exercises.exercise import Exercise
+from transformer_course.exercises.exercise import Case, Exercise
 from transformer_course.exercises.verdict import Verdict
 from transformer_course.exercises.worker import Request, send
 
@@ -118,25 +118,27 @@ class Worker:
         request = Request(
             exercise.name, candidate, sources or {}, self.limits.memory
         )
-        state = _State(exercise)
+        stage = _Stage(exercise)
         try:
             send(self._process.stdin, request)
-            return self._wait_for_verdict(state)
+            return self._wait_for_verdict(stage)
         except OutOfTime:
             verdict = messages.no_end(
-                exercise, state.case, self.limits.seconds
+                exercise, stage.case, self.limits.seconds
             )
         except OutOfMemory:
-            verdict = messages.no_memory(exercise, state.case)
+            verdict = messages.no_memory(exercise, stage.case)
         except (Ended, BrokenPipeError):
-            verdict = messages.crashed(exercise, state.case)
+            verdict = messages.crashed(exercise, stage.case)
         except BaseException:  # an interrupt above all
-            self.stop()
-            self.start()
+            self._start_anew()
             raise
+        self._start_anew()
+        return verdict
+
+    def _start_anew(self) -> None:
         self.stop()
         self.start()
-        return verdict
 
     def _wait_until_ready(self) -> None:
         self.start()
@@ -155,7 +157,7 @@ class Worker:
             )
         self._ready = True
 
-    def _wait_for_verdict(self, state: "_State") -> Verdict:
+    def _wait_for_verdict(self, stage: "_Stage") -> Verdict:
         """Listen until the verdict comes, and watch time and memory."""
         process = psutil.Process(self._process.pid)
         most = process.memory_info().rss + self.limits.memory
@@ -163,7 +165,7 @@ class Worker:
             try:
                 message = self._said.get(timeout=PAUSE)
             except queue.Empty:
-                if state.seconds() > self.limits.seconds:
+                if stage.is_over(self.limits.seconds):
                     raise OutOfTime from None
                 if _memory(process) > most:
                     raise OutOfMemory from None
@@ -172,32 +174,37 @@ class Worker:
                 raise Ended
             if "fault" in message:
                 raise WorkerError(f"a check failed: {message['fault']}")
-            if "verdict" in message:
-                return Verdict(**message["verdict"])
-            state.begin(message["case"])
+            if "case" in message:
+                stage.begin(message["case"])
+                continue
+            if not message["fit"]:
+                self._start_anew()
+            return Verdict(**message["verdict"])
 
 
-class _State:
+class _Stage:
     """How far a check has come."""
 
     def __init__(self, exercise: Exercise):
         self._exercise = exercise
-        self._number = 0
-        self._begun: float | None = None
+        self._number: int | None = None
+        self._since = time.monotonic()
 
     def begin(self, number: int) -> None:
         """A case is being tried; the clock runs from the first one."""
+        if self._number is None:
+            self._since = time.monotonic()
         self._number = number
-        self._begun = self._begun or time.monotonic()
 
-    def seconds(self) -> float:
-        """Since the first case."""
-        return time.monotonic() - self._begun if self._begun else 0.0
+    def is_over(self, seconds: float) -> bool:
+        """Whether the time is up; before the first case there is more."""
+        allowed = START if self._number is None else seconds
+        return time.monotonic() - self._since > allowed
 
     @property
-    def case(self):
+    def case(self) -> Case:
         """The case that is being tried."""
-        return self._exercise.tried[self._number]
+        return self._exercise.tried[self._number or 0]
 
 
 def _environment() -> dict[str, str]:

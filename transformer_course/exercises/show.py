@@ -84,7 +84,7 @@ def numbers(tensor: Tensor, width: int = WIDTH, digits: int = 3) -> str:
         tensor = tensor.double()
     while tensor.dim() > 2 and tensor.size(0) == 1:
         tensor = tensor[0]
-    return np.array2string(
+    text = np.array2string(
         tensor.numpy(),
         max_line_width=width,
         precision=digits,
@@ -92,6 +92,7 @@ def numbers(tensor: Tensor, width: int = WIDTH, digits: int = 3) -> str:
         separator=" ",
         floatmode="maxprec",
     )
+    return text.replace("\n\n", "\n")
 
 
 def _plain(tensor: Tensor) -> bool:

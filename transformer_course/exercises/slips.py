@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from transformer_course.exercises import show
 from transformer_course.exercises.exercise import Case, Implementation
@@ -40,7 +40,7 @@ def find_slip(
 ) -> Slip | None:
     """The first that applies to one case; None if none does."""
     slips = (
-        _changed(found, expected),
+        changed_input(found, expected),
         _returned(found.value, expected.value),
         _not_repeated(found, tolerance),
         _gradients(found, expected, tolerance),
@@ -48,7 +48,8 @@ def find_slip(
     return next((slip for slip in slips if slip is not None), None)
 
 
-def _changed(found: Outcome, expected: Outcome) -> Slip | None:
+def changed_input(found: Outcome, expected: Outcome) -> Slip | None:
+    """An argument that is not what it was before the call."""
     changed = [name for name in found.changed if name not in expected.changed]
     if not changed:
         return None
@@ -186,6 +187,34 @@ def is_unwritten(candidate: Implementation) -> bool:
     return code is not None and all(
         step.opname in IDLE or step.argval is None
         for step in dis.get_instructions(code)
+    )
+
+
+def wrong_parameters(
+    candidate: type[nn.Module], solution: type[nn.Module], case: Case
+) -> Slip | None:
+    """Parameters other than those that the class was to have."""
+    found, wanted = (
+        {
+            f"{name} {show.shape(weight)}"
+            for name, weight in module(*case.build).named_parameters()
+        }
+        for module in (candidate, solution)
+    )
+    if found == wanted:
+        return None
+    parts = [
+        f"{what}: {', '.join(sorted(names))}."
+        for what, names in [
+            ("It lacks", wanted - found),
+            ("Not asked for", found - wanted),
+        ]
+        if names
+    ]
+    return Slip(
+        "wrong_parameters",
+        "Your class has other parameters than it was given. To be checked, "
+        f"it gets fixed weights by their names. {' '.join(parts)}",
     )
 
 

@@ -357,6 +357,15 @@ def warmup_to_half_power(step, d_model, warmup):
     return d_model**-0.5 * min(step * warmup**-0.5, step**-0.5)
 
 
+def exponents_exchanged(step, d_model, warmup):
+    """You have the two exponents of the branches the wrong way round.
+
+    Your rate falls like step to the power of -1.5, far too fast. With the
+    right ones both branches are 1/√warmup where the warm-up ends.
+    """
+    return d_model**-0.5 * min(step**-1.5, step * warmup**-0.5)
+
+
 def root_of_the_step(step, d_model, warmup):
     """After the warm-up your rate goes on rising, like √step.
 
@@ -472,6 +481,7 @@ LEARNING_RATE = Exercise(
         falls_from_the_root_of_what_is_left,
         warmup_to_the_first_power,
         warmup_to_half_power,
+        exponents_exchanged,
         root_of_the_step,
         sum_of_both,
         width_in_one_branch,
@@ -505,7 +515,8 @@ def smoothed_loss(
         pad_id: the token that counts nowhere as an answer.
 
     Returns:
-        The mean over all real tokens of the batch, a tensor without axes.
+        The mean over all real tokens of the batch: a tensor without axes,
+        of the kind of number that the logits are.
     """
     ### BEGIN SOLUTION
     real = tgt_out != pad_id
@@ -741,6 +752,29 @@ def epsilon_on_top(logits, tgt_out, smoothing=0.0, pad_id=0):
     return (certain + smoothing * evenly)[tgt_out != pad_id].mean()
 
 
+def smoothing_subtracted(logits, tgt_out, smoothing=0.0, pad_id=0):
+    """You subtract the part that is spread over all words.
+
+    Both parts are surprise, and both are to be made small. Look at the signs
+    of your two terms: there is one minus too many, or one too few.
+    """
+    certain, evenly = both_parts(logits, tgt_out)
+    each = (1 - smoothing) * certain - smoothing * evenly
+    return each[tgt_out != pad_id].mean()
+
+
+def spread_over_logits(logits, tgt_out, smoothing=0.0, pad_id=0):
+    """In the part that is spread over all words you take logits for
+    log-probabilities.
+
+    The part of the right token is as it should be. Logits are not
+    normalised: without the softmax their mean says nothing.
+    """
+    certain, _ = both_parts(logits, tgt_out)
+    each = (1 - smoothing) * certain - smoothing * logits.mean(dim=-1)
+    return each[tgt_out != pad_id].mean()
+
+
 def predictions_smoothed(logits, tgt_out, smoothing=0.0, pad_id=0):
     """You smooth what the model says, not what it should say.
 
@@ -834,6 +868,19 @@ def softmax_over_places(logits, tgt_out, smoothing=0.0, pad_id=0):
     right = log_probs.gather(-1, tgt_out[..., None])[..., 0]
     each = (1 - smoothing) * right + smoothing * log_probs.mean(dim=-1)
     return -each[tgt_out != pad_id].mean()
+
+
+@see(LOSS)
+def softmax_over_tokens(logits, tgt_out, smoothing=0.0, pad_id=0):
+    """Your softmax runs over the tokens of the batch, not over the words of
+    the vocabulary.
+
+    For each token the words compete with each other, so it is the last axis.
+    """
+    real = tgt_out != pad_id
+    log_probs = logits[real].log_softmax(dim=0)
+    right = log_probs.gather(-1, tgt_out[real][:, None]).mean()
+    return -(1 - smoothing) * right - smoothing * log_probs.mean()
 
 
 BY_HAND = torch.tensor(
@@ -949,6 +996,8 @@ SMOOTHED_LOSS = Exercise(
         only_wrong_words_share,
         a_share_of_epsilon_each,
         epsilon_on_top,
+        smoothing_subtracted,
+        spread_over_logits,
         predictions_smoothed,
         entropy_taken_off,
         softmax_twice,
@@ -957,6 +1006,7 @@ SMOOTHED_LOSS = Exercise(
         logits_not_logs,
         sign_forgotten,
         softmax_over_places,
+        softmax_over_tokens,
     ],
 )
 

@@ -1,0 +1,398 @@
+"""A class, graded from end to end. Needs nbgrader: ``make test-grading``."""
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+
+pytest.importorskip(
+    "nbgrader",
+    reason="nbgrader is not installed: make test-grading installs it",
+)
+
+from nbgrader.apps import NbGraderAPI
+from nbgrader.nbgraderformat import MetadataValidator
+from traitlets.config import Config
+
+from tests.grading_class import (
+    CELLS,
+    INVERTED,
+    NAME,
+    QUESTION,
+    SOLUTIONS,
+    filled,
+    hand_in,
+    tampered,
+)
+from tools.grading.__main__ import main
+from tools.grading.gradebook import Course
+from transformer_course.exercises import masks
+
+OPTIONS = ("--seconds", "4")
+POINTS = {exercise.name: exercise.points for exercise in masks.EXERCISES}
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory):
+    """The notebook that students get."""
+    folder = tmp_path_factory.mktemp("release")
+    assert main(["release", NAME, "--to", str(folder)]) == 0
+    return nbformat.read(folder / NAME / f"{NAME}.ipynb", as_version=4)
+
+
+def build(folder: Path, release: nbformat.NotebookNode) -> Path:
+    """The submissions of a class, in three layouts at once."""
+
+    def give(path: str, **what):
+        hand_in(filled(release, **what), folder / path)
+
+    def with_cells(**changed: str) -> dict[str, str]:
+        return SOLUTIONS | {k: CELLS[v] for k, v in changed.items()}
+
+    give(f"anna/{NAME}.ipynb", code=SOLUTIONS, answer="It <b>copies</b>.")
+    give(f"ben/{NAME}/{NAME}.ipynb")
+    give(f"carl_{NAME}.ipynb", code=with_cells(padding_mask="inverted"))
+    give(f"dora/{NAME}.ipynb", code=with_cells(padding_mask="exits"))
+    give(f"emil/{NAME}.ipynb", code=with_cells(padding_mask="loops"))
+    give(
+        f"fay/{NAME}.ipynb",
+        code=with_cells(padding_mask="loops at the top"),
+    )
+    give(f"finn/{NAME}.ipynb", code=with_cells(padding_mask="hungry"))
+    give(
+        f"greta/{NAME}.ipynb",
+        code=with_cells(padding_mask="raises at the top"),
+    )
+    hand_in(tampered(release), folder / "hugo [x]" / f"{NAME}.ipynb")
+    (folder / "ina").mkdir()
+    (folder / "ina" / f"{NAME}.ipynb").write_text("not a notebook")
+    (folder / "jan").mkdir()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory, release):
+    """The folder of a graded class."""
+    folder = tmp_path_factory.mktemp("class")
+    submissions = build(folder / "submissions", release)
+    arguments = ["grade", str(submissions), "--to", str(folder / "out")]
+    assert main([*arguments, *OPTIONS]) == 0
+    return folder / "out"
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    """The lines of a table."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def line(folder: Path, student: str, exercise: str) -> dict[str, str]:
+    """The line of marks.csv about one answer."""
+    (found,) = [
+        line
+        for line in table(folder / "marks.csv")
+        if (line["student"], line["exercise"]) == (student, exercise)
+    ]
+    return found
+
+
+# --- what is handed out ------------------------------------------------------
+
+
+def test_the_release_has_stubs_and_no_hidden_test(release):
+    text = nbformat.writes(release)
+    for exercise in masks.EXERCISES:
+        cell = next(c for c in release.cells if c.id == exercise.name)
+        assert cell.source == exercise.stub
+    assert "HIDDEN" not in text
+    assert "SOLUTION" not in text
+    assert "with_more" not in text
+
+
+def test_the_release_is_one_that_nbgrader_understands(release):
+    validator = MetadataValidator()
+    for cell in release.cells:
+        validator.validate_cell(cell)
+    graded = [
+        cell.metadata.nbgrader.grade_id
+        for cell in release.cells
+        if cell.metadata.get("nbgrader", {}).get("grade")
+    ]
+    assert graded == [f"{name}-test" for name in POINTS] + [QUESTION]
+
+
+# --- marks -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exercise", POINTS)
+def test_correct_answers_have_all_points(graded, exercise):
+    found = line(graded, "anna", exercise)
+    assert (found["points"], found["verdict"]) == (
+        str(POINTS[exercise]),
+        "correct",
+    )
+    assert found["of"] == found["points"]
+
+
+@pytest.mark.parametrize("exercise", [*POINTS, QUESTION])
+def test_an_untouched_notebook_has_none(graded, exercise):
+    found = line(graded, "ben", exercise)
+    assert (found["points"], found["verdict"]) == ("0", "unwritten")
+
+
+@pytest.mark.parametrize(
+    ("student", "verdict"),
+    [
+        ("carl", "misconception"),
+        ("dora", "limit: crash"),
+        ("emil", "limit: time"),
+        ("fay", "limit: time"),
+        ("finn", "limit: memory"),
+        ("greta", "error: ValueError"),
+    ],
+)
+def test_what_is_wrong_costs_its_own_points_only(graded, student, verdict):
+    found = line(graded, student, "padding_mask")
+    assert (found["points"], found["verdict"]) == ("0", verdict)
+    for exercise in ("causal_mask", "masked_softmax"):
+        assert line(graded, student, exercise)["verdict"] == "correct"
+
+
+def test_a_known_mistake_is_named(graded):
+    found = line(graded, "carl", "padding_mask")
+    assert found["misconception"] == "padding_inverted"
+
+
+def test_tampering_gains_nothing_and_is_noted(graded):
+    assert line(graded, "hugo [x]", "padding_mask")["points"] == "0"
+    for exercise in ("causal_mask", "masked_softmax"):
+        found = line(graded, "hugo [x]", exercise)
+        assert found["points"] == str(POINTS[exercise])
+    (total,) = [
+        one
+        for one in table(graded / "totals.csv")
+        if one["student"] == "hugo [x]"
+    ]
+    assert "padding_mask-test was changed" in total["notes"]
+    assert "masked_softmax-test was removed" in total["notes"]
+    assert "names transformer_course.exercises" in total["notes"]
+
+
+@pytest.mark.parametrize(
+    ("student", "state"), [("ina", "unreadable"), ("jan", "missing")]
+)
+def test_nothing_to_grade_is_said(graded, student, state):
+    for exercise in POINTS:
+        found = line(graded, student, exercise)
+        assert (found["points"], found["verdict"]) == ("0", state)
+
+
+def test_nbgrader_has_the_same_marks(graded):
+    course = Course(graded)
+    marks = course.marks(NAME, "carl")
+    assert {name: mark.points for name, mark in marks.items()} == {
+        "padding_mask-test": 0,
+        "causal_mask-test": POINTS["causal_mask"],
+        "masked_softmax-test": POINTS["masked_softmax"],
+        QUESTION: 0,
+    }
+
+
+def test_nbgrader_s_own_command_runs_no_code(graded):
+    """Its settings take the verdicts that are there."""
+    config = Config()
+    text = (graded / "nbgrader_config.py").read_text()
+    exec(text, {"get_config": lambda: config})
+    said = NbGraderAPI(config=config).autograde(NAME, "emil")
+    assert said["success"], said
+    marks = Course(graded).marks(NAME, "emil")
+    assert marks["padding_mask-test"].points == 0
+    assert marks["causal_mask-test"].points == POINTS["causal_mask"]
+
+
+# --- pages -------------------------------------------------------------------
+
+
+def test_feedback_has_the_text_of_the_mistake(graded):
+    page = (graded / "feedback" / "carl" / f"{NAME}.html").read_text()
+    assert "Your mask is True at padding and False at words" in page
+    assert "5 of 9" in page
+
+
+def test_everybody_has_feedback(graded):
+    folders = [path.name for path in (graded / "feedback").iterdir()]
+    students = [one["student"] for one in table(graded / "totals.csv")]
+    assert len(folders) == len(students) == 11
+
+
+def test_what_students_write_is_text_and_not_html(graded):
+    for page in (
+        graded / "feedback" / "anna" / f"{NAME}.html",
+        graded / "answers.html",
+    ):
+        text = page.read_text()
+        assert "It &lt;b&gt;copies" in text
+        assert "<b>copies" not in text
+
+
+def test_the_report_counts_and_names_nobody(graded):
+    page = (graded / "report.html").read_text()
+    assert "10 of 11 handed in, 1 of these" in page
+    assert "padding_inverted" in page
+    assert "1 answers wait" in page
+    for student in ("anna", "carl", "hugo"):
+        assert student not in page
+
+
+def test_no_page_loads_anything(graded):
+    for page in graded.rglob("*.html"):
+        text = page.read_text()
+        assert "<script" not in text
+        assert "http" not in text
+
+
+# --- marks by hand, and grading again ----------------------------------------
+
+
+@pytest.fixture(scope="module")
+def one_student(tmp_path_factory, release):
+    """One student with an answer in words, graded."""
+    folder = tmp_path_factory.mktemp("one") / "class"
+    notebook = filled(release, SOLUTIONS, "It copies.")
+    hand_in(notebook, folder / "in" / "anna" / f"{NAME}.ipynb")
+    again(folder)
+    return folder
+
+
+@pytest.fixture
+def small(tmp_path, one_student):
+    """The same, to be changed."""
+    return Path(shutil.copytree(one_student, tmp_path / "class"))
+
+
+def again(folder: Path, *options: str) -> None:
+    """Grade, for the first time or once more."""
+    out = str(folder / "out")
+    arguments = ["grade", str(folder / "in"), "--to", out, *OPTIONS]
+    assert main([*arguments, *options]) == 0
+
+
+def give_mark(folder: Path, points: str, comment: str = "") -> None:
+    """What a lecturer does in a spreadsheet: fill in the last line."""
+    path = folder / "out" / "manual_marks.csv"
+    *before, last = path.read_text(encoding="utf-8-sig").splitlines()
+    assert last.endswith(",,")
+    lines = [*before, f"{last[:-2]},{points},{comment}"]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def test_an_answer_in_words_waits_for_its_mark(small):
+    found = line(small / "out", "anna", QUESTION)
+    assert (found["verdict"], found["needs marks"]) == ("to mark", "yes")
+
+
+def test_a_mark_by_hand_is_taken_and_kept(small):
+    give_mark(small, "1.5", "Half of it")
+    again(small)
+    again(small, "--again")
+    found = line(small / "out", "anna", QUESTION)
+    assert (found["points"], found["verdict"]) == ("1.5", "marked")
+    assert not found["needs marks"]
+    page = small / "out" / "feedback" / "anna" / f"{NAME}.html"
+    assert "Half of it" in page.read_text()
+
+
+def test_a_later_mark_in_nbgrader_holds(small):
+    give_mark(small, "1")
+    again(small)
+    course = Course(small / "out")
+    course.mark_by_hand(NAME, "anna", QUESTION, 2, "")
+    again(small)
+    assert line(small / "out", "anna", QUESTION)["points"] == "2"
+
+
+def test_a_mark_holds_when_other_answers_change(small, release):
+    give_mark(small, "2")
+    again(small)
+    code = SOLUTIONS | {"padding_mask": INVERTED}
+    notebook = filled(release, code, "It copies.")
+    hand_in(notebook, small / "in" / "anna" / f"{NAME}.ipynb")
+    again(small)
+    found = line(small / "out", "anna", QUESTION)
+    assert (found["points"], found["needs marks"]) == ("2", "")
+    assert line(small / "out", "anna", "padding_mask")["points"] == "0"
+
+
+def test_a_changed_answer_asks_for_a_new_mark(small, release):
+    give_mark(small, "2")
+    again(small)
+    notebook = filled(release, SOLUTIONS, "It sees the future.")
+    hand_in(notebook, small / "in" / "anna" / f"{NAME}.ipynb")
+    again(small)
+    found = line(small / "out", "anna", QUESTION)
+    assert found["needs marks"] == "yes"
+    assert found["verdict"] == "marked before, changed since"
+    give_mark(small, "1")
+    again(small)
+    found = line(small / "out", "anna", QUESTION)
+    assert (found["points"], found["needs marks"]) == ("1", "")
+
+
+@pytest.mark.parametrize("points", ["3", "-1", "nan", "two"])
+def test_a_mark_that_cannot_be_is_refused(small, points, capsys):
+    give_mark(small, points)
+    arguments = ["grade", str(small / "in"), "--to", str(small / "out")]
+    assert main([*arguments, *OPTIONS]) == 2
+    assert "manual_marks.csv, line 2" in capsys.readouterr().err
+
+
+def test_new_submissions_join_the_old_ones(small, release, tmp_path):
+    late = tmp_path / "late"
+    hand_in(filled(release, SOLUTIONS), late / "zoe" / f"{NAME}.ipynb")
+    (late / "anna").mkdir()  # who handed in before
+    out = str(small / "out")
+    assert main(["grade", str(late), "--to", out, *OPTIONS]) == 0
+    for student in ("anna", "zoe"):
+        found = line(small / "out", student, "causal_mask")
+        assert found["verdict"] == "correct"
+
+
+def test_what_has_not_changed_is_not_judged_again(small, capsys):
+    capsys.readouterr()
+    again(small)
+    assert "anna: as before" in capsys.readouterr().out
+
+
+def test_a_share_of_the_points_for_a_known_mistake(tmp_path, release):
+    code = SOLUTIONS | {"padding_mask": INVERTED}
+    notebook = filled(release, code)
+    hand_in(notebook, tmp_path / "in" / "anna" / f"{NAME}.ipynb")
+    again(tmp_path, "--partial", "0.5")
+    found = line(tmp_path / "out", "anna", "padding_mask")
+    assert found["points"] == f"{POINTS['padding_mask'] / 2:g}"
+
+
+# --- errors ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["release", "99_no"], "There are: 06_masks"),
+        (["grade", "nowhere"], "no folder of submissions"),
+        (["grade", ".", "99_no"], "There are: 06_masks"),
+        (["grade", ".", "--partial", "2"], "from 0 to 1"),
+    ],
+)
+def test_an_error_says_what_to_do(arguments, said, capsys, monkeypatch):
+    assert main(arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_records_are_readable_by_people(small):
+    path = small / "out" / "records" / "anna" / f"{NAME}.json"
+    record = json.loads(path.read_text())
+    assert record["tried"][0]["kind"] == "correct"

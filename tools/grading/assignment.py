@@ -1,0 +1,196 @@
+"""What is handed out: nbgrader's notebook of an assignment, and its tasks.
+
+It comes from the same sources as the learner's notebook: the prose of
+``assignments/NN_name.md``, and the exercises of the package.
+"""
+
+import inspect
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from tools.exercise_notebooks import (
+    Code,
+    Part,
+    Question,
+    Task,
+    find_sources,
+    learner_cells,
+    read_parts,
+)
+from tools.refresh_outputs import FIXED_METADATA
+from transformer_course.errors import CourseError
+from transformer_course.exercises.exercise import Exercise
+
+SCHEMA = 3
+"""The version of nbgrader's metadata."""
+TEST = """\
+# {name}, {points} points. It is marked here, on other inputs than in the cell
+# above: leave this cell as it is.
+### BEGIN HIDDEN TESTS
+from transformer_course.exercises.catalogue import find
+from transformer_course.exercises.diagnose import diagnose
+
+verdict = diagnose(find("{name}").with_more({seed}, {drawn}), {name})
+assert verdict.is_correct, verdict.text
+### END HIDDEN TESTS"""
+
+
+class AssignmentError(CourseError):
+    """An assignment that there is not."""
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """The inputs that only marking uses.
+
+    Args:
+        seed: of the first that is drawn; a learner's check begins with 0.
+        drawn: how many.
+    """
+
+    seed: int = 20171206
+    drawn: int = 24
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """An assignment, as it is marked.
+
+    Args:
+        name: such as ``06_masks``; its notebook is called so, too.
+        parts: what stands in it, in order.
+        release: the notebook that students get; None before it is made.
+    """
+
+    name: str
+    parts: Sequence[Part]
+    release: NotebookNode | None = None
+
+    @cached_property
+    def exercises(self) -> list[Exercise]:
+        """What is programmed. Its cell has the name of the exercise."""
+        return [p.exercise for p in self.parts if isinstance(p, Task)]
+
+    @cached_property
+    def questions(self) -> list[Question]:
+        """What is answered in words. Its cell has the question's name."""
+        return [part for part in self.parts if isinstance(part, Question)]
+
+    @property
+    def points(self) -> dict[str, int]:
+        """By the name of the graded cell, in the order of the notebook."""
+        return {test_cell(e.name): e.points for e in self.exercises} | {
+            question.name: question.points for question in self.questions
+        }
+
+    @cached_property
+    def locked(self) -> dict[str, str]:
+        """The course's own cells that students should leave alone."""
+        return {
+            name_of_cell(cell): cell.source
+            for cell in self.release.cells
+            if cell.metadata.get("nbgrader", {}).get("locked")
+        }
+
+    @cached_property
+    def given(self) -> list[str]:
+        """Code that is given, such as imports."""
+        return [p.source for p in self.parts if isinstance(p, Code)]
+
+
+def test_cell(exercise: str) -> str:
+    """The name of the cell in which an exercise is marked."""
+    return f"{exercise}-test"
+
+
+def name_of_cell(cell: NotebookNode) -> str:
+    """nbgrader's name of a cell, or else its id, which is the same."""
+    named = cell.metadata.get("nbgrader", {})
+    name = named.get("grade_id") if isinstance(named, dict) else None
+    return name or cell.get("id", "")
+
+
+def find_assignments(names: Sequence[str] = ()) -> list[Assignment]:
+    """The assignments of these names; all if there are none.
+
+    Raises:
+        AssignmentError: there is no such assignment.
+    """
+    sources = {path.stem: path for path in find_sources()}
+    for name in names:
+        if name not in sources:
+            raise AssignmentError(
+                f"there is no assignment {name!r}. There are: "
+                f"{', '.join(sources)}. Give one or more: make release "
+                f"NB={next(iter(sources), '06_masks')}"
+            )
+    return [
+        Assignment(name, read_parts(sources[name]))
+        for name in names or sources
+    ]
+
+
+def source_notebook(assignment: Assignment, hidden: Hidden) -> NotebookNode:
+    """The notebook that nbgrader starts from, solutions and all."""
+    cells: list[NotebookNode] = []
+    for number, part in enumerate(assignment.parts):
+        cells += _cells(part, f"part-{number}", hidden)
+    notebook = new_notebook(cells=cells, metadata=FIXED_METADATA)
+    nbformat.validate(notebook)
+    return notebook
+
+
+def _cells(part: Part, name: str, hidden: Hidden) -> list[NotebookNode]:
+    if isinstance(part, Task):
+        exercise = part.exercise
+        _, check = learner_cells(part, name)
+        check.metadata["nbgrader"] = _metadata(check.id, locked=True)
+        test = test_cell(exercise.name)
+        return [
+            new_code_cell(
+                textwrap.dedent(inspect.getsource(exercise.solution)).rstrip(),
+                id=exercise.name,
+                metadata={"nbgrader": _metadata(exercise.name, answer=True)},
+            ),
+            check,
+            new_code_cell(
+                TEST.format(
+                    name=exercise.name,
+                    points=exercise.points,
+                    seed=hidden.seed,
+                    drawn=hidden.drawn,
+                ),
+                id=test,
+                metadata={"nbgrader": _metadata(test, exercise.points)},
+            ),
+        ]
+    if isinstance(part, Question):
+        metadata = _metadata(part.name, part.points, answer=True)
+        return [
+            new_markdown_cell(id=part.name, metadata={"nbgrader": metadata})
+        ]
+    return learner_cells(part, name)
+
+
+def _metadata(
+    name: str,
+    points: int | None = None,
+    answer: bool = False,
+    locked: bool = False,
+) -> dict[str, object]:
+    """What nbgrader wants to know of a cell."""
+    graded = points is not None
+    return {
+        "grade_id": name,
+        "grade": graded,
+        "solution": answer,
+        "locked": locked or (graded and not answer),
+        "schema_version": SCHEMA,
+        "task": False,
+    } | ({"points": points} if graded else {})

@@ -1,0 +1,283 @@
+"""What a grading leaves: tables of marks, and pages to be read.
+
+Each page is one file that loads nothing. What students wrote is shown as
+text, never as HTML.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+
+from tools.grading.assignment import Assignment, test_cell
+from tools.grading.by_hand import write_table
+from tools.grading.grade import Marked, Tried, rows
+from tools.grading.gradebook import Mark
+from transformer_course.exercises import catalogue
+from transformer_course.exercises.messages import prose
+
+MARKS = "marks.csv"
+TOTALS = "totals.csv"
+REPORT = "report.html"
+ANSWERS = "answers.html"
+FEEDBACK = "feedback"
+WORDS = {
+    "correct": "correct",
+    "misconception": "a known mistake",
+    "slip": "a slip",
+    "unknown": "wrong in another way",
+    "error": "an error",
+    "limit": "stopped",
+    "unwritten": "not written",
+    "refused": "could not be tried",
+    "unreadable": "unreadable file",
+    "missing": "not handed in",
+}
+"""The kinds of verdict, in the order of the report."""
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 50rem;
+  margin: 2rem auto; padding: 0 1rem; color: #1a1a1a; background: #fff }
+h1 { font-size: 1.6rem } h2 { font-size: 1.2rem; margin-top: 2.5rem }
+pre { background: #f5f5f5; padding: .8rem; overflow-x: auto;
+  font-size: .85rem; border-left: 4px solid #999; white-space: pre-wrap }
+pre.correct { border-color: #2a7 } pre.wrong { border-color: #c60 }
+table { border-collapse: collapse; display: block; overflow-x: auto }
+th, td { padding: .3rem .7rem; border-bottom: 1px solid #ccc;
+  text-align: left; vertical-align: top }
+td.n, th.n { text-align: right }
+"""
+
+
+def write_all(
+    folder: Path,
+    assignments: Sequence[Assignment],
+    marked: Sequence[Marked],
+) -> None:
+    """Write every table and page of a grading anew."""
+    known = {assignment.name: assignment for assignment in assignments}
+    marked = [one for one in marked if one.record.assignment in known]
+    _write_marks(folder, known, marked)
+    for one in marked:
+        record = one.record
+        path = folder / FEEDBACK / record.student_id
+        path.mkdir(parents=True, exist_ok=True)
+        page = feedback(one, known[record.assignment])
+        (path / f"{record.assignment}.html").write_text(page, "utf-8")
+    (folder / REPORT).write_text(report(known, marked), "utf-8")
+    (folder / ANSWERS).write_text(answers(known, marked), "utf-8")
+
+
+def _write_marks(
+    folder: Path, known: dict[str, Assignment], marked: Sequence[Marked]
+) -> None:
+    lines = [
+        line
+        for one in marked
+        for line in rows(one, known[one.record.assignment])
+    ]
+    columns = list(lines[0]) if lines else []
+    write_table(folder / MARKS, columns, lines)
+    totals = [
+        {
+            "student": one.record.student,
+            "assignment": one.record.assignment,
+            "points": f"{_sum(one.marks):g}",
+            "of": sum(known[one.record.assignment].points.values()),
+            "needs marks": _waiting(one.marks) or "",
+            "status": one.record.status,
+            "notes": "; ".join(one.record.notes),
+        }
+        for one in marked
+    ]
+    write_table(folder / TOTALS, list(totals[0]) if totals else [], totals)
+
+
+def _sum(marks: dict[str, Mark]) -> float:
+    return sum(mark.points for mark in marks.values())
+
+
+def _waiting(marks: dict[str, Mark]) -> int:
+    return sum(mark.waiting for mark in marks.values())
+
+
+def feedback(one: Marked, assignment: Assignment) -> str:
+    """The page that a student gets."""
+    record, marks = one.record, one.marks
+    of = sum(assignment.points.values())
+    waiting = _waiting(marks)
+    parts = [
+        f"<h1>{escape(record.assignment)}</h1>",
+        f"<p>{escape(record.student)}: <b>{_sum(marks):g} of {of}</b> "
+        "points"
+        + (f", and {waiting} still to be marked by hand" if waiting else "")
+        + ".</p>",
+        *(f"<p>{escape(note)}.</p>" for note in _for_student(one)),
+    ]
+    for tried in record.tried:
+        mark = marks.get(test_cell(tried.exercise))
+        parts += _exercise(tried, mark)
+    for question in assignment.questions:
+        if question.name in record.answers:
+            parts += _answer(
+                question.name,
+                record.answers[question.name],
+                marks.get(question.name),
+                question.points,
+            )
+    return _page(record.assignment, parts)
+
+
+def _for_student(one: Marked) -> list[str]:
+    """Of the notes, what a student should know."""
+    about = (".ipynb", "put back", "nothing defines", "no cell for")
+    return [
+        note
+        for note in one.record.notes
+        if any(words in note for words in about)
+    ]
+
+
+def _exercise(tried: Tried, mark: Mark | None) -> list[str]:
+    points = mark.points if mark else 0.0
+    look = "correct" if tried.kind == "correct" else "wrong"
+    changed = " (marked by hand)" if mark and mark.by_hand else ""
+    parts = [
+        f"<h2>{escape(tried.exercise)}: {points:g} of {tried.of}"
+        f"{changed}</h2>",
+        f'<pre class="{look}">{escape(tried.text)}</pre>',
+    ]
+    if mark and mark.comment:
+        parts.append(f"<p><b>Comment:</b> {escape(mark.comment)}</p>")
+    if tried.code.strip():
+        parts += ["<p>Your code:</p>", f"<pre>{escape(tried.code)}</pre>"]
+    return parts
+
+
+def _answer(name: str, text: str, mark: Mark | None, of: int) -> list[str]:
+    waiting = mark is None or mark.waiting
+    points = "to be marked" if waiting else f"{mark.points:g} of {of}"
+    parts = [
+        f"<h2>{escape(name)}: {points}</h2>",
+        f"<pre>{escape(text)}</pre>",
+    ]
+    if mark and mark.comment and not waiting:
+        parts.append(f"<p><b>Comment:</b> {escape(mark.comment)}</p>")
+    return parts
+
+
+def report(known: dict[str, Assignment], marked: Sequence[Marked]) -> str:
+    """The page about the class. It names nobody, and can be shown."""
+    parts = ["<h1>How the class did</h1>"]
+    for name, assignment in known.items():
+        ours = [one for one in marked if one.record.assignment == name]
+        if ours:
+            parts += _about(assignment, ours)
+    return _page("How the class did", parts)
+
+
+def _about(assignment: Assignment, ours: Sequence[Marked]) -> list[str]:
+    states = Counter(one.record.status for one in ours)
+    waiting = sum(_waiting(one.marks) for one in ours)
+    count = len(ours) - states["missing"]
+    parts = [
+        f"<h2>{escape(assignment.name)}</h2>",
+        f"<p>{count} of {len(ours)} handed in, {states['unreadable']} of "
+        f"these a file that cannot be read. {waiting} answers wait for marks "
+        "by hand.</p>",
+    ]
+    by_exercise: dict[str, list[Tried]] = defaultdict(list)
+    for one in ours:
+        for tried in one.record.tried:
+            by_exercise[tried.exercise].append(tried)
+    there = {t.kind for all_ in by_exercise.values() for t in all_}
+    kinds = [kind for kind in WORDS if kind in there]
+    parts.append(_table(by_exercise, kinds))
+    for name, tries in by_exercise.items():
+        parts += _seen(name, tries)
+    return parts
+
+
+def _table(by_exercise: dict[str, list[Tried]], kinds: Sequence[str]) -> str:
+    head = "".join(f'<th class="n">{WORDS[kind]}</th>' for kind in kinds)
+    lines = []
+    for name, tries in by_exercise.items():
+        counts = Counter(tried.kind for tried in tries)
+        cells = "".join(f'<td class="n">{counts[k]}</td>' for k in kinds)
+        lines.append(f"<tr><td>{escape(name)}</td>{cells}</tr>")
+    return (
+        f"<table><thead><tr><th>exercise</th>{head}</tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table>"
+    )
+
+
+def _seen(name: str, tries: Sequence[Tried]) -> list[str]:
+    """The mistakes of one exercise, the most frequent first."""
+    exercise = catalogue.EXERCISES.get(name)
+    texts = {
+        mistake.__name__: (
+            prose(mistake.__doc__ or ""),
+            exercise.section_of(mistake),
+        )
+        for mistake in (exercise.mistakes if exercise else ())
+    }
+    counts = Counter(
+        (tried.kind, tried.mistake)
+        for tried in tries
+        if tried.kind in ("misconception", "slip", "error", "limit")
+    )
+    if not counts:
+        return []
+    parts = [f"<h3>{escape(name)}</h3>", "<table><tbody>"]
+    for (kind, mistake), count in counts.most_common():
+        text, section = texts.get(mistake, ("", ""))
+        said = escape(text).replace("\n\n", "<br>")
+        where = f"<br>Read again: {escape(section)}" if section else ""
+        parts.append(
+            f'<tr><td class="n">{count}</td><td>{WORDS[kind]}: '
+            f"<code>{escape(mistake)}</code>"
+            f"{'<br>' + said if said else ''}{where}</td></tr>"
+        )
+    return [*parts, "</tbody></table>"]
+
+
+def answers(known: dict[str, Assignment], marked: Sequence[Marked]) -> str:
+    """All answers in words, question by question, for whoever marks them."""
+    parts = [
+        "<h1>Answers in words</h1>",
+        "<p>Marks go into the table <code>manual_marks.csv</code>.</p>",
+    ]
+    for name, assignment in known.items():
+        for question in assignment.questions:
+            parts.append(
+                f"<h2>{escape(name)}, {escape(question.name)}: "
+                f"{question.points} points</h2>"
+            )
+            parts += _answers_to(question.name, name, marked)
+    return _page("Answers in words", parts)
+
+
+def _answers_to(
+    question: str, assignment: str, marked: Iterable[Marked]
+) -> list[str]:
+    parts = []
+    for one in marked:
+        text = one.record.answers.get(question, "")
+        mark = one.marks.get(question)
+        if one.record.assignment != assignment or mark is None or not text:
+            continue
+        state = "to be marked" if mark.waiting else f"{mark.points:g}"
+        parts.append(
+            f"<p><b>{escape(one.record.student)}</b>: {state}</p>"
+            f"<pre>{escape(text)}</pre>"
+        )
+    return parts
+
+
+def _page(title: str, parts: Iterable[str]) -> str:
+    body = "\n".join(parts)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head>"
+        f"<body>\n{body}\n</body></html>\n"
+    )
