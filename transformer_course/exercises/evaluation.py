@@ -448,6 +448,16 @@ def total_of_kinds(hypothesis, references, n):
     return (written & allowance(references, n)).total(), len(written)
 
 
+def total_before_matches(hypothesis, references, n):
+    """Your two numbers are right, but the wrong way round.
+
+    The matches come first, then all that there are.
+    """
+    written = counted(hypothesis, n)
+    matches = (written & allowance(references, n)).total()
+    return written.total(), matches
+
+
 def total_of_words(hypothesis, references, n):
     """Your second number counts words, whatever n is.
 
@@ -672,6 +682,7 @@ CLIPPED_MATCHES = Exercise(
         summed_over_references,
         references_joined,
         total_of_kinds,
+        total_before_matches,
         total_of_words,
         total_below_zero,
         counts_of_the_reference,
@@ -852,6 +863,15 @@ def without_single_words(counts):
     """
     h, r, matches, totals = parts_of(counts)
     return 100 * brevity_penalty(h, r) * geometric(matches[1:], totals[1:])
+
+
+def matches_over_totals_of_one(counts):
+    """You divide every match by the number of single words.
+
+    Longer n-grams are fewer: each n has a total of its own.
+    """
+    h, r, matches, totals = parts_of(counts)
+    return 100 * brevity_penalty(h, r) * geometric(matches, [totals[0]] * 4)
 
 
 def fours_alone(counts):
@@ -1084,6 +1104,7 @@ BLEU = Exercise(
         one_division_for_all,
         up_to_three,
         without_single_words,
+        matches_over_totals_of_one,
         fours_alone,
         zeros_left_out,
         one_added_to_each,

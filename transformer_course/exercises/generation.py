@@ -328,6 +328,16 @@ def least_probable(decode, batch, max_length, bos=1, eos=2):
     return cut(tgt[:, 1:].tolist(), eos)
 
 
+def first_word_lost(decode, batch, max_length, bos=1, eos=2):
+    """Your sentences lack their first word.
+
+    You take off one token more in front than bos.
+    """
+    tgt = torch.full((batch, 1), bos)
+    rows = cut(extended(decode, tgt, max_length)[:, 1:].tolist(), eos)
+    return [row[1:] for row in rows]
+
+
 @see(STOP)
 def one_token_too_few(decode, batch, max_length, bos=1, eos=2):
     """A sentence that reaches the limit comes out one token short.
@@ -453,6 +463,7 @@ GREEDY_SEARCH = Exercise(
         only_the_last_token,
         first_place_read,
         least_probable,
+        first_word_lost,
         one_token_too_few,
         one_token_too_many,
         unended_thrown_away,
@@ -615,6 +626,23 @@ def length_itself(tgt, log_probs, alpha):
     with 5 added, and over 6.
     """
     return log_probs / written(tgt) ** alpha
+
+
+def five_left_out(tgt, log_probs, alpha):
+    """You divide by (length / 6) to the power of alpha: the 5 is missing.
+
+    It keeps short sentences from being judged by their length alone: a
+    sentence of one token has a penalty of exactly 1.
+    """
+    return log_probs / (written(tgt) / 6) ** alpha
+
+
+def base_and_exponent_exchanged(tgt, log_probs, alpha):
+    """You raise alpha to the power of the length.
+
+    The fraction is the base and alpha the exponent.
+    """
+    return log_probs / alpha ** ((5 + written(tgt)) / 6)
 
 
 def mean_per_token(tgt, log_probs, alpha):
@@ -785,6 +813,8 @@ BEAM_SCORES = Exercise(
         lengths_summed,
         all_places_counted,
         length_itself,
+        five_left_out,
+        base_and_exponent_exchanged,
         mean_per_token,
         without_alpha,
         times_alpha,
@@ -1663,6 +1693,16 @@ def one_matrix_for_key_and_value(
     return step(newest, encoding, keys, values, w_query, w_key, w_key)
 
 
+def key_not_projected(newest, encoding, keys, values, w_query, w_key, w_value):
+    """Your new key is the token itself.
+
+    It has weights of its own, as queries and values have.
+    """
+    x = newest + encoding[keys.size(1)]
+    keys, values = torch.cat([keys, x], dim=1), grown(values, x, w_value)
+    return attend(x @ w_query, keys, values), keys, values
+
+
 def value_not_projected(
     newest, encoding, keys, values, w_query, w_key, w_value
 ):
@@ -1893,6 +1933,7 @@ STEP_WITH_CACHE = Exercise(
         one_matrix_for_query_and_key,
         one_matrix_for_key_and_query,
         one_matrix_for_key_and_value,
+        key_not_projected,
         value_not_projected,
         weights_transposed,
         token_added,
