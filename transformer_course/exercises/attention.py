@@ -15,6 +15,7 @@ from transformer_course.exercises.exercise import (
     case,
     module_case,
     see,
+    variant_of,
 )
 
 AT_ONCE = "04_attention#everybody-asks-at-once"
@@ -121,8 +122,8 @@ def weights_are_scores(query, key):
 def weights_not_divided(query, key):
     """Your weights are the powers of the scores: positive, but not shares.
 
-    A row sums to more than one, and an output mixed from it would lie
-    outside its values.
+    A row does not sum to one, and an output mixed from it need not lie among
+    its values.
     """
     return (query @ key.T).exp()
 
@@ -193,8 +194,8 @@ def weights_of_directions(query, key):
     """You compare directions only: your score is the cosine of the angle.
 
     A dot product has the lengths in it too, and a longer query looks more
-    sharply. With a cosine no score leaves [-1, 1], and no weight gets near
-    1.
+    sharply. With a cosine no score leaves [-1, 1], and no key can take nearly
+    all.
     """
     query, key = F.normalize(query, dim=-1), F.normalize(key, dim=-1)
     return (query @ key.T).softmax(dim=-1)
@@ -448,13 +449,32 @@ def softmax_over_the_queries(query, key, value):
 
 
 def softmax_over_no_axis_named(query, key, value):
-    """Your softmax is not told its axis, and takes the first or the second.
+    """Your softmax runs along the first axis, that of the sentences.
 
-    In one sentence that happens to be the keys. In a batch of them it is the
-    sentences: each would share its attention with its neighbours.
+    So it does if it is not told an axis: in a batch it takes the first, in
+    one sentence alone the second. Each sentence would share its attention
+    with its neighbours in the batch.
     """
     scores = query @ key.mT / math.sqrt(query.size(-1))
     weights = scores.softmax(dim=0 if scores.dim() == 3 else 1)
+    return weights @ value, weights
+
+
+@variant_of(softmax_over_no_axis_named)
+def softmax_over_axis_zero(query, key, value):
+    """The softmax runs over the first axis."""
+    scores = query @ key.mT / math.sqrt(query.size(-1))
+    weights = scores.softmax(dim=0)
+    return weights @ value, weights
+
+
+def logarithms_mixed(query, key, value):
+    """You mix the values with the *logarithms* of the weights.
+
+    They are all negative, and no mean can be taken with them.
+    """
+    scores = query @ key.mT / math.sqrt(query.size(-1))
+    weights = scores.log_softmax(dim=-1)
     return weights @ value, weights
 
 
@@ -666,6 +686,8 @@ SCALED_DOT_PRODUCT_ATTENTION = Exercise(
         no_softmax,
         softmax_over_the_queries,
         softmax_over_no_axis_named,
+        softmax_over_axis_zero,
+        logarithms_mixed,
         softmax_twice,
         softmax_over_axis_one,
         keys_transposed_for_a_batch,

@@ -8,7 +8,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer_course.exercises.draw import Draw
-from transformer_course.exercises.exercise import Case, Exercise, case, see
+from transformer_course.exercises.exercise import (
+    Case,
+    Exercise,
+    case,
+    see,
+    variant_of,
+)
 
 CLOCKS = "03_positional_encoding#clocks"
 TWIN = "03_positional_encoding#the-famous-heat-map-and-its-wrong-twin"
@@ -119,7 +125,7 @@ def exponent_doubled(length, d_model):
     """Your pairs are pairs, but their speeds fall twice as fast.
 
     Perhaps you double a number that runs over 0, 2, 4, … already. The last
-    hands would hardly move in millions of places.
+    hands of a wide table would hardly move in a million places.
     """
     angle = angles(length, hands(d_model) ** 2)
     return side_by_side(angle.sin(), angle.cos())
@@ -192,6 +198,28 @@ def places_from_one(length, d_model):
     return side_by_side(angle.sin(), angle.cos())
 
 
+def exponent_without_the_width(length, d_model):
+    """Your exponents are not divided by the width.
+
+    The second hand is then a hundred million times slower than the first.
+    The whole range, from 1 to a ten-thousandth, is to be spread over the
+    hands that there are.
+    """
+    angle = angles(length, 10_000.0 ** -torch.arange(0.0, d_model, 2))
+    return side_by_side(angle.sin(), angle.cos())
+
+
+def exponents_of_the_cosines(length, d_model):
+    """Your exponents are those of the odd columns: 1, 3, 5, …
+
+    A pair has the exponent of its sine, which stands in an even column; the
+    first hand turns by a radian for each place.
+    """
+    speed = 10_000.0 ** (-torch.arange(1, d_model, 2) / d_model)
+    angle = angles(length, speed)
+    return side_by_side(angle.sin(), angle.cos())
+
+
 def hands_ever_faster(length, d_model):
     """Your hands get *faster* from pair to pair.
 
@@ -236,13 +264,20 @@ def table_cut_anew(length, d_model):
 
 
 def sines_alone(length, d_model):
-    """There are no cosines: both columns of a pair hold the sine.
+    """Both columns of your pairs hold the same number, a sine or a cosine.
 
     From a sine alone one cannot tell whether a hand is going up or down, and
-    a step is no longer a turn.
+    a step is no longer a turn. Two numbers make the tip of a hand.
     """
     angle = angles(length, hands(d_model))
     return side_by_side(angle.sin(), angle.sin())
+
+
+@variant_of(sines_alone)
+def cosines_alone(length, d_model):
+    """Both columns of a pair hold the cosine."""
+    angle = angles(length, hands(d_model))
+    return side_by_side(angle.cos(), angle.cos())
 
 
 def draw_sizes(draw: Draw) -> Case:
@@ -282,11 +317,14 @@ SINUSOIDAL_ENCODING = Exercise(
         table_of_the_code,
         cosine_first,
         places_from_one,
+        exponent_without_the_width,
+        exponents_of_the_cosines,
         hands_ever_faster,
         one_speed_for_all,
         rounds_for_radians,
         table_cut_anew,
         sines_alone,
+        cosines_alone,
     ],
     tolerance=1e-4,  # angles of up to 50 radians, in 32 bits
 )
@@ -450,6 +488,11 @@ def words_scaled_again(x, table, offset=0):
     return math.sqrt(x.size(-1)) * x + table[offset : offset + x.size(1)]
 
 
+def nothing_added(x, table, offset=0):
+    """Your words come back as they were: no position is in them."""
+    return x.clone()
+
+
 def words_forgotten(x, table, offset=0):
     """What you return are the positions alone, without the words."""
     return table[offset : offset + x.size(1)].expand_as(x).clone()
@@ -535,6 +578,7 @@ ADD_POSITIONS = Exercise(
         last_places,
         positions_multiplied,
         words_scaled_again,
+        nothing_added,
         words_forgotten,
     ],
 )
@@ -685,10 +729,11 @@ def sine_and_cosine_exchanged(x):
 
 
 def mirrored(x):
-    """Your arrows are mirrored, not turned: one sign is wrong.
+    """Your arrows are mirrored besides being turned: a sign is wrong.
 
-    Lengths stay in a mirror too. But the score of two mirrored arrows
-    depends on the *sum* of the angles, or not on the angles at all.
+    Where queries and keys are mirrored alike, scores know the distance all
+    the same. But at place 0, where the angle is 0, nothing should move; and
+    weights from elsewhere would not work.
     """
     angle = angles(x.size(-2), hands(x.size(-1)))
     first, second = x[..., 0::2], x[..., 1::2]
@@ -710,6 +755,27 @@ def both_signs_plus(x):
         first * angle.cos() + second * angle.sin(),
         first * angle.sin() + second * angle.cos(),
     )
+
+
+@variant_of(mirrored)
+def both_signs_minus(x):
+    """Both of the sums have a minus."""
+    angle = angles(x.size(-2), hands(x.size(-1)))
+    first, second = x[..., 0::2], x[..., 1::2]
+    return side_by_side(
+        first * angle.cos() - second * angle.sin(),
+        first * angle.sin() - second * angle.cos(),
+    )
+
+
+def turns_ever_faster(x):
+    """Your pairs turn *faster* from one to the next.
+
+    The place is to be divided by a power of 10000. An arrow that goes round
+    hundreds of times from one place to the next says nothing about the
+    distance.
+    """
+    return turned(x, angles(x.size(-2), 1 / hands(x.size(-1))))
 
 
 def shrunk_by_the_cosine(x):
@@ -756,8 +822,8 @@ def turned_by_head(x):
 def hands_of_one_speed(x):
     """All your pairs turn at one speed.
 
-    One hand alone is at the same place again after a few words. Each pair
-    has a speed of its own, pair i has 2i in its exponent.
+    One hand alone is back where it was, or nearly, after a few words. Each
+    pair has a speed of its own: pair i has 2i in its exponent.
     """
     return turned(x, angles(x.size(-2), torch.ones(x.size(-1) // 2)))
 
@@ -851,6 +917,8 @@ TURN_BY_POSITION = Exercise(
         sine_and_cosine_exchanged,
         mirrored,
         both_signs_plus,
+        both_signs_minus,
+        turns_ever_faster,
         shrunk_by_the_cosine,
         table_added,
         turned_from_place_one,

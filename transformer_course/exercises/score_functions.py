@@ -7,7 +7,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer_course.exercises.draw import Draw
-from transformer_course.exercises.exercise import Case, Exercise, case, see
+from transformer_course.exercises.exercise import (
+    Case,
+    Exercise,
+    case,
+    see,
+    variant_of,
+)
 
 BY_HAND = "05_score_functions#three-scores-by-hand"
 PACKAGE = "05_score_functions#three-scores-in-the-package"
@@ -138,8 +144,8 @@ def bent_by_relu(query, key, U_q, U_k, v):
 def bent_by_sigmoid(query, key, U_q, U_k, v):
     """You bend by a sigmoid in place of the tanh.
 
-    The two are akin, but a sigmoid lies between 0 and 1, and is half as
-    steep or less: other scores come out.
+    The two are akin, but a sigmoid lies between 0 and 1, and is a quarter
+    as steep: other scores come out.
     """
     return all_pairs(query, key, U_q, U_k).sigmoid() @ v
 
@@ -161,6 +167,22 @@ def dot_of_projections(query, key, U_q, U_k, v):
     occurs in it.
     """
     return (query @ U_q) @ (key @ U_k).mT
+
+
+def query_not_looked_at(query, key, U_q, U_k, v):
+    """Your score is one of the keys alone; what is asked does not matter."""
+    scores = ((key @ U_k).tanh() @ v).unsqueeze(1)
+    return scores.expand(-1, query.size(1), -1)
+
+
+def projections_subtracted(query, key, U_q, U_k, v):
+    """You take the keys *away* from the queries.
+
+    A matrix can learn the sign, so a model would train as well. But weights
+    from elsewhere would give other scores.
+    """
+    asking, asked = (query @ U_q).unsqueeze(2), (key @ U_k).unsqueeze(1)
+    return (asking - asked).tanh() @ v
 
 
 def matrices_exchanged(query, key, U_q, U_k, v):
@@ -360,6 +382,8 @@ ADDITIVE_SCORE = Exercise(
         bent_by_sigmoid,
         projections_multiplied,
         dot_of_projections,
+        query_not_looked_at,
+        projections_subtracted,
         matrices_exchanged,
         one_matrix_for_both,
         matrices_transposed,
@@ -565,6 +589,16 @@ def divided_by_the_maximum(scores, dim=-1):
     return scaled.softmax(dim=dim)
 
 
+def no_powers(scores, dim=-1):
+    """There are no powers: you divide the scores themselves by their sum.
+
+    A share has to be positive, and it is e to the score that makes it so.
+    With the largest one taken away, all of yours are 0 or below.
+    """
+    lower = scores - scores.amax(dim=dim, keepdim=True)
+    return lower / lower.sum(dim=dim, keepdim=True)
+
+
 def powers_not_divided(scores, dim=-1):
     """Your largest share is always 1: you never divide by the sum."""
     return (scores - scores.amax(dim=dim, keepdim=True)).exp()
@@ -641,6 +675,7 @@ STABLE_SOFTMAX = Exercise(
         minimum_taken_away,
         largest_size_taken_away,
         divided_by_the_maximum,
+        no_powers,
         powers_not_divided,
         logarithms_of_shares,
     ],
@@ -782,12 +817,31 @@ def sign_turned(weights, gradient):
 
 @see(AT_ONCE)
 def mean_over_the_queries(weights, gradient):
-    """You sum over the queries, down the columns.
+    """You sum over the queries, down the columns, or over another axis than
+    the last.
 
     Each row is a softmax of its own, over its keys: what another query finds
     has no part in it.
     """
     mean = (weights * gradient).sum(dim=-2, keepdim=True)
+    return weights * (gradient - mean)
+
+
+@variant_of(mean_over_the_queries)
+def mean_over_axis_zero(weights, gradient):
+    """The sum runs over the first axis."""
+    mean = (weights * gradient).sum(dim=0, keepdim=True)
+    return weights * (gradient - mean)
+
+
+@see(AT_ONCE)
+def mean_over_axis_one(weights, gradient):
+    """You sum over axis 1, counted from the left.
+
+    With queries and keys alone that is the keys. With a batch in front it is
+    the queries, or the heads: leading axes move everything to the right.
+    """
+    mean = (weights * gradient).sum(dim=1, keepdim=True)
     return weights * (gradient - mean)
 
 
@@ -907,6 +961,8 @@ SOFTMAX_BACKWARD = Exercise(
         mean_of_another_row,
         sign_turned,
         mean_over_the_queries,
+        mean_over_axis_zero,
+        mean_over_axis_one,
         mean_over_everything,
         gradient_of_the_logarithm,
         weights_minus_gradient,
