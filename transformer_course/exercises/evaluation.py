@@ -405,6 +405,18 @@ def last_reference_only(hypothesis, references, n):
     return (written & wanted).total(), written.total()
 
 
+def closest_reference_only(hypothesis, references, n):
+    """You look only at the reference whose length is closest.
+
+    That is how r is chosen, for the brevity penalty. An n-gram may match in
+    any of them.
+    """
+    gap = [abs(len(reference) - len(hypothesis)) for reference in references]
+    written = counted(hypothesis, n)
+    wanted = counted(references[gap.index(min(gap))], n)
+    return (written & wanted).total(), written.total()
+
+
 def best_single_reference(hypothesis, references, n):
     """You match with each reference, and keep the best of the results.
 
@@ -678,6 +690,7 @@ CLIPPED_MATCHES = Exercise(
         clipped_at_the_least,
         first_reference_only,
         last_reference_only,
+        closest_reference_only,
         best_single_reference,
         summed_over_references,
         references_joined,
@@ -810,6 +823,19 @@ def arithmetic_mean(counts):
         return 0.0
     mean = sum(m / t for m, t in zip(matches, totals, strict=True)) / 4
     return 100 * brevity_penalty(h, r) * mean
+
+
+def harmonic_mean(counts):
+    """You take the harmonic mean of the four precisions.
+
+    An F-score does so, as in chrF. BLEU takes the geometric mean: halving
+    any one of the four costs the same.
+    """
+    h, r, matches, totals = parts_of(counts)
+    if 0 in matches:
+        return 0.0
+    pairs = zip(matches, totals, strict=True)
+    return 100 * brevity_penalty(h, r) * 4 / sum(t / m for m, t in pairs)
 
 
 def arithmetic_mean_with_zeros(counts):
@@ -1099,6 +1125,7 @@ BLEU = Exercise(
         mean_of_precisions,
         penalty_by_sentence,
         arithmetic_mean,
+        harmonic_mean,
         arithmetic_mean_with_zeros,
         product_without_root,
         one_division_for_all,

@@ -799,6 +799,18 @@ def entropy_taken_off(logits, tgt_out, smoothing=0.0, pad_id=0):
     return loss_by_torch(logits, tgt_out, smoothing, pad_id) - entropy
 
 
+@see(REAL)
+def divergence_over_all_places(logits, tgt_out, smoothing=0.0, pad_id=0):
+    """Yours is the KL divergence, divided by all places, padding too.
+
+    `kl_div` takes the entropy of the target off, and "batchmean" divides by
+    the number of rows that it is given. Asked for is the cross entropy, over
+    real tokens.
+    """
+    real = (tgt_out != pad_id).to(logits.dtype).mean()
+    return entropy_taken_off(logits, tgt_out, smoothing, pad_id) * real
+
+
 @see(LOSS)
 def softmax_twice(logits, tgt_out, smoothing=0.0, pad_id=0):
     """You take the softmax twice.
@@ -1000,6 +1012,7 @@ SMOOTHED_LOSS = Exercise(
         spread_over_logits,
         predictions_smoothed,
         entropy_taken_off,
+        divergence_over_all_places,
         softmax_twice,
         log_of_a_softmax,
         probabilities_not_logs,
