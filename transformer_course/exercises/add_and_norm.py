@@ -232,6 +232,25 @@ def norm_mean_not_subtracted(x, gain, bias, epsilon=1e-5):
     return gain * x / (variance + epsilon).sqrt() + bias
 
 
+def norm_variance_about_zero(x, gain, bias, epsilon=1e-5):
+    """You take the mean off, but your variance is the mean of the squares
+    *before* that.
+
+    A variance is the mean square of the distances from the mean.
+    """
+    centred = x - x.mean(dim=-1, keepdim=True)
+    squares = x.square().mean(dim=-1, keepdim=True)
+    return gain * centred / (squares + epsilon).sqrt() + bias
+
+
+def norm_centred_only(x, gain, bias, epsilon=1e-5):
+    """You take the mean off, and divide by nothing.
+
+    A vector ten times as long stays ten times as long.
+    """
+    return gain * (x - x.mean(dim=-1, keepdim=True)) + bias
+
+
 def norm_without_gain(x, gain, bias, epsilon=1e-5):
     """You never multiply by the gain.
 
@@ -348,6 +367,8 @@ LAYER_NORM = Exercise(
         norm_to_length_one,
         norm_mean_kept,
         norm_mean_not_subtracted,
+        norm_variance_about_zero,
+        norm_centred_only,
         norm_without_gain,
         norm_without_bias,
         norm_only,
@@ -557,6 +578,28 @@ def norm_left_out(x, sublayer, norm, norm_first):
     return x + sublayer(x)
 
 
+@see("08_add_and_norm#through-many-layers")
+def norm_left_out_of_post_norm(x, sublayer, norm, norm_first):
+    """In post-norm you only add: nothing is normalised.
+
+    Pre-norm is right. Post-norm normalises the sum.
+    """
+    if norm_first:
+        return x + sublayer(norm(x))
+    return x + sublayer(x)
+
+
+@see("08_add_and_norm#through-many-layers")
+def norm_left_out_of_pre_norm(x, sublayer, norm, norm_first):
+    """In pre-norm you only add: nothing is normalised.
+
+    Post-norm is right. Pre-norm normalises what the sub-layer reads.
+    """
+    if norm_first:
+        return x + sublayer(x)
+    return norm(x + sublayer(x))
+
+
 def draw_sublayer(draw: Draw) -> Case:
     x = draw.normal(draw.size(1, 3), draw.size(1, 4), draw.size(3, 6))
     sublayer = draw.choice([times_ten, rolled, squared])
@@ -616,6 +659,8 @@ ADD_AND_NORM = Exercise(
         answer_normed,
         answer_normed_in_pre_norm,
         norm_left_out,
+        norm_left_out_of_post_norm,
+        norm_left_out_of_pre_norm,
     ],
 )
 
@@ -732,6 +777,17 @@ def stack_keeps_the_normed(x, sublayers, norms, last_norm):
     for sublayer, norm in zip(sublayers, norms, strict=True):
         x = norm(x)
         x = x + sublayer(x)
+    return last_norm(x)
+
+
+@see(PLACES)
+def stack_norms_answers(x, sublayers, norms, last_norm):
+    """You normalise what each sub-layer *answers*.
+
+    It is what it *reads* that is to be normalised.
+    """
+    for sublayer, norm in zip(sublayers, norms, strict=True):
+        x = x + norm(sublayer(x))
     return last_norm(x)
 
 
@@ -890,6 +946,7 @@ PRE_NORM_STACK = Exercise(
         stack_in_post_norm,
         stack_without_sums,
         stack_keeps_the_normed,
+        stack_norms_answers,
         stack_without_norms,
         stack_of_one_layer,
         stack_of_one_norm,

@@ -800,6 +800,16 @@ def second_matrix_forgotten(d_model, n_heads, d_ff, decoder):
 
 
 @see(FORMULA)
+def feed_forward_forgotten(d_model, n_heads, d_ff, decoder):
+    """You count attention and norms, and no feed-forward part.
+
+    With the paper's sizes that is two thirds of an encoder layer.
+    """
+    whole = layer_weights(d_model, n_heads, d_ff, decoder)
+    return whole - 2 * d_model * d_ff - d_ff - d_model
+
+
+@see(FORMULA)
 def biases_of_one_width(d_model, n_heads, d_ff, decoder):
     """Both your biases are d_ff wide.
 
@@ -870,6 +880,7 @@ LAYER_WEIGHTS = Exercise(
         encoder_for_decoder,
         feed_forward_twice,
         always_four_times,
+        feed_forward_forgotten,
         second_matrix_forgotten,
         biases_of_one_width,
         first_bias_only,

@@ -270,6 +270,17 @@ class EncoderFirstNormForgotten(MyEncoderLayer):
         return self.norm_2(x + self.feed_forward(x))
 
 
+class EncoderLastNormForgotten(MyEncoderLayer):
+    """You do not normalise your second sum.
+
+    Each of the two sums has a norm behind it.
+    """
+
+    def forward(self, x, mask):
+        x = self.norm_1(x + self.self_attention(x, mask=mask))
+        return x + self.feed_forward(x)
+
+
 @see(PLACES)
 class EncoderAnswersNormed(MyEncoderLayer):
     """You normalise what each part answers, and add it then.
@@ -353,6 +364,7 @@ ENCODER_LAYER = Exercise(
         EncoderNormsSwapped,
         EncoderWithoutNorms,
         EncoderFirstNormForgotten,
+        EncoderLastNormForgotten,
         EncoderAnswersNormed,
         EncoderNormsWhatItReads,
     ],
@@ -364,6 +376,8 @@ ENCODER_LAYER = Exercise(
 
 class MyDecoderLayer(nn.Module):
     """Self-attention, cross-attention, feed-forward, in post-norm.
+
+    Each has a sum and a norm; the norms are numbered in this order.
 
     Args:
         d_model: width of the stream.
@@ -392,8 +406,9 @@ class MyDecoderLayer(nn.Module):
         Args:
             x: the stream, a vector for each word of the target.
             memory: what the encoder has made of the source.
-            mask: which target words each target word may look at.
-            src_mask: which words of the source are real.
+            mask: which target words each target word may look at; True =
+                may attend.
+            src_mask: which words of the source are real, likewise.
         """
         ### BEGIN SOLUTION
         x = self.norm_1(x + self.self_attention(x, mask=mask))
@@ -715,6 +730,31 @@ class DecoderLastNormOnly(MyDecoderLayer):
         return self.norm_3(x + self.feed_forward(x))
 
 
+class DecoderSecondNormForgotten(MyDecoderLayer):
+    """You do not normalise the sum around cross-attention.
+
+    Each of the three sums has a norm behind it.
+    """
+
+    def forward(self, x, memory, mask, src_mask):
+        x = self.norm_1(x + self.self_attention(x, mask=mask))
+        x = x + self.cross_attention(x, memory, mask=src_mask)
+        return self.norm_3(x + self.feed_forward(x))
+
+
+class DecoderThirdNormForgotten(MyDecoderLayer):
+    """You do not normalise your last sum.
+
+    Each of the three sums has a norm behind it.
+    """
+
+    def forward(self, x, memory, mask, src_mask):
+        x = self.norm_1(x + self.self_attention(x, mask=mask))
+        answer = self.cross_attention(x, memory, mask=src_mask)
+        x = self.norm_2(x + answer)
+        return x + self.feed_forward(x)
+
+
 class DecoderNormsSwapped(MyDecoderLayer):
     """You use the second and the third norm in each other's place.
 
@@ -809,6 +849,8 @@ DECODER_LAYER = Exercise(
         DecoderAsksTheInput,
         DecoderPartsInParallel,
         DecoderLastNormOnly,
+        DecoderSecondNormForgotten,
+        DecoderThirdNormForgotten,
         DecoderNormsSwapped,
         DecoderOfOneNorm,
     ],
