@@ -369,6 +369,16 @@ def unscaled(query, key, value):
     return mix(query @ key.mT, value)
 
 
+def scaled_by_axis_one(query, key, value):
+    """Your divisor is the root of the size of axis 1, counted from the left.
+
+    In one sentence that is the width of a query. In a batch of them it is
+    the number of queries, and with heads yet another one: leading axes move
+    everything to the right.
+    """
+    return mix(query @ key.mT / math.sqrt(query.size(1)), value)
+
+
 @see(WHICH_ROOT)
 def scaled_by_the_width(query, key, value):
     """You divide by d_k, not by its root.
@@ -462,7 +472,6 @@ def softmax_over_no_axis_named(query, key, value):
 
 @variant_of(softmax_over_no_axis_named)
 def softmax_over_axis_zero(query, key, value):
-    """The softmax runs over the first axis."""
     scores = query @ key.mT / math.sqrt(query.size(-1))
     weights = scores.softmax(dim=0)
     return weights @ value, weights
@@ -677,6 +686,7 @@ SCALED_DOT_PRODUCT_ATTENTION = Exercise(
     ],
     mistakes=[
         unscaled,
+        scaled_by_axis_one,
         scaled_by_the_width,
         scaled_by_the_root_of_the_keys,
         scaled_by_the_root_of_the_queries,
@@ -966,6 +976,21 @@ class ScaledByModelWidth(CrossAttention):
         return mix(scores, self.to_value(memory))
 
 
+@see(WHICH_ROOT)
+class ScaledByLength(CrossAttention):
+    """You divide by the root of the number of words in the target.
+
+    A word would look differently when others ask beside it. What makes a dot
+    product large is how many products are summed in it: the width of the
+    head.
+    """
+
+    def forward(self, tgt, memory):
+        query, key = self.to_query(tgt), self.to_key(memory)
+        scores = query @ key.mT / math.sqrt(query.size(1))
+        return mix(scores, self.to_value(memory))
+
+
 @see(PACKAGE)
 class CrossUnscaled(CrossAttention):
     """Your scores are not divided by the root of the head's width.
@@ -1079,6 +1104,7 @@ CROSS_ATTENTION = Exercise(
         NothingProjected,
         ProjectionsBent,
         ScaledByModelWidth,
+        ScaledByLength,
         CrossUnscaled,
         TargetAdded,
         CrossSoftmaxOverTarget,

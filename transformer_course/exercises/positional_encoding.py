@@ -109,6 +109,13 @@ def wrong_twin(length, d_model):
     )
 
 
+@variant_of(wrong_twin)
+def wrong_twin_of_odd_exponents(length, d_model):
+    column = torch.arange(d_model)
+    exponent = torch.where(column % 2 == 0, 2 * column, 2 * column - 1)
+    return column_by_column(angles(length, 10_000.0 ** (-exponent / d_model)))
+
+
 @see(TWIN)
 def speeds_of_their_own(length, d_model):
     """Each of your columns has a speed of its own.
@@ -275,7 +282,6 @@ def sines_alone(length, d_model):
 
 @variant_of(sines_alone)
 def cosines_alone(length, d_model):
-    """Both columns of a pair hold the cosine."""
     angle = angles(length, hands(d_model))
     return side_by_side(angle.cos(), angle.cos())
 
@@ -309,6 +315,7 @@ SINUSOIDAL_ENCODING = Exercise(
     others=[table_by_loop, table_by_filling, table_of_one_sine],
     mistakes=[
         wrong_twin,
+        wrong_twin_of_odd_exponents,
         speeds_of_their_own,
         exponent_doubled,
         exponent_halved,
@@ -743,6 +750,14 @@ def mirrored(x):
     )
 
 
+def degrees_for_radians(x):
+    """Your arrows turn too little: by degrees, where radians are meant.
+
+    The first pair is to turn by a radian, some 57°, for each place.
+    """
+    return turned(x, angles(x.size(-2), hands(x.size(-1))).deg2rad())
+
+
 def both_signs_plus(x):
     """Both of your sums have a plus.
 
@@ -759,7 +774,6 @@ def both_signs_plus(x):
 
 @variant_of(mirrored)
 def both_signs_minus(x):
-    """Both of the sums have a minus."""
     angle = angles(x.size(-2), hands(x.size(-1)))
     first, second = x[..., 0::2], x[..., 1::2]
     return side_by_side(
@@ -916,6 +930,7 @@ TURN_BY_POSITION = Exercise(
         second_from_the_turned_first,
         sine_and_cosine_exchanged,
         mirrored,
+        degrees_for_radians,
         both_signs_plus,
         both_signs_minus,
         turns_ever_faster,

@@ -484,11 +484,17 @@ def maximum_of_everything(scores, dim=-1):
     """You take away the largest score of the *whole* tensor.
 
     Nothing overflows. But a row whose scores are all far below that one has
-    nothing but powers of 0, and 0 is divided by 0: what stands in one
+    nothing but powers of 0, and no shares come of them: what stands in one
     sentence would break another one.
     """
     powers = (scores - scores.max()).exp()
     return powers / powers.sum(dim=dim, keepdim=True)
+
+
+@variant_of(maximum_of_everything)
+def maximum_of_everything_and_a_little(scores, dim=-1):
+    powers = (scores - scores.max()).exp()
+    return powers / (powers.sum(dim=dim, keepdim=True) + 1e-9)
 
 
 def maximum_along_another_axis(scores, dim=-1):
@@ -665,6 +671,7 @@ STABLE_SOFTMAX = Exercise(
         a_little_added,
         not_a_number_replaced,
         maximum_of_everything,
+        maximum_of_everything_and_a_little,
         maximum_along_another_axis,
         sum_along_another_axis,
         axis_ignored,
@@ -829,7 +836,6 @@ def mean_over_the_queries(weights, gradient):
 
 @variant_of(mean_over_the_queries)
 def mean_over_axis_zero(weights, gradient):
-    """The sum runs over the first axis."""
     mean = (weights * gradient).sum(dim=0, keepdim=True)
     return weights * (gradient - mean)
 
