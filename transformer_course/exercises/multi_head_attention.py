@@ -823,7 +823,7 @@ FACTORS = {
     "to_value.weight": 10.0,
     "to_output.weight": -1.0,
 }
-BY_HAND = "Q·1, K·2, V·10, O·(-1)"
+BY_HAND = "Q·1 K·2 V·10 O·(-1)"
 
 
 def small_by_hand(candidate, given: Case) -> Tensor:
@@ -868,23 +868,23 @@ MULTI_HEAD = Exercise(
     ),
     cases=[
         module_case(
-            f"two heads; {BY_HAND}",
+            f"two heads, {BY_HAND}",
             (2, 2),
             torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]),
         ),
         module_case(
-            f"one head; {BY_HAND}",
+            f"one head, {BY_HAND}",
             (2, 1),
             torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]),
         ),
         module_case(
-            f"a memory; {BY_HAND}",
+            f"a memory, {BY_HAND}",
             (2, 2),
             torch.tensor([[[1.0, 2.0]]]),
             torch.tensor([[[3.0, 0.0], [0.0, 1.0]]]),
         ),
         module_case(
-            f"padding; {BY_HAND}",
+            f"padding, {BY_HAND}",
             (2, 2),
             torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]),
             None,

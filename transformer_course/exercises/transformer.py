@@ -340,7 +340,7 @@ ENCODER_LAYER = Exercise(
         encoder_case("three words, no padding", 3, [3]),
         encoder_case("two sentences, one padded", 4, [3, 1]),
         module_case(
-            "every word of one sentence is padding but the last",
+            "padding on the left",
             SIZES,
             Draw(5).normal(1, 3, 4),
             torch.tensor([[[[False, False, True]]]]),
@@ -1215,12 +1215,12 @@ STACK = Exercise(
         "layer all that stands behind `x`.",
     ),
     cases=[
-        stack_case("layer number i gives 2x + i; one layer", 1, ONE),
-        stack_case("layer number i gives 2x + i; two layers", 2, ONE),
-        stack_case("number i gives 2x + i; three layers", 3, ONE),
-        stack_case("number i gives 2x + i + mask", 2, ONE, 100 * ONE),
+        stack_case("one layer, number i gives 2x + i", 1, ONE),
+        stack_case("two layers, number i gives 2x + i", 2, ONE),
+        stack_case("three layers, number i gives 2x + i", 3, ONE),
+        stack_case("two layers and a mask: 2x + i + mask", 2, ONE, 100 * ONE),
         stack_case(
-            "number i gives 2x + i + memory + mask",
+            "two layers, memory and mask: 2x + i + both",
             2,
             ONE,
             100 * ONE,
