@@ -8,7 +8,13 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_course.exercises.draw import Draw
-from transformer_course.exercises.exercise import Case, Exercise, case, see
+from transformer_course.exercises.exercise import (
+    Case,
+    Exercise,
+    case,
+    see,
+    variant_of,
+)
 
 GREEDY = "13_generation#a-model-of-three-words"
 STOP = "13_generation#when-to-stop"
@@ -139,11 +145,17 @@ def goes_on_for_the_others(decode, batch, max_length, bos=1, eos=2):
 def eos_left_out_only(decode, batch, max_length, bos=1, eos=2):
     """You take eos out of a row, but keep what stands after it.
 
-    Where a sentence of the batch has ended before the others, its row goes
-    on. All that comes after eos has to go.
+    A sentence that has ended goes on in its row, as long as the search does.
+    All that comes after eos has to go.
     """
     tgt = torch.full((batch, 1), bos)
     tgt = extended(decode, tgt, max_length, have_ended(eos))
+    return [[i for i in row if i != eos] for row in tgt[:, 1:].tolist()]
+
+
+@variant_of(eos_left_out_only)
+def eos_left_out_at_the_limit(decode, batch, max_length, bos=1, eos=2):
+    tgt = extended(decode, torch.full((batch, 1), bos), max_length)
     return [[i for i in row if i != eos] for row in tgt[:, 1:].tolist()]
 
 
@@ -157,6 +169,19 @@ def one_end_stops_all(decode, batch, max_length, bos=1, eos=2):
     tgt = torch.full((batch, 1), bos)
     tgt = extended(decode, tgt, max_length, lambda t: bool((t == eos).any()))
     return cut(tgt[:, 1:].tolist(), eos)
+
+
+@variant_of(one_end_stops_all)
+def one_end_stops_all_before_it_is_written(
+    decode, batch, max_length, bos=1, eos=2
+):
+    tgt = torch.full((batch, 1), bos)
+    for _ in range(max_length):
+        newest = decode(tgt)[:, -1].argmax(dim=-1)
+        if (newest == eos).any():
+            break
+        tgt = torch.cat([tgt, newest[:, None]], dim=1)
+    return tgt[:, 1:].tolist()
 
 
 @see(STOP)
@@ -192,6 +217,19 @@ def ended_rows_dropped(decode, batch, max_length, bos=1, eos=2):
     return done
 
 
+@variant_of(ended_rows_dropped)
+def ended_rows_first(decode, batch, max_length, bos=1, eos=2):
+    tgt, done = torch.full((batch, 1), bos), []
+    for _ in range(max_length):
+        newest = decode(tgt)[:, -1].argmax(dim=-1)
+        ended = newest == eos
+        done += tgt[ended, 1:].tolist()
+        tgt = torch.cat([tgt, newest[:, None]], dim=1)[~ended]
+        if not len(tgt):
+            break
+    return done + tgt[:, 1:].tolist()
+
+
 @see(STOP)
 def must_end_together(decode, batch, max_length, bos=1, eos=2):
     """Your search ends only if all sentences write eos in the same step.
@@ -221,8 +259,9 @@ def bos_not_given(decode, batch, max_length, bos=1, eos=2):
 def first_row_for_all(decode, batch, max_length, bos=1, eos=2):
     """All sentences of your batch get the tokens of the first one.
 
-    Is only one row of the logits looked at, or one argmax taken for all?
-    Each row chooses for itself.
+    Is only one row of the logits looked at, one row given to the model, or
+    one argmax taken for all? Each row chooses for itself, and row i is about
+    sentence i.
     """
     tgt = torch.full((batch, 1), bos)
     for _ in range(max_length):
@@ -357,6 +396,29 @@ def one_token_too_many(decode, batch, max_length, bos=1, eos=2):
 
 
 @see(STOP)
+def limit_forgotten(decode, batch, max_length, bos=1, eos=2):
+    """Your search never looks at `max_length`.
+
+    A model need not ever write eos: without a limit it may go on for ever.
+    """
+    tgt = torch.full((batch, 1), bos)
+    tgt = extended(decode, tgt, max_length + 100, have_ended(eos))
+    return cut(tgt[:, 1:].tolist(), eos)
+
+
+def every_place_appended(decode, batch, max_length, bos=1, eos=2):
+    """You append an answer for *each* place of a row, in each step.
+
+    The logits of a row answer what comes after each of its tokens. Only what
+    comes after the last one is new.
+    """
+    tgt = torch.full((batch, 1), bos)
+    for _ in range(max_length):
+        tgt = torch.cat([tgt, decode(tgt).argmax(dim=-1)], dim=1)
+    return cut(tgt[:, 1:].tolist(), eos)
+
+
+@see(STOP)
 def unended_thrown_away(decode, batch, max_length, bos=1, eos=2):
     """A sentence that reaches the limit without an eos comes out empty.
 
@@ -434,6 +496,7 @@ GREEDY_SEARCH = Exercise(
         case("three words", Speaker([4, 5, 6, 2]), 1, 5),
         case("nothing at all", Speaker([2]), 1, 3),
         case("the limit is reached", Speaker([4, 5, 6, 2]), 1, 2),
+        case("the end is far beyond it", Speaker([6, 5, 4, 7, 2]), 1, 2),
         case("the limit falls on eos", Speaker([4, 5, 2]), 1, 3),
         case("the limit falls on the last word", Speaker([4, 5, 2]), 1, 2),
         case("a limit of one token", Speaker([6, 2]), 1, 1),
@@ -449,9 +512,12 @@ GREEDY_SEARCH = Exercise(
         runs_to_the_limit,
         goes_on_for_the_others,
         eos_left_out_only,
+        eos_left_out_at_the_limit,
         one_end_stops_all,
+        one_end_stops_all_before_it_is_written,
         first_row_stops_all,
         ended_rows_dropped,
+        ended_rows_first,
         must_end_together,
         bos_not_given,
         first_row_for_all,
@@ -466,6 +532,8 @@ GREEDY_SEARCH = Exercise(
         first_word_lost,
         one_token_too_few,
         one_token_too_many,
+        limit_forgotten,
+        every_place_appended,
         unended_thrown_away,
         always_two,
     ],
@@ -525,6 +593,25 @@ def multiplied(tgt, log_probs, alpha):
     even lower. The penalty is there to *lift* them.
     """
     return log_probs * ((5 + written(tgt)) / 6) ** alpha
+
+
+def brackets_left_out(tgt, log_probs, alpha):
+    """Your exponent reaches the 6 alone.
+
+    ``a / b / c**d`` divides a by b, and the result by c**d. The whole
+    fraction needs brackets, and the exponent stands behind them.
+    """
+    return log_probs / (5 + written(tgt)) / 6**alpha
+
+
+def best_first(tgt, log_probs, alpha):
+    """Your scores are sorted.
+
+    Which hypothesis a score belongs to is told by its place. Who ranks them
+    needs that.
+    """
+    scores = log_probs / ((5 + written(tgt)) / 6) ** alpha
+    return scores.sort(descending=True).values
 
 
 def sign_turned(tgt, log_probs, alpha):
@@ -802,6 +889,8 @@ BEAM_SCORES = Exercise(
     others=[scores_by_loop, scores_by_logarithms],
     mistakes=[
         multiplied,
+        brackets_left_out,
+        best_first,
         sign_turned,
         alpha_turned,
         bos_counted,
@@ -1140,6 +1229,19 @@ def compared_with_the_best(probabilities, p):
     return kept_where(probabilities, lambda o: o >= p * o[:, :1])
 
 
+def share_of_the_vocabulary(probabilities, p):
+    """You keep a share p of the *words*.
+
+    p is a share of the probability, and how many words it takes is another
+    number in each row: one where the model is sure, many where it is not.
+    """
+    count = max(1, int(p * probabilities.size(-1)))
+    best = probabilities.topk(count, dim=-1)
+    kept = torch.zeros_like(probabilities)
+    kept = kept.scatter(-1, best.indices, best.values)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
 def as_many_in_each_row(probabilities, p):
     """You keep equally many words in each row.
 
@@ -1255,6 +1357,7 @@ CUT_TAIL = Exercise(
         each_above_p,
         each_above_what_is_left,
         compared_with_the_best,
+        share_of_the_vocabulary,
         as_many_in_each_row,
         as_many_as_the_unsurest,
         sorted_down_the_rows,

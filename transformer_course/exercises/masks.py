@@ -344,7 +344,7 @@ def masked_softmax(
     Returns:
         A softmax over the keys that the mask allows; the hidden ones have
         weight 0. A row that may attend nowhere is all zeros, and its
-        gradient is not NaN either.
+        gradient is not NaN either. All of it holds for float16 too.
     """
     ### BEGIN SOLUTION
     somewhere = mask.any(dim=-1, keepdim=True)
@@ -511,6 +511,16 @@ def hidden_by_minus_1e9(scores, mask):
     return scores.masked_fill(~mask, -1e9).softmax(dim=-1)
 
 
+@see(HOW_MINUS)
+def minus_1e9_and_zeros(scores, mask):
+    """You use a number that float16 does not have, such as -1e9.
+
+    In float32 your weights are right. But the lowest number of float16 is
+    -65504: give the lowest of the scores' own kind, or -inf.
+    """
+    return scores.masked_fill(~mask, -1e9).softmax(dim=-1) * mask
+
+
 @see(EMPTY_ROWS)
 def not_a_number_mended(scores, mask):
     """The result is right, but its gradient is NaN for empty rows.
@@ -532,6 +542,11 @@ def softmax_over_queries(scores, mask):
     opened = mask | ~mask.any(dim=-1, keepdim=True)
     hidden = scores.masked_fill(~opened, -torch.inf)
     return hidden.softmax(dim=-2) * mask
+
+
+@variant_of(softmax_over_queries)
+def softmax_over_queries_minus_1e9(scores, mask):
+    return scores.masked_fill(~mask, -1e9).softmax(dim=-2) * mask
 
 
 @see("04_attention#three-tokens-by-hand")
@@ -639,8 +654,10 @@ MASKED_SOFTMAX = Exercise(
         empty_rows_see_all,
         empty_rows_uniform,
         hidden_by_minus_1e9,
+        minus_1e9_and_zeros,
         not_a_number_mended,
         softmax_over_queries,
+        softmax_over_queries_minus_1e9,
         softmax_over_the_table,
         mask_ignored,
     ],

@@ -5,7 +5,10 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from transformer_course.attention import scaled_dot_product_attention
+from transformer_course.attention import (
+    masked_softmax,
+    scaled_dot_product_attention,
+)
 from transformer_course.exercises.draw import Draw
 from transformer_course.exercises.exercise import (
     Case,
@@ -14,6 +17,7 @@ from transformer_course.exercises.exercise import (
     case,
     module_case,
     see,
+    variant_of,
 )
 from transformer_course.masks import causal_mask, padding_mask
 
@@ -459,7 +463,7 @@ class SumOfHeads(MultiHead):
             q = query @ self.to_query.weight[rows].T
             k = memory @ self.to_key.weight[rows].T
             v = memory @ self.to_value.weight[rows].T
-            own = mask if mask is None else mask[:, 0]
+            own = mask if mask is None else mask[:, i % mask.size(1)]
             answer, _ = scaled_dot_product_attention(q, k, v, own)
             output = output + answer @ self.to_output.weight[:, rows].T
         return output
@@ -562,6 +566,19 @@ class OneWideHead(MultiHead):
         return self.to_output(answer[:, 0])
 
 
+@variant_of(OneWideHead)
+class OneWideHeadWithoutAxis(MultiHead):
+    def forward(self, query, memory=None, mask=None):
+        memory = query if memory is None else memory
+        answer, _ = scaled_dot_product_attention(
+            self.to_query(query),
+            self.to_key(memory),
+            self.to_value(memory),
+            mask,
+        )
+        return self.to_output(answer)
+
+
 @see(SPLITTING)
 class SplitAndMergedByView(InSteps):
     """You split, and merge, by `view` or `reshape` without a transpose.
@@ -646,6 +663,14 @@ class ValuesFromQuery(InSteps):
         return q, k, self.split(self.to_value(query))
 
 
+@variant_of(ValuesFromQuery)
+class ValuesFromQueryOfThePackage(ValuesFromQuery):
+    def forward(self, query, memory=None, mask=None):
+        q, k, v = self.project(query, query if memory is None else memory)
+        answers, _ = scaled_dot_product_attention(q, k, v, mask)
+        return self.join(answers)
+
+
 @see(FORMULA)
 class ValuesAreKeys(InSteps):
     """You fetch the keys: the value projection is never used.
@@ -717,6 +742,17 @@ class MemoryAlwaysExpected(InSteps):
         return super().forward(query, memory, mask)
 
 
+class QueryAdded(InSteps):
+    """You add the query to what the heads say.
+
+    That sum belongs to the layer around this one (chapter 08). Asked for is
+    what comes out of the output matrix, and nothing else.
+    """
+
+    def forward(self, query, memory=None, mask=None):
+        return query + super().forward(query, memory, mask)
+
+
 class ProjectedByRelu(InSteps):
     """Your queries, keys and values have no negative numbers.
 
@@ -745,6 +781,24 @@ class MaskInverted(InSteps):
 
     def weigh(self, scores, mask):
         return super().weigh(scores, None if mask is None else ~mask)
+
+
+@variant_of(MaskInverted)
+class MaskInvertedOfThePackage(InSteps):
+    def weigh(self, scores, mask):
+        return masked_softmax(scores, None if mask is None else ~mask)
+
+
+@see("06_masks#the-padding-mask-by-hand")
+class MaskOfTheFirstHead(InSteps):
+    """All your heads use the mask of the first one.
+
+    Mostly a mask is the same for all heads. But the task says that it is
+    broadcast over them, so that each may have its own.
+    """
+
+    def weigh(self, scores, mask):
+        return super().weigh(scores, None if mask is None else mask[:, :1])
 
 
 @see("06_masks#why-minus-infinity-and-why-before-the-softmax")
@@ -812,7 +866,7 @@ class MasksInTurns(InSteps):
         if mask is None:
             return super().weigh(scores, mask)
         batch, heads, query, key = scores.shape
-        whole = mask.expand(batch, 1, query, key)[:, 0]
+        whole = mask[:, :1].expand(batch, 1, query, key)[:, 0]
         in_turns = whole.repeat(heads, 1, 1).view(scores.shape)
         return super().weigh(scores, in_turns)
 
@@ -916,6 +970,13 @@ MULTI_HEAD = Exercise(
             None,
             padding_mask(torch.tensor([[5, 6, 7], [8, 0, 0]])),
         ),
+        module_case(
+            "a mask of its own for each head",
+            (4, 2),
+            Draw(7).normal(1, 2, 4),
+            None,
+            torch.stack([causal_mask(2)[0, 0], causal_mask(2)[0, 0].T])[None],
+        ),
     ],
     draw=draw_attention,
     others=[InSteps, SumOfHeads, Fused],
@@ -926,20 +987,25 @@ MULTI_HEAD = Exercise(
         ScaledByNumberOfHeads,
         NoOutputMatrix,
         OneWideHead,
+        OneWideHeadWithoutAxis,
         SplitAndMergedByView,
         SplitByView,
         MergedByView,
         MemoryIgnored,
         QueryAndMemorySwapped,
         ValuesFromQuery,
+        ValuesFromQueryOfThePackage,
         ValuesAreKeys,
         KeysByQueryMatrix,
         NotProjected,
         SplitBeforeProjecting,
         MemoryAlwaysExpected,
+        QueryAdded,
         ProjectedByRelu,
         MaskIgnored,
         MaskInverted,
+        MaskInvertedOfThePackage,
+        MaskOfTheFirstHead,
         MaskAfterSoftmax,
         HiddenScoresZero,
         SoftmaxOverHeads,

@@ -8,7 +8,13 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_course.exercises.draw import Draw
-from transformer_course.exercises.exercise import Case, Exercise, case, see
+from transformer_course.exercises.exercise import (
+    Case,
+    Exercise,
+    case,
+    see,
+    variant_of,
+)
 
 ASKED = "12_training#what-the-model-is-asked-the-next-token"
 SHIFT_FORGOTTEN = "12_training#the-target-is-not-shifted"
@@ -182,6 +188,15 @@ def shifted_over_the_batch(tgt):
 
 
 @see(SHIFTED_BATCH)
+def both_ends_cut_off(tgt):
+    """You take bos and the last column off from both.
+
+    The decoder has to read bos, or it has nothing to write the first word
+    after; and it has to be asked for eos, or it never learns to stop.
+    """
+    return tgt[:, 1:-1], tgt[:, 1:-1]
+
+
 def every_eos_taken_out(tgt):
     """You take eos out of what is read, in each row.
 
@@ -238,6 +253,7 @@ TEACHER_FORCING = Exercise(
         padding_at_minus_100,
         shifted_by_two,
         shifted_over_the_batch,
+        both_ends_cut_off,
         every_eos_taken_out,
     ],
 )
@@ -394,6 +410,23 @@ def width_in_one_branch(step, d_model, warmup):
     return d_model**-0.5 * step**-0.5
 
 
+def peak_without_warmup(step, d_model, warmup):
+    """Your rate rises to 1/√d_model, however long the warm-up is.
+
+    The shape of the curve is right; all of it is too high by √warmup. The
+    longer the rise, the lower the peak.
+    """
+    return d_model**-0.5 * min(step / warmup, (warmup / step) ** 0.5)
+
+
+def minus_before_the_root(step, d_model, warmup):
+    """Your rate is negative: where it should be 1/√step, it is -√step.
+
+    The minus belongs to the exponent.
+    """
+    return d_model**-0.5 * min(-(step**0.5), step * warmup**-1.5)
+
+
 def width_left_out(step, d_model, warmup):
     """Your rate is the same for a model of any width.
 
@@ -485,6 +518,8 @@ LEARNING_RATE = Exercise(
         root_of_the_step,
         sum_of_both,
         width_in_one_branch,
+        peak_without_warmup,
+        minus_before_the_root,
         width_left_out,
         wider_is_faster,
         divided_by_the_width,
@@ -702,14 +737,26 @@ def padding_forbidden(logits, tgt_out, smoothing=0.0, pad_id=0):
 
 
 def nothing_for_padding(logits, tgt_out, smoothing=0.0, pad_id=0):
-    """You give padding no share of ε, and spread it over the other words.
+    """You give padding no share of ε.
 
-    Some code does so. Asked for is a share for every word of the vocabulary,
-    and padding is one.
+    Some code does so, and spreads ε over the other words. Asked for is a
+    share for every word of the vocabulary, and padding is one.
     """
     vocab = logits.size(-1)
     right = F.one_hot(tgt_out, vocab).to(logits.dtype)
     wanted = (1 - smoothing) * right + smoothing / (vocab - 1)
+    wanted[..., pad_id] = 0
+    each = -(wanted * logits.log_softmax(dim=-1)).sum(dim=-1)
+    return each[tgt_out != pad_id].mean()
+
+
+@variant_of(nothing_for_padding)
+def nothing_for_padding_nor_in_its_place(
+    logits, tgt_out, smoothing=0.0, pad_id=0
+):
+    vocab = logits.size(-1)
+    right = F.one_hot(tgt_out, vocab).to(logits.dtype)
+    wanted = (1 - smoothing) * right + smoothing / vocab
     wanted[..., pad_id] = 0
     each = -(wanted * logits.log_softmax(dim=-1)).sum(dim=-1)
     return each[tgt_out != pad_id].mean()
@@ -870,6 +917,32 @@ def sign_forgotten(logits, tgt_out, smoothing=0.0, pad_id=0):
 
 
 @see(LOSS)
+def reshaped_for_torch(logits, tgt_out, smoothing=0.0, pad_id=0):
+    """You give the logits the shape (batch, vocab, target) without
+    transposing.
+
+    `F.cross_entropy` wants the vocabulary on axis 1. But a view or a reshape
+    leaves the numbers in their order: what stands on that axis is then a
+    mixture of several tokens' answers.
+    """
+    batch, target, vocab = logits.shape
+    mixed = logits.reshape(batch, vocab, target).transpose(1, 2)
+    return loss_by_torch(mixed, tgt_out, smoothing, pad_id)
+
+
+@see(LOSS)
+def vocabulary_last_for_torch(logits, tgt_out, smoothing=0.0, pad_id=0):
+    """You give `F.cross_entropy` logits with the vocabulary on the last axis.
+
+    It looks for it on axis 1, always. Where there are as many places as
+    words it raises no error.
+    """
+    return F.cross_entropy(
+        logits, tgt_out, ignore_index=pad_id, label_smoothing=smoothing
+    )
+
+
+@see(LOSS)
 def softmax_over_places(logits, tgt_out, smoothing=0.0, pad_id=0):
     """Your softmax runs over the places of a sentence, not over the words of
     the vocabulary.
@@ -1005,6 +1078,7 @@ SMOOTHED_LOSS = Exercise(
         mean_over_the_vocabulary,
         padding_forbidden,
         nothing_for_padding,
+        nothing_for_padding_nor_in_its_place,
         only_wrong_words_share,
         a_share_of_epsilon_each,
         epsilon_on_top,
@@ -1018,6 +1092,8 @@ SMOOTHED_LOSS = Exercise(
         probabilities_not_logs,
         logits_not_logs,
         sign_forgotten,
+        reshaped_for_torch,
+        vocabulary_last_for_torch,
         softmax_over_places,
         softmax_over_tokens,
     ],
