@@ -12,7 +12,7 @@ from built_book import BOOK, assert_leads_somewhere
 
 from transformer_course.exercises import catalogue
 from transformer_course.exercises.catalogue import EXERCISES, MODULES
-from transformer_course.exercises.diagnose import diagnose, known
+from transformer_course.exercises.diagnose import diagnose
 from transformer_course.exercises.exercise import (
     BEGIN,
     END,
@@ -21,6 +21,7 @@ from transformer_course.exercises.exercise import (
     numel,
     stub_of,
 )
+from transformer_course.exercises.match import known
 from transformer_course.exercises.messages import prose
 from transformer_course.exercises.show import WIDTH
 
@@ -189,11 +190,12 @@ def test_texts_are_plain_and_fit(exercise):
 
 @every_exercise
 def test_a_check_is_quick(exercise):
-    """In seconds of work, without starting a process."""
+    """Seconds of work, with shapes checked in every call: far from the 10 s
+    after which code is stopped. Without that it is a fraction."""
     known.cache_clear()
     begun = time.process_time()
-    diagnose(exercise, exercise.mistakes[0])
-    assert time.process_time() - begun < 4
+    diagnose(exercise, exercise.mistakes[-1])
+    assert time.process_time() - begun < 8
 
 
 # --- stubs -------------------------------------------------------------------

@@ -29,8 +29,9 @@ from dataclasses import dataclass
 import torch
 
 from transformer_course.exercises.catalogue import EXERCISES, find
-from transformer_course.exercises.diagnose import diagnose, is_right
+from transformer_course.exercises.diagnose import diagnose
 from transformer_course.exercises.exercise import Exercise, Implementation
+from transformer_course.exercises.match import is_right
 from transformer_course.exercises.outcome import observe
 from transformer_course.exercises.worker import limit_memory
 

@@ -226,8 +226,7 @@ def judged(
         verdict = _judged(exercise, program, found)
     printed = found.get("printed", "")
     if isinstance(printed, str):
-        text = messages.with_prints(verdict, printed)
-        return Verdict(text, verdict.kind, verdict.exercise, verdict.mistake)
+        return messages.with_prints(verdict, printed)
     return verdict
 
 
@@ -247,7 +246,7 @@ def _judged(
     if found.get("missing"):
         return _top(exercise, found["top"])
     outcomes = [from_plain(outcome) for outcome in found["outcomes"]]
-    expected = diagnose.known(exercise, exercise.solution)
+    expected = diagnose.expected_of(exercise)
     candidate = _unexecuted(exercise, program)
     verdict = diagnose.judge(exercise, candidate, outcomes, expected)
     if verdict.is_correct:

@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from functools import cache
 
 from transformer_course.exercises import messages
 from transformer_course.exercises.exercise import (
@@ -12,12 +11,17 @@ from transformer_course.exercises.exercise import (
     mistake_of,
     numel,
 )
+from transformer_course.exercises.match import (
+    find_misconception,
+    is_right,
+    known,
+    shows,
+)
 from transformer_course.exercises.outcome import Outcome, observe
 from transformer_course.exercises.slips import (
     Slip,
     find_slip,
     is_unwritten,
-    same_gradients,
     wrong_call,
     wrong_parameters,
 )
@@ -43,7 +47,7 @@ def diagnose(
         return messages.wrong_kind(exercise)
     if any(wrong_call(candidate, case) for case in exercise.tried):
         return messages.wrong_call(exercise, candidate)
-    expected = known(exercise, exercise.solution)
+    expected = expected_of(exercise)
     found = []
     try:
         for number, case in enumerate(exercise.tried):
@@ -56,13 +60,11 @@ def diagnose(
     return judge(exercise, candidate, found, expected)
 
 
-@cache
-def known(
-    exercise: Exercise, implementation: Implementation
-) -> tuple[Outcome, ...]:
-    """What the solution or a mistake does on every case."""
+def expected_of(exercise: Exercise) -> tuple[Outcome, ...]:
+    """What the solution does, case by case."""
     return tuple(
-        observe(exercise, implementation, case) for case in exercise.tried
+        known(exercise, exercise.solution, number)
+        for number in range(len(exercise.tried))
     )
 
 
@@ -83,11 +85,13 @@ def judge(
             exercise.tried[first], found[first], expected[first]
         )
 
-    mistake = find_misconception(exercise, found, expected)
+    mistake = find_misconception(exercise, found, expected, wrong)
     if mistake is not None:
-        shows = [n for n in wrong if tells(exercise, mistake, n)]
+        telling = [
+            number for number in wrong if shows(exercise, mistake, number)
+        ]
         return messages.misconception(
-            exercise, mistake_of(mistake), example(shows or wrong)
+            exercise, mistake_of(mistake), example(telling or wrong)
         )
     if failed := [number for number in wrong if found[number].failure]:
         return messages.error(exercise, example(failed), len(failed))
@@ -117,15 +121,6 @@ def wrong_cases(
     return sorted(wrong, key=order)
 
 
-def tells(exercise: Exercise, mistake: Implementation, number: int) -> bool:
-    """Whether a mistake shows in one case."""
-    return not is_right(
-        known(exercise, mistake)[number],
-        known(exercise, exercise.solution)[number],
-        exercise.tolerance,
-    )
-
-
 def slip_in(
     exercise: Exercise, candidate: Implementation, example: messages.Example
 ) -> Slip | None:
@@ -135,70 +130,3 @@ def slip_in(
     ):
         return slip
     return find_slip(example.found, example.expected, exercise.tolerance)
-
-
-def is_right(found: Outcome, expected: Outcome, tolerance: float) -> bool:
-    """Whether an implementation does on one case what the solution does."""
-    return (
-        found.failure is None
-        and found.again_failure is None
-        and same(found.value, expected.value, tolerance)
-        and same(found.again, found.value, tolerance)
-        and set(found.changed) <= set(expected.changed)
-        and same_gradients(found, expected, tolerance)
-    )
-
-
-def find_misconception(
-    exercise: Exercise, found: Sequence[Outcome], expected: Sequence[Outcome]
-) -> Implementation | None:
-    """The one mistake of the catalogue that does the same in every case."""
-    alike = [
-        mistake
-        for mistake in exercise.mistakes
-        if acts_like(
-            found, known(exercise, mistake), expected, exercise.tolerance
-        )
-    ]
-    if len(set(map(mistake_of, alike))) != 1:
-        return None
-    return alike[0]
-
-
-def acts_like(
-    found: Sequence[Outcome],
-    mistaken: Sequence[Outcome],
-    expected: Sequence[Outcome],
-    tolerance: float,
-) -> bool:
-    """Whether outcomes agree with those of a mistake.
-
-    Gradients are asked only of a mistake that nothing else gives away.
-    Errors agree if they are of one kind. Where nothing but errors tells a
-    mistake from the solution, their messages must agree too: many mistakes
-    end in the same kind of error.
-    """
-    pairs = list(zip(found, mistaken, strict=True))
-    if not all(_alike(*pair, tolerance) for pair in pairs):
-        return False
-    if any(one.failure is not None for one in found):
-        wrong_values = any(
-            one.failure is None and not same(one.value, right.value, tolerance)
-            for one, right in zip(found, expected, strict=True)
-        )
-        return wrong_values or all(a.failure == b.failure for a, b in pairs)
-    by_gradient = all(
-        same(one.value, right.value, tolerance)
-        for one, right in zip(mistaken, expected, strict=True)
-    )
-    return not by_gradient or all(
-        same_gradients(*pair, tolerance) for pair in pairs
-    )
-
-
-def _alike(found: Outcome, mistaken: Outcome, tolerance: float) -> bool:
-    if found.failure is None or mistaken.failure is None:
-        return found.failure is mistaken.failure and same(
-            found.value, mistaken.value, tolerance
-        )
-    return found.failure.kind == mistaken.failure.kind

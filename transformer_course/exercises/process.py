@@ -128,7 +128,7 @@ class Worker:
             )
         except OutOfMemory:
             verdict = messages.no_memory(exercise, stage.case)
-        except (Ended, BrokenPipeError):
+        except (Ended, OSError, psutil.NoSuchProcess):
             verdict = messages.crashed(exercise, stage.case)
         except BaseException:  # an interrupt above all
             self._start_anew()

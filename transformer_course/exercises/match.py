@@ -1,0 +1,120 @@
+"""Is it right, and if not: which mistake does the same?"""
+
+from collections.abc import Sequence
+from functools import cache
+
+from transformer_course.exercises.exercise import (
+    Exercise,
+    Implementation,
+    mistake_of,
+)
+from transformer_course.exercises.outcome import Outcome, observe
+from transformer_course.exercises.slips import same_gradients
+from transformer_course.exercises.values import same
+
+
+@cache
+def known(
+    exercise: Exercise, implementation: Implementation, number: int
+) -> Outcome:
+    """What the solution or a mistake does on one case."""
+    return observe(exercise, implementation, exercise.tried[number])
+
+
+def is_right(found: Outcome, expected: Outcome, tolerance: float) -> bool:
+    """Whether an implementation does on one case what the solution does."""
+    return (
+        found.failure is None
+        and found.again_failure is None
+        and same(found.value, expected.value, tolerance)
+        and same(found.again, found.value, tolerance)
+        and set(found.changed) <= set(expected.changed)
+        and same_gradients(found, expected, tolerance)
+    )
+
+
+def shows(exercise: Exercise, mistake: Implementation, number: int) -> bool:
+    """Whether a mistake shows in one case."""
+    found = known(exercise, mistake, number)
+    expected = known(exercise, exercise.solution, number)
+    return not is_right(found, expected, exercise.tolerance)
+
+
+def find_misconception(
+    exercise: Exercise,
+    found: Sequence[Outcome],
+    expected: Sequence[Outcome],
+    wrong: Sequence[int],
+) -> Implementation | None:
+    """The one mistake of the catalogue that does the same in every case.
+
+    Args:
+        exercise: what was asked.
+        found: what was done, case by case.
+        expected: what the solution does.
+        wrong: the cases in which they differ. Most mistakes are ruled out by
+            the first of them, and need not be tried on the others.
+    """
+    alike = [
+        mistake
+        for mistake in exercise.mistakes
+        if _same_everywhere(exercise, mistake, found, wrong)
+        and _same_evidence(exercise, mistake, found, expected)
+    ]
+    if len(set(map(mistake_of, alike))) != 1:
+        return None
+    return alike[0]
+
+
+def _same_everywhere(
+    exercise: Exercise,
+    mistake: Implementation,
+    found: Sequence[Outcome],
+    wrong: Sequence[int],
+) -> bool:
+    """Whether results agree, and errors are of one kind."""
+    others = set(range(len(found))) - set(wrong)
+    return all(
+        _alike(
+            found[number],
+            known(exercise, mistake, number),
+            exercise.tolerance,
+        )
+        for number in [*wrong, *sorted(others)]
+    )
+
+
+def _alike(found: Outcome, mistaken: Outcome, tolerance: float) -> bool:
+    if found.failure is None or mistaken.failure is None:
+        return found.failure is mistaken.failure and same(
+            found.value, mistaken.value, tolerance
+        )
+    return found.failure.kind == mistaken.failure.kind
+
+
+def _same_evidence(
+    exercise: Exercise,
+    mistake: Implementation,
+    found: Sequence[Outcome],
+    expected: Sequence[Outcome],
+) -> bool:
+    """Whether that agreement is enough to go by.
+
+    A wrong result is. Where nothing but errors tells a mistake from the
+    solution, their messages must agree too: many mistakes end in one kind of
+    error. And where nothing but gradients does, they must.
+    """
+    if any(
+        one.failure is None
+        and not same(one.value, right.value, exercise.tolerance)
+        for one, right in zip(found, expected, strict=True)
+    ):
+        return True
+    mistaken = [
+        known(exercise, mistake, number) for number in range(len(found))
+    ]
+    return all(
+        one.failure == other.failure
+        and same_gradients(one, other, exercise.tolerance)
+        for one, other in zip(found, mistaken, strict=True)
+    )
