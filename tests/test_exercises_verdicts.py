@@ -63,6 +63,22 @@ def test_right():
     assert verdict.is_correct and "Tried on 10 inputs" in verdict.text
 
 
+def test_pytorch_s_own_not_implemented_is_an_error():
+    """It has a message; what a stub raises has none."""
+    verdict = diagnose(DOUBLE, lambda x, by=2.0: x ^ x)
+    assert verdict.kind == "error" and "not implemented" in verdict.text
+    assert "not written yet" not in verdict.text
+
+
+def test_a_generator_is_said_to_be_one_and_has_no_address():
+    def yields(x, by=2.0):
+        yield x * by
+
+    verdict = diagnose(DOUBLE, yields)
+    assert verdict.kind == "slip" and "`yield`" in verdict.text
+    assert "0x" not in verdict.text
+
+
 def in_place(x, by=2.0):
     return x.mul_(by)
 

@@ -280,7 +280,9 @@ def test_a_process_that_cannot_start_says_so(monkeypatch):
     [
         (3, "not what it returns"),
         ("causal_mask", "not its name"),
-        (called(lambda: 3, "casual_mask"), "no exercise is called"),
+        (called(lambda: 3, "casual_mask"), "Is it causal_mask"),
+        (called(lambda: 3, "xyz"), "There are: add_positions"),
+        (EXERCISES["CrossAttention"].solution(4, 2), "check(CrossAttention)"),
     ],
 )
 def test_what_cannot_be_checked_is_refused(given, said):

@@ -201,6 +201,12 @@ def weights_of_directions(query, key):
     return (query @ key.T).softmax(dim=-1)
 
 
+@variant_of(weights_of_directions)
+def weights_of_directions_of_nothing(query, key):
+    query, key = query / query.norm(dim=-1, keepdim=True), key
+    return (query @ (key / key.norm(dim=-1, keepdim=True)).T).softmax(dim=-1)
+
+
 @see(LENGTH)
 def weights_of_distances(query, key):
     """Your score is a distance, or its negative, and no dot product.
@@ -293,6 +299,7 @@ ATTENTION_WEIGHTS = Exercise(
         weights_all_or_nothing,
         weights_already_scaled,
         weights_of_directions,
+        weights_of_directions_of_nothing,
         weights_of_distances,
         weights_of_a_reshaped_key,
         weights_of_queries_alone,
@@ -416,6 +423,36 @@ def scaled_by_the_root_of_the_values(query, key, value):
     the keys. Often the two are equal, and nobody notices.
     """
     return mix(query @ key.mT / math.sqrt(value.size(-1)), value)
+
+
+def scaled_by_the_root_of_axis_zero(query, key, value):
+    """You divide by the root of the first axis' size.
+
+    In a batch that is the number of sentences, and in one sentence that of
+    words. What makes a dot product large is how many products are summed in
+    it: the width of a vector, the last axis.
+    """
+    return mix(query @ key.mT / math.sqrt(key.size(0)), value)
+
+
+def scaled_by_eight(query, key, value):
+    """You divide by 8, the root of the paper's width, whatever the width is.
+
+    The paper's heads are 64 wide. Here the width is that of the query.
+    """
+    return mix(query @ key.mT / 8, value)
+
+
+@see("06_masks#the-future")
+def future_hidden(query, key, value):
+    """Your queries look only at keys that stand no later than they do.
+
+    That is a causal mask. It belongs to the decoder's self-attention alone
+    (chapter 06); here every query may look at every key.
+    """
+    scores = query @ key.mT / math.sqrt(query.size(-1))
+    seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+    return mix(scores.masked_fill(~seen, -torch.inf), value)
 
 
 def multiplied_by_the_root(query, key, value):
@@ -691,6 +728,9 @@ SCALED_DOT_PRODUCT_ATTENTION = Exercise(
         scaled_by_the_root_of_the_keys,
         scaled_by_the_root_of_the_queries,
         scaled_by_the_root_of_the_values,
+        scaled_by_the_root_of_axis_zero,
+        scaled_by_eight,
+        future_hidden,
         multiplied_by_the_root,
         scaled_after_the_softmax,
         no_softmax,

@@ -1,5 +1,7 @@
 """All exercises, in the order of the chapters."""
 
+from difflib import get_close_matches
+
 from transformer_course.errors import CourseError
 from transformer_course.exercises import (
     add_and_norm,
@@ -49,10 +51,13 @@ def find(name: str) -> Exercise:
         NoSuchExercise: there is none.
     """
     if name not in EXERCISES:
+        all_names = ", ".join(EXERCISES)
+        near = " or ".join(get_close_matches(name, EXERCISES))
         raise NoSuchExercise(
-            f"no exercise is called {name!r}. There are: "
-            f"{', '.join(EXERCISES)}. Give the function itself, under the "
-            "name that the exercise gave it."
+            f"no exercise is called {name!r}. "
+            + (f"Is it {near}? " if near else f"There are: {all_names}. ")
+            + "Give the function itself, under the name that the exercise "
+            "gave it."
         )
     return EXERCISES[name]
 

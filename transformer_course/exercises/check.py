@@ -17,7 +17,7 @@ import cloudpickle
 
 from transformer_course.errors import CourseError
 from transformer_course.exercises import progress as kept
-from transformer_course.exercises.catalogue import find
+from transformer_course.exercises.catalogue import EXERCISES, find
 from transformer_course.exercises.messages import paragraph
 from transformer_course.exercises.outcome import files_of
 from transformer_course.exercises.process import Worker
@@ -103,8 +103,12 @@ def name_of(candidate: Any) -> str:
         return candidate
     name = getattr(candidate, "__name__", None)
     if name is None or not callable(candidate):
+        made_of = type(candidate).__name__
         raise CourseError(
-            "Give the function itself, not what it returns: "
+            "Give the class itself, not an object made of it: "
+            f"check({made_of}), without arguments."
+            if made_of in EXERCISES
+            else "Give the function itself, not what it returns: "
             "check(causal_mask), without arguments."
         )
     if (getattr(candidate, "__module__", "") or "").startswith(f"{PACKAGE}."):

@@ -598,7 +598,7 @@ def multiplied(tgt, log_probs, alpha):
 def brackets_left_out(tgt, log_probs, alpha):
     """Your exponent reaches the 6 alone.
 
-    ``a / b / c**d`` divides a by b, and the result by c**d. The whole
+    `a / b / c**d` divides a by b, and the result by c**d. The whole
     fraction needs brackets, and the exponent stands behind them.
     """
     return log_probs / (5 + written(tgt)) / 6**alpha

@@ -512,6 +512,21 @@ def hidden_by_minus_1e9(scores, mask):
 
 
 @see(HOW_MINUS)
+def not_low_enough(scores, mask):
+    """You hide by a number that is low, but not low enough.
+
+    There are scores that are lower still: then the hidden keys get nearly
+    all, and those that may be seen get nothing.
+    """
+    return scores.masked_fill(~mask, -1e4).softmax(dim=-1)
+
+
+@variant_of(not_low_enough)
+def not_low_enough_and_zeros(scores, mask):
+    return scores.masked_fill(~mask, -1e4).softmax(dim=-1) * mask
+
+
+@see(HOW_MINUS)
 def minus_1e9_and_zeros(scores, mask):
     """You use a number that float16 does not have, such as -1e9.
 
@@ -654,6 +669,8 @@ MASKED_SOFTMAX = Exercise(
         empty_rows_see_all,
         empty_rows_uniform,
         hidden_by_minus_1e9,
+        not_low_enough,
+        not_low_enough_and_zeros,
         minus_1e9_and_zeros,
         not_a_number_mended,
         softmax_over_queries,

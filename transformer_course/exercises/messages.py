@@ -253,7 +253,7 @@ def no_end(exercise: Exercise, case: Case, seconds: float) -> Verdict:
         case,
         "time",
         f"your code did not end within {seconds:g} s, and was stopped. Does "
-        "a loop never reach its end?",
+        "a loop never reach its end, or print very much?",
     )
 
 

@@ -1,6 +1,7 @@
 """Values as a reader can take them in: short, rounded, side by side."""
 
 import inspect
+import re
 import textwrap
 from typing import Any
 
@@ -63,7 +64,8 @@ def short(value: Any, width: int = WIDTH, digits: int = 3) -> str:
             f"{key}: {_indent(short(part, width - 4, digits), 4)}"
             for key, part in value.items()
         )
-    return textwrap.shorten(repr(value), 5 * width, placeholder=" …")
+    text = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
+    return textwrap.shorten(text, 5 * width, placeholder=" …")
 
 
 def _indent(text: str, by: int) -> str:

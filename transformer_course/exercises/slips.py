@@ -75,6 +75,12 @@ def _returned(value: Any, wanted: Any, name: str = "result") -> Slip | None:
         return _sequence(value, wanted, name)
     if is_number(value) and isinstance(wanted, float):
         return None
+    if inspect.isgenerator(value):
+        return Slip(
+            "wrong_type",
+            f"Your {name} is a generator. Is there a `yield` in place of a "
+            f"`return`? What is asked for is {show.kind(wanted)}.",
+        )
     if type(value) is not type(wanted):
         return Slip(
             "wrong_type",
