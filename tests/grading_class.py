@@ -41,6 +41,10 @@ CELLS = {
     "raises": "def padding_mask(ids, pad_id=0):\n    return 1 / 0",
     "raises at the top": "raise ValueError('here')",
     "exits": "import os\n\ndef padding_mask(ids, pad_id=0):\n    os._exit(0)",
+    "ends the runner": (
+        "import os\n\ndef padding_mask(ids, pad_id=0):\n"
+        "    os.kill(os.getppid(), 9)\n    os.kill(os.getpid(), 9)"
+    ),
     "exits at the top": "import os\nos._exit(3)",
     "loops": "def padding_mask(ids, pad_id=0):\n    while True:\n        pass",
     "loops at the top": "while True:\n    pass",

@@ -21,6 +21,7 @@ from tests.grading_class import (
     imported,
     tampered,
 )
+from tools.exercise_notebooks import find_sources, learner_notebook
 from tools.grading.answers import (
     Program,
     Unreadable,
@@ -217,6 +218,15 @@ def test_of_copies_of_a_cell_the_last_counts(handed_out):
     assert found.programs["padding_mask"].cell == INVERTED
 
 
+def test_the_notebook_of_those_who_learn_alone_is_graded_too(handed_out):
+    (source,) = [path for path in find_sources() if path.stem == NAME]
+    notebook = filled(learner_notebook(source), SOLUTIONS, "It copies.")
+    found = answers_in(notebook, handed_out)
+    cells = {name: p.cell for name, p in found.programs.items()}
+    assert cells == SOLUTIONS
+    assert found.texts == {QUESTION: "It copies."}
+
+
 def test_what_is_missing_is_missing(handed_out):
     notebook = new_notebook(cells=[new_markdown_cell("I give up.")])
     found = answers_in(notebook, handed_out)
@@ -260,8 +270,10 @@ def test_stubs_are_not_written_yet(judge, name):
 
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=lambda e: e.name)
-def test_on_hidden_inputs_mistakes_keep_their_names(exercise):
+def test_on_hidden_inputs_right_is_right_and_mistakes_keep_names(exercise):
     hidden = graded(exercise.name, Hidden(drawn=8))
+    for other in exercise.others:
+        assert diagnose(hidden, other).is_correct
     for mistake in exercise.mistakes:
         told = mistake_of(mistake).__name__
         assert diagnose(hidden, mistake).mistake == told
@@ -271,8 +283,9 @@ def test_mistakes_of_the_catalogue_are_named(judge):
     for mistake in masks.PADDING_MASK.mistakes:
         cell = imported(mistake, "padding_mask")
         verdict = judge.verdict("padding_mask", program(cell))
+        told = mistake_of(mistake).__name__
         found = (verdict.kind, verdict.mistake)
-        assert found == ("misconception", mistake.__name__), verdict.text
+        assert found == ("misconception", told), verdict.text
 
 
 @pytest.mark.parametrize(
@@ -283,6 +296,7 @@ def test_mistakes_of_the_catalogue_are_named(judge):
         ("no Python", "error", "SyntaxError"),
         ("exits", "limit", "crash"),
         ("exits at the top", "limit", "crash"),
+        ("ends the runner", "limit", "crash"),
         ("loops", "limit", "time"),
         ("loops at the top", "limit", "time"),
         ("hungry", "limit", "memory"),
@@ -298,7 +312,7 @@ def test_code_that_goes_wrong_is_stopped_and_named(
 
 def test_the_next_one_is_not_harmed(judge):
     cell = SOLUTIONS["padding_mask"]
-    for which in ("forged", "exits", "hungry"):
+    for which in ("forged", "exits", "hungry", "ends the runner"):
         judge.verdict("padding_mask", program(CELLS[which]))
         assert judge.verdict("padding_mask", program(cell)).is_correct
 
@@ -371,6 +385,20 @@ if "SECRET_OF_THE_LECTURER" in os.environ:
     monkeypatch.setenv("SECRET_OF_THE_LECTURER", "1")
     with Judge(Hidden(drawn=1), Limits(seconds=10.0)) as judge:
         assert judge.verdict("padding_mask", program(cell)).is_correct
+
+
+def test_a_marking_cell_also_works_by_itself():
+    """As it does where somebody uses nbgrader without this tool."""
+    (cell,) = [
+        cell
+        for cell in assignment().release.cells
+        if cell.id == "padding_mask-test"
+    ]
+    right = {"padding_mask": masks.padding_mask}
+    exec(cell.source, right)
+    wrong = {"padding_mask": masks.padding_inverted}
+    with pytest.raises(AssertionError, match="True at padding"):
+        exec(cell.source, wrong)
 
 
 def test_who_calls_the_course_s_own_code_is_named():

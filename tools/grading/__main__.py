@@ -106,7 +106,7 @@ def run_grade(options: argparse.Namespace) -> None:
     course = Course(options.to)
     course.write_settings(ROOT)
     names = {s.assignment for s in found.submissions}
-    names |= {r.assignment for r in read_records(course.folder)}
+    names |= {r.assignment for r in read_records(course.folder)} & {*known}
     assignments = [
         replace(a, release=course.release(a, policy.hidden))
         for a in find_assignments(sorted(names))

@@ -17,6 +17,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tools.exercise_notebooks import (
     Code,
     Part,
+    Prose,
     Question,
     Task,
     find_sources,
@@ -82,6 +83,11 @@ class Assignment:
         """What is answered in words. Its cell has the question's name."""
         return [part for part in self.parts if isinstance(part, Question)]
 
+    def asked(self, question: Question) -> str:
+        """The text above the place for an answer."""
+        above = self.parts[self.parts.index(question) - 1]
+        return above.text if isinstance(above, Prose) else ""
+
     @property
     def points(self) -> dict[str, int]:
         """By the name of the graded cell, in the order of the notebook."""
@@ -104,9 +110,15 @@ class Assignment:
         return [p.source for p in self.parts if isinstance(p, Code)]
 
 
+MARKED = "-test"
+
+
 def test_cell(exercise: str) -> str:
     """The name of the cell in which an exercise is marked."""
-    return f"{exercise}-test"
+    return exercise + MARKED
+
+
+test_cell.__test__ = False  # pytest, this is none
 
 
 def name_of_cell(cell: NotebookNode) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
-from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
 from nbgrader.preprocessors import (
     AssignLatePenalties,
@@ -32,6 +32,7 @@ from traitlets.config import Config
 
 from tools.exercise_notebooks import PLACE
 from tools.grading.assignment import (
+    MARKED,
     Assignment,
     Hidden,
     name_of_cell,
@@ -195,14 +196,14 @@ class Course:
         """The marks of a submission, by the name of the cell."""
         with self._book() as book:
             notebook = book.find_submission_notebook(name, name, student)
-            comments = {c.name: c.comment for c in notebook.comments}
+            comments = {c.name: c.manual_comment for c in notebook.comments}
             return {
                 grade.name: Mark(
                     grade.score,
                     grade.max_score,
                     grade.manual_score is not None,
                     bool(grade.needs_manual_grade),
-                    comments.get(grade.name) or "",
+                    comments.get(grade.name.removesuffix(MARKED)) or "",
                 )
                 for grade in notebook.grades
             }
@@ -215,11 +216,10 @@ class Course:
             grade = book.find_grade(cell, name, name, student)
             grade.manual_score = points
             grade.needs_manual_grade = False
-            try:
-                found = book.find_comment(cell, name, name, student)
-                found.manual_comment = comment or None
-            except MissingEntry:  # a test has no comment
-                pass
+            # it belongs to the cell with the code, not to that of its test
+            written = cell.removesuffix(MARKED)
+            found = book.find_comment(written, name, name, student)
+            found.manual_comment = comment or None
             book.db.commit()
 
     def settle(self, name: str, student: str, cells: set[str]) -> None:

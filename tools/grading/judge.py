@@ -44,6 +44,10 @@ class JudgeError(CourseError):
     """The process that runs students' code cannot do its work."""
 
 
+class Silent(Exception):
+    """The runner says no more."""
+
+
 class Judge:
     """Runs the code of students, and says what it is.
 
@@ -89,7 +93,7 @@ class Judge:
             return _verdict(exercise, "unwritten", "missing", MISSING)
         with tempfile.TemporaryDirectory(prefix="grading-") as folder:
             result = Path(folder) / "result.pt"
-            said = self._ask(name, program, result)
+            said = self._answer(name, program, result)
             if said["ended"] == "well" and not _size(result):
                 said["ended"] = "crash"  # it ended itself, politely
             if said["ended"] != "well":
@@ -109,6 +113,28 @@ class Judge:
         if how == "memory":
             return messages.no_memory(exercise, case)
         return messages.crashed(exercise, case)
+
+    def _answer(
+        self, name: str, program: Program, result: Path
+    ) -> dict[str, Any]:
+        """How it ended. Code can also end the runner: then it crashed.
+
+        If the solution does so too, it is not the student's fault.
+        """
+        try:
+            return self._ask(name, program, result)
+        except Silent:
+            pass
+        solution = Program(catalogue.find(name).source, given=program.given)
+        try:
+            self._ask(name, solution, result)
+        except Silent:
+            raise JudgeError(
+                "the process that runs students' code ends whenever it tries "
+                f"{name}, the solution too. Is there enough memory? What was "
+                "graded so far is kept"
+            ) from None
+        return {"ended": "crash", "cases": 0}
 
     def _ask(
         self, name: str, program: Program, result: Path
@@ -130,18 +156,13 @@ class Judge:
         try:
             self._runner.stdin.write(json.dumps(request).encode() + b"\n")
             self._runner.stdin.flush()
-            said = self._said.get(
-                timeout=PATIENCE * self.limits.seconds + GRACE
-            )
+            patience = PATIENCE * self.limits.seconds + GRACE
+            said = self._said.get(timeout=patience)
         except (BrokenPipeError, queue.Empty):
             said = None
         if said is None:
             self.close()
-            raise JudgeError(
-                f"the process that runs students' code ended while it tried "
-                f"{name}. Grade again: it starts anew, and what was graded "
-                "is kept"
-            )
+            raise Silent
         return said
 
     def _start(self) -> None:
@@ -334,8 +355,7 @@ BEFORE = {
     "function was called. Does a loop outside of it never reach its end?",
     "memory": "your cell wants more memory than it may have, even before the "
     "function was called.",
-    "crash": "your cell ends the Python process that it runs in, even before "
-    "the function is called.",
+    "crash": "your cell ends the Python process that it runs in.",
 }
 
 

@@ -4,6 +4,7 @@ Each page is one file that loads nothing. What students wrote is shown as
 text, never as HTML.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -30,8 +31,6 @@ WORDS = {
     "limit": "stopped",
     "unwritten": "not written",
     "refused": "could not be tried",
-    "unreadable": "unreadable file",
-    "missing": "not handed in",
 }
 """The kinds of verdict, in the order of the report."""
 STYLE = """
@@ -182,22 +181,24 @@ def _about(assignment: Assignment, ours: Sequence[Marked]) -> list[str]:
     parts = [
         f"<h2>{escape(assignment.name)}</h2>",
         f"<p>{count} of {len(ours)} handed in, {states['unreadable']} of "
-        f"these a file that cannot be read. {waiting} answers wait for marks "
-        "by hand.</p>",
+        f"these a file that cannot be read. Answers that wait for marks by "
+        f"hand: {waiting}.</p>",
     ]
     by_exercise: dict[str, list[Tried]] = defaultdict(list)
     for one in ours:
-        for tried in one.record.tried:
-            by_exercise[tried.exercise].append(tried)
-    there = {t.kind for all_ in by_exercise.values() for t in all_}
-    kinds = [kind for kind in WORDS if kind in there]
-    parts.append(_table(by_exercise, kinds))
+        if one.record.status == "graded":
+            for tried in one.record.tried:
+                by_exercise[tried.exercise].append(tried)
+    parts.append(_table(by_exercise))
     for name, tries in by_exercise.items():
         parts += _seen(name, tries)
     return parts
 
 
-def _table(by_exercise: dict[str, list[Tried]], kinds: Sequence[str]) -> str:
+def _table(by_exercise: dict[str, list[Tried]]) -> str:
+    """How often each kind of verdict was given."""
+    there = {tried.kind for tries in by_exercise.values() for tried in tries}
+    kinds = [kind for kind in WORDS if kind in there]
     head = "".join(f'<th class="n">{WORDS[kind]}</th>' for kind in kinds)
     lines = []
     for name, tries in by_exercise.items():
@@ -208,6 +209,13 @@ def _table(by_exercise: dict[str, list[Tried]], kinds: Sequence[str]) -> str:
         f"<table><thead><tr><th>exercise</th>{head}</tr></thead>"
         f"<tbody>{''.join(lines)}</tbody></table>"
     )
+
+
+def _as_html(text: str) -> str:
+    """Paragraphs, words that are stressed, and names in code."""
+    text = escape(text).replace("\n\n", "<br>")
+    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
+    return re.sub(r"\*(\S[^*]*)\*", r"<em>\1</em>", text)
 
 
 def _seen(name: str, tries: Sequence[Tried]) -> list[str]:
@@ -230,7 +238,7 @@ def _seen(name: str, tries: Sequence[Tried]) -> list[str]:
     parts = [f"<h3>{escape(name)}</h3>", "<table><tbody>"]
     for (kind, mistake), count in counts.most_common():
         text, section = texts.get(mistake, ("", ""))
-        said = escape(text).replace("\n\n", "<br>")
+        said = _as_html(text)
         where = f"<br>Read again: {escape(section)}" if section else ""
         parts.append(
             f'<tr><td class="n">{count}</td><td>{WORDS[kind]}: '
@@ -252,6 +260,7 @@ def answers(known: dict[str, Assignment], marked: Sequence[Marked]) -> str:
                 f"<h2>{escape(name)}, {escape(question.name)}: "
                 f"{question.points} points</h2>"
             )
+            parts.append(f"<pre>{escape(assignment.asked(question))}</pre>")
             parts += _answers_to(question.name, name, marked)
     return _page("Answers in words", parts)
 

@@ -122,7 +122,8 @@ def _assignment_of(parts: Sequence[str], known: Sequence[str]) -> str | None:
     """The assignment that a file's name has in it, or else a folder's."""
     for part in (Path(parts[-1]).stem, *parts[1:-1]):
         for name in known:
-            if re.search(rf"(?<![A-Za-z0-9]){name}(?![A-Za-z0-9])", part):
+            own = re.escape(name)
+            if re.search(rf"(?<![A-Za-z0-9]){own}(?![A-Za-z0-9])", part):
                 return name
     return None
 
