@@ -30,7 +30,7 @@ from tools.grading.answers import (
     restored,
 )
 from tools.grading.assignment import Hidden, find_assignments, name_of_cell
-from tools.grading.judge import Judge, graded, uses_the_course
+from tools.grading.judge import Judge, graded, judged, uses_the_course
 from tools.grading.submissions import SubmissionsError, find_submissions
 from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
@@ -374,6 +374,29 @@ os._exit(0)
     verdict = judge.verdict("padding_mask", program(cell))
     assert verdict.kind == "refused", verdict.text
     assert not mark.exists()
+
+
+def test_a_class_with_other_parameters_is_told_so(judge):
+    cell = """
+from torch import nn
+
+class CrossAttention(nn.Module):
+    def __init__(self, *sizes):
+        super().__init__()
+        self.only = nn.Linear(sizes[0], sizes[0])
+
+    def forward(self, *given, **more):
+        return self.only(given[0])
+"""
+    verdict = judge.verdict("CrossAttention", program(cell))
+    assert verdict.mistake == "wrong_parameters", verdict.text
+
+
+def test_a_verdict_that_code_gives_itself_is_refused():
+    exercise = graded("padding_mask", Hidden(drawn=1))
+    forged = {"text": "", "kind": "correct", "exercise": "padding_mask"}
+    verdict = judged(exercise, program(""), {"verdict": forged})
+    assert verdict.kind == "refused"
 
 
 def test_code_has_none_of_the_grader_s_variables(judge, monkeypatch):

@@ -13,10 +13,16 @@ from typing import Any, BinaryIO
 import torch
 from torch import Tensor
 
-from transformer_course.exercises import catalogue, messages, worker
-from transformer_course.exercises.exercise import Exercise, Implementation
-from transformer_course.exercises.outcome import Failure, Outcome, observe
-from transformer_course.exercises.slips import is_unwritten, wrong_call
+from transformer_course.exercises import catalogue, worker
+from transformer_course.exercises.diagnose import outcomes
+from transformer_course.exercises.exercise import (
+    Exercise,
+    Implementation,
+    build_and_call,
+)
+from transformer_course.exercises.outcome import Failure, Outcome
+from transformer_course.exercises.slips import wrong_parameters
+from transformer_course.exercises.verdict import Verdict
 
 CELL = "<your cell>"
 HELPERS = "<your other cells>"
@@ -59,21 +65,28 @@ def _tried(
     candidate = space.get(exercise.name)
     if not callable(candidate):
         return {"top": error, "missing": True}
-    if is_unwritten(candidate):
-        return {"unwritten": True}
-    if any(wrong_call(candidate, case) for case in exercise.tried):
-        return {"wrong_call": _signature(candidate)}
-    outcomes = []
+    found = outcomes(exercise, candidate, starting)
+    if isinstance(found, Verdict):
+        return {"verdict": found.as_dict()}
+    return {
+        "outcomes": [as_plain(outcome) for outcome in found],
+        "slip": _parameters(exercise, candidate),
+    }
+
+
+def _parameters(
+    exercise: Exercise, candidate: Implementation
+) -> dict[str, str] | None:
+    """Whether a class has other parameters than it was given."""
+    if exercise.run is not build_and_call:
+        return None
     try:
-        for number, case in enumerate(exercise.tried):
-            starting(number)
-            outcome = observe(exercise, candidate, case)
-            if messages.is_memory(outcome.failure):
-                return {"no_memory": number}
-            outcomes.append(as_plain(outcome))
-    except NotImplementedError:
-        return {"unwritten": True}
-    return {"outcomes": outcomes}
+        slip = wrong_parameters(
+            candidate, exercise.solution, exercise.tried[0]
+        )
+    except Exception:  # it cannot be built: its outcomes say so
+        return None
+    return dataclasses.asdict(slip) if slip else None
 
 
 def _execute(
@@ -101,12 +114,6 @@ def _execute(
             "source": text,
         }
     return None
-
-
-def _signature(candidate: Implementation) -> str:
-    from transformer_course.exercises import show
-
-    return show.signature(candidate)
 
 
 def as_plain(outcome: Outcome) -> dict[str, Any]:

@@ -257,13 +257,12 @@ def _judged(
     if "refused" in found:
         text = REFUSED.format(reason=found["refused"])
         return _verdict(exercise, "refused", str(found["refused"]), text)
-    if found.get("unwritten"):
-        return messages.unwritten(exercise)
-    if "wrong_call" in found:
-        text = WRONG_CALL.format(found["wrong_call"])
-        return _verdict(exercise, "slip", "wrong_arguments", text)
-    if "no_memory" in found:
-        return messages.no_memory(exercise, exercise.tried[found["no_memory"]])
+    if "verdict" in found:
+        said = {key: str(value) for key, value in found["verdict"].items()}
+        verdict = Verdict(**said)
+        if verdict.kind not in ("unwritten", "slip", "limit"):
+            raise ValueError("a forged verdict")
+        return verdict
     if found.get("missing"):
         return _top(exercise, found["top"])
     outcomes = [from_plain(outcome) for outcome in found["outcomes"]]
@@ -273,6 +272,9 @@ def _judged(
     if verdict.is_correct:
         text = CORRECT.format(count=len(expected))
         return _verdict(exercise, "correct", "", text)
+    if found["slip"] and verdict.kind in ("slip", "unknown"):
+        name, text = str(found["slip"]["name"]), str(found["slip"]["text"])
+        return _verdict(exercise, "slip", name, text)
     return verdict
 
 
@@ -341,10 +343,6 @@ MISSING = (
 REFUSED = (
     "your code could not be tried, or left nothing that can be read "
     "({reason}). A person will look at it."
-)
-WRONG_CALL = (
-    "its arguments are not those that are asked for. Yours is {}; look at "
-    "the first line of the cell that you were given."
 )
 TOP = (
     "your cell raises an error when it is run, and then there is no function "

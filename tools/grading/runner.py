@@ -27,7 +27,9 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import torch
 
+from tools.grading.attempt import try_program
 from transformer_course.exercises import worker
 
 PAUSE = 0.02  # seconds between two looks at a try
@@ -38,9 +40,7 @@ FILE_LIMIT = 50 << 20  # bytes that a try may write into a file
 def main() -> None:
     """Answer requests until there are no more."""
     requests, say = worker.take_pipes()
-    worker.prepare()
-    import tools.grading.attempt  # noqa: F401
-
+    torch.set_num_threads(1)
     say(ready=True)
     for line in requests:
         request = json.loads(line)
@@ -74,8 +74,6 @@ def attempt(request: dict[str, Any], folder: str) -> dict[str, Any]:
 
 def _run(request: dict[str, Any], folder: str, told: int) -> None:
     """In the copy: let go of everything, then run the program."""
-    from tools.grading.attempt import try_program
-
     os.setsid()
     os.chdir(folder)
     keep = os.dup2(told, 3)

@@ -41,13 +41,31 @@ def diagnose(
         candidate: what was written.
         starting: told the number of each case before it is tried.
     """
+    expected = expected_of(exercise)
+    found = outcomes(exercise, candidate, starting)
+    if isinstance(found, Verdict):
+        return found
+    return judge(exercise, candidate, found, expected)
+
+
+def outcomes(
+    exercise: Exercise,
+    candidate: Implementation,
+    starting: Callable[[int], None] = lambda number: None,
+) -> list[Outcome] | Verdict:
+    """What an implementation does on every case, or why that is not known.
+
+    Args:
+        exercise: what was asked.
+        candidate: what was written.
+        starting: told the number of each case before it is tried.
+    """
     if is_unwritten(candidate):
         return messages.unwritten(exercise)
     if inspect.isclass(candidate) != inspect.isclass(exercise.solution):
         return messages.wrong_kind(exercise)
     if any(wrong_call(candidate, case) for case in exercise.tried):
         return messages.wrong_call(exercise, candidate)
-    expected = expected_of(exercise)
     found = []
     try:
         for number, case in enumerate(exercise.tried):
@@ -57,7 +75,7 @@ def diagnose(
                 return messages.no_memory(exercise, case)
     except NotImplementedError:
         return messages.unwritten(exercise)
-    return judge(exercise, candidate, found, expected)
+    return found
 
 
 def expected_of(exercise: Exercise) -> tuple[Outcome, ...]:
