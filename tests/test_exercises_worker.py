@@ -172,6 +172,19 @@ def test_what_is_printed_is_shown_shortened_and_apart(answer):
     assert "printed" not in answer(right).text
 
 
+def shows_in_columns(length):
+    display(torch.eye(2))
+    return right(length)
+
+
+def test_what_is_displayed_is_shown_with_its_columns_in_line(answer):
+    verdict = answer(shows_in_columns)
+    assert verdict.is_correct
+    lines = verdict.text.splitlines()
+    row = next(n for n, line in enumerate(lines) if "tensor([[" in line)
+    assert lines[row].index("[1.") == lines[row + 1].index("[0.")
+
+
 def test_plots_do_not_disturb(answer):
     assert answer(plots).is_correct
 

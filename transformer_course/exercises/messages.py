@@ -290,12 +290,16 @@ def not_carried(exercise: Exercise, error: Exception) -> Verdict:
 
 
 def with_prints(verdict: Verdict, printed: str) -> Verdict:
-    """A verdict that also says what the code printed."""
+    """A verdict that also says what the code printed.
+
+    Lines keep the spaces in front: a tensor's columns stay in line.
+    """
     if not printed.strip():
         return verdict
+    width = show.WIDTH - 6
     lines = [
-        textwrap.shorten(line, show.WIDTH - 6, placeholder=" …")
-        for line in printed.strip().splitlines()
+        line if len(line) <= width else f"{line[: width - 2]} …"
+        for line in map(str.rstrip, printed.strip("\n").splitlines())
     ]
     more = ["…"] if len(lines) > PRINTED_LINES else []
     lines = [f"    | {line}" for line in lines[:PRINTED_LINES] + more]

@@ -6,6 +6,7 @@ and gives the learner's code neither of them. When the notebook goes, its
 standard input ends, and so does it.
 """
 
+import builtins
 import io
 import json
 import linecache
@@ -141,7 +142,11 @@ def listen(requests: BinaryIO, waiting: "queue.Queue[Request]") -> None:
 
 
 def prepare() -> None:
-    """Make torch ready, before anything is asked."""
+    """Make torch ready, before anything is asked.
+
+    And let code show things as it does in a notebook.
+    """
+    builtins.display = print
     torch.set_num_threads(1)
     torch.ones(2, 2).softmax(dim=-1)
 
