@@ -270,6 +270,19 @@ def first_row_for_all(decode, batch, max_length, bos=1, eos=2):
     return cut(tgt[:, 1:].tolist(), eos)
 
 
+def one_list_for_all(decode, batch, max_length, bos=1, eos=2):
+    """All your rows are one and the same list.
+
+    `[[bos]] * batch` makes one list and names it several times: what is
+    appended to one row stands in all of them.
+    """
+    rows = [[bos]] * batch
+    for _ in range(max_length):
+        for row, answer in zip(rows, decode(torch.tensor(rows)), strict=True):
+            row.append(int(answer[-1].argmax()))
+    return cut([row[1:] for row in rows], eos)
+
+
 def eos_kept(decode, batch, max_length, bos=1, eos=2):
     """Your sentences end with eos.
 
@@ -521,6 +534,7 @@ GREEDY_SEARCH = Exercise(
         must_end_together,
         bos_not_given,
         first_row_for_all,
+        one_list_for_all,
         eos_kept,
         bos_kept,
         bos_and_eos_kept,

@@ -908,6 +908,15 @@ def logits_not_logs(logits, tgt_out, smoothing=0.0, pad_id=0):
 
 
 @see(LOSS)
+def in_bits(logits, tgt_out, smoothing=0.0, pad_id=0):
+    """Your loss is in bits, that is with logarithms to the base 2.
+
+    Asked for are nats: the natural logarithm.
+    """
+    return loss_by_torch(logits, tgt_out, smoothing, pad_id) / math.log(2)
+
+
+@see(LOSS)
 def sign_forgotten(logits, tgt_out, smoothing=0.0, pad_id=0):
     """Your loss has the wrong sign: the better the model, the higher it is.
 
@@ -1091,6 +1100,7 @@ SMOOTHED_LOSS = Exercise(
         log_of_a_softmax,
         probabilities_not_logs,
         logits_not_logs,
+        in_bits,
         sign_forgotten,
         reshaped_for_torch,
         vocabulary_last_for_torch,
