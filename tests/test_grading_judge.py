@@ -350,6 +350,15 @@ def causal_mask(length):
     assert not verdict.is_correct
 
 
+def test_what_is_displayed_costs_nobody_marks(judge):
+    cell = """
+def padding_mask(ids, pad_id=0):
+    display(ids)
+    return (ids != pad_id)[:, None, None, :]
+"""
+    assert judge.verdict("padding_mask", program(cell)).is_correct
+
+
 def test_an_error_after_the_function_does_not_count(judge):
     cell = SOLUTIONS["padding_mask"] + "\n\nprint(padding_mask(3))"
     assert judge.verdict("padding_mask", program(cell)).is_correct

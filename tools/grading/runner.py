@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-import torch
 
 from tools.grading.attempt import try_program
 from transformer_course.exercises import worker
@@ -40,7 +39,7 @@ FILE_LIMIT = 50 << 20  # bytes that a try may write into a file
 def main() -> None:
     """Answer requests until there are no more."""
     requests, say = worker.take_pipes()
-    torch.set_num_threads(1)
+    worker.prepare()
     say(ready=True)
     for line in requests:
         request = json.loads(line)
