@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import pytest
 import torch
+from built_book import BOOK, headings, section_ids
 from torch import nn
 
-from transformer_course.exercises import show
+from transformer_course.exercises import masks, reading, show
+from transformer_course.exercises.catalogue import EXERCISES
 from transformer_course.exercises.diagnose import diagnose
 from transformer_course.exercises.exercise import (
     Exercise,
@@ -394,3 +396,41 @@ def test_a_wrong_result_is_shown_before_a_wrong_gradient():
     verdict = diagnose(DOUBLE, wrong_on_many)
     assert verdict.kind == "unknown" and "gradient" not in verdict.text
     assert "[3. 4. 5.]" not in verdict.text and "(a column)" in verdict.text
+
+
+# --- what to read again ------------------------------------------------------
+
+
+def test_what_is_to_be_read_again_has_the_title_that_it_has_in_the_book():
+    for exercise in EXERCISES.values():
+        for one in (exercise.solution, *exercise.mistakes):
+            section = exercise.section_of(one)
+            page, _, anchor = section.partition("#")
+            title = reading.title(section)
+            assert title in headings(BOOK / "en" / f"{page}.ipynb")
+            assert anchor in section_ids(BOOK / "en" / f"{page}.ipynb")
+
+
+def test_a_notebook_links_it():
+    mistake = masks.PADDING_MASK.mistakes[0]
+    verdict = diagnose(masks.PADDING_MASK, mistake)
+    shown = verdict._repr_markdown_()
+    page = verdict.section.partition("#")[0]
+    assert f"](<../book/en/{page}.ipynb#" in shown
+    said = shown.partition("Read again")[0].replace("```text", "")
+    assert said.replace("```", "").strip() in repr(verdict)
+    assert (
+        diagnose(
+            masks.PADDING_MASK, masks.PADDING_MASK.solution
+        )._repr_markdown_()
+        is None
+    )
+
+
+def test_the_smallest_example_says_whether_it_is_an_error():
+    def padding_mask(ids, pad_id=0):
+        if len(ids) > 1:
+            raise ValueError("one at a time")
+        return (ids > pad_id - 1)[:, None, None, :]
+
+    assert diagnose(masks.PADDING_MASK, padding_mask).kind == "unknown"

@@ -111,7 +111,8 @@ def judge(
         return messages.misconception(
             exercise, mistake_of(mistake), example(telling or wrong)
         )
-    if failed := [number for number in wrong if found[number].failure]:
+    if found[wrong[0]].failure:
+        failed = [number for number in wrong if found[number].failure]
         return messages.error(exercise, example(failed), len(failed))
     if slip := slip_in(exercise, candidate, example(wrong)):
         return messages.slip(exercise, slip, example(wrong))

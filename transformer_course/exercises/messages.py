@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import NamedTuple
 
-from transformer_course.exercises import show
+from transformer_course.exercises import reading, show
 from transformer_course.exercises.exercise import (
     DRAWN,
     Case,
@@ -47,10 +47,16 @@ def prose(docstring: str) -> str:
 
 
 def _verdict(
-    exercise: Exercise, kind: Kind, mistake: str, *parts: str
+    exercise: Exercise,
+    kind: Kind,
+    mistake: str,
+    *parts: str,
+    section: str = "",
 ) -> Verdict:
+    if section:
+        parts = (*parts, reading.told(section))
     text = "\n\n".join(part for part in parts if part)
-    return Verdict(text, kind, exercise.name, mistake)
+    return Verdict(text, kind, exercise.name, mistake, section)
 
 
 def correct(exercise: Exercise, expected: Sequence[Outcome]) -> Verdict:
@@ -163,7 +169,7 @@ def misconception(
         prose(mistake.__doc__ or ""),
         _differs(exercise, example),
         paragraph(f"Besides: {besides.text}") if besides else "",
-        _read(exercise.section_of(mistake)),
+        section=exercise.section_of(mistake),
     )
 
 
@@ -188,7 +194,7 @@ def unknown(
         ),
         f"It never looks at {never}." if never else "",
         _differs(exercise, example),
-        _read(exercise.section),
+        section=exercise.section,
     )
 
 
@@ -224,15 +230,6 @@ def _given(exercise: Exercise, case: Case) -> str:
         built = ", ".join(map(show.short, case.build))
         text = f"built as {exercise.name}({built}), called with\n{text}"
     return textwrap.indent(text, "    ")
-
-
-def _read(section: str) -> str:
-    page, _, anchor = section.partition("#")
-    title = anchor.replace("-", " ")
-    return (
-        f'Read again: chapter {page[:2]}, section "{title}"\n'
-        f"            {page}.html#{anchor}"
-    )
 
 
 def no_memory(exercise: Exercise, case: Case) -> Verdict:

@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from transformer_course.exercises import reading
+
 Kind = Literal[
     "correct",
     "unwritten",
@@ -39,6 +41,16 @@ class Verdict(Answer):
     """The exercise's name."""
     mistake: str = ""
     """The name of the misconception, of the slip or of the error."""
+    section: str = ""
+    """What to read again, as page and anchor."""
+
+    def _repr_markdown_(self) -> str | None:
+        """The same text, with a link to what is to be read again."""
+        if not self.section:
+            return None
+        before, _, after = self.text.partition(reading.told(self.section))
+        text = f"{before.rstrip()}\n\n{after.strip()}".rstrip()
+        return f"```text\n{text}\n```\n\n{reading.linked(self.section)}"
 
     @property
     def is_correct(self) -> bool:
