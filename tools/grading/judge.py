@@ -31,7 +31,7 @@ from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
 from transformer_course.exercises import catalogue, diagnose, messages
 from transformer_course.exercises.exercise import Exercise
-from transformer_course.exercises.process import Limits
+from transformer_course.exercises.process import QUIET, Limits, listen
 from transformer_course.exercises.verdict import Kind, Verdict
 
 START = 120.0  # seconds that the runner may take to import torch
@@ -178,7 +178,9 @@ class Judge:
             start_new_session=True,
         )
         threading.Thread(
-            target=_listen, args=(self._runner, self._said), daemon=True
+            target=listen,
+            args=(self._runner.stdout, self._said),
+            daemon=True,
         ).start()
         try:
             ready = self._said.get(timeout=START)
@@ -194,27 +196,11 @@ class Judge:
 
 
 def _environment() -> dict[str, str]:
-    """One thread, no GPU, no screen; the grader's own variables stay here."""
+    """The grader's own variables stay here."""
     kept = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
-    return {key: os.environ[key] for key in kept if key in os.environ} | {
-        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]),
-        "PYTHONHASHSEED": "0",
-        "OMP_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "MPLBACKEND": "agg",
-        "CUDA_VISIBLE_DEVICES": "",
-    }
-
-
-def _listen(
-    runner: subprocess.Popen, said: "queue.Queue[dict[str, Any] | None]"
-) -> None:
-    try:
-        for line in runner.stdout:
-            said.put(json.loads(line))
-    except (OSError, ValueError):  # it was ended in the middle of a line
-        pass
-    said.put(None)
+    path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
+    own = {key: os.environ[key] for key in kept if key in os.environ}
+    return own | QUIET | {"PYTHONPATH": path}
 
 
 @cache

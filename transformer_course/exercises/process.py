@@ -22,6 +22,14 @@ from transformer_course.exercises.worker import Request, send
 
 PAUSE = 0.05  # seconds between two looks at the memory
 START = 120.0  # seconds that the worker may take to import torch
+QUIET = {
+    "PYTHONHASHSEED": "0",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "MPLBACKEND": "agg",
+    "CUDA_VISIBLE_DEVICES": "",
+}
+"""The environment of foreign code: one thread, no GPU, no screen."""
 NEW_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)  # Windows
 
 
@@ -80,7 +88,7 @@ class Worker:
             creationflags=NEW_GROUP,
         )
         threading.Thread(
-            target=_listen,
+            target=listen,
             args=(self._process.stdout, self._said),
             daemon=True,
         ).start()
@@ -208,22 +216,15 @@ class _Stage:
 
 
 def _environment() -> dict[str, str]:
-    """The worker imports what the notebook can, on one thread, no screen."""
+    """The worker imports what the notebook can."""
     path = os.pathsep.join(part for part in sys.path if part)
-    return os.environ | {
-        "PYTHONPATH": path,
-        "PYTHONHASHSEED": "0",
-        "OMP_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "MPLBACKEND": "agg",
-        "CUDA_VISIBLE_DEVICES": "",
-    }
+    return os.environ | QUIET | {"PYTHONPATH": path}
 
 
-def _listen(
+def listen(
     answers: BinaryIO, said: "queue.Queue[dict[str, Any] | None]"
 ) -> None:
-    """Pass on what the worker says; None when it says no more."""
+    """Pass on what a process says, a line of JSON each; None at its end."""
     try:
         for line in answers:
             said.put(json.loads(line))
