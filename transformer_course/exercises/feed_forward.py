@@ -494,15 +494,7 @@ def convolved_without_biases(x, kernel_1, b_1, kernel_2, b_2):
 
 
 def draw_convolution(draw: Draw) -> Case:
-    width, inside = draw.size(2, 4), draw.size(5, 8)
-    return as_convolution(
-        "random numbers",
-        draw.normal(draw.size(1, 3), draw.size(2, 5), width),
-        draw.normal(width, inside),
-        draw.normal(inside),
-        draw.normal(inside, width),
-        draw.normal(width),
-    )
+    return as_convolution("random numbers", *draw_part(draw).args)
 
 
 def as_convolution(
