@@ -238,6 +238,14 @@ def drawn_part(
     ]
 
 
+ONE_WORD = (
+    "one word, two units: one fires, one does not",
+    torch.tensor([[[1.0]]]),
+    torch.tensor([[2.0, -3.0]]),
+    torch.tensor([0.5, 1.0]),
+    torch.tensor([[10.0], [100.0]]),
+    torch.tensor([-1.0]),
+)
 FEED_FORWARD = Exercise(
     solution=feed_forward,
     section=FORMULA,
@@ -251,14 +259,7 @@ FEED_FORWARD = Exercise(
         "cut at zero is the result of the first map, bias included.",
     ),
     cases=[
-        case(
-            "one word, two units: one fires, one does not",
-            torch.tensor([[[1.0]]]),
-            torch.tensor([[2.0, -3.0]]),
-            torch.tensor([0.5, 1.0]),
-            torch.tensor([[10.0], [100.0]]),
-            torch.tensor([-1.0]),
-        ),
+        case(*ONE_WORD),
         case(
             "a negative word, and a negative answer",
             torch.tensor([[[-1.0]]]),
@@ -517,14 +518,7 @@ CONVOLVED = Exercise(
         "kink: its place does not depend on the order of axes.",
     ),
     cases=[
-        as_convolution(
-            "one word, two units: one fires, one does not",
-            torch.tensor([[[1.0]]]),
-            torch.tensor([[2.0, -3.0]]),
-            torch.tensor([0.5, 1.0]),
-            torch.tensor([[10.0], [100.0]]),
-            torch.tensor([-1.0]),
-        ),
+        as_convolution(*ONE_WORD),
         as_convolution(
             "as many words as numbers",
             torch.tensor([[[1.0, 0.0], [0.0, 2.0]]]),
