@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from tiny import close, on_each_device
 
-from transformer_course.loss import label_smoothed_score
+from transformer_course.loss import disagreement, label_smoothed_score
 
 RIGHT = torch.tensor([[5, 3, 0], [2, 0, 0]])
 
@@ -87,3 +87,27 @@ def test_bf16_logits_are_summed_in_fp32():
     exact = label_smoothed_score(logits.float(), RIGHT, 0.1)
     assert score.loss.dtype == torch.float32
     close(score.loss, exact.loss)
+
+
+@on_each_device
+def test_disagreement_is_the_mean_of_torchs_two_divergences(device):
+    logits, right = random_logits(device), RIGHT.to(device)
+    others = logits.detach().flip(0)
+    ours = disagreement(logits, others, right)
+    real = right != 0
+    one, two = (x[real].log_softmax(dim=-1) for x in (logits, others))
+    there = F.kl_div(one, two, reduction="sum", log_target=True)
+    back = F.kl_div(two, one, reduction="sum", log_target=True)
+    close(ours, (there + back) / 2)
+    close(disagreement(others, logits, right), ours)
+    (ours_gradient,) = torch.autograd.grad(ours, logits, retain_graph=True)
+    (gradient,) = torch.autograd.grad((there + back) / 2, logits)
+    close(ours_gradient, gradient)
+
+
+def test_what_is_the_same_does_not_disagree():
+    logits = random_logits()
+    assert disagreement(logits, logits, RIGHT) == 0
+    others = logits.detach().clone()
+    others[RIGHT == 0] += 9.0
+    assert disagreement(logits, others, RIGHT) == 0  # padding apart only

@@ -23,7 +23,7 @@ from transformer_course.errors import (
     ConfigError,
     CourseError,
 )
-from transformer_course.loss import label_smoothed_score
+from transformer_course.loss import disagreement, label_smoothed_score
 from transformer_course.tokenizer import BOS, EOS
 from transformer_course.train import (
     Progress,
@@ -35,6 +35,7 @@ from transformer_course.train import (
     restore,
     resume_state,
     score_batch,
+    score_twice,
     set_seed,
     train_step,
 )
@@ -181,6 +182,55 @@ def test_bf16_steps_are_near_those_of_fp32(device, name):
     assert exact != rounded
     for one, other in zip(exact, rounded, strict=True):
         assert math.isclose(one, other, rel_tol=0.03)
+
+
+@on_each_device
+@each_model
+def test_two_passes_without_dropout_are_one(device, name):
+    """Without dropout they do not differ: every sum is doubled, no more."""
+    model, batch = MODELS[name]().to(device), one_batch().to(device)
+    once, twice = (
+        score_batch(model, batch, 0.1),
+        score_twice(model, batch, 0.1, 5.0),
+    )
+    for one, two in zip(once, twice, strict=True):
+        close(two, 2 * one)
+
+
+def test_two_passes_are_scored_under_two_draws_of_dropout():
+    """What is added to the loss is how far apart they lie, times a weight."""
+    model, batch = tiny_transformer(dropout=0.3).train(), one_batch()
+    scores = []
+    for weight in (0.0, 1.0, 5.0):
+        torch.manual_seed(3)
+        scores.append(score_twice(model, batch, 0.1, weight))
+    torch.manual_seed(3)
+    logits = model(batch.src.repeat(2, 1), batch.tgt_in.repeat(2, 1))
+    apart = disagreement(*logits.chunk(2), batch.tgt_out)
+    assert apart > 0.01
+    plain = label_smoothed_score(logits, batch.tgt_out.repeat(2, 1), 0.1)
+    for score, weight in zip(scores, (0, 1, 5), strict=True):
+        close(score.loss, plain.loss + weight * apart)
+        assert score.nll == plain.nll
+
+
+def test_r_drop_pulls_the_two_passes_together():
+    """Trained with it, dropout changes the predictions less."""
+    apart = {}
+    for weight in (0.0, 5.0):
+        set_seed(0)
+        model = tiny_transformer(dropout=0.3).train()
+        config = TrainConfig(r_drop=weight, label_smoothing=0.0)
+        optimizer = make_optimizer(model, config)
+        optimizer.param_groups[0]["lr"] = 3e-3
+        for _ in range(60):
+            train_step(model, one_batch(), optimizer, config)
+        scores = []
+        for w in (0.0, 1.0):
+            set_seed(1)
+            scores.append(score_twice(model, one_batch(), 0.0, w))
+        apart[weight] = (scores[1].loss - scores[0].loss).item()
+    assert apart[5.0] < apart[0.0] / 2
 
 
 def test_a_loss_that_is_no_number_stops_the_training():

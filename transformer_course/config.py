@@ -210,6 +210,9 @@ class TrainConfig:
     """Steps over which the rate rises."""
     label_smoothing: float = 0.1
     """Probability taken from the right token, spread over the vocabulary."""
+    r_drop: float = 0.0
+    """Weight of R-Drop: each batch is read twice, and the two predictions
+    are pulled together (Liang et al. 2021, who take 5); 0 reads it once."""
     beta2: float = 0.98
     """Adam's memory of squared gradients."""
     epsilon: float = 1e-9
@@ -231,6 +234,10 @@ class TrainConfig:
         _require(
             self.average_last >= 0,
             f"average_last is {self.average_last}: it cannot be negative.",
+        )
+        _require(
+            self.r_drop >= 0,
+            f"r_drop is {self.r_drop}: it cannot be negative.",
         )
         _require(
             self.clip >= 0, f"clip is {self.clip}: it cannot be negative."
@@ -294,6 +301,7 @@ def _trained_on(
     src: str,
     tgt: str,
     sampling: float = 0.0,
+    r_drop: float = 0.0,
 ) -> Experiment:
     """Train a translator on, in one direction, while the rate falls far."""
     return Experiment(
@@ -311,6 +319,7 @@ def _trained_on(
             start_from=start,
             warmup=200,
             peak_rate=rate,
+            r_drop=r_drop,
             bf16=True,
         ),
     )
@@ -376,6 +385,15 @@ PRESETS: dict[str, Experiment] = {
         src="en",
         tgt="ja",
         sampling=0.2,
+    ),
+    "enja-r-drop": _trained_on(
+        "enja-r-drop",
+        "outputs/enja",
+        12,
+        5e-4,
+        src="en",
+        tgt="ja",
+        r_drop=5.0,
     ),
     "jaen": _trained_on(
         "jaen", "outputs/enja-both", 8, 7e-4, src="ja", tgt="en"

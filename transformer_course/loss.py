@@ -14,7 +14,8 @@ class Score(NamedTuple):
     """Sums over the real target tokens of one or more batches."""
 
     loss: Tensor
-    """Label-smoothed cross entropy, in nats, summed."""
+    """What training makes smaller, in nats, summed: label-smoothed cross
+    entropy, and what is added to it."""
     nll: Tensor
     """Cross entropy without smoothing, in nats, summed."""
     correct: Tensor
@@ -64,3 +65,30 @@ def label_smoothed_score(
     loss = (1 - smoothing) * nll + smoothing * uniform
     correct = (log_probs.argmax(dim=-1) == right).sum()
     return Score(loss, nll.detach(), correct, real.sum())
+
+
+def disagreement(
+    logits: Float[Tensor, "batch target vocab"],
+    others: Float[Tensor, "batch target vocab"],
+    tgt_out: Int[Tensor, "batch target"],
+    pad_id: int = 0,
+) -> Float[Tensor, ""]:
+    """How far two predictions of the same tokens lie apart.
+
+    The mean of both Kullback–Leibler divergences, as in R-Drop (Liang et al.
+    2021, equation 2).
+
+    Args:
+        logits: of one pass.
+        others: of another, under other dropout.
+        tgt_out: the right tokens; they only tell where padding is.
+        pad_id: the token that counts nowhere.
+
+    Returns:
+        In nats, summed over the real tokens.
+    """
+    real = tgt_out != pad_id
+    first = F.log_softmax(logits[real].float(), dim=-1)  # (tokens, vocab)
+    second = F.log_softmax(others[real].float(), dim=-1)
+    # KL(p, q) + KL(q, p) = Σ (p - q) (log p - log q)
+    return ((first.exp() - second.exp()) * (first - second)).sum() / 2

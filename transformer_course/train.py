@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from transformer_course.checkpoint import Resume
 from transformer_course.config import TrainConfig
@@ -23,7 +23,11 @@ from transformer_course.data.batches import (
     ResampledBatches,
 )
 from transformer_course.errors import CheckpointError, CourseError
-from transformer_course.loss import Score, label_smoothed_score
+from transformer_course.loss import (
+    Score,
+    disagreement,
+    label_smoothed_score,
+)
 
 
 def paper_peak_rate(d_model: int, warmup: int) -> float:
@@ -76,12 +80,35 @@ def score_batch(
     The decoder reads ``tgt_in``, the target without its last token, and is
     judged on ``tgt_out``, the target without its first: shifted by one.
     """
+    logits = _predict(model, batch)
+    pad_id = model.config.pad_id
+    return label_smoothed_score(logits, batch.tgt_out, smoothing, pad_id)
+
+
+def score_twice(
+    model: nn.Module, batch: Batch, smoothing: float, weight: float
+) -> Score:
+    """Predict each token under two draws of dropout, and pull them together.
+
+    R-Drop (Liang et al. 2021, section 2.2): to the cross entropy of both
+    passes comes how far they lie apart, times a weight.
+
+    Returns:
+        The score of both passes; every target token counts twice.
+    """
+    twice = Batch(batch.src.repeat(2, 1), batch.tgt.repeat(2, 1))
+    logits = _predict(model, twice)
+    pad_id = model.config.pad_id
+    score = label_smoothed_score(logits, twice.tgt_out, smoothing, pad_id)
+    apart = disagreement(*logits.chunk(2), batch.tgt_out, pad_id)
+    return score._replace(loss=score.loss + weight * apart)
+
+
+def _predict(model: nn.Module, batch: Batch) -> Tensor:
     src = batch.src
     if getattr(model.config, "decoder_only", False):
         src = None
-    logits = model(src, batch.tgt_in)
-    pad_id = model.config.pad_id
-    return label_smoothed_score(logits, batch.tgt_out, smoothing, pad_id)
+    return model(src, batch.tgt_in)
 
 
 def train_step(
@@ -100,7 +127,7 @@ def train_step(
     """
     device = next(model.parameters()).device
     with autocast(device, config.bf16):
-        score = score_batch(model, batch.to(device), config.label_smoothing)
+        score = _objective(model, batch.to(device), config)
     loss = score.loss / score.tokens
     if not torch.isfinite(loss):
         raise CourseError(
@@ -113,6 +140,13 @@ def train_step(
         nn.utils.clip_grad_norm_(model.parameters(), config.clip)
     optimizer.step()
     return score._replace(loss=score.loss.detach())
+
+
+def _objective(model: nn.Module, batch: Batch, config: TrainConfig) -> Score:
+    smoothing = config.label_smoothing
+    if config.r_drop:
+        return score_twice(model, batch, smoothing, config.r_drop)
+    return score_batch(model, batch, smoothing)
 
 
 @torch.inference_mode()
