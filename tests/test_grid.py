@@ -26,7 +26,12 @@ from transformer_course.config import (
     TrainConfig,
 )
 from transformer_course.data.corpus import Splits, load_corpus
-from transformer_course.errors import ConfigError, CorpusError, CourseError
+from transformer_course.errors import (
+    ConfigError,
+    CorpusError,
+    CourseError,
+    DivergedError,
+)
 from transformer_course.experiment import Interrupted
 from transformer_course.grid import (
     Cell,
@@ -327,7 +332,7 @@ def test_a_training_that_diverges_is_recorded_and_the_others_go_on(
         if settings.train.seed == 1:
             settings = changed_experiment(settings, {"train.epochs": 1})
             run(settings, *args, **kwargs)
-            raise CourseError("the loss is nan")
+            raise DivergedError("the loss is nan")
         return run(settings, *args, **kwargs)
 
     monkeypatch.setattr(experiment, "run", diverges)
@@ -477,7 +482,7 @@ def test_two_processes_share_the_cells(whole, tmp_path):
 def test_a_killed_process_leaves_no_lock(tmp_path):
     script = (
         "import sys, time; from pathlib import Path\n"
-        "from transformer_course.grid import _locked\n"
+        "from transformer_course.grid.training import _locked\n"
         "with _locked(Path(sys.argv[1])) as mine:\n"
         "    print(mine, flush=True); time.sleep(60)\n"
     )

@@ -21,7 +21,7 @@ from transformer_course.data.batches import Batch, BucketedBatches
 from transformer_course.errors import (
     CheckpointError,
     ConfigError,
-    CourseError,
+    DivergedError,
 )
 from transformer_course.loss import disagreement, label_smoothed_score
 from transformer_course.tokenizer import BOS, EOS
@@ -239,7 +239,7 @@ def test_a_loss_that_is_no_number_stops_the_training():
         model.to_logits.weight.fill_(math.nan)
     norm = model.decoder.layers[0].add_norm_1.norm.weight
     before, config = norm.clone(), TrainConfig()
-    with pytest.raises(CourseError, match=r"diverged.*Lower the peak rate"):
+    with pytest.raises(DivergedError, match=r"diverged.*Lower the peak rate"):
         train_step(model, one_batch(), make_optimizer(model, config), config)
     assert torch.equal(norm, before)
 

@@ -28,7 +28,7 @@ from train_failures import Variant as Failure
 from transformer_course import checkpoint, runs, train, transformer
 from transformer_course.config import Experiment
 from transformer_course.data.batches import Batch
-from transformer_course.errors import CourseError
+from transformer_course.errors import DivergedError
 from transformer_course.experiment import (
     Prepared,
     keep_freed_memory,
@@ -292,7 +292,7 @@ def train_once(variant: Variant, seed: int) -> dict:
                 experiment.train,
                 on_step=on_step,
             )
-    except CourseError as error:  # the loss is not a number
+    except DivergedError as error:
         stopped = str(error).split(":")[0]
     return {
         "seed": seed,

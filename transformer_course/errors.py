@@ -24,3 +24,7 @@ class TokenizerError(CourseError):
 
 class CheckpointError(CourseError):
     """A checkpoint folder that is missing, damaged or of another kind."""
+
+
+class DivergedError(CourseError):
+    """A training whose loss is no number any more."""

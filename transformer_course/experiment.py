@@ -18,7 +18,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
@@ -65,6 +65,8 @@ BEAM_SIZE = 5
 """Of the beam search among these answers."""
 
 
+FREE = ("epochs", "device", "save_every")
+"""Settings that may change when a training goes on."""
 CHECKPOINTS = ("average", "best", "last")
 """What a finished run leaves, in the order in which it is preferred."""
 
@@ -727,7 +729,7 @@ def _check_folder(
                 "--resume to begin one."
             )
         return None
-    change = _change(_settings(path), asdict(experiment))
+    change = changed_setting(_settings(path), experiment, FREE)
     if change and resume:
         raise ConfigError(
             f"the run began with {change}: resume with the settings it began "
@@ -773,17 +775,23 @@ def _begin_folder(
         os.replace(fresh, folder / name)
 
 
-def _change(old: dict, new: dict) -> str:
+def changed_setting(old: dict, now: Experiment, free: Collection[str]) -> str:
     """The first setting that has changed, in words; "" if none.
 
-    Only the number of epochs, of saves, and the device may change.
+    Args:
+        old: what was stored, by part: data, model, train. A setting that is
+            younger had its default then.
+        now: the settings given.
+        free: names that may change.
     """
-    free = ("epochs", "device", "save_every")
     for part in ("data", "model", "train"):
-        for key in sorted(set(old[part]) | set(new[part])):
-            was, now = old[part].get(key), new[part].get(key)
-            if was != now and key not in free:
-                return f"{part}.{key} {was}, but {now} is given now"
+        config = getattr(now, part)
+        given = asdict(config)
+        before = asdict(type(config)()) | old[part]
+        for key in sorted(before.keys() | given.keys()):
+            was, is_now = before[key], given.get(key)
+            if was != is_now and key not in free:
+                return f"{part}.{key} {was}, but {is_now} is given now"
     return ""
 
 

@@ -22,7 +22,7 @@ from transformer_course.data.batches import (
     BucketedBatches,
     ResampledBatches,
 )
-from transformer_course.errors import CheckpointError, CourseError
+from transformer_course.errors import CheckpointError, DivergedError
 from transformer_course.loss import (
     Score,
     disagreement,
@@ -123,14 +123,14 @@ def train_step(
         The score of the batch before the update.
 
     Raises:
-        CourseError: the loss is not a number.
+        DivergedError: the loss is not a number.
     """
     device = next(model.parameters()).device
     with autocast(device, config.bf16):
         score = _objective(model, batch.to(device), config)
     loss = score.loss / score.tokens
     if not torch.isfinite(loss):
-        raise CourseError(
+        raise DivergedError(
             f"the loss is {loss.item()}: training has diverged. Lower the "
             "peak rate, lengthen the warm-up, or clip the gradient."
         )

@@ -1,0 +1,314 @@
+"""How a grid is trained: cell by cell, and on from where it was stopped."""
+
+import contextlib
+import json
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from transformer_course import checkpoint, experiment, runs
+from transformer_course.errors import ConfigError, DivergedError
+from transformer_course.experiment import (
+    Interrupted,
+    changed_setting,
+    dev_quality,
+)
+from transformer_course.grid.plan import Cell, Grid, count, weights
+from transformer_course.grid.results import INTERVAL, METRICS, StoredGrid, read
+
+try:
+    import fcntl
+except ImportError:  # Windows: one process at a time
+    fcntl = None
+
+FREE = ("device", "save_every")
+"""Settings of the training that may change while a grid is trained."""
+
+
+def train(
+    grid: Grid,
+    output_dir: Path = Path("outputs"),
+    folder: Path | None = None,
+    *,
+    command: str = "",
+    only: Sequence[str] = (),
+    keep: bool = False,
+    quiet: bool = False,
+) -> StoredGrid:
+    """Train the cells that are missing, and write the table.
+
+    A cell whose record is stored is never trained again. One that another
+    process has under way is left to it.
+
+    Args:
+        grid: what to train.
+        output_dir: trainings go to ``output_dir/GRID``.
+        folder: records and table go here; ``runs/GRID`` when None.
+        command: what was typed, to be stored with the results.
+        only: train these variants only; all when empty.
+        keep: keep the checkpoints of finished cells.
+        quiet: print nothing.
+
+    Returns:
+        The grid as it is stored afterwards.
+
+    Raises:
+        ConfigError: a variant in ``only`` that the grid does not have, or
+            settings that differ from those that a cell was trained with.
+        Interrupted: Ctrl-C; what was under way has been saved.
+        CourseError: what a training raises, when it concerns all of them (no
+            corpus, a full disk). One that diverges is recorded as such.
+    """
+    unknown = [v for v in only if v not in grid.all_variants]
+    if unknown:
+        raise ConfigError(
+            f"the grid {grid.name} has no variant {', '.join(unknown)}; it "
+            f"has: {', '.join(grid.all_variants)}."
+        )
+    folder = folder or runs.folder(grid.name)
+    work = _Work(grid, Path(output_dir) / grid.name, folder, keep)
+    work.check()
+    cells = [c for c in grid.cells if not only or c.variant in only]
+    clock = _Clock(work, cells, quiet)
+    if work.missing(cells):
+        work.write_settings(command)
+        _train_missing(work, cells, clock)
+    for cell in cells:
+        work.tidy(cell)
+    work.write_table()
+    return read(grid.name, folder)
+
+
+def _train_missing(work: "_Work", cells: list[Cell], clock: "_Clock") -> None:
+    """Pass over the cells until none is missing that could be taken up."""
+    took_up = True
+    while took_up:
+        took_up = False
+        for cell in work.missing(cells):
+            with _locked(work.lock(cell.name)) as mine:
+                if not mine or work.stored(cell):
+                    continue
+                took_up = True
+                clock.begins(cell)
+                work.train(cell)
+            work.write_table()
+            clock.ends(cell)
+    clock.leaves()
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A grid and its two folders: what is there, and how more is made."""
+
+    grid: Grid
+    outputs: Path
+    folder: Path
+    keep: bool
+
+    def record(self, cell: Cell) -> Path:
+        return self.folder / "cells" / f"{cell.name}.json"
+
+    def lock(self, name: str) -> Path:
+        return self.outputs / ".locks" / name
+
+    def stored(self, cell: Cell) -> bool:
+        return self.record(cell).exists()
+
+    def missing(self, cells: list[Cell]) -> list[Cell]:
+        return [cell for cell in cells if not self.stored(cell)]
+
+    def check(self) -> None:
+        """Every cell that is there has the settings that are given now."""
+        for cell in self.grid.cells:
+            begun = self.outputs / cell.name / "experiment.json"
+            if self.stored(cell):
+                there = json.loads(self.record(cell).read_text("utf-8"))
+                self._compare(cell, there["settings"], self.record(cell))
+            elif begun.exists():
+                there = json.loads(begun.read_text("utf-8"))
+                self._compare(cell, there, begun.parent)
+
+    def _compare(self, cell: Cell, old: dict, path: Path) -> None:
+        now = self.grid.experiment(cell)
+        if change := changed_setting(old, now, FREE):
+            raise ConfigError(
+                f"{path} was trained with {change}: give the grid another "
+                "name, or delete what is there to have it anew."
+            )
+
+    def write_settings(self, command: str) -> None:
+        grid = self.grid
+        variants = grid.all_variants.items()
+        about = {
+            "name": grid.name,
+            "command": command,
+            "machine": runs.machine(),
+            "seeds": grid.seeds,
+            "variants": {name: v.described() for name, v in variants},
+            "base": asdict(grid.base),
+        }
+        with _locked(self.lock("table"), wait=True):
+            path = self.folder / "settings.json"
+            runs.write_json(path, about, indent=1)
+
+    def train(self, cell: Cell) -> None:
+        """Train a cell, or go on with it, and store what came of it."""
+        with self.grid.all_variants[cell.variant].context():
+            record = self._train(cell)
+        runs.write_json(self.record(cell), record, indent=1)
+        self.tidy(cell)
+
+    def _train(self, cell: Cell) -> dict[str, Any]:
+        settings = self.grid.experiment(cell)
+        begun = (self.outputs / cell.name / "experiment.json").exists()
+        try:
+            experiment.run(settings, self.outputs, resume=begun, quiet=True)
+        except Interrupted as stop:
+            raise Interrupted(
+                f"stopped in {cell.name}, and saved. Go on with the same "
+                "command."
+            ) from stop
+        except DivergedError as error:
+            diverged = str(error)
+        else:
+            diverged = ""
+        found = _scored(self.outputs / cell.name, diverged)
+        return {
+            "variant": cell.variant,
+            "seed": cell.seed,
+            **found,
+            "machine": runs.machine(),
+            "settings": asdict(settings),
+        }
+
+    def tidy(self, cell: Cell) -> None:
+        """Delete a finished cell's checkpoints, which are large."""
+        if self.stored(cell) and not self.keep:
+            path = self.outputs / cell.name / "checkpoints"
+            shutil.rmtree(path, ignore_errors=True)
+
+    def write_table(self) -> None:
+        """Write the table of the cells that are there."""
+        if not (self.folder / "settings.json").exists():
+            return
+        with _locked(self.lock("table"), wait=True):
+            found = read(self.grid.name, self.folder)
+            table = [asdict(row) for row in found.rows]
+            about = {"split": "dev", "interval": INTERVAL, "rows": table}
+            runs.write_json(self.folder / "table.json", about, indent=1)
+            runs.write_text(self.folder / "table.csv", found.csv())
+            runs.write_text(self.folder / "table.md", found.markdown())
+
+
+def _scored(folder: Path, diverged: str) -> dict[str, Any]:
+    """What a run recorded: the best weights' scores, and the curve.
+
+    The best epoch is taken, or the average of the last ones where that is
+    better, both by the development set.
+    """
+    records = runs.read_lines(folder / "metrics.jsonl")
+    scored = [r for r in records if r["kind"] != "step"]
+    curve = [_curve_point(r) for r in scored if r["kind"] == "epoch"]
+    if diverged:
+        return {"diverged": diverged, "curve": curve}
+    best = max(scored, key=dev_quality)
+    chosen = experiment.chosen_checkpoint(folder)
+    return {
+        "weights": count(checkpoint.load(chosen).model),
+        "chosen": f"epoch {best['epoch']}" if "epoch" in best else "average",
+        "dev": runs.rounded(
+            {m: best[f"dev_{m}"] for m in METRICS if f"dev_{m}" in best}
+        ),
+        "curve": curve,
+    }
+
+
+def _curve_point(record: dict[str, Any]) -> dict[str, Any]:
+    """An epoch's figures, without its samples."""
+    kept = ("epoch", "step", "train_", "dev_")
+    return runs.rounded(
+        {k: v for k, v in record.items() if k.startswith(kept)}
+    )
+
+
+@contextlib.contextmanager
+def _locked(path: Path, wait: bool = False) -> Iterator[bool]:
+    """Hold a lock; gives False where another process holds it.
+
+    The system lets go of it when the process ends, however that ends, so a
+    kill leaves nothing behind that must be cleared away.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        yield fcntl is None or _lock(file, wait)
+
+
+def _lock(file, wait: bool) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    return True
+
+
+class _Clock:
+    """Says what is done, what remains, and about how long it takes.
+
+    The pace is that of all processes together: the cells that have been
+    finished since this one began, each counted by its weights × epochs.
+    """
+
+    def __init__(self, work: _Work, cells: list[Cell], quiet: bool):
+        self.work, self.cells, self.quiet = work, cells, quiet
+        self.started = time.monotonic()
+        self.left_at_start = work.missing(cells)
+        self._say(
+            f"{work.grid.name}: {len(cells)} cells, "
+            f"{len(cells) - len(self.left_at_start)} are done"
+        )
+
+    def begins(self, cell: Cell) -> None:
+        settings = self.work.grid.experiment(cell)
+        self._say(
+            f"{cell.name}: begins, about {weights(settings.model):,} weights, "
+            f"{settings.train.epochs} epochs"
+        )
+
+    def ends(self, cell: Cell) -> None:
+        record = json.loads(self.work.record(cell).read_text("utf-8"))
+        scores = ", ".join(
+            f"{METRICS[name][0]} {value:.{METRICS[name][1]}f}"
+            for name, value in record.get("dev", {}).items()
+        )
+        left = self.work.missing(self.cells)
+        end = f"; {len(left)} to go, {self._guess(left)}" if left else ""
+        self._say(
+            f"{cell.name}: done, dev {scores or record['diverged']}{end}"
+        )
+
+    def leaves(self) -> None:
+        if left := self.work.missing(self.cells):
+            self._say(f"{len(left)} under way in other processes")
+
+    def _guess(self, left: list[Cell]) -> str:
+        done = self._cost(self.left_at_start) - self._cost(left)
+        seconds = time.monotonic() - self.started
+        return f"about {_in_words(seconds * self._cost(left) / done)}"
+
+    def _cost(self, cells: list[Cell]) -> int:
+        experiments = [self.work.grid.experiment(cell) for cell in cells]
+        return sum(weights(e.model) * e.train.epochs for e in experiments)
+
+    def _say(self, line: str) -> None:
+        if not self.quiet:
+            print(f"{time.strftime('%H:%M')} {line}", flush=True)
+
+
+def _in_words(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{max(1, minutes)} min"
+    return f"{minutes // 60} h {minutes % 60:02} min"
