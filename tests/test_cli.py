@@ -19,9 +19,11 @@ from transformer_course import checkpoint, cli
 from transformer_course.cli import find, main
 from transformer_course.data.manifest import Corpus, CorpusFile
 from transformer_course.device import pick_device
+from transformer_course.ensemble import Ensemble
 from transformer_course.errors import ConfigError
 from transformer_course.experiment import score_text
 from transformer_course.tokenizer import Tokenizer
+from transformer_course.translate import translate
 
 DETAILS = {"corpus": "grammar", "src": "en", "tgt": "ja"}
 TEXT = "red cat\n\nold dog .\nfish\n"
@@ -376,6 +378,50 @@ def test_more_than_the_beam_holds_is_refused(run, model, file, more):
     assert_error(result, f"n_best is {more[0]}", "--beam-size")
 
 
+def test_several_models_translate_together(
+    run, model, tokenizer, file, tmp_path
+):
+    """What comes is the ensemble's, whichever model is named first."""
+    gru = decided(tiny_gru(vocab_size=tokenizer.vocab_size))
+    checkpoint.save(tmp_path / "gru", gru, tokenizer, DETAILS)
+    as_is = ("--as-is", "--with")
+    status, out, _ = run("translate", model, file, *as_is, tmp_path / "gru")
+    assert status == 0
+    ensemble = Ensemble([checkpoint.load(model).model, gru])
+    sources = file.read_text("utf-8").splitlines()
+    expected = translate(ensemble, tokenizer, sources, beam_size=5)
+    assert out.splitlines() == expected
+    alone = run("translate", model, file, "--as-is")[1]
+    assert out != alone
+    assert run("translate", tmp_path / "gru", file, *as_is, model)[1] == out
+    assert run("translate", model, file, *as_is, model)[1] == alone
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"tokenizer": "other"}, ("other pieces", "one tokenizer")),
+        ({"tgt": "en"}, ("tgt 'en'", "'ja'")),
+        ({"decoder_only": True}, ("decoder-only",)),
+    ],
+)
+@pytest.mark.parametrize("command", ["translate", "score"])
+def test_models_that_cannot_work_together_are_named(
+    run, model, tokenizer, tmp_path, file, change, words, command
+):
+    details = DETAILS | {k: v for k, v in change.items() if k == "tgt"}
+    if "tokenizer" in change:
+        tokenizer = Tokenizer.train(["a b c d e f g h"] * 9, 12, "word")
+    only = change.get("decoder_only", False)
+    made = tiny_transformer(vocab_size=tokenizer.vocab_size, decoder_only=only)
+    other = tmp_path / "other"
+    checkpoint.save(other, made, tokenizer, details)
+    arguments = [model, file] if command == "translate" else [model]
+    result = run(command, *arguments, "--with", other)
+    named = words if only else (*words, str(other))
+    assert_error(result, *named)
+
+
 def test_ctrl_c_at_the_keyboard_is_no_traceback(run, model, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
@@ -577,6 +623,8 @@ def test_a_model_is_scored_on_all_and_on_unseen(
     title, *_ = out.splitlines()
     for word in (str(model), "grammar", "test", "beam 5", "alpha 0.6"):
         assert word in title
+    together, _, _ = run("score", model, "--with", model)[1].partition(" on ")
+    assert together == f"{model}, {model}"
     assert "all 8 sentences" in out
     assert "the 7 whose source is not in the training part" in out
     assert out.count("BLEU") >= 2 and "tok:none" in out and "chrF" in out

@@ -43,7 +43,9 @@ from transformer_course.grid import (
     read,
     summary,
     train,
+    training,
 )
+from transformer_course.grid.results import CONFIDENCE
 
 BASE = Experiment(
     "small",
@@ -365,10 +367,10 @@ def test_a_fault_of_all_cells_stops_the_grid(tmp_path, monkeypatch):
         (experiment, "prepare", 2),
         (checkpoint, "_put_in_place", 3),
         (experiment, "evaluate", 3),
-        (grid, "_scored", 1),
-        (grid.runs, "write_json", 2),
-        (grid.runs, "write_text", 3),
-        (grid.shutil, "rmtree", 1),
+        (training, "_scored", 1),
+        (training.runs, "write_json", 2),
+        (training.runs, "write_text", 3),
+        (training.shutil, "rmtree", 1),
     ],
     ids=lambda x: getattr(x, "__name__", x),
 )
@@ -436,7 +438,7 @@ def test_a_cell_under_way_elsewhere_is_left_alone(
     tmp_path, count_trainings, capsys
 ):
     lock = tmp_path / "outputs" / "tiny" / ".locks" / "base-seed0"
-    with grid._locked(lock) as mine:
+    with training._locked(lock) as mine:
         assert mine
         trained(tmp_path, tiny(variants={}), quiet=False)
     assert count_trainings == ["base-seed1"]
@@ -493,11 +495,11 @@ def test_a_killed_process_leaves_no_lock(tmp_path):
         text=True,
     )
     assert worker.stdout.readline() == "True\n"
-    with grid._locked(lock) as mine:
+    with training._locked(lock) as mine:
         assert not mine
     worker.kill()
     worker.communicate()
-    with grid._locked(lock) as mine:
+    with training._locked(lock) as mine:
         assert mine
 
 
@@ -563,7 +565,7 @@ def test_a_seed_that_one_of_the_two_lacks_is_left_out(whole):
 def test_the_interval_is_the_paired_t_test_s():
     one, other = [1.0, 2.5, 2.0, 4.0], [0.5, 2.0, 2.5, 2.0]
     apart = [a - b for a, b in zip(one, other, strict=True)]
-    interval = ttest_rel(one, other).confidence_interval(grid.CONFIDENCE)
+    interval = ttest_rel(one, other).confidence_interval(CONFIDENCE)
     found = difference(apart)
     assert (found.low, found.high) == pytest.approx(tuple(interval))
     assert found.mean == pytest.approx(sum(apart) / 4)

@@ -12,12 +12,18 @@ comparisons can be made without the corpus.
 
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from transformer_course import checkpoint, runs
-from transformer_course.data.corpus import ParallelText, load_corpus, unseen
+from transformer_course.data.corpus import (
+    ParallelText,
+    Splits,
+    load_corpus,
+    unseen,
+)
 from transformer_course.data.plain import from_plain
 from transformer_course.score import bleu_counts, corpus_bleu, corpus_chrf
 from transformer_course.tokenizer import Tokenizer
@@ -122,6 +128,47 @@ def memory_spread(model, tokenizer, sentences: list[str]) -> float:
     return sum(spreads) / len(spreads)
 
 
+class Scored(NamedTuple):
+    """What is kept of a translator."""
+
+    rows: list[dict]
+    """Scores of the test set: greedy and beam, all and unseen."""
+    counts: dict[str, np.ndarray]
+    """For :func:`transformer_course.runs.read_counts`."""
+    dev_bleu: dict[float, float]
+    """The beam's on the development set, by length penalty."""
+    samples: list[dict]
+    """The beam's first few translations of unseen sentences."""
+
+
+def scored(
+    weights: str, model, tokenizer: Tokenizer, splits: Splits, tgt: str
+) -> Scored:
+    """Choose a length penalty by the development set, score on the test set.
+
+    Args:
+        weights: what rows and counts are called.
+        model: anything that can be searched.
+        tokenizer: its own.
+        splits: of its corpus.
+        tgt: the language that it writes.
+    """
+    text, new = splits.test, unseen(splits.test, splits.train)
+    choices = dev_bleu(model, tokenizer, splits.dev)
+    alpha = max(ALPHAS, key=choices.get)
+    rows, counts = [], {"unseen": np.isin(np.arange(len(text)), new)}
+    for beam in BEAMS:
+        written = translate(model, tokenizer, text.src, beam, alpha)
+        found = score_rows(weights, beam, written, text, new)
+        rows += [{**row, "alpha": alpha} for row in found]
+        counts |= counts_of(weights, beam, written, text, tgt)
+    samples = [
+        {"src": text.src[i], "tgt": text.tgt[i], "out": written[i]}
+        for i in new[:SAMPLES]
+    ]
+    return Scored(rows, counts, choices, samples)
+
+
 def results(
     output: Path, reverse: bool = False
 ) -> tuple[dict, dict[str, np.ndarray]]:
@@ -143,19 +190,10 @@ def results(
         if reverse:
             src, tgt = tgt, src
         splits = load_corpus(corpus, src=src, tgt=tgt)
-        text, new = splits.test, unseen(splits.test, splits.train)
-        choices[name] = dev_bleu(model, tokenizer, splits.dev)
-        alpha = max(ALPHAS, key=choices[name].get)
-        for beam in BEAMS:
-            written = translate(model, tokenizer, text.src, beam, alpha)
-            found = score_rows(name, beam, written, text, new)
-            rows += [{**row, "alpha": alpha} for row in found]
-            counts |= counts_of(name, beam, written, text, tgt)
-        samples = [
-            {"src": text.src[i], "tgt": text.tgt[i], "out": written[i]}
-            for i in new[:SAMPLES]
-        ]
-    counts["unseen"] = np.isin(np.arange(len(text)), new)
+        found = scored(name, model, tokenizer, splits, tgt)
+        rows += found.rows
+        counts |= found.counts
+        choices[name], samples = found.dev_bleu, found.samples
     spread = memory_spread(model, tokenizer, splits.dev.src)
     found = {
         "memory_spread": round(spread, 4),

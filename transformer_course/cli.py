@@ -7,7 +7,7 @@ usage gives status 2, and Ctrl-C status 130. What each option is stands in
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -36,6 +36,7 @@ from transformer_course.data.corpus import (
     unseen,
 )
 from transformer_course.device import pick_device
+from transformer_course.ensemble import Ensemble
 from transformer_course.errors import (
     CheckpointError,
     ConfigError,
@@ -84,6 +85,15 @@ AsIs = Annotated[
     tyro.conf.arg(
         help="neither cut text into words nor join them: what goes in and "
         "out has its words apart, by spaces, as in the corpus."
+    ),
+]
+Others = Annotated[
+    tuple[Path, ...],
+    tyro.conf.arg(
+        name="with",
+        metavar="MODEL",
+        help="further models, of the same tokenizer: at each token the "
+        "probabilities of all are averaged.",
     ),
 ]
 Output = Annotated[
@@ -179,6 +189,7 @@ def translate_command(
     n_best: NBest = 0,
     stream: Stream = False,
     as_is: AsIs = False,
+    others: Others = (),
     device: Device = "auto",
 ) -> None:
     """Translate a file, or what comes from the keyboard or a pipe.
@@ -195,7 +206,7 @@ def translate_command(
         )
     typed = file is None and sys.stdin.isatty()
     stream = stream or (greedy and typed and sys.stdout.isatty())
-    loaded = _load(model, device)
+    loaded = load_together(model, others, device)
     _check_writable(output)
     done: list[str] = []
     for first, lines in _chunks(file, 1 if typed or stream else CHUNK):
@@ -284,6 +295,7 @@ def score(
     beam_size: BeamSize = 5,
     alpha: Alpha = 0.6,
     output: Output = None,
+    others: Others = (),
     device: Device = "auto",
 ) -> None:
     """Score a model on its corpus: all sentences, and those unseen.
@@ -295,7 +307,7 @@ def score(
         split: which part of the corpus.
     """
     folder = find(model)
-    loaded = _load(folder, device)
+    loaded = load_together(folder, others, device)
     _check_writable(output)
     corpus, src, tgt = (_about(loaded, k) for k in ("corpus", "src", "tgt"))
     splits = load_corpus(corpus, src=src, tgt=tgt)
@@ -304,7 +316,8 @@ def score(
     if only or corpus in UNCUT:
         return _print_nll(f"{folder} on {corpus}, {split}", loaded, text)
     search = f"beam {beam_size}, alpha {alpha}" if beam_size > 1 else "greedy"
-    print(f"{folder} on {corpus}, {split}: {search}", flush=True)
+    together = ", ".join(map(str, (folder, *others)))
+    print(f"{together} on {corpus}, {split}: {search}", flush=True)
     written = translate(
         loaded.model, loaded.tokenizer, text.src, beam_size, alpha
     )
@@ -488,6 +501,42 @@ def _load(model: Path, device: str) -> checkpoint.Checkpoint:
             "the model with its tokenizer."
         )
     return loaded
+
+
+def load_together(
+    model: Path, others: Sequence[Path], device: str
+) -> checkpoint.Checkpoint:
+    """A model that can be used on text, or several as one.
+
+    Raises:
+        CheckpointError: what a single one raises; or models that differ in
+            tokenizer, corpus or languages.
+        ConfigError: models that cannot be averaged.
+    """
+    first = _load(model, device)
+    if not others:
+        return first
+    loaded = [_load(other, device) for other in others]
+    for path, other in zip(others, loaded, strict=True):
+        _check_together(model, first, path, other)
+    models = [first.model, *(other.model for other in loaded)]
+    return first._replace(model=Ensemble(models))
+
+
+def _check_together(model: Path, first, path: Path, other) -> None:
+    for key in ("corpus", "src", "tgt"):
+        mine, theirs = first.details.get(key), other.details.get(key)
+        if mine != theirs:
+            raise CheckpointError(
+                f"{path} has {key} {theirs!r}, and {model} has {mine!r}: "
+                "models that work together must do the same."
+            )
+    if first.tokenizer.model_proto != other.tokenizer.model_proto:
+        raise CheckpointError(
+            f"{path} cuts text into other pieces than {model}: the models "
+            "need one tokenizer. Train the one with --train.start-from the "
+            "other, or both on the same text with the same vocab-size."
+        )
 
 
 def _runs_near(model: Path) -> str:

@@ -18,7 +18,8 @@ is the floor. What is known to go wrong:
 - words that are in neither (閻王, 蝌蚪), and janome's cuts, which are made for
   modern prose;
 - 〳〵 after anything but two characters;
-- a break inside a word of kana is let pass, since janome cuts old kana badly;
+- a break inside a word of kana is let pass, since janome cuts old kana badly,
+  and so is one before a particle (や, の), with which no part begins;
 - a haiku with a mora too many (字余り), as poets allow themselves, is none.
 """
 

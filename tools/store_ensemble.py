@@ -1,0 +1,61 @@
+"""Score several trainings that translate together, and store it under runs/.
+
+    python -m tools.store_ensemble enja-ensemble outputs/enja-r-drop \\
+        outputs/enja-longer outputs/enja-gru
+
+Of each training those weights are taken that do better on the development
+set, as the command line does. The length penalty is chosen there too.
+"""
+
+import shlex
+import sys
+from pathlib import Path
+
+from tools.store_run import CREDIT, scored
+from transformer_course import runs
+from transformer_course.cli import load_together
+from transformer_course.data.corpus import load_corpus
+from transformer_course.score import corpus_bleu
+from transformer_course.translate import translate
+
+
+def main() -> None:
+    """Take the stored run's name and the folders from the command line."""
+    name, *folders = sys.argv[1:]
+    first, *others = map(Path, folders)
+    loaded = load_together(first, others, "cpu")
+    model, tokenizer = loaded.model, loaded.tokenizer
+    corpus, src, tgt = map(loaded.details.get, ("corpus", "src", "tgt"))
+    splits = load_corpus(corpus, src=src, tgt=tgt)
+    greedy = corpus_bleu(
+        translate(model, tokenizer, splits.dev.src), splits.dev.tgt
+    )
+    found = scored("ensemble", model, tokenizer, splits, tgt)
+    about = {
+        "settings": {"models": folders},
+        "command": shlex.join(
+            ["python", "-m", "tools.store_ensemble", *sys.argv[1:]]
+        ),
+        "machine": runs.machine(),
+        "results": {
+            "dev_bleu_greedy": round(greedy.value, 2),
+            "dev_bleu_of_the_beam": {"ensemble": found.dev_bleu},
+            "split": "test",
+            "rows": found.rows,
+            "samples": found.samples,
+            "credit": CREDIT,
+            "parameters": sum(p.numel() for p in model.parameters()),
+        },
+    }
+    folder = runs.folder(name)
+    runs.write_json(folder / "run.json", about, indent=1)
+    runs.write_arrays(folder / "counts.npz", found.counts)
+    for record in ("epochs", "steps"):  # it was not trained
+        runs.write_text(folder / f"{record}.jsonl", "")
+    print(found.dev_bleu)
+    for row in found.rows:
+        print(row["weights"], row["beam"], row["sentences"], row["bleu"])
+
+
+if __name__ == "__main__":
+    main()
