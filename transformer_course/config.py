@@ -389,7 +389,7 @@ PRESETS: dict[str, Experiment] = {
     "enja-r-drop": _trained_on(
         "enja-r-drop",
         "outputs/enja",
-        12,
+        6,
         5e-4,
         src="en",
         tgt="ja",
