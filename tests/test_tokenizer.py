@@ -162,3 +162,11 @@ def test_special_ids_of_another_convention_are_refused(tmp_path):
     )
     with pytest.raises(TokenizerError, match="0, 1, 2, 3 here"):
         Tokenizer(model.getvalue())
+
+
+def test_tokenizers_are_compared_by_their_pieces_and_scores(tokenizer):
+    """How one was trained stands in its file too, and changes nothing."""
+    assert tokenizer.cuts_like(Tokenizer(tokenizer.model_proto))
+    for kind in ("unigram", "bpe"):
+        other = Tokenizer.train(LINES[:64], 310, kind)
+        assert not tokenizer.cuts_like(other)

@@ -1,10 +1,12 @@
 """Score several trainings that translate together, and store it under runs/.
 
-    python -m tools.store_ensemble enja-ensemble outputs/enja-r-drop \\
-        outputs/enja-longer outputs/enja-gru
+    python -m tools.store_ensemble enja-ensemble \\
+        outputs/enja-longer/checkpoints/average \\
+        outputs/enja-seed-1/checkpoints/average outputs/enja-gru
 
-Of each training those weights are taken that do better on the development
-set, as the command line does. The length penalty is chosen there too.
+Where the folder of a training is named, those of its weights are taken that
+do better on the development set greedily, as the command line does. The
+length penalty is chosen on the development set too.
 """
 
 import shlex

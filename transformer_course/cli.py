@@ -531,7 +531,7 @@ def _check_together(model: Path, first, path: Path, other) -> None:
                 f"{path} has {key} {theirs!r}, and {model} has {mine!r}: "
                 "models that work together must do the same."
             )
-    if first.tokenizer.model_proto != other.tokenizer.model_proto:
+    if not first.tokenizer.cuts_like(other.tokenizer):
         raise CheckpointError(
             f"{path} cuts text into other pieces than {model}: the models "
             "need one tokenizer. Train the one with --train.start-from the "

@@ -102,6 +102,20 @@ class Tokenizer:
             ) from error
         return cls(model.getvalue())
 
+    def cuts_like(self, other: "Tokenizer") -> bool:
+        """Whether another one has the same pieces with the same scores.
+
+        The files of two such tokenizers may differ in what they say of their
+        training.
+        """
+        return self._scored_pieces() == other._scored_pieces()
+
+    def _scored_pieces(self) -> list[tuple[str, float]]:
+        processor, ids = self._processor, range(self.vocab_size)
+        return [
+            (processor.id_to_piece(i), processor.get_score(i)) for i in ids
+        ]
+
     @property
     def vocab_size(self) -> int:
         """Number of pieces, the special ones included."""
