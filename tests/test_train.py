@@ -189,10 +189,8 @@ def test_bf16_steps_are_near_those_of_fp32(device, name):
 def test_two_passes_without_dropout_are_one(device, name):
     """Without dropout they do not differ: every sum is doubled, no more."""
     model, batch = MODELS[name]().to(device), one_batch().to(device)
-    once, twice = (
-        score_batch(model, batch, 0.1),
-        score_twice(model, batch, 0.1, 5.0),
-    )
+    once = score_batch(model, batch, 0.1)
+    twice = score_twice(model, batch, TrainConfig(r_drop=5.0))
     for one, two in zip(once, twice, strict=True):
         close(two, 2 * one)
 
@@ -203,7 +201,8 @@ def test_two_passes_are_scored_under_two_draws_of_dropout():
     scores = []
     for weight in (0.0, 1.0, 5.0):
         torch.manual_seed(3)
-        scores.append(score_twice(model, batch, 0.1, weight))
+        config = TrainConfig(r_drop=weight)
+        scores.append(score_twice(model, batch, config))
     torch.manual_seed(3)
     logits = model(batch.src.repeat(2, 1), batch.tgt_in.repeat(2, 1))
     apart = disagreement(*logits.chunk(2), batch.tgt_out)
@@ -228,7 +227,8 @@ def test_r_drop_pulls_the_two_passes_together():
         scores = []
         for w in (0.0, 1.0):
             set_seed(1)
-            scores.append(score_twice(model, one_batch(), 0.0, w))
+            asked = TrainConfig(r_drop=w)
+            scores.append(score_twice(model, one_batch(), asked))
         apart[weight] = (scores[1].loss - scores[0].loss).item()
     assert apart[5.0] < apart[0.0] / 2
 

@@ -14,8 +14,7 @@ class Score(NamedTuple):
     """Sums over the real target tokens of one or more batches."""
 
     loss: Tensor
-    """What training makes smaller, in nats, summed: label-smoothed cross
-    entropy, and what is added to it."""
+    """Label-smoothed cross entropy, in nats, summed; R-Drop adds to it."""
     nll: Tensor
     """Cross entropy without smoothing, in nats, summed."""
     correct: Tensor

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from transformer_course.checkpoint import Resume
@@ -72,6 +73,16 @@ def autocast(device: torch.device, bf16: bool):
     return torch.autocast(device.type, dtype=torch.bfloat16)
 
 
+def predict(
+    model: nn.Module, batch: Batch
+) -> Float[Tensor, "batch target vocab"]:
+    """Logits for each target token, from the true ones before it."""
+    src = batch.src
+    if getattr(model.config, "decoder_only", False):
+        src = None
+    return model(src, batch.tgt_in)
+
+
 def score_batch(
     model: nn.Module, batch: Batch, smoothing: float = 0.0
 ) -> Score:
@@ -80,35 +91,27 @@ def score_batch(
     The decoder reads ``tgt_in``, the target without its last token, and is
     judged on ``tgt_out``, the target without its first: shifted by one.
     """
-    logits = _predict(model, batch)
+    logits = predict(model, batch)
     pad_id = model.config.pad_id
     return label_smoothed_score(logits, batch.tgt_out, smoothing, pad_id)
 
 
-def score_twice(
-    model: nn.Module, batch: Batch, smoothing: float, weight: float
-) -> Score:
+def score_twice(model: nn.Module, batch: Batch, config: TrainConfig) -> Score:
     """Predict each token under two draws of dropout, and pull them together.
 
     R-Drop (Liang et al. 2021, section 2.2): to the cross entropy of both
-    passes comes how far they lie apart, times a weight.
+    passes comes how far they lie apart, times ``config.r_drop``.
 
     Returns:
         The score of both passes; every target token counts twice.
     """
     twice = Batch(batch.src.repeat(2, 1), batch.tgt.repeat(2, 1))
-    logits = _predict(model, twice)
+    logits = predict(model, twice)
     pad_id = model.config.pad_id
+    smoothing = config.label_smoothing
     score = label_smoothed_score(logits, twice.tgt_out, smoothing, pad_id)
     apart = disagreement(*logits.chunk(2), batch.tgt_out, pad_id)
-    return score._replace(loss=score.loss + weight * apart)
-
-
-def _predict(model: nn.Module, batch: Batch) -> Tensor:
-    src = batch.src
-    if getattr(model.config, "decoder_only", False):
-        src = None
-    return model(src, batch.tgt_in)
+    return score._replace(loss=score.loss + config.r_drop * apart)
 
 
 def train_step(
@@ -126,8 +129,12 @@ def train_step(
         DivergedError: the loss is not a number.
     """
     device = next(model.parameters()).device
+    batch = batch.to(device)
     with autocast(device, config.bf16):
-        score = _objective(model, batch.to(device), config)
+        if config.r_drop:
+            score = score_twice(model, batch, config)
+        else:
+            score = score_batch(model, batch, config.label_smoothing)
     loss = score.loss / score.tokens
     if not torch.isfinite(loss):
         raise DivergedError(
@@ -140,13 +147,6 @@ def train_step(
         nn.utils.clip_grad_norm_(model.parameters(), config.clip)
     optimizer.step()
     return score._replace(loss=score.loss.detach())
-
-
-def _objective(model: nn.Module, batch: Batch, config: TrainConfig) -> Score:
-    smoothing = config.label_smoothing
-    if config.r_drop:
-        return score_twice(model, batch, smoothing, config.r_drop)
-    return score_batch(model, batch, smoothing)
 
 
 @torch.inference_mode()
