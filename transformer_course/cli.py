@@ -91,7 +91,7 @@ Others = Annotated[
     tuple[Path, ...],
     tyro.conf.arg(
         name="with",
-        metavar="MODEL",
+        metavar="MODEL [MODEL ...]",
         help="further models, of the same tokenizer: at each token the "
         "probabilities of all are averaged.",
     ),
