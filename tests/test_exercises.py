@@ -23,7 +23,7 @@ from transformer_course.exercises.exercise import (
 )
 from transformer_course.exercises.match import known
 from transformer_course.exercises.messages import prose
-from transformer_course.exercises.show import WIDTH
+from transformer_course.exercises.show import WIDTH, short
 
 every_exercise = pytest.mark.parametrize(
     "exercise", EXERCISES.values(), ids=list(EXERCISES)
@@ -228,3 +228,11 @@ def test_a_stub_keeps_what_stands_around_the_solution():
         "        y = x",
         f"        {STUB}",
     ]
+
+
+def test_a_long_value_without_spaces_is_cut_not_lost():
+    text = "吾輩は猫である。" * 100
+    shown = short(text)
+    assert shown.startswith("'吾輩は猫である。") and shown.endswith(" …")
+    assert len(shown) < len(text)
+    assert short("名前はまだ無い。") == "'名前はまだ無い。'"

@@ -10,7 +10,6 @@ after each epoch of the grid. ``runs/table-3/lengths.json`` gets the words they
 write and the BLEU without the penalty.
 """
 
-import math
 import sys
 from pathlib import Path
 
@@ -19,7 +18,11 @@ from transformer_course import checkpoint, runs
 from transformer_course.data.corpus import load_corpus
 from transformer_course.experiment import chosen_checkpoint, keep_freed_memory
 from transformer_course.grid import BASE, Cell, Grid, train
-from transformer_course.score import bleu_counts, bleu_of_counts
+from transformer_course.score import (
+    bleu_counts,
+    bleu_of_counts,
+    bleu_without_penalty,
+)
 from transformer_course.translate import translate
 
 NAME = "table-3-lengths"
@@ -30,24 +33,27 @@ def lengths(written: list[str], references: list[str]) -> dict[str, float]:
     its brevity penalty."""
     counts = bleu_counts(written, references)
     words, expected = counts[:, :2].sum(axis=0).tolist()
-    penalty = min(1.0, math.exp(1 - expected / words)) if words else 1.0
-    bleu = bleu_of_counts(counts)
     return {
         "words": words,
         "reference_words": expected,
-        "bleu": round(bleu, 2),
-        "bleu_without_penalty": round(bleu / penalty, 2),
+        "bleu": round(bleu_of_counts(counts), 2),
+        "bleu_without_penalty": round(bleu_without_penalty(counts), 2),
     }
 
 
 def main() -> None:
     """Take the variants from the command line."""
     names = sys.argv[1:]
+    if unknown := set(names) - set(GRID.all_variants):
+        sys.exit(
+            f"error: table 3 has no variant {', '.join(sorted(unknown))}; it "
+            f"has: {', '.join(GRID.all_variants)}."
+        )
     variants = {n: v for n, v in GRID.variants.items() if n in names}
     grid = Grid(NAME, GRID.base, variants, seeds=GRID.seeds[:1])
     outputs = Path("outputs")
     keep_freed_memory()
-    train(grid, outputs, outputs / NAME / "runs", only=names, keep=True)
+    train(grid, outputs, outputs / NAME / "runs", keep=True)
     data = grid.base.data
     dev = load_corpus(data.corpus, src=data.src, tgt=data.tgt).dev
     rows = {}

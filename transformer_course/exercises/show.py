@@ -65,7 +65,9 @@ def short(value: Any, width: int = WIDTH, digits: int = 3) -> str:
             for key, part in value.items()
         )
     text = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
-    return textwrap.shorten(text, 5 * width, placeholder=" …")
+    text = " ".join(text.split())
+    # not textwrap.shorten, which leaves nothing of one long word
+    return text if len(text) <= 5 * width else text[: 5 * width - 2] + " …"
 
 
 def _indent(text: str, by: int) -> str:
