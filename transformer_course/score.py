@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Integer
 from sacrebleu.metrics import BLEU, CHRF
-from sacrebleu.metrics.bleu import BLEUScore
 
 from transformer_course.errors import CourseError
 
@@ -125,7 +124,13 @@ def bleu_of_counts(counts: Counts) -> float:
     Raises:
         CourseError: no sentence.
     """
-    return _of_counts(counts).score
+    if not len(counts):
+        raise CourseError("no counts were given: there must be some.")
+    lengths, matches, totals = np.split(counts.sum(axis=0), [2, 6])
+    found = BLEU.compute_bleu(
+        matches.tolist(), totals.tolist(), *lengths.tolist(), "exp"
+    )
+    return found.score
 
 
 def bleu_without_penalty(counts: Counts) -> float:
@@ -134,17 +139,9 @@ def bleu_without_penalty(counts: Counts) -> float:
     Raises:
         CourseError: no sentence.
     """
-    found = _of_counts(counts)
-    return found.score / found.bp if found.bp else 0.0
-
-
-def _of_counts(counts: Counts) -> BLEUScore:
-    if not len(counts):
-        raise CourseError("no counts were given: there must be some.")
-    lengths, matches, totals = np.split(counts.sum(axis=0), [2, 6])
-    return BLEU.compute_bleu(
-        matches.tolist(), totals.tolist(), *lengths.tolist(), "exp"
-    )
+    counts = np.array(counts)
+    counts[:, 1] = counts[:, 0]  # as if the references were as long
+    return bleu_of_counts(counts)
 
 
 def bootstrap_bleu(
