@@ -1,22 +1,21 @@
-"""What varies between models and trainings: frozen dataclasses and presets.
+"""What varies between models and trainings: frozen dataclasses.
 
 The command line is made from these classes: ``--model.d-model 128`` sets
-``ModelConfig.d_model``. Every value is checked when the object is made.
+``ModelConfig.d_model``. Every value is checked when the object is made; what
+a task makes of them is checked by the task.
 """
 
-import dataclasses
+import math
+import re
 from dataclasses import dataclass, field, fields
-from typing import Literal
+from typing import Any, Literal
 
 from transformer_course.errors import ConfigError
 
 Position = Literal["sinusoidal", "learned", "rotary", "none"]
 Activation = Literal["relu", "gelu"]
-Corpus = Literal[
-    "grammar", "small_parallel_enja", "soseki", "soseki_text", "haiku"
-]
-TRANSLATED = ("grammar", "small_parallel_enja")
-"""Corpora of two languages; the others are Japanese on both sides."""
+Settings = dict[str, Any]
+"""An experiment's settings as JSON holds them: data, model, train, task."""
 
 
 def _require(condition: bool, message: str) -> None:
@@ -36,8 +35,25 @@ def _require_share(config, *names: str) -> None:
         _require(0 <= value < 1, f"{name} is {value}: it must be in [0, 1).")
 
 
+def _require_finite(config) -> None:
+    for name, value in vars(config).items():
+        _require(
+            not isinstance(value, float) or math.isfinite(value),
+            f"{name} is {value}: it must be a finite number.",
+        )
+
+
 @dataclass(frozen=True)
-class ModelConfig:
+class AnyModelConfig:
+    """What every model is made from: the class of its config names its kind.
+
+    Plain values alone. The package's table of models
+    (``checkpoint.KINDS``) says which class is built from which config.
+    """
+
+
+@dataclass(frozen=True)
+class ModelConfig(AnyModelConfig):
     """A Transformer; the defaults are the course's translation model.
 
     Raises:
@@ -54,15 +70,13 @@ class ModelConfig:
     d_ff: int = 1024
     """Width inside the feed-forward part."""
     n_layers: int = 3
-    """Layers of the encoder, and as many of the decoder."""
+    """Layers of each stack."""
     max_length: int = 128
     """Tokens per sequence, in training and in use: longer ones are cut off."""
     pad_id: int = 0
     """The id that fills up a batch."""
     dropout: float = 0.1
     """Share of the sub-layers' outputs and embedding sums dropped."""
-    attention_dropout: float = 0.0
-    """Share of the attention weights dropped; the paper has none."""
     bias: bool = False
     """Biases on the projections of attention; the paper has none."""
     norm_first: bool = False
@@ -72,9 +86,7 @@ class ModelConfig:
     position: Position = "sinusoidal"
     """How a token's place is told to the model."""
     tied: bool = True
-    """One matrix for both embeddings and the output, as in the paper."""
-    decoder_only: bool = False
-    """A language model: no encoder, no cross-attention."""
+    """One matrix for all embeddings and the output, as in the paper."""
 
     def __post_init__(self):
         _require_positive(
@@ -86,7 +98,7 @@ class ModelConfig:
             "n_layers",
             "max_length",
         )
-        _require_share(self, "dropout", "attention_dropout")
+        _require_share(self, "dropout")
         _require(
             self.d_model % self.n_heads == 0,
             f"d_model {self.d_model} cannot be split over {self.n_heads} "
@@ -95,7 +107,12 @@ class ModelConfig:
 
 
 @dataclass(frozen=True)
-class RecurrentConfig:
+class LanguageModelConfig(ModelConfig):
+    """A decoder-only Transformer: one stack, no cross-attention."""
+
+
+@dataclass(frozen=True)
+class RecurrentConfig(AnyModelConfig):
     """The baseline: a GRU encoder–decoder with additive attention."""
 
     vocab_size: int = 6000
@@ -129,9 +146,8 @@ class RecurrentConfig:
 class DataConfig:
     """Which text is learned, and how it is cut."""
 
-    corpus: Corpus = "grammar"
-    """Which text: translations, Soseki's sentences with the next one, or
-    keywords with their haiku."""
+    corpus: str = "grammar"
+    """Which text, by its name: data list says which there are."""
     src: Literal["en", "ja"] = "en"
     """Language that is read."""
     tgt: Literal["en", "ja"] = "ja"
@@ -147,18 +163,14 @@ class DataConfig:
     """Cut the training text anew in each epoch, drawing the pieces with this
     sharpness (Kudo 2018); 0 always takes the likeliest pieces."""
     token_budget: int = 2048
-    """Target tokens in a batch at the most, padding counted."""
+    """Size of a batch: its rows times the wider of source and target, padding
+    counted, are at the most this many."""
     max_shapes: int = 12
     """Different sizes of batches; more of them pad less."""
 
     def __post_init__(self):
         _require_positive(self, "token_budget", "max_shapes")
-        self._require_languages()
-        _require(
-            self.translated or not self.both_ways,
-            f"both_ways is for translations, and {self.corpus} has none: "
-            "leave it out.",
-        )
+        _require_finite(self)
         _require(
             self.subword_sampling >= 0,
             f"subword_sampling is {self.subword_sampling}: it cannot be "
@@ -175,24 +187,6 @@ class DataConfig:
             f"train_pairs is {self.train_pairs}: it must be at least 1.",
         )
 
-    def _require_languages(self) -> None:
-        if self.translated:
-            _require(
-                self.src != self.tgt,
-                f"src and tgt are both {self.src!r}: choose two languages.",
-            )
-            return
-        _require(
-            self.src == self.tgt == "ja",
-            f"{self.corpus} is in Japanese, but src is {self.src!r} and tgt "
-            f"{self.tgt!r}: choose 'ja' for both.",
-        )
-
-    @property
-    def translated(self) -> bool:
-        """Whether the target is the source in another language."""
-        return self.corpus in TRANSLATED
-
 
 @dataclass(frozen=True)
 class TrainConfig:
@@ -203,7 +197,8 @@ class TrainConfig:
     seed: int = 0
     """Fixes initial weights, order of batches and dropout."""
     start_from: str | None = None
-    """Folder of a checkpoint: begin with its weights and its tokenizer."""
+    """Begin with the weights and the tokenizer of another training: the name
+    of a run in the same output folder, or the path of a checkpoint."""
     peak_rate: float | None = None
     """Highest learning rate; (d_model × warmup)^-½, the paper's, when None."""
     warmup: int = 4000
@@ -231,6 +226,16 @@ class TrainConfig:
     def __post_init__(self):
         _require_positive(self, "epochs", "warmup", "save_every")
         _require_share(self, "label_smoothing", "beta2")
+        _require_finite(self)
+        _require(
+            0 <= self.seed < 2**32,
+            f"seed is {self.seed}: choose one from 0 to 2^32 - 1.",
+        )
+        _require(
+            self.epsilon > 0,
+            f"epsilon is {self.epsilon}: it must be above 0, or Adam may "
+            "divide by it.",
+        )
         _require(
             self.average_last >= 0,
             f"average_last is {self.average_last}: it cannot be negative.",
@@ -255,25 +260,17 @@ class Experiment:
     name: str = "experiment"
     """Names the folder of the run, outputs/NAME."""
     data: DataConfig = field(default_factory=DataConfig)
-    model: ModelConfig | RecurrentConfig = field(default_factory=ModelConfig)
+    model: AnyModelConfig = field(default_factory=ModelConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
+    task: str = "translation"
+    """What is learned: translation, next_sentence, language_modelling."""
 
     def __post_init__(self):
-        only = getattr(self.model, "decoder_only", False)
         _require(
-            only or self.data.corpus != "soseki_text",
-            "soseki_text is running text, and has no sources: it needs "
-            "decoder_only, or take corpus soseki.",
-        )
-        _require(
-            not only or not self.data.subword_sampling,
-            "subword_sampling is for pairs of sentences: set it to 0 for a "
-            "decoder-only model.",
-        )
-        _require(
-            not only or not self.data.both_ways,
-            "both_ways is for pairs of sentences: leave it out for a "
-            "decoder-only model.",
+            re.fullmatch(r"[^/\\\x00-\x1f]{1,200}", self.name) is not None
+            and self.name not in (".", ".."),
+            f"the name is {self.name!r}: it must be that of one folder, "
+            "without slashes; --output-dir says where the folder stands.",
         )
 
 
@@ -293,182 +290,44 @@ def from_dict(kind: type, values: dict):
     return kind(**values)
 
 
-def _trained_on(
-    name: str,
-    start: str,
-    epochs: int,
-    rate: float,
-    src: str,
-    tgt: str,
-    sampling: float = 0.0,
-    r_drop: float = 0.0,
-) -> Experiment:
-    """Train a translator on, in one direction, while the rate falls far."""
-    return Experiment(
-        name=name,
-        data=DataConfig(
-            corpus="small_parallel_enja",
-            src=src,
-            tgt=tgt,
-            subword_sampling=sampling,
-            token_budget=1536,
-        ),
-        model=ModelConfig(dropout=0.3, norm_first=True),
-        train=TrainConfig(
-            epochs=epochs,
-            start_from=start,
-            warmup=200,
-            peak_rate=rate,
-            r_drop=r_drop,
-            bf16=True,
-        ),
-    )
+def upgraded(settings: Settings) -> Settings:
+    """Settings that an earlier version has stored, in today's words.
+
+    What it does not know is left as it is.
+
+    Args:
+        settings: of an experiment, as its JSON has them.
+    """
+    if "task" in settings:
+        return settings
+    data, train = dict(settings["data"]), dict(settings["train"])
+    model, decoder_only = upgraded_model(settings["model"])
+    task = _task_then(data.get("corpus"), decoder_only)
+    if data.get("corpus") == "soseki_text":
+        data["corpus"] = "soseki"
+    if str(train.get("start_from")).startswith("outputs/"):
+        train["start_from"] = train["start_from"].removeprefix("outputs/")
+    return settings | {
+        "data": data,
+        "model": model,
+        "train": train,
+        "task": task,
+    }
 
 
-_SOSEKI = DataConfig(corpus="soseki", src="ja", tgt="ja", max_shapes=24)
+def upgraded_model(values: Settings) -> tuple[Settings, bool]:
+    """A model's settings without those that are no more.
 
-PRESETS: dict[str, Experiment] = {
-    "grammar": Experiment(
-        name="grammar",
-        data=DataConfig(corpus="grammar", pieces="word", token_budget=1024),
-        model=ModelConfig(
-            vocab_size=800,
-            d_model=128,
-            n_heads=4,
-            d_ff=512,
-            n_layers=2,
-            dropout=0.0,
-        ),
-        train=TrainConfig(
-            epochs=2, peak_rate=2e-3, warmup=100, average_last=0
-        ),
-    ),
-    "grammar-lm": Experiment(
-        name="grammar-lm",
-        data=DataConfig(corpus="grammar", pieces="word"),
-        model=ModelConfig(
-            vocab_size=800,
-            d_model=128,
-            n_heads=4,
-            d_ff=512,
-            n_layers=2,
-            decoder_only=True,
-        ),
-        train=TrainConfig(epochs=2, warmup=200, average_last=0),
-    ),
-    "enja": Experiment(
-        name="enja",
-        data=DataConfig(corpus="small_parallel_enja", token_budget=1536),
-        # post-norm collapses at this rate: see runs/enja-post-norm
-        model=ModelConfig(dropout=0.3, norm_first=True),
-        train=TrainConfig(epochs=18, warmup=1000, peak_rate=1e-3, bf16=True),
-    ),
-    "enja-both": Experiment(
-        name="enja-both",
-        data=DataConfig(
-            corpus="small_parallel_enja",
-            both_ways=True,
-            subword_sampling=0.2,
-            token_budget=1536,
-        ),
-        model=ModelConfig(dropout=0.3, norm_first=True),
-        train=TrainConfig(epochs=7, warmup=1000, peak_rate=1e-3, bf16=True),
-    ),
-    "enja-longer": _trained_on(
-        "enja-longer", "outputs/enja", 12, 5e-4, src="en", tgt="ja"
-    ),
-    "enja-sampled": _trained_on(
-        "enja-sampled",
-        "outputs/enja",
-        12,
-        5e-4,
-        src="en",
-        tgt="ja",
-        sampling=0.2,
-    ),
-    "enja-r-drop": _trained_on(
-        "enja-r-drop",
-        "outputs/enja",
-        6,
-        5e-4,
-        src="en",
-        tgt="ja",
-        r_drop=5.0,
-    ),
-    "jaen": _trained_on(
-        "jaen", "outputs/enja-both", 8, 7e-4, src="ja", tgt="en"
-    ),
-    "enja-gru": Experiment(
-        name="enja-gru",
-        data=DataConfig(corpus="small_parallel_enja", token_budget=1536),
-        model=RecurrentConfig(),
-        train=TrainConfig(
-            epochs=10,
-            warmup=500,
-            peak_rate=1e-3,
-            beta2=0.999,
-            epsilon=1e-8,
-            bf16=True,
-            average_last=0,
-        ),
-    ),
-    "soseki": Experiment(
-        name="soseki",
-        data=_SOSEKI,
-        model=ModelConfig(
-            vocab_size=8000,
-            d_model=512,
-            n_heads=8,
-            d_ff=2048,
-            n_layers=4,
-            max_length=64,
-            norm_first=True,
-        ),
-        train=TrainConfig(epochs=20, peak_rate=5e-4, bf16=True),
-    ),
-    "soseki-cpu": Experiment(
-        name="soseki-cpu",
-        data=_SOSEKI,
-        model=ModelConfig(
-            vocab_size=8000, n_layers=4, max_length=64, norm_first=True
-        ),
-        train=TrainConfig(
-            epochs=5, warmup=400, peak_rate=1e-3, bf16=True, average_last=0
-        ),
-    ),
-    "haiku": Experiment(
-        name="haiku",
-        data=dataclasses.replace(
-            _SOSEKI, corpus="haiku", token_budget=512, max_shapes=12
-        ),
-        model=ModelConfig(
-            vocab_size=8000,
-            n_layers=4,
-            max_length=64,
-            norm_first=True,
-            dropout=0.2,
-        ),
-        train=TrainConfig(
-            epochs=12,
-            start_from="outputs/soseki-cpu",
-            warmup=100,
-            peak_rate=1e-3,
-            bf16=True,
-            average_last=0,
-        ),
-    ),
-    "soseki-lm": Experiment(
-        name="soseki-lm",
-        data=dataclasses.replace(_SOSEKI, corpus="soseki_text"),
-        model=ModelConfig(
-            vocab_size=8000,
-            n_layers=4,
-            decoder_only=True,
-            norm_first=True,
-            dropout=0.2,
-        ),
-        train=TrainConfig(
-            epochs=10, warmup=400, peak_rate=1e-3, bf16=True, average_last=0
-        ),
-    ),
-}
+    Returns:
+        The settings, and whether they are those of a language model.
+    """
+    gone = ("attention_dropout", "decoder_only")
+    kept = {key: value for key, value in values.items() if key not in gone}
+    return kept, bool(values.get("decoder_only", False))
+
+
+def _task_then(corpus: str | None, decoder_only: bool) -> str:
+    """The task of a training from before tasks had names."""
+    if decoder_only:
+        return "language_modelling"
+    return "next_sentence" if corpus in ("soseki", "haiku") else "translation"

@@ -1,6 +1,9 @@
-"""Where tensors live: the one place that chooses a device."""
+"""Where tensors live: what is asked of a device, by its kind."""
+
+import platform
 
 import torch
+from torch import Tensor
 
 from transformer_course.errors import ConfigError
 
@@ -35,3 +38,35 @@ def pick_device(name: str = "auto") -> torch.device:
             f"{there}. Use --device auto{cuda}."
         )
     return torch.device(name)
+
+
+def random_state(device: torch.device) -> Tensor:
+    """The state of a device's own random generator."""
+    if device.type == "cuda":
+        return torch.cuda.get_rng_state(device)
+    if device.type == "mps":
+        return torch.mps.get_rng_state()
+    return torch.get_rng_state()
+
+
+def set_random_state(state: Tensor, device: torch.device) -> None:
+    """Put back what :func:`random_state` gave, on a device of that kind."""
+    if device.type == "cuda":
+        torch.cuda.set_rng_state(state, device)
+    elif device.type == "mps":
+        torch.mps.set_rng_state(state)
+    else:
+        torch.set_rng_state(state)
+
+
+def machine() -> str:
+    """The kind of this machine in a few words, without its name."""
+    device = "CPU"
+    if torch.cuda.is_available():
+        device = torch.cuda.get_device_name()
+    threads = torch.get_num_threads()
+    plural = "" if threads == 1 else "s"
+    return (
+        f"{device}, {threads} thread{plural}, {platform.system()} "
+        f"{platform.machine()}, torch {torch.__version__}"
+    )

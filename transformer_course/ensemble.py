@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from transformer_course.errors import ConfigError
 from transformer_course.masks import padding_mask
+from transformer_course.positional_encoding import reach
 
 
 class EnsembleCache:
@@ -45,8 +46,7 @@ class Ensemble(nn.Module):
             different ways: models that err alike do not help each other.
 
     Raises:
-        ConfigError: no model; a decoder-only one; or vocabularies of
-            different sizes.
+        ConfigError: no model, or vocabularies of different sizes.
     """
 
     def __init__(self, models: Sequence[nn.Module]):
@@ -54,11 +54,6 @@ class Ensemble(nn.Module):
         if not models:
             raise ConfigError("an ensemble of no models: give two or more.")
         configs = [model.config for model in models]
-        if any(getattr(config, "decoder_only", False) for config in configs):
-            raise ConfigError(
-                "a decoder-only model reads no source, and an ensemble is of "
-                "models that do: leave it out."
-            )
         sizes = [config.vocab_size for config in configs]
         if len(set(sizes)) > 1:
             raise ConfigError(
@@ -66,7 +61,7 @@ class Ensemble(nn.Module):
                 "needs one vocabulary, and one tokenizer."
             )
         self.models = nn.ModuleList(models)
-        self.config = min(configs, key=_reach)
+        self.config = min(models, key=_reach).config
 
     def forward(
         self,
@@ -110,6 +105,6 @@ class Ensemble(nn.Module):
         return EnsembleCache([model.new_cache() for model in self.models])
 
 
-def _reach(config) -> tuple[bool, int]:
+def _reach(model: nn.Module) -> tuple[bool, int]:
     """How far a model can go: learned positions end, others need not."""
-    return getattr(config, "position", None) != "learned", config.max_length
+    return reach(model) is None, model.config.max_length

@@ -1,8 +1,9 @@
 """From a model to text: greedy, sampling and beam search (chapter 13).
 
 Every search reads the model through ``encode``, ``decode`` and ``new_cache``,
-and so serves the Transformer, the decoder-only model and the GRU alike. It
-knows ids only; text is the tokenizer's business.
+and so serves the Transformer, the language model and the GRU alike: with a
+source, the model is also handed the memory that it made of it. It knows ids
+only; text is the tokenizer's business.
 """
 
 import math
@@ -13,8 +14,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from transformer_course.errors import ConfigError
+from transformer_course.errors import ConfigError, DivergedError
 from transformer_course.masks import padding_mask
+from transformer_course.positional_encoding import reach
 from transformer_course.tokenizer import BOS, EOS, PAD
 
 EXTRA_LENGTH = 50
@@ -69,7 +71,7 @@ def greedy_search(
 
     Args:
         model: anything with ``encode``, ``decode`` and ``new_cache``.
-        src: source ids, padded; None for a decoder-only model.
+        src: source ids, padded; None for a model that reads none.
         prefix: tokens that each target must begin with, padded on the right;
             of a prompt, all of it.
         max_length: tokens to write at the most, prefix included; when None,
@@ -204,6 +206,7 @@ def beam_search(
 
     Raises:
         ConfigError: beam_size below 1, or alpha not a finite number.
+        DivergedError: the model's predictions are not numbers.
     """
     if beam_size < 1:
         raise ConfigError(f"beam_size is {beam_size}: it must be at least 1.")
@@ -243,11 +246,10 @@ class _Search:
         self.sentences = 1 if given is None else given.size(0)
         self.beam_size = beam_size
         rows = self.sentences * beam_size
-        self.memory, self.src_mask = None, None
+        self.source = ()  # what decode is given of it: memory and mask
         if src is not None:
             src = src.to(self.device)
-            self.memory = model.encode(src)
-            self.src_mask = padding_mask(src, PAD)
+            self.source = model.encode(src), padding_mask(src, PAD)
         self.prefix = None
         if prefix is not None:
             prefix = prefix.to(self.device)
@@ -268,10 +270,8 @@ class _Search:
     def logits(self) -> Float[Tensor, "rows vocab"]:
         """For the next token of each row."""
         known = 0 if self.cache is None else self.cache.length
-        logits = self.model.decode(
-            self.tgt[:, known:], self.memory, self.src_mask, self.cache
-        )
-        return logits[:, -1]
+        new = self.tgt[:, known:]
+        return self.model.decode(new, *self.source, cache=self.cache)[:, -1]
 
     def force(self, scores: Tensor) -> Tensor:
         """Leave one choice to finished rows (pad) and within the prefix."""
@@ -309,7 +309,16 @@ class _Search:
         ]
 
     def hypotheses(self, scores, alpha) -> list[list[Hypothesis]]:
-        """Each sentence's beam, best first."""
+        """Each sentence's beam, best first.
+
+        Raises:
+            DivergedError: the scores are not numbers.
+        """
+        if scores.isnan().any():
+            raise DivergedError(
+                "the model's predictions are not numbers (NaN), as after a "
+                "training that has diverged: take an earlier checkpoint."
+            )
         ranked = scores.flatten() / length_penalty(self.lengths(), alpha)
         rows = list(
             map(
@@ -358,9 +367,9 @@ def _limits(model, src, prefix, max_length) -> Int[Tensor, " sentences"]:
     limits = lengths + EXTRA_LENGTH
     if max_length is not None:
         limits = torch.full_like(lengths, max_length)
-    config = getattr(model, "config", None)
-    if getattr(config, "position", None) == "learned":
-        limits = limits.clamp(max=config.max_length)
+    longest = reach(model)
+    if longest is not None:
+        limits = limits.clamp(max=longest)
     if prefix is not None:
         begun = (prefix != PAD).sum(dim=1)
         if (begun > limits).any():

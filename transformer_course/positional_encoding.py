@@ -173,3 +173,13 @@ def position_module(kind: str, max_length: int, d_model: int) -> nn.Module:
         f"there is no position kind {kind!r}: choose sinusoidal, learned, "
         "rotary or none."
     )
+
+
+def reach(model: nn.Module) -> int | None:
+    """Tokens that a model has learned positions for.
+
+    None where none of its parts has a table of learned positions: then it
+    can be given longer texts than it was trained on.
+    """
+    tables = (m for m in model.modules() if isinstance(m, LearnedPosition))
+    return min((len(part.table) for part in tables), default=None)

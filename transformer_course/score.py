@@ -275,3 +275,24 @@ def _check_lines(hypotheses, references) -> None:
 def _interval(value: float, drawn: Float[np.ndarray, " sample"]) -> Interval:
     low, high = np.percentile(drawn, (2.5, 97.5)).tolist()
     return Interval(value, low, high)
+
+
+def score_lines(
+    title: str,
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    tokenize: str = "none",
+) -> str:
+    """BLEU and chrF with their signatures, as the command line prints them.
+
+    Raises:
+        CourseError: what :func:`corpus_bleu` raises.
+    """
+    bleu = corpus_bleu(hypotheses, references, tokenize)
+    chrf = corpus_chrf(hypotheses, references)
+    return (
+        f"{title}\n"
+        f"  BLEU {bleu.value:.2f}  {bleu.signature}\n"
+        f"       {bleu.details}\n"
+        f"  chrF {chrf.value:.2f}  {chrf.signature}"
+    )

@@ -1,34 +1,37 @@
 """Training: the schedule, one step, and the loop (chapter 12).
 
-This module knows models, batches and losses, but neither files nor text: what
-is saved and printed is done by the functions that it calls back.
+This module knows models and batches, but neither files nor text: what a batch
+is scored by comes in as a function, and what is saved and printed is done by
+the functions that it calls back.
 """
 
 import contextlib
 import itertools
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
-from torch import Tensor, nn
+from torch import nn
 
+from transformer_course.batches import Batch, Batches
 from transformer_course.checkpoint import Resume
 from transformer_course.config import TrainConfig
-from transformer_course.data.batches import (
-    Batch,
-    BucketedBatches,
-    ResampledBatches,
-)
+from transformer_course.device import random_state, set_random_state
 from transformer_course.errors import CheckpointError, DivergedError
-from transformer_course.loss import (
-    Score,
-    disagreement,
-    label_smoothed_score,
+from transformer_course.loss import Score
+from transformer_course.objective import (  # noqa: F401: read from here, too
+    evaluate,
+    predict,
+    score_batch,
+    score_twice,
+    training_score,
 )
+
+Objective = Callable[[nn.Module, Batch, TrainConfig], Score]
+"""From a model, a batch and the settings to a score, loss included."""
 
 
 def paper_peak_rate(d_model: int, warmup: int) -> float:
@@ -73,54 +76,21 @@ def autocast(device: torch.device, bf16: bool):
     return torch.autocast(device.type, dtype=torch.bfloat16)
 
 
-def predict(
-    model: nn.Module, batch: Batch
-) -> Float[Tensor, "batch target vocab"]:
-    """Logits for each target token, from the true ones before it."""
-    src = batch.src
-    if getattr(model.config, "decoder_only", False):
-        src = None
-    return model(src, batch.tgt_in)
-
-
-def score_batch(
-    model: nn.Module, batch: Batch, smoothing: float = 0.0
-) -> Score:
-    """Predict each target token from the true ones before it, and compare.
-
-    The decoder reads ``tgt_in``, the target without its last token, and is
-    judged on ``tgt_out``, the target without its first: shifted by one.
-    """
-    logits = predict(model, batch)
-    pad_id = model.config.pad_id
-    return label_smoothed_score(logits, batch.tgt_out, smoothing, pad_id)
-
-
-def score_twice(model: nn.Module, batch: Batch, config: TrainConfig) -> Score:
-    """Predict each token under two draws of dropout, and pull them together.
-
-    R-Drop (Liang et al. 2021, section 2.2): to the cross entropy of both
-    passes comes how far they lie apart, times ``config.r_drop``.
-
-    Returns:
-        The score of both passes; every target token counts twice.
-    """
-    twice = Batch(batch.src.repeat(2, 1), batch.tgt.repeat(2, 1))
-    logits = predict(model, twice)
-    pad_id = model.config.pad_id
-    smoothing = config.label_smoothing
-    score = label_smoothed_score(logits, twice.tgt_out, smoothing, pad_id)
-    apart = disagreement(*logits.chunk(2), batch.tgt_out, pad_id)
-    return score._replace(loss=score.loss + config.r_drop * apart)
-
-
 def train_step(
     model: nn.Module,
     batch: Batch,
     optimizer: torch.optim.Optimizer,
     config: TrainConfig,
+    objective: Objective = training_score,
 ) -> Score:
     """One update of the weights.
+
+    Args:
+        model: in training mode.
+        batch: on any device.
+        optimizer: from :func:`make_optimizer`.
+        config: precision, clipping, and what the objective needs.
+        objective: what is made smaller.
 
     Returns:
         The score of the batch before the update.
@@ -131,16 +101,10 @@ def train_step(
     device = next(model.parameters()).device
     batch = batch.to(device)
     with autocast(device, config.bf16):
-        if config.r_drop:
-            score = score_twice(model, batch, config)
-        else:
-            score = score_batch(model, batch, config.label_smoothing)
+        score = objective(model, batch, config)
     loss = score.loss / score.tokens
     if not torch.isfinite(loss):
-        raise DivergedError(
-            f"the loss is {loss.item()}: training has diverged. Lower the "
-            "peak rate, lengthen the warm-up, or clip the gradient."
-        )
+        raise DivergedError(f"the loss is {loss.item()}: {DIVERGED}")
     optimizer.zero_grad(set_to_none=True)
     loss.backward()
     if config.clip:
@@ -149,17 +113,21 @@ def train_step(
     return score._replace(loss=score.loss.detach())
 
 
-@torch.inference_mode()
-def evaluate(
-    model: nn.Module, batches: Iterable[Batch], smoothing: float = 0.0
-) -> dict[str, float]:
-    """Loss, nll and accuracy over real tokens, without dropout."""
-    device = next(model.parameters()).device
-    was_training = model.training
-    model.eval()
-    scores = [score_batch(model, b.to(device), smoothing) for b in batches]
-    model.train(was_training)
-    return sum(scores[1:], scores[0]).means()
+DIVERGED = (
+    "training has diverged. Lower the peak rate, lengthen the warm-up, or "
+    "clip the gradient."
+)
+
+
+def check_finite(model: nn.Module) -> None:
+    """See that an update has left all weights numbers.
+
+    Raises:
+        DivergedError: one is not; it is named.
+    """
+    for name, parameter in model.named_parameters():
+        if not torch.isfinite(parameter).all():
+            raise DivergedError(f"{name} is not finite: {DIVERGED}")
 
 
 @dataclass
@@ -198,16 +166,17 @@ class Progress:
 def fit(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
-    batches: BucketedBatches | ResampledBatches,
+    batches: Batches,
     config: TrainConfig,
     progress: Progress | None = None,
     on_step: Callable[[Progress, Score, float], Any] | None = None,
     on_epoch: Callable[[Progress, dict[str, float]], Any] | None = None,
+    objective: Objective = training_score,
 ) -> Progress:
     """Train from where ``progress`` stands to the last epoch.
 
     Args:
-        model: takes ``(src, tgt_in)`` and has a ``config``.
+        model: called with what a batch holds (``batch.inputs``).
         optimizer: from :func:`make_optimizer`.
         batches: gives the batches of epoch n, always in the same order.
         config: how long and how fast.
@@ -216,6 +185,11 @@ def fit(
             score and the rate.
         on_epoch: called after each epoch with the progress and the means of
             its training scores.
+        objective: what is made smaller.
+
+    Raises:
+        DivergedError: the loss is not a number, or an epoch ends with
+            weights that are not.
     """
     progress = progress or Progress()
     peak = config.peak_rate
@@ -227,10 +201,11 @@ def fit(
             rate = learning_rate(progress.step + 1, config.warmup, peak)
             for group in optimizer.param_groups:
                 group["lr"] = rate
-            score = train_step(model, batch, optimizer, config)
+            score = train_step(model, batch, optimizer, config, objective)
             progress.count(score)
             if on_step:
                 on_step(progress, score, rate)
+        check_finite(model)
         train_means = progress.means()
         progress.next_epoch()
         if on_epoch:
@@ -242,9 +217,10 @@ def resume_state(
     model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress
 ) -> Resume:
     """All that an uninterrupted training would still have in memory."""
+    device = next(model.parameters()).device
     tensors = {"rng.cpu": torch.get_rng_state()}
-    if torch.cuda.is_available():
-        tensors["rng.cuda"] = torch.cuda.get_rng_state()
+    if device.type != "cpu":
+        tensors[f"rng.{device.type}"] = random_state(device)
     for name, parameter in model.named_parameters():
         for key, value in optimizer.state[parameter].items():
             tensors[f"adam.{key}.{name}"] = value
@@ -256,15 +232,17 @@ def restore(
 ) -> Progress:
     """Put back what :func:`resume_state` kept.
 
+    On a device of another kind than before, its random generator has no state
+    to go on from, and dropout draws anew.
+
     Raises:
-        CheckpointError: the state is not of this model.
+        CheckpointError: the state is not of this model, or not whole.
     """
+    device = next(model.parameters()).device
     tensors = dict(resume.tensors)
-    torch.set_rng_state(tensors.pop("rng.cpu"))
-    cuda_rng = tensors.pop("rng.cuda", None)
-    if cuda_rng is not None and torch.cuda.is_available():
-        torch.cuda.set_rng_state(cuda_rng)
+    states = {n: tensors.pop(n) for n in list(tensors) if n[:4] == "rng."}
     parameters = dict(model.named_parameters())
+    moments = {name: {} for name in parameters}
     for full_name, value in tensors.items():
         _, key, name = full_name.split(".", maxsplit=2)
         if name not in parameters:
@@ -272,6 +250,32 @@ def restore(
                 f"the resume state speaks of {name}, which this model does "
                 "not have: resume with the settings the run began with."
             )
-        parameter = parameters[name]
-        optimizer.state[parameter][key] = value.to(parameter.device)
-    return Progress(**resume.values)
+        moments[name][key] = value
+    _check_moments(moments, resume.values)
+    for name, parameter in parameters.items():
+        for key, value in moments[name].items():
+            optimizer.state[parameter][key] = value.to(parameter.device)
+    try:
+        progress = Progress(**resume.values)
+        torch.set_rng_state(states["rng.cpu"])
+    except (TypeError, KeyError) as error:
+        raise CheckpointError(
+            f"the resume state is not whole ({error}): go on from another "
+            "checkpoint, or begin anew."
+        ) from error
+    if f"rng.{device.type}" in states and device.type != "cpu":
+        set_random_state(states[f"rng.{device.type}"], device)
+    return progress
+
+
+def _check_moments(moments: dict[str, dict], values: dict[str, Any]) -> None:
+    """After the first step, every weight has moments, of the same kinds."""
+    if not values.get("step"):
+        return
+    kinds = set().union(*moments.values())
+    for name, found in moments.items():
+        if missing := sorted((kinds or {"exp_avg"}) - set(found)):
+            raise CheckpointError(
+                f"the resume state lacks Adam's {missing[0]} of {name}: it is "
+                "not whole. Go on from another checkpoint, or begin anew."
+            )

@@ -1,15 +1,20 @@
 """The Transformer: layers, stacks, and the whole (chapter 10).
 
 An encoder layer is self-attention and feed-forward, a decoder layer has
-cross-attention between them; each sub-layer sits in an AddNorm. The model
-knows nothing of losses, optimisers or text.
+cross-attention between them; each sub-layer sits in an AddNorm. A language
+model is a decoder whose layers have no cross-attention. The models know
+nothing of losses, optimisers or text.
 """
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from transformer_course.attention import KVCache, MultiHeadAttention
-from transformer_course.config import Activation, ModelConfig
+from transformer_course.config import (
+    Activation,
+    LanguageModelConfig,
+    ModelConfig,
+)
 from transformer_course.errors import ConfigError
 from transformer_course.layers import (
     AddNorm,
@@ -69,7 +74,6 @@ class EncoderLayer(nn.Module):
         norm_first: pre-norm.
         activation: of the feed-forward part.
         bias: biases on attention's projections.
-        attention_dropout: share of the attention weights dropped.
         rotary: rotary positions, if used.
     """
 
@@ -82,12 +86,11 @@ class EncoderLayer(nn.Module):
         norm_first: bool = False,
         activation: Activation = "relu",
         bias: bool = False,
-        attention_dropout: float = 0.0,
         rotary: RotaryPosition | None = None,
     ):
         super().__init__()
         self.self_attention = MultiHeadAttention(
-            d_model, n_heads, attention_dropout, bias, rotary
+            d_model, n_heads, bias=bias, rotary=rotary
         )
         self.feed_forward = FeedForward(d_model, d_ff, activation=activation)
         self.add_norm_1 = AddNorm(d_model, dropout, norm_first)
@@ -106,8 +109,8 @@ class DecoderLayer(nn.Module):
     :class:`EncoderLayer`, and:
 
     Args:
-        cross: whether there is a memory to attend to; a decoder-only model
-            has none.
+        cross: whether there is a memory to attend to; a language model has
+            none.
     """
 
     def __init__(
@@ -119,18 +122,17 @@ class DecoderLayer(nn.Module):
         norm_first: bool = False,
         activation: Activation = "relu",
         bias: bool = False,
-        attention_dropout: float = 0.0,
         rotary: RotaryPosition | None = None,
         cross: bool = True,
     ):
         super().__init__()
         self.self_attention = MultiHeadAttention(
-            d_model, n_heads, attention_dropout, bias, rotary
+            d_model, n_heads, bias=bias, rotary=rotary
         )
         self.add_norm_1 = AddNorm(d_model, dropout, norm_first)
         if cross:
             self.cross_attention = MultiHeadAttention(
-                d_model, n_heads, attention_dropout, bias
+                d_model, n_heads, bias=bias
             )
             self.add_norm_2 = AddNorm(d_model, dropout, norm_first)
         self.feed_forward = FeedForward(d_model, d_ff, activation=activation)
@@ -182,11 +184,15 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """A stack of decoder layers; pre-norm ends with a norm of its own."""
+    """A stack of decoder layers; pre-norm ends with a norm of its own.
 
-    def __init__(self, config: ModelConfig):
+    Args:
+        config: all that varies.
+        cross: whether its layers attend to a memory.
+    """
+
+    def __init__(self, config: ModelConfig, cross: bool = True):
         super().__init__()
-        cross = not config.decoder_only
         self.layers = nn.ModuleList(
             DecoderLayer(**_layer_arguments(config), cross=cross)
             for _ in range(config.n_layers)
@@ -209,7 +215,7 @@ class Decoder(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Encoder–decoder or decoder-only Transformer, from ids to logits.
+    """The encoder–decoder, from ids to logits.
 
     Vaswani et al. 2017, section 3 and figure 1; chapter 10. With ``tied``,
     one matrix embeds source and target and makes the logits (section 3.4).
@@ -224,37 +230,31 @@ class Transformer(nn.Module):
         self.tgt_embedding = _embedding(config)
         self.tgt_position = _position(config)
         self.decoder = Decoder(config)
-        if not config.decoder_only:
-            self.src_embedding = (
-                self.tgt_embedding if config.tied else _embedding(config)
-            )
-            self.src_position = _position(config)
-            self.encoder = Encoder(config)
-        self.dropout = nn.Dropout(config.dropout)
-        self.to_logits = nn.Linear(
-            config.d_model, config.vocab_size, bias=False
+        self.src_embedding = (
+            self.tgt_embedding if config.tied else _embedding(config)
         )
+        self.src_position = _position(config)
+        self.encoder = Encoder(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.to_logits = _to_logits(config)
         _initialise(self)
         if config.tied:
             self.to_logits.weight = self.tgt_embedding.weight
 
     def forward(
         self,
-        src: Int[Tensor, "batch source"] | None,
+        src: Int[Tensor, "batch source"],
         tgt_in: Int[Tensor, "batch target"],
     ) -> Float[Tensor, "batch target vocab"]:
         """Logits for the token after each token of ``tgt_in``.
 
         Args:
-            src: source ids, padded; None for a decoder-only model.
+            src: source ids, padded.
             tgt_in: target ids that begin with bos, padded.
 
         Raises:
-            ConfigError: a source for a decoder-only model, or none for an
-                encoder–decoder; an id outside the vocabulary.
+            ConfigError: an id outside the vocabulary.
         """
-        if src is None:
-            return self.decode(tgt_in)
         src_mask = padding_mask(src, self.config.pad_id)
         return self.decode(tgt_in, self.encode(src), src_mask)
 
@@ -262,11 +262,6 @@ class Transformer(nn.Module):
         self, src: Int[Tensor, "batch source"]
     ) -> Float[Tensor, "batch source d_model"]:
         """The memory: one vector for each source token."""
-        if self.config.decoder_only:
-            raise ConfigError(
-                "a source was given, but this model is decoder-only: "
-                "put the text into the target as a prompt."
-            )
         x = self.src_position(self.src_embedding(src))
         mask = padding_mask(src, self.config.pad_id)
         return self.encoder(self.dropout(x), mask)
@@ -286,15 +281,18 @@ class Transformer(nn.Module):
                 share one row of it.
             src_mask: ``padding_mask(src)``.
             cache: from :meth:`new_cache`; extended in place.
+
+        Raises:
+            ConfigError: no memory.
         """
-        if memory is None and not self.config.decoder_only:
+        if memory is None:
             raise ConfigError(
                 "no source was given, but this model is an encoder–decoder: "
                 "call encode(src) and pass its memory."
             )
         past = 0 if cache is None else cache.length
         x = self.tgt_position(self.tgt_embedding(tgt_in), past)
-        mask = self._target_mask(tgt_in, past)
+        mask = _target_mask(tgt_in, past, self.config.pad_id)
         x = self.decoder(self.dropout(x), memory, mask, src_mask, cache)
         return self.to_logits(x)
 
@@ -302,13 +300,84 @@ class Transformer(nn.Module):
         """An empty cache for :meth:`decode`."""
         return DecoderCache(self.config.n_layers)
 
-    def _target_mask(self, tgt_in: Tensor, past: int) -> Mask:
-        """Causal, and no padding; tokens in the cache may all be seen."""
-        length = tgt_in.size(1)
-        mask = causal_mask(past + length, tgt_in.device)[:, :, past:]
-        if past:
-            return mask
-        return mask & padding_mask(tgt_in, self.config.pad_id)
+
+class LanguageModel(nn.Module):
+    """The decoder alone, which goes on with a text (chapters 10 and 13).
+
+    Liu et al. 2018, section 4.2.3; Radford et al. 2018. With ``tied``, one
+    matrix embeds the tokens and makes the logits.
+
+    Args:
+        config: all that varies.
+    """
+
+    def __init__(self, config: LanguageModelConfig):
+        super().__init__()
+        self.config = config
+        self.embedding = _embedding(config)
+        self.position = _position(config)
+        self.decoder = Decoder(config, cross=False)
+        self.dropout = nn.Dropout(config.dropout)
+        self.to_logits = _to_logits(config)
+        _initialise(self)
+        if config.tied:
+            self.to_logits.weight = self.embedding.weight
+
+    def forward(
+        self, ids: Int[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch length vocab"]:
+        """Logits for the token after each token of ``ids``.
+
+        Args:
+            ids: texts that begin with bos, padded.
+
+        Raises:
+            ConfigError: an id outside the vocabulary.
+        """
+        return self.decode(ids)
+
+    def encode(self, src: Int[Tensor, "batch source"]) -> None:
+        """Refuse a source.
+
+        Raises:
+            ConfigError: always.
+        """
+        raise ConfigError(
+            "a source was given, but a language model reads none: it goes on "
+            "with a text, so give the text as a prefix (generate MODEL "
+            "'text', not translate)."
+        )
+
+    def decode(
+        self,
+        ids: Int[Tensor, "rows length"],
+        cache: DecoderCache | None = None,
+    ) -> Float[Tensor, "rows length vocab"]:
+        """Logits from ids.
+
+        Args:
+            ids: with a cache only those not yet in it.
+            cache: from :meth:`new_cache`; extended in place.
+        """
+        past = 0 if cache is None else cache.length
+        x = self.position(self.embedding(ids), past)
+        mask = _target_mask(ids, past, self.config.pad_id)
+        return self.to_logits(
+            self.decoder(self.dropout(x), mask=mask, cache=cache)
+        )
+
+    def new_cache(self) -> DecoderCache:
+        """An empty cache for :meth:`decode`."""
+        return DecoderCache(self.config.n_layers)
+
+
+def _target_mask(ids: Tensor, past: int, pad_id: int) -> Mask:
+    """Causal, and no padding; ``past`` tokens in a cache may all be seen."""
+    length = ids.size(1)
+    mask = causal_mask(past + length, ids.device)[:, :, past:]
+    if past:
+        return mask
+    return mask & padding_mask(ids, pad_id)
 
 
 def _layer_arguments(config: ModelConfig) -> dict:
@@ -324,7 +393,6 @@ def _layer_arguments(config: ModelConfig) -> dict:
         "norm_first": config.norm_first,
         "activation": config.activation,
         "bias": config.bias,
-        "attention_dropout": config.attention_dropout,
         "rotary": rotary,
     }
 
@@ -339,6 +407,10 @@ def _embedding(config: ModelConfig) -> TokenEmbedding:
 
 def _position(config: ModelConfig) -> nn.Module:
     return position_module(config.position, config.max_length, config.d_model)
+
+
+def _to_logits(config: ModelConfig) -> nn.Linear:
+    return nn.Linear(config.d_model, config.vocab_size, bias=False)
 
 
 def _initialise(model: nn.Module) -> None:

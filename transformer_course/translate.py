@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer_course.data import plain
-from transformer_course.data.batches import pad_rows, sorted_batches
+from transformer_course.batches import pad_rows, sorted_batches
 from transformer_course.errors import ConfigError
 from transformer_course.generate import (
     Hypothesis,
@@ -17,6 +17,7 @@ from transformer_course.generate import (
     greedy_search,
     sample,
 )
+from transformer_course.mode import evaluating
 from transformer_course.tokenizer import EOS, UNK, Tokenizer
 
 BYTE = re.compile(r"<0x[0-9A-F]{2}>")
@@ -128,12 +129,10 @@ def _in_batches(
     filled = [i for i, sentence in enumerate(sentences) if sentence.strip()]
     ids = [encode_source(tokenizer, sentences[i], limit) for i in filled]
     found: list[Found | None] = [None] * len(sentences)
-    was_training = model.training
-    model.eval()
-    for places, src in sorted_batches(ids, batch_size):
-        for place, result in zip(places, search(src), strict=True):
-            found[filled[place]] = result
-    model.train(was_training)
+    with evaluating(model):
+        for places, src in sorted_batches(ids, batch_size):
+            for place, result in zip(places, search(src), strict=True):
+                found[filled[place]] = result
     return found
 
 
@@ -198,10 +197,8 @@ def draw(
     ids = [encode_source(tokenizer, text, limit) for text in sentences]
     device = next(model.parameters()).device
     generator = torch.Generator(device).manual_seed(seed)
-    was_training = model.training
-    model.eval()
-    drawn = sample(model, pad_rows(ids), generator=generator, **settings)
-    model.train(was_training)
+    with evaluating(model):
+        drawn = sample(model, pad_rows(ids), generator=generator, **settings)
     return [tokenizer.decode(target) for target in drawn]
 
 

@@ -15,8 +15,9 @@ import torch
 from torch import nn
 
 from transformer_course import checkpoint
-from transformer_course.config import Experiment, ModelConfig, RecurrentConfig
-from transformer_course.errors import ConfigError
+from transformer_course.config import AnyModelConfig, Experiment
+from transformer_course.errors import ConfigError, CorpusError
+from transformer_course.tasks.table import find_task
 
 BASE = "base"
 """The variant in which nothing is changed."""
@@ -171,8 +172,9 @@ def _check_variant(grid: Grid, name: str) -> None:
         )
     try:
         changed = changed_experiment(grid.base, changes)
+        find_task(changed.task).check(changed)
         weights(changed.model)
-    except ConfigError as error:
+    except (ConfigError, CorpusError) as error:
         raise ConfigError(f"variant {name!r}: {error}") from error
     within = grid.all_variants[name].within
     if name != BASE and changed == grid.base and within is None:
@@ -183,7 +185,7 @@ def _check_variant(grid: Grid, name: str) -> None:
 
 
 @functools.cache
-def weights(config: ModelConfig | RecurrentConfig) -> int:
+def weights(config: AnyModelConfig) -> int:
     """Number of weights of a model.
 
     For a vocabulary of the size asked for; a tokenizer may find fewer pieces.

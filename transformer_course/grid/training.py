@@ -1,28 +1,25 @@
 """How a grid is trained: cell by cell, and on from where it was stopped."""
 
-import contextlib
 import json
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from transformer_course import checkpoint, experiment, runs
+from transformer_course import checkpoint, files, runs
 from transformer_course.errors import ConfigError, DivergedError
-from transformer_course.experiment import (
-    Interrupted,
+from transformer_course.experiment.folder import (
+    Record,
+    RunFolder,
     changed_setting,
-    dev_quality,
+    quality_of,
 )
+from transformer_course.experiment.stopping import Interrupted
+from transformer_course.experiment.training import run
 from transformer_course.grid.plan import Cell, Grid, count, weights
 from transformer_course.grid.results import INTERVAL, METRICS, StoredGrid, read
-
-try:
-    import fcntl
-except ImportError:  # Windows: one process at a time
-    fcntl = None
 
 FREE = ("device", "save_every")
 """Settings of the training that may change while a grid is trained."""
@@ -88,7 +85,7 @@ def _train_missing(work: "_Work", cells: list[Cell], clock: "_Clock") -> None:
     while took_up:
         took_up = False
         for cell in work.missing(cells):
-            with _locked(work.lock(cell.name)) as mine:
+            with files.locked(work.lock(cell.name)) as mine:
                 if not mine or work.stored(cell):
                     continue
                 took_up = True
@@ -111,6 +108,9 @@ class _Work:
     def record(self, cell: Cell) -> Path:
         return self.folder / "cells" / f"{cell.name}.json"
 
+    def run(self, cell: Cell) -> RunFolder:
+        return RunFolder(self.outputs / cell.name)
+
     def lock(self, name: str) -> Path:
         return self.outputs / ".locks" / name
 
@@ -123,13 +123,12 @@ class _Work:
     def check(self) -> None:
         """Every cell that is there has the settings that are given now."""
         for cell in self.grid.cells:
-            begun = self.outputs / cell.name / "experiment.json"
+            begun = self.run(cell)
             if self.stored(cell):
                 there = json.loads(self.record(cell).read_text("utf-8"))
                 self._compare(cell, there["settings"], self.record(cell))
-            elif begun.exists():
-                there = json.loads(begun.read_text("utf-8"))
-                self._compare(cell, there, begun.parent)
+            elif begun.begun:
+                self._compare(cell, begun.settings(), begun.path)
 
     def _compare(self, cell: Cell, old: dict, path: Path) -> None:
         now = self.grid.experiment(cell)
@@ -150,7 +149,7 @@ class _Work:
             "variants": {name: v.described() for name, v in variants},
             "base": asdict(grid.base),
         }
-        with _locked(self.lock("table"), wait=True):
+        with files.locked(self.lock("table"), wait=True):
             path = self.folder / "settings.json"
             runs.write_json(path, about, indent=1)
 
@@ -163,9 +162,9 @@ class _Work:
 
     def _train(self, cell: Cell) -> dict[str, Any]:
         settings = self.grid.experiment(cell)
-        begun = (self.outputs / cell.name / "experiment.json").exists()
+        folder = self.run(cell)
         try:
-            experiment.run(settings, self.outputs, resume=begun, quiet=True)
+            run(settings, self.outputs, resume=folder.begun, quiet=True)
         except Interrupted as stop:
             raise Interrupted(
                 f"stopped in {cell.name}, and saved. Go on with the same "
@@ -175,7 +174,7 @@ class _Work:
             diverged = str(error)
         else:
             diverged = ""
-        found = _scored(self.outputs / cell.name, diverged)
+        found = _scored(folder, diverged)
         return {
             "variant": cell.variant,
             "seed": cell.seed,
@@ -187,14 +186,13 @@ class _Work:
     def tidy(self, cell: Cell) -> None:
         """Delete a finished cell's checkpoints, which are large."""
         if self.stored(cell) and not self.keep:
-            path = self.outputs / cell.name / "checkpoints"
-            shutil.rmtree(path, ignore_errors=True)
+            shutil.rmtree(self.run(cell).checkpoints, ignore_errors=True)
 
     def write_table(self) -> None:
         """Write the table of the cells that are there."""
         if not (self.folder / "settings.json").exists():
             return
-        with _locked(self.lock("table"), wait=True):
+        with files.locked(self.lock("table"), wait=True):
             found = read(self.grid.name, self.folder)
             table = [asdict(row) for row in found.rows]
             about = {"split": "dev", "interval": INTERVAL, "rows": table}
@@ -203,21 +201,19 @@ class _Work:
             runs.write_text(self.folder / "table.md", found.markdown())
 
 
-def _scored(folder: Path, diverged: str) -> dict[str, Any]:
+def _scored(folder: RunFolder, diverged: str) -> dict[str, Any]:
     """What a run recorded: the best weights' scores, and the curve.
 
     The best epoch is taken, or the average of the last ones where that is
     better, both by the development set.
     """
-    records = runs.read_lines(folder / "metrics.jsonl")
-    scored = [r for r in records if r["kind"] != "step"]
+    scored = [r for r in folder.records() if r["kind"] != "step"]
     curve = [_curve_point(r) for r in scored if r["kind"] == "epoch"]
     if diverged:
         return {"diverged": diverged, "curve": curve}
-    best = max(scored, key=dev_quality)
-    chosen = experiment.chosen_checkpoint(folder)
+    best = max(scored, key=quality_of)
     return {
-        "weights": count(checkpoint.load(chosen).model),
+        "weights": count(checkpoint.load(folder.chosen()).model),
         "chosen": f"epoch {best['epoch']}" if "epoch" in best else "average",
         "dev": runs.rounded(
             {m: best[f"dev_{m}"] for m in METRICS if f"dev_{m}" in best}
@@ -226,32 +222,12 @@ def _scored(folder: Path, diverged: str) -> dict[str, Any]:
     }
 
 
-def _curve_point(record: dict[str, Any]) -> dict[str, Any]:
+def _curve_point(record: Record) -> Record:
     """An epoch's figures, without its samples."""
     kept = ("epoch", "step", "train_", "dev_")
     return runs.rounded(
         {k: v for k, v in record.items() if k.startswith(kept)}
     )
-
-
-@contextlib.contextmanager
-def _locked(path: Path, wait: bool = False) -> Iterator[bool]:
-    """Hold a lock; gives False where another process holds it.
-
-    The system lets go of it when the process ends, however that ends, so a
-    kill leaves nothing behind that must be cleared away.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
-        yield fcntl is None or _lock(file, wait)
-
-
-def _lock(file, wait: bool) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BlockingIOError:
-        return False
-    return True
 
 
 class _Clock:

@@ -1,0 +1,335 @@
+"""A run's folder: begun, gone on with, read, its checkpoints chosen from."""
+
+import contextlib
+import json
+import math
+import os
+import sys
+from collections.abc import Collection, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from transformer_course import checkpoint, files
+from transformer_course.config import Experiment, Settings, upgraded
+from transformer_course.device import machine
+from transformer_course.errors import CheckpointError, ConfigError
+from transformer_course.tokenizer import Tokenizer
+
+Record = dict[str, Any]
+"""A line of ``metrics.jsonl``."""
+FREE = ("epochs", "device", "save_every")
+"""Settings that may change when a training goes on."""
+CHECKPOINTS = ("average", "best", "last")
+"""What a finished run leaves, in the order in which it is preferred."""
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Where a run is, or shall be."""
+
+    path: Path
+
+    @property
+    def metrics(self) -> Path:
+        """A JSON record a line."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def checkpoints(self) -> Path:
+        """A folder for each."""
+        return self.path / "checkpoints"
+
+    @property
+    def tokenizer(self) -> Path:
+        """The run's own; each checkpoint has a copy."""
+        return self.path / "tokenizer.model"
+
+    @property
+    def begun(self) -> bool:
+        """Whether a run is there, with its settings."""
+        return (self.path / "experiment.json").exists()
+
+    @property
+    def has_last(self) -> bool:
+        """Whether there is a checkpoint to go on from."""
+        return _is_checkpoint(self.checkpoints / "last")
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other processes from training here; death lets go of it.
+
+        Raises:
+            ConfigError: another process trains here.
+            CheckpointError: the output folder cannot be written.
+        """
+        lock = self.path.parent / ".locks" / f"run-{self.path.name}"
+        try:
+            held = files.locked(lock)
+            mine = held.__enter__()
+        except OSError as error:
+            raise CheckpointError(
+                f"{self.path.parent} cannot be written ({error.strerror}): "
+                "choose another --output-dir."
+            ) from error
+        try:
+            if not mine:
+                raise ConfigError(
+                    f"another process is training in {self.path}: wait for "
+                    "it, or give another --name."
+                )
+            yield
+        finally:
+            held.__exit__(None, None, None)
+
+    def settings(self) -> Settings:
+        """The settings that the run began with, in today's words.
+
+        Raises:
+            CheckpointError: they cannot be read.
+        """
+        path = self.path / "experiment.json"
+        try:
+            settings = json.loads(path.read_text("utf-8"))
+            parts = {p: dict(settings[p]) for p in ("data", "model", "train")}
+            return upgraded(settings | parts)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise CheckpointError(
+                f"{path} is damaged ({type(error).__name__}: {error}): begin "
+                "the run anew under another name."
+            ) from error
+
+    def check_new(self, experiment: Experiment) -> None:
+        """See that a run may begin here.
+
+        Raises:
+            ConfigError: one is here already, or other files are.
+        """
+        if self.begun:
+            change = changed_setting(self.settings(), experiment, FREE)
+            if change:
+                raise ConfigError(
+                    f"{self.path} holds a run already, which began with "
+                    f"{change}: give another --name."
+                )
+            raise ConfigError(
+                f"{self.path} holds a run already: add --resume to go on "
+                "with it, or give another --name."
+            )
+        if self.path.is_dir() and any(self.path.iterdir()):
+            raise ConfigError(
+                f"{self.path} holds files, and is no run that was begun: "
+                "nothing there is overwritten. Give another --name, or empty "
+                "that folder."
+            )
+
+    def check_resumed(self, experiment: Experiment) -> None:
+        """See that the run here may go on with these settings.
+
+        Raises:
+            ConfigError: it began with others.
+            CheckpointError: there is none, or its files do not belong
+                together.
+        """
+        if not self.begun:
+            raise CheckpointError(
+                f"there is no run in {self.path} to go on with: leave out "
+                "--resume to begin one."
+            )
+        if change := changed_setting(self.settings(), experiment, FREE):
+            raise ConfigError(
+                f"the run began with {change}: resume with the settings it "
+                "began with, or give another --name."
+            )
+
+    def load_tokenizer(self) -> Tokenizer | None:
+        """The run's tokenizer; None for a run without one.
+
+        Raises:
+            CheckpointError: its last checkpoint was made with another.
+            TokenizerError: it is damaged.
+        """
+        last = self.checkpoints / "last"
+        expected = None
+        if self.has_last:
+            expected = checkpoint.tokenizer_sha256(last)
+        if not self.tokenizer.exists() and expected is None:
+            return None
+        tokenizer = Tokenizer.load(self.tokenizer)
+        if expected not in (None, tokenizer.sha256):
+            raise CheckpointError(
+                f"{self.tokenizer} is not the tokenizer that {last} was "
+                f"trained with (sha256 {tokenizer.sha256[:12]}…, expected "
+                f"{expected[:12]}…): put back the copy in that folder."
+            )
+        return tokenizer
+
+    def begin(
+        self, experiment: Experiment, tokenizer: Tokenizer | None
+    ) -> None:
+        """Write settings and tokenizer; experiment.json last, so that a
+        folder that has it has both."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        if tokenizer is not None:
+            files.write_whole(self.tokenizer, tokenizer.model_proto)
+        settings = asdict(experiment) | {"machine": self._machines()}
+        text = json.dumps(settings, indent=1, ensure_ascii=False)
+        files.write_whole(self.path / "experiment.json", f"{text}\n")
+
+    def _machines(self) -> str:
+        """All kinds of machine that have trained here."""
+        before = self.settings().get("machine", "") if self.begun else ""
+        kinds = [*filter(None, before.split("; then ")), machine()]
+        return "; then ".join(dict.fromkeys(kinds))
+
+    def records(self) -> list[Record]:
+        """The records of ``metrics.jsonl`` that are whole."""
+        return [record for _, record in self._lines() if record is not None]
+
+    def forget_after(self, step: int, epoch: int) -> None:
+        """Drop what a kill left in the metrics beyond a checkpoint.
+
+        A line that is damaged is dropped too; where whole ones follow it, it
+        goes into ``metrics.damaged``, and a warning says so.
+        """
+        lines = list(self._lines())
+        kept = [
+            line
+            for line, record in lines
+            if record is not None and _is_done(record, step, epoch)
+        ]
+        whole = [n for n, (_, r) in enumerate(lines) if r is not None]
+        damaged = [
+            line
+            for line, record in lines[: max(whole, default=0)]
+            if record is None
+        ]
+        if damaged:
+            aside = self.metrics.with_suffix(".damaged")
+            files.write_whole(aside, "".join(f"{x}\n" for x in damaged))
+            print(
+                f"warning: {len(damaged)} lines of {self.metrics} are "
+                f"damaged and were put into {aside}; the others are kept.",
+                file=sys.stderr,
+            )
+        if lines:
+            files.write_whole(self.metrics, "".join(f"{x}\n" for x in kept))
+
+    def _lines(self) -> Iterator[tuple[str, Record | None]]:
+        """The lines of the metrics, each with its record if it is one."""
+        if not self.metrics.exists():
+            return
+        text = self.metrics.read_text(encoding="utf-8", errors="replace")
+        for line in text.removesuffix("\n").split("\n"):
+            yield line, _record(line)
+
+    def chosen(self) -> Path | None:
+        """The checkpoint that is best by the development set.
+
+        The best epoch and the average of the last ones are compared by what
+        the run recorded of them. Where it recorded neither, the average is
+        taken if there is one, else the best, else the last; None if there
+        are none.
+        """
+        quality = self._recorded_quality()
+        there = [self.checkpoints / name for name in CHECKPOINTS]
+        return max(
+            filter(_is_checkpoint, there),
+            key=lambda path: quality.get(path.name, -math.inf),
+            default=None,
+        )
+
+    def _recorded_quality(self) -> dict[str, float]:
+        """:func:`quality_of` the best epoch and the average, if recorded."""
+        found: dict[str, float] = {}
+        for record in self.records():
+            if record["kind"] == "average":
+                found["average"] = quality_of(record)
+            elif record["kind"] == "epoch":
+                so_far = found.get("best", -math.inf)
+                found["best"] = max(so_far, quality_of(record))
+        return found
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """A full disk or a missing permission is the user's to put right.
+
+        Raises:
+            CheckpointError: something could not be written.
+        """
+        try:
+            yield
+        except BrokenPipeError:  # of what prints, not of what is stored
+            raise
+        except OSError as error:
+            rest = "nothing was lost. Choose another --output-dir."
+            if self.has_last:
+                rest = (
+                    "the last checkpoint there is whole. Free some space, "
+                    "then go on with --resume."
+                )
+            raise CheckpointError(
+                f"{self.path} could not be written ({error}); {rest}"
+            ) from error
+
+
+def chosen_checkpoint(folder: str | os.PathLike) -> Path | None:
+    """:meth:`RunFolder.chosen` of a folder that may be a run's."""
+    return RunFolder(Path(folder)).chosen()
+
+
+def quality_of(record: Record) -> float:
+    """What checkpoints are chosen by, of a record of the metrics; more is
+    better. Records of before it was written down have BLEU, or the nll."""
+    if "quality" in record:
+        return record["quality"]
+    return record.get("dev_bleu", -record.get("dev_nll", math.inf))
+
+
+def changed_setting(
+    old: Settings, now: Experiment, free: Collection[str]
+) -> str:
+    """The first setting that has changed, in words; "" if none.
+
+    Args:
+        old: what was stored, by part: data, model, train, task. A setting
+            that is younger had its default then.
+        now: the settings given.
+        free: names that may change.
+    """
+    old = upgraded(old)
+    if old["task"] != now.task:
+        return f"task {old['task']}, but {now.task} is given now"
+    for part in ("data", "model", "train"):
+        config = getattr(now, part)
+        given = asdict(config)
+        before = asdict(type(config)()) | old[part]
+        for key in sorted(before.keys() | given.keys()):
+            was, is_now = before[key], given.get(key)
+            if was != is_now and key not in free:
+                return f"{part}.{key} {was}, but {is_now} is given now"
+    return ""
+
+
+def _is_checkpoint(folder: Path) -> bool:
+    try:
+        checkpoint.existing(folder)
+    except CheckpointError:
+        return False
+    return True
+
+
+def _record(line: str) -> Record | None:
+    """The record of a line; None if it is not a whole one."""
+    try:
+        record = json.loads(line)
+        return record if isinstance(record["kind"], str) else None
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def _is_done(record: Record, step: int, epoch: int) -> bool:
+    """Whether a checkpoint of this step and epoch knows of a record."""
+    if record["kind"] == "step":
+        return record["step"] <= step
+    return record.get("epoch", epoch + 1) <= epoch

@@ -1,0 +1,189 @@
+"""Trainings with names: the ones that the book quotes, and their parents."""
+
+import dataclasses
+
+from transformer_course.config import (
+    DataConfig,
+    Experiment,
+    LanguageModelConfig,
+    ModelConfig,
+    RecurrentConfig,
+    TrainConfig,
+)
+
+
+def _trained_on(
+    name: str,
+    start: str,
+    epochs: int,
+    rate: float,
+    src: str,
+    tgt: str,
+    sampling: float = 0.0,
+    r_drop: float = 0.0,
+) -> Experiment:
+    """Train a translator on, in one direction, while the rate falls far."""
+    return Experiment(
+        name=name,
+        data=DataConfig(
+            corpus="small_parallel_enja",
+            src=src,
+            tgt=tgt,
+            subword_sampling=sampling,
+            token_budget=1536,
+        ),
+        model=ModelConfig(dropout=0.3, norm_first=True),
+        train=TrainConfig(
+            epochs=epochs,
+            start_from=start,
+            warmup=200,
+            peak_rate=rate,
+            r_drop=r_drop,
+            bf16=True,
+        ),
+    )
+
+
+_SOSEKI = DataConfig(corpus="soseki", src="ja", tgt="ja", max_shapes=24)
+
+PRESETS: dict[str, Experiment] = {
+    "grammar": Experiment(
+        name="grammar",
+        data=DataConfig(corpus="grammar", pieces="word", token_budget=1024),
+        model=ModelConfig(
+            vocab_size=800,
+            d_model=128,
+            n_heads=4,
+            d_ff=512,
+            n_layers=2,
+            dropout=0.0,
+        ),
+        train=TrainConfig(
+            epochs=2, peak_rate=2e-3, warmup=100, average_last=0
+        ),
+    ),
+    "grammar-lm": Experiment(
+        name="grammar-lm",
+        data=DataConfig(corpus="grammar", pieces="word"),
+        model=LanguageModelConfig(
+            vocab_size=800, d_model=128, n_heads=4, d_ff=512, n_layers=2
+        ),
+        train=TrainConfig(epochs=2, warmup=200, average_last=0),
+        task="language_modelling",
+    ),
+    "enja": Experiment(
+        name="enja",
+        data=DataConfig(corpus="small_parallel_enja", token_budget=1536),
+        # post-norm collapses at this rate: see runs/enja-post-norm
+        model=ModelConfig(dropout=0.3, norm_first=True),
+        train=TrainConfig(epochs=18, warmup=1000, peak_rate=1e-3, bf16=True),
+    ),
+    "enja-both": Experiment(
+        name="enja-both",
+        data=DataConfig(
+            corpus="small_parallel_enja",
+            both_ways=True,
+            subword_sampling=0.2,
+            token_budget=1536,
+        ),
+        model=ModelConfig(dropout=0.3, norm_first=True),
+        train=TrainConfig(epochs=7, warmup=1000, peak_rate=1e-3, bf16=True),
+    ),
+    "enja-longer": _trained_on(
+        "enja-longer", "enja", 12, 5e-4, src="en", tgt="ja"
+    ),
+    "enja-sampled": _trained_on(
+        "enja-sampled",
+        "enja",
+        12,
+        5e-4,
+        src="en",
+        tgt="ja",
+        sampling=0.2,
+    ),
+    "enja-r-drop": _trained_on(
+        "enja-r-drop",
+        "enja",
+        6,
+        5e-4,
+        src="en",
+        tgt="ja",
+        r_drop=5.0,
+    ),
+    "jaen": _trained_on(
+        "jaen", "enja-both", 8, 7e-4, src="ja", tgt="en"
+    ),
+    "enja-gru": Experiment(
+        name="enja-gru",
+        data=DataConfig(corpus="small_parallel_enja", token_budget=1536),
+        model=RecurrentConfig(),
+        train=TrainConfig(
+            epochs=10,
+            warmup=500,
+            peak_rate=1e-3,
+            beta2=0.999,
+            epsilon=1e-8,
+            bf16=True,
+            average_last=0,
+        ),
+    ),
+    "soseki": Experiment(
+        name="soseki",
+        task="next_sentence",
+        data=_SOSEKI,
+        model=ModelConfig(
+            vocab_size=8000,
+            d_model=512,
+            n_heads=8,
+            d_ff=2048,
+            n_layers=4,
+            max_length=64,
+            norm_first=True,
+        ),
+        train=TrainConfig(epochs=20, peak_rate=5e-4, bf16=True),
+    ),
+    "soseki-cpu": Experiment(
+        name="soseki-cpu",
+        task="next_sentence",
+        data=_SOSEKI,
+        model=ModelConfig(
+            vocab_size=8000, n_layers=4, max_length=64, norm_first=True
+        ),
+        train=TrainConfig(
+            epochs=5, warmup=400, peak_rate=1e-3, bf16=True, average_last=0
+        ),
+    ),
+    "haiku": Experiment(
+        name="haiku",
+        task="next_sentence",
+        data=dataclasses.replace(
+            _SOSEKI, corpus="haiku", token_budget=512, max_shapes=12
+        ),
+        model=ModelConfig(
+            vocab_size=8000,
+            n_layers=4,
+            max_length=64,
+            norm_first=True,
+            dropout=0.2,
+        ),
+        train=TrainConfig(
+            epochs=12,
+            start_from="soseki-cpu",
+            warmup=100,
+            peak_rate=1e-3,
+            bf16=True,
+            average_last=0,
+        ),
+    ),
+    "soseki-lm": Experiment(
+        name="soseki-lm",
+        task="language_modelling",
+        data=_SOSEKI,
+        model=LanguageModelConfig(
+            vocab_size=8000, n_layers=4, norm_first=True, dropout=0.2
+        ),
+        train=TrainConfig(
+            epochs=10, warmup=400, peak_rate=1e-3, bf16=True, average_last=0
+        ),
+    ),
+}

@@ -1,0 +1,76 @@
+"""Language modelling: the next token of a text (chapters 13 and 16)."""
+
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from transformer_course.batches import IdPair, encode_texts
+from transformer_course.config import DataConfig, LanguageModelConfig
+from transformer_course.data.corpora import Corpus, find, load_corpus
+from transformer_course.data.text import ParallelText, Splits
+from transformer_course.generate import sample
+from transformer_course.mode import evaluating
+from transformer_course.tasks.writing import (
+    SAMPLES,
+    Writing,
+    first_pairs,
+    require_unset,
+)
+from transformer_course.tokenizer import Tokenizer
+
+
+class LanguageModelling(Writing):
+    """A text without a source: chapters, or the targets of pairs."""
+
+    name = "language_modelling"
+    models = (LanguageModelConfig,)
+    prompted = "tgt"
+
+    def takes(self, corpus: Corpus) -> bool:
+        return corpus.pairs is not None or corpus.texts is not None
+
+    def load(self, data: DataConfig) -> Splits:
+        require_unset(data, "both_ways", "subword_sampling")
+        texts = find(data.corpus).texts
+        splits = (
+            texts()
+            if texts
+            else load_corpus(data.corpus, src=data.src, tgt=data.tgt)
+        )
+        return first_pairs(splits, data.train_pairs)
+
+    def lines(self, train: ParallelText) -> list[str]:
+        """All text there is: of pairs, both sides, as a translator has."""
+        texts = filter(None, [*train.src, *train.tgt])
+        return [line for text in texts for line in text.split("\n")]
+
+    def pairs(
+        self, tokenizer: Tokenizer, text: ParallelText, max_length: int
+    ) -> list[IdPair]:
+        return encode_texts(tokenizer, text.tgt, max_length)
+
+    def samples(
+        self, model: nn.Module, tokenizer: Tokenizer, dev: ParallelText
+    ) -> list[dict[str, str]]:
+        """Texts drawn from the model, the same draw each time."""
+        device = next(model.parameters()).device
+        with evaluating(model):
+            drawn = sample(
+                model,
+                prefix=torch.empty(SAMPLES, 0, dtype=torch.long),
+                generator=torch.Generator(device).manual_seed(0),
+            )
+        texts = map(tokenizer.decode, drawn)
+        return [{"src": "", "tgt": "", "sampled": text} for text in texts]
+
+    def told(self, sample: dict[str, str]) -> str:
+        return f"\n→ {sample['sampled']}"
+
+    def prompt(
+        self, tokenizer: Tokenizer, text: str, max_length: int
+    ) -> tuple[None, Tensor]:
+        return None, torch.tensor([tokenizer.encode(text)]).long()
+
+    def first_use(self, folder: Path) -> str:
+        return f"generate {folder}"
