@@ -29,19 +29,19 @@ from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
 from transformer_course import checkpoint
-from transformer_course.config import PRESETS, Experiment
-from transformer_course.data.batches import (
+from transformer_course.batches import (
     Batch,
-    BucketedBatches,
     IdPair,
-    ResampledBatches,
     encode_pairs,
     encode_texts,
     padded_batch,
     sampled_pairs,
 )
-from transformer_course.data.corpus import ParallelText, Splits, load_corpus
+from transformer_course.buckets import BucketedBatches, ResampledBatches
+from transformer_course.config import PRESETS, Experiment
+from transformer_course.data.corpora import load_corpus
 from transformer_course.data.manifest import cache_dir
+from transformer_course.data.text import ParallelText, Splits
 from transformer_course.device import pick_device
 from transformer_course.errors import CheckpointError, ConfigError, CourseError
 from transformer_course.generate import sample

@@ -16,13 +16,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from transformer_course.batches import Batch
+from transformer_course.buckets import BucketedBatches, ResampledBatches
 from transformer_course.checkpoint import Resume
 from transformer_course.config import TrainConfig
-from transformer_course.data.batches import (
-    Batch,
-    BucketedBatches,
-    ResampledBatches,
-)
 from transformer_course.errors import CheckpointError, DivergedError
 from transformer_course.loss import (
     Score,

@@ -35,6 +35,7 @@ OLD_NAMES = {
     "aozora_haiku": "haiku",
 }
 """What corpora were called before, and are called now."""
+_WRONG_TYPES = (TypeError, AttributeError, LookupError)
 Status = Literal["built in", "cached", "in mirror", "not here"]
 
 
@@ -88,7 +89,7 @@ def entries() -> dict[str, ManifestEntry]:
             name: _entry(name, **entry)
             for name, entry in manifest["corpora"].items()
         }
-    except (OSError, ValueError, TypeError, LookupError) as error:
+    except (OSError, ValueError, *_WRONG_TYPES) as error:
         raise CorpusError(
             f"{path} cannot be used ({type(error).__name__}: {error}): "
             f"expected the list of the corpora's files, in format {FORMAT}. "
@@ -99,15 +100,15 @@ def entries() -> dict[str, ManifestEntry]:
 def _entry(
     name: str, licence: str, description: str, files: list[dict]
 ) -> ManifestEntry:
+    for file in files:
+        for key, value in file.items():
+            kind = int if key == "bytes" else str
+            if type(value) is not kind:
+                raise TypeError(
+                    f"{key} of a file of {name} is {value!r}, expected "
+                    f"{kind.__name__}"
+                )
     listed = tuple(CorpusFile(**file) for file in files)
-    texts = [licence, description]
-    for file in listed:
-        texts += [file.file, file.url, file.sha256, file.label, file.note]
-        if type(file.bytes) is not int:
-            raise TypeError(f"{name}: bytes is {file.bytes!r}, not a number")
-    for text in texts:
-        if not isinstance(text, str):
-            raise TypeError(f"{name}: {text!r} is not a text")
     return ManifestEntry(name, licence, description, listed)
 
 
