@@ -10,27 +10,26 @@ from transformer_course.data import aozora
 from transformer_course.data.aozora import (
     Chapter,
     Work,
-    gaiji,
     is_heading,
-    jis_character,
-    join_accents,
-    join_repeats,
     parse,
-    pieces,
-    plain,
     read_head,
     sentence_pairs,
     split_chapters,
     split_lines,
     split_sentences,
+)
+from transformer_course.data.aozora.markup import (
+    MARKUP,
+    gaiji,
+    jis_character,
+    join_accents,
+    join_repeats,
+    pieces,
+    plain,
     strip_markup,
 )
-from transformer_course.data.manifest import (
-    fetch,
-    find_corpus,
-    is_available,
-    verify,
-)
+from transformer_course.data.download import fetch, verify
+from transformer_course.data.manifest import find_corpus, is_available
 from transformer_course.errors import CorpusError
 
 RULER = 55 * "-"
@@ -232,7 +231,7 @@ def test_what_is_kept_is_the_text_and_one_character_a_gaiji():
 def test_stripping_twice_is_stripping_once():
     for line in scrap_lines(seed=2):
         once = strip_markup(line)
-        if not aozora.MARKUP.search(once):  # 〓 may close up a bracket
+        if not MARKUP.search(once):  # 〓 may close up a bracket
             assert strip_markup(once) == once
 
 
@@ -481,7 +480,7 @@ def works():
 @pytest.fixture(scope="module")
 def bodies():
     """The raw text of the twenty bodies."""
-    paths = fetch("aozora_soseki", progress=False).values()
+    paths = fetch("soseki", progress=False).values()
     return [body_of(path) for path in paths]
 
 
@@ -499,36 +498,36 @@ def nothing_is_lost(work, body):
     assert not re.search("［＃|｜[^｜]*《", kept)
 
 
-@needs("aozora_soseki")
+@needs("soseki")
 def test_twenty_works_of_soseki(works):
     assert len(works) == 20
     assert {work.author for work in works} == {"夏目漱石"}
-    notes = [file.note for file in find_corpus("aozora_soseki").files]
+    notes = [file.note for file in find_corpus("soseki").files]
     assert [w.title for w in works] == [n.split(" / ")[0] for n in notes]
-    assert set(verify("aozora_soseki").values()) == {"ok"}
+    assert set(verify("soseki").values()) == {"ok"}
     assert works[0].chapters[0].lines[0].startswith("吾輩は猫である。名前は")
     assert works[0].source.startswith("底本：「夏目漱石全集1」ちくま文庫")
 
 
-@needs("aozora_soseki")
+@needs("soseki")
 def test_characters_of_soseki(bodies):
     """As many as the manifest says, work by work; a gaiji is one."""
     counts = [characters(strip_markup(body)) for body in bodies]
     assert sum(counts) == 2_618_884
-    notes = [file.note for file in find_corpus("aozora_soseki").files]
+    notes = [file.note for file in find_corpus("soseki").files]
     said = [re.search(r"(\d+) body characters", note)[1] for note in notes]
     assert list(map(str, counts)) == said
     # four passages with accents lose 18 when these are joined
     assert sum(characters(plain(body)) for body in bodies) == 2_618_866
 
 
-@needs("aozora_soseki")
+@needs("soseki")
 def test_nothing_of_soseki_is_lost(works, bodies):
     for work, body in zip(works, bodies, strict=True):
         nothing_is_lost(work, body)
 
 
-@needs("aozora_soseki")
+@needs("soseki")
 def test_sentences_of_soseki(works):
     chapters = [chapter for work in works for chapter in work.chapters]
     headings = sum(bool(chapter.title) for chapter in chapters)
@@ -542,13 +541,13 @@ def test_sentences_of_soseki(works):
     assert len(only_stops) + headings == 75_101
 
 
-@needs("aozora_soseki")
+@needs("soseki")
 def test_pairs_of_soseki(works):
     chapters = [c for work in works for c in work.chapters if c.lines]
     assert len(sentence_pairs(works)) == 74_254 - len(chapters) == 73_366
 
 
-@needs("aozora_soseki")
+@needs("soseki")
 def test_gaiji_of_soseki(bodies):
     notes = [
         n for body in bodies for kind, n in pieces(body) if kind == "gaiji"
@@ -562,10 +561,10 @@ def test_gaiji_of_soseki(bodies):
     assert "〓" not in map(gaiji, level)
 
 
-@needs("aozora_soseki")
+@needs("soseki")
 def test_cp932_is_not_the_other_shift_jis():
     differ = 0
-    for path in fetch("aozora_soseki", progress=False).values():
+    for path in fetch("soseki", progress=False).values():
         content = path.read_bytes()
         one, other = (content.decode(c) for c in ("cp932", "shift_jis_2004"))
         differ += sum(a != b for a, b in zip(one, other, strict=True))
@@ -575,8 +574,8 @@ def test_cp932_is_not_the_other_shift_jis():
 @pytest.mark.parametrize(
     ("corpus", "gaijis"),
     [
-        pytest.param("aozora_authors", 267, marks=needs("aozora_authors")),
-        pytest.param("aozora_haiku", 29, marks=needs("aozora_haiku")),
+        pytest.param("authors", 267, marks=needs("authors")),
+        pytest.param("haiku", 29, marks=needs("haiku")),
     ],
 )
 def test_the_other_corpora_are_read_without_loss(corpus, gaijis):

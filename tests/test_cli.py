@@ -17,7 +17,7 @@ from tiny import decided, tiny_gru, tiny_splits, tiny_transformer
 
 from transformer_course import checkpoint, cli
 from transformer_course.cli import find, main
-from transformer_course.data.manifest import Corpus, CorpusFile
+from transformer_course.data.manifest import CorpusFile, ManifestEntry
 from transformer_course.device import pick_device
 from transformer_course.ensemble import Ensemble
 from transformer_course.errors import ConfigError
@@ -723,7 +723,7 @@ def test_an_unknown_tokeniser_is_refused(run, two_files):
 def test_data_list_names_every_corpus(run):
     status, out, _ = run("data", "list")
     assert status == 0
-    for name in cli.manifest.corpora():
+    for name in cli.manifest.entries():
         assert f"{name}: " in out
     assert "grammar: " in out
 
@@ -745,11 +745,11 @@ def mirror(tmp_path, monkeypatch):
         for name, text in files.items()
     ]
     corpora = [
-        Corpus("whole", "free", "All of it", (entries[0],)),
-        Corpus("partial", "free", "Half of it", tuple(entries[1:])),
+        ManifestEntry("whole", "free", "All of it", (entries[0],)),
+        ManifestEntry("partial", "free", "Half of it", tuple(entries[1:])),
     ]
     monkeypatch.setattr(
-        cli.manifest, "corpora", lambda: {c.name: c for c in corpora}
+        cli.manifest, "entries", lambda: {c.name: c for c in corpora}
     )
     (tmp_path / "mirror").mkdir()
     for name in ("a.txt", "b.txt"):

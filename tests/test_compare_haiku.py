@@ -20,7 +20,7 @@ from compare_haiku import (
     without_a_word,
 )
 
-from transformer_course.data.corpus import ParallelText, Splits
+from transformer_course.data.text import ParallelText, Splits
 
 LINES = [
     "古池や蛙飛びこむ水の音",

@@ -14,8 +14,8 @@ sys.path.append(str(Path(__file__).parents[1] / "tools"))
 import compare_norms
 
 from transformer_course import transformer
+from transformer_course.batches import Batch
 from transformer_course.config import ModelConfig
-from transformer_course.data.batches import Batch
 from transformer_course.transformer import Transformer
 
 SMALL = ModelConfig(50, d_model=16, n_heads=2, d_ff=32, n_layers=3)

@@ -17,7 +17,7 @@ from tools.compare_searches import (
     store_test,
 )
 from transformer_course import checkpoint
-from transformer_course.data.corpus import ParallelText
+from transformer_course.data.text import ParallelText
 from transformer_course.errors import CourseError
 from transformer_course.score import bleu_counts
 from transformer_course.tokenizer import Tokenizer

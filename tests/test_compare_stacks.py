@@ -11,7 +11,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tools"))
 
 from compare_stacks import SharedDecoder, SharedEncoder, join, score_joined
 
-from transformer_course.data.batches import Batch
+from transformer_course.batches import Batch
 from transformer_course.tokenizer import BOS, EOS, PAD
 from transformer_course.transformer import Decoder, Encoder
 

@@ -1,144 +1,42 @@
-"""Fetching corpora: from cache, mirror and network, and what can go wrong.
+"""What the manifest says, and what is wrong with a damaged one."""
 
-The network is a server on this machine, which can be told to misbehave.
-"""
-
-import errno
-import hashlib
-import os
-import socket
-import threading
-from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import json
 from pathlib import Path
-from urllib.parse import urlparse
 
 import pytest
 
-from transformer_course.data import manifest
-from transformer_course.data.manifest import Corpus, CorpusFile
+from transformer_course.data import download, manifest
 from transformer_course.errors import CorpusError
 
-FILES = {"toy/one.txt": b"first\n" * 20_000, "toy/two.txt": b"second\n"}
-
-
-class Server(ThreadingHTTPServer):
-    """Serves ``files``; the first ``failures`` answers go wrong."""
-
-    daemon_threads = True
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.files = dict(FILES)
-        self.failures = 0
-        self.way = "cut"
-        self.asked = []
-
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class Handler(BaseHTTPRequestHandler):
-    def do_GET(self):
-        name = urlparse(self.path).path.lstrip("/")
-        self.server.asked.append(name)
-        fails = self.server.failures > 0
-        self.server.failures -= fails
-        if fails and self.server.way.isdigit():
-            return self.send_error(int(self.server.way))
-        body = self.server.files[name]
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body[: len(body) // 2] if fails else body)
-
-    def log_message(self, *args):
-        pass
+FILE = {"file": "a", "url": "https://a", "sha256": "0", "bytes": 1}
 
 
 @pytest.fixture
-def server():
-    server = Server()
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def use_manifest(tmp_path, monkeypatch):
+    """Put other bytes in the place of ``manifest.json``."""
+    monkeypatch.setattr(manifest, "__file__", str(tmp_path / "manifest.py"))
 
+    def use(content):
+        (tmp_path / "manifest.json").write_bytes(content)
 
-@pytest.fixture
-def cache(tmp_path, monkeypatch):
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("TRANSFORMER_COURSE_CACHE", str(folder))
-    monkeypatch.delenv("TRANSFORMER_COURSE_MIRROR", raising=False)
-    monkeypatch.setattr(manifest, "RETRY_WAITS", (0.0, 0.0))
-    return folder
-
-
-@pytest.fixture
-def mirror(tmp_path, cache, monkeypatch):
-    folder = tmp_path / "mirror"
-    for name, content in FILES.items():
-        put(folder / name, content)
-    monkeypatch.setenv("TRANSFORMER_COURSE_MIRROR", str(folder))
-    return folder
-
-
-@pytest.fixture
-def toy(server, cache, monkeypatch):
-    return use_toy(monkeypatch, server.url)
-
-
-def use_toy(monkeypatch, url):
-    files = tuple(
-        CorpusFile(
-            name,
-            f"{url}/{name}",
-            hashlib.sha256(content).hexdigest(),
-            len(content),
-        )
-        for name, content in FILES.items()
-    )
-    toy = Corpus("toy", "none", "two files", files)
-    monkeypatch.setattr(manifest, "corpora", lambda: {"toy": toy})
-    return toy
-
-
-def put(path, content):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-
-
-def left_in(folder):
-    return sorted(
-        str(path.relative_to(folder))
-        for path in Path(folder).rglob("*")
-        if path.is_file()
-    )
-
-
-def fetched(progress=False):
-    paths = manifest.fetch("toy", progress=progress)
-    return {name: path.read_bytes() for name, path in paths.items()}
+    return use
 
 
 # The manifest itself
 
 
 def test_the_manifest_is_whole():
-    names = list(manifest.corpora())
+    names = list(manifest.entries())
     assert names == [
         "small_parallel_enja",
-        "aozora_soseki",
-        "aozora_authors",
-        "aozora_haiku",
+        "soseki",
+        "authors",
+        "haiku",
         "sentence_polarity",
         "fashion_mnist",
     ]
     seen = set()
-    for corpus in manifest.corpora().values():
+    for corpus in manifest.entries().values():
         assert corpus.licence
         assert corpus.description
         for entry in corpus.files:
@@ -149,34 +47,59 @@ def test_the_manifest_is_whole():
             assert not entry.file.startswith("/")
             seen.add(entry.file)
     assert len(seen) == sum(
-        len(corpus.files) for corpus in manifest.corpora().values()
+        len(corpus.files) for corpus in manifest.entries().values()
     )
-    assert len(manifest.corpora()["aozora_soseki"].files) == 20
-    authors = manifest.corpora()["aozora_authors"].files
+    assert len(manifest.entries()["soseki"].files) == 20
+    authors = manifest.entries()["authors"].files
     assert len({entry.label for entry in authors}) == 10
 
 
-def test_another_format(tmp_path, monkeypatch):
-    put(tmp_path / "manifest.json", b'{"format": 2, "corpora": {}}')
-    monkeypatch.setattr(manifest, "__file__", str(tmp_path / "manifest.py"))
-    with pytest.raises(CorpusError, match="format 2"):
-        manifest.corpora.__wrapped__()
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "FileNotFoundError"),
+        (b"", "JSONDecodeError"),
+        (b'{"format": 1, "corpora": {', "JSONDecodeError"),
+        (b"\xff", "UnicodeDecodeError"),
+        (b"[]", "TypeError"),
+        (b"{}", "KeyError"),
+        (b'{"format": 2, "corpora": {}}', "format 2"),
+        (b'{"format": 1, "corpora": []}', "AttributeError"),
+        (b'{"format": 1, "corpora": {"toy": 7}}', "TypeError"),
+        (b'{"format": 1, "corpora": {"toy": {"licence": ""}}}', "TypeError"),
+    ],
+)
+def test_a_damaged_manifest(use_manifest, content, said):
+    if content is not None:
+        use_manifest(content)
+    with pytest.raises(CorpusError, match=said) as error:
+        manifest.entries.__wrapped__()
+    assert "manifest.json" in str(error.value)
+    assert "Install the package anew" in str(error.value)
+    assert "\n" not in str(error.value)
 
 
-def test_an_unknown_corpus_names_the_known(toy):
-    for function in (
-        manifest.fetch,
-        manifest.verify,
-        manifest.is_available,
-        manifest.corpus_status,
-    ):
-        with pytest.raises(CorpusError, match=r"'doll'; there are: .*toy"):
-            function("doll")
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"bytes": "1"},
+        {"bytes": None},
+        {"file": 3},
+        {"sha256": ["0"]},
+        {"colour": "red"},
+    ],
+)
+def test_a_file_with_values_of_other_types(use_manifest, change):
+    corpus = {"licence": "", "description": "", "files": [FILE | change]}
+    content = {"format": 1, "corpora": {"toy": corpus}}
+    use_manifest(json.dumps(content).encode())
+    with pytest.raises(CorpusError, match="TypeError"):
+        manifest.entries.__wrapped__()
 
 
-def test_the_built_in_corpus_needs_nothing(cache):
-    assert manifest.fetch("grammar") == {}
-    assert manifest.verify("grammar") == {}
+def test_the_built_in_corpus_needs_nothing():
+    assert download.fetch("grammar") == {}
+    assert download.verify("grammar") == {}
     assert manifest.is_available("grammar")
     assert manifest.corpus_status("grammar") == "built in"
 
@@ -186,230 +109,20 @@ def test_the_default_cache_is_the_systems(monkeypatch):
     assert manifest.cache_dir().name == "transformer-course"
 
 
-# Where a corpus comes from
+@pytest.mark.parametrize("name", ["CACHE", "MIRROR"])
+def test_a_folder_of_a_user_that_is_not(monkeypatch, name):
+    monkeypatch.setenv(f"TRANSFORMER_COURSE_{name}", "~nobody-of-that-name/x")
+    with pytest.raises(CorpusError, match=f"_{name} is '~nobody-of") as error:
+        manifest.corpus_status("soseki")
+    assert "\n" not in str(error.value)
 
 
-def test_download(toy, cache, server):
-    assert fetched() == FILES
-    assert left_in(cache) == sorted(FILES)
-    assert fetched() == FILES
-    assert server.asked == list(FILES)
+def test_a_home_folder_is_found(monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_COURSE_CACHE", "~/corpora")
+    assert manifest.cache_dir() == Path.home() / "corpora"
 
 
-def test_the_bar_counts_what_is_written(toy, server, capfd, monkeypatch):
-    monkeypatch.setattr(
-        manifest, "tqdm", partial(manifest.tqdm, mininterval=0)
-    )
-    server.failures = 1
-    assert fetched(progress=True) == FILES
-    assert "100%" in capfd.readouterr().err
-
-
-def test_no_bar_without_progress(toy, capfd):
-    fetched(progress=False)
-    assert capfd.readouterr().err == ""
-
-
-def test_a_mirror_is_used_in_place(toy, cache, mirror, server):
-    assert fetched() == FILES
-    paths = manifest.fetch("toy")
-    assert all(mirror in path.parents for path in paths.values())
-    assert not server.asked
-    assert not cache.exists()
-
-
-def test_the_cache_comes_before_the_mirror(toy, cache, mirror):
-    put(cache / "toy/one.txt", FILES["toy/one.txt"])
-    assert manifest.fetch("toy")["toy/one.txt"] == cache / "toy/one.txt"
-
-
-def test_what_the_mirror_lacks_is_downloaded(toy, cache, mirror, server):
-    (mirror / "toy/two.txt").unlink()
-    assert fetched() == FILES
-    assert server.asked == ["toy/two.txt"]
-    assert left_in(cache) == ["toy/two.txt"]
-
-
-def test_a_damaged_file_of_the_cache_is_fetched_anew(toy, cache, server):
-    put(cache / "toy/one.txt", b"damaged")
-    assert fetched() == FILES
-    assert server.asked == list(FILES)
-
-
-def test_status(toy, cache, mirror, monkeypatch):
-    assert manifest.corpus_status("toy") == "in mirror"
-    monkeypatch.delenv("TRANSFORMER_COURSE_MIRROR")
-    assert manifest.corpus_status("toy") == "not here"
-    assert not manifest.is_available("toy")
-    fetched()
-    assert manifest.corpus_status("toy") == "cached"
-    assert manifest.is_available("toy")
-    (cache / "toy/two.txt").unlink()
-    assert not manifest.is_available("toy")
-    put(cache / "toy/two.txt", b"cut")
-    assert not manifest.is_available("toy")
-
-
-def test_list(toy):
-    grammar, listed = manifest.list_corpora()
-    assert (grammar.name, grammar.status) == ("grammar", "built in")
-    assert listed.name == "toy"
-    assert listed.files == 2
-    assert listed.bytes == sum(map(len, FILES.values()))
-    assert (listed.status, listed.here) == ("not here", 0)
-
-
-def test_a_corpus_that_is_here_in_part(toy, cache):
-    put(cache / "toy/two.txt", FILES["toy/two.txt"])
-    listed = manifest.list_corpora()[1]
-    assert (listed.status, listed.here) == ("not here", 1)
-
-
-# What can go wrong
-
-
-def test_a_wrong_sha256(toy, cache, server):
-    server.files["toy/one.txt"] = b"<html>please log in</html>"
-    with pytest.raises(CorpusError) as error:
-        fetched()
-    got = hashlib.sha256(server.files["toy/one.txt"]).hexdigest()
-    assert got in str(error.value)
-    assert toy.files[0].sha256 in str(error.value)
-    assert toy.files[0].url in str(error.value)
-    assert left_in(cache) == []
-
-
-def test_a_wrong_file_in_the_mirror(toy, mirror):
-    put(mirror / "toy/two.txt", b"wrong")
-    with pytest.raises(CorpusError) as error:
-        fetched()
-    assert str(mirror / "toy/two.txt") in str(error.value)
-    assert toy.files[1].sha256 in str(error.value)
-
-
-def test_a_download_cut_in_the_middle(toy, cache, server):
-    server.failures = 100
-    with pytest.raises(CorpusError, match="cut in the middle") as error:
-        fetched()
-    assert "toy/one.txt" in str(error.value)
-    assert len(server.asked) == 3
-    assert left_in(cache) == []
-
-
-def test_what_came_before_the_cut_is_kept(toy, cache, server):
-    del server.files["toy/two.txt"]  # its connection breaks without answer
-    with pytest.raises(CorpusError, match=r"toy/two.txt"):
-        fetched()
-    assert left_in(cache) == ["toy/one.txt"]
-    server.files, server.asked[:] = dict(FILES), []
-    assert fetched() == FILES
-    assert server.asked == ["toy/two.txt"]
-
-
-@pytest.mark.parametrize("way", ["cut", "503"])
-def test_a_second_attempt_helps(toy, server, way):
-    server.failures, server.way = 2, way
-    assert fetched() == FILES
-    assert len(server.asked) == 4
-
-
-def test_a_file_that_is_gone_is_asked_for_once(toy, cache, server):
-    server.failures, server.way = 1, "404"
-    with pytest.raises(CorpusError, match="HTTP 404"):
-        fetched()
-    assert server.asked == ["toy/one.txt"]
-    assert left_in(cache) == []
-
-
-def test_no_network(cache, monkeypatch, capfd):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    use_toy(monkeypatch, url)
-    with pytest.raises(CorpusError) as error:
-        fetched(progress=True)
-    message = str(error.value)
-    assert "\n" not in message
-    assert capfd.readouterr().err == ""  # no bar for nothing
-    for part in (
-        "corpus toy",
-        f"{url}/toy/one.txt",
-        "no connection",
-        str(cache),
-        "TRANSFORMER_COURSE_MIRROR",
-        "TRANSFORMER_COURSE_CACHE",
-        "transformer-course data fetch toy",
-    ):
-        assert part in message
-    assert left_in(cache) == []
-
-
-def test_a_silent_server(cache, monkeypatch):
-    monkeypatch.setattr(manifest, "TIMEOUT", 0.05)
-    monkeypatch.setattr(manifest, "RETRY_WAITS", ())
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        use_toy(monkeypatch, f"http://127.0.0.1:{silent.getsockname()[1]}")
-        with pytest.raises(CorpusError, match="no answer within"):
-            fetched()
-    assert left_in(cache) == []
-
-
-def test_a_full_disk(toy, cache, monkeypatch):
-    def write(self, chunk):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(manifest._CountedFile, "write", write)
-    with pytest.raises(CorpusError, match="the disk is full") as error:
-        fetched()
-    assert str(cache) in str(error.value)
-    assert left_in(cache) == []
-
-
-def test_a_cache_that_cannot_be_made(toy, tmp_path, monkeypatch):
-    put(tmp_path / "file", b"")
-    monkeypatch.setenv("TRANSFORMER_COURSE_CACHE", str(tmp_path / "file"))
-    with pytest.raises(CorpusError, match="cannot be kept at"):
-        fetched()
-
-
-def test_ctrl_c_leaves_nothing(toy, cache, monkeypatch):
-    def write(self, chunk):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(manifest._CountedFile, "write", write)
-    with pytest.raises(KeyboardInterrupt):
-        fetched()
-    assert left_in(cache) == []
-
-
-def test_verify(toy, cache, mirror, monkeypatch):
-    assert manifest.verify("toy") == dict.fromkeys(FILES, "ok")
-    monkeypatch.delenv("TRANSFORMER_COURSE_MIRROR")
-    assert manifest.verify("toy") == dict.fromkeys(FILES, "not here")
-    put(cache / "toy/two.txt", b"SECOND\n")
-    with pytest.raises(CorpusError, match="1 of 2") as error:
-        manifest.verify("toy")
-    assert str(cache / "toy/two.txt") in str(error.value)
-    assert "Delete them" in str(error.value)
-
-
-def test_nobody_is_told_to_delete_a_mirrors_files(toy, mirror):
-    put(mirror / "toy/two.txt", b"SECOND\n")
-    with pytest.raises(CorpusError, match="keeps it") as error:
-        manifest.verify("toy")
-    assert "Delete them" not in str(error.value)
-
-
-def test_what_is_here_is_right():
-    here = [
-        name
-        for name in ("small_parallel_enja", "sentence_polarity")
-        if manifest.is_available(name)
-    ]
-    if not here:
-        pytest.skip(
-            "needs the corpus small_parallel_enja or sentence_polarity, "
-            "neither cached nor in a mirror"
-        )
-    for name in here:
-        assert set(manifest.verify(name).values()) == {"ok"}
+@pytest.mark.parametrize("old", manifest.OLD_NAMES)
+def test_old_names(old):
+    assert manifest.find_corpus(old).name == manifest.OLD_NAMES[old]
+    assert manifest.is_available(old) in (True, False)

@@ -23,8 +23,8 @@ from transformer_course.config import (
     RecurrentConfig,
     TrainConfig,
 )
-from transformer_course.data.corpus import ParallelText, Splits
 from transformer_course.data.grammar import grammar_corpus
+from transformer_course.data.text import ParallelText, Splits
 from transformer_course.errors import (
     CheckpointError,
     ConfigError,

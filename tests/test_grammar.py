@@ -1,5 +1,6 @@
 """The built-in grammar: distinct pairs, right alignments, right Japanese."""
 
+import dataclasses
 import hashlib
 import re
 from collections import Counter
@@ -7,20 +8,22 @@ from collections import Counter
 import pytest
 from janome.tokenizer import Tokenizer as Janome
 
-from transformer_course.data import corpus, grammar, lexicon
+from transformer_course.data import corpora, grammar
 from transformer_course.data.grammar import (
     LONGEST,
     grammar_corpus,
     grammar_pairs,
     grammar_splits,
+    lexicon,
+    simple,
 )
-from transformer_course.data.inflection import (
+from transformer_course.data.grammar.inflection import (
     Meanings,
     conjugate,
     ja_quality,
     te_form,
 )
-from transformer_course.data.phrases import Speaker
+from transformer_course.data.grammar.predicates import Speaker
 from transformer_course.errors import ConfigError
 
 
@@ -330,8 +333,8 @@ def test_the_examples_of_the_course():
     sentences = {
         (text_of(en), text_of(ja))
         for en, ja in (
-            grammar.compare(s, i, you, wise),
-            grammar.compare(s, you, i, wise),
+            simple.compare(s, i, you, wise),
+            simple.compare(s, you, i, wise),
             act(i, love, you),
             act(cats, drink, milk),
         )
@@ -373,7 +376,7 @@ def test_sizes_that_cannot_be_had():
 
 
 def test_more_than_the_grammar_can_say(monkeypatch):
-    monkeypatch.setattr(grammar, "CONSTRUCTIONS", ((1.0, grammar.profession),))
+    monkeypatch.setattr(grammar, "CONSTRUCTIONS", ((1.0, simple.profession),))
     with pytest.raises(ConfigError, match="nothing new to say"):
         grammar_pairs(100_000)
 
@@ -382,6 +385,7 @@ def test_load_corpus_gives_either_direction(monkeypatch):
     def small():
         return grammar_corpus(30, 10, 10)
 
-    monkeypatch.setitem(corpus.LOADERS, "grammar", small)
-    assert corpus.load_corpus("grammar", "en", "ja") == small()
-    assert corpus.load_corpus("grammar", "ja", "en") == small().swap()
+    made = dataclasses.replace(corpora.CORPORA["grammar"], pairs=small)
+    monkeypatch.setitem(corpora.CORPORA, "grammar", made)
+    assert corpora.load_corpus("grammar", "en", "ja") == small()
+    assert corpora.load_corpus("grammar", "ja", "en") == small().swap()

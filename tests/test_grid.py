@@ -25,7 +25,8 @@ from transformer_course.config import (
     RecurrentConfig,
     TrainConfig,
 )
-from transformer_course.data.corpus import Splits, load_corpus
+from transformer_course.data.corpora import load_corpus
+from transformer_course.data.text import Splits
 from transformer_course.errors import (
     ConfigError,
     CorpusError,

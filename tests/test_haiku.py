@@ -6,8 +6,7 @@ import pytest
 
 from transformer_course.data import aozora
 from transformer_course.data.aozora import Chapter, Work
-from transformer_course.data.corpus import load_corpus
-from transformer_course.data.haiku import (
+from transformer_course.data.aozora.haiku import (
     DEV,
     FREE_VERSE,
     NUMBERING,
@@ -22,12 +21,13 @@ from transformer_course.data.haiku import (
     sift_line,
     without_head_word,
 )
+from transformer_course.data.aozora.morae import expand_repeats
+from transformer_course.data.corpora import load_corpus
 from transformer_course.data.manifest import is_available
-from transformer_course.data.morae import expand_repeats
 from transformer_course.errors import CorpusError
 
 needs_haiku = pytest.mark.skipif(
-    not is_available("aozora_haiku"), reason="aozora_haiku is not here"
+    not is_available("haiku"), reason="haiku is not here"
 )
 OTHERS = ("高浜虚子", "内藤鳴雪")
 LINES = (
@@ -199,7 +199,7 @@ def test_a_held_out_poet_must_be_there():
 
 @pytest.fixture(scope="module")
 def works():
-    return aozora.load("aozora_haiku", progress=False)
+    return aozora.load("haiku", progress=False)
 
 
 COUNTS = {

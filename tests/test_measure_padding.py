@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from tools import measure_padding
-from transformer_course.data.batches import BucketedBatches, padded_batch
+from transformer_course.batches import padded_batch
+from transformer_course.buckets import BucketedBatches
 from transformer_course.tokenizer import PAD
 
 

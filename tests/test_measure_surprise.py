@@ -12,7 +12,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tools"))
 from measure_surprise import nats_of_texts, of_part, of_sources, speaks
 
 from transformer_course import runs
-from transformer_course.data.corpus import ParallelText
+from transformer_course.data.text import ParallelText
 from transformer_course.experiment import score_text
 from transformer_course.tokenizer import Tokenizer
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from transformer_course.data.morae import (
+from transformer_course.data.aozora.morae import (
     count_morae,
     expand_repeats,
     form,

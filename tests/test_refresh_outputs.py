@@ -104,7 +104,7 @@ def test_corpora_are_one_name_or_several():
 @pytest.fixture
 def with_corpus_cell(tmp_path):
     """A notebook with one cell that needs Soseki, and two that do not."""
-    needs = {"transformer_course": {"corpus": "aozora_soseki"}}
+    needs = {"transformer_course": {"corpus": "soseki"}}
     cells = [
         new_code_cell("a = 1", id="one", execution_count=1),
         new_code_cell("nonsense", id="two", execution_count=2, metadata=needs),
@@ -127,8 +127,8 @@ def test_a_notebook_without_a_cells_corpus_is_left_alone(
     monkeypatch.setattr(refresh_outputs, "is_available", lambda name: False)
     for store in (True, False):
         said = refresh(with_corpus_cell, store=store)
-        assert "skipped: it needs aozora_soseki" in said
-        assert "transformer-course data fetch aozora_soseki" in said
+        assert "skipped: it needs soseki" in said
+        assert "transformer-course data fetch soseki" in said
     assert with_corpus_cell.read_bytes() == before
 
 
@@ -138,7 +138,7 @@ def test_what_is_missing_is_named_once(with_corpus_cell, monkeypatch):
     stored.metadata.transformer_course = {"corpus": "fashion_mnist"}
     monkeypatch.setattr(refresh_outputs, "is_available", lambda name: False)
     assert missing_corpora(stored) == ["fashion_mnist"]
-    assert missing_anywhere(stored) == ["fashion_mnist", "aozora_soseki"]
+    assert missing_anywhere(stored) == ["fashion_mnist", "soseki"]
     monkeypatch.setattr(refresh_outputs, "is_available", lambda name: True)
     assert missing_anywhere(stored) == []
 
@@ -146,7 +146,7 @@ def test_what_is_missing_is_named_once(with_corpus_cell, monkeypatch):
 def test_tidying_keeps_the_corpus_of_a_cell(with_corpus_cell):
     stored = nbformat.read(with_corpus_cell, as_version=4)
     tidy(stored)
-    assert corpora_of(stored.cells[1]) == ["aozora_soseki"]
+    assert corpora_of(stored.cells[1]) == ["soseki"]
     assert corpora_of(stored.cells[0]) == []
 
 
@@ -170,4 +170,4 @@ def test_a_cell_without_its_corpus_is_skipped_by_name(with_corpus_cell):
     assert run.returncode == 0, run.stdout + run.stderr
     assert "2 passed, 1 skipped" in run.stdout
     said = " ".join(run.stdout.split())
-    assert "chapter.ipynb, Cell 1, needs the corpus aozora_soseki" in said
+    assert "chapter.ipynb, Cell 1, needs the corpus soseki" in said

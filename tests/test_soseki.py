@@ -3,18 +3,18 @@
 import pytest
 
 from transformer_course.data.aozora import Chapter, Work, soseki
-from transformer_course.data.corpus import load_corpus
-from transformer_course.data.manifest import is_available
-from transformer_course.data.soseki import (
+from transformer_course.data.aozora.prose import (
     DEV,
     TEST,
     next_sentences,
     running_text,
 )
+from transformer_course.data.corpora import load_corpus
+from transformer_course.data.manifest import is_available
 from transformer_course.errors import CorpusError
 
 needs_soseki = pytest.mark.skipif(
-    not is_available("aozora_soseki"), reason="aozora_soseki is not here"
+    not is_available("soseki"), reason="soseki is not here"
 )
 TITLES = ("坊っちゃん", *DEV, "草枕", *TEST)
 

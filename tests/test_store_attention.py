@@ -14,7 +14,7 @@ from tools.store_attention import (
     words_of,
 )
 from transformer_course import runs
-from transformer_course.data.corpus import ParallelText
+from transformer_course.data.text import ParallelText
 
 SOURCE = ["▁the", "▁ca", "t"]
 TARGET = ["▁", "猫", "▁は"]

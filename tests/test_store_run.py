@@ -5,7 +5,7 @@ import pytest
 
 from tools import store_run
 from transformer_course import runs
-from transformer_course.data.corpus import ParallelText
+from transformer_course.data.text import ParallelText
 from transformer_course.errors import CourseError
 from transformer_course.score import bleu_of_counts
 

@@ -1,7 +1,7 @@
 """What is measured of next sentences: other sources, quotations."""
 
 from tools import store_text_run
-from transformer_course.data.corpus import ParallelText
+from transformer_course.data.text import ParallelText
 
 
 def test_another_pairs_source_stands_before_every_target():

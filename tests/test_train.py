@@ -16,8 +16,9 @@ from tiny import (
 )
 
 from transformer_course import checkpoint
+from transformer_course.batches import Batch
+from transformer_course.buckets import BucketedBatches
 from transformer_course.config import TrainConfig
-from transformer_course.data.batches import Batch, BucketedBatches
 from transformer_course.errors import (
     CheckpointError,
     ConfigError,

@@ -3,7 +3,7 @@
 import pytest
 from tiny import decided, tiny_gru, tiny_splits, tiny_transformer
 
-from transformer_course.data.batches import encode_pairs
+from transformer_course.batches import encode_pairs
 from transformer_course.data.grammar import grammar_pairs
 from transformer_course.data.plain import to_plain
 from transformer_course.errors import ConfigError

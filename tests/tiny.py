@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer_course.config import ModelConfig, RecurrentConfig
-from transformer_course.data.corpus import ParallelText, Splits
+from transformer_course.data.text import ParallelText, Splits
 from transformer_course.recurrent import RecurrentTranslator
 from transformer_course.tokenizer import BOS, PAD
 from transformer_course.transformer import Transformer

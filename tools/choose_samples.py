@@ -13,7 +13,8 @@ import sys
 from pathlib import Path
 
 from transformer_course import checkpoint, runs
-from transformer_course.data.corpus import ParallelText, load_corpus
+from transformer_course.data.corpora import load_corpus
+from transformer_course.data.text import ParallelText
 from transformer_course.translate import translate
 
 BEAM = 5

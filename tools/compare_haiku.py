@@ -34,9 +34,10 @@ import numpy as np
 from store_text_run import other_sources, scores
 
 from transformer_course import checkpoint, explain, runs
-from transformer_course.data.batches import pad_rows
-from transformer_course.data.corpus import ParallelText, Splits, load_corpus
-from transformer_course.data.morae import expand_repeats, form, tokens
+from transformer_course.batches import pad_rows
+from transformer_course.data.aozora.morae import expand_repeats, form, tokens
+from transformer_course.data.corpora import load_corpus
+from transformer_course.data.text import ParallelText, Splits
 from transformer_course.tokenizer import BOS
 from transformer_course.translate import draw, encode_source, translate
 

@@ -26,8 +26,8 @@ from train_failures import Enough, experiment_of, rate_without_warmup
 from train_failures import Variant as Failure
 
 from transformer_course import checkpoint, runs, train, transformer
+from transformer_course.batches import Batch
 from transformer_course.config import Experiment
-from transformer_course.data.batches import Batch
 from transformer_course.errors import DivergedError
 from transformer_course.experiment import (
     Prepared,

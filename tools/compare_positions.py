@@ -24,17 +24,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from transformer_course import runs
+from transformer_course.batches import encode_pairs
+from transformer_course.buckets import BucketedBatches
 from transformer_course.config import PRESETS, Experiment, ModelConfig
-from transformer_course.data.batches import (
-    BucketedBatches,
-    encode_pairs,
-)
-from transformer_course.data.corpus import ParallelText
 from transformer_course.data.grammar import (
     AlignedPair,
     grammar_splits,
     parallel_text,
 )
+from transformer_course.data.text import ParallelText
 from transformer_course.experiment import keep_freed_memory
 from transformer_course.layers import TokenEmbedding
 from transformer_course.masks import causal_mask

@@ -25,13 +25,9 @@ import numpy as np
 import torch
 
 from transformer_course import checkpoint, runs
-from transformer_course.data.batches import sorted_batches
-from transformer_course.data.corpus import (
-    ParallelText,
-    Splits,
-    load_corpus,
-    unseen,
-)
+from transformer_course.batches import sorted_batches
+from transformer_course.data.corpora import load_corpus
+from transformer_course.data.text import ParallelText, Splits, unseen
 from transformer_course.device import pick_device
 from transformer_course.errors import CourseError
 from transformer_course.experiment import chosen_checkpoint

@@ -25,7 +25,7 @@ from train_failures import (
 )
 
 from transformer_course import experiment, runs, train, transformer
-from transformer_course.data.batches import Batch, encode_pairs, pad_rows
+from transformer_course.batches import Batch, encode_pairs, pad_rows
 from transformer_course.experiment import keep_freed_memory
 from transformer_course.loss import Score, label_smoothed_score
 from transformer_course.tokenizer import BOS, EOS, PAD

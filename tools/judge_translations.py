@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tools.choose_samples import CREDIT, system
 from transformer_course import runs
-from transformer_course.data.corpus import load_corpus
+from transformer_course.data.corpora import load_corpus
 
 EVERY = 10
 VERDICTS = {

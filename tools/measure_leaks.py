@@ -16,7 +16,7 @@ from collections.abc import Iterable
 
 from transformer_course import runs
 from transformer_course.data import aozora
-from transformer_course.data.soseki import DEV, TEST
+from transformer_course.data.aozora.prose import DEV, TEST
 from transformer_course.ngram import KneserNey
 
 ORDER = 4

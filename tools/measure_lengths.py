@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tools.train_table_3 import GRID
 from transformer_course import checkpoint, runs
-from transformer_course.data.corpus import load_corpus
+from transformer_course.data.corpora import load_corpus
 from transformer_course.experiment import chosen_checkpoint, keep_freed_memory
 from transformer_course.grid import BASE, Cell, Grid, train
 from transformer_course.score import (

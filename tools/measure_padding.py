@@ -26,14 +26,14 @@ import torch
 from torch import Tensor, nn
 
 from transformer_course import checkpoint, runs
-from transformer_course.config import PRESETS
-from transformer_course.data.batches import (
+from transformer_course.batches import (
     Batch,
-    BucketedBatches,
     IdPair,
     encode_pairs,
     padded_batch,
 )
+from transformer_course.buckets import BucketedBatches
+from transformer_course.config import PRESETS
 from transformer_course.experiment import keep_freed_memory, prepare, trained
 from transformer_course.tokenizer import BOS, EOS, PAD
 from transformer_course.train import (

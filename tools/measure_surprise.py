@@ -29,12 +29,9 @@ import torch.nn.functional as F
 from store_text_run import other_sources
 
 from transformer_course import checkpoint, runs
-from transformer_course.data.batches import (
-    encode_pairs,
-    encode_texts,
-    padded_batch,
-)
-from transformer_course.data.corpus import ParallelText, load_corpus
+from transformer_course.batches import encode_pairs, encode_texts, padded_batch
+from transformer_course.data.corpora import load_corpus
+from transformer_course.data.text import ParallelText
 from transformer_course.experiment import chosen_checkpoint
 from transformer_course.tokenizer import PAD, Tokenizer
 

@@ -24,8 +24,9 @@ from torch import Tensor
 
 from tools.choose_samples import CREDIT
 from transformer_course import checkpoint, recurrent, runs
-from transformer_course.data.batches import pad_rows
-from transformer_course.data.corpus import ParallelText, load_corpus
+from transformer_course.batches import pad_rows
+from transformer_course.data.corpora import load_corpus
+from transformer_course.data.text import ParallelText
 from transformer_course.experiment import chosen_checkpoint
 from transformer_course.explain import cross_attention
 from transformer_course.recurrent import RecurrentTranslator

@@ -16,7 +16,7 @@ from pathlib import Path
 from tools.store_run import CREDIT, scored
 from transformer_course import runs
 from transformer_course.cli import load_together
-from transformer_course.data.corpus import load_corpus
+from transformer_course.data.corpora import load_corpus
 from transformer_course.score import corpus_bleu
 from transformer_course.translate import translate
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from tools.store_run import results
 from transformer_course import checkpoint, runs
 from transformer_course.config import DataConfig, from_dict
-from transformer_course.data.corpus import load_corpus
+from transformer_course.data.corpora import load_corpus
 from transformer_course.errors import CourseError
 from transformer_course.experiment import answers_of, scored_batches
 from transformer_course.score import corpus_bleu, perplexity

@@ -18,13 +18,9 @@ import numpy as np
 import torch
 
 from transformer_course import checkpoint, runs
-from transformer_course.data.corpus import (
-    ParallelText,
-    Splits,
-    load_corpus,
-    unseen,
-)
+from transformer_course.data.corpora import load_corpus
 from transformer_course.data.plain import from_plain
+from transformer_course.data.text import ParallelText, Splits, unseen
 from transformer_course.score import bleu_counts, corpus_bleu, corpus_chrf
 from transformer_course.tokenizer import Tokenizer
 from transformer_course.translate import encode_source, translate

@@ -17,7 +17,8 @@ from pathlib import Path
 import torch
 
 from transformer_course import checkpoint, runs
-from transformer_course.data.corpus import ParallelText, load_corpus
+from transformer_course.data.corpora import load_corpus
+from transformer_course.data.text import ParallelText
 from transformer_course.experiment import chosen_checkpoint, score_text
 from transformer_course.generate import sample
 from transformer_course.translate import draw, translate

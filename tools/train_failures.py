@@ -18,12 +18,8 @@ from unittest import mock
 import torch
 
 from transformer_course import runs, train, transformer
+from transformer_course.batches import Batch, encode_pairs, padded_batch
 from transformer_course.config import PRESETS, Experiment
-from transformer_course.data.batches import (
-    Batch,
-    encode_pairs,
-    padded_batch,
-)
 from transformer_course.experiment import (
     Prepared,
     keep_freed_memory,

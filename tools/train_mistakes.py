@@ -32,7 +32,7 @@ from train_failures import (
 
 from transformer_course import runs
 from transformer_course.attention import MultiHeadAttention
-from transformer_course.data.batches import pad_rows
+from transformer_course.batches import pad_rows
 from transformer_course.errors import CourseError
 from transformer_course.experiment import keep_freed_memory, prepare
 from transformer_course.layers import AddNorm, FeedForward, TokenEmbedding

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from transformer_course import runs
-from transformer_course.data.corpus import load_corpus
+from transformer_course.data.corpora import load_corpus
 from transformer_course.ngram import KneserNey
 from transformer_course.tokenizer import EOS, Tokenizer
 

@@ -24,13 +24,13 @@ from torch import nn
 
 from transformer_course import checkpoint, runs, transformer
 from transformer_course.attention import MultiHeadAttention
+from transformer_course.buckets import BucketedBatches
 from transformer_course.config import (
     DataConfig,
     Experiment,
     ModelConfig,
     TrainConfig,
 )
-from transformer_course.data.batches import BucketedBatches
 from transformer_course.errors import CourseError
 from transformer_course.experiment import keep_freed_memory, prepare
 from transformer_course.grid import (

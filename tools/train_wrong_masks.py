@@ -28,7 +28,7 @@ from train_failures import (
 
 from transformer_course import attention, generate, runs, transformer
 from transformer_course.attention import dot_score
-from transformer_course.data.batches import Batch
+from transformer_course.batches import Batch
 from transformer_course.experiment import Prepared, keep_freed_memory
 from transformer_course.generate import greedy_search
 from transformer_course.masks import causal_mask, padding_mask

@@ -22,15 +22,14 @@ from torch import Tensor
 from transformer_course import checkpoint, experiment
 from transformer_course.config import (
     PRESETS,
-    TRANSLATED,
     Experiment,
 )
-from transformer_course.data import manifest, plain
-from transformer_course.data.corpus import (
-    LOADERS,
+from transformer_course.data import download, manifest, plain
+from transformer_course.data.corpora import CORPORA, load_corpus
+from transformer_course.data.manifest import OLD_NAMES
+from transformer_course.data.text import (
     ParallelText,
     decode_utf8,
-    load_corpus,
     read_lines,
     read_parallel,
     unseen,
@@ -123,7 +122,7 @@ Stream = Annotated[
 ]
 Device = Annotated[str, tyro.conf.arg(help="auto, cpu, cuda, cuda:1, mps.")]
 PROGRAM = "transformer-course"
-UNCUT = set(LOADERS) - set(TRANSLATED)
+UNCUT = {c.name for c in CORPORA.values() if not c.spaced} | {*OLD_NAMES}
 """Corpora whose words do not stand apart."""
 CHUNK = 64
 """Lines read at a time from a pipe."""
@@ -769,7 +768,7 @@ def _describe(info: manifest.CorpusInfo) -> None:
 
 
 def _fetch(info: manifest.CorpusInfo) -> None:
-    paths = manifest.fetch(info.name).values()
+    paths = download.fetch(info.name).values()
     if not paths:
         print(f"{info.name}: built in, nothing to fetch")
         return
@@ -787,7 +786,7 @@ def _verify(infos: list[manifest.CorpusInfo]) -> None:
             print(f"{info.name}: built in, nothing to verify")
             continue
         try:
-            found = list(manifest.verify(info.name).values()).count("ok")
+            found = list(download.verify(info.name).values()).count("ok")
             print(f"{info.name}: {found} of {info.files} files here and right")
             right += found == info.files
         except CorpusError as error:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from transformer_course.errors import ConfigError
+from transformer_course.moved import names
 
 Position = Literal["sinusoidal", "learned", "rotary", "none"]
 Activation = Literal["relu", "gelu"]
@@ -331,3 +332,6 @@ def _task_then(corpus: str | None, decoder_only: bool) -> str:
     if decoder_only:
         return "language_modelling"
     return "next_sentence" if corpus in ("soseki", "haiku") else "translation"
+
+
+__getattr__ = names(__name__)

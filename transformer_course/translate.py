@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeVar
 import torch
 from torch import Tensor, nn
 
-from transformer_course.data import plain
 from transformer_course.batches import pad_rows, sorted_batches
+from transformer_course.data import plain
 from transformer_course.errors import ConfigError
 from transformer_course.generate import (
     Hypothesis,

@@ -1,5 +1,6 @@
-"""Corpora and batches: from text on the web to tensors on the device.
+"""Corpora: from files on the web to sentences.
 
-``manifest`` downloads and checks, ``corpus`` reads parallel text, ``grammar``
-makes the built-in corpus, ``batches`` turns sentence pairs into tensors.
+``manifest`` says what files there are, ``download`` has them here, ``text``
+reads parallel text; ``grammar``, ``small_parallel_enja`` and ``aozora`` make
+sentences, and ``corpora``, above them all, knows every corpus by its name.
 """

@@ -7,7 +7,12 @@ from torch import Tensor, nn
 
 from transformer_course.batches import IdPair, encode_texts
 from transformer_course.config import DataConfig, LanguageModelConfig
-from transformer_course.data.corpora import Corpus, find, load_corpus
+from transformer_course.data.corpora import (
+    Corpus,
+    find,
+    load_corpus,
+    load_texts,
+)
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.generate import sample
 from transformer_course.mode import evaluating
@@ -32,12 +37,10 @@ class LanguageModelling(Writing):
 
     def load(self, data: DataConfig) -> Splits:
         require_unset(data, "both_ways", "subword_sampling")
-        texts = find(data.corpus).texts
-        splits = (
-            texts()
-            if texts
-            else load_corpus(data.corpus, src=data.src, tgt=data.tgt)
-        )
+        if find(data.corpus).texts:
+            splits = load_texts(data.corpus)
+        else:
+            splits = load_corpus(data.corpus, src=data.src, tgt=data.tgt)
         return first_pairs(splits, data.train_pairs)
 
     def lines(self, train: ParallelText) -> list[str]:

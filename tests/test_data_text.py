@@ -2,23 +2,14 @@
 
 import pytest
 
-from transformer_course.data import small_parallel_enja
-from transformer_course.data.corpus import (
+from transformer_course.data.text import (
     ParallelText,
     Splits,
-    load_corpus,
     read_lines,
     read_parallel,
     unseen,
 )
-from transformer_course.data.manifest import is_available
 from transformer_course.errors import CorpusError
-
-needs_enja = pytest.mark.skipif(
-    not is_available("small_parallel_enja"),
-    reason="needs the corpus small_parallel_enja, which is neither cached "
-    "nor in a mirror",
-)
 
 
 @pytest.fixture
@@ -108,46 +99,3 @@ def test_files_with_different_line_counts(write):
 def test_empty_files(write):
     with pytest.raises(CorpusError, match="are empty"):
         read_parallel(write("a.en", b""), write("a.ja", b""))
-
-
-def test_an_unknown_corpus():
-    with pytest.raises(CorpusError, match=r"'enfr'; there are: grammar, "):
-        load_corpus("enfr")
-
-
-@pytest.mark.parametrize(("src", "tgt"), [("en", "en"), ("en", "de")])
-def test_an_unknown_direction(src, tgt):
-    with pytest.raises(CorpusError, match=f"from '{src}' to '{tgt}'"):
-        load_corpus("grammar", src, tgt)
-
-
-@pytest.fixture(scope="module")
-def enja():
-    return small_parallel_enja.load(progress=False)
-
-
-@needs_enja
-def test_counts_of_small_parallel_enja(enja):
-    sizes = [len(part) for part in (enja.train, enja.dev, enja.test)]
-    assert sizes == [50_000, 500, 500]
-    for part in (enja.train, enja.dev, enja.test):
-        for sentence in (*part.src, *part.tgt):
-            assert 4 <= len(sentence.split()) <= 16
-
-
-@needs_enja
-def test_what_small_parallel_enja_shows_before_the_test(enja):
-    assert len(unseen(enja.test, enja.train)) == 500 - 60
-    assert len(unseen(enja.dev, enja.train)) == 500 - 77
-    back = enja.swap()
-    assert len(unseen(back.test, back.train)) == 500
-    assert len(unseen(back.dev, back.train)) == 500
-    pairs = set(enja.train)
-    assert pairs.isdisjoint(enja.test)
-    assert pairs.isdisjoint(enja.dev)
-
-
-@needs_enja
-def test_small_parallel_enja_in_either_direction(enja):
-    assert load_corpus("small_parallel_enja", "en", "ja") == enja
-    assert load_corpus("small_parallel_enja", "ja", "en") == enja.swap()

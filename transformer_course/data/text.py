@@ -1,7 +1,7 @@
 """Parallel text: reading it, checking it, keeping its three splits apart.
 
-A corpus is known by name; :func:`load_corpus` gives its splits in the
-direction asked for. Chapter 11 goes from here to batches.
+Where the text comes from is for the loaders, and the table of them in
+:mod:`~transformer_course.data.corpora`. Chapter 11 goes from here to batches.
 """
 
 import codecs
@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer_course.config import TRANSLATED
 from transformer_course.errors import CorpusError
 
 LANGUAGES = ("en", "ja")
@@ -164,79 +163,3 @@ def read_parallel(src_path: str | Path, tgt_path: str | Path) -> ParallelText:
             "line."
         )
     return ParallelText(src, tgt)
-
-
-# These modules are built on the classes above, so they are imported late.
-def _load_grammar() -> Splits:
-    from transformer_course.data.grammar import grammar_corpus
-
-    return grammar_corpus()
-
-
-def _load_small_parallel_enja() -> Splits:
-    from transformer_course.data.small_parallel_enja import load
-
-    return load()
-
-
-def _load_soseki() -> Splits:
-    from transformer_course.data.soseki import next_sentences
-
-    return next_sentences()
-
-
-def _load_soseki_text() -> Splits:
-    from transformer_course.data.soseki import running_text
-
-    return running_text()
-
-
-def _load_haiku() -> Splits:
-    from transformer_course.data.haiku import keyword_pairs
-
-    return keyword_pairs()
-
-
-LOADERS = {
-    "grammar": _load_grammar,
-    "small_parallel_enja": _load_small_parallel_enja,
-    "soseki": _load_soseki,
-    "soseki_text": _load_soseki_text,
-    "haiku": _load_haiku,
-}
-
-
-def load_corpus(name: str, src: str = "en", tgt: str = "ja") -> Splits:
-    """A corpus by its name, in the direction asked for.
-
-    Args:
-        name: ``"grammar"`` (built in), ``"small_parallel_enja"``,
-            ``"soseki"`` (a sentence and the next), ``"soseki_text"``
-            (chapters as targets, empty sources) or ``"haiku"`` (a keyword
-            and a haiku with it).
-        src: language to read, ``"en"`` or ``"ja"``.
-        tgt: language to write, the other one; of what is in Japanese
-            alone ``"ja"`` too.
-
-    Raises:
-        CorpusError: no such corpus or direction, or its files cannot be had.
-    """
-    if name not in LOADERS:
-        raise CorpusError(
-            f"there is no parallel corpus {name!r}; there are: "
-            f"{', '.join(LOADERS)}."
-        )
-    if name not in TRANSLATED:
-        if (src, tgt) != ("ja", "ja"):
-            raise CorpusError(
-                f"{name} is in Japanese, and cannot be had from {src!r} to "
-                f"{tgt!r}: choose ja for both."
-            )
-        return LOADERS[name]()
-    if sorted((src, tgt)) != sorted(LANGUAGES):
-        raise CorpusError(
-            f"{name} cannot be had from {src!r} to {tgt!r}: choose en to ja, "
-            "or ja to en."
-        )
-    splits = LOADERS[name]()
-    return splits if src == "en" else splits.swap()

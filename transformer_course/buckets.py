@@ -1,9 +1,8 @@
-"""Sentence pairs as tensors: padding, the target shift, buckets by length.
+"""Buckets by length: an epoch's batches in few shapes, with little padding.
 
-A batch is a rectangle, sentences are not: what is left over is filled with
-``pad_id``. Pairs of like length are put together to keep that waste small,
-and in *a small set of repeating shapes*, in new company each epoch; what has
-to prepare itself for each shape meets few. Chapter 11 derives and measures it.
+Pairs of like length are put together to keep padding small, and in *a small
+set of repeating shapes*, in new company each epoch; what has to prepare itself
+for each shape meets few. Chapter 11 derives and measures it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,174 +12,17 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from transformer_course.data.corpus import ParallelText
+from transformer_course.batches import Batch, IdPair, padded_batch
 from transformer_course.errors import ConfigError
-from transformer_course.tokenizer import BOS, EOS, PAD, Tokenizer
+from transformer_course.tokenizer import PAD
 
-IdPair = tuple[list[int], list[int]]
 MOST_CELLS = 512
 """Groups to join at the most: beyond it, lengths are taken more coarsely."""
 
 
-class Batch(NamedTuple):
-    """Source and target ids of a few sentence pairs, padded on the right."""
-
-    src: Int[Tensor, "batch source"]
-    """Each row a source sentence and eos."""
-    tgt: Int[Tensor, "batch target_plus_one"]
-    """Each row bos, a target sentence and eos."""
-
-    @property
-    def tgt_in(self) -> Int[Tensor, "batch target"]:
-        """What the decoder reads: all but the last column.
-
-        A row shorter than the longest keeps its eos; the answer expected
-        there is padding, which the loss leaves out.
-        """
-        return self.tgt[:, :-1]
-
-    @property
-    def tgt_out(self) -> Int[Tensor, "batch target"]:
-        """What the decoder shall answer: all but the first column."""
-        return self.tgt[:, 1:]
-
-    def to(self, device: torch.device | str) -> "Batch":
-        """The same batch on another device."""
-        return Batch(
-            self.src.to(device, non_blocking=True),
-            self.tgt.to(device, non_blocking=True),
-        )
-
-
-def encode_pairs(
-    tokenizer: Tokenizer, text: ParallelText, max_length: int
-) -> list[IdPair]:
-    """Sentence pairs as ids, with bos and eos where the model wants them.
-
-    Args:
-        tokenizer: cuts both sides.
-        text: the sentence pairs.
-        max_length: ids per side at the most; what is longer is cut before
-            its eos.
-
-    Returns:
-        For each pair the source ids, ending with eos, and the target ids,
-        between bos and eos.
-
-    Raises:
-        ConfigError: ``max_length`` leaves no room for bos and eos.
-    """
-    sources = map(tokenizer.encode, text.src)
-    targets = map(tokenizer.encode, text.tgt)
-    return _with_ends(sources, targets, max_length)
-
-
-def sampled_pairs(
-    tokenizer: Tokenizer,
-    text: ParallelText,
-    max_length: int,
-    alpha: float,
-    seed: int,
-) -> list[IdPair]:
-    """:func:`encode_pairs` with the pieces drawn at random (Kudo 2018)."""
-    lines = [*text.src, *text.tgt]
-    ids = tokenizer.encode_sampled(lines, alpha, seed)
-    return _with_ends(ids[: len(text)], ids[len(text) :], max_length)
-
-
-def encode_texts(
-    tokenizer: Tokenizer, texts: Sequence[str], max_length: int
-) -> list[IdPair]:
-    """Texts for a decoder-only model; a long one in several blocks.
-
-    Args:
-        tokenizer: cuts the texts into pieces.
-        texts: sentences, or whole chapters.
-        max_length: ids in a block at the most.
-
-    Returns:
-        Pairs whose source is eos alone, since there is none, and whose target
-        is bos and a block of ids. Blocks follow each other without a gap or
-        an overlap; the last one of a text ends with eos.
-
-    Raises:
-        ConfigError: ``max_length`` leaves no room for bos and eos.
-    """
-    _check_room(max_length)
-    size = max_length - 1
-    pairs = []
-    for text in texts:
-        ids = [*tokenizer.encode(text), EOS]
-        starts = range(0, len(ids), size)
-        pairs += [([EOS], [BOS, *ids[s : s + size]]) for s in starts]
-    return pairs
-
-
-def _with_ends(sources, targets, max_length: int) -> list[IdPair]:
-    """Cut ids off at ``max_length``, with bos and eos where they belong."""
-    _check_room(max_length)
-    return [
-        (
-            src[: max_length - 1] + [EOS],
-            [BOS] + tgt[: max_length - 2] + [EOS],
-        )
-        for src, tgt in zip(sources, targets, strict=True)
-    ]
-
-
-def _check_room(max_length: int) -> None:
-    if max_length < 2:
-        raise ConfigError(
-            f"max_length is {max_length}: a target needs at least 2 ids, bos "
-            "and eos."
-        )
-
-
-def pad_rows(
-    rows: Sequence[Sequence[int]], width: int | None = None, pad_id: int = PAD
-) -> Int[Tensor, "batch length"]:
-    """Rows of ids as one tensor, filled up on the right.
-
-    Args:
-        rows: ids of the sentences.
-        width: length to fill up to; that of the longest row when None.
-        pad_id: what to fill with.
-    """
-    if width is None:
-        width = max(map(len, rows), default=0)
-    padded = [list(row) + [pad_id] * (width - len(row)) for row in rows]
-    return torch.tensor(padded, dtype=torch.int64).view(len(padded), width)
-
-
-def padded_batch(pairs: Sequence[IdPair], pad_id: int = PAD) -> Batch:
-    """One batch of all ``pairs``, each side as wide as its longest row."""
-    sources, targets = zip(*pairs, strict=True)
-    return Batch(
-        pad_rows(sources, pad_id=pad_id), pad_rows(targets, pad_id=pad_id)
-    )
-
-
-def sorted_batches(
-    sequences: Sequence[Sequence[int]], size: int, pad_id: int = PAD
-) -> Iterator[tuple[list[int], Int[Tensor, "batch length"]]]:
-    """Sequences of like length together, for decoding.
-
-    Args:
-        sequences: source ids.
-        size: sequences in a batch at the most.
-        pad_id: what to fill up with.
-
-    Yields:
-        The places of the batch's sequences in ``sequences``, and the batch.
-    """
-    order = sorted(range(len(sequences)), key=lambda i: len(sequences[i]))
-    for start in range(0, len(order), size):
-        places = order[start : start + size]
-        yield places, pad_rows([sequences[i] for i in places], pad_id=pad_id)
-
-
 class Shape(NamedTuple):
-    """The size of a batch's tensors; ``target`` is the width of tgt_in."""
+    """The size of a batch's tensors; ``target`` is the width of tgt_in, and
+    ``source`` is 0 where there is none."""
 
     rows: int
     source: int
@@ -210,9 +52,12 @@ class _Group(NamedTuple):
         return Shape(rows, self.source, self.target)
 
     def cost(self, token_budget: int) -> int:
-        """Ids that an epoch computes for this group, padding counted."""
+        """Ids that an epoch computes for this group, padding counted.
+
+        A text without a source counts one more: the bos that it begins from.
+        """
         shape = self.shape(token_budget)
-        area = shape.rows * (shape.source + shape.target)
+        area = shape.rows * (max(1, shape.source) + shape.target)
         return area * self.batches(token_budget)
 
 
@@ -260,7 +105,8 @@ class BucketedBatches:
     does not fill its batches, a batch has one row of nothing but padding.
 
     Args:
-        pairs: from :func:`encode_pairs`.
+        pairs: from :func:`~transformer_course.batches.encode_pairs` or
+            :func:`~transformer_course.batches.encode_texts`.
         token_budget: rows times the wider of source and target are at the
             most this many.
         seed: with an epoch's number it fixes the epoch's batches.
@@ -287,7 +133,7 @@ class BucketedBatches:
                 "there are no sentence pairs to make batches of."
             )
         self.seed, self.pad_id = seed, pad_id
-        lengths = [(len(src), len(tgt) - 1) for src, tgt in pairs]
+        lengths = [(len(src or ()), len(tgt) - 1) for src, tgt in pairs]
         _check_budget(lengths, token_budget)
         cells = _cells(lengths, step)
         while len(cells) > MOST_CELLS:
@@ -307,9 +153,10 @@ class BucketedBatches:
             group = _group(lengths, places)
             self.shapes.append(group.shape(token_budget))
             self._counts.append(group.batches(token_budget))
-            self._buckets.append(
-                _bucket([pairs[i] for i in places], group, pad_id)
-            )
+            widths = group.source, group.target + 1
+            no_row = (None if pairs[0][0] is None else [], [])
+            rows = [*(pairs[i] for i in places), no_row]
+            self._buckets.append(padded_batch(rows, pad_id, widths))
         self.real_tokens = sum(s + t for s, t in lengths)
         """Ids in an epoch's src and tgt_in, padding left out."""
 
@@ -336,11 +183,11 @@ class BucketedBatches:
             for bucket, count, shape in zip(
                 self._buckets, self._counts, self.shapes, strict=True
             )
-            for deal in _deal(len(bucket.src) - 1, count, shape, generator)
+            for deal in _deal(len(bucket.tgt) - 1, count, shape, generator)
         ]
         for place in torch.randperm(len(deals), generator=generator).tolist():
             bucket, rows = deals[place]
-            yield Batch(bucket.src[rows], bucket.tgt[rows])
+            yield bucket.take(rows)
 
 
 class ResampledBatches:
@@ -414,15 +261,6 @@ def _cells(lengths: list[tuple[int, int]], step: int) -> list[list[int]]:
 def _group(lengths: list[tuple[int, int]], places: list[int]) -> _Group:
     sources, targets = zip(*(lengths[i] for i in places), strict=True)
     return _Group(len(places), max(sources), max(targets))
-
-
-def _bucket(pairs: list[IdPair], group: _Group, pad_id: int) -> Batch:
-    """All pairs of a bucket as one batch, and a last row of padding."""
-    sources, targets = zip(*pairs, ([], []), strict=True)
-    return Batch(
-        pad_rows(sources, group.source, pad_id),
-        pad_rows(targets, group.target + 1, pad_id),
-    )
 
 
 def _deal(

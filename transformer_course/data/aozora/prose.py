@@ -1,4 +1,4 @@
-"""Soseki as training text: the next sentence, and running text.
+"""The prose of Soseki as training text: the next sentence, running text.
 
 Twenty works of Natsume Soseki from Aozora Bunko. Whole works are held out:
 a model is chosen by one that it has not read, and reported on another.
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from transformer_course.data import aozora
 from transformer_course.data.aozora import Work
-from transformer_course.data.corpus import (
+from transformer_course.data.text import (
     ParallelText,
     Splits,
     check_held_out,

@@ -1,6 +1,6 @@
 """Haiku, each with a keyword from it: 4,400 from ten books of Aozora Bunko.
 
-The corpus ``aozora_haiku`` has twelve books. Two are left out, since Ozaki
+The corpus ``haiku`` has twelve books. Two are left out, since Ozaki
 Hōsai and Taneda Santōka wrote free verse (:data:`FREE_VERSE`). In the others
 a haiku is one line, and stands among lines that are none:
 
@@ -39,16 +39,16 @@ from typing import Literal, NamedTuple
 
 from transformer_course.data import aozora
 from transformer_course.data.aozora import SPACE, Work
-from transformer_course.data.corpus import (
-    ParallelText,
-    Splits,
-    check_held_out,
-)
-from transformer_course.data.morae import (
+from transformer_course.data.aozora.morae import (
     KATAKANA,
     expand_repeats,
     to_katakana,
     tokens,
+)
+from transformer_course.data.text import (
+    ParallelText,
+    Splits,
+    check_held_out,
 )
 
 FREE_VERSE = ("尾崎放哉", "種田山頭火")
@@ -249,7 +249,7 @@ def keyword_pairs(works: Iterable[Work] | None = None) -> Splits:
             among ``works``.
     """
     if works is None:
-        works = aozora.load("aozora_haiku")
+        works = aozora.load("haiku")
     works = list(works)
     authors = [work.author for work in works]
     check_held_out({*DEV, *TEST}, authors)

@@ -1,0 +1,124 @@
+"""Corpora by name: one table, which is light, and what it refuses."""
+
+import subprocess
+import sys
+
+import pytest
+
+from transformer_course.data import small_parallel_enja
+from transformer_course.data.aozora import prose
+from transformer_course.data.corpora import (
+    CORPORA,
+    find,
+    load_corpus,
+    load_texts,
+)
+from transformer_course.data.manifest import (
+    OLD_NAMES,
+    is_available,
+    list_corpora,
+)
+from transformer_course.data.text import unseen
+from transformer_course.errors import CorpusError
+
+needs_enja = pytest.mark.skipif(
+    not is_available("small_parallel_enja"),
+    reason="needs the corpus small_parallel_enja, which is neither cached "
+    "nor in a mirror",
+)
+
+
+needs_soseki = pytest.mark.skipif(
+    not is_available("soseki"),
+    reason="needs the corpus soseki, which is neither cached nor in a mirror",
+)
+
+
+def test_the_table_and_the_manifest_name_the_same_corpora():
+    assert list(CORPORA) == [info.name for info in list_corpora()]
+    for name, corpus in CORPORA.items():
+        assert corpus.name == name
+        assert corpus.files in (name, None)
+    assert [n for n, c in CORPORA.items() if c.files is None] == ["grammar"]
+
+
+def test_the_table_is_light():
+    program = (
+        "import sys; from transformer_course.data import corpora; "
+        "heavy = {'torch', 'numpy', 'sentencepiece', 'pooch', 'janome'}; "
+        "print(heavy & set(sys.modules))"
+    )
+    printed = subprocess.check_output([sys.executable, "-c", program])
+    assert printed.decode().strip() == "set()"
+
+
+@pytest.mark.parametrize("old", OLD_NAMES)
+def test_old_names_are_accepted(old):
+    assert find(old) is CORPORA[OLD_NAMES[old]]
+
+
+def test_what_no_training_reads_yet():
+    with pytest.raises(CorpusError, match="authors .* these can: grammar,"):
+        load_corpus("authors", "ja", "ja")
+    with pytest.raises(CorpusError, match="running text; these can: soseki"):
+        load_texts("grammar")
+
+
+def test_running_text_under_its_old_name(monkeypatch):
+    monkeypatch.setattr(prose.aozora, "soseki", list)
+    for load in (
+        lambda: load_texts("soseki"),
+        lambda: load_corpus("soseki_text", "ja", "ja"),
+    ):
+        with pytest.raises(CorpusError, match="among the 0 works"):
+            load()
+    with pytest.raises(CorpusError, match="soseki_text is in Japanese"):
+        load_corpus("soseki_text")
+
+
+@needs_soseki
+def test_the_old_name_gives_the_same_text():
+    assert load_corpus("soseki_text", "ja", "ja") == load_texts("soseki")
+
+
+def test_an_unknown_corpus():
+    with pytest.raises(CorpusError, match=r"'enfr'; there are: grammar, "):
+        load_corpus("enfr")
+
+
+@pytest.mark.parametrize(("src", "tgt"), [("en", "en"), ("en", "de")])
+def test_an_unknown_direction(src, tgt):
+    with pytest.raises(CorpusError, match=f"from '{src}' to '{tgt}'"):
+        load_corpus("grammar", src, tgt)
+
+
+@pytest.fixture(scope="module")
+def enja():
+    return small_parallel_enja.load(progress=False)
+
+
+@needs_enja
+def test_counts_of_small_parallel_enja(enja):
+    sizes = [len(part) for part in (enja.train, enja.dev, enja.test)]
+    assert sizes == [50_000, 500, 500]
+    for part in (enja.train, enja.dev, enja.test):
+        for sentence in (*part.src, *part.tgt):
+            assert 4 <= len(sentence.split()) <= 16
+
+
+@needs_enja
+def test_what_small_parallel_enja_shows_before_the_test(enja):
+    assert len(unseen(enja.test, enja.train)) == 500 - 60
+    assert len(unseen(enja.dev, enja.train)) == 500 - 77
+    back = enja.swap()
+    assert len(unseen(back.test, back.train)) == 500
+    assert len(unseen(back.dev, back.train)) == 500
+    pairs = set(enja.train)
+    assert pairs.isdisjoint(enja.test)
+    assert pairs.isdisjoint(enja.dev)
+
+
+@needs_enja
+def test_small_parallel_enja_in_either_direction(enja):
+    assert load_corpus("small_parallel_enja", "en", "ja") == enja
+    assert load_corpus("small_parallel_enja", "ja", "en") == enja.swap()

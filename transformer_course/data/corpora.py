@@ -1,0 +1,141 @@
+"""Every corpus by its name: the one place that says what a corpus is.
+
+The loaders are below; this is the table of them. A training reads a corpus
+as sentence pairs (:func:`load_corpus`) or as running text
+(:func:`load_texts`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from transformer_course.data import small_parallel_enja
+from transformer_course.data.aozora import haiku, prose
+from transformer_course.data.grammar import grammar_corpus
+from transformer_course.data.manifest import current_name
+from transformer_course.data.text import Splits
+from transformer_course.errors import CorpusError
+
+Loader = Callable[[], Splits]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What is known about a corpus without reading it."""
+
+    name: str
+    """What it is called, in the package and on the command line."""
+    files: str | None
+    """Its entry in the manifest; None when it is built in."""
+    languages: tuple[str, ...]
+    """What it is written in: two languages for translations."""
+    spaced: bool = False
+    """Whether its words stand apart by spaces."""
+    pairs: Loader | None = None
+    """Loads sentence pairs: translations, a sentence and the next, a keyword
+    and its haiku; None when it has none, or no training reads them yet."""
+    texts: Loader | None = None
+    """Loads running text, as targets; None when it has none, or no training
+    reads it yet."""
+
+
+CORPORA = {
+    corpus.name: corpus
+    for corpus in (
+        Corpus("grammar", None, ("en", "ja"), True, grammar_corpus),
+        Corpus(
+            "small_parallel_enja",
+            "small_parallel_enja",
+            ("en", "ja"),
+            True,
+            small_parallel_enja.load,
+        ),
+        Corpus(
+            "soseki",
+            "soseki",
+            ("ja",),
+            pairs=prose.next_sentences,
+            texts=prose.running_text,
+        ),
+        Corpus("authors", "authors", ("ja",)),
+        Corpus("haiku", "haiku", ("ja",), pairs=haiku.keyword_pairs),
+        Corpus("sentence_polarity", "sentence_polarity", ("en",), True),
+        Corpus("fashion_mnist", "fashion_mnist", ()),
+    )
+}
+"""Every corpus, by name.
+
+:meta hide-value:
+"""
+
+
+def find(name: str) -> Corpus:
+    """A corpus by its name, or by a name that it had before.
+
+    Raises:
+        CorpusError: there is none; those there are are named.
+    """
+    if current_name(name) not in CORPORA:
+        raise CorpusError(
+            f"there is no corpus {name!r}; there are: {', '.join(CORPORA)}."
+        )
+    return CORPORA[current_name(name)]
+
+
+def load_corpus(name: str, src: str = "en", tgt: str = "ja") -> Splits:
+    """The sentence pairs of a corpus, in the direction asked for.
+
+    Args:
+        name: ``"grammar"`` (built in), ``"small_parallel_enja"``,
+            ``"soseki"`` (a sentence and the next) or ``"haiku"`` (a keyword
+            and a haiku with it).
+        src: language to read, one of the corpus.
+        tgt: language to write, the other one; of what is in Japanese
+            alone ``"ja"`` too.
+
+    Raises:
+        CorpusError: no such corpus or direction, or its files cannot be had.
+    """
+    corpus = find(name)
+    if name != "soseki_text" and corpus.pairs is None:
+        raise _unread(corpus, "pairs")
+    if len(corpus.languages) == 1:
+        if (src, tgt) != ("ja", "ja"):
+            raise CorpusError(
+                f"{name} is in Japanese, and cannot be had from {src!r} to "
+                f"{tgt!r}: choose ja for both."
+            )
+        # running text had a name of its own once
+        return load_texts(name) if name == "soseki_text" else corpus.pairs()
+    if sorted((src, tgt)) != sorted(corpus.languages):
+        raise CorpusError(
+            f"{name} cannot be had from {src!r} to {tgt!r}: choose en to ja, "
+            "or ja to en."
+        )
+    splits = corpus.pairs()
+    return splits if (src, tgt) == corpus.languages else splits.swap()
+
+
+def load_texts(name: str) -> Splits:
+    """The running text of a corpus, as targets; every source is empty.
+
+    Args:
+        name: ``"soseki"``: whole chapters.
+
+    Raises:
+        CorpusError: no such corpus, it has no running text, or its files
+            cannot be had.
+    """
+    corpus = find(name)
+    if corpus.texts is None:
+        raise _unread(corpus, "texts")
+    return corpus.texts()
+
+
+def _unread(corpus: Corpus, what: str) -> CorpusError:
+    """That a corpus cannot be read so, and which can."""
+    kind = {"pairs": "sentence pairs", "texts": "running text"}[what]
+    others = [c.name for c in CORPORA.values() if getattr(c, what)]
+    return CorpusError(
+        f"{corpus.name} cannot be read as {kind}; these can: "
+        f"{', '.join(others)}."
+    )
