@@ -19,6 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from transformer_course.config import (
+    AnyModelConfig,
+    LanguageModelConfig,
     ModelConfig,
     RecurrentConfig,
     from_dict,
@@ -26,11 +28,12 @@ from transformer_course.config import (
 from transformer_course.errors import CheckpointError, ConfigError
 from transformer_course.recurrent import RecurrentTranslator
 from transformer_course.tokenizer import Tokenizer
-from transformer_course.transformer import Transformer
+from transformer_course.transformer import LanguageModel, Transformer
 
 FORMAT = 1
 KINDS: dict[str, tuple[type, type]] = {
     "transformer": (ModelConfig, Transformer),
+    "language_model": (LanguageModelConfig, LanguageModel),
     "recurrent": (RecurrentConfig, RecurrentTranslator),
 }
 
@@ -55,7 +58,7 @@ class Checkpoint(NamedTuple):
     resume: Resume | None
 
 
-def build(config: ModelConfig | RecurrentConfig) -> nn.Module:
+def build(config: AnyModelConfig) -> nn.Module:
     """A new model of the class that the config belongs to."""
     return KINDS[_kind(config)][1](config)
 
@@ -150,9 +153,9 @@ def average(folders: list[Path], model: nn.Module) -> None:
     _fill(model, mean, folders[-1])
 
 
-def _kind(config: ModelConfig | RecurrentConfig) -> str:
+def _kind(config: AnyModelConfig) -> str:
     for name, (config_class, _) in KINDS.items():
-        if isinstance(config, config_class):
+        if type(config) is config_class:
             return name
     raise ConfigError(
         f"no model is made from a {type(config).__name__}: give one of "

@@ -110,9 +110,7 @@ PRESETS: dict[str, Experiment] = {
         tgt="ja",
         r_drop=5.0,
     ),
-    "jaen": _trained_on(
-        "jaen", "enja-both", 8, 7e-4, src="ja", tgt="en"
-    ),
+    "jaen": _trained_on("jaen", "enja-both", 8, 7e-4, src="ja", tgt="en"),
     "enja-gru": Experiment(
         name="enja-gru",
         data=DataConfig(corpus="small_parallel_enja", token_budget=1536),
