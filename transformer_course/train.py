@@ -22,13 +22,8 @@ from transformer_course.config import TrainConfig
 from transformer_course.device import random_state, set_random_state
 from transformer_course.errors import CheckpointError, DivergedError
 from transformer_course.loss import Score
-from transformer_course.objective import (  # noqa: F401: read from here, too
-    evaluate,
-    predict,
-    score_batch,
-    score_twice,
-    training_score,
-)
+from transformer_course.moved import names
+from transformer_course.objective import training_score
 
 Objective = Callable[[nn.Module, Batch, TrainConfig], Score]
 """From a model, a batch and the settings to a score, loss included."""
@@ -279,3 +274,6 @@ def _check_moments(moments: dict[str, dict], values: dict[str, Any]) -> None:
                 f"the resume state lacks Adam's {missing[0]} of {name}: it is "
                 "not whole. Go on from another checkpoint, or begin anew."
             )
+
+
+__getattr__ = names(__name__)
