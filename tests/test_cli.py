@@ -1,5 +1,6 @@
 """Laws of the command line: one clear line, the right status, no loss."""
 
+import dataclasses
 import hashlib
 import io
 import json
@@ -13,15 +14,24 @@ from importlib.metadata import entry_points, version
 
 import pytest
 import torch
-from tiny import decided, tiny_gru, tiny_splits, tiny_transformer
+from tiny import (
+    decided,
+    tiny_gru,
+    tiny_language_model,
+    tiny_splits,
+    tiny_transformer,
+)
 
-from transformer_course import checkpoint, cli
-from transformer_course.cli import find, main
+from transformer_course import checkpoint, cli, files
+from transformer_course.cli import main, texts
+from transformer_course.data import manifest
+from transformer_course.data.corpora import CORPORA
 from transformer_course.data.manifest import CorpusFile, ManifestEntry
 from transformer_course.device import pick_device
 from transformer_course.ensemble import Ensemble
 from transformer_course.errors import ConfigError
-from transformer_course.experiment import score_text
+from transformer_course.tasks.table import find_task
+from transformer_course.text_model import TextModel, find
 from transformer_course.tokenizer import Tokenizer
 from transformer_course.translate import translate
 
@@ -55,7 +65,7 @@ def model(tmp_path_factory, tokenizer):
 @pytest.fixture(scope="module")
 def language_model(tmp_path_factory, tokenizer):
     folder = tmp_path_factory.mktemp("models") / "language-model"
-    made = tiny_transformer(vocab_size=tokenizer.vocab_size, decoder_only=True)
+    made = tiny_language_model(vocab_size=tokenizer.vocab_size)
     checkpoint.save(folder, made, tokenizer, DETAILS)
     return folder
 
@@ -402,7 +412,7 @@ def test_several_models_translate_together(
     [
         ({"tokenizer": "other"}, ("other pieces", "one tokenizer")),
         ({"tgt": "en"}, ("tgt 'en'", "'ja'")),
-        ({"decoder_only": True}, ("decoder-only",)),
+        ({"kind": tiny_language_model}, ("language_modelling", "the same")),
     ],
 )
 @pytest.mark.parametrize("command", ["translate", "score"])
@@ -412,21 +422,20 @@ def test_models_that_cannot_work_together_are_named(
     details = DETAILS | {k: v for k, v in change.items() if k == "tgt"}
     if "tokenizer" in change:
         tokenizer = Tokenizer.train(["a b c d e f g h"] * 9, 12, "word")
-    only = change.get("decoder_only", False)
-    made = tiny_transformer(vocab_size=tokenizer.vocab_size, decoder_only=only)
+    make = change.get("kind", tiny_transformer)
+    made = make(vocab_size=tokenizer.vocab_size)
     other = tmp_path / "other"
     checkpoint.save(other, made, tokenizer, details)
     arguments = [model, file] if command == "translate" else [model]
     result = run(command, *arguments, "--with", other)
-    named = words if only else (*words, str(other))
-    assert_error(result, *named)
+    assert_error(result, *words, str(other))
 
 
 def test_ctrl_c_at_the_keyboard_is_no_traceback(run, model, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "_chunks", interrupted)
+    monkeypatch.setattr(texts, "_chunks", interrupted)
     assert run("translate", model) == (130, "", "stopped\n")
 
 
@@ -434,7 +443,7 @@ def test_ctrl_c_at_the_keyboard_is_no_traceback(run, model, monkeypatch):
 def test_an_output_that_cannot_be_written_is_named_before_the_work(
     run, model, file, tmp_path, output, monkeypatch
 ):
-    monkeypatch.setattr(cli, "translate", None)  # would fail if called
+    monkeypatch.setattr(TextModel, "translate", None)  # would fail if called
     result = run("translate", model, file, "--output", tmp_path / output)
     assert_error(result, "cannot be written")
 
@@ -447,7 +456,7 @@ def test_a_full_disk_leaves_the_old_output(
 
     output = tmp_path / "text.ja"
     output.write_text("old translations\n")
-    monkeypatch.setattr(cli.os, "replace", full)
+    monkeypatch.setattr(files.os, "replace", full)
     result = run("translate", model, file, "--output", output)
     assert_error(result, "text.ja could not be written", "No space left")
     assert output.read_text() == "old translations\n"
@@ -461,7 +470,7 @@ def test_a_missing_model_is_named(run, tmp_path, file):
 
 def test_a_language_model_does_not_translate(run, language_model, file):
     result = run("translate", language_model, file)
-    assert_error(result, "decoder-only")
+    assert_error(result, "language model reads none", "generate MODEL")
 
 
 def test_a_model_without_a_tokenizer_cannot_read(run, tmp_path, file):
@@ -590,6 +599,7 @@ def test_drawing_more_begins_with_the_same(run, language_model):
         ("--top-p", "2", "top_p is 2.0"),
         ("--top-k", "-1", "top_k is -1"),
         ("--count", "0", "count is 0"),
+        ("--max-length", "0", "max_length is 0"),
     ],
 )
 def test_ways_of_drawing_that_make_no_sense_are_refused(
@@ -610,8 +620,16 @@ def test_a_translator_needs_a_sentence(run, model, prompt):
 def small_corpus(monkeypatch):
     splits = tiny_splits()
     splits.test.src[0] = splits.train.src[0]  # one source has been seen
-    monkeypatch.setattr(cli, "load_corpus", lambda name, src, tgt: splits)
+    with_pairs(monkeypatch, splits)
     return splits
+
+
+def with_pairs(monkeypatch, splits) -> None:
+    """Let every corpus that has pairs have these."""
+    for name, corpus in CORPORA.items():
+        if corpus.pairs:
+            change = dataclasses.replace(corpus, pairs=lambda: splits)
+            monkeypatch.setitem(CORPORA, name, change)
 
 
 def test_a_model_is_scored_on_all_and_on_unseen(
@@ -631,17 +649,20 @@ def test_a_model_is_scored_on_all_and_on_unseen(
     assert len(output.read_text("utf-8").splitlines()) == 8
 
 
-@pytest.mark.parametrize("kind", ["translator", "language model"])
+@pytest.mark.parametrize("kind", ["next sentence", "language model"])
 def test_what_goes_on_with_a_text_is_scored_by_its_nll(
     run, small_corpus, tokenizer, tmp_path, kind
 ):
-    only = kind == "language model"
-    made = tiny_transformer(vocab_size=tokenizer.vocab_size, decoder_only=only)
-    details = {"corpus": "soseki", "src": "ja", "tgt": "ja"}
+    make, corpus, task = {
+        "next sentence": (tiny_transformer, "soseki", "next_sentence"),
+        "language model": (tiny_language_model, "haiku", "language_modelling"),
+    }[kind]
+    made = make(vocab_size=tokenizer.vocab_size)
+    details = {"corpus": corpus, "src": "ja", "tgt": "ja", "task": task}
     checkpoint.save(tmp_path / "model", made, tokenizer, details)
     status, out, _ = run("score", tmp_path / "model")
     assert status == 0 and "BLEU" not in out
-    found = score_text(made, tokenizer, small_corpus.test)
+    found = find_task(task).text_nll(made, tokenizer, small_corpus.test)
     assert f"{found.tokens} tokens" in out
     assert f"nll {found.nll:.4f}" in out
     assert f"nll {found.nll_per_character:.4f}" in out
@@ -723,7 +744,7 @@ def test_an_unknown_tokeniser_is_refused(run, two_files):
 def test_data_list_names_every_corpus(run):
     status, out, _ = run("data", "list")
     assert status == 0
-    for name in cli.manifest.entries():
+    for name in CORPORA:
         assert f"{name}: " in out
     assert "grammar: " in out
 
@@ -749,7 +770,7 @@ def mirror(tmp_path, monkeypatch):
         ManifestEntry("partial", "free", "Half of it", tuple(entries[1:])),
     ]
     monkeypatch.setattr(
-        cli.manifest, "entries", lambda: {c.name: c for c in corpora}
+        manifest, "entries", lambda: {c.name: c for c in corpora}
     )
     (tmp_path / "mirror").mkdir()
     for name in ("a.txt", "b.txt"):
@@ -798,15 +819,21 @@ def test_fetch_sums_up(run, mirror):
         (["--train.epochs", "0"], "epochs is 0"),
         (["--data.src", "ja"], "src and tgt are both 'ja'"),
         (["--data.token-budget", "4"], "token_budget 4"),
+        (["--data.corpus", "nonsense"], "no corpus 'nonsense'"),
+        (["--data.corpus", "haiku"], "nothing for the task translation"),
+        (["--task", "juggling"], "no task 'juggling'"),
+        (["--model.pad-id", "5"], "pad_id is 5"),
+        (["--train.epsilon", "inf"], "epsilon is inf"),
+        (["--name", ".."], "name is '..'"),
+        (["--name", ""], "name is ''"),
+        (["--name", "/tmp/x"], "name is '/tmp/x'"),
         (["--resume"], "no run in"),
     ],
 )
 def test_settings_that_cannot_work_are_one_line(
     run, tmp_path, monkeypatch, arguments, words
 ):
-    monkeypatch.setattr(
-        cli.experiment, "load_corpus", lambda *_, **__: tiny_splits()
-    )
+    with_pairs(monkeypatch, tiny_splits())
     status, out, err = run(
         "train", "grammar", "--output-dir", tmp_path / "out", *arguments
     )
@@ -851,7 +878,6 @@ def test_auto_takes_what_there_is():
         ["train", "nonsense"],
         ["train", "grammar", "--train.epochs", "many"],
         ["train", "grammar", "--no-such-option"],
-        ["train", "grammar", "--data.corpus", "nonsense"],
         ["translate"],
         ["score", "x", "--split", "train"],
         ["data", "burn"],

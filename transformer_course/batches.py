@@ -6,7 +6,7 @@ target alone. Chapter 11 derives it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Int
@@ -66,6 +66,7 @@ class Batch(NamedTuple):
         return Batch(src, change(self.tgt))
 
 
+@runtime_checkable
 class Batches(Protocol):
     """What is trained on."""
 

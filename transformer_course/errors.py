@@ -26,5 +26,9 @@ class CheckpointError(CourseError):
     """A checkpoint folder that is missing, damaged or of another kind."""
 
 
+class Interrupted(CourseError):
+    """The user stopped a training, which has been saved."""
+
+
 class DivergedError(CourseError):
     """A training whose loss is no number any more."""

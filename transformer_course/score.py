@@ -1,7 +1,7 @@
 """How good text is: BLEU and chrF by sacreBLEU, perplexity (chapter 14)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -230,6 +230,21 @@ def spaced_share(lines: Sequence[str]) -> float:
     """Share of the lines that hold a space: near 1 for text cut into words,
     near 0 for Japanese as people write it."""
     return sum(" " in line.strip() for line in lines) / max(1, len(lines))
+
+
+def spaces_differ(
+    hypotheses: Sequence[str], references: Sequence[str]
+) -> Iterator[str]:
+    """Why BLEU, which counts words, says little of text without spaces."""
+    shares = spaced_share(hypotheses), spaced_share(references)
+    if abs(shares[0] - shares[1]) > 0.5:
+        names = "hypotheses", "references"
+        apart, joined = names if shares[0] > shares[1] else names[::-1]
+        yield (
+            f"the {apart} have spaces between words and the {joined} have "
+            "not, so that hardly a word is found in both. Translate with "
+            "--as-is, or score with --tokenize char."
+        )
 
 
 def perplexity(nll: float) -> float:

@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 
 from transformer_course.errors import CourseError
-from transformer_course.exercises.catalogue import by_chapter
+from transformer_course.exercises.names import NAMES
 
 FOLDER = "my_exercises"
 FILE = "progress.json"
@@ -23,10 +23,18 @@ def find_file(folder: Path | None = None) -> Path:
     Args:
         folder: where the notebooks are. Left out: ``my_exercises``, if it is
             in the working folder, else the working folder itself.
+
+    Raises:
+        ProgressError: there is no such folder.
     """
     if folder is None:
         below = Path.cwd() / FOLDER
         folder = below if below.is_dir() else Path.cwd()
+    if not folder.is_dir():
+        raise ProgressError(
+            f"there is no folder {folder}: give the one with the exercise "
+            "notebooks (make exercises makes my_exercises/)."
+        )
     return folder / FILE
 
 
@@ -86,12 +94,11 @@ def overview(path: Path) -> str:
     """
     done = read(path)
     lines = []
-    for chapter, exercises in by_chapter().items():
+    for chapter, names in NAMES.items():
         lines.append(_title(chapter))
-        for exercise in exercises:
-            mark = "done" if exercise.name in done else "-"
-            lines.append(f"    {exercise.name:32}{mark}")
-    names = [e.name for part in by_chapter().values() for e in part]
+        for name in names:
+            lines.append(f"    {name:32}{'done' if name in done else '-'}")
+    names = [name for part in NAMES.values() for name in part]
     count = sum(name in done for name in names)
     return "\n".join([*lines, f"{count} of {len(names)} exercises done"])
 

@@ -11,6 +11,7 @@ set, ``epoch-NNN`` for the last few, ``average`` of these at the end.
 :func:`trained` is for chapters, which share a few small models.
 """
 
+from transformer_course.errors import Interrupted
 from transformer_course.experiment.folder import (
     RunFolder,
     changed_setting,
@@ -22,7 +23,6 @@ from transformer_course.experiment.prepare import (
     prepare,
 )
 from transformer_course.experiment.shared import trained
-from transformer_course.experiment.stopping import Interrupted
 from transformer_course.experiment.training import run
 
 __all__ = [

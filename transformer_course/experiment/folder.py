@@ -4,7 +4,6 @@ import contextlib
 import json
 import math
 import os
-import sys
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from transformer_course import checkpoint, files
 from transformer_course.config import Experiment, Settings, upgraded
+from transformer_course.console import tell
 from transformer_course.device import machine
 from transformer_course.errors import CheckpointError, ConfigError
 from transformer_course.tokenizer import Tokenizer
@@ -61,26 +61,15 @@ class RunFolder:
 
         Raises:
             ConfigError: another process trains here.
-            CheckpointError: the output folder cannot be written.
         """
         lock = self.path.parent / ".locks" / f"run-{self.path.name}"
-        try:
-            held = files.locked(lock)
-            mine = held.__enter__()
-        except OSError as error:
-            raise CheckpointError(
-                f"{self.path.parent} cannot be written ({error.strerror}): "
-                "choose another --output-dir."
-            ) from error
-        try:
+        with files.locked(lock) as mine:
             if not mine:
                 raise ConfigError(
                     f"another process is training in {self.path}: wait for "
                     "it, or give another --name."
                 )
             yield
-        finally:
-            held.__exit__(None, None, None)
 
     def settings(self) -> Settings:
         """The settings that the run began with, in today's words.
@@ -99,7 +88,20 @@ class RunFolder:
                 "the run anew under another name."
             ) from error
 
-    def check_new(self, experiment: Experiment) -> None:
+    def check(self, experiment: Experiment, resume: bool) -> None:
+        """See that a run may begin here, or go on.
+
+        Raises:
+            ConfigError: what is here is in the way, or began with other
+                settings.
+            CheckpointError: there is nothing to go on with.
+        """
+        if resume:
+            self._check_resumed(experiment)
+        else:
+            self._check_new(experiment)
+
+    def _check_new(self, experiment: Experiment) -> None:
         """See that a run may begin here.
 
         Raises:
@@ -123,7 +125,7 @@ class RunFolder:
                 "that folder."
             )
 
-    def check_resumed(self, experiment: Experiment) -> None:
+    def _check_resumed(self, experiment: Experiment) -> None:
         """See that the run here may go on with these settings.
 
         Raises:
@@ -207,10 +209,9 @@ class RunFolder:
         if damaged:
             aside = self.metrics.with_suffix(".damaged")
             files.write_whole(aside, "".join(f"{x}\n" for x in damaged))
-            print(
+            tell(
                 f"warning: {len(damaged)} lines of {self.metrics} are "
-                f"damaged and were put into {aside}; the others are kept.",
-                file=sys.stderr,
+                f"damaged and were put into {aside}; the others are kept."
             )
         if lines:
             files.write_whole(self.metrics, "".join(f"{x}\n" for x in kept))

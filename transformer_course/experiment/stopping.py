@@ -3,12 +3,6 @@
 import signal
 from collections.abc import Callable
 
-from transformer_course.errors import CourseError
-
-
-class Interrupted(CourseError):
-    """The user stopped a training, which has been saved."""
-
 
 class StopSignal:
     """While it is open, a signal is noted in place of ending the process.

@@ -1,6 +1,5 @@
 """A training from its first step, or its last checkpoint, to its end."""
 
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,9 @@ from torch import nn
 
 from transformer_course import checkpoint
 from transformer_course.config import Experiment
+from transformer_course.console import tell
 from transformer_course.device import pick_device
-from transformer_course.errors import CheckpointError
+from transformer_course.errors import CheckpointError, Interrupted
 from transformer_course.experiment.folder import Record, RunFolder
 from transformer_course.experiment.prepare import (
     Prepared,
@@ -20,7 +20,7 @@ from transformer_course.experiment.prepare import (
 )
 from transformer_course.experiment.recorder import Recorder
 from transformer_course.experiment.retention import Retention
-from transformer_course.experiment.stopping import Interrupted, StopSignal
+from transformer_course.experiment.stopping import StopSignal
 from transformer_course.loss import Score
 from transformer_course.train import Progress, fit, make_optimizer, restore
 
@@ -55,20 +55,17 @@ def run(
     """
     folder = RunFolder(Path(output_dir) / experiment.name)
     device = pick_device(experiment.train.device)
-    with folder.held():
-        tokenizer = None
-        if resume:
-            folder.check_resumed(experiment)
-            tokenizer = folder.load_tokenizer()
-        else:
-            folder.check_new(experiment)
-        keep_freed_memory()
-        if not quiet:
-            print(f"{folder.path}: preparing ...", file=sys.stderr)
-        goes_on = resume and folder.has_last
-        prepared = prepare(experiment, tokenizer, output_dir, goes_on)
-        model = prepared.model.to(device)
-        optimizer = make_optimizer(model, experiment.train)
+    folder.check(experiment, resume)
+    tokenizer = folder.load_tokenizer() if resume else None
+    goes_on = resume and folder.has_last
+    keep_freed_memory()
+    if not quiet:
+        tell(f"{folder.path}: preparing ...")
+    prepared = prepare(experiment, tokenizer, output_dir, goes_on)
+    model = prepared.model.to(device)
+    optimizer = make_optimizer(model, experiment.train)
+    with folder.writing(), folder.held():
+        folder.check(experiment, resume)  # nobody has begun it meanwhile
         progress = Progress()
         if goes_on:
             last = folder.checkpoints / "last"
@@ -76,9 +73,8 @@ def run(
         if not quiet:
             begin = _beginning(folder, experiment, prepared, progress, resume)
             print(begin, flush=True)
-        with folder.writing():
-            folder.begin(experiment, prepared.tokenizer)
-            _train(folder, experiment, prepared, optimizer, progress, quiet)
+        folder.begin(experiment, prepared.tokenizer)
+        _train(folder, experiment, prepared, optimizer, progress, quiet)
     return folder.path
 
 

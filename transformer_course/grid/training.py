@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from transformer_course import checkpoint, files, runs
-from transformer_course.errors import ConfigError, DivergedError
+from transformer_course.errors import ConfigError, DivergedError, Interrupted
 from transformer_course.experiment.folder import (
     Record,
     RunFolder,
     changed_setting,
     quality_of,
 )
-from transformer_course.experiment.stopping import Interrupted
 from transformer_course.experiment.training import run
 from transformer_course.grid.plan import Cell, Grid, count, weights
 from transformer_course.grid.results import INTERVAL, METRICS, StoredGrid, read

@@ -1,7 +1,5 @@
 """Tasks that learn from pairs: what is read, and what is written after it."""
 
-import sys
-
 import torch
 from torch import Tensor, nn
 
@@ -18,6 +16,7 @@ from transformer_course.config import (
     ModelConfig,
     RecurrentConfig,
 )
+from transformer_course.console import tell
 from transformer_course.data.corpora import Corpus, load_corpus
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.errors import ConfigError
@@ -115,9 +114,8 @@ def _warn_cut_off(
         for src, tgt in text.take(full)
     )
     if cut_off:
-        print(
+        tell(
             f"warning: {cut_off:,} of {len(text):,} training pairs are "
             f"longer than {max_length} tokens and are cut off there; a "
-            "larger --model.max-length keeps them whole.",
-            file=sys.stderr,
+            "larger --model.max-length keeps them whole."
         )

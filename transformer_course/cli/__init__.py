@@ -1,0 +1,64 @@
+"""The command line: ``transformer-course train | translate | ...``.
+
+It parses, reads lines and prints. The work is done elsewhere, and imported by
+the command that needs it, so that help costs no time. A user's mistake gives
+one line after ``error:`` and exit status 1; wrong usage gives status 2, and
+Ctrl-C status 130. What each option is stands in
+``transformer-course COMMAND --help``.
+"""
+
+import os
+import sys
+from importlib.metadata import version
+
+import tyro
+
+from transformer_course.cli.corpora import data
+from transformer_course.cli.exercises import progress
+from transformer_course.cli.options import PROGRAM
+from transformer_course.cli.texts import (
+    generate,
+    score,
+    score_files,
+    translate,
+)
+from transformer_course.cli.training import train
+from transformer_course.console import tell
+from transformer_course.errors import CourseError, Interrupted
+
+COMMANDS = {
+    "train": train,
+    "translate": translate,
+    "generate": generate,
+    "score": score,
+    "score-files": score_files,
+    "data": data,
+    "progress": progress,
+}
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line."""
+    args = sys.argv[1:] if args is None else args
+    if args == ["--version"]:
+        print(f"{PROGRAM} {version(PROGRAM)}")
+        return
+    try:
+        tyro.extras.subcommand_cli_from_dict(
+            COMMANDS,
+            prog=PROGRAM,
+            description="Train, use and score the course's models. "
+            "COMMAND --help says more, --version which this is.",
+            args=args,
+        )
+    except Interrupted as stop:
+        tell(str(stop))
+        sys.exit(130)
+    except CourseError as error:
+        tell(f"error: {error}")
+        sys.exit(1)
+    except KeyboardInterrupt:
+        tell("stopped")
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of a pipe has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,24 @@
+"""``progress``: which exercises are done."""
+
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+
+def progress(
+    folder: Annotated[
+        Path | None,
+        tyro.conf.Positional,
+        tyro.conf.arg(
+            metavar="[FOLDER]",
+            help="where the exercise notebooks are; if left out, "
+            "my_exercises, or this folder where there is none.",
+            help_behavior_hint="",
+        ),
+    ] = None,
+) -> None:
+    """Say which exercises are done, by chapter."""
+    from transformer_course.exercises.progress import find_file, overview
+
+    print(overview(find_file(folder)))

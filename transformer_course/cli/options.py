@@ -1,0 +1,71 @@
+"""Options that several commands have."""
+
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+PROGRAM = "transformer-course"
+"""What is typed."""
+Model = Annotated[
+    Path,
+    tyro.conf.Positional,
+    tyro.conf.arg(
+        metavar="MODEL",
+        help="a run's folder, or one checkpoint. Of a run, the average or "
+        "the best epoch is taken, whichever scored higher on the "
+        "development set.",
+    ),
+]
+BeamSize = Annotated[
+    int, tyro.conf.arg(help="hypotheses kept; 1 is greedy search.")
+]
+Alpha = Annotated[
+    float,
+    tyro.conf.arg(
+        help="exponent of the length penalty: larger favours longer "
+        "translations, 0 has none; without effect on greedy search."
+    ),
+]
+AsIs = Annotated[
+    bool,
+    tyro.conf.arg(
+        help="neither cut text into words nor join them: what goes in and "
+        "out has its words apart, by spaces, as in the corpus."
+    ),
+]
+Others = Annotated[
+    tuple[Path, ...],
+    tyro.conf.arg(
+        name="with",
+        metavar="MODEL [MODEL ...]",
+        help="further models, of the same tokenizer: at each token the "
+        "probabilities of all are averaged.",
+    ),
+]
+Output = Annotated[
+    Path | None,
+    tyro.conf.arg(
+        metavar="FILE",
+        help="write the translations here, when all are done.",
+        help_behavior_hint="",
+    ),
+]
+NBest = Annotated[
+    int,
+    tyro.conf.arg(
+        metavar="N",
+        help="write the N best of each beam, one a line, with tabs between "
+        "number of the sentence, rank, score (what ranks: log-probability "
+        "over length penalty), log-probability in nats, and text; 0 writes "
+        "the best translation alone.",
+    ),
+]
+Stream = Annotated[
+    bool,
+    tyro.conf.arg(
+        help="write words as they are decided, with --beam-size 1; so it is "
+        "anyway when someone types and reads on a terminal.",
+    ),
+]
+Device = Annotated[str, tyro.conf.arg(help="auto, cpu, cuda, cuda:1, mps.")]

@@ -1,0 +1,313 @@
+"""``translate``, ``generate``, ``score``, ``score-files``: text in and out."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from transformer_course import files
+from transformer_course.cli.options import (
+    PROGRAM,
+    Alpha,
+    AsIs,
+    BeamSize,
+    Device,
+    Model,
+    NBest,
+    Others,
+    Output,
+    Stream,
+)
+from transformer_course.console import tell
+from transformer_course.data.text import (
+    decode_utf8,
+    read_lines,
+    read_parallel,
+)
+from transformer_course.errors import ConfigError, CorpusError, CourseError
+
+if TYPE_CHECKING:
+    from transformer_course.text_model import TextModel
+
+CHUNK = 64
+"""Lines read at a time from a pipe."""
+
+
+def translate(
+    model: Model,
+    file: Annotated[
+        Path | None,
+        tyro.conf.Positional,
+        tyro.conf.arg(
+            metavar="[FILE]",
+            help="text in UTF-8, one sentence a line; if left out, what is "
+            "typed or comes from a pipe.",
+            help_behavior_hint="",
+        ),
+    ] = None,
+    output: Output = None,
+    beam_size: BeamSize = 5,
+    alpha: Alpha = 0.6,
+    n_best: NBest = 0,
+    stream: Stream = False,
+    as_is: AsIs = False,
+    others: Others = (),
+    device: Device = "auto",
+) -> None:
+    """Translate a file, or what comes from the keyboard or a pipe.
+
+    One sentence: echo "i like dogs ." | transformer-course translate MODEL
+    """
+    _check_n_best(n_best, beam_size)
+    greedy = beam_size == 1 and not n_best and output is None
+    if stream and not greedy:
+        raise ConfigError(
+            "--stream writes words as they are decided, and a beam is only "
+            "decided at its end: add --beam-size 1, and leave out --n-best "
+            "and --output."
+        )
+    typed = file is None and sys.stdin.isatty()
+    stream = stream or (greedy and typed and sys.stdout.isatty())
+    used = _load(model, others, device, as_is)
+    _check_writable(output)
+    done: list[str] = []
+    for first, lines in _chunks(file, 1 if typed or stream else CHUNK):
+        _warn(used.warnings(lines, first=first))
+        if stream:
+            _stream(used, lines)
+            continue
+        if n_best:
+            beams = used.ranked(lines, beam_size, alpha)
+            written = list(_rows(beams, n_best, first))
+        else:
+            written = used.translate(lines, beam_size, alpha)
+        if output is None:
+            print(*written, sep="\n", flush=True)
+        done += written
+    if output is not None:
+        _write(output, done)
+
+
+def generate(
+    model: Model,
+    prompt: Annotated[
+        str,
+        tyro.conf.Positional,
+        tyro.conf.arg(
+            metavar="[TEXT]",
+            help="the sentence to translate; for a language model the "
+            "beginning of the text, which may be left out.",
+            help_behavior_hint="",
+        ),
+    ] = "",
+    count: int = 3,
+    temperature: float = 1.0,
+    top_k: int = 0,
+    top_p: float = 1.0,
+    max_length: int = 50,
+    seed: int = 0,
+    stream: Annotated[
+        bool,
+        tyro.conf.arg(
+            help="write words as they are drawn; on a terminal it is so "
+            "anyway. What is drawn is the same."
+        ),
+    ] = False,
+    as_is: AsIs = False,
+    device: Device = "auto",
+) -> None:
+    """Draw texts: what follows a prompt, or translations of a sentence.
+
+    Args:
+        count: how many to draw, one after another.
+        temperature: below 1 sharper, above 1 wilder.
+        top_k: draw from the k most probable tokens; 0 takes all.
+        top_p: draw from the most probable tokens that hold this share.
+        max_length: tokens at the most.
+        seed: fixes what is drawn.
+    """
+    for name, value in (("count", count), ("max_length", max_length)):
+        if value < 1:
+            raise ConfigError(f"{name} is {value}: it must be at least 1.")
+    used = _load(model, (), device, as_is)
+    drawing = used.drawing(
+        prompt,
+        seed,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        max_length=max_length,
+    )
+    _warn(used.warnings([prompt], used.task.prompted))
+    for _ in range(count):
+        if stream or sys.stdout.isatty():
+            drawing.stream(_say)
+            print(flush=True)
+        else:
+            print(drawing.text(), flush=True)
+
+
+def score(
+    model: Model,
+    split: Literal["dev", "test"] = "test",
+    beam_size: BeamSize = 5,
+    alpha: Alpha = 0.6,
+    output: Output = None,
+    others: Others = (),
+    device: Device = "auto",
+) -> None:
+    """Score a model on its corpus: all sentences, and those unseen.
+
+    A translator is scored by BLEU and chrF. What goes on with a text is
+    scored by the nll, since a text can go on in many ways.
+
+    Args:
+        split: which part of the corpus.
+    """
+    used = _load(model, others, device, as_is=True)
+    _check_writable(output)
+    named = ", ".join(map(str, (used.path, *others)))
+    say = partial(print, flush=True)
+    written = used.report(named, split, beam_size, alpha, say)
+    if output is None:
+        return
+    if written is None:
+        raise ConfigError(
+            f"--output {output}: there are no translations to write, since "
+            "this model is scored by its nll. Leave --output out."
+        )
+    _write(output, written)
+
+
+def score_files(
+    hypotheses: Annotated[
+        Path, tyro.conf.Positional, tyro.conf.arg(metavar="HYPOTHESES")
+    ],
+    references: Annotated[
+        Path, tyro.conf.Positional, tyro.conf.arg(metavar="REFERENCES")
+    ],
+    tokenize: Annotated[
+        str,
+        tyro.conf.arg(
+            help="sacreBLEU's tokeniser: none (words are what stands between "
+            "spaces, as the corpora and translate --as-is have it), 13a (raw "
+            "English), char (raw Japanese), ..."
+        ),
+    ] = "none",
+) -> None:
+    """Score a file of translations against one of references.
+
+    Args:
+        hypotheses: what a system wrote, one sentence a line.
+        references: what should have been written, line by line.
+    """
+    from transformer_course.score import score_lines, spaces_differ
+
+    text = read_parallel(hypotheses, references)
+    if tokenize == "none":
+        _warn(spaces_differ(text.src, text.tgt))
+    title = f"{len(text)} sentences"
+    print(score_lines(title, text.src, text.tgt, tokenize))
+
+
+def _load(
+    model: Path, others: Sequence[Path], device: str, as_is: bool
+) -> "TextModel":
+    """A model, or several that work together; says which checkpoints."""
+    from transformer_course.text_model import TextModel
+
+    loaded = []
+    for path in (model, *others):
+        loaded.append(TextModel.load(path, device, as_is))
+        if loaded[-1].path != path:
+            tell(f"using {loaded[-1].path}")
+    return loaded[0].beside(loaded[1:])
+
+
+def _warn(texts: Iterable[str]) -> None:
+    for text in texts:
+        tell(f"warning: {text}")
+
+
+def _say(text: str) -> None:
+    print(text, end="", flush=True)
+
+
+def _stream(used: "TextModel", lines: list[str]) -> None:
+    for line in lines:
+        used.stream(line, _say)
+        print(flush=True)
+
+
+def _rows(beams: list[list], n_best: int, first: int) -> Iterator[str]:
+    """A line for each of the best, with tabs between its columns."""
+    for number, beam in enumerate(beams, start=first):
+        for rank, one in enumerate(beam[:n_best], start=1):
+            values = f"{one.score:.4f}\t{one.log_prob:.4f}"
+            yield f"{number}\t{rank}\t{values}\t{one.text}"
+
+
+def _chunks(file: Path | None, size: int) -> Iterator[tuple[int, list[str]]]:
+    """Lines a few at a time, with the number of the first; from 1."""
+    if file is None and sys.stdin.isatty():
+        tell("Type a sentence, then Enter; Ctrl-D on an empty line ends.")
+    source = _stdin_lines() if file is None else iter(_file_lines(file))
+    first = 1
+    while lines := list(islice(source, size)):
+        yield first, lines
+        first += len(lines)
+
+
+def _file_lines(file: Path) -> list[str]:
+    try:
+        return read_lines(file)
+    except CorpusError as error:
+        if os.path.exists(file):
+            raise
+        raise CorpusError(
+            f"{error} A sentence goes in by a pipe: echo '...' | {PROGRAM} "
+            "translate MODEL"
+        ) from error
+
+
+def _stdin_lines() -> Iterator[str]:
+    for number, line in enumerate(sys.stdin.buffer, start=1):
+        yield decode_utf8(line, "standard input", number).rstrip("\r\n")
+
+
+def _check_n_best(n_best: int, beam_size: int) -> None:
+    if not 0 <= n_best <= beam_size:
+        raise ConfigError(
+            f"n_best is {n_best}: expected 0 (the translation alone) to "
+            f"{beam_size}, the size of the beam; a larger --beam-size has "
+            "more."
+        )
+
+
+def _check_writable(output: Path | None) -> None:
+    """Find out before the work, not after it."""
+    if output is None:
+        return
+    try:
+        files.check_writable(output)
+    except OSError as error:
+        raise CourseError(
+            f"{output} cannot be written ({error.strerror}): name a file in a "
+            "folder that is there and may be written."
+        ) from error
+
+
+def _write(path: Path, lines: list[str]) -> None:
+    """Write lines to a file that is either whole or as it was."""
+    try:
+        files.write_whole(path, "".join(line + "\n" for line in lines))
+    except OSError as error:
+        raise CourseError(
+            f"{path} could not be written ({error.strerror}); what stood "
+            "there before is untouched. Name another file."
+        ) from error

@@ -1,0 +1,332 @@
+"""A trained model as people use it: text in, text out (chapter 15).
+
+A :class:`TextModel` is a checkpoint, or several that work together, with what
+is known about its text: it cuts a reader's sentence into the words of the
+corpus and joins what the model writes, unless told to leave text as it is.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from transformer_course import checkpoint
+from transformer_course.config import DataConfig
+from transformer_course.data import corpora, plain
+from transformer_course.device import pick_device
+from transformer_course.ensemble import Ensemble
+from transformer_course.errors import CheckpointError
+from transformer_course.experiment.folder import chosen_checkpoint
+from transformer_course.generate import greedy_search, sample
+from transformer_course.tasks.table import find_task, task_of
+from transformer_course.tasks.task import Judged, Task
+from transformer_course.tokenizer import Tokenizer
+from transformer_course.translate import (
+    TextStream,
+    candidates,
+    encode_source,
+    too_long,
+    translate,
+    unknown,
+)
+
+Say = Callable[[str], None]
+"""Is handed text as soon as it is known."""
+Search = Callable[..., list[list[int]]]
+"""Finds one target's ids; takes ``on_token``."""
+
+
+class Ranked(NamedTuple):
+    """One of a sentence's translations."""
+
+    text: str
+    score: float
+    """What ranks: log_prob over the length penalty."""
+    log_prob: float
+    """In nats."""
+
+
+@dataclass(frozen=True)
+class TextModel:
+    """A model with its tokenizer, its task, and the ways of its text."""
+
+    path: Path
+    """The checkpoint that was loaded, or the first of them."""
+    model: nn.Module
+    tokenizer: Tokenizer
+    task: Task
+    details: dict[str, Any]
+    """What was saved beside the model: corpus, languages."""
+    as_is: bool
+    """Whether text is left as it comes, its words apart as in the corpus."""
+
+    @classmethod
+    def load(
+        cls, path: Path, device: str = "auto", as_is: bool = False
+    ) -> "TextModel":
+        """Load a run's chosen checkpoint, or the one that a folder is.
+
+        Raises:
+            CheckpointError: there is none, it is damaged, or it has no
+                tokenizer.
+        """
+        folder = find(path)
+        loaded = checkpoint.load(folder, pick_device(device))
+        if loaded.tokenizer is None:
+            raise CheckpointError(
+                f"{path} has no tokenizer.model, so it cannot read text: save "
+                "the model with its tokenizer."
+            )
+        name = loaded.details.get("task")
+        task = find_task(name) if name else task_of(loaded.model.config)
+        return cls(
+            folder,
+            loaded.model,
+            loaded.tokenizer,
+            task,
+            loaded.details,
+            as_is,
+        )
+
+    def beside(self, others: Sequence["TextModel"]) -> "TextModel":
+        """This model and others as one: their probabilities are averaged.
+
+        Raises:
+            CheckpointError: one was trained for another task, corpus or
+                direction, or with another tokenizer.
+            ConfigError: models that cannot be averaged.
+        """
+        if not others:
+            return self
+        for other in others:
+            self._check_like(other)
+        models = [self.model, *(other.model for other in others)]
+        return replace(self, model=Ensemble(models))
+
+    def _check_like(self, other: "TextModel") -> None:
+        for key in ("task", "corpus", "src", "tgt"):
+            mine, theirs = (
+                ({"task": m.task.name} | m.details).get(key)
+                for m in (self, other)
+            )
+            if mine != theirs:
+                raise CheckpointError(
+                    f"{other.path} has {key} {theirs!r}, and {self.path} has "
+                    f"{mine!r}: models that work together must do the same."
+                )
+        if not self.tokenizer.cuts_like(other.tokenizer):
+            raise CheckpointError(
+                f"{other.path} cuts text into other pieces than {self.path}: "
+                "the models need one tokenizer. Train the one with "
+                "--train.start-from the other, or both on the same text with "
+                "the same vocab-size."
+            )
+
+    def translate(
+        self, sentences: list[str], beam_size: int, alpha: float
+    ) -> list[str]:
+        """Translate sentences, in the order given."""
+        return self._joined(
+            translate(
+                self.model,
+                self.tokenizer,
+                self.cut(sentences),
+                beam_size,
+                alpha,
+            )
+        )
+
+    def ranked(
+        self, sentences: list[str], beam_size: int, alpha: float
+    ) -> list[list[Ranked]]:
+        """The whole beam of each sentence, best first."""
+        beams = candidates(
+            self.model, self.tokenizer, self.cut(sentences), beam_size, alpha
+        )
+        return [
+            [
+                Ranked(self._joined([one.text])[0], one.score, one.log_prob)
+                for one in beam
+            ]
+            for beam in beams
+        ]
+
+    def stream(self, sentence: str, say: Say) -> None:
+        """Translate a sentence greedily, and say words as they are decided."""
+        [source] = self.cut([sentence])
+        if source.strip():
+            limit = self.model.config.max_length
+            ids = encode_source(self.tokenizer, source, limit)
+            src = torch.tensor([ids])
+            self._grow(partial(greedy_search, self.model, src), say)
+
+    def drawing(self, prompt: str, seed: int, **settings) -> "Drawing":
+        """What draws texts that answer a prompt, or go on with it.
+
+        Args:
+            prompt: text as people write it.
+            seed: fixes what is drawn.
+            settings: of :func:`~transformer_course.generate.sample`.
+
+        Raises:
+            ConfigError: the model needs a prompt, and none was given.
+        """
+        [text] = self.cut([prompt], self.task.prompted)
+        limit = self.model.config.max_length
+        src, prefix = self.task.prompt(self.tokenizer, text, limit)
+        device = next(self.model.parameters()).device
+        search = partial(
+            sample,
+            self.model,
+            src,
+            generator=torch.Generator(device).manual_seed(seed),
+            prefix=prefix,
+            **settings,
+        )
+        return Drawing(self, search, prefix)
+
+    def report(
+        self, named: str, split: str, beam_size: int, alpha: float, say: Say
+    ) -> list[str] | None:
+        """Judge the model by its corpus; see :meth:`Task.report`.
+
+        Args:
+            named: what the model is called.
+            split: dev or test.
+            beam_size: of the search, where the model is judged by one.
+            alpha: of its length penalty.
+            say: called with each line.
+        """
+        corpus, src, tgt = map(self._about, ("corpus", "src", "tgt"))
+        splits = self.task.load(DataConfig(corpus=corpus, src=src, tgt=tgt))
+        judged = Judged(
+            self.model,
+            self.tokenizer,
+            getattr(splits, split),
+            splits.train,
+            beam_size,
+            alpha,
+        )
+        return self.task.report(f"{named} on {corpus}, {split}", judged, say)
+
+    def warnings(
+        self, lines: list[str], side: str = "src", first: int = 1
+    ) -> Iterator[str]:
+        """What a reader should know about lines that are given.
+
+        Args:
+            lines: as they are given.
+            side: of the corpus, that they stand for.
+            first: the number of the first line.
+        """
+        lines = self.cut(lines, side)
+        limit = self.model.config.max_length
+        long = too_long(self.model, self.tokenizer, lines)
+        for i in long if side == "src" else ():
+            yield (
+                f"line {first + i} is longer than {limit} tokens and is cut "
+                "off there; split it into sentences."
+            )
+        for number, line in enumerate(lines, start=first):
+            if strange := unknown(self.tokenizer, line):
+                yield (
+                    f"line {number} has what the model has never seen: "
+                    f"{', '.join(map(repr, strange))}"
+                )
+
+    def cut(self, lines: list[str], side: str = "src") -> list[str]:
+        """Text as people write it, in the way of the model's corpus."""
+        language = self._language(side)
+        if language is None:
+            return lines
+        return [plain.from_plain(line, language) for line in lines]
+
+    def _joined(self, lines: list[str]) -> list[str]:
+        """What the model wrote, as people write it."""
+        language = self._language("tgt")
+        if language is None:
+            return lines
+        return [plain.to_plain(line, language) for line in lines]
+
+    def _language(self, side: str) -> str | None:
+        """Of a side whose words stand apart in the corpus; None where text
+        is left as it is."""
+        corpus = self.details.get("corpus")
+        if self.as_is or (corpus and not corpora.find(corpus).spaced):
+            return None
+        return self._about(side)
+
+    def _about(self, key: str) -> str:
+        if key not in self.details:
+            raise CheckpointError(
+                f"the checkpoint does not say its {key!r}: save it with such "
+                "details, or cut text into words yourself and add --as-is."
+            )
+        return self.details[key]
+
+    def _grow(
+        self, search: Search, say: Say, begun: Sequence[int] = ()
+    ) -> None:
+        """Say a text while a search decides it.
+
+        Args:
+            search: takes ``on_token``.
+            say: called with each new part.
+            begun: tokens of a prompt, which come first.
+        """
+        text = TextStream(self.tokenizer, self._language("tgt"))
+
+        def add(token: int | Tensor) -> None:
+            say(text.add(int(token)))
+
+        for token in begun:
+            add(token)
+        search(on_token=add)
+        say(text.end())
+
+
+class Drawing(NamedTuple):
+    """Draws one text after another."""
+
+    owner: TextModel
+    search: Search
+    prefix: Tensor | None
+
+    def text(self) -> str:
+        """Draw a text."""
+        [ids] = self.search()
+        [text] = self.owner._joined([self.owner.tokenizer.decode(ids)])
+        return text
+
+    def stream(self, say: Say) -> None:
+        """Draw a text, and say words as they are drawn: the same text."""
+        begun = [] if self.prefix is None else self.prefix[0].tolist()
+        self.owner._grow(self.search, say, begun)
+
+
+def find(path: Path) -> Path:
+    """The checkpoint to use: the folder itself, or one of a run's.
+
+    Raises:
+        CheckpointError: there is none; the runs that lie near are named.
+    """
+    chosen = chosen_checkpoint(path)
+    if chosen is not None:
+        return chosen
+    try:
+        return checkpoint.existing(path)
+    except CheckpointError as error:
+        raise CheckpointError(f"{error}{_runs_near(path)}") from error
+
+
+def _runs_near(path: Path) -> str:
+    """Where runs are, for someone who has named another folder."""
+    for folder in (path, path.parent):
+        runs = sorted(p.parent for p in folder.glob("*/checkpoints"))
+        if runs := [str(run) for run in runs if run != path]:
+            return f" Runs are in {', '.join(runs)}."
+    return ""
