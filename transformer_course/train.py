@@ -102,7 +102,7 @@ def score_twice(model: nn.Module, batch: Batch, config: TrainConfig) -> Score:
     Returns:
         The score of both passes; every target token counts twice.
     """
-    twice = Batch(batch.src.repeat(2, 1), batch.tgt.repeat(2, 1))
+    twice = batch.repeat(2)
     logits = predict(model, twice)
     pad_id = model.config.pad_id
     smoothing = config.label_smoothing
