@@ -14,6 +14,7 @@ from tiny import VOCAB, random_ids, tiny_transformer
 
 from transformer_course import attention, viz
 from transformer_course.attention import MultiHeadAttention, dot_score
+from transformer_course.data import aozora
 from transformer_course.errors import ConfigError
 
 THREE = torch.tensor([[0.5, 0.05, 0.45], [0.0, 1.0, 0.0]])
@@ -58,6 +59,11 @@ def test_show_source_of_a_method_starts_at_the_margin(shown):
 def test_show_source_of_a_property(shown):
     viz.show_source(attention.KVCache.length)
     assert "def length(self)" in shown[0].data
+
+
+def test_show_source_names_the_file_of_a_package(shown):
+    viz.show_source(aozora.parse)
+    assert "`transformer_course/data/aozora/__init__.py`" in shown[0].data
 
 
 @pytest.mark.parametrize("obj", [torch.relu, 3])

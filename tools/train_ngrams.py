@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from transformer_course import runs
-from transformer_course.data.corpora import load_corpus
+from transformer_course.data.corpora import load_texts
 from transformer_course.ngram import KneserNey
 from transformer_course.tokenizer import EOS, Tokenizer
 
@@ -82,7 +82,7 @@ def compare(cut, vocabulary: list, splits, unit: str) -> tuple:
 def main() -> None:
     """Take the run's folder from the command line."""
     tokenizer = Tokenizer.load(Path(sys.argv[1]) / "tokenizer.model")
-    splits = load_corpus("soseki_text", "ja", "ja")
+    splits = load_texts("soseki")
     everything = [*splits.train.tgt, *splits.dev.tgt, *splits.test.tgt]
     characters = [*sorted(set("".join(everything))), EOS]
     pieces, nats, _ = compare(

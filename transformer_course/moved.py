@@ -22,10 +22,6 @@ MOVED = {
         "transformer_course.buckets",
     ),
     f"{_DATA}.corpus": (f"{_DATA}.text", f"{_DATA}.corpora"),
-    f"{_DATA}.grammar": (
-        f"{_DATA}.grammar.simple",
-        f"{_DATA}.grammar.compounds",
-    ),
     f"{_DATA}.haiku": (f"{_DATA}.aozora.haiku",),
     f"{_DATA}.inflection": (f"{_DATA}.grammar.inflection",),
     f"{_DATA}.lexicon": (f"{_DATA}.grammar.lexicon",),

@@ -94,7 +94,9 @@ def show_source(obj: Any) -> None:
             f"{obj!r} has no Python source to show: give a function, class, "
             "method or module that is written in Python, by its name."
         ) from error
-    path = inspect.getmodule(target).__name__.replace(".", "/") + ".py"
+    module = inspect.getmodule(target)
+    end = "/__init__.py" if hasattr(module, "__path__") else ".py"
+    path = module.__name__.replace(".", "/") + end
     display(Markdown(f"*From `{path}`:*\n\n````python\n{source}\n````"))
 
 

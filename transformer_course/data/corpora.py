@@ -12,7 +12,7 @@ from transformer_course.data import small_parallel_enja
 from transformer_course.data.aozora import haiku, prose
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.manifest import current_name
-from transformer_course.data.text import Splits
+from transformer_course.data.text import LANGUAGES, Splits
 from transformer_course.errors import CorpusError
 
 Loader = Callable[[], Splits]
@@ -41,11 +41,11 @@ class Corpus:
 CORPORA = {
     corpus.name: corpus
     for corpus in (
-        Corpus("grammar", None, ("en", "ja"), True, grammar_corpus),
+        Corpus("grammar", None, LANGUAGES, True, grammar_corpus),
         Corpus(
             "small_parallel_enja",
             "small_parallel_enja",
-            ("en", "ja"),
+            LANGUAGES,
             True,
             small_parallel_enja.load,
         ),
@@ -96,7 +96,9 @@ def load_corpus(name: str, src: str = "en", tgt: str = "ja") -> Splits:
         CorpusError: no such corpus or direction, or its files cannot be had.
     """
     corpus = find(name)
-    if name != "soseki_text" and corpus.pairs is None:
+    # running text had a name of its own once
+    load = corpus.texts if name == "soseki_text" else corpus.pairs
+    if load is None:
         raise _unread(corpus, "pairs")
     if len(corpus.languages) == 1:
         if (src, tgt) != ("ja", "ja"):
@@ -104,14 +106,13 @@ def load_corpus(name: str, src: str = "en", tgt: str = "ja") -> Splits:
                 f"{name} is in Japanese, and cannot be had from {src!r} to "
                 f"{tgt!r}: choose ja for both."
             )
-        # running text had a name of its own once
-        return load_texts(name) if name == "soseki_text" else corpus.pairs()
+        return load()
     if sorted((src, tgt)) != sorted(corpus.languages):
         raise CorpusError(
             f"{name} cannot be had from {src!r} to {tgt!r}: choose en to ja, "
             "or ja to en."
         )
-    splits = corpus.pairs()
+    splits = load()
     return splits if (src, tgt) == corpus.languages else splits.swap()
 
 

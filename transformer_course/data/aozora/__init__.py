@@ -17,13 +17,11 @@ title, author, a legend        title and author are read, the legend is not
 ``底本：…`` to the end         the footer: kept as the work's ``source``
 =============================  ============================================
 
-Each rule is a small function, and nothing else is changed: every character of
-a line is text that is kept, or belongs to a piece of markup (:func:`pieces`).
-No 。 is added where the author put none. Chapter 02 goes through the rules
-one by one.
+Inside a line :mod:`~transformer_course.data.aozora.markup` does this, and
+nothing else is changed; no 。 is added where the author put none.
 
 Twenty works of Natsume Soseki (:func:`soseki`) hold 2,618,884 characters
-after :func:`strip_markup`: headings and Latin spaces count, line feeds and
+after their markup is gone: headings and Latin spaces count, line feeds and
 ideographic spaces do not, a gaiji counts as one. They hold 75,152 sentences
 by :func:`split_sentences`, when a heading counts as one too; with 。 as the
 only end it would be 75,101.

@@ -29,29 +29,9 @@ second draw after that is still new.
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from transformer_course.data.grammar.compounds import (
-    because,
-    contrast,
-    report,
-    sequel,
-)
+from transformer_course.data.grammar import compounds, simple
 from transformer_course.data.grammar.inflection import Words, align
 from transformer_course.data.grammar.predicates import Sentence, Speaker
-from transformer_course.data.grammar.simple import (
-    comparison,
-    existence,
-    giving,
-    liking,
-    location,
-    profession,
-    quality,
-    statement,
-    what_question,
-    when_question,
-    where_question,
-    who_question,
-    yes_no_question,
-)
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.errors import ConfigError
 
@@ -60,23 +40,23 @@ LONGEST = 18
 PATIENCE = 200
 """Sentences in a row that may be known already, before giving up."""
 CONSTRUCTIONS: tuple[tuple[float, Callable[[Speaker], Sentence]], ...] = (
-    (0.34, statement),
-    (0.07, yes_no_question),
-    (0.03, who_question),
-    (0.03, what_question),
-    (0.02, where_question),
-    (0.02, when_question),
-    (0.09, quality),
-    (0.02, profession),
-    (0.07, comparison),
-    (0.04, existence),
-    (0.04, location),
-    (0.05, liking),
-    (0.06, giving),
-    (0.04, because),
-    (0.02, contrast),
-    (0.03, sequel),
-    (0.03, report),
+    (0.34, simple.statement),
+    (0.07, simple.yes_no_question),
+    (0.03, simple.who_question),
+    (0.03, simple.what_question),
+    (0.02, simple.where_question),
+    (0.02, simple.when_question),
+    (0.09, simple.quality),
+    (0.02, simple.profession),
+    (0.07, simple.comparison),
+    (0.04, simple.existence),
+    (0.04, simple.location),
+    (0.05, simple.liking),
+    (0.06, simple.giving),
+    (0.04, compounds.because),
+    (0.02, compounds.contrast),
+    (0.03, compounds.sequel),
+    (0.03, compounds.report),
 )
 """The share of each construction among the sentences."""
 
