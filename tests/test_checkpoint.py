@@ -2,20 +2,39 @@
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
 import pickle
 import shutil
+import stat
+import subprocess
+import sys
+import time
 
 import pytest
 import safetensors.torch
 import torch
-from tiny import VOCAB, random_ids, tiny_gru, tiny_transformer, with_bos
+from tiny import (
+    VOCAB,
+    Killed,
+    dies_at,
+    random_ids,
+    tiny_gru,
+    tiny_transformer,
+    with_bos,
+)
 
-from transformer_course import checkpoint
+from transformer_course import checkpoint, checkpoint_files, files
 from transformer_course.checkpoint import Resume
-from transformer_course.errors import CheckpointError, CourseError
+from transformer_course.config import TrainConfig
+from transformer_course.errors import (
+    CheckpointError,
+    CourseError,
+    DivergedError,
+)
 from transformer_course.tokenizer import Tokenizer
+from transformer_course.train import Progress, make_optimizer, resume_state
 
 MODELS = {
     "tied": lambda: tiny_transformer(seed=1),
@@ -25,6 +44,7 @@ MODELS = {
     "decoder-only": lambda: tiny_transformer(seed=1, decoder_only=True),
     "gru": lambda: tiny_gru(seed=1),
 }
+STATE = Resume({"moment": torch.ones(3)}, {"step": 7, "best": None})
 LINES = ["a b c d e f g", "h i j k l m n", "a c e g i k m"]
 
 
@@ -36,9 +56,8 @@ def tokenizer() -> Tokenizer:
 @pytest.fixture
 def saved(tmp_path, tokenizer):
     """A whole checkpoint with all that one can hold."""
-    resume = Resume({"moment": torch.ones(3)}, {"step": 7, "best": None})
     folder = tmp_path / "model"
-    checkpoint.save(folder, MODELS["tied"](), tokenizer, {"src": "en"}, resume)
+    checkpoint.save(folder, MODELS["tied"](), tokenizer, {"src": "en"}, STATE)
     return folder
 
 
@@ -156,7 +175,13 @@ def test_average_of_one_is_the_identity(saved):
 
 def test_average_needs_every_checkpoint(saved):
     with pytest.raises(CheckpointError, match="no checkpoint in .*gone"):
-        checkpoint.average([saved, saved.with_name("gone")], tiny_gru())
+        checkpoint.average([saved, saved.with_name("gone")], MODELS["tied"]())
+
+
+def test_average_needs_weights_of_one_shape(saved, tmp_path):
+    checkpoint.save(tmp_path / "wider", tiny_transformer(d_model=32))
+    with pytest.raises(CheckpointError, match="do not fit"):
+        checkpoint.average([saved, tmp_path / "wider"], MODELS["tied"]())
 
 
 # --- all or nothing ---------------------------------------------------------
@@ -166,46 +191,27 @@ def full_disk(*_, **__):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def half_a_file(tensors, path):
-    with open(path, "wb") as file:
-        file.write(b"half")
-    full_disk()
-
-
-@pytest.mark.parametrize(
-    ("module", "name", "replacement"),
-    [
-        (safetensors.torch, "save_file", half_a_file),
-        (checkpoint, "_write_json", full_disk),
-        (checkpoint, "_to_disk", full_disk),
-        (Tokenizer, "save", full_disk),
-    ],
-    ids=["weights", "settings", "sync", "tokenizer"],
-)
+@pytest.mark.parametrize("call", [1, 2, 3, 4, 5])
 def test_a_full_disk_leaves_the_old_checkpoint(
-    saved, tokenizer, monkeypatch, module, name, replacement
+    saved, tokenizer, monkeypatch, call
 ):
-    monkeypatch.setattr(module, name, replacement)
-    with pytest.raises(CheckpointError, match="No space left") as caught:
-        checkpoint.save(saved, tiny_gru(seed=5), tokenizer)
+    with monkeypatch.context() as patch:
+        dies_at(patch, os, "fsync", call, full_disk)
+        with pytest.raises(CheckpointError, match="No space left") as caught:
+            checkpoint.save(saved, tiny_gru(seed=5), tokenizer, {}, STATE)
     assert "\n" not in str(caught.value)
-    monkeypatch.undo()
     assert sorted(saved.parent.iterdir()) == [saved]
     assert_same_weights(checkpoint.load(saved).model, MODELS["tied"]())
 
 
 def test_a_full_disk_leaves_nothing_where_nothing_was(tmp_path, monkeypatch):
-    monkeypatch.setattr(safetensors.torch, "save_file", half_a_file)
+    monkeypatch.setattr(os, "fsync", full_disk)
     with pytest.raises(CheckpointError, match="No space left"):
         checkpoint.save(tmp_path / "model", tiny_gru())
     assert not list(tmp_path.iterdir())
 
 
-class Killed(BaseException):
-    """Stands for a process that ends there and then."""
-
-
-@pytest.mark.parametrize("moment", range(12))
+@pytest.mark.parametrize("moment", range(16))
 def test_a_kill_at_any_moment_leaves_the_old_or_the_new(
     saved, tokenizer, monkeypatch, moment
 ):
@@ -224,9 +230,8 @@ def test_a_kill_at_any_moment_leaves_the_old_or_the_new(
     new = tiny_gru(seed=5)
     with monkeypatch.context() as patch:
         for module, name in (
-            (safetensors.torch, "save_file"),
-            (checkpoint, "_write_json"),
-            (checkpoint, "_to_disk"),
+            (os, "fsync"),
+            (os, "replace"),
             (checkpoint.Path, "rename"),
             (checkpoint.shutil, "rmtree"),
         ):
@@ -317,19 +322,46 @@ def test_settings_that_describe_no_model(saved, settings):
     assert_refused(saved, "config.json", "does not describe a model")
 
 
-def test_weights_of_another_model(saved, tmp_path):
-    checkpoint.save(tmp_path / "wider", tiny_transformer(d_model=32))
-    (tmp_path / "wider" / "model.safetensors").replace(
+@pytest.mark.parametrize(
+    ("settings", "word"),
+    [
+        ({"n_layers": "two"}, "n_layers is 'two'"),
+        ({"n_layers": 10**9}, "n_layers"),
+        ({"n_layers": 2.0}, "n_layers is 2.0"),
+        ({"tied": "no"}, "tied is 'no'"),
+        ({"dropout": "0.1"}, "dropout is '0.1'"),
+        ({"position": []}, "position is []"),
+        ({"max_length": 10**12}, "GB of memory"),
+        ({"d_model": 10**18}, "config.json"),
+        ({"vocab_size": 10**12}, "do not fit its config.json"),
+        ({"pad_id": 10**6}, "does not describe a model"),
+    ],
+    ids=str,
+)
+def test_settings_of_other_types_or_beyond_memory(saved, settings, word):
+    model = files.read_json(saved / "config.json")["model"]
+    change(saved, model=model | settings)
+    assert_refused(saved, word)
+
+
+def flip_a_bit(path):
+    content = bytearray(path.read_bytes())
+    content[-2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", checkpoint_files.FILES)
+def test_a_flipped_bit_is_noticed(saved, name):
+    flip_a_bit(saved / name)
+    assert_refused(saved, name, "sha256")
+
+
+def test_weights_of_another_model_of_the_same_shape(saved, tmp_path):
+    checkpoint.save(tmp_path / "other", tiny_transformer(seed=2))
+    (tmp_path / "other" / "model.safetensors").replace(
         saved / "model.safetensors"
     )
-    assert_refused(saved, "do not fit its config.json", "mixed")
-
-
-def test_weights_with_a_name_too_many(saved):
-    tensors = safetensors.torch.load_file(saved / "model.safetensors")
-    tensors["extra"] = torch.ones(1)
-    safetensors.torch.save_file(tensors, saved / "model.safetensors")
-    assert_refused(saved, "do not fit its config.json", "extra")
+    assert_refused(saved, "model.safetensors", "another checkpoint")
 
 
 def test_another_tokenizer(saved):
@@ -409,3 +441,302 @@ def test_a_pickle_beside_is_not_taken_instead(saved, tmp_path, name):
         saved, "model.safetensors is missing", f"{name} is not read"
     )
     assert not trace.exists()
+
+
+# --- older formats ----------------------------------------------------------
+
+
+def as_format_1(folder):
+    """The same checkpoint, as it was written before there were hashes."""
+    header = files.read_json(folder / "config.json") | {"format": 1}
+    for key in ("weights_sha256", "resume_sha256", "resume_values_sha256"):
+        header.pop(key, None)
+    files.write_whole(folder / "config.json", json.dumps(header))
+
+
+@pytest.fixture
+def old(tmp_path, tokenizer):
+    """A checkpoint of format 1, with all that one can hold."""
+    model, folder = tiny_transformer(seed=1), tmp_path / "old"
+    optimizer = make_optimizer(model, TrainConfig())
+    model(random_ids(1, 3), with_bos(random_ids(1, 2))).sum().backward()
+    optimizer.step()
+    state = resume_state(model, optimizer, Progress(step=1))
+    checkpoint.save(folder, model, tokenizer, resume=state)
+    as_format_1(folder)
+    return folder
+
+
+def test_format_1_is_read(old):
+    loaded = checkpoint.load(old)
+    assert loaded.resume.values["step"] == 1
+    checkpoint.save(old, loaded.model, loaded.tokenizer, {}, loaded.resume)
+    assert files.read_json(old / "config.json")["format"] == checkpoint.FORMAT
+    assert_same_weights(checkpoint.load(old).model, loaded.model)
+
+
+@pytest.mark.parametrize("values", [{}, {"step": "1"}, {"sums": [None]}])
+def test_a_state_of_format_1_with_values_missing(old, values):
+    path = old / "resume.json"
+    kept = files.read_json(path) if values else {}
+    path.write_text(json.dumps(kept | values))
+    assert_refused(old, "resume.json", "missing or of another type")
+
+
+@pytest.mark.parametrize("moment", ["exp_avg", "exp_avg_sq", "step"])
+def test_a_state_of_format_1_without_moments(old, moment):
+    path = old / "resume.safetensors"
+    tensors = safetensors.torch.load_file(path)
+    gone = next(name for name in tensors if f".{moment}." in name)
+    safetensors.torch.save_file(
+        {n: t for n, t in tensors.items() if n != gone}, path
+    )
+    assert_refused(old, f"Adam's {moment}", "do not say how to go on")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.5, 0.99])
+@pytest.mark.parametrize("name", ["model.safetensors", "resume.safetensors"])
+def test_cut_short_tensors_of_format_1(old, name, share):
+    content = (old / name).read_bytes()
+    (old / name).write_bytes(content[: int(len(content) * share)])
+    assert_refused(old, name, "damaged or cut short")
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        (lambda t: t | {"extra": torch.ones(1)}, "extra"),
+        (lambda t: t | {"to_logits.weight": torch.ones(1)}, "to_logits"),
+        (lambda t: dict(list(t.items())[1:]), "do not fit its config.json"),
+    ],
+)
+def test_weights_that_do_not_fit(old, change, word):
+    tensors = safetensors.torch.load_file(old / "model.safetensors")
+    safetensors.torch.save_file(change(tensors), old / "model.safetensors")
+    assert_refused(old, "do not fit its config.json", word)
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf])
+def test_weights_that_are_not_finite_are_not_read(old, value):
+    tensors = safetensors.torch.load_file(old / "model.safetensors")
+    name, tensor = next(iter(tensors.items()))
+    tensor.view(-1)[0] = value
+    safetensors.torch.save_file(tensors, old / "model.safetensors")
+    assert_refused(old, "not finite", name, "diverged")
+
+
+def test_a_key_is_dropped_and_a_parameter_renamed(old, monkeypatch):
+    """An invented format before this one, which called things otherwise."""
+
+    def invented(header):
+        model = {k: v for k, v in header["model"].items() if k != "colour"}
+        header = header | {"kind": "transformer", "model": model}
+        return header, lambda name: name.removeprefix("old.")
+
+    expected = checkpoint.load(old)
+    monkeypatch.setitem(checkpoint_files.UPGRADES, 1, invented)
+    header = files.read_json(old / "config.json")
+    change(old, kind="painter", model=header["model"] | {"colour": "red"})
+    for name in ("model.safetensors", "resume.safetensors"):
+        tensors = safetensors.torch.load_file(old / name)
+        renamed = {
+            n if n == "rng.cpu" else n.replace("encoder", "old.encoder"): t
+            for n, t in tensors.items()
+        }
+        assert renamed.keys() != tensors.keys()
+        safetensors.torch.save_file(renamed, old / name)
+    loaded = checkpoint.load(old)
+    assert_same_weights(loaded.model, expected.model)
+    assert loaded.resume.tensors.keys() == expected.resume.tensors.keys()
+
+
+def test_upgrades_follow_one_another(monkeypatch):
+    monkeypatch.setattr(checkpoint_files, "FORMAT", 3)
+    for number in (1, 2):
+        monkeypatch.setitem(
+            checkpoint_files.UPGRADES,
+            number,
+            lambda header, number=number: (
+                header | {f"to {number + 1}": True},
+                lambda name: f"{name}.{number}",
+            ),
+        )
+    header, rename = checkpoint_files.upgraded({"format": 1})
+    assert header == {"format": 1, "to 2": True, "to 3": True}
+    assert rename("x") == "x.1.2"
+    assert checkpoint_files.upgraded({"format": 2})[1]("x") == "x.2"
+
+
+# --- nothing is lost --------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf, -torch.inf])
+def test_nothing_that_is_not_finite_is_saved(saved, value):
+    model, state = tiny_gru(), Resume({"adam.m": torch.tensor(value)}, {})
+    with pytest.raises(DivergedError, match=r"adam\.m is not finite"):
+        checkpoint.save(saved, model, resume=state)
+    with torch.no_grad():
+        model.first_state.bias[0] = value
+    with pytest.raises(DivergedError, match=r"first_state\.bias is not"):
+        checkpoint.save(saved, model)
+    assert_same_weights(checkpoint.load(saved).model, MODELS["tied"]())
+
+
+def test_modes_follow_the_umask(tmp_path, tokenizer):
+    before = os.umask(0o027)
+    try:
+        checkpoint.save(tmp_path / "m", tiny_gru(), tokenizer, {}, STATE)
+    finally:
+        os.umask(before)
+    modes = {
+        stat.S_IMODE(p.stat().st_mode) for p in (tmp_path / "m").iterdir()
+    }
+    assert modes == {0o640}
+    assert stat.S_IMODE((tmp_path / "m").stat().st_mode) == 0o750
+
+
+def test_a_link_is_followed(saved):
+    link = saved.with_name("last")
+    link.symlink_to(saved.name)
+    checkpoint.save(link, tiny_gru(seed=5))
+    assert link.is_symlink()
+    assert_same_weights(checkpoint.load(saved).model, tiny_gru(seed=5))
+    assert sorted(saved.parent.iterdir()) == [link, saved]
+
+
+def refused_save(folder, word):
+    with pytest.raises(CheckpointError) as caught:
+        checkpoint.save(folder, tiny_gru())
+    assert word in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_may_not_be_replaced_is_left(saved, tmp_path):
+    saved.chmod(0o555)
+    refused_save(saved, "Permission denied")
+    saved.chmod(0o755)
+    assert_same_weights(checkpoint.load(saved).model, MODELS["tied"]())
+    (tmp_path / "diary").mkdir()
+    (tmp_path / "diary" / "monday").write_text("rain")
+    refused_save(tmp_path / "diary", "holds monday, and is no checkpoint")
+    refused_save(tmp_path / "diary" / "monday", "Not a directory")
+    assert (tmp_path / "diary" / "monday").read_text() == "rain"
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "diary", saved]
+
+
+def test_a_checkpoint_is_found_from_inside(saved, monkeypatch):
+    monkeypatch.chdir(saved)
+    assert str(checkpoint.existing(".")) == "."
+    assert_same_weights(checkpoint.load(".").model, MODELS["tied"]())
+    checkpoint.save(".", tiny_gru(seed=5))
+    assert_same_weights(checkpoint.load(saved).model, tiny_gru(seed=5))
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "/".join(["x" * 200] * 30), "/"])
+def test_paths_that_cannot_be(name, tmp_path):
+    folder = tmp_path / name
+    refused_save(folder, "") if name != "/" else None
+    assert_refused(folder, "checkpoint")
+    with pytest.raises(CheckpointError):
+        checkpoint.existing(folder)
+
+
+@pytest.mark.parametrize("name", ["config.json", *checkpoint_files.FILES])
+def test_a_file_that_cannot_be_read(saved, monkeypatch, name):
+    read = checkpoint.Path.read_bytes
+
+    def refuse(path):
+        if path.name == name:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return read(path)
+
+    monkeypatch.setattr(checkpoint.Path, "read_bytes", refuse)
+    assert_refused(saved, name, "cannot be read (Permission denied)")
+
+
+@pytest.mark.parametrize("name", checkpoint_files.FILES)
+def test_a_missing_file(saved, name):
+    (saved / name).unlink()
+    assert_refused(saved, name)
+    with pytest.raises(CheckpointError, match=r"(missing[:,]|no tokenizer)"):
+        checkpoint.load(saved)
+
+
+def test_which_tokenizer_a_checkpoint_belongs_to(saved, tokenizer, tmp_path):
+    expected = hashlib.sha256(tokenizer.model_proto).hexdigest()
+    assert checkpoint.tokenizer_sha256(saved) == expected
+    as_format_1(saved)
+    assert checkpoint.tokenizer_sha256(saved) == expected
+    checkpoint.save(tmp_path / "without", tiny_gru())
+    assert checkpoint.tokenizer_sha256(tmp_path / "without") is None
+    with pytest.raises(CheckpointError, match="no checkpoint"):
+        checkpoint.tokenizer_sha256(tmp_path / "none")
+
+
+# --- several processes ------------------------------------------------------
+
+
+def test_what_a_killed_process_was_writing_is_deleted(saved):
+    left = saved.with_name(f".{saved.name}.0123.new")
+    left.mkdir()
+    (left / "model.safetensors").write_bytes(b"half")
+    checkpoint.save(saved, tiny_gru())
+    assert sorted(saved.parent.iterdir()) == [saved]
+
+
+def test_a_folder_that_is_replaced_while_it_is_read(saved, monkeypatch):
+    """The reader takes the settings of one and the weights of the next."""
+    read, tries = checkpoint_files._bytes, []
+
+    def interrupted(path):
+        content = read(path)
+        if path.name == "config.json":
+            tries.append(path)
+            if len(tries) < 4:
+                checkpoint.save(saved, tiny_gru(seed=len(tries)))
+        return content
+
+    monkeypatch.setattr(checkpoint_files, "_bytes", interrupted)
+    assert_same_weights(checkpoint.load(saved).model, tiny_gru(seed=3))
+    assert len(tries) == 4
+
+    monkeypatch.setattr(checkpoint_files, "PAUSES", [0.0, 0.0])
+    tries.clear()
+    with pytest.raises(CheckpointError, match="another process is writing"):
+        checkpoint.load(saved)
+
+
+WRITER = """
+import sys, torch
+from transformer_course import checkpoint
+from transformer_course.checkpoint import Resume
+from transformer_course.config import RecurrentConfig
+torch.set_num_threads(1)
+folder, mark = sys.argv[1], float(sys.argv[2])
+sizes = dict(vocab_size=9, d_model=8, d_hidden=8, max_length=9)
+model = checkpoint.build(RecurrentConfig(**sizes))
+with torch.no_grad():
+    for weight in model.parameters():
+        weight.fill_(mark)
+state = Resume({"mark": torch.tensor(mark)}, {"mark": mark})
+for _ in range(60):
+    checkpoint.save(folder, model, details={"mark": mark}, resume=state)
+"""
+
+
+def test_two_writers_and_a_reader(tmp_path):
+    """Each thing that is read is one writer's, whole, every time."""
+    folder, reads = tmp_path / "model", 0
+    start = [sys.executable, "-c", WRITER, folder]
+    writers = [subprocess.Popen([*start, mark]) for mark in "12"]
+    while any(writer.poll() is None for writer in writers):
+        if not reads and not folder.exists():
+            time.sleep(0.01)
+            continue
+        loaded, reads = checkpoint.load(folder), reads + 1
+        marks = {p.view(-1)[0].item() for p in loaded.model.parameters()}
+        marks |= {loaded.resume.values["mark"], loaded.details["mark"]}
+        assert marks == {loaded.resume.tensors["mark"].item()}
+    assert [writer.returncode for writer in writers] == [0, 0]
+    assert reads > 10
+    assert list(tmp_path.iterdir()) == [folder]

@@ -70,6 +70,12 @@ def test_the_file_is_beside_the_notebooks(tmp_path, monkeypatch):
     assert find_file(tmp_path) == tmp_path / "progress.json"
 
 
+@pytest.mark.parametrize("name", ["nope", "x" * 300])
+def test_a_folder_that_is_not_there_is_named(tmp_path, name):
+    with pytest.raises(ProgressError, match=f"no folder {tmp_path / name}"):
+        find_file(tmp_path / name)
+
+
 def test_the_command_says_what_is_done(tmp_path, capsys):
     record(FIRST, tmp_path / "progress.json")
     main(["progress", str(tmp_path)])

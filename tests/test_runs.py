@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from transformer_course import runs
+from transformer_course.errors import CourseError
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,101 @@ def test_json_is_written_whole_or_not_at_all(tmp_path):
         runs.write_json(path, {"never": object()})
     assert json.loads(path.read_text("utf-8")) == {"猫": [1, 2]}
     assert [p.name for p in path.parent.iterdir()] == ["curve.json"]
+
+
+# --- a training, stored and read --------------------------------------------
+
+RECORDS = [
+    {"kind": "step", "step": 1, "loss": 1 / 3},
+    {"kind": "epoch", "epoch": 1, "step": 1, "dev_nll": 2.0},
+]
+
+
+@pytest.fixture
+def output(tmp_path, monkeypatch):
+    """A training's folder; stored runs go beside it."""
+    monkeypatch.setattr(runs, "folder", lambda name: tmp_path / "runs" / name)
+    folder = tmp_path / "outputs"
+    folder.mkdir()
+    runs.write_json(folder / "experiment.json", {"name": "x", "machine": "A"})
+    lines = [json.dumps(record) + "\n" for record in RECORDS]
+    runs.write_text(folder / "metrics.jsonl", "".join(lines))
+    return folder
+
+
+def test_what_is_stored_of_a_training_is_read(output):
+    runs.store(output, "one", "train x", {"bleu": 1.0})
+    run = runs.read("one")
+    assert run.settings == {"name": "x"}
+    assert run.steps == [RECORDS[0] | {"loss": 0.333333}]
+    assert run.epochs == RECORDS[1:]
+    assert (run.command, run.results) == ("train x", {"bleu": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("settings", "given", "said"),
+    [
+        ({"machine": "A"}, {}, "A"),
+        ({"machine": "A"}, {"machine": "B"}, "A"),
+        ({}, {"machine": "B"}, "B"),
+        ({}, {}, "unknown"),
+    ],
+)
+def test_the_machine_is_the_one_that_trained(output, settings, given, said):
+    runs.write_json(output / "experiment.json", settings)
+    runs.store(output, "one", "", {}, **given)
+    assert runs.read("one").machine == said
+
+
+def assert_one_line(call, *words):
+    with pytest.raises(CourseError) as caught:
+        call()
+    for word in words:
+        assert word in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def damage(path, content):
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content)
+
+
+DAMAGE = [b"{", b"[]", b"\0" * 9, b"\xff", None]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        *[("experiment.json", content) for content in [b"", *DAMAGE]],
+        *[("metrics.jsonl", content) for content in DAMAGE],
+        ("metrics.jsonl", b"{}"),
+        ("metrics.jsonl", b'{"kind": "step"}'),
+    ],
+)
+def test_a_damaged_training_is_not_stored(output, name, content):
+    damage(output / name, content)
+    assert_one_line(lambda: runs.store(output, "one", "", {}), name)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        *[("run.json", content) for content in [b"", b"{}", *DAMAGE]],
+        *[("epochs.jsonl", content) for content in DAMAGE],
+    ],
+)
+def test_a_damaged_stored_run_is_named(output, name, content):
+    folder = runs.store(output, "one", "", {})
+    damage(folder / name, content)
+    assert_one_line(lambda: runs.read("one"), "one")
+
+
+def test_a_stored_run_that_cannot_be_written_is_named(output):
+    path = output / "experiment.json" / "run.json"
+    assert_one_line(lambda: runs.write_json(path, {}), str(path), "untouched")
+    assert_one_line(lambda: runs.write_arrays(path, {}), str(path))
 
 
 # --- seed by seed -----------------------------------------------------------

@@ -139,14 +139,19 @@ class Killed(BaseException):
     """Stands for a process that ends there and then."""
 
 
-def dies_at(monkeypatch, target, name: str, call: int) -> None:
+def killed(*_, **__) -> None:
+    """In place of a function: the process ends."""
+    raise Killed
+
+
+def dies_at(monkeypatch, target, name: str, call: int, end=killed) -> None:
     """The call-th call of a function is the last thing that happens."""
     function, left = getattr(target, name), [call]
 
     def wrapped(*args, **kwargs):
         left[0] -= 1
         if left[0] <= 0:
-            raise Killed
+            end()
         return function(*args, **kwargs)
 
     monkeypatch.setattr(target, name, wrapped)

@@ -27,6 +27,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
+from transformer_course import files
 from transformer_course.data.manifest import is_available
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -137,9 +138,7 @@ def write(notebook: NotebookNode, path: Path) -> bool:
     text = text if text.endswith("\n") else text + "\n"
     if path.read_text(encoding="utf-8") == text:
         return False
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_text(text, encoding="utf-8", newline="\n")
-    os.replace(temporary, path)
+    files.write_whole(path, text)
     return True
 
 

@@ -76,6 +76,7 @@ def main() -> None:
     """Take the folder and the stored run's name from the command line."""
     output, name = Path(sys.argv[1]), sys.argv[2]
     settings = json.loads((output / "experiment.json").read_text("utf-8"))
+    machine = settings.pop("machine", "unknown")  # the one that trained
     settings = turned(settings)
     found, counts = results(output, reverse=True)
     folder = runs.folder(name)
@@ -83,7 +84,7 @@ def main() -> None:
         "settings": settings,
         "command": f"python -m tools.store_reverse outputs/{output.name} "
         + name,
-        "machine": runs.machine(),
+        "machine": machine,
         "results": found,
     }
     runs.write_json(folder / "run.json", about, indent=1)

@@ -3,21 +3,36 @@
 Two files more hold what a training needs to go on: ``resume.safetensors`` and
 ``resume.json``. Nothing is ever unpickled. A folder is written beside its
 place and then renamed, so that a kill or a full disk leaves the old one.
+``config.json`` holds the sha256 of the other files, so that damage and files
+of two checkpoints are noticed.
 """
 
+import glob
 import hashlib
 import json
 import os
+import secrets
 import shutil
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import safetensors
-import safetensors.torch
+import psutil
 import torch
 from torch import Tensor, nn
 
+from transformer_course import files
+from transformer_course.checkpoint_files import (
+    FILES,
+    FORMAT,
+    Content,
+    no_model,
+    parsed,
+    previous_of,
+    read_all,
+    read_header,
+    settled,
+)
 from transformer_course.config import (
     AnyModelConfig,
     LanguageModelConfig,
@@ -25,17 +40,40 @@ from transformer_course.config import (
     RecurrentConfig,
     from_dict,
 )
-from transformer_course.errors import CheckpointError, ConfigError
+from transformer_course.errors import (
+    CheckpointError,
+    ConfigError,
+    DivergedError,
+)
 from transformer_course.recurrent import RecurrentTranslator
 from transformer_course.tokenizer import Tokenizer
 from transformer_course.transformer import LanguageModel, Transformer
+from transformer_course.weights import (
+    Tensors,
+    check_fit,
+    fill,
+    not_finite,
+    pack,
+    weights_of,
+)
 
-FORMAT = 1
 KINDS: dict[str, tuple[type, type]] = {
     "transformer": (ModelConfig, Transformer),
     "language_model": (LanguageModelConfig, LanguageModel),
     "recurrent": (RecurrentConfig, RecurrentTranslator),
 }
+INVALID = (AssertionError, LookupError, RuntimeError, TypeError, ValueError)
+"""What classes raise that are built with values of any kind."""
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+"""What Adam keeps for each parameter."""
+FORMAT_1_VALUES = {
+    "step": 0,
+    "epoch": 0,
+    "batch": 0,
+    "sums": [0.0] * 4,
+    "best": None,
+}
+"""What format 1, which has no hashes, has in resume.json: names and types."""
 
 
 class Resume(NamedTuple):
@@ -72,30 +110,40 @@ def save(
 ) -> None:
     """Write a checkpoint; afterwards the folder is whole, or as it was.
 
+    Processes that write into one place do so one after the other.
+
     Args:
-        folder: where it shall stand; replaced when it is there.
+        folder: where it shall stand; a checkpoint there is replaced, behind
+            a symbolic link too.
         model: any model that has a ``config``.
         tokenizer: the one that the model's ids come from.
         details: plain values to keep with it.
         resume: state of the training.
 
     Raises:
-        CheckpointError: it could not be written (disk full, no permission).
+        CheckpointError: it could not be written (disk full, no permission),
+            or something else than a checkpoint stands there.
+        DivergedError: a weight, or a moment of one, is not finite.
     """
-    folder = Path(folder)
-    fresh = folder.with_name(f".{folder.name}.new")
+    _check_finite(weights_of(model) | (resume.tensors if resume else {}))
+    place = Path(os.path.realpath(folder))
+    fresh = place.parent / f".{place.name}.{secrets.token_hex(8)}.new"
     try:
-        shutil.rmtree(fresh, ignore_errors=True)
-        fresh.mkdir(parents=True)
-        _write(fresh, model, tokenizer, details or {}, resume)
-        _put_in_place(fresh, folder)
-    except (OSError, safetensors.SafetensorError) as error:
-        shutil.rmtree(fresh, ignore_errors=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with files.locked(place.parent, wait=True):
+            _check_place(place)
+            _clear(place)
+            fresh.mkdir()
+            _write(fresh, model, tokenizer, details or {}, resume)
+            _put_in_place(fresh, place)
+    except OSError as error:
         raise CheckpointError(
             f"the checkpoint {folder} could not be written ({error}); what "
             "stood there before is untouched. Free some space, or name "
             "another folder."
         ) from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
 
 
 def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
@@ -105,16 +153,16 @@ def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
         CheckpointError: the folder is missing or damaged, of a newer format,
             of another tokenizer, or holds a pickle in place of safetensors.
     """
-    folder = existing(folder)
-    header = _read_json(folder / "config.json")
-    _check_format(folder, header)
-    model = _load_model(folder, header)
-    tokenizer = _load_tokenizer(folder, header, model.config.vocab_size)
+    content = settled(folder, read_all)
+    model = _model(content)
+    tokenizer = None
+    if "tokenizer.model" in content.files:
+        tokenizer = Tokenizer(content.files["tokenizer.model"])
     return Checkpoint(
         model.to(device).eval(),
         tokenizer,
-        header.get("details", {}),
-        _load_resume(folder),
+        content.header["details"],
+        _resume(content, model),
     )
 
 
@@ -124,19 +172,17 @@ def existing(folder: str | Path) -> Path:
     Raises:
         CheckpointError: no checkpoint there.
     """
-    folder = Path(folder)
-    previous = _previous(folder)
-    if not folder.exists() and previous.exists():
-        return previous
-    if not (folder / "config.json").is_file():
-        hint = ""
-        if (folder / "last").is_dir() or (folder / "best").is_dir():
-            hint = f" Did you mean {folder / 'best'}?"
-        raise CheckpointError(
-            f"there is no checkpoint in {folder}: expected config.json and "
-            f"model.safetensors there.{hint}"
-        )
-    return folder
+    return settled(folder, lambda found: found)
+
+
+def tokenizer_sha256(folder: str | Path) -> str | None:
+    """Of the tokenizer.model that a checkpoint's ids come from, if any.
+
+    Raises:
+        CheckpointError: no checkpoint there, or a damaged one.
+    """
+    header, _ = settled(folder, read_header)
+    return header.get("tokenizer_sha256")
 
 
 def average(folders: list[Path], model: nn.Module) -> None:
@@ -146,11 +192,11 @@ def average(folders: list[Path], model: nn.Module) -> None:
     """
     total: dict[str, Tensor] = {}
     for folder in folders:
-        path = existing(folder) / "model.safetensors"
-        for name, tensor in _read_tensors(path).items():
+        found = _weights(settled(folder, read_all))
+        check_fit(model, found, folder)
+        for name, tensor in found.items():
             total[name] = total.get(name, 0) + tensor.double()
-    mean = {n: (t / len(folders)).float() for n, t in total.items()}
-    _fill(model, mean, folders[-1])
+    fill(model, {n: (t / len(folders)).float() for n, t in total.items()})
 
 
 def _kind(config: AnyModelConfig) -> str:
@@ -163,185 +209,186 @@ def _kind(config: AnyModelConfig) -> str:
     )
 
 
+# --- writing ----------------------------------------------------------------
+
+
+def _check_finite(tensors: Tensors) -> None:
+    if name := not_finite(tensors):
+        raise DivergedError(
+            f"{name} is not finite any more: training has diverged, and "
+            "nothing was saved. Lower the peak rate, lengthen the warm-up, "
+            "or clip the gradient."
+        )
+
+
+def _check_place(place: Path) -> None:
+    """Only a checkpoint is replaced, and one that may be."""
+    if not place.exists():
+        return
+    files.check_permission(place)
+    others = sorted(path.name for path in place.iterdir())
+    if others and "config.json" not in others:
+        raise CheckpointError(
+            f"{place} holds {others[0]}, and is no checkpoint: it was left "
+            "as it is. Name another folder."
+        )
+
+
+def _clear(place: Path) -> None:
+    """Delete what killed processes were writing."""
+    for left in place.parent.glob(f".{glob.escape(place.name)}.*.new"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
 def _write(folder, model, tokenizer, details, resume) -> None:
+    if tokenizer is not None:
+        files.write_whole(folder / "tokenizer.model", tokenizer.model_proto)
+    _write_tensors(folder / "model.safetensors", weights_of(model))
+    if resume is not None:
+        _write_tensors(folder / "resume.safetensors", resume.tensors)
+        _write_json(folder / "resume.json", resume.values)
+    hashes = {
+        key: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        for name, key in FILES.items()
+        if (folder / name).exists()
+    }
     header = {
         "format": FORMAT,
         "kind": _kind(model.config),
         "model": asdict(model.config),
         "details": details,
     }
-    if tokenizer is not None:
-        proto = tokenizer.model_proto
-        header["tokenizer_sha256"] = hashlib.sha256(proto).hexdigest()
-        tokenizer.save(folder / "tokenizer.model")
-    _write_tensors(folder / "model.safetensors", _weights(model))
-    if resume is not None:
-        _write_tensors(folder / "resume.safetensors", resume.tensors)
-        _write_json(folder / "resume.json", resume.values)
-    _write_json(folder / "config.json", header)
-    for path in folder.iterdir():
-        _to_disk(path)
+    _write_json(folder / "config.json", header | hashes)
 
 
-def _weights(model: nn.Module) -> dict[str, Tensor]:
-    """Each weight once: of tied ones the first name, buffers left out."""
-    return {name: p.detach() for name, p in model.named_parameters()}
-
-
-def _write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
-    whole = {n: t.cpu().contiguous() for n, t in tensors.items()}
-    safetensors.torch.save_file(whole, path)
+def _write_tensors(path: Path, tensors: Tensors) -> None:
+    files.write_whole(path, pack(tensors))
 
 
 def _write_json(path: Path, values: dict) -> None:
     text = json.dumps(values, indent=1, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    files.write_whole(path, text + "\n")
 
 
-def _to_disk(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-
-
-def _previous(folder: Path) -> Path:
-    return folder.with_name(f".{folder.name}.old")
-
-
-def _put_in_place(fresh: Path, folder: Path) -> None:
+def _put_in_place(fresh: Path, place: Path) -> None:
     """Two renames; between them :func:`existing` finds the old folder."""
-    previous = _previous(folder)
-    if folder.exists():
+    previous = previous_of(place)
+    if place.exists():
         shutil.rmtree(previous, ignore_errors=True)
-        folder.rename(previous)
-    fresh.rename(folder)
+        place.rename(previous)
+    fresh.rename(place)
     shutil.rmtree(previous, ignore_errors=True)
 
 
-def _read_json(path: Path) -> dict:
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(values, dict):
-            raise ValueError("not a JSON object")
-    except (OSError, ValueError) as error:
-        raise CheckpointError(
-            f"{path} is damaged ({error}): take another checkpoint."
-        ) from error
-    return values
+# --- from what was read to a model ------------------------------------------
 
 
-def _check_format(folder: Path, header: dict) -> None:
-    if not {"format", "kind", "model"} <= set(header):
+def _weights(content: Content) -> Tensors:
+    tensors = content.tensors("model.safetensors")
+    if name := not_finite(tensors):
         raise CheckpointError(
-            f"{folder / 'config.json'} is not of a checkpoint of this "
-            "package: give a folder that 'transformer-course train' or "
-            "checkpoint.save has written."
+            f"the weights in {content.folder} are not finite, first {name}: "
+            "its training had diverged. Take another checkpoint."
         )
-    number = header["format"]
-    if not isinstance(number, int) or number > FORMAT:
-        raise CheckpointError(
-            f"{folder} has format {number}, but this version of the package "
-            f"reads up to {FORMAT}: update the package."
-        )
-    if header["kind"] not in KINDS:
+    return tensors
+
+
+def _model(content: Content) -> nn.Module:
+    """Built and filled, once it is known that the weights fit."""
+    folder, header = content.folder, content.header
+    if header["kind"] not in list(KINDS):
         raise CheckpointError(
             f"{folder} holds a model of kind {header['kind']!r}, but "
             f"only {', '.join(KINDS)} are known: update the package."
         )
-
-
-def _load_model(folder: Path, header: dict) -> nn.Module:
     config_class, model_class = KINDS[header["kind"]]
+    tensors = _weights(content)
     try:
-        model = model_class(from_dict(config_class, header["model"]))
-    except (ConfigError, TypeError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise CheckpointError(
-            f"{folder / 'config.json'} does not describe a model ({reason}): "
-            "take another checkpoint."
-        ) from error
-    tensors = _read_tensors(folder / "model.safetensors")
-    _fill(model, tensors, folder)
+        _check_sizes(config_class, header["model"], len(tensors))
+        config = from_dict(config_class, header["model"])
+        with torch.device("meta"):  # shapes alone, without memory
+            shapes = model_class(config)
+        check_fit(shapes, tensors, folder)
+        _check_memory(shapes)
+    except INVALID as error:
+        raise no_model(folder / "config.json", error) from error
+    model = model_class(config)
+    fill(model, tensors)
     return model
 
 
-def _fill(model: nn.Module, tensors: dict[str, Tensor], folder) -> None:
-    """Copy tensors into the parameters of the same names."""
-    parameters = dict(model.named_parameters())
-    wrong = sorted(set(parameters) ^ set(tensors)) or [
+def _check_sizes(config_class: type, values: dict, tensors: int) -> None:
+    """Types as the class has them, no more layers than there are tensors."""
+    for known in fields(config_class):
+        value = values.get(known.name, known.default)
+        if not _is_like(value, known.default):
+            raise ConfigError(
+                f"{known.name} is {value!r}, expected something like "
+                f"{known.default!r}"
+            )
+    if values.get("n_layers", 0) > tensors:
+        raise ConfigError(
+            f"n_layers is {values['n_layers']}, but there are {tensors} "
+            "tensors of weights"
+        )
+
+
+def _is_like(value: Any, example: Any) -> bool:
+    """Whether a value read from JSON has the type of another."""
+    number = type(value) in (int, float)
+    if isinstance(example, float):
+        return number
+    if example is None:
+        return number or value is None
+    if isinstance(example, list) and isinstance(value, list):
+        return len(value) == len(example) and all(
+            map(_is_like, value, example)
+        )
+    return type(value) is type(example)
+
+
+def _check_memory(model: nn.Module) -> None:
+    """Raise a ConfigError if it is larger than what is free."""
+    tensors = [*model.parameters(), *model.buffers()]
+    needed = sum(tensor.nbytes for tensor in tensors)
+    free = psutil.virtual_memory().available
+    if needed > free:
+        raise ConfigError(
+            f"it takes {needed / 1e9:,.1f} GB of memory, of which "
+            f"{free / 1e9:,.1f} are free"
+        )
+
+
+def _resume(content: Content, model: nn.Module) -> Resume | None:
+    if not {"resume.json", "resume.safetensors"} <= set(content.files):
+        return None
+    path = content.folder / "resume.json"
+    values = parsed(content.files["resume.json"], path)
+    tensors = content.tensors("resume.safetensors")
+    if content.header["format"] == 1:
+        _check_resume(path, values, tensors, model)
+    return Resume(tensors, values)
+
+
+def _check_resume(
+    path: Path, values: dict, tensors: Tensors, model: nn.Module
+) -> None:
+    """What a hash says of younger formats: that nothing is missing."""
+    lacking = [
         name
-        for name, tensor in tensors.items()
-        if tensor.shape != parameters[name].shape
+        for name, example in FORMAT_1_VALUES.items()
+        if not _is_like(values.get(name), example)
     ]
-    if wrong:
+    if not lacking and values["step"]:
+        lacking = [
+            f"Adam's {moment} of {name}"
+            for name in weights_of(model)
+            for moment in MOMENTS
+            if f"adam.{moment}.{name}" not in tensors
+        ]
+    if lacking:
         raise CheckpointError(
-            f"the weights in {folder} do not fit its config.json, first at "
-            f"{wrong[0]}: were files of two checkpoints mixed?"
+            f"{path} and resume.safetensors do not say how to go on: "
+            f"{lacking[0]} is missing or of another type. Take another "
+            "checkpoint."
         )
-    with torch.no_grad():
-        for name, tensor in tensors.items():
-            parameters[name].copy_(tensor)
-
-
-def _read_tensors(path: Path) -> dict[str, Tensor]:
-    if not path.is_file():
-        pickled = sorted(path.parent.glob("*.pt")) + sorted(
-            path.parent.glob("*.bin")
-        )
-        found = f" {pickled[0].name} is not read" if pickled else ""
-        raise CheckpointError(
-            f"{path} is missing.{found}: weights are read from safetensors "
-            "only, since a pickle can run any code."
-        )
-    with path.open("rb") as file:
-        start = file.read(9)
-    is_safetensors = start[8:] == b"{"  # after 8 bytes of header length
-    if not is_safetensors and start.startswith((b"PK", b"\x80")):
-        raise CheckpointError(
-            f"{path} is a pickle, not safetensors. It was not opened, since "
-            "a pickle can run any code: ask for the safetensors file."
-        )
-    try:
-        return safetensors.torch.load_file(path)
-    except (safetensors.SafetensorError, OSError) as error:
-        raise CheckpointError(
-            f"{path} is damaged or cut short ({error}): copy it again, or "
-            "take another checkpoint."
-        ) from error
-
-
-def _load_tokenizer(
-    folder: Path, header: dict, vocab_size: int
-) -> Tokenizer | None:
-    expected = header.get("tokenizer_sha256")
-    if expected is None:
-        return None
-    path = folder / "tokenizer.model"
-    if not path.is_file():
-        raise CheckpointError(
-            f"there is no tokenizer at {path}: {_right_one(folder)}"
-        )
-    tokenizer = Tokenizer.load(path)
-    got = hashlib.sha256(tokenizer.model_proto).hexdigest()
-    if got != expected:
-        raise CheckpointError(
-            f"{path} is not the tokenizer this model was trained with "
-            f"(sha256 {got[:12]}…, expected {expected[:12]}…; vocabulary "
-            f"{tokenizer.vocab_size}, the model's {vocab_size}): "
-            f"{_right_one(folder)}"
-        )
-    return tokenizer
-
-
-def _right_one(folder: Path) -> str:
-    """Where the tokenizer is to be had: a run keeps a copy of its own."""
-    copy = folder.absolute().parent.parent / "tokenizer.model"
-    if copy.is_file():
-        return f"put back the run's own, {copy}."
-    return "put back the one that was saved with the model."
-
-
-def _load_resume(folder: Path) -> Resume | None:
-    if not (folder / "resume.json").is_file():
-        return None
-    tensors = _read_tensors(folder / "resume.safetensors")
-    return Resume(tensors, _read_json(folder / "resume.json"))

@@ -7,8 +7,8 @@ folder of ``outputs/`` and read by the chapters' cells, so that no figure is
 typed in.
 """
 
+import io
 import json
-import os
 import platform
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from transformer_course import files
 from transformer_course.errors import CourseError
 
 Record = dict[str, Any]
@@ -53,7 +54,7 @@ def read(name: str) -> Run:
     """Read a stored run.
 
     Raises:
-        CourseError: there is none of that name.
+        CourseError: there is none of that name, or it is damaged.
     """
     path = folder(name)
     if not (path / "run.json").is_file():
@@ -63,12 +64,15 @@ def read(name: str) -> Run:
             f"{', '.join(there) or 'none'}. The book's notebooks need the "
             "repository, not the package alone."
         )
-    about = json.loads((path / "run.json").read_text("utf-8"))
+    about = _read_json(path / "run.json")
+    keys = ("settings", "command", "machine", "results")
+    if missing := [key for key in keys if key not in about]:
+        raise _damaged(path / "run.json", f"no {missing[0]} in it")
     return Run(
         name=name,
         steps=read_lines(path / "steps.jsonl"),
         epochs=read_lines(path / "epochs.jsonl"),
-        **about,
+        **{key: about[key] for key in keys},
     )
 
 
@@ -100,8 +104,11 @@ def store(
     command: str,
     results: dict[str, Any],
     counts: dict[str, np.ndarray] | None = None,
+    machine: str = "unknown",
 ) -> Path:
     """Make a stored run from a training's folder.
+
+    The machine stored is the one that trained, as the folder says.
 
     Args:
         output: ``outputs/NAME``.
@@ -109,26 +116,25 @@ def store(
         command: what was typed to train it.
         results: test scores and samples.
         counts: for :func:`read_counts`.
+        machine: of a training so old that its folder does not say.
 
     Returns:
         The folder of the stored run.
+
+    Raises:
+        CourseError: a file of the training is missing or damaged, or one of
+            the stored run cannot be written.
     """
     path = folder(name)
-    path.mkdir(parents=True, exist_ok=True)
-    records = read_lines(output / "metrics.jsonl")
-    steps = [r for r in records if r["kind"] == "step"]
-    every = max(1, len(steps) // STEPS_KEPT)
-    kept = [r for r in steps if r["step"] % every == 0]
-    _write_lines(path / "steps.jsonl", kept)
-    _write_lines(
-        path / "epochs.jsonl", [r for r in records if r["kind"] != "step"]
-    )
+    settings = _read_json(output / "experiment.json")
+    trained_on = settings.pop("machine", machine)
+    steps, epochs = _kept(output / "metrics.jsonl")
+    _write_lines(path / "steps.jsonl", steps)
+    _write_lines(path / "epochs.jsonl", epochs)
     about = {
-        "settings": json.loads(
-            (output / "experiment.json").read_text("utf-8")
-        ),
+        "settings": settings,
         "command": command,
-        "machine": machine(),
+        "machine": trained_on,
         "results": results,
     }
     write_json(path / "run.json", about, indent=1)
@@ -137,13 +143,23 @@ def store(
     return path
 
 
+def _kept(path: Path) -> tuple[list[Record], list[Record]]:
+    """Of a training's metrics: every k-th step, and all other records."""
+    records = read_lines(path)
+    try:
+        steps = [r for r in records if r["kind"] == "step"]
+        every = max(1, len(steps) // STEPS_KEPT)
+        kept = [r for r in steps if r["step"] % every == 0]
+    except (KeyError, TypeError) as error:
+        raise _damaged(path, f"a record without {error}") from error
+    return kept, [r for r in records if r["kind"] != "step"]
+
+
 def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
     """Write small arrays, compressed; the file is whole, or as it was."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(".new")
-    with fresh.open("wb") as file:
-        np.savez_compressed(file, **arrays)
-    os.replace(fresh, path)
+    content = io.BytesIO()
+    np.savez_compressed(content, **arrays)
+    _write(path, content.getvalue())
 
 
 def write_json(path: Path, values: Any, indent: int | None = None) -> None:
@@ -160,10 +176,7 @@ def write_json(path: Path, values: Any, indent: int | None = None) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file of a stored run; it is whole, or as it was."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(".new")
-    fresh.write_text(text, encoding="utf-8")
-    os.replace(fresh, path)
+    _write(path, text)
 
 
 def add_seeds(
@@ -188,7 +201,7 @@ def add_seeds(
     """
     stored = {**about, "seeds": []}
     if path.exists():
-        stored = json.loads(path.read_text("utf-8"))
+        stored = _read_json(path)
     for seed in seeds[len(stored["seeds"]) :]:
         result = train_once(seed)
         stored["seeds"].append(result)
@@ -210,14 +223,58 @@ def machine() -> str:
 
 
 def read_lines(path: Path) -> list[Record]:
-    """The records of a file that has one in each line."""
-    with path.open(encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+    """The records of a file that has one in each line.
+
+    Raises:
+        CourseError: it is missing, or a line is damaged.
+    """
+    try:
+        lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
+    except OSError as error:
+        raise _damaged(path, error.strerror) from error
+    return [
+        _record(path, number, line)
+        for number, line in enumerate(lines, start=1)
+        if lines != [b""]
+    ]
+
+
+def _record(path: Path, number: int, line: bytes) -> Record:
+    try:
+        return files.parse_json(line)
+    except ValueError as error:
+        raise _damaged(path, f"line {number}: {error}") from error
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        return files.read_json(path)
+    except OSError as error:
+        raise _damaged(path, error.strerror) from error
+    except ValueError as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, why: object) -> CourseError:
+    return CourseError(
+        f"{path} cannot be read ({why}): put a whole copy of it there."
+    )
+
+
+def _write(path: Path, content: str | bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.write_whole(path, content)
+    except OSError as error:
+        raise CourseError(
+            f"{path} could not be written ({error.strerror}); what stood "
+            "there before is untouched."
+        ) from error
 
 
 def _write_lines(path: Path, records: list[Record]) -> None:
     lines = [json.dumps(rounded(r), ensure_ascii=False) for r in records]
-    path.write_text("".join(f"{x}\n" for x in lines), encoding="utf-8")
+    _write(path, "".join(f"{x}\n" for x in lines))
 
 
 def rounded(record: Record) -> Record:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tools.grading.gradebook import Course
+from transformer_course import files
 from transformer_course.errors import CourseError
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ def apply_marks_by_hand(course: Course, records: "Sequence[Record]") -> None:
             continue
         _take(course, record, line, f"{path}, line {number}")
         taken[key] = content
-    (course.folder / TAKEN).write_text(json.dumps(taken, indent=1) + "\n")
+    text = json.dumps(taken, indent=1)
+    files.write_whole(course.folder / TAKEN, text + "\n")
     _add(path, lines, _waiting(course, records))
 
 

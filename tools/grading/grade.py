@@ -28,6 +28,7 @@ from tools.grading.gradebook import RECORDS, Course, Mark, record_path
 from tools.grading.judge import Judge, uses_the_course
 from tools.grading.submissions import Submission
 from tools.refresh_outputs import ROOT
+from transformer_course import files
 from transformer_course.exercises.exercise import Exercise
 from transformer_course.exercises.process import Limits
 from transformer_course.exercises.verdict import Verdict
@@ -111,7 +112,7 @@ class Record:
         path = record_path(folder, self.student_id, self.assignment)
         path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(content, indent=1, ensure_ascii=False)
-        path.write_text(text + "\n", encoding="utf-8")
+        files.write_whole(path, text + "\n")
 
     @staticmethod
     def read(path: Path) -> "Record":

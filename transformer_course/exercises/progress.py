@@ -5,6 +5,7 @@ import os
 from datetime import date
 from pathlib import Path
 
+from transformer_course import files
 from transformer_course.errors import CourseError
 from transformer_course.exercises.names import NAMES
 
@@ -30,10 +31,10 @@ def find_file(folder: Path | None = None) -> Path:
     if folder is None:
         below = Path.cwd() / FOLDER
         folder = below if below.is_dir() else Path.cwd()
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise ProgressError(
-            f"there is no folder {folder}: give the one with the exercise "
-            "notebooks (make exercises makes my_exercises/)."
+            f"there is no folder {folder}: give the one that holds your "
+            "notebooks of exercises."
         )
     return folder / FILE
 
@@ -45,17 +46,17 @@ def read(path: Path) -> dict[str, str]:
         ProgressError: the file is there, but cannot be understood. It is
             left as it is.
     """
-    if not path.exists():
-        return {}
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = files.read_json(path)
         if content["format"] != FORMAT:
             raise ValueError(f"format {content['format']}, not {FORMAT}")
         done = content["done"]
         if not all(isinstance(day, str) for day in done.values()):
             raise ValueError("a day that is no text")
         return dict(done)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, AttributeError) as error:
         raise ProgressError(
             f"{path} should hold your progress, but cannot be read "
             f"({type(error).__name__}: {error}). It was left as it is: mend "
@@ -75,10 +76,8 @@ def record(name: str, path: Path) -> None:
         return
     done[name] = date.today().isoformat()
     text = json.dumps({"format": FORMAT, "done": done}, indent=2)
-    fresh = path.with_name(f".{path.name}.new")
     try:
-        fresh.write_text(text + "\n", encoding="utf-8")
-        os.replace(fresh, path)
+        files.write_whole(path, text + "\n")
     except OSError as error:
         raise ProgressError(
             f"{path} could not be written ({error.strerror}): this exercise "
