@@ -7,12 +7,14 @@ again.
 import contextlib
 import hashlib
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from transformer_course import files
+from transformer_course.config import upgraded_model
 from transformer_course.errors import CheckpointError
 from transformer_course.weights import (
     Tensors,
@@ -54,8 +56,17 @@ class Content(NamedTuple):
 
 
 def _from_format_1(header: Header) -> tuple[Header, Rename]:
-    """Format 1 had no sha256 but the tokenizer's."""
-    return header, lambda name: name
+    """Format 1 had no sha256 but the tokenizer's, and called a language model
+    a Transformer that is a decoder only."""
+    model, decoder_only = upgraded_model(header["model"])
+    header = header | {"model": model}
+    if not decoder_only:
+        return header, lambda name: name
+
+    def rename(name: str) -> str:
+        return re.sub(r"\btgt_(embedding|position)\b", r"\1", name)
+
+    return header | {"kind": "language_model"}, rename
 
 
 UPGRADES = {1: _from_format_1}

@@ -22,7 +22,7 @@ from transformer_course.ensemble import Ensemble
 from transformer_course.errors import CheckpointError
 from transformer_course.experiment.folder import chosen_checkpoint
 from transformer_course.generate import greedy_search, sample
-from transformer_course.tasks.table import find_task, task_of
+from transformer_course.tasks.table import task_of
 from transformer_course.tasks.task import Judged, Task
 from transformer_course.tokenizer import Tokenizer
 from transformer_course.translate import (
@@ -81,13 +81,11 @@ class TextModel:
                 f"{path} has no tokenizer.model, so it cannot read text: save "
                 "the model with its tokenizer."
             )
-        name = loaded.details.get("task")
-        task = find_task(name) if name else task_of(loaded.model.config)
         return cls(
             folder,
             loaded.model,
             loaded.tokenizer,
-            task,
+            task_of(loaded.model.config, loaded.details),
             loaded.details,
             as_is,
         )

@@ -231,13 +231,12 @@ def restore(
     to go on from, and dropout draws anew.
 
     Raises:
-        CheckpointError: the state is not of this model, or not whole.
+        CheckpointError: the state is not of this model.
     """
     device = next(model.parameters()).device
     tensors = dict(resume.tensors)
     states = {n: tensors.pop(n) for n in list(tensors) if n[:4] == "rng."}
     parameters = dict(model.named_parameters())
-    moments = {name: {} for name in parameters}
     for full_name, value in tensors.items():
         _, key, name = full_name.split(".", maxsplit=2)
         if name not in parameters:
@@ -245,35 +244,12 @@ def restore(
                 f"the resume state speaks of {name}, which this model does "
                 "not have: resume with the settings the run began with."
             )
-        moments[name][key] = value
-    _check_moments(moments, resume.values)
-    for name, parameter in parameters.items():
-        for key, value in moments[name].items():
-            optimizer.state[parameter][key] = value.to(parameter.device)
-    try:
-        progress = Progress(**resume.values)
-        torch.set_rng_state(states["rng.cpu"])
-    except (TypeError, KeyError) as error:
-        raise CheckpointError(
-            f"the resume state is not whole ({error}): go on from another "
-            "checkpoint, or begin anew."
-        ) from error
-    if f"rng.{device.type}" in states and device.type != "cpu":
+        parameter = parameters[name]
+        optimizer.state[parameter][key] = value.to(parameter.device)
+    torch.set_rng_state(states["rng.cpu"])
+    if device.type != "cpu" and f"rng.{device.type}" in states:
         set_random_state(states[f"rng.{device.type}"], device)
-    return progress
-
-
-def _check_moments(moments: dict[str, dict], values: dict[str, Any]) -> None:
-    """After the first step, every weight has moments, of the same kinds."""
-    if not values.get("step"):
-        return
-    kinds = set().union(*moments.values())
-    for name, found in moments.items():
-        if missing := sorted((kinds or {"exp_avg"}) - set(found)):
-            raise CheckpointError(
-                f"the resume state lacks Adam's {missing[0]} of {name}: it is "
-                "not whole. Go on from another checkpoint, or begin anew."
-            )
+    return Progress(**resume.values)
 
 
 __getattr__ = names(__name__)
