@@ -15,7 +15,14 @@ import secrets
 import shutil
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import (
+    Any,
+    Literal,
+    NamedTuple,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import psutil
 import torch
@@ -61,6 +68,7 @@ KINDS: dict[str, tuple[type, type]] = {
 }
 INVALID = (AssertionError, LookupError, RuntimeError, TypeError, ValueError)
 """What classes raise that are built with values of any kind."""
+PLAIN = (bool, int, float, str)
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 """What Adam keeps for each parameter."""
 FORMAT_1_VALUES = {
@@ -316,9 +324,15 @@ def _model(content: Content) -> nn.Module:
 
 def _check_sizes(config_class: type, values: dict, tensors: int) -> None:
     """Types as the class has them, no more layers than there are tensors."""
+    hints = get_type_hints(config_class)
     for known in fields(config_class):
         value = values.get(known.name, known.default)
-        if not _is_like(value, known.default):
+        hint, plain = hints[known.name], isinstance(known.default, PLAIN)
+        if get_origin(hint) is Literal and value not in get_args(hint):
+            raise ConfigError(
+                f"{known.name} is {value!r}, not of {get_args(hint)}"
+            )
+        if plain and not _is_like(value, known.default):
             raise ConfigError(
                 f"{known.name} is {value!r}, expected something like "
                 f"{known.default!r}"

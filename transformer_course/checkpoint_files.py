@@ -4,7 +4,6 @@ Another process may replace the folder while it is read; then it is read
 again.
 """
 
-import contextlib
 import hashlib
 import os
 import time
@@ -117,12 +116,15 @@ def settled(folder: str | Path, read: Callable[[Path], T]) -> T:
 def _state(folder: Path) -> list[tuple[int, ...] | None]:
     """Differs when the folder, or what it was before, is another one."""
     place = Path(os.path.realpath(folder))
-    found: list[tuple[int, ...] | None] = [None, None]
-    for i, path in enumerate((place, previous_of(place))):
-        with contextlib.suppress(OSError):
-            status = path.stat()
-            found[i] = (status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
-    return found
+    return [_identity(place), _identity(previous_of(place))]
+
+
+def _identity(folder: Path) -> tuple[int, ...] | None:
+    try:
+        status = folder.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _found(folder: Path) -> Path:
