@@ -13,16 +13,9 @@ import json
 import os
 import secrets
 import shutil
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
-from typing import (
-    Any,
-    Literal,
-    NamedTuple,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, NamedTuple
 
 import psutil
 import torch
@@ -33,6 +26,8 @@ from transformer_course.checkpoint_files import (
     FILES,
     FORMAT,
     Content,
+    check_types,
+    is_like,
     no_model,
     parsed,
     previous_of,
@@ -68,7 +63,6 @@ KINDS: dict[str, tuple[type, type]] = {
 }
 INVALID = (AssertionError, LookupError, RuntimeError, TypeError, ValueError)
 """What classes raise that are built with values of any kind."""
-PLAIN = (bool, int, float, str)
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 """What Adam keeps for each parameter."""
 FORMAT_1_VALUES = {
@@ -307,10 +301,11 @@ def _model(content: Content) -> nn.Module:
             f"only {', '.join(KINDS)} are known: update the package."
         )
     config_class, model_class = KINDS[header["kind"]]
-    tensors = _weights(content)
+    values, tensors = header["model"], _weights(content)
     try:
-        _check_sizes(config_class, header["model"], len(tensors))
-        config = from_dict(config_class, header["model"])
+        check_types(config_class, values)
+        _check_depth(values, tensors)
+        config = from_dict(config_class, values)
         with torch.device("meta"):  # shapes alone, without memory
             shapes = model_class(config)
         check_fit(shapes, tensors, folder)
@@ -322,40 +317,13 @@ def _model(content: Content) -> nn.Module:
     return model
 
 
-def _check_sizes(config_class: type, values: dict, tensors: int) -> None:
-    """Types as the class has them, no more layers than there are tensors."""
-    hints = get_type_hints(config_class)
-    for known in fields(config_class):
-        value = values.get(known.name, known.default)
-        hint, plain = hints[known.name], isinstance(known.default, PLAIN)
-        if get_origin(hint) is Literal and value not in get_args(hint):
-            raise ConfigError(
-                f"{known.name} is {value!r}, not of {get_args(hint)}"
-            )
-        if plain and not _is_like(value, known.default):
-            raise ConfigError(
-                f"{known.name} is {value!r}, expected something like "
-                f"{known.default!r}"
-            )
-    if values.get("n_layers", 0) > tensors:
+def _check_depth(values: dict[str, Any], tensors: Tensors) -> None:
+    """Raise a ConfigError for more layers than there are tensors."""
+    if values.get("n_layers", 0) > len(tensors):
         raise ConfigError(
-            f"n_layers is {values['n_layers']}, but there are {tensors} "
-            "tensors of weights"
+            f"n_layers is {values['n_layers']}, but there are only "
+            f"{len(tensors)} tensors of weights"
         )
-
-
-def _is_like(value: Any, example: Any) -> bool:
-    """Whether a value read from JSON has the type of another."""
-    number = type(value) in (int, float)
-    if isinstance(example, float):
-        return number
-    if example is None:
-        return number or value is None
-    if isinstance(example, list) and isinstance(value, list):
-        return len(value) == len(example) and all(
-            map(_is_like, value, example)
-        )
-    return type(value) is type(example)
 
 
 def _check_memory(model: nn.Module) -> None:
@@ -388,7 +356,7 @@ def _check_resume(
     lacking = [
         name
         for name, example in FORMAT_1_VALUES.items()
-        if not _is_like(values.get(name), example)
+        if not is_like(values.get(name), example)
     ]
     if not lacking and values["step"]:
         lacking = [
