@@ -68,7 +68,7 @@ def _from_format_1(header: Header) -> tuple[Header, Rename]:
 
 
 UPGRADES = {1: _from_format_1}
-"""From a format to the next: what was called otherwise, or is no more."""
+"""From each older format to today's: what is no more, or called otherwise."""
 
 
 def upgraded(header: Header) -> tuple[Header, Rename]:
@@ -81,17 +81,9 @@ def upgraded(header: Header) -> tuple[Header, Rename]:
         The header, and a function from a parameter's name in that format to
         its name of today.
     """
-    renames: list[Rename] = []
-    for number in range(header["format"], FORMAT):
-        header, rename = UPGRADES[number](header)
-        renames.append(rename)
-
-    def rename_all(name: str) -> str:
-        for rename in renames:
-            name = rename(name)
-        return name
-
-    return header, rename_all
+    if header["format"] == FORMAT:
+        return header, lambda name: name
+    return UPGRADES[header["format"]](header)
 
 
 def previous_of(place: Path) -> Path:
