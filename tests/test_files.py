@@ -63,6 +63,21 @@ def test_text_that_is_none_touches_nothing(tmp_path):
     assert path.read_text() == "old"
 
 
+def test_a_file_that_comes_bit_by_bit(tmp_path):
+    path = tmp_path / "large"
+    path.write_text("old")
+    with pytest.raises(Killed), files.whole_file(path) as file:
+        file.write(b"half")
+        raise Killed
+    assert path.read_text() == "old"
+    with files.whole_file(path) as file:
+        file.write(b"first, ")
+        assert path.read_text() == "old"
+        file.write(b"second")
+    assert path.read_text() == "first, second"
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_two_writers_never_share_a_name(tmp_path, monkeypatch):
     """The second begins, and ends, in the middle of the first."""
     path, fsync = tmp_path / "text", os.fsync

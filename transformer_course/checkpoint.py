@@ -13,7 +13,7 @@ import json
 import os
 import secrets
 import shutil
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +26,8 @@ from transformer_course.checkpoint_files import (
     FILES,
     FORMAT,
     Content,
+    check_types,
+    is_like,
     no_model,
     parsed,
     previous_of,
@@ -302,10 +304,11 @@ def _model(content: Content) -> nn.Module:
             f"only {', '.join(KINDS)} are known: update the package."
         )
     config_class, model_class = KINDS[header["kind"]]
-    tensors = _weights(content)
+    values, tensors = header["model"], _weights(content)
     try:
-        _check_sizes(config_class, header["model"], len(tensors))
-        config = from_dict(config_class, header["model"])
+        check_types(config_class, values)
+        _check_depth(values, tensors)
+        config = from_dict(config_class, values)
         with torch.device("meta"):  # shapes alone, without memory
             shapes = model_class(config)
         check_fit(shapes, tensors, folder)
@@ -317,34 +320,13 @@ def _model(content: Content) -> nn.Module:
     return model
 
 
-def _check_sizes(config_class: type, values: dict, tensors: int) -> None:
-    """Types as the class has them, no more layers than there are tensors."""
-    for known in fields(config_class):
-        value = values.get(known.name, known.default)
-        if not _is_like(value, known.default):
-            raise ConfigError(
-                f"{known.name} is {value!r}, expected something like "
-                f"{known.default!r}"
-            )
-    if values.get("n_layers", 0) > tensors:
+def _check_depth(values: dict[str, Any], tensors: Tensors) -> None:
+    """Raise a ConfigError for more layers than there are tensors."""
+    if values.get("n_layers", 0) > len(tensors):
         raise ConfigError(
-            f"n_layers is {values['n_layers']}, but there are {tensors} "
-            "tensors of weights"
+            f"n_layers is {values['n_layers']}, but there are only "
+            f"{len(tensors)} tensors of weights"
         )
-
-
-def _is_like(value: Any, example: Any) -> bool:
-    """Whether a value read from JSON has the type of another."""
-    number = type(value) in (int, float)
-    if isinstance(example, float):
-        return number
-    if example is None:
-        return number or value is None
-    if isinstance(example, list) and isinstance(value, list):
-        return len(value) == len(example) and all(
-            map(_is_like, value, example)
-        )
-    return type(value) is type(example)
 
 
 def _check_memory(model: nn.Module) -> None:
@@ -377,7 +359,7 @@ def _check_resume(
     lacking = [
         name
         for name, example in FORMAT_1_VALUES.items()
-        if not _is_like(values.get(name), example)
+        if not is_like(values.get(name), example)
     ]
     if not lacking and values["step"]:
         lacking = [

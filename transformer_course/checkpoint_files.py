@@ -4,18 +4,26 @@ Another process may replace the folder while it is read; then it is read
 again.
 """
 
-import contextlib
 import hashlib
 import os
 import re
 import time
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import (
+    Any,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from transformer_course import files
 from transformer_course.config import upgraded_model
-from transformer_course.errors import CheckpointError
+from transformer_course.errors import CheckpointError, ConfigError
 from transformer_course.weights import (
     Tensors,
     refuse_pickle,
@@ -31,6 +39,7 @@ FILES = {
     "resume.json": "resume_values_sha256",
 }
 """The files beside config.json, and where that keeps the sha256 of each."""
+PLAIN = (bool, int, float, str)
 PAUSES = [0.01 * 1.5**i for i in range(12)]
 """Seconds between the tries to read a folder that is being replaced."""
 
@@ -70,7 +79,7 @@ def _from_format_1(header: Header) -> tuple[Header, Rename]:
 
 
 UPGRADES = {1: _from_format_1}
-"""From a format to the next: what was called otherwise, or is no more."""
+"""From each older format to today's: what is no more, or called otherwise."""
 
 
 def upgraded(header: Header) -> tuple[Header, Rename]:
@@ -83,17 +92,9 @@ def upgraded(header: Header) -> tuple[Header, Rename]:
         The header, and a function from a parameter's name in that format to
         its name of today.
     """
-    renames: list[Rename] = []
-    for number in range(header["format"], FORMAT):
-        header, rename = UPGRADES[number](header)
-        renames.append(rename)
-
-    def rename_all(name: str) -> str:
-        for rename in renames:
-            name = rename(name)
-        return name
-
-    return header, rename_all
+    if header["format"] == FORMAT:
+        return header, lambda name: name
+    return UPGRADES[header["format"]](header)
 
 
 def previous_of(place: Path) -> Path:
@@ -128,12 +129,15 @@ def settled(folder: str | Path, read: Callable[[Path], T]) -> T:
 def _state(folder: Path) -> list[tuple[int, ...] | None]:
     """Differs when the folder, or what it was before, is another one."""
     place = Path(os.path.realpath(folder))
-    found: list[tuple[int, ...] | None] = [None, None]
-    for i, path in enumerate((place, previous_of(place))):
-        with contextlib.suppress(OSError):
-            status = path.stat()
-            found[i] = (status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
-    return found
+    return [_identity(place), _identity(previous_of(place))]
+
+
+def _identity(folder: Path) -> tuple[int, ...] | None:
+    try:
+        status = folder.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _found(folder: Path) -> Path:
@@ -273,3 +277,32 @@ def no_model(path: Path, why: Exception | str) -> CheckpointError:
         f"{path} does not describe a model ({reason}): take another "
         "checkpoint."
     )
+
+
+def check_types(config_class: type, values: dict[str, Any]) -> None:
+    """Raise a ConfigError for a value of another type than a setting's."""
+    hints = get_type_hints(config_class)
+    for known in fields(config_class):
+        value = values.get(known.name, known.default)
+        hint, plain = hints[known.name], isinstance(known.default, PLAIN)
+        if get_origin(hint) is Literal and value not in get_args(hint):
+            raise ConfigError(
+                f"{known.name} is {value!r}, not of {get_args(hint)}"
+            )
+        if plain and not is_like(value, known.default):
+            raise ConfigError(
+                f"{known.name} is {value!r}, expected something like "
+                f"{known.default!r}"
+            )
+
+
+def is_like(value: Any, example: Any) -> bool:
+    """Whether a value read from JSON has the type of another."""
+    number = type(value) in (int, float)
+    if isinstance(example, float):
+        return number
+    if example is None:
+        return number or value is None
+    if isinstance(example, list) and isinstance(value, list):
+        return len(value) == len(example) and all(map(is_like, value, example))
+    return type(value) is type(example)

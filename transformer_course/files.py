@@ -43,7 +43,32 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
         return
     check_writable(path)
     mode = stat.S_IMODE(status.st_mode) if status else None
-    _replace(Path(os.path.realpath(path)), data, mode)
+    with whole_file(Path(os.path.realpath(path)), mode) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def whole_file(path: Path, mode: int | None = None) -> Iterator[BinaryIO]:
+    """A new file to be written bit by bit, which replaces another at the end.
+
+    For what comes from elsewhere and is large; else :func:`write_whole`.
+
+    Args:
+        path: where it shall stand. Until then, and for good if an exception
+            is raised, what stood there stays.
+        mode: its permissions; those of the umask when None.
+    """
+    fresh = path.parent / f".{secrets.token_hex(8)}.new"
+    try:
+        with fresh.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            fresh.chmod(mode)
+        os.replace(fresh, path)
+    finally:
+        fresh.unlink(missing_ok=True)
 
 
 def check_writable(path: str | Path) -> None:
@@ -133,20 +158,6 @@ def _open_through(path: str | Path, status: os.stat_result) -> BinaryIO | None:
             if os.path.samestat(os.fstat(descriptor), status):
                 return open(descriptor, "wb", closefd=False)
     return None if stat.S_ISREG(status.st_mode) else open(path, "wb")
-
-
-def _replace(target: Path, data: bytes, mode: int | None) -> None:
-    fresh = target.parent / f".{secrets.token_hex(8)}.new"
-    try:
-        with fresh.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if mode is not None:
-            fresh.chmod(mode)
-        os.replace(fresh, target)
-    finally:
-        fresh.unlink(missing_ok=True)
 
 
 def _lock(descriptor: int, wait: bool) -> bool:
