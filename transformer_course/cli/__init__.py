@@ -7,8 +7,12 @@ Ctrl-C status 130. What each option is stands in
 ``transformer-course COMMAND --help``.
 """
 
+import contextlib
+import functools
+import io
 import os
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 
 import tyro
@@ -44,13 +48,7 @@ def main(args: list[str] | None = None) -> None:
         print(f"{PROGRAM} {version(PROGRAM)}")
         return
     try:
-        tyro.extras.subcommand_cli_from_dict(
-            COMMANDS,
-            prog=PROGRAM,
-            description="Train, use and score the course's models. "
-            "COMMAND --help says more, --version which this is.",
-            args=args,
-        )
+        _parsed(args)()
     except Interrupted as stop:
         tell(str(stop))
         sys.exit(130)
@@ -62,3 +60,43 @@ def main(args: list[str] | None = None) -> None:
         sys.exit(130)
     except BrokenPipeError:  # the reader of a pipe has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _parsed(args: list[str]) -> Callable[[], None]:
+    """The command that is asked for, with its arguments.
+
+    Settings check themselves when they are made, which is while tyro parses.
+    It would tell their errors as wrong usage, in a box.
+
+    Raises:
+        CourseError: settings that cannot work.
+        SystemExit: wrong usage, which has been told; or help.
+    """
+    told = io.StringIO()
+    commands = {name: _later(command) for name, command in COMMANDS.items()}
+    try:
+        with contextlib.redirect_stderr(told):
+            return tyro.extras.subcommand_cli_from_dict(
+                commands,
+                prog=PROGRAM,
+                description="Train, use and score the course's models. "
+                "COMMAND --help says more, --version which this is.",
+                args=args,
+            )
+    except SystemExit as leaving:
+        error: BaseException | None = leaving
+        while error := error.__context__:
+            if isinstance(error, CourseError):
+                raise error from None
+        tell(told.getvalue().removesuffix("\n"))
+        raise
+
+
+def _later(command: Callable[..., None]) -> Callable[..., Callable]:
+    """The same command to tyro; called, it only keeps its arguments."""
+
+    @functools.wraps(command)
+    def keep(*args, **options) -> Callable[[], None]:
+        return functools.partial(command, *args, **options)
+
+    return keep
