@@ -9,21 +9,12 @@ import os
 import re
 import time
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
-from typing import (
-    Any,
-    Literal,
-    NamedTuple,
-    TypeVar,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, NamedTuple, TypeVar
 
 from transformer_course import files
 from transformer_course.config import upgraded_model
-from transformer_course.errors import CheckpointError, ConfigError
+from transformer_course.errors import CheckpointError
 from transformer_course.weights import (
     Tensors,
     refuse_pickle,
@@ -39,7 +30,6 @@ FILES = {
     "resume.json": "resume_values_sha256",
 }
 """The files beside config.json, and where that keeps the sha256 of each."""
-PLAIN = (bool, int, float, str)
 PAUSES = [0.01 * 1.5**i for i in range(12)]
 """Seconds between the tries to read a folder that is being replaced."""
 
@@ -277,32 +267,3 @@ def no_model(path: Path, why: Exception | str) -> CheckpointError:
         f"{path} does not describe a model ({reason}): take another "
         "checkpoint."
     )
-
-
-def check_types(config_class: type, values: dict[str, Any]) -> None:
-    """Raise a ConfigError for a value of another type than a setting's."""
-    hints = get_type_hints(config_class)
-    for known in fields(config_class):
-        value = values.get(known.name, known.default)
-        hint, plain = hints[known.name], isinstance(known.default, PLAIN)
-        if get_origin(hint) is Literal and value not in get_args(hint):
-            raise ConfigError(
-                f"{known.name} is {value!r}, not of {get_args(hint)}"
-            )
-        if plain and not is_like(value, known.default):
-            raise ConfigError(
-                f"{known.name} is {value!r}, expected something like "
-                f"{known.default!r}"
-            )
-
-
-def is_like(value: Any, example: Any) -> bool:
-    """Whether a value read from JSON has the type of another."""
-    number = type(value) in (int, float)
-    if isinstance(example, float):
-        return number
-    if example is None:
-        return number or value is None
-    if isinstance(example, list) and isinstance(value, list):
-        return len(value) == len(example) and all(map(is_like, value, example))
-    return type(value) is type(example)

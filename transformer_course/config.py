@@ -7,8 +7,9 @@ a task makes of them is checked by the task.
 
 import math
 import re
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from transformer_course.errors import ConfigError
 from transformer_course.moved import names
@@ -275,20 +276,46 @@ class Experiment:
         )
 
 
-def from_dict(kind: type, values: dict):
+def from_dict(kind: type, values: Settings):
     """Build a flat config from a dictionary read from JSON.
 
     Raises:
-        ConfigError: a key that the class does not know.
+        ConfigError: a key that the class does not know, or a value of
+            another type.
     """
-    known = {f.name for f in fields(kind)}
-    unknown = sorted(set(values) - known)
+    hints = get_type_hints(kind)
+    unknown = sorted(set(values) - set(hints))
     _require(
         not unknown,
         f"{kind.__name__} has no setting {', '.join(unknown)}; it knows: "
-        f"{', '.join(sorted(known))}.",
+        f"{', '.join(sorted(hints))}.",
     )
+    for name, value in values.items():
+        require_fits(name, value, hints[name])
     return kind(**values)
+
+
+def require_fits(name: str, value: Any, hint: Any) -> None:
+    """See that a value is of a setting's type.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    kind = getattr(hint, "__name__", hint)
+    _require(
+        _fits(value, hint), f"{name} cannot be {value!r}: expected {kind}."
+    )
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of a type; a whole number is a float, too."""
+    if get_origin(hint) is Literal:
+        return value in get_args(hint)
+    if get_args(hint):  # one of several types
+        return any(_fits(value, one) for one in get_args(hint))
+    if hint is NoneType:
+        return value is None
+    return type(value) is hint or (hint is float and type(value) is int)
 
 
 def upgraded(settings: Settings) -> Settings:

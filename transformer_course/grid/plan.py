@@ -7,15 +7,13 @@ import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from types import NoneType
-from typing import Any, Literal, NamedTuple, get_args, get_origin
-from typing import get_type_hints as type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 import torch
 from torch import nn
 
 from transformer_course import checkpoint
-from transformer_course.config import AnyModelConfig, Experiment
+from transformer_course.config import AnyModelConfig, Experiment, require_fits
 from transformer_course.errors import ConfigError, CorpusError
 from transformer_course.tasks.table import find_task
 
@@ -129,11 +127,7 @@ def changed_experiment(
                 f"there is no setting {setting!r}; there are: "
                 f"{', '.join(sorted(known))}."
             )
-        if not _fits(value, known[setting]):
-            kind = getattr(known[setting], "__name__", known[setting])
-            raise ConfigError(
-                f"{setting} cannot be {value!r}: expected {kind}."
-            )
+        require_fits(setting, value, known[setting])
         part, _, name = setting.partition(".")
         parts.setdefault(part, {})[name] = value
     changed = {
@@ -148,19 +142,8 @@ def _settings_of(base: Experiment) -> dict[str, Any]:
     return {
         f"{part}.{name}": hint
         for part in ("data", "model", "train")
-        for name, hint in type_hints(type(getattr(base, part))).items()
+        for name, hint in get_type_hints(type(getattr(base, part))).items()
     }
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of a setting's type."""
-    if get_origin(hint) is Literal:
-        return value in get_args(hint)
-    if get_args(hint):  # one of several types
-        return any(_fits(value, one) for one in get_args(hint))
-    if hint is NoneType:
-        return value is None
-    return type(value) is hint
 
 
 def _check_variant(grid: Grid, name: str) -> None:
