@@ -6,11 +6,16 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from transformer_course.config import ModelConfig, RecurrentConfig
+from transformer_course.config import (
+    LanguageModelConfig,
+    ModelConfig,
+    RecurrentConfig,
+)
+from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.recurrent import RecurrentTranslator
 from transformer_course.tokenizer import BOS, PAD
-from transformer_course.transformer import Transformer
+from transformer_course.transformer import LanguageModel, Transformer
 
 VOCAB = 17
 POSITIONS = ["sinusoidal", "learned", "rotary", "none"]
@@ -37,24 +42,32 @@ def close(actual, expected, tolerance: float = 1e-5) -> None:
     )
 
 
+SIZES = {
+    "vocab_size": VOCAB,
+    "d_model": 16,
+    "n_heads": 2,
+    "d_ff": 32,
+    "n_layers": 2,
+    "max_length": 40,
+    "dropout": 0.0,
+}
+
+
 def tiny_config(**changes) -> ModelConfig:
     """Two layers of width 16; ``changes`` go into the config."""
-    settings = {
-        "vocab_size": VOCAB,
-        "d_model": 16,
-        "n_heads": 2,
-        "d_ff": 32,
-        "n_layers": 2,
-        "max_length": 40,
-        "dropout": 0.0,
-    }
-    return ModelConfig(**settings | changes)
+    return ModelConfig(**SIZES | changes)
 
 
 def tiny_transformer(seed: int = 0, **changes) -> Transformer:
     """An untrained Transformer in evaluation mode."""
     torch.manual_seed(seed)
     return Transformer(tiny_config(**changes)).eval()
+
+
+def tiny_language_model(seed: int = 0, **changes) -> LanguageModel:
+    """An untrained language model in evaluation mode."""
+    torch.manual_seed(seed)
+    return LanguageModel(LanguageModelConfig(**SIZES | changes)).eval()
 
 
 def tiny_gru(seed: int = 0, **changes) -> RecurrentTranslator:
@@ -133,6 +146,12 @@ def tiny_splits() -> Splits:
         text.take(range(40, 46)),
         text.take(range(46, 54)),
     )
+
+
+def tiny_corpus(monkeypatch, name: str = "grammar", pairs=tiny_splits) -> None:
+    """Put a corpus of these pairs, English to Japanese, into the table."""
+    corpus = Corpus(name, None, ("en", "ja"), True, pairs=pairs)
+    monkeypatch.setitem(CORPORA, name, corpus)
 
 
 class Killed(BaseException):

@@ -6,7 +6,7 @@ target alone. Chapter 11 derives it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Int
@@ -66,17 +66,22 @@ class Batch(NamedTuple):
         return Batch(src, change(self.tgt))
 
 
+@runtime_checkable
+class AnyBatch(Protocol):
+    """What a training hands to its task; the task knows what is in it."""
+
+    def to(self, device: torch.device | str) -> "AnyBatch":
+        """The same batch on another device."""
+
+
+@runtime_checkable
 class Batches(Protocol):
     """What is trained on."""
 
     def __len__(self) -> int:
         """Number of batches in an epoch."""
 
-    @property
-    def padding_share(self) -> float:
-        """Share of padding in an epoch."""
-
-    def epoch(self, number: int) -> Iterator[Batch]:
+    def epoch(self, number: int) -> Iterator[AnyBatch]:
         """The batches of one epoch, always the same for one number."""
 
 

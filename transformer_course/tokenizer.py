@@ -6,6 +6,7 @@ character never seen is spelt as bytes, so that ``decode(encode(text))`` is
 sign for a space, comes back as a space. Chapter 02 explains the pieces.
 """
 
+import hashlib
 import io
 from collections.abc import Iterable
 from pathlib import Path
@@ -120,6 +121,11 @@ class Tokenizer:
     def vocab_size(self) -> int:
         """Number of pieces, the special ones included."""
         return self._processor.get_piece_size()
+
+    @property
+    def sha256(self) -> str:
+        """Of the model's bytes, in hexadecimal: what a checkpoint keeps."""
+        return hashlib.sha256(self.model_proto).hexdigest()
 
     def pieces(self, text: str) -> list[str]:
         """The text cut up; ``▁`` stands for a space."""
