@@ -31,6 +31,7 @@ KILLS = [
     (translation, "translate", 3),
     (RunFolder, "begin", 1),
     (RunFolder, "_machines", 1),
+    (checkpoint.Path, "replace", 1),
     (checkpoint, "average", 1),
 ]
 

@@ -158,7 +158,7 @@ def tiny_corpus(monkeypatch, name: str = "grammar", pairs=tiny_splits) -> None:
 
 if not hasattr(checkpoint, "tokenizer_sha256"):  # until it is there
     checkpoint.tokenizer_sha256 = lambda folder: json.loads(
-        (folder / "config.json").read_text("utf-8")
+        (checkpoint.existing(folder) / "config.json").read_text("utf-8")
     ).get("tokenizer_sha256")
 
 

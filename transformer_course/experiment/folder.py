@@ -270,10 +270,11 @@ class RunFolder:
             raise
         except OSError as error:
             rest = "nothing was lost. Choose another --output-dir."
-            if self.has_last:
+            if self.begun:
+                there = "the last" if self.has_last else "no"
                 rest = (
-                    "the last checkpoint there is whole. Free some space, "
-                    "then go on with --resume."
+                    f"{there} checkpoint is there. Free some space, then go "
+                    "on with --resume."
                 )
             raise CheckpointError(
                 f"{self.path} could not be written ({error}); {rest}"
