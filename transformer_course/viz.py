@@ -355,8 +355,9 @@ def _flow_boxes(model: nn.Module, side: str, stream: str) -> Iterable[str]:
     """Names of boxes: what is drawn, ``#``, and the part's own name."""
     added = model.config.position in ("sinusoidal", "learned")
     first = "embedding + position" if added else "embedding"
-    alone = hasattr(model, "position")  # one stream alone, without a prefix
-    yield f"{first}#{'position' if alone else f'{stream}_position'}"
+    parts = dict(model.named_children())
+    own = f"{stream}_position"  # of a single stream without the prefix
+    yield f"{first}#{own if own in parts else 'position'}"
     for i, layer in enumerate(getattr(model, side).layers):
         for part in _PARTS:
             if hasattr(layer, part):
