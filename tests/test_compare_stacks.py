@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny import close, random_ids, tiny_config, tiny_transformer
+from tiny import close, random_ids, tiny_config, tiny_language_model
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
 
@@ -47,13 +47,13 @@ def test_source_and_target_are_joined_and_only_the_target_is_asked():
 
 
 def test_joined_batches_score_as_many_tokens_as_separate_ones():
-    model = tiny_transformer(decoder_only=True)
+    model = tiny_language_model()
     score = score_joined(model, BATCH)
     assert score.tokens == (BATCH.tgt_out != PAD).sum()
 
 
 def test_joined_batches_are_read_by_a_decoder_alone():
-    model = tiny_transformer(decoder_only=True)
+    model = tiny_language_model()
     other = Batch(random_ids(2, 3, seed=1), BATCH.tgt)
     one, two = score_joined(model, BATCH), score_joined(model, other)
     assert one.loss != two.loss  # the source matters

@@ -2,28 +2,31 @@
 
 import dataclasses
 import json
+import math
 
 import pytest
 
 from transformer_course import checkpoint
 from transformer_course.config import (
-    PRESETS,
     DataConfig,
     Experiment,
+    LanguageModelConfig,
     ModelConfig,
     RecurrentConfig,
     TrainConfig,
     from_dict,
+    upgraded,
 )
 from transformer_course.errors import ConfigError
-
-SOSEKI = {"corpus": "soseki", "src": "ja", "tgt": "ja"}
+from transformer_course.presets import PRESETS
+from transformer_course.tasks.table import find_task
 
 
 @pytest.mark.parametrize(
     "config",
     [
         ModelConfig(d_model=64, position="rotary"),
+        LanguageModelConfig(n_layers=1),
         RecurrentConfig(d_hidden=32),
         DataConfig(train_pairs=7),
         TrainConfig(peak_rate=0.1),
@@ -50,9 +53,6 @@ def test_settings_cannot_be_changed_afterwards():
     [
         ({"token_budget": 0}, "token_budget is 0"),
         ({"train_pairs": 0}, "train_pairs is 0"),
-        ({"src": "ja", "tgt": "ja"}, "src and tgt are both 'ja'"),
-        ({"corpus": "soseki"}, "soseki is in Japanese, but src is 'en'"),
-        (SOSEKI | {"both_ways": True}, "both_ways is for translations"),
         ({"subword_sampling": -0.1}, "subword_sampling is -0.1"),
         (
             {"subword_sampling": 0.1, "pieces": "bpe"},
@@ -66,17 +66,51 @@ def test_data_settings_that_cannot_work_are_refused(changes, message):
         DataConfig(**changes)
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("name", ["peak_rate", "epsilon", "clip", "r_drop"])
+def test_what_is_not_finite_is_refused(name, value):
+    with pytest.raises(ConfigError, match=f"{name} is"):
+        TrainConfig(**{name: value})
+
+
+def test_a_setting_that_is_refused_is_a_value_error_too():
+    with pytest.raises(ValueError, match="n_layers is 0"):
+        ModelConfig(n_layers=0)
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/a", "a\\b", "a\n"])
+def test_a_name_that_is_not_one_folder_s_is_refused(name):
+    with pytest.raises(ConfigError, match="the name is"):
+        Experiment(name)
+
+
 @pytest.mark.parametrize(
-    ("data", "model", "message"),
+    ("corpus", "model", "task"),
     [
-        (SOSEKI | {"corpus": "soseki_text"}, {}, "needs decoder_only"),
-        ({"subword_sampling": 0.1}, {"decoder_only": True}, "set it to 0"),
-        ({"both_ways": True}, {"decoder_only": True}, "leave it out"),
+        ("grammar", {}, "translation"),
+        ("small_parallel_enja", {"decoder_only": False}, "translation"),
+        ("grammar", {"decoder_only": True}, "language_modelling"),
+        ("soseki", {}, "next_sentence"),
+        ("haiku", {}, "next_sentence"),
+        ("soseki_text", {"decoder_only": True}, "language_modelling"),
     ],
 )
-def test_text_and_model_must_fit(data, model, message):
-    with pytest.raises(ConfigError, match=message):
-        Experiment("x", DataConfig(**data), ModelConfig(**model))
+def test_settings_from_before_tasks_had_names_are_of_a_task(
+    corpus, model, task
+):
+    old = {
+        "name": "x",
+        "data": {"corpus": corpus},
+        "model": {"n_layers": 1, "attention_dropout": 0.0} | model,
+        "train": {"start_from": "outputs/enja"},
+    }
+    now = upgraded(old)
+    assert now["task"] == task
+    assert now["model"] == {"n_layers": 1}
+    assert now["train"] == {"start_from": "enja"}
+    assert now["data"]["corpus"] == corpus.removesuffix("_text")
+    assert upgraded(now) == now
+    assert "task" not in old and "attention_dropout" in old["model"]
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -84,3 +118,9 @@ def test_every_preset_builds_a_model_and_is_named_after_itself(name):
     preset = PRESETS[name]
     assert preset.name == name
     assert checkpoint.build(preset.model).config == preset.model
+    find_task(preset.task).check(preset)
+
+
+def test_a_preset_starts_from_another_one():
+    starts = {preset.train.start_from for preset in PRESETS.values()}
+    assert starts - {None} <= set(PRESETS)

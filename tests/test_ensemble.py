@@ -7,6 +7,7 @@ from tiny import (
     on_each_device,
     ragged_ids,
     tiny_gru,
+    tiny_language_model,
     tiny_transformer,
     with_bos,
 )
@@ -73,12 +74,14 @@ def test_a_target_ends_where_the_first_model_s_learned_positions_end(turn):
     [
         ([], "no models"),
         ([tiny_transformer(), tiny_gru(vocab_size=20)], r"\[17, 20\] pieces"),
-        (
-            [tiny_transformer(), tiny_transformer(decoder_only=True)],
-            "decoder-only",
-        ),
     ],
 )
 def test_models_that_cannot_work_together_are_refused(models, message):
     with pytest.raises(ConfigError, match=message):
         Ensemble(models)
+
+
+def test_a_language_model_among_them_says_that_it_reads_no_source():
+    ensemble = Ensemble([tiny_transformer(), tiny_language_model()])
+    with pytest.raises(ConfigError, match="language model reads none"):
+        greedy_search(ensemble, SRC)

@@ -15,6 +15,7 @@ from tiny import (
     ragged_ids,
     random_ids,
     tiny_gru,
+    tiny_language_model,
     tiny_transformer,
     with_bos,
 )
@@ -52,7 +53,7 @@ def translator(kind: str, device="cpu", **changes) -> nn.Module:
 
 
 def language_model(kind: str, device="cpu") -> nn.Module:
-    return translator(kind, device, decoder_only=True)
+    return decided(tiny_language_model(position=kind)).to(device)
 
 
 def searches(model, src, cached, **arguments):
@@ -639,6 +640,6 @@ def test_a_beam_of_none_is_refused():
         beam_search(translator("none"), SOURCES, beam_size=0)
 
 
-def test_a_source_for_a_decoder_only_model_is_refused():
-    with pytest.raises(ConfigError, match="decoder-only"):
+def test_a_source_for_a_language_model_is_refused():
+    with pytest.raises(ConfigError, match="language model reads none"):
         greedy_search(language_model("none"), SOURCES)

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 import torch
 from scipy.stats import ttest_rel
-from tiny import Killed, dies_at
+from tiny import Killed, dies_at, tiny_corpus
 
-from transformer_course import checkpoint, experiment, grid, runs
+from transformer_course import checkpoint, files, grid, runs
 from transformer_course.config import (
     DataConfig,
     Experiment,
@@ -25,7 +25,7 @@ from transformer_course.config import (
     RecurrentConfig,
     TrainConfig,
 )
-from transformer_course.data.corpora import load_corpus
+from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.text import Splits
 from transformer_course.errors import (
     ConfigError,
@@ -33,7 +33,9 @@ from transformer_course.errors import (
     CourseError,
     DivergedError,
 )
-from transformer_course.experiment import Interrupted
+from transformer_course.experiment import Interrupted, RunFolder
+from transformer_course.experiment import training as experiment_training
+from transformer_course.experiment.recorder import Recorder
 from transformer_course.grid import (
     Cell,
     Grid,
@@ -47,6 +49,7 @@ from transformer_course.grid import (
     training,
 )
 from transformer_course.grid.results import CONFIDENCE
+from transformer_course.tasks import task
 
 BASE = Experiment(
     "small",
@@ -76,16 +79,16 @@ VARIANTS = {
 
 
 @functools.cache
-def small_grammar(name: str, src: str, tgt: str) -> Splits:
+def small_grammar() -> Splits:
     """A few sentences of the built-in corpus."""
-    splits = load_corpus(name, src=src, tgt=tgt)
+    splits = grammar_corpus()
     train, dev = splits.train.take(range(60)), splits.dev.take(range(6))
     return Splits(train, dev, dev)
 
 
 @pytest.fixture(autouse=True)
 def small_corpus(monkeypatch):
-    monkeypatch.setattr(experiment, "load_corpus", small_grammar)
+    tiny_corpus(monkeypatch, pairs=small_grammar)
 
 
 def tiny(seeds=(0, 1), variants=None, **changes) -> Grid:
@@ -115,7 +118,7 @@ def whole(tmp_path_factory):
     """A grid that nothing has disturbed."""
     path = tmp_path_factory.mktemp("whole")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(experiment, "load_corpus", small_grammar)
+        tiny_corpus(patch, pairs=small_grammar)
         trained(path)
     return path
 
@@ -123,13 +126,13 @@ def whole(tmp_path_factory):
 @pytest.fixture
 def count_trainings(monkeypatch):
     """Names of the experiments that are run, in order."""
-    names, run = [], experiment.run
+    names, run = [], training.run
 
     def counted(settings, *args, **kwargs):
         names.append(settings.name)
         return run(settings, *args, **kwargs)
 
-    monkeypatch.setattr(experiment, "run", counted)
+    monkeypatch.setattr(training, "run", counted)
     return names
 
 
@@ -239,7 +242,7 @@ def test_each_cell_is_trained_once_and_its_checkpoints_are_deleted(whole):
 def test_checkpoints_are_kept_when_asked_for(tmp_path):
     found = trained(tmp_path, tiny((0,), {}), keep=True)
     folder = tmp_path / "outputs" / "tiny" / "base-seed0"
-    model = checkpoint.load(experiment.chosen_checkpoint(folder)).model
+    model = checkpoint.load(RunFolder(folder).chosen()).model
     (row,) = found.rows
     assert row.weights == sum(p.numel() for p in model.parameters())
 
@@ -247,7 +250,7 @@ def test_checkpoints_are_kept_when_asked_for(tmp_path):
 def test_a_record_has_the_scores_of_the_best_weights_and_the_curve(whole):
     for cell, record in read("tiny", whole / "runs").cells.items():
         folder = whole / "outputs" / "tiny" / cell.name
-        quality = experiment.recorded_quality(folder / "metrics.jsonl")
+        quality = RunFolder(folder)._recorded_quality()
         assert record["dev"]["bleu"] == pytest.approx(
             max(quality.values()), rel=1e-5
         )
@@ -329,7 +332,7 @@ def test_a_younger_setting_had_its_default_before(tmp_path, count_trainings):
 def test_a_training_that_diverges_is_recorded_and_the_others_go_on(
     tmp_path, monkeypatch, count_trainings
 ):
-    run = experiment.run
+    run = training.run
 
     def diverges(settings, *args, **kwargs):
         if settings.train.seed == 1:
@@ -338,7 +341,7 @@ def test_a_training_that_diverges_is_recorded_and_the_others_go_on(
             raise DivergedError("the loss is nan")
         return run(settings, *args, **kwargs)
 
-    monkeypatch.setattr(experiment, "run", diverges)
+    monkeypatch.setattr(training, "run", diverges)
     found = trained(tmp_path, tiny(variants={}, seeds=(1, 0)))
     (row,) = found.rows
     assert row.diverged == row.metrics["bleu"].n == 1
@@ -350,10 +353,10 @@ def test_a_training_that_diverges_is_recorded_and_the_others_go_on(
 
 
 def test_a_fault_of_all_cells_stops_the_grid(tmp_path, monkeypatch):
-    def missing(*_, **__):
+    def missing():
         raise CorpusError("no corpus")
 
-    monkeypatch.setattr(experiment, "load_corpus", missing)
+    tiny_corpus(monkeypatch, pairs=missing)
     with pytest.raises(CorpusError, match="no corpus"):
         trained(tmp_path)
     assert not list(tmp_path.rglob("cells/*"))
@@ -365,9 +368,9 @@ def test_a_fault_of_all_cells_stops_the_grid(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("target", "name", "call"),
     [
-        (experiment, "prepare", 2),
+        (experiment_training, "prepare", 2),
         (checkpoint, "_put_in_place", 3),
-        (experiment, "evaluate", 3),
+        (task, "evaluate", 3),
         (training, "_scored", 1),
         (training.runs, "write_json", 2),
         (training.runs, "write_text", 3),
@@ -398,16 +401,16 @@ def assert_same_records(one: Path, other: Path, number: int) -> None:
 
 def test_a_cell_goes_on_from_its_last_checkpoint(whole, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        dies_at(patch, experiment.Recorder, "on_step", 18)
+        dies_at(patch, Recorder, "step", 18)
         with pytest.raises(Killed):
             trained(tmp_path, tiny((0,), {}))
-    steps, step = [], experiment.Recorder.on_step
+    steps, step = [], Recorder.step
 
     def noted(self, progress, *args):
         steps.append(progress.step)
         return step(self, progress, *args)
 
-    monkeypatch.setattr(experiment.Recorder, "on_step", noted)
+    monkeypatch.setattr(Recorder, "step", noted)
     trained(tmp_path, tiny((0,), {}))
     assert steps[0] == 16  # saved after the 15th
     assert_same_records(tmp_path, whole, 1)
@@ -416,7 +419,7 @@ def test_a_cell_goes_on_from_its_last_checkpoint(whole, tmp_path, monkeypatch):
 def test_ctrl_c_saves_and_the_same_command_goes_on(
     whole, tmp_path, monkeypatch
 ):
-    write, records = experiment.Recorder._write, []
+    write, records = Recorder._write, []
 
     def press_ctrl_c(self, **record):
         write(self, **record)
@@ -425,7 +428,7 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(
             os.kill(os.getpid(), signal.SIGINT)
 
     with monkeypatch.context() as patch:
-        patch.setattr(experiment.Recorder, "_write", press_ctrl_c)
+        patch.setattr(Recorder, "_write", press_ctrl_c)
         with pytest.raises(Interrupted, match="base-seed0.*same command"):
             trained(tmp_path, tiny((0,), {}))
     trained(tmp_path, tiny((0,), {}))
@@ -439,7 +442,7 @@ def test_a_cell_under_way_elsewhere_is_left_alone(
     tmp_path, count_trainings, capsys
 ):
     lock = tmp_path / "outputs" / "tiny" / ".locks" / "base-seed0"
-    with training._locked(lock) as mine:
+    with files.locked(lock) as mine:
         assert mine
         trained(tmp_path, tiny(variants={}), quiet=False)
     assert count_trainings == ["base-seed1"]
@@ -453,7 +456,7 @@ import sys
 from pathlib import Path
 sys.path.append(sys.argv[1])
 from test_grid import *
-experiment.load_corpus = small_grammar
+tiny_corpus(pytest.MonkeyPatch(), pairs=small_grammar)
 trained(Path(sys.argv[2]), quiet=False)
 """
 
@@ -485,8 +488,8 @@ def test_two_processes_share_the_cells(whole, tmp_path):
 def test_a_killed_process_leaves_no_lock(tmp_path):
     script = (
         "import sys, time; from pathlib import Path\n"
-        "from transformer_course.grid.training import _locked\n"
-        "with _locked(Path(sys.argv[1])) as mine:\n"
+        "from transformer_course.files import locked\n"
+        "with locked(Path(sys.argv[1])) as mine:\n"
         "    print(mine, flush=True); time.sleep(60)\n"
     )
     lock = tmp_path / "lock"
@@ -496,11 +499,11 @@ def test_a_killed_process_leaves_no_lock(tmp_path):
         text=True,
     )
     assert worker.stdout.readline() == "True\n"
-    with training._locked(lock) as mine:
+    with files.locked(lock) as mine:
         assert not mine
     worker.kill()
     worker.communicate()
-    with training._locked(lock) as mine:
+    with files.locked(lock) as mine:
         assert mine
 
 

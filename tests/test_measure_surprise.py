@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny import tiny_transformer
+from tiny import tiny_language_model, tiny_transformer
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
 
@@ -13,7 +13,7 @@ from measure_surprise import nats_of_texts, of_part, of_sources, speaks
 
 from transformer_course import runs
 from transformer_course.data.text import ParallelText
-from transformer_course.experiment import score_text
+from transformer_course.tasks.table import find_task
 from transformer_course.tokenizer import Tokenizer
 
 TEXT = ParallelText(
@@ -23,34 +23,40 @@ TEXT = ParallelText(
 TOKENIZER = Tokenizer.train([*TEXT.src, *TEXT.tgt] * 3, 290, "bpe")
 
 
-@pytest.fixture(params=[False, True], ids=["pairs", "running text"])
-def model(request):
-    return tiny_transformer(
-        vocab_size=TOKENIZER.vocab_size,
-        max_length=16,
-        decoder_only=request.param,
-    ).eval()
+SIZES = {"vocab_size": TOKENIZER.vocab_size, "max_length": 16}
+PAIRS = find_task("next_sentence")
+KINDS = {
+    "pairs": (PAIRS, tiny_transformer),
+    "running text": (find_task("language_modelling"), tiny_language_model),
+}
 
 
-def test_sums_are_those_that_are_scored(model):
-    found = of_part(model, TOKENIZER, TEXT, "dev")
-    expected = score_text(model, TOKENIZER, TEXT)
+@pytest.fixture(params=KINDS)
+def judged(request):
+    task, made = KINDS[request.param]
+    return task, made(**SIZES), TOKENIZER
+
+
+def test_sums_are_those_that_are_scored(judged):
+    found = of_part(*judged, TEXT, "dev")
+    task, *model = judged
+    expected = task.text_nll(*model, TEXT)
     assert found["dev-tokens"].sum() == expected.tokens
     assert found["dev-characters"].sum() == expected.characters
     mean = found["dev-nll"].sum() / expected.tokens
     assert mean == pytest.approx(expected.nll, rel=1e-4)
 
 
-def test_each_text_keeps_its_own(model):
-    together = nats_of_texts(model, TOKENIZER, TEXT)
+def test_each_text_keeps_its_own(judged):
+    together = nats_of_texts(*judged, TEXT)
     for i, nats in enumerate(together):
-        (alone,) = nats_of_texts(model, TOKENIZER, TEXT.take([i]))
+        (alone,) = nats_of_texts(*judged, TEXT.take([i]))
         np.testing.assert_allclose(nats, alone, rtol=1e-3, atol=1e-4)
 
 
 def test_another_source_changes_the_nats_but_not_what_is_asked():
     model = tiny_transformer(vocab_size=TOKENIZER.vocab_size).eval()
-    found = of_sources(model, TOKENIZER, TEXT)
+    found = of_sources(PAIRS, model, TOKENIZER, TEXT)
     assert found["own"].shape == found["other"].shape
     assert not np.allclose(found["own"], found["other"])
     assert found["source"].tolist() == [True, False, False]

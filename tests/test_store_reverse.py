@@ -5,8 +5,8 @@ from dataclasses import asdict
 import pytest
 
 from tools.store_reverse import turned
-from transformer_course.config import PRESETS
 from transformer_course.errors import CourseError
+from transformer_course.presets import PRESETS
 
 
 def test_source_and_target_are_exchanged_and_nothing_else():

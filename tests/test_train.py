@@ -11,6 +11,7 @@ from tiny import (
     on_each_device,
     ragged_ids,
     tiny_gru,
+    tiny_language_model,
     tiny_transformer,
     with_bos,
 )
@@ -25,41 +26,45 @@ from transformer_course.errors import (
     DivergedError,
 )
 from transformer_course.loss import disagreement, label_smoothed_score
+from transformer_course.objective import evaluate, score_batch, score_twice
 from transformer_course.tokenizer import BOS, EOS
 from transformer_course.train import (
     Progress,
-    evaluate,
     fit,
     learning_rate,
     make_optimizer,
     paper_peak_rate,
     restore,
     resume_state,
-    score_batch,
-    score_twice,
     set_seed,
     train_step,
 )
 
+TEXT = "language model"
 MODELS = {
     "post-norm": lambda **more: tiny_transformer(**more),
     "pre-norm": lambda **more: tiny_transformer(norm_first=True, **more),
-    "decoder-only": lambda **more: tiny_transformer(decoder_only=True, **more),
+    TEXT: lambda **more: tiny_language_model(**more),
     "gru": lambda **more: tiny_gru(**more),
 }
 each_model = pytest.mark.parametrize("name", MODELS)
 
 
-def one_batch() -> Batch:
+def one_batch(name: str = "post-norm") -> Batch:
+    """What the model of that name reads: a language model has no source."""
     lengths = [6, 4, 5, 2]
-    return Batch(ragged_ids(lengths, seed=1), with_bos(ragged_ids(lengths)))
+    src = None if name == TEXT else ragged_ids(lengths, seed=1)
+    return Batch(src, with_bos(ragged_ids(lengths)))
 
 
-def some_batches() -> BucketedBatches:
+def some_batches(name: str = "post-norm") -> BucketedBatches:
     """Pairs to copy: a source and, as its target, the same tokens."""
     rows = ragged_ids([3 + i % 4 for i in range(24)], seed=5).tolist()
     ids = [[i for i in row if i] for row in rows]
-    pairs = [(row + [EOS], [BOS] + row + [EOS]) for row in ids]
+    pairs = [
+        (None if name == TEXT else row + [EOS], [BOS] + row + [EOS])
+        for row in ids
+    ]
     return BucketedBatches(pairs, token_budget=48)
 
 
@@ -134,10 +139,11 @@ def test_a_batch_is_scored_shifted_by_one(name):
     close(score_batch(model, batch, 0.1).loss, expected.loss)
 
 
-def test_a_language_model_does_not_see_the_source():
-    model, batch = MODELS["decoder-only"](), one_batch()
-    other = batch._replace(src=batch.src.flip(0))
-    assert score_batch(model, batch).loss == score_batch(model, other).loss
+def test_a_language_model_is_scored_on_a_target_alone():
+    model, batch = MODELS[TEXT](), one_batch(TEXT)
+    logits = model(batch.tgt[:, :-1])
+    expected = label_smoothed_score(logits, batch.tgt[:, 1:], 0.1)
+    close(score_batch(model, batch, 0.1).loss, expected.loss)
 
 
 def test_the_answer_cannot_be_seen():
@@ -156,7 +162,8 @@ def test_the_answer_cannot_be_seen():
 def test_gradients_reach_every_parameter_in_a_step(device, name):
     model = MODELS[name]().to(device)
     config = TrainConfig(clip=0.0)
-    train_step(model, one_batch(), make_optimizer(model, config), config)
+    optimizer = make_optimizer(model, config)
+    train_step(model, one_batch(name), optimizer, config)
     gradients(model)
 
 
@@ -177,7 +184,11 @@ def test_the_gradient_is_clipped_to_its_norm():
 def test_bf16_steps_are_near_those_of_fp32(device, name):
     config = {"epochs": 2, "warmup": 4, "peak_rate": 3e-3}
     exact, rounded = (
-        losses(MODELS[name]().to(device), TrainConfig(bf16=bf16, **config))
+        losses(
+            MODELS[name]().to(device),
+            TrainConfig(bf16=bf16, **config),
+            some_batches(name),
+        )
         for bf16 in (False, True)
     )
     assert exact != rounded
@@ -189,7 +200,7 @@ def test_bf16_steps_are_near_those_of_fp32(device, name):
 @each_model
 def test_two_passes_without_dropout_are_one(device, name):
     """Without dropout they do not differ: every sum is doubled, no more."""
-    model, batch = MODELS[name]().to(device), one_batch().to(device)
+    model, batch = MODELS[name]().to(device), one_batch(name).to(device)
     once = score_batch(model, batch, 0.1)
     twice = score_twice(model, batch, TrainConfig(r_drop=5.0))
     for one, two in zip(once, twice, strict=True):
@@ -251,9 +262,9 @@ def test_a_loss_that_is_no_number_stops_the_training():
 @on_each_device
 @each_model
 def test_one_batch_can_be_overfitted(device, name):
-    model, batch = MODELS[name]().to(device), one_batch()
-    if name == "decoder-only":  # it cannot know which of several begins
-        batch = Batch(batch.src[:1], batch.tgt[:1])
+    model, batch = MODELS[name]().to(device), one_batch(name)
+    if name == TEXT:  # it cannot know which of several begins
+        batch = batch.take(torch.tensor([0]))
     config = TrainConfig(label_smoothing=0.0)
     optimizer = make_optimizer(model, config)
     optimizer.param_groups[0]["lr"] = 1e-2
@@ -270,7 +281,8 @@ def test_the_same_seed_twice_gives_the_same_losses(name):
     runs = []
     for seed in (1, 1, 2):
         set_seed(seed)
-        runs.append(losses(MODELS[name](seed=seed, dropout=0.2), config))
+        model = MODELS[name](seed=seed, dropout=0.2)
+        runs.append(losses(model, config, some_batches(name)))
     assert runs[0] == runs[1] != runs[2]
 
 

@@ -1,7 +1,13 @@
 """Laws of translating: in order, line for line, whatever the batch."""
 
 import pytest
-from tiny import decided, tiny_gru, tiny_splits, tiny_transformer
+from tiny import (
+    decided,
+    tiny_gru,
+    tiny_language_model,
+    tiny_splits,
+    tiny_transformer,
+)
 
 from transformer_course.batches import encode_pairs
 from transformer_course.data.grammar import grammar_pairs
@@ -115,10 +121,8 @@ def test_sizes_below_one_are_refused(model, tokenizer, wrong):
 
 
 def test_a_language_model_does_not_translate(tokenizer):
-    model = tiny_transformer(
-        vocab_size=tokenizer.vocab_size, decoder_only=True
-    )
-    with pytest.raises(ConfigError, match="decoder-only"):
+    model = tiny_language_model(vocab_size=tokenizer.vocab_size)
+    with pytest.raises(ConfigError, match="language model reads none"):
         translate(model, tokenizer, ["red cat"])
 
 

@@ -10,7 +10,7 @@ matplotlib.use("agg")
 
 import matplotlib.pyplot as plt
 from IPython.display import Markdown
-from tiny import VOCAB, random_ids, tiny_transformer
+from tiny import VOCAB, random_ids, tiny_language_model, tiny_transformer
 
 from transformer_course import attention, viz
 from transformer_course.attention import MultiHeadAttention, dot_score
@@ -161,16 +161,16 @@ def test_flow_of_the_attention_weights_as_they_are():
 
 
 def test_flow_of_a_decoder_alone_has_no_memory():
-    model = tiny_transformer(decoder_only=True, position="rotary")
+    model = tiny_language_model(position="rotary")
     texts = printed(viz.draw_flow(model, None, random_ids(2, 4)))
     assert "tgt" in texts and not {"src", "M", "cross-attention"} & set(texts)
     assert "embedding" in texts and "embedding + position" not in texts
 
 
 def test_flow_refuses_what_the_model_refuses():
-    model = tiny_transformer()
-    with pytest.raises(ConfigError, match="no source was given"):
-        viz.draw_flow(model, None, random_ids(2, 4))
+    outside = torch.full((2, 4), VOCAB)
+    with pytest.raises(ConfigError, match="outside"):
+        viz.draw_flow(tiny_transformer(), random_ids(2, 4), outside)
     assert not plt.get_fignums()
 
 

@@ -20,10 +20,12 @@ import torch
 from torch import Tensor
 
 from transformer_course import runs
-from transformer_course.config import PRESETS, Experiment
+from transformer_course.config import Experiment
 from transformer_course.experiment import keep_freed_memory, prepare
 from transformer_course.layers import TokenEmbedding
-from transformer_course.train import evaluate, fit, make_optimizer
+from transformer_course.objective import evaluate
+from transformer_course.presets import PRESETS
+from transformer_course.train import fit, make_optimizer
 from transformer_course.transformer import Transformer
 
 SEEDS = (0, 1, 2)

@@ -25,7 +25,13 @@ from torch import nn
 from train_failures import Enough, experiment_of, rate_without_warmup
 from train_failures import Variant as Failure
 
-from transformer_course import checkpoint, runs, train, transformer
+from transformer_course import (
+    checkpoint,
+    objective,
+    runs,
+    train,
+    transformer,
+)
 from transformer_course.batches import Batch
 from transformer_course.config import Experiment
 from transformer_course.errors import DivergedError
@@ -36,13 +42,12 @@ from transformer_course.experiment import (
 )
 from transformer_course.layers import AddNorm
 from transformer_course.loss import Score
+from transformer_course.objective import evaluate, score_batch
 from transformer_course.tokenizer import EOS, PAD
 from transformer_course.train import (
     Progress,
-    evaluate,
     fit,
     make_optimizer,
-    score_batch,
     set_seed,
 )
 
@@ -160,7 +165,7 @@ ADD_ONLY = {(transformer, "AddNorm"): AddOnly}
 NORM_ONLY = {(transformer, "AddNorm"): NormOnly}
 NO_END = {(transformer, "_final_norm"): no_final_norm}
 SMALL = {(transformer, "_initialise"): small_start}
-NO_SOURCE = {(train, "score_batch"): score_without_source}
+NO_SOURCE = {(objective, "score_batch"): score_without_source}
 
 FOUR = [(4, 4e-3, True)]
 EIGHT = [(8, 1e-3, True), (8, 4e-3, True)]
@@ -311,13 +316,16 @@ def train_once(variant: Variant, seed: int) -> dict:
 
 def look(prepared: Prepared) -> dict:
     """What is measured after the last step, without dropout."""
-    dev = evaluate(prepared.model, prepared.dev_batches)
     batches = prepared.batches.epoch(0)
     own = [batch for batch, _ in zip(batches, range(10), strict=False)]
+    dev, seen = (
+        evaluate(prepared.model, part, score=objective.score_batch)
+        for part in (prepared.dev_batches, own)
+    )
     return {
         "dev_nll": round(dev["nll"], 4),
         "dev_accuracy": round(dev["accuracy"], 4),
-        "train_nll": round(evaluate(prepared.model, own)["nll"], 4),
+        "train_nll": round(seen["nll"], 4),
         "spread": round(spread_of(prepared), 4),
     }
 

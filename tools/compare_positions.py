@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from transformer_course import runs
 from transformer_course.batches import encode_pairs
 from transformer_course.buckets import BucketedBatches
-from transformer_course.config import PRESETS, Experiment, ModelConfig
+from transformer_course.config import Experiment, ModelConfig
 from transformer_course.data.grammar import (
     AlignedPair,
     grammar_splits,
@@ -43,6 +43,7 @@ from transformer_course.positional_encoding import (
     position_module,
     sinusoidal_encoding,
 )
+from transformer_course.presets import PRESETS
 from transformer_course.score import corpus_bleu
 from transformer_course.tokenizer import Tokenizer
 from transformer_course.train import fit, make_optimizer, set_seed

@@ -24,13 +24,17 @@ from train_failures import (
     write_settings,
 )
 
-from transformer_course import experiment, runs, train, transformer
-from transformer_course.batches import Batch, encode_pairs, pad_rows
+from transformer_course import runs, transformer
+from transformer_course.batches import Batch, pad_rows
+from transformer_course.config import LanguageModelConfig, TrainConfig
 from transformer_course.experiment import keep_freed_memory
 from transformer_course.loss import Score, label_smoothed_score
+from transformer_course.mode import evaluating
+from transformer_course.tasks.table import TASKS
+from transformer_course.tasks.translation import Translation
 from transformer_course.tokenizer import BOS, EOS, PAD
 from transformer_course.transformer import Decoder, Encoder
-from transformer_course.translate import encode_source, translate
+from transformer_course.translate import encode_source
 
 
 class SharedEncoder(Encoder):
@@ -67,37 +71,43 @@ def join(batch: Batch) -> Batch:
 def score_joined(model, batch: Batch, smoothing: float = 0.0) -> Score:
     """A decoder alone reads the source as the beginning of its text."""
     read, asked = join(batch)
-    return label_smoothed_score(model(None, read), asked, smoothing)
+    return label_smoothed_score(model(read), asked, smoothing)
 
 
 def write_on(model, tokenizer, sentences) -> list[str]:
     """Greedy translations of a decoder that has the source before it."""
     found = []
-    with torch.inference_mode():
+    with torch.inference_mode(), evaluating(model):
         for sentence in sentences:
             text = [*encode_source(tokenizer, sentence), BOS]
             start = len(text)
             while text[-1] != EOS and len(text) < start + 40:
-                logits = model(None, torch.tensor([text]))
+                logits = model(torch.tensor([text]))
                 text.append(int(logits[0, -1].argmax()))
             found.append(tokenizer.decode([i for i in text[start:] if i > 3]))
     return found
 
 
-def encode_both(tokenizer, text, config):
-    """Sources too, although the model is a decoder alone."""
-    return encode_pairs(tokenizer, text, config.max_length)
+class Joined(Translation):
+    """Translation by a decoder alone: it goes on with the source."""
+
+    name = "joined"
+    models = (LanguageModelConfig,)
+
+    def objective(self, model, batch: Batch, config: TrainConfig) -> Score:
+        return score_joined(model, batch, config.label_smoothing)
+
+    def score(self, model, batch: Batch, smoothing: float) -> Score:
+        return score_joined(model, batch, smoothing)
 
 
+TASKS[Joined.name] = Joined()
 HALF_RATE = 2e-3
 SHARED = {
     (transformer, "Encoder"): SharedEncoder,
     (transformer, "Decoder"): SharedDecoder,
 }
-JOINED = {
-    (train, "score_batch"): score_joined,
-    (experiment, "_pairs"): encode_both,
-}
+JOINED = {"task": Joined.name, "kind": LanguageModelConfig}
 
 
 def pre_norm(**changes) -> dict:
@@ -123,26 +133,19 @@ VARIANTS = {
     ),
     "joined-4": Variant(
         "a decoder alone of 4 layers, the source before the target",
-        JOINED,
-        pre_norm(n_layers=4, decoder_only=True),
+        model=pre_norm(n_layers=4),
+        **JOINED,
     ),
     "joined-5": Variant(
         "a decoder alone of 5 layers, the source before the target",
-        JOINED,
-        pre_norm(n_layers=5, decoder_only=True),
+        model=pre_norm(n_layers=5),
+        **JOINED,
     ),
 }
 
 
-def write_any(model, tokenizer, sentences) -> list[str]:
-    """Greedy translations, whatever the model is made of."""
-    if not model.config.decoder_only:
-        return translate(model, tokenizer, sentences)
-    model.eval()
-    return write_on(model, tokenizer, sentences)
-
-
-look = functools.partial(look_at_dev, write=write_any)
+LOOKS = {Joined.name: functools.partial(look_at_dev, write=write_on)}
+"""What is measured, by the task, where it is not translation."""
 
 
 def main() -> None:
@@ -155,7 +158,9 @@ def main() -> None:
     runs.write_json(folder / "settings.json", settings)
     keep_freed_memory()
     for name in sys.argv[1:] or VARIANTS:
-        train_missing(folder / f"{name}.json", VARIANTS[name], look)
+        variant = VARIANTS[name]
+        look = LOOKS.get(variant.task, look_at_dev)
+        train_missing(folder / f"{name}.json", variant, look)
 
 
 if __name__ == "__main__":

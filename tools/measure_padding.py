@@ -33,15 +33,11 @@ from transformer_course.batches import (
     padded_batch,
 )
 from transformer_course.buckets import BucketedBatches
-from transformer_course.config import PRESETS
 from transformer_course.experiment import keep_freed_memory, prepare, trained
+from transformer_course.objective import score_batch
+from transformer_course.presets import PRESETS
 from transformer_course.tokenizer import BOS, EOS, PAD
-from transformer_course.train import (
-    autocast,
-    make_optimizer,
-    score_batch,
-    set_seed,
-)
+from transformer_course.train import autocast, make_optimizer, set_seed
 
 FOLDER = runs.folder("padding")
 COMMAND = "python tools/measure_padding.py"

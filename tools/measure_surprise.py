@@ -26,13 +26,14 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
-from store_text_run import other_sources
+from store_text_run import data_of, other_sources
 
 from transformer_course import checkpoint, runs
-from transformer_course.batches import encode_pairs, encode_texts, padded_batch
-from transformer_course.data.corpora import load_corpus
+from transformer_course.batches import padded_batch
 from transformer_course.data.text import ParallelText
 from transformer_course.experiment import chosen_checkpoint
+from transformer_course.tasks.table import task_of
+from transformer_course.tasks.writing import Writing
 from transformer_course.tokenizer import PAD, Tokenizer
 
 Nats = list[np.ndarray]
@@ -46,8 +47,7 @@ def nats_of_rows(model, pairs: list) -> Nats:
     found = []
     for start in range(0, len(pairs), ROWS):
         batch = padded_batch(pairs[start : start + ROWS])
-        src = None if model.config.decoder_only else batch.src
-        logits = model(src, batch.tgt_in)
+        logits = model(*batch.inputs)
         nats = F.cross_entropy(
             logits.transpose(1, 2), batch.tgt_out, reduction="none"
         )  # (batch, target)
@@ -56,25 +56,33 @@ def nats_of_rows(model, pairs: list) -> Nats:
     return found
 
 
-def nats_of_texts(model, tokenizer: Tokenizer, text: ParallelText) -> Nats:
-    """Nats of each token, text by text; blocks of a text are joined."""
-    if not model.config.decoder_only:
-        pairs = encode_pairs(tokenizer, text, model.config.max_length)
-        return nats_of_rows(model, pairs)
-    blocks = [
-        encode_texts(tokenizer, [chapter], model.config.max_length)
-        for chapter in text.tgt
+def blocks_of(
+    task: Writing, model, tokenizer: Tokenizer, text: ParallelText
+) -> list[list]:
+    """The ids of each text: a sentence, or the blocks of a chapter."""
+    size = model.config.max_length
+    return [
+        task.pairs(tokenizer, text.take([i]), size) for i in range(len(text))
     ]
+
+
+def nats_of_texts(
+    task: Writing, model, tokenizer: Tokenizer, text: ParallelText
+) -> Nats:
+    """Nats of each token, text by text; blocks of a text are joined."""
+    blocks = blocks_of(task, model, tokenizer, text)
     rows = iter(nats_of_rows(model, [row for part in blocks for row in part]))
     return [np.concatenate([next(rows) for _ in part]) for part in blocks]
 
 
-def characters(model, tokenizer: Tokenizer, text: ParallelText) -> list[int]:
+def characters(
+    task: Writing, model, tokenizer: Tokenizer, text: ParallelText
+) -> list[int]:
     """Characters that were judged: a long sentence is cut off."""
-    if model.config.decoder_only:
-        return [len(chapter) for chapter in text.tgt]
-    pairs = encode_pairs(tokenizer, text, model.config.max_length)
-    return [len(tokenizer.decode(tgt)) for _, tgt in pairs]
+    return [
+        len(tokenizer.decode([i for _, tgt in part for i in tgt]))
+        for part in blocks_of(task, model, tokenizer, text)
+    ]
 
 
 def speaks(sentences: list[str]) -> np.ndarray:
@@ -82,24 +90,26 @@ def speaks(sentences: list[str]) -> np.ndarray:
     return np.array([sentence.startswith("「") for sentence in sentences])
 
 
-def of_part(model, tokenizer, text: ParallelText, name: str) -> dict:
+def of_part(
+    task: Writing, model, tokenizer, text: ParallelText, name: str
+) -> dict:
     """Sums of each text of a part."""
-    nats = nats_of_texts(model, tokenizer, text)
+    nats = nats_of_texts(task, model, tokenizer, text)
     return {
         f"{name}-nll": np.array([n.sum() for n in nats], dtype=np.float32),
         f"{name}-tokens": np.array([len(n) for n in nats], dtype=np.int32),
         f"{name}-characters": np.array(
-            characters(model, tokenizer, text), dtype=np.int32
+            characters(task, model, tokenizer, text), dtype=np.int32
         ),
     }
 
 
-def of_sources(model, tokenizer, dev: ParallelText) -> dict:
+def of_sources(task: Writing, model, tokenizer, dev: ParallelText) -> dict:
     """Every token of dev, by its own source and by another."""
     other = other_sources(dev)
     given = {"own": dev, "other": other}
     tokens = {
-        name: np.concatenate(nats_of_texts(model, tokenizer, text))
+        name: np.concatenate(nats_of_texts(task, model, tokenizer, text))
         for name, text in given.items()
     }
     return {name: nats.astype(np.float16) for name, nats in tokens.items()} | {
@@ -113,12 +123,13 @@ def measure(output: Path) -> dict[str, np.ndarray]:
     """By the checkpoint that is best on the development work."""
     loaded = checkpoint.load(chosen_checkpoint(output))
     model, tokenizer = loaded.model.eval(), loaded.tokenizer
-    splits = load_corpus(loaded.details["corpus"], "ja", "ja")
+    task = task_of(model.config, loaded.details)
+    splits = task.load(data_of(loaded.details))
     found = {}
     for name in ("dev", "test"):
-        found |= of_part(model, tokenizer, getattr(splits, name), name)
-    if not model.config.decoder_only:
-        found |= of_sources(model, tokenizer, splits.dev)
+        found |= of_part(task, model, tokenizer, getattr(splits, name), name)
+    if task.prompted == "src":
+        found |= of_sources(task, model, tokenizer, splits.dev)
     return found
 
 

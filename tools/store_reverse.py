@@ -18,28 +18,23 @@ from transformer_course import checkpoint, runs
 from transformer_course.config import DataConfig, from_dict
 from transformer_course.data.corpora import load_corpus
 from transformer_course.errors import CourseError
-from transformer_course.experiment import answers_of, scored_batches
-from transformer_course.score import corpus_bleu, perplexity
-from transformer_course.train import evaluate
-from transformer_course.translate import translate
+from transformer_course.tasks.table import task_of
 
 
 def looked_at(output: Path, folder: Path) -> dict:
     """What a training's record of an epoch holds, the other way round."""
     loaded = checkpoint.load(folder)
     model, tokenizer = loaded.model.eval(), loaded.tokenizer
-    data = from_dict(DataConfig, loaded.details)
-    dev = load_corpus(data.corpus, src=data.tgt, tgt=data.src).dev
+    about, task = loaded.details, task_of(model.config, loaded.details)
+    dev = load_corpus(about["corpus"], src=about["tgt"], tgt=about["src"]).dev
     settings = json.loads((output / "experiment.json").read_text("utf-8"))
     smoothing = settings["train"]["label_smoothing"]
-    batches = scored_batches(tokenizer, dev, model.config)
-    metrics = evaluate(model, batches, smoothing)
-    metrics["perplexity"] = perplexity(metrics["nll"])
-    written = translate(model, tokenizer, dev.src)
-    metrics["bleu"] = corpus_bleu(written, dev.tgt).value
+    batches = task.scored_batches(model.config, tokenizer, dev)
+    means = task.evaluate(model, batches, smoothing)
+    metrics = means | task.metrics(model, tokenizer, dev, means)
     return {
         **{f"dev_{key}": value for key, value in metrics.items()},
-        "samples": answers_of(model, tokenizer, dev),
+        "samples": task.samples(model, tokenizer, dev),
     }
 
 

@@ -17,10 +17,12 @@ from pathlib import Path
 import torch
 
 from transformer_course import checkpoint, runs
-from transformer_course.data.corpora import load_corpus
+from transformer_course.config import DataConfig
 from transformer_course.data.text import ParallelText
-from transformer_course.experiment import chosen_checkpoint, score_text
+from transformer_course.experiment import chosen_checkpoint
 from transformer_course.generate import sample
+from transformer_course.tasks.table import task_of
+from transformer_course.tasks.writing import Writing
 from transformer_course.translate import draw, translate
 
 CREDIT = "Text: Natsume Soseki, from Aozora Bunko; in the public domain."
@@ -32,9 +34,11 @@ LENGTH = 120
 """Tokens of each at the most."""
 
 
-def scores(model, tokenizer, text: ParallelText) -> dict[str, float]:
+def scores(
+    task: Writing, model, tokenizer, text: ParallelText
+) -> dict[str, float]:
     """Of one held-out text, rounded."""
-    found = score_text(model, tokenizer, text)
+    found = task.text_nll(model, tokenizer, text)
     return {
         "nll": round(found.nll, 4),
         "accuracy": round(found.accuracy, 4),
@@ -70,7 +74,7 @@ def about_answers(answers: list[str], known: set[str]) -> dict:
     }
 
 
-def results_of_pairs(model, tokenizer, splits) -> dict:
+def results_of_pairs(task: Writing, model, tokenizer, splits) -> dict:
     """What a model of next sentences answers to the development work."""
     dev = splits.dev
     ways = {
@@ -81,7 +85,7 @@ def results_of_pairs(model, tokenizer, splits) -> dict:
     }
     known = {*splits.train.src, *splits.train.tgt}
     return {
-        "dev_other_source": scores(model, tokenizer, other_sources(dev)),
+        "dev_other_source": scores(task, model, tokenizer, other_sources(dev)),
         "answers": {
             way: about_answers(answers, known) for way, answers in ways.items()
         },
@@ -99,20 +103,26 @@ def results_of_text(model, tokenizer) -> dict:
     return {"seed": SEED, "drawn": [tokenizer.decode(ids) for ids in drawn]}
 
 
+def data_of(details: dict) -> DataConfig:
+    """What a checkpoint of Soseki was trained on, by its corpus."""
+    return DataConfig(corpus=details["corpus"], src="ja", tgt="ja")
+
+
 def results(output: Path) -> dict:
     """Of the checkpoint that is best on the development work."""
     loaded = checkpoint.load(chosen_checkpoint(output))
     model, tokenizer = loaded.model, loaded.tokenizer
-    splits = load_corpus(loaded.details["corpus"], "ja", "ja")
+    task = task_of(model.config, loaded.details)
+    splits = task.load(data_of(loaded.details))
     found = {
         "credit": CREDIT,
         "parameters": sum(p.numel() for p in model.parameters()),
-        "dev": scores(model, tokenizer, splits.dev),
-        "test": scores(model, tokenizer, splits.test),
+        "dev": scores(task, model, tokenizer, splits.dev),
+        "test": scores(task, model, tokenizer, splits.test),
     }
-    if model.config.decoder_only:
+    if task.prompted == "tgt":
         return found | results_of_text(model, tokenizer)
-    return found | results_of_pairs(model, tokenizer, splits)
+    return found | results_of_pairs(task, model, tokenizer, splits)
 
 
 def main() -> None:

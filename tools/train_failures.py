@@ -17,9 +17,9 @@ from unittest import mock
 
 import torch
 
-from transformer_course import runs, train, transformer
+from transformer_course import objective, runs, train, transformer
 from transformer_course.batches import Batch, encode_pairs, padded_batch
-from transformer_course.config import PRESETS, Experiment
+from transformer_course.config import Experiment, ModelConfig
 from transformer_course.experiment import (
     Prepared,
     keep_freed_memory,
@@ -27,14 +27,10 @@ from transformer_course.experiment import (
 )
 from transformer_course.loss import Score, label_smoothed_score
 from transformer_course.masks import causal_mask, padding_mask
+from transformer_course.objective import evaluate, score_batch
+from transformer_course.presets import PRESETS
 from transformer_course.score import corpus_bleu
-from transformer_course.train import (
-    Progress,
-    evaluate,
-    fit,
-    make_optimizer,
-    score_batch,
-)
+from transformer_course.train import Progress, fit, make_optimizer
 from transformer_course.translate import translate
 
 SEEDS = (0, 1, 2)
@@ -110,19 +106,23 @@ class Variant:
     """Changed settings of the model."""
     one_length: bool = False
     """All batches padded to one length."""
+    task: str = "translation"
+    """What is learned."""
+    kind: type[ModelConfig] = ModelConfig
+    """What the model is built from."""
 
 
 PEAK_RATE = 4e-3
 HALF = {"d_model": 64, "d_ff": 256}
 DEEP = {"n_layers": 4}
 NO_WARMUP = {(train, "learning_rate"): rate_without_warmup}
-COUNT_PADDING = {(train, "score_batch"): score_with_padding}
+COUNT_PADDING = {(objective, "score_batch"): score_with_padding}
 
 VARIANTS = {
     "correct": Variant("nothing is changed"),
     "unshifted": Variant(
         "the target is not shifted",
-        {(train, "score_batch"): score_unshifted},
+        {(objective, "score_batch"): score_unshifted},
     ),
     "padding-mask-inverted": Variant(
         "the padding mask is inverted",
@@ -155,9 +155,11 @@ VARIANTS = {
 def experiment_of(variant: Variant, seed: int) -> Experiment:
     """The preset, half as wide, with the variant's settings."""
     base = PRESETS["grammar"]
+    sizes = dataclasses.asdict(base.model) | HALF | variant.model
     return dataclasses.replace(
         base,
-        model=dataclasses.replace(base.model, **HALF | variant.model),
+        task=variant.task,
+        model=variant.kind(**sizes),
         train=dataclasses.replace(
             base.train, peak_rate=PEAK_RATE, seed=seed, epochs=1000
         ),
@@ -178,7 +180,7 @@ def look(prepared: Prepared, progress: Progress) -> dict:
     ``accuracy`` and ``nll`` are what the variant's author would see;
     ``true_*`` what the right comparison says; ``bleu`` is free running.
     """
-    seen = _means(prepared, train.score_batch)
+    seen = _means(prepared, objective.score_batch)
     true = _means(prepared, score_batch)
     dev = prepared.splits.dev.take(range(TRANSLATED))
     written = translate(prepared.model, prepared.tokenizer, dev.src)
@@ -204,7 +206,7 @@ def look_at_dev(
         write: from model, tokenizer and sentences to translations.
     """
     model = prepared.model
-    means = evaluate(model, prepared.dev_batches)
+    means = prepared.task.evaluate(model, prepared.dev_batches)
     seen = {
         "step": progress.step,
         "nll": round(means["nll"], 4),
@@ -223,8 +225,7 @@ def look_at_dev(
 
 
 def _means(prepared: Prepared, scorer) -> dict[str, float]:
-    with mock.patch.object(train, "score_batch", scorer):
-        return evaluate(prepared.model, prepared.dev_batches)
+    return evaluate(prepared.model, prepared.dev_batches, score=scorer)
 
 
 def train_once(variant: Variant, seed: int, measure: Measure = look) -> dict:
@@ -252,6 +253,7 @@ def train_once(variant: Variant, seed: int, measure: Measure = look) -> dict:
             prepared.batches,
             experiment.train,
             on_step=on_step,
+            objective=prepared.task.objective,
         )
     loss, accuracy = map(list, zip(*losses, strict=True))
     return {"seed": seed, "loss": loss, "accuracy": accuracy, "dev": looks}

@@ -37,10 +37,11 @@ from transformer_course.errors import CourseError
 from transformer_course.experiment import keep_freed_memory, prepare
 from transformer_course.layers import AddNorm, FeedForward, TokenEmbedding
 from transformer_course.masks import causal_mask, padding_mask
+from transformer_course.objective import evaluate
 from transformer_course.positional_encoding import sinusoidal_encoding
 from transformer_course.score import corpus_bleu
 from transformer_course.tokenizer import BOS, EOS
-from transformer_course.train import evaluate, fit, make_optimizer
+from transformer_course.train import fit, make_optimizer
 from transformer_course.translate import encode_source
 
 NOTEBOOK = Path(__file__).parents[1] / "book/en/10_transformer.ipynb"

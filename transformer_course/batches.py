@@ -67,17 +67,21 @@ class Batch(NamedTuple):
 
 
 @runtime_checkable
+class AnyBatch(Protocol):
+    """What a training hands to its task; the task knows what is in it."""
+
+    def to(self, device: torch.device | str) -> "AnyBatch":
+        """The same batch on another device."""
+
+
+@runtime_checkable
 class Batches(Protocol):
     """What is trained on."""
 
     def __len__(self) -> int:
         """Number of batches in an epoch."""
 
-    @property
-    def padding_share(self) -> float:
-        """Share of padding in an epoch."""
-
-    def epoch(self, number: int) -> Iterator[Batch]:
+    def epoch(self, number: int) -> Iterator[AnyBatch]:
         """The batches of one epoch, always the same for one number."""
 
 

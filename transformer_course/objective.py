@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from transformer_course.batches import Batch
+from transformer_course.batches import AnyBatch, Batch
 from transformer_course.config import TrainConfig
 from transformer_course.loss import (
     Score,
@@ -20,7 +20,7 @@ from transformer_course.loss import (
 )
 from transformer_course.mode import evaluating
 
-ScoreOfBatch = Callable[[nn.Module, Batch, float], Score]
+ScoreOfBatch = Callable[[nn.Module, AnyBatch, float], Score]
 """From a model, a batch and the label smoothing to a score."""
 
 
@@ -74,7 +74,7 @@ def training_score(
 @torch.inference_mode()
 def evaluate(
     model: nn.Module,
-    batches: Iterable[Batch],
+    batches: Iterable[AnyBatch],
     smoothing: float = 0.0,
     score: ScoreOfBatch = score_batch,
 ) -> dict[str, float]:

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from transformer_course.batches import Batch, Batches
+from transformer_course.batches import AnyBatch, Batches
 from transformer_course.checkpoint import Resume
 from transformer_course.config import TrainConfig
 from transformer_course.device import random_state, set_random_state
@@ -25,7 +25,7 @@ from transformer_course.loss import Score
 from transformer_course.moved import names
 from transformer_course.objective import training_score
 
-Objective = Callable[[nn.Module, Batch, TrainConfig], Score]
+Objective = Callable[[nn.Module, AnyBatch, TrainConfig], Score]
 """From a model, a batch and the settings to a score, loss included."""
 
 
@@ -73,7 +73,7 @@ def autocast(device: torch.device, bf16: bool):
 
 def train_step(
     model: nn.Module,
-    batch: Batch,
+    batch: AnyBatch,
     optimizer: torch.optim.Optimizer,
     config: TrainConfig,
     objective: Objective = training_score,

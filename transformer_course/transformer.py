@@ -362,9 +362,8 @@ class LanguageModel(nn.Module):
         past = 0 if cache is None else cache.length
         x = self.position(self.embedding(ids), past)
         mask = _target_mask(ids, past, self.config.pad_id)
-        return self.to_logits(
-            self.decoder(self.dropout(x), mask=mask, cache=cache)
-        )
+        x = self.decoder(self.dropout(x), mask=mask, cache=cache)
+        return self.to_logits(x)
 
     def new_cache(self) -> DecoderCache:
         """An empty cache for :meth:`decode`."""
@@ -375,9 +374,7 @@ def _target_mask(ids: Tensor, past: int, pad_id: int) -> Mask:
     """Causal, and no padding; ``past`` tokens in a cache may all be seen."""
     length = ids.size(1)
     mask = causal_mask(past + length, ids.device)[:, :, past:]
-    if past:
-        return mask
-    return mask & padding_mask(ids, pad_id)
+    return mask if past else mask & padding_mask(ids, pad_id)
 
 
 def _layer_arguments(config: ModelConfig) -> dict:

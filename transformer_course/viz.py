@@ -17,11 +17,11 @@ from IPython.display import Markdown, display
 from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
-from torch import Tensor
+from torch import Tensor, nn
 
 from transformer_course.errors import ConfigError
 from transformer_course.explain import Record, record
-from transformer_course.transformer import Transformer
+from transformer_course.transformer import LanguageModel, Transformer
 
 BLACK = "#000000"
 ORANGE = "#E69F00"
@@ -196,7 +196,7 @@ def draw_graph(
 
 
 def draw_flow(
-    model: Transformer,
+    model: Transformer | LanguageModel,
     src: Int[Tensor, "batch source"] | None,
     tgt_in: Int[Tensor, "batch target"],
 ) -> Axes:
@@ -208,15 +208,15 @@ def draw_flow(
     feed-forward part's wide vectors. M is the memory. Chapter 10.
 
     Args:
-        model: encoder–decoder or decoder only, of any size.
-        src: source ids; None for a decoder-only model.
+        model: of any size.
+        src: source ids; None for a language model.
         tgt_in: target ids.
 
     Raises:
-        ConfigError: a source for a decoder-only model, or none for an
-            encoder–decoder; an id outside the vocabulary.
+        ConfigError: an id outside the vocabulary.
     """
-    given, gave = record(model, src, tgt_in)
+    source = () if src is None else (src,)
+    given, gave = record(model, *source, tgt_in)
     tensors, boxes, arrows = _flow_graph(model, src, tgt_in, gave)
     left = 0.0 if src is not None else _COLUMNS["decoder"] - 1.3
     right, height = 8.1, tensors["out"][1] + 0.4
@@ -353,11 +353,13 @@ def _by(shape: Sequence[int]) -> str:
     return " × ".join(map(str, shape))
 
 
-def _flow_boxes(model: Transformer, side: str, stream: str) -> Iterable[str]:
+def _flow_boxes(model: nn.Module, side: str, stream: str) -> Iterable[str]:
     """Names of boxes: what is drawn, ``#``, and the part's own name."""
     added = model.config.position in ("sinusoidal", "learned")
     first = "embedding + position" if added else "embedding"
-    yield f"{first}#{stream}_position"
+    parts = dict(model.named_children())
+    own = f"{stream}_position"  # of a single stream without the prefix
+    yield f"{first}#{own if own in parts else 'position'}"
     for i, layer in enumerate(getattr(model, side).layers):
         for part in _PARTS:
             if hasattr(layer, part):
@@ -366,7 +368,7 @@ def _flow_boxes(model: Transformer, side: str, stream: str) -> Iterable[str]:
 
 
 def _flow_graph(
-    model: Transformer, src: Tensor | None, tgt_in: Tensor, gave: Record
+    model: nn.Module, src: Tensor | None, tgt_in: Tensor, gave: Record
 ) -> tuple[dict[str, Place], dict[str, Place], list[tuple[str, str, str]]]:
     """Tensors, boxes and arrows, as :func:`draw_graph` takes them."""
     tensors, boxes, arrows = {}, {}, []

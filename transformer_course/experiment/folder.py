@@ -4,6 +4,7 @@ import contextlib
 import json
 import math
 import os
+import shutil
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -169,14 +170,20 @@ class RunFolder:
     def begin(
         self, experiment: Experiment, tokenizer: Tokenizer | None
     ) -> None:
-        """Write settings and tokenizer; experiment.json last, so that a
-        folder that has it has both."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        """Write settings and tokenizer; a new folder has both, or is not
+        there yet."""
+        place = self.path
+        if not self.begun:
+            place = self.path.with_name(f".{self.path.name}.new")
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir(parents=True)
         if tokenizer is not None:
-            files.write_whole(self.tokenizer, tokenizer.model_proto)
+            files.write_whole(place / "tokenizer.model", tokenizer.model_proto)
         settings = asdict(experiment) | {"machine": self._machines()}
         text = json.dumps(settings, indent=1, ensure_ascii=False)
-        files.write_whole(self.path / "experiment.json", f"{text}\n")
+        files.write_whole(place / "experiment.json", f"{text}\n")
+        if place != self.path:
+            place.replace(self.path)  # an empty folder may be there
 
     def _machines(self) -> str:
         """All kinds of machine that have trained here."""
@@ -264,10 +271,11 @@ class RunFolder:
             raise
         except OSError as error:
             rest = "nothing was lost. Choose another --output-dir."
-            if self.has_last:
+            if self.begun:
+                there = "the last" if self.has_last else "no"
                 rest = (
-                    "the last checkpoint there is whole. Free some space, "
-                    "then go on with --resume."
+                    f"{there} checkpoint is there. Free some space, then go "
+                    "on with --resume."
                 )
             raise CheckpointError(
                 f"{self.path} could not be written ({error}); {rest}"

@@ -64,12 +64,11 @@ def prepare(
     if train.start_from is not None and not resumed:
         start = _start(train.start_from, output_dir)
     splits = task.load(experiment.data)
+    if tokenizer is None and start:
+        tokenizer = start.tokenizer
     if tokenizer is None:
-        tokenizer = (
-            start.tokenizer
-            if start
-            else task.learn_tokenizer(experiment, splits.train)
-        )
+        tokenizer = task.learn_tokenizer(experiment, splits.train)
+        _check_needed(start, tokenizer, train.start_from)
     set_seed(train.seed)
     config = task.sized(experiment.model, tokenizer)
     model = checkpoint.build(config)
@@ -90,15 +89,21 @@ def _start(named: str, output_dir: Path) -> checkpoint.Checkpoint:
     folder = Path(named)
     if folder.name == named:
         folder = output_dir / named
-    start = checkpoint.load(
-        chosen_checkpoint(folder) or _existing_start(folder)
-    )
-    if start.tokenizer is None:
+    chosen = chosen_checkpoint(folder) or _existing_start(folder)
+    return checkpoint.load(chosen)
+
+
+def _check_needed(
+    start: checkpoint.Checkpoint | None,
+    learned: Tokenizer | None,
+    named: str | None,
+) -> None:
+    """See that no start without a tokenizer goes on with a new one."""
+    if start and learned:
         raise CheckpointError(
-            f"{folder} has no tokenizer.model: a training that starts from a "
+            f"{named} has no tokenizer.model: a training that starts from a "
             "checkpoint goes on with its tokenizer."
         )
-    return start
 
 
 def _existing_start(folder: Path) -> Path:

@@ -88,6 +88,7 @@ class Recorder:
 
     def epoch(self, progress: Progress, train: dict, found: Record) -> None:
         """Record an epoch: its means in training, and its validation."""
+        task = self.prepared.task
         self._scored(
             f"epoch {progress.epoch}",
             {
@@ -96,7 +97,7 @@ class Recorder:
                 "step": progress.step,
                 **{f"train_{k}": v for k, v in train.items()},
                 **found,
-                "padding_share": self.prepared.batches.padding_share,
+                **task.batch_figures(self.prepared.batches),
             },
         )
 

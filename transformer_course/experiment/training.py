@@ -175,7 +175,7 @@ def _beginning(
     epochs = experiment.train.epochs
     text = (
         f"{folder.path}: {weights:,} weights on {device}, "
-        f"{len(prepared.splits.train):,} pairs, "
+        f"{len(prepared.splits.train):,} {prepared.task.examples}, "
         f"{epochs} epochs of {per_epoch:,} steps"
     )
     if not resume:

@@ -30,6 +30,7 @@ class LanguageModelling(Writing):
 
     name = "language_modelling"
     models = (LanguageModelConfig,)
+    examples = "texts"
     prompted = "tgt"
 
     def takes(self, corpus: Corpus) -> bool:

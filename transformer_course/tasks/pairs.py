@@ -37,6 +37,7 @@ class Pairs(Writing):
     """A target for each source."""
 
     models = (ModelConfig, RecurrentConfig)
+    examples = "pairs"
     prompted = "src"
 
     def takes(self, corpus: Corpus) -> bool:

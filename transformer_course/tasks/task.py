@@ -54,6 +54,8 @@ class Task(ABC):
     """As settings and checkpoints have it."""
     models: ClassVar[tuple[type[AnyModelConfig], ...]]
     """The models that can be trained, by the classes of their configs."""
+    examples: ClassVar[str]
+    """What the training part is counted in, in a word."""
     prompted: ClassVar[str]
     """The side of the corpus that a reader's text stands for: src or tgt."""
 
@@ -87,6 +89,10 @@ class Task(ABC):
         self, experiment: Experiment, tokenizer: Tokenizer | None, train
     ) -> Batches:
         """What is trained on, epoch by epoch."""
+
+    def batch_figures(self, batches: Batches) -> dict[str, float]:
+        """What is recorded of an epoch's batches; nothing by default."""
+        return {}
 
     @abstractmethod
     def scored_batches(

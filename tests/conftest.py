@@ -1,0 +1,23 @@
+"""Fixtures that several test files share."""
+
+from pathlib import Path
+
+import pytest
+from tiny import tiny_corpus
+from tiny_runs import tiny
+
+from transformer_course.experiment import run
+
+
+@pytest.fixture
+def small_corpus(monkeypatch) -> None:
+    """In the place of the grammar, sentences of three words."""
+    tiny_corpus(monkeypatch)
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory) -> Path:
+    """A run that nothing has disturbed."""
+    with pytest.MonkeyPatch.context() as patch:
+        tiny_corpus(patch)
+        return run(tiny(), tmp_path_factory.mktemp("whole"), quiet=True)

@@ -1,0 +1,168 @@
+"""Laws of what a training begins with: text, pieces, batches, weights."""
+
+import dataclasses
+
+import pytest
+import torch
+from tiny import Killed, dies_at, tiny_corpus, tiny_splits
+from tiny_runs import (
+    assert_same_runs,
+    losses,
+    other,
+    records,
+    tiny,
+)
+
+from transformer_course import checkpoint
+from transformer_course.config import Experiment
+from transformer_course.data.corpora import CORPORA, Corpus
+from transformer_course.data.grammar import grammar_corpus
+from transformer_course.data.text import ParallelText, Splits
+from transformer_course.errors import CheckpointError, ConfigError
+from transformer_course.experiment import chosen_checkpoint, prepare, run
+from transformer_course.objective import evaluate
+from transformer_course.presets import PRESETS
+from transformer_course.tasks.table import find_task
+
+pytestmark = pytest.mark.usefixtures("small_corpus")
+
+
+@pytest.fixture
+def in_japanese(monkeypatch):
+    """Gives pairs or running text to a corpus in one language."""
+
+    def put(**loaders) -> dict[str, str]:
+        corpus = Corpus("soseki", None, ("ja",), **loaders)
+        monkeypatch.setitem(CORPORA, "soseki", corpus)
+        return {"corpus": "soseki", "src": "ja", "tgt": "ja"}
+
+    return put
+
+
+def test_what_goes_on_with_a_text_is_not_judged_by_bleu(tmp_path, in_japanese):
+    settings = other(tiny(), **in_japanese(pairs=tiny_splits))
+    settings = dataclasses.replace(settings, task="next_sentence")
+    folder = run(settings, tmp_path, quiet=True)
+    epochs = records(folder, "epoch")
+    assert all("dev_bleu" not in record for record in epochs)
+    best, tokenizer, *_ = checkpoint.load(folder / "checkpoints" / "best")
+    dev = find_task("next_sentence").scored_batches(
+        best.config, tokenizer, tiny_splits().dev
+    )
+    lowest = min(record["dev_nll"] for record in epochs)
+    assert evaluate(best, dev)["nll"] == pytest.approx(lowest, rel=1e-4)
+
+
+def test_a_language_model_learns_from_all_of_a_long_text(
+    tmp_path, in_japanese
+):
+    words = "猫 犬 魚 赤い 古い".split()
+    text = "\n".join(" ".join(words) for _ in range(30))
+    splits = Splits(*(ParallelText([""], [text]) for _ in range(3)))
+    settings = tiny("decoder-only", epochs=1)
+    model = dataclasses.replace(settings.model, max_length=8)
+    settings = dataclasses.replace(settings, model=model)
+    settings = other(settings, **in_japanese(texts=lambda: splits))
+    prepared = prepare(settings)
+    seen = sum(
+        int((batch.tgt_out != 0).sum()) for batch in prepared.batches.epoch(0)
+    )
+    ids = prepared.tokenizer.encode(text)
+    assert seen == len(ids) + 1  # eos
+    score = prepared.task.text_nll(
+        prepared.model, prepared.tokenizer, splits.dev
+    )
+    assert score.tokens == seen
+    assert score.nll_per_character * score.characters == pytest.approx(
+        score.nll * score.tokens
+    )
+    folder = run(settings, tmp_path, quiet=True)
+    assert all(s["src"] == "" for s in records(folder, "epoch")[0]["samples"])
+
+
+UNIGRAM = {"pieces": "unigram", "subword_sampling": 0.2}
+
+
+@pytest.fixture
+def unigram(monkeypatch) -> Experiment:
+    """Pieces that can be put together in several ways."""
+    splits = grammar_corpus(train=60, dev=6, test=6)
+    tiny_corpus(monkeypatch, pairs=lambda: splits)
+    settings = other(tiny(epochs=2), **UNIGRAM, token_budget=256)
+    model = dataclasses.replace(settings.model, vocab_size=520)
+    return dataclasses.replace(settings, model=model)
+
+
+def test_pieces_are_drawn_anew_in_each_epoch_and_the_same_again(unigram):
+    batches, again = (prepare(unigram).batches for _ in "12")
+    first, second = (list(batches.epoch(n)) for n in (0, 1))
+    lengths = [
+        sum(int((b.tgt != 0).sum()) for b in e) for e in (first, second)
+    ]
+    assert lengths[0] != lengths[1]
+    for number, expected in ((1, second), (0, first)):
+        for batch, other_batch in zip(
+            again.epoch(number), expected, strict=True
+        ):
+            assert torch.equal(batch.src, other_batch.src)
+            assert torch.equal(batch.tgt, other_batch.tgt)
+
+
+def test_a_run_with_drawn_pieces_killed_goes_on_as_if_it_had_not_been(
+    unigram, tmp_path, monkeypatch
+):
+    whole = run(unigram, tmp_path / "whole", quiet=True)
+    with monkeypatch.context() as patch:
+        dies_at(patch, checkpoint, "_put_in_place", 4)
+        with pytest.raises(Killed):
+            run(unigram, tmp_path, quiet=True)
+    folder = run(unigram, tmp_path, resume=True, quiet=True)
+    assert_same_runs(whole, folder)
+
+
+def test_both_ways_of_each_pair_are_learned_and_one_is_scored():
+    splits = tiny_splits()
+    prepared = prepare(other(tiny(), both_ways=True))
+    train = set(splits.train)
+    assert set(prepared.splits.train) == train | set(splits.train.swap())
+    assert len(prepared.splits.train) == 2 * len(train)
+    assert prepared.splits.dev == splits.dev
+
+
+def test_a_training_starts_from_another_ones_weights(finished, tmp_path):
+    settings = tiny(start_from=str(finished))
+    start = prepare(settings)
+    chosen = checkpoint.load(chosen_checkpoint(finished))
+    assert start.tokenizer.model_proto == chosen.tokenizer.model_proto
+    for name, weight in chosen.model.state_dict().items():
+        assert torch.equal(weight, start.model.state_dict()[name]), name
+    folder = run(settings, tmp_path, quiet=True)
+    assert losses(folder)[0] < losses(finished)[0] * 0.8
+
+
+def test_a_start_of_other_sizes_is_refused(finished):
+    settings = tiny("learned", start_from=str(finished))
+    with pytest.raises(ConfigError, match="do not fit"):
+        prepare(settings)
+
+
+def test_a_start_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(CheckpointError, match="no checkpoint") as told:
+        prepare(tiny(start_from=str(tmp_path / "none")))
+    assert "--train.start-from None" in str(told.value)
+    with pytest.raises(CheckpointError, match="train soseki-cpu"):
+        prepare(tiny(start_from="soseki-cpu"), output_dir=tmp_path)
+
+
+def test_the_haiku_preset_has_the_sizes_of_what_it_starts_from():
+    haiku = PRESETS["haiku"]
+    start = PRESETS[haiku.train.start_from]
+    sizes = dataclasses.replace(haiku.model, dropout=start.model.dropout)
+    assert sizes == start.model
+
+
+def test_no_averaging_when_not_asked_for(tmp_path):
+    folder = run(tiny(epochs=2, average_last=0), tmp_path, quiet=True)
+    names = {path.name for path in (folder / "checkpoints").iterdir()}
+    assert names == {"last", "best"}
+    assert not records(folder, "average")

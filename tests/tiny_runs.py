@@ -1,0 +1,83 @@
+"""Tiny trainings in folders, and what is read from them afterwards."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import torch
+
+from transformer_course import checkpoint
+from transformer_course.config import (
+    DataConfig,
+    Experiment,
+    LanguageModelConfig,
+    ModelConfig,
+    RecurrentConfig,
+    TrainConfig,
+)
+
+SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
+MODELS = {
+    "transformer": ModelConfig(vocab_size=30, dropout=0.2, **SIZES),
+    "decoder-only": LanguageModelConfig(vocab_size=30, **SIZES),
+    "learned": ModelConfig(
+        vocab_size=30, position="learned", max_length=8, **SIZES
+    ),
+    "gru": RecurrentConfig(vocab_size=30, d_model=12, d_hidden=16),
+}
+TASKS = {"decoder-only": "language_modelling"}
+"""Of those models that do not translate."""
+
+
+def tiny(model: str = "transformer", **train) -> Experiment:
+    """Three epochs; ``train`` goes into the settings of the training."""
+    settings = {
+        "epochs": 3,
+        "warmup": 4,
+        "peak_rate": 0.02,
+        "average_last": 2,
+        "save_every": 2,
+        "device": "cpu",
+    }
+    return Experiment(
+        "tiny",
+        DataConfig(pieces="word", token_budget=64),
+        MODELS[model],
+        TrainConfig(**settings | train),
+        TASKS.get(model, "translation"),
+    )
+
+
+def other(settings: Experiment, **data) -> Experiment:
+    """The same training on other text."""
+    data = dataclasses.replace(settings.data, **data)
+    return dataclasses.replace(settings, data=data)
+
+
+def records(folder: Path, kind: str | None = None) -> list[dict]:
+    """The records of a run, of all kinds or of one."""
+    lines = (folder / "metrics.jsonl").read_text("utf-8").splitlines()
+    every = [json.loads(line) for line in lines]
+    return [r for r in every if kind is None or r["kind"] == kind]
+
+
+def losses(folder: Path) -> list[float]:
+    """The loss of each step."""
+    return [record["loss"] for record in records(folder, "step")]
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    """The parameters in a checkpoint, by name."""
+    model = checkpoint.load(folder).model
+    return {n: p.detach() for n, p in model.named_parameters()}
+
+
+def assert_same_runs(one, other):
+    """Metrics and every checkpoint's weights, to the last bit."""
+    assert records(one) == records(other)
+    kept = sorted(p.name for p in (one / "checkpoints").iterdir())
+    assert kept == sorted(p.name for p in (other / "checkpoints").iterdir())
+    for name in kept:
+        mine, yours = (weights(f / "checkpoints" / name) for f in (one, other))
+        for parameter, tensor in mine.items():
+            assert torch.equal(tensor, yours[parameter]), (name, parameter)
