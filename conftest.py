@@ -5,7 +5,7 @@ import os
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the cores
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         # before torch; a notebook's kernel inherits it
-        os.environ.setdefault(name, "1")
+        os.environ[name] = os.environ.get(name) or "1"
 
 import pytest
 import torch
