@@ -8,6 +8,7 @@
 #   PIP_FLAGS  more words for `pip install`, such as the address of the
 #              builds of torch without CUDA (see the page "Setting up")
 #   WORKERS    processes that run the tests                (2)
+#   ON         what `make test-processors` runs on         (all four)
 #   GRADING    where marks and feedback go                 (grading)
 #   FLAGS      more words for `make grade`, such as --partial 0.5
 
@@ -25,6 +26,9 @@ GRADING ?= grading
 EDITION ?= en
 SITE := _build/$(EDITION)/_build/html
 BUILT := _build/$(EDITION)/.built
+PYTEST := $(BIN)/python -m pytest
+SHARED := -n $(WORKERS) --dist loadfile
+NOTEBOOKS := $(BIN)/python -m tools.notebook_code
 
 # everything the built book is made from
 BOOK_SOURCES := $(shell find book runs transformer_course assignments \
@@ -37,7 +41,7 @@ help: ## say what can be made (the default)
 	@echo "Building the Transformer: make TARGET, where TARGET is one of"
 	@echo
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | \
-		awk -F ':.*## ' '{printf "  %-13s %s\n", $$1, $$2}'
+		awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
 	@echo
 	@echo "The first one that needs it creates the environment in $(VENV)/."
 
@@ -138,13 +142,51 @@ grade: $(GRADER) ## grade SUBMISSIONS=folder (NB=06_masks: that one)
 
 .PHONY: test-grading
 test-grading: $(GRADER) ## test the grading of a whole class
-	$(BIN)/python -m pytest tests/test_grading.py
+	$(PYTEST) tests/test_grading.py
 
 # --- checks ------------------------------------------------------------------
 
 .PHONY: test
 test: $(BUILT) ## test the package, every notebook and the built book
-	$(BIN)/python -m pytest --nbval -n $(WORKERS) --dist loadfile
+	$(PYTEST) --nbval $(SHARED)
+
+# a folder for what is fetched and trained, empty, and removed in the end
+EMPTY_CACHE := export TRANSFORMER_COURSE_CACHE="$$(mktemp -d)"; \
+	trap 'rm -rf "$$TRANSFORMER_COURSE_CACHE"' EXIT;
+
+# No network: whoever asks for one is sent to a port where nobody listens.
+# The test files are those that ask which corpora are here.
+.PHONY: test-offline
+test-offline: $(INSTALLED) ## test what needs corpora, where there are none
+	@$(EMPTY_CACHE) unset TRANSFORMER_COURSE_MIRROR; \
+	export http_proxy=http://127.0.0.1:9 https_proxy=http://127.0.0.1:9; \
+	export no_proxy=127.0.0.1,localhost; \
+	$(PYTEST) --nbval $(SHARED) $$($(NOTEBOOKS) corpora) \
+		$$(grep -lE '(manifest\.|[^.])is_available\(' tests/test_*.py)
+
+# A model that is trained here comes out otherwise on another processor, with
+# other kernels or more threads; what the notebooks print must not.
+ON_default := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41
+ON_avx2 := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2
+ON_1-thread := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+ON_4-threads := OMP_NUM_THREADS=4 MKL_NUM_THREADS=4 OMP_WAIT_POLICY=passive
+PROCESSORS := default avx2 1-thread 4-threads
+ON ?= $(PROCESSORS)
+
+.PHONY: test-processors
+test-processors: $(INSTALLED) ## run what trains, as on others (ON=avx2: that)
+	@test -z "$(filter-out $(PROCESSORS),$(ON))" || { \
+		echo "error: ON=$(ON) asks for what there is not; there are:" \
+			"$(PROCESSORS)"; \
+		exit 1; }
+	$(foreach each,$(ON),$(call test_on,$(each)))
+
+define test_on
+	@echo "On $(1): $(ON_$(1))"
+	@$(EMPTY_CACHE) env $(ON_$(1)) \
+		$(PYTEST) --nbval $(SHARED) $$($(NOTEBOOKS) training)
+
+endef
 
 .PHONY: mutants
 mutants: $(INSTALLED) ## break the exercises' solutions; what do checks say?

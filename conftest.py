@@ -4,7 +4,8 @@ import os
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the cores
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = "1"  # before torch; a notebook's kernel inherits it
+        # before torch; a notebook's kernel inherits it
+        os.environ[name] = os.environ.get(name) or "1"
 
 import pytest
 import torch
@@ -19,9 +20,9 @@ from transformer_course.device import pick_device  # noqa: E402
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """One thread a worker."""
+    """One thread a worker, if the environment does not ask for more."""
     if hasattr(config, "workerinput"):
-        torch.set_num_threads(1)
+        torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
 
 
 def pytest_report_header() -> str:

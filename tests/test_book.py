@@ -500,8 +500,8 @@ def code_of(path: Path) -> str:
 def test_commands_that_the_pages_name_exist(path):
     code = code_of(path)
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^([a-z]+):", makefile, re.M))
-    assert set(re.findall(r"(?:^|`)make ([a-z]+)", code, re.M)) <= targets
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.M))
+    assert set(re.findall(r"(?:^|`)make ([a-z-]+)", code, re.M)) <= targets
     commands = {words.split()[0] for words in COMMANDS}
     named = re.findall(
         r"(?:^|[`/]|\| )transformer-course ([a-z]+)", code, re.M

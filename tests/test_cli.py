@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from importlib.metadata import entry_points, version
 
@@ -933,11 +934,12 @@ class Process:
 
     def when(self, condition, send):
         """Send a signal as soon as the condition holds; then wait."""
-        deadline = time.monotonic() + 300
+        patience = threading.Timer(300, self.process.kill)  # seconds
+        patience.start()
         while not condition(self.folder / "checkpoints"):
             assert self.process.poll() is None, self.process.communicate()
-            assert time.monotonic() < deadline
             time.sleep(0.001)
+        patience.cancel()
         self.process.send_signal(send)
         return self.end()
 

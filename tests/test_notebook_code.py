@@ -3,9 +3,7 @@
 The finders are tried on small notebooks first, so that they can fail.
 """
 
-import re
 import sys
-from pathlib import Path
 
 import pytest
 from built_book import BOOK, ROOT, code_cells, notebooks, read
@@ -159,7 +157,13 @@ def test_no_notebook_asserts_on_a_clock(path):
     assert clock_assertions(code) == []
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("tests/*.py")), ids=str)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.name)
+        for path in sorted(ROOT.glob("tests/*.py"))
+    ],
+)
 def test_no_test_asserts_on_a_clock(path):
     assert clock_assertions(path.read_text(encoding="utf-8")) == []
 

@@ -150,24 +150,47 @@ def test_tidying_keeps_the_corpus_of_a_cell(with_corpus_cell):
     assert corpora_of(stored.cells[0]) == []
 
 
-@pytest.mark.slow
-def test_a_cell_without_its_corpus_is_skipped_by_name(with_corpus_cell):
-    """In a test run of its own; the other cells run, and share a kernel."""
-    empty = str(with_corpus_cell.parent / "empty")
+def tested(path, *words, **environment):
+    """What a test run of its own prints about a notebook; it must pass."""
+    outer = {k: v for k, v in os.environ.items() if "XDIST" not in k}
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "--nbval", "-c", "pyproject.toml"]
-        + ["-p", "no:xdist", "-p", "no:cacheprovider", "-p", "conftest"]
-        + [str(with_corpus_cell)],
+        + ["-p", "no:cacheprovider", "-p", "conftest", *words, str(path)],
         cwd=ROOT,
         capture_output=True,
         text=True,
-        env={
-            **os.environ,
-            "TRANSFORMER_COURSE_MIRROR": empty,
-            "TRANSFORMER_COURSE_CACHE": empty,
-        },
+        env=outer | environment,
     )
     assert run.returncode == 0, run.stdout + run.stderr
-    assert "2 passed, 1 skipped" in run.stdout
-    said = " ".join(run.stdout.split())
+    return " ".join(run.stdout.split())
+
+
+@pytest.mark.slow
+def test_a_cell_without_its_corpus_is_skipped_by_name(with_corpus_cell):
+    """The other cells run, and share a kernel."""
+    empty = str(with_corpus_cell.parent / "empty")
+    said = tested(
+        with_corpus_cell,
+        *("-p", "no:xdist"),
+        TRANSFORMER_COURSE_MIRROR=empty,
+        TRANSFORMER_COURSE_CACHE=empty,
+    )
+    assert "2 passed, 1 skipped" in said
     assert "chapter.ipynb, Cell 1, needs the corpus soseki" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("asked", "threads"), [("", 1), ("3", 3)])
+def test_a_worker_s_notebook_has_the_threads_that_are_asked_for(
+    tmp_path, asked, threads
+):
+    """One, if none are: ``make test-processors`` asks."""
+    cell = new_code_cell(
+        "import torch\nprint(torch.get_num_threads())",
+        execution_count=1,
+        outputs=[new_output("stream", name="stdout", text=f"{threads}\n")],
+    )
+    path = tmp_path / "chapter.ipynb"
+    nbformat.write(new_notebook(cells=[cell]), path)
+    said = tested(path, "-n", "1", OMP_NUM_THREADS=asked)
+    assert "1 passed" in said
