@@ -302,7 +302,9 @@ def test_a_config_of_another_package(saved):
 
 def test_an_unknown_kind_of_model(saved):
     change(saved, kind="perceptron")
-    assert_refused(saved, "'perceptron'", "transformer, recurrent")
+    assert_refused(
+        saved, "'perceptron'", "transformer, language_model, recurrent"
+    )
 
 
 @pytest.mark.parametrize(
@@ -326,12 +328,12 @@ def test_settings_that_describe_no_model(saved, settings):
 @pytest.mark.parametrize(
     ("settings", "word"),
     [
-        ({"n_layers": "two"}, "n_layers is 'two'"),
+        ({"n_layers": "two"}, "n_layers cannot be 'two'"),
         ({"n_layers": 10**9}, "n_layers"),
-        ({"n_layers": 2.0}, "n_layers is 2.0"),
-        ({"tied": "no"}, "tied is 'no'"),
-        ({"dropout": "0.1"}, "dropout is '0.1'"),
-        ({"position": []}, "position is []"),
+        ({"n_layers": 2.0}, "n_layers cannot be 2.0"),
+        ({"tied": "no"}, "tied cannot be 'no'"),
+        ({"dropout": "0.1"}, "dropout cannot be '0.1'"),
+        ({"position": []}, "position cannot be []"),
         ({"max_length": 10**12}, "GB of memory"),
         ({"d_model": 10**18}, "config.json"),
         ({"vocab_size": 10**12}, "do not fit its config.json"),

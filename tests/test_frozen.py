@@ -114,17 +114,7 @@ TASKS = dict.fromkeys(RUNS, "translation")
 TASKS["decoder-only"] = "language_modelling"
 SRC = torch.tensor([[5, 6, 2], [7, 2, 0]])
 TGT = torch.tensor([[1, 4, 5, 6], [1, 7, 0, 0]])
-OF_FORMAT_1 = pytest.mark.xfail(
-    strict=True,
-    reason="checkpoint.py does not read settings and names of format 1 yet",
-)
-each_run = pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[] if name == "gru" else OF_FORMAT_1)
-        for name in RUNS
-    ],
-)
+each_run = pytest.mark.parametrize("name", RUNS)
 
 
 def stored(name: str) -> Experiment:
