@@ -1,6 +1,7 @@
 """Laws of what a training begins with: text, pieces, batches, weights."""
 
 import dataclasses
+import shutil
 
 import pytest
 import torch
