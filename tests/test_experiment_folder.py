@@ -2,7 +2,10 @@
 
 import dataclasses
 import json
+import multiprocessing
+import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -10,12 +13,15 @@ import torch
 from tiny import tiny_corpus
 from tiny_runs import MODELS, records, tiny
 
+from transformer_course.device import machine
 from transformer_course.errors import (
     CheckpointError,
     ConfigError,
     CorpusError,
 )
 from transformer_course.experiment import RunFolder, chosen_checkpoint, run
+from transformer_course.experiment import folder as module
+from transformer_course.tokenizer import Tokenizer
 
 pytestmark = pytest.mark.usefixtures("small_corpus")
 
@@ -187,3 +193,87 @@ def test_a_gpu_that_is_not_there_leaves_no_folder(tmp_path):
     with pytest.raises(ConfigError, match="'cuda' was asked for"):
         run(tiny(device="cuda"), tmp_path, quiet=True)
     assert not runs_in(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name", ["checkpoints/best/model.safetensors", "metrics.jsonl", "mine.txt"]
+)
+def test_files_that_are_no_run_are_left_alone(tmp_path, name):
+    path = tmp_path / "tiny" / name
+    path.parent.mkdir(parents=True)
+    path.write_text("mine", "utf-8")
+    with pytest.raises(ConfigError, match="holds files, and is no run"):
+        run(tiny(), tmp_path, quiet=True)
+    assert [p for p in (tmp_path / "tiny").rglob("*") if p.is_file()] == [path]
+    assert path.read_text("utf-8") == "mine"
+
+
+def test_an_empty_folder_is_taken(tmp_path):
+    (tmp_path / "tiny").mkdir()
+    assert RunFolder(run(tiny(epochs=1), tmp_path, quiet=True)).has_last
+
+
+def hold(path: Path, told) -> None:
+    """Stands for another process that trains there."""
+    with RunFolder(path).held():
+        told.send(True)
+        time.sleep(60)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no locks on Windows")
+def test_two_processes_do_not_train_in_one_folder(tmp_path):
+    here, there = multiprocessing.Pipe()
+    fork = multiprocessing.get_context("fork")
+    other = fork.Process(target=hold, args=(tmp_path / "tiny", there))
+    other.start()
+    assert here.recv()
+    with pytest.raises(ConfigError, match=r"another process.*--name"):
+        run(tiny(), tmp_path, quiet=True)
+    assert not runs_in(tmp_path)
+    other.kill()  # death lets go of the lock
+    other.join()
+    run(tiny(epochs=1), tmp_path, quiet=True)
+
+
+@pytest.mark.parametrize("damage", ["\0" * 9, '{"kind": "st', "[1]", '"x"'])
+def test_a_damaged_line_of_the_metrics_costs_no_other(
+    finished, tmp_path, capsys, damage
+):
+    folder = shutil.copytree(finished, tmp_path / "tiny")
+    path = folder / "metrics.jsonl"
+    lines = path.read_text("utf-8").splitlines()
+    lines[3] = damage
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    expected = records(finished)
+    del expected[3]
+    run(tiny(), tmp_path, resume=True, quiet=True)
+    assert records(folder) == expected
+    aside = folder / "metrics.damaged"
+    assert aside.read_text("utf-8") == f"{damage}\n"
+    assert f"put into {aside}; the others are kept" in capsys.readouterr().err
+
+
+def test_another_tokenizer_is_not_gone_on_with(finished, tmp_path):
+    """It has as many pieces, and other ones."""
+    folder = shutil.copytree(finished, tmp_path / "tiny")
+    own = Tokenizer.load(folder / "tokenizer.model")
+    words = " ".join(str(number) for number in range(own.vocab_size))
+    swapped = Tokenizer.train([words], own.vocab_size, "word")
+    assert swapped.vocab_size == own.vocab_size
+    swapped.save(folder / "tokenizer.model")
+    with pytest.raises(CheckpointError, match="not the tokenizer.*put back"):
+        run(tiny(), tmp_path, resume=True, quiet=True)
+    own.save(folder / "tokenizer.model")
+    run(tiny(), tmp_path, resume=True, quiet=True)
+
+
+def test_a_run_names_every_machine_that_it_was_on(
+    finished, tmp_path, monkeypatch
+):
+    path = shutil.copytree(finished, tmp_path / "tiny") / "experiment.json"
+    for _ in range(2):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "machine", lambda: "an abacus")
+            run(tiny(), tmp_path, resume=True, quiet=True)
+    settings = json.loads(path.read_text("utf-8"))
+    assert settings["machine"] == f"{machine()}; then an abacus"

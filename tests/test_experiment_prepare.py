@@ -1,6 +1,7 @@
 """Laws of what a training begins with: text, pieces, batches, weights."""
 
 import dataclasses
+import shutil
 
 import pytest
 import torch
@@ -166,3 +167,26 @@ def test_no_averaging_when_not_asked_for(tmp_path):
     names = {path.name for path in (folder / "checkpoints").iterdir()}
     assert names == {"last", "best"}
     assert not records(folder, "average")
+
+
+def test_a_start_is_looked_for_in_the_output_folder(finished):
+    settings = tiny(start_from=finished.name)
+    made = prepare(settings, output_dir=finished.parent)
+    chosen = checkpoint.load(chosen_checkpoint(finished)).model
+    for name, weight in chosen.state_dict().items():
+        assert torch.equal(weight, made.model.state_dict()[name]), name
+
+
+def test_a_run_goes_on_when_what_it_started_from_is_gone(
+    finished, tmp_path, monkeypatch
+):
+    start = shutil.copytree(finished, tmp_path / "parent")
+    settings = tiny(start_from="parent", epochs=2)
+    whole = run(settings, tmp_path, quiet=True).rename(tmp_path / "whole")
+    with monkeypatch.context() as patch:
+        dies_at(patch, checkpoint, "_put_in_place", 4)
+        with pytest.raises(Killed):
+            run(settings, tmp_path, quiet=True)
+    shutil.rmtree(start)
+    folder = run(settings, tmp_path, resume=True, quiet=True)
+    assert_same_runs(folder, whole)

@@ -2,16 +2,22 @@
 
 import contextlib
 import errno
+import math
 import os
 import signal
 
 import pytest
+import torch
 from tiny import Killed, dies_at
-from tiny_runs import assert_same_runs, losses, tiny
+from tiny_runs import assert_same_runs, losses, records, tiny, weights
 
-from transformer_course import checkpoint
-from transformer_course.errors import CheckpointError, CourseError
-from transformer_course.experiment import Interrupted, RunFolder, run
+from transformer_course import checkpoint, train
+from transformer_course.errors import (
+    CheckpointError,
+    CourseError,
+    DivergedError,
+)
+from transformer_course.experiment import Interrupted, RunFolder, recorder, run
 from transformer_course.experiment.recorder import Recorder
 from transformer_course.tasks import task, translation
 
@@ -112,3 +118,58 @@ def test_a_full_disk_while_writing_metrics_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(Recorder, "_write", fills_up)
     with pytest.raises(CourseError, match=r"No space left.*--resume"):
         run(tiny(), tmp_path, quiet=True)
+
+
+# --- faults -----------------------------------------------------------------
+
+
+def poisoned_after(monkeypatch, last: int) -> None:
+    """The last-th update leaves a weight that is no number."""
+    step, made = train.train_step, []
+
+    def poisoned(model, *args):
+        score = step(model, *args)
+        made.append(score)
+        if len(made) == last:
+            with torch.no_grad():
+                next(model.parameters()).fill_(math.nan)
+        return score
+
+    monkeypatch.setattr(train, "train_step", poisoned)
+
+
+@pytest.mark.parametrize(
+    "save_every",
+    [
+        500,
+        pytest.param(
+            1,
+            marks=pytest.mark.xfail(
+                strict=True,
+                reason="checkpoint.save writes what is not finite",
+            ),
+        ),
+    ],
+)
+def test_weights_that_are_no_numbers_are_never_saved(
+    finished, tmp_path, monkeypatch, save_every
+):
+    """After the last update of an epoch, when no loss shows it any more."""
+    per_epoch = len(losses(finished)) // 3
+    poisoned_after(monkeypatch, 2 * per_epoch)
+    with pytest.raises(DivergedError, match="not finite"):
+        run(tiny(save_every=save_every), tmp_path, quiet=True)
+    kept = sorted((tmp_path / "tiny" / "checkpoints").iterdir())
+    assert {"best", "last", "epoch-001"} <= {folder.name for folder in kept}
+    for folder in kept:
+        assert all(w.isfinite().all() for w in weights(folder).values())
+    assert len(records(tmp_path / "tiny", "epoch")) == 1
+
+
+def test_a_closed_pipe_is_not_told_as_a_full_disk(tmp_path, monkeypatch):
+    def closed(*_, **__):
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    monkeypatch.setattr(recorder.tqdm, "write", closed)
+    with pytest.raises(BrokenPipeError):
+        run(tiny(epochs=1), tmp_path)

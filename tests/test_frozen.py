@@ -24,6 +24,11 @@ from transformer_course.train import fit, make_optimizer
 FROZEN = Path(__file__).parent / "frozen"
 STEPS = 20
 TOLERANCE = 1e-4
+"""Of losses. Under AVX2 and SSE4.1 in place of AVX-512 they were found to
+differ by 8e-5 at the most, after twenty steps too."""
+FEW_TOKENS = 2e-3
+"""Of accuracies: there one token in 1,950 changed sides, where two
+predictions are equally likely but for rounding."""
 SMALLER = {
     "grammar": {},
     "grammar-lm": {},
@@ -104,7 +109,8 @@ def test_the_first_steps_have_the_losses_that_they_had(name):
     for step, (now, then) in enumerate(
         zip(first_steps(small(name)), kept, strict=True), 1
     ):
-        assert now == pytest.approx(then, rel=TOLERANCE, abs=TOLERANCE), step
+        assert now[:2] == pytest.approx(then[:2], rel=TOLERANCE), step
+        assert now[2] == pytest.approx(then[2], abs=FEW_TOKENS), step
 
 
 # --- runs that readers have -------------------------------------------------

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 from scipy.stats import ttest_rel
+from test_experiment_stopping import poisoned_after
 from tiny import Killed, dies_at, tiny_corpus
 
 from transformer_course import checkpoint, files, grid, runs
@@ -619,3 +620,15 @@ def test_reading_a_grid_that_is_not_there_says_so(tmp_path):
         read("nowhere", tmp_path)
     with contextlib.suppress(CourseError):
         read("nowhere")
+
+
+def test_a_cell_that_ends_in_no_numbers_does_not_end_the_grid(
+    whole, tmp_path, monkeypatch
+):
+    """In its first epoch, of which nothing is recorded yet."""
+    lines = (whole / "outputs/tiny/base-seed0/metrics.jsonl").read_text()
+    poisoned_after(monkeypatch, lines.count('"step", ') // 2)
+    found = trained(tmp_path, tiny(variants={}))
+    (row,) = found.rows
+    assert row.diverged == row.metrics["bleu"].n == 1
+    assert [len(c) for c in found.curves("base", "dev_bleu")] == [0, 2]

@@ -1,6 +1,7 @@
 """Laws of training: the schedule, one batch overfitted, exact resume."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from tiny import (
     tiny_transformer,
     with_bos,
 )
+from torch import nn
 
 from transformer_course import checkpoint
 from transformer_course.batches import Batch
@@ -413,3 +415,93 @@ def test_the_state_of_another_model_is_refused():
 def test_settings_that_cannot_work_are_refused(changes, message):
     with pytest.raises(ConfigError, match=message):
         TrainConfig(**changes)
+
+
+# --- other devices ----------------------------------------------------------
+
+
+class Elsewhere(nn.Module):
+    """Stands for a model on a device that this machine may not have."""
+
+    def __init__(self, device: str):
+        super().__init__()
+        self.weight = SimpleNamespace(device=torch.device(device))
+
+    def parameters(self, recurse: bool = True):
+        return iter([self.weight])
+
+    def named_parameters(self, *args, **kwargs):
+        return iter([])
+
+
+@pytest.fixture
+def asked_of(monkeypatch) -> list:
+    """What devices were asked, in the place of their own functions."""
+    asked, state = [], torch.arange(3, dtype=torch.uint8)
+
+    def get(*device):
+        asked.append(("get", *map(str, device)))
+        return state
+
+    def put(given, *device):
+        assert torch.equal(given, state)
+        asked.append(("set", *map(str, device)))
+
+    for device in (torch.cuda, torch.mps):
+        monkeypatch.setattr(device, "get_rng_state", get)
+        monkeypatch.setattr(device, "set_rng_state", put)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("device", "named"),
+    [("cuda:1", ["cuda:1"]), ("cuda", ["cuda"]), ("mps", [])],
+)
+def test_the_random_state_is_that_of_the_models_device(
+    device, named, asked_of
+):
+    model = Elsewhere(device)
+    optimizer = make_optimizer(nn.Linear(1, 1), TrainConfig())
+    state = resume_state(model, optimizer, Progress())
+    restore(state, model, optimizer)
+    assert asked_of == [("get", *named), ("set", *named)]
+    restore(state, Elsewhere("cpu"), optimizer)
+    assert len(asked_of) == 2  # another kind of device draws anew
+
+
+# --- coming back from a fault -----------------------------------------------
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_the_mode_comes_back_when_scoring_fails(training):
+    model = tiny_transformer().train(training)
+
+    def fails(model, *_):
+        assert not model.training
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        evaluate(model, [one_batch()], score=fails)
+    assert model.training is training
+
+
+def test_weights_that_an_epoch_ends_with_are_numbers():
+    model, config = tiny_gru(), TrainConfig(epochs=1)
+    last = len(some_batches())
+    ended = []
+
+    def poison(progress, *_):
+        if progress.step == last:
+            with torch.no_grad():
+                next(model.parameters()).fill_(math.nan)
+
+    with pytest.raises(DivergedError, match="is not finite.*Lower the peak"):
+        fit(
+            model,
+            make_optimizer(model, config),
+            some_batches(),
+            config,
+            on_step=poison,
+            on_epoch=lambda *_: ended.append(True),
+        )
+    assert not ended

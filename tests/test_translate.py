@@ -230,3 +230,11 @@ def test_english_is_shown_word_by_word_and_japanese_at_once(pieces):
     for count in range(1, len(japanese)):
         text = pieces.decode(japanese[:count])
         assert "".join(shown[:count]) == to_plain(text, "ja")
+
+
+def test_the_mode_comes_back_when_a_search_fails(tokenizer, monkeypatch):
+    model = tiny_transformer(vocab_size=tokenizer.vocab_size).train()
+    monkeypatch.setattr(model, "encode", None)
+    with pytest.raises(TypeError):
+        translate(model, tokenizer, TEXT.src)
+    assert model.training
