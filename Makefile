@@ -9,6 +9,7 @@
 #              builds of torch without CUDA (see the page "Setting up")
 #   WORKERS    processes that run the tests                (2)
 #   ON         what `make test-processors` runs on         (all four)
+#   OF         the notebooks that it runs, or shared       (training)
 #   GRADING    where marks and feedback go                 (grading)
 #   FLAGS      more words for `make grade`, such as --partial 0.5
 
@@ -165,13 +166,16 @@ test-offline: $(INSTALLED) ## test what needs corpora, where there are none
 		$$(grep -lE '(manifest\.|[^.])is_available\(' tests/test_*.py)
 
 # A model that is trained here comes out otherwise on another processor, with
-# other kernels or more threads; what the notebooks print must not.
+# other kernels or more threads; what the notebooks print must not. (MKL would
+# have no more threads than the machine has cores, and PyTorch follows it.)
 ON_default := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41
 ON_avx2 := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2
 ON_1-thread := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
-ON_4-threads := OMP_NUM_THREADS=4 MKL_NUM_THREADS=4 OMP_WAIT_POLICY=passive
+ON_4-threads := OMP_NUM_THREADS=4 MKL_NUM_THREADS=4 \
+	MKL_DYNAMIC=FALSE OMP_WAIT_POLICY=passive
 PROCESSORS := default avx2 1-thread 4-threads
 ON ?= $(PROCESSORS)
+OF ?= training
 
 .PHONY: test-processors
 test-processors: $(INSTALLED) ## run what trains, as on others (ON=avx2: that)
@@ -184,7 +188,7 @@ test-processors: $(INSTALLED) ## run what trains, as on others (ON=avx2: that)
 define test_on
 	@echo "On $(1): $(ON_$(1))"
 	@$(EMPTY_CACHE) env $(ON_$(1)) \
-		$(PYTEST) --nbval $(SHARED) $$($(NOTEBOOKS) training)
+		$(PYTEST) --nbval $(SHARED) $$($(NOTEBOOKS) $(OF))
 
 endef
 

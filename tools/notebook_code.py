@@ -2,6 +2,7 @@
 
     python -m tools.notebook_code corpora     those with a cell that needs one
     python -m tools.notebook_code training    those in which a model is trained
+    python -m tools.notebook_code shared      those with one that others share
 
 prints the paths of these notebooks, one a line: so the Makefile knows what to
 run without a corpus, and what on another kind of processor.
@@ -13,7 +14,8 @@ import itertools
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
+from functools import partial
 
 import nbformat
 from nbformat import NotebookNode
@@ -21,8 +23,10 @@ from nbformat.v4 import new_notebook
 
 from tools.refresh_outputs import ROOT, corpora_of, find_notebooks
 
-TRAINING = {"trained", "fit", "train_step", "step"}
-"""Functions that change a model's weights, or load weights so made."""
+SHARED = frozenset({"trained"})
+"""What gives a model that is trained on first use, then kept and shared."""
+TRAINING = SHARED | {"fit", "train_step", "step"}
+"""What gives such a model, or changes a model's weights."""
 CLOCKS = {
     *("time", "perf_counter", "process_time", "thread_time", "monotonic"),
     *("time_ns", "perf_counter_ns", "process_time_ns", "thread_time_ns"),
@@ -53,10 +57,10 @@ def called(tree: ast.AST) -> Iterator[str]:
                 yield node.func.attr
 
 
-def trains(notebook: NotebookNode) -> bool:
-    """Whether a model is trained, or one that was trained here is loaded."""
+def calls(functions: Set[str], notebook: NotebookNode) -> bool:
+    """Whether any of these functions is called, or a method of that name."""
     return any(
-        not TRAINING.isdisjoint(called(ast.parse(cell.source)))
+        not functions.isdisjoint(called(ast.parse(cell.source)))
         for cell in code_of(notebook)
     )
 
@@ -200,7 +204,8 @@ def _asserts(node: ast.AST) -> bool:
 
 KINDS: dict[str, Callable[[NotebookNode], bool]] = {
     "corpora": needs_corpus,
-    "training": trains,
+    "training": partial(calls, TRAINING),
+    "shared": partial(calls, SHARED),
 }
 
 
