@@ -138,19 +138,7 @@ def poisoned_after(monkeypatch, last: int) -> None:
     monkeypatch.setattr(train, "train_step", poisoned)
 
 
-@pytest.mark.parametrize(
-    "save_every",
-    [
-        500,
-        pytest.param(
-            1,
-            marks=pytest.mark.xfail(
-                strict=True,
-                reason="checkpoint.save writes what is not finite",
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize("save_every", [500, 1])
 def test_weights_that_are_no_numbers_are_never_saved(
     finished, tmp_path, monkeypatch, save_every
 ):

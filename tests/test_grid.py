@@ -28,6 +28,7 @@ from transformer_course.config import (
 )
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.text import Splits
+from transformer_course.device import machine
 from transformer_course.errors import (
     ConfigError,
     CorpusError,
@@ -272,7 +273,7 @@ def test_nothing_that_is_stored_tells_the_time(whole):
 def test_settings_command_and_machine_are_stored(whole):
     found = read("tiny", whole / "runs")
     assert found.command == "train it"
-    assert found.machine == runs.machine()
+    assert found.machine == machine()
     assert found.base["model"] == dataclasses.asdict(BASE.model)
     assert found.variants["heads-1"] == VARIANTS["heads-1"]
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from transformer_course import runs
+from transformer_course.device import machine
 from transformer_course.errors import CourseError
 
 
@@ -14,7 +15,7 @@ from transformer_course.errors import CourseError
 )
 def test_machine_counts_its_threads(monkeypatch, threads, said):
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
-    assert said in runs.machine()
+    assert said in machine()
 
 
 def test_json_is_written_whole_or_not_at_all(tmp_path):

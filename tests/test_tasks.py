@@ -311,12 +311,6 @@ class Sides(Task):
         return f"evaluate {folder}"
 
 
-WITHOUT_TEXT = pytest.mark.xfail(
-    strict=True,
-    reason="checkpoint.load asks every model for its vocab_size",
-)
-
-
 @pytest.fixture
 def sides(monkeypatch) -> Experiment:
     """A training of the made-up task, all that it needs in its tables."""
@@ -339,7 +333,6 @@ def sides(monkeypatch) -> Experiment:
     )
 
 
-@WITHOUT_TEXT
 def test_a_made_up_task_is_trained_and_recorded(sides, tmp_path, capsys):
     folder = run(sides, tmp_path)
     said = capsys.readouterr().out
@@ -361,7 +354,6 @@ def test_a_made_up_task_is_trained_and_recorded(sides, tmp_path, capsys):
     assert found == pytest.approx(best)
 
 
-@WITHOUT_TEXT
 def test_a_made_up_task_goes_on_as_if_nothing_had_stopped_it(
     sides, tmp_path, monkeypatch
 ):
@@ -373,7 +365,6 @@ def test_a_made_up_task_goes_on_as_if_nothing_had_stopped_it(
     assert_same_runs(run(sides, tmp_path, resume=True, quiet=True), whole)
 
 
-@WITHOUT_TEXT
 def test_a_made_up_task_starts_from_another_training(sides, tmp_path):
     run(sides, tmp_path, quiet=True)
     settings = dataclasses.replace(sides.train, start_from="sides")
@@ -384,7 +375,6 @@ def test_a_made_up_task_starts_from_another_training(sides, tmp_path):
         assert torch.equal(weight, made.state_dict()[name])
 
 
-@WITHOUT_TEXT
 def test_a_made_up_task_can_be_a_grid(sides, tmp_path):
     wide = {"wide": Variant({"model.width": 8})}
     found = train(

@@ -15,6 +15,7 @@ from pathlib import Path
 from transformer_course import checkpoint, runs
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.text import ParallelText
+from transformer_course.device import machine
 from transformer_course.translate import translate
 
 BEAM = 5
@@ -81,7 +82,7 @@ def main() -> None:
         + " ".join(map(str, places))
         + " -- "
         + " ".join(f"outputs/{name}" for name in systems),
-        "machine": runs.machine(),
+        "machine": machine(),
         "split": "dev",
         "credit": CREDIT,
         "systems": systems,

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from transformer_course import runs
 from transformer_course.config import Experiment
+from transformer_course.device import machine
 from transformer_course.experiment import keep_freed_memory, prepare
 from transformer_course.layers import TokenEmbedding
 from transformer_course.objective import evaluate
@@ -215,7 +216,7 @@ def write_settings(folder: Path) -> None:
         folder / "settings.json",
         {
             "command": "python tools/compare_embeddings.py",
-            "machine": runs.machine(),
+            "machine": machine(),
             "seeds": SEEDS,
             "steps": STEPS,
             "every": EVERY,

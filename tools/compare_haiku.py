@@ -38,6 +38,7 @@ from transformer_course.batches import pad_rows
 from transformer_course.data.aozora.morae import expand_repeats, form, tokens
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.text import ParallelText, Splits
+from transformer_course.device import machine
 from transformer_course.tokenizer import BOS
 from transformer_course.translate import draw, encode_source, translate
 
@@ -197,7 +198,7 @@ def store_forms() -> Path:
     found = {
         "command": "python tools/compare_haiku.py forms",
         "credit": CREDIT,
-        "machine": runs.machine(),
+        "machine": machine(),
         "seed": SEED,
         "forms": measured_forms(load_corpus("haiku", "ja", "ja")),
     }

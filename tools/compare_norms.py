@@ -34,6 +34,7 @@ from transformer_course import (
 )
 from transformer_course.batches import Batch
 from transformer_course.config import Experiment
+from transformer_course.device import machine
 from transformer_course.errors import DivergedError
 from transformer_course.experiment import (
     Prepared,
@@ -359,7 +360,7 @@ def write_settings() -> None:
         FOLDER / "settings.json",
         {
             "command": "python tools/compare_norms.py",
-            "machine": runs.machine(),
+            "machine": machine(),
             "seeds": SEEDS,
             "steps": STEPS,
             "warmup": WARMUP,

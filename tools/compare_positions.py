@@ -33,6 +33,7 @@ from transformer_course.data.grammar import (
     parallel_text,
 )
 from transformer_course.data.text import ParallelText
+from transformer_course.device import machine
 from transformer_course.experiment import keep_freed_memory
 from transformer_course.layers import TokenEmbedding
 from transformer_course.masks import causal_mask
@@ -519,7 +520,7 @@ def write_settings() -> None:
     """What all of it was made with."""
     about = {
         "command": "python tools/compare_positions.py",
-        "machine": runs.machine(),
+        "machine": machine(),
     }
     for task, (settings, variants, _) in TASKS.items():
         about[task] = {

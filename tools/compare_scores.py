@@ -37,6 +37,7 @@ from transformer_course.attention import (
     masked_softmax,
 )
 from transformer_course.data.grammar import AlignedPair, grammar_splits
+from transformer_course.device import machine
 from transformer_course.layers import TokenEmbedding
 from transformer_course.positional_encoding import sinusoidal_encoding
 
@@ -293,7 +294,7 @@ def time_of(name: str, n: int, d: int) -> float:
 
 def time_missing(path: Path) -> None:
     """The times that the file does not have."""
-    stored = {"machine": runs.machine(), "batch": BATCH, "times": []}
+    stored = {"machine": machine(), "batch": BATCH, "times": []}
     if path.exists():
         stored = json.loads(path.read_text("utf-8"))
     known = {(t["score"], t["n"], t["d"]) for t in stored["times"]}
@@ -320,7 +321,7 @@ def write_settings(folder: Path) -> None:
         folder / "settings.json",
         {
             "command": "python tools/compare_scores.py",
-            "machine": runs.machine(),
+            "machine": machine(),
             "seeds": SEEDS,
             "rates": RATES,
             "widths": WIDTHS,

@@ -28,7 +28,7 @@ from transformer_course import checkpoint, runs
 from transformer_course.batches import sorted_batches
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.text import ParallelText, Splits, unseen
-from transformer_course.device import pick_device
+from transformer_course.device import machine, pick_device
 from transformer_course.errors import CourseError
 from transformer_course.experiment import chosen_checkpoint
 from transformer_course.generate import sample
@@ -170,7 +170,7 @@ def begin(path: Path, folder: Path, chosen: Path, command: str) -> dict:
     """What is stored already of these weights, or an empty table."""
     about = {
         "command": command,
-        "machine": runs.machine(),
+        "machine": machine(),
         "run": folder.name,
         "checkpoint": chosen.name,
         "weights": fingerprint(chosen),

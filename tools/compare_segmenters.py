@@ -20,6 +20,7 @@ from janome.tokenizer import Tokenizer as Dictionary
 
 from transformer_course import runs
 from transformer_course.data.aozora import soseki
+from transformer_course.device import machine
 from transformer_course.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 
 HELD_OUT = "坊っちゃん"
@@ -235,7 +236,7 @@ def main() -> None:
         results = json.loads(path.read_text("utf-8"))
     results |= {
         "command": "python tools/compare_segmenters.py",
-        "machine": runs.machine(),
+        "machine": machine(),
         "held_out": {
             "work": HELD_OUT,
             "sentences": len(held_out),

@@ -17,6 +17,7 @@ from pathlib import Path
 from tools.choose_samples import CREDIT, system
 from transformer_course import runs
 from transformer_course.data.corpora import load_corpus
+from transformer_course.device import machine
 
 EVERY = 10
 VERDICTS = {
@@ -82,7 +83,7 @@ def main() -> None:
     names = " ".join(f"outputs/{name}" for name in systems)
     stored = {
         "command": f"python -m tools.judge_translations {names}",
-        "machine": runs.machine(),
+        "machine": machine(),
         "split": "dev",
         "credit": CREDIT,
         "verdicts": VERDICTS,

@@ -28,7 +28,7 @@ from torch import Tensor, nn
 
 from transformer_course import runs
 from transformer_course.attention import MultiHeadAttention
-from transformer_course.device import pick_device
+from transformer_course.device import machine, pick_device
 
 BATCH = 8
 KERNEL = 3
@@ -201,7 +201,7 @@ def main() -> None:
     path = runs.folder("layer-times") / f"{device.type}.json"
     stored = {
         "command": f"python tools/measure_layers.py {device.type}",
-        "machine": runs.machine(),
+        "machine": machine(),
         "batch": BATCH,
         "kernel": KERNEL,
         "d_head": D_HEAD,

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from transformer_course import runs
 from transformer_course.data import aozora
 from transformer_course.data.aozora.prose import DEV, TEST
+from transformer_course.device import machine
 from transformer_course.ngram import KneserNey
 
 ORDER = 4
@@ -98,7 +99,7 @@ def main() -> None:
     chapters = chapters_of(works)
     results = {
         "command": "python tools/measure_leaks.py",
-        "machine": runs.machine(),
+        "machine": machine(),
         "order": ORDER,
         "held_out": HELD_OUT,
         "at_random": [],

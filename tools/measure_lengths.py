@@ -16,6 +16,7 @@ from pathlib import Path
 from tools.train_table_3 import GRID
 from transformer_course import checkpoint, runs
 from transformer_course.data.corpora import load_corpus
+from transformer_course.device import machine
 from transformer_course.experiment import chosen_checkpoint, keep_freed_memory
 from transformer_course.grid import BASE, Cell, Grid, train
 from transformer_course.score import (
@@ -68,7 +69,7 @@ def main() -> None:
         print(name, rows[name], flush=True)
     about = {
         "command": "python -m tools.measure_lengths " + " ".join(names),
-        "machine": runs.machine(),
+        "machine": machine(),
         "seed": grid.seeds[0],
         "split": "dev",
         "rows": rows,

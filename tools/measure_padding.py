@@ -33,6 +33,7 @@ from transformer_course.batches import (
     padded_batch,
 )
 from transformer_course.buckets import BucketedBatches
+from transformer_course.device import machine
 from transformer_course.experiment import keep_freed_memory, prepare, trained
 from transformer_course.objective import score_batch
 from transformer_course.presets import PRESETS
@@ -332,7 +333,7 @@ def store_shares() -> None:
     """Make what is missing of shares.json."""
     path = FOLDER / "shares.json"
     stored = {"command": f"{COMMAND} shares", "corpora": {}}
-    stored |= {"machine": runs.machine(), "sentences": SENTENCES}
+    stored |= {"machine": machine(), "sentences": SENTENCES}
     if path.exists():
         stored = json.loads(path.read_text("utf-8"))
     for corpus, preset in CORPORA.items():
@@ -355,7 +356,7 @@ def store_shares() -> None:
 def store_times() -> None:
     """Make what is missing of times.json."""
     path = FOLDER / "times.json"
-    stored = {"command": f"{COMMAND} times", "machine": runs.machine()}
+    stored = {"command": f"{COMMAND} times", "machine": machine()}
     stored |= {"corpus": TIMED, "rounds": ROUNDS, "times": {}}
     if path.exists():
         stored = json.loads(path.read_text("utf-8"))
@@ -375,7 +376,7 @@ def store_times() -> None:
 def store_gradients() -> None:
     """Make what is missing of gradients.json."""
     path = FOLDER / "gradients.json"
-    stored = {"command": f"{COMMAND} gradients", "machine": runs.machine()}
+    stored = {"command": f"{COMMAND} gradients", "machine": machine()}
     stored |= {"rows": ROWS, "models": {}}
     if path.exists():
         stored = json.loads(path.read_text("utf-8"))

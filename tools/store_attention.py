@@ -27,6 +27,7 @@ from transformer_course import checkpoint, recurrent, runs
 from transformer_course.batches import pad_rows
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.text import ParallelText
+from transformer_course.device import machine
 from transformer_course.experiment import chosen_checkpoint
 from transformer_course.explain import cross_attention
 from transformer_course.recurrent import RecurrentTranslator
@@ -151,7 +152,7 @@ def main() -> None:
     names = " ".join(f"outputs/{name}" for name in chosen)
     stored = {
         "command": f"python -m tools.store_attention {names}",
-        "machine": runs.machine(),
+        "machine": machine(),
         "split": "dev",
         "credit": CREDIT,
         "weights": chosen,

@@ -17,6 +17,7 @@ from tools.store_run import CREDIT, scored
 from transformer_course import runs
 from transformer_course.cli import load_together
 from transformer_course.data.corpora import load_corpus
+from transformer_course.device import machine
 from transformer_course.score import corpus_bleu
 from transformer_course.translate import translate
 
@@ -38,7 +39,7 @@ def main() -> None:
         "command": shlex.join(
             ["python", "-m", "tools.store_ensemble", *sys.argv[1:]]
         ),
-        "machine": runs.machine(),
+        "machine": machine(),
         "results": {
             "dev_bleu_greedy": round(greedy.value, 2),
             "dev_bleu_of_the_beam": {"ensemble": found.dev_bleu},

@@ -20,6 +20,7 @@ from nbclient import NotebookClient
 
 from tools.refresh_outputs import ROOT, missing_anywhere
 from transformer_course import runs
+from transformer_course.device import machine
 
 CELL_TIMEOUT = 600  # seconds
 
@@ -66,7 +67,7 @@ def main() -> None:
         seconds = time_cells(path)
         about = {
             "command": f"python -m tools.time_cells book/en/{path.name}",
-            "machine": runs.machine(),
+            "machine": machine(),
             "seconds": seconds,
         }
         target = runs.folder("cell-times") / f"{path.stem}.json"

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from transformer_course import runs
 from transformer_course.config import RecurrentConfig
+from transformer_course.device import machine
 from transformer_course.generate import greedy_search
 from transformer_course.recurrent import RecurrentTranslator
 from transformer_course.tokenizer import BOS, EOS, UNK
@@ -133,7 +134,7 @@ def write_settings(folder: Path) -> None:
         folder / "settings.json",
         {
             "command": "python tools/train_copying.py",
-            "machine": runs.machine(),
+            "machine": machine(),
             "seeds": SEEDS,
             "rows": ROWS,
             "symbols": SYMBOLS,

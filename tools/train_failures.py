@@ -20,6 +20,7 @@ import torch
 from transformer_course import objective, runs, train, transformer
 from transformer_course.batches import Batch, encode_pairs, padded_batch
 from transformer_course.config import Experiment, ModelConfig
+from transformer_course.device import machine
 from transformer_course.experiment import (
     Prepared,
     keep_freed_memory,
@@ -283,7 +284,7 @@ def write_settings(
         folder / "settings.json",
         {
             "command": command,
-            "machine": runs.machine(),
+            "machine": machine(),
             "seeds": SEEDS,
             "steps": STEPS,
             "every": EVERY,

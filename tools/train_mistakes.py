@@ -33,6 +33,7 @@ from train_failures import (
 from transformer_course import runs
 from transformer_course.attention import MultiHeadAttention
 from transformer_course.batches import pad_rows
+from transformer_course.device import machine
 from transformer_course.errors import CourseError
 from transformer_course.experiment import keep_freed_memory, prepare
 from transformer_course.layers import AddNorm, FeedForward, TokenEmbedding
@@ -143,7 +144,7 @@ def main() -> None:
         folder / "settings.json",
         {
             "command": "python tools/train_mistakes.py",
-            "machine": runs.machine(),
+            "machine": machine(),
             "seeds": SEEDS,
             "steps": STEPS,
             "translated": TRANSLATED,

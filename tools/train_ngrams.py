@@ -16,6 +16,7 @@ import numpy as np
 
 from transformer_course import runs
 from transformer_course.data.corpora import load_texts
+from transformer_course.device import machine
 from transformer_course.ngram import KneserNey
 from transformer_course.tokenizer import EOS, Tokenizer
 
@@ -96,7 +97,7 @@ def main() -> None:
     )
     about = {
         "command": COMMAND,
-        "machine": runs.machine(),
+        "machine": machine(),
         "seed": SEED,
         "pieces": pieces,
         "characters": letters,

@@ -9,14 +9,12 @@ typed in.
 
 import io
 import json
-import platform
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from transformer_course import files
 from transformer_course.errors import CourseError
@@ -207,19 +205,6 @@ def add_seeds(
         stored["seeds"].append(result)
         write_json(path, stored)
         yield result
-
-
-def machine() -> str:
-    """The kind of this machine in a few words, without its name."""
-    device = "CPU"
-    if torch.cuda.is_available():
-        device = torch.cuda.get_device_name()
-    threads = torch.get_num_threads()
-    plural = "" if threads == 1 else "s"
-    return (
-        f"{device}, {threads} thread{plural}, {platform.system()} "
-        f"{platform.machine()}, torch {torch.__version__}"
-    )
 
 
 def read_lines(path: Path) -> list[Record]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer_course import checkpoint, files, runs
+from transformer_course.device import machine
 from transformer_course.errors import ConfigError, DivergedError, Interrupted
 from transformer_course.experiment.folder import (
     Record,
@@ -143,7 +144,7 @@ class _Work:
         about = {
             "name": grid.name,
             "command": command,
-            "machine": runs.machine(),
+            "machine": machine(),
             "seeds": grid.seeds,
             "variants": {name: v.described() for name, v in variants},
             "base": asdict(grid.base),
@@ -178,7 +179,7 @@ class _Work:
             "variant": cell.variant,
             "seed": cell.seed,
             **found,
-            "machine": runs.machine(),
+            "machine": machine(),
             "settings": asdict(settings),
         }
 
