@@ -24,6 +24,7 @@ from transformer_course.errors import CheckpointError, DivergedError
 from transformer_course.loss import Score
 from transformer_course.moved import names
 from transformer_course.objective import training_score
+from transformer_course.weights import not_finite, weights_of
 
 Objective = Callable[[nn.Module, AnyBatch, TrainConfig], Score]
 """From a model, a batch and the settings to a score, loss included."""
@@ -120,9 +121,8 @@ def check_finite(model: nn.Module) -> None:
     Raises:
         DivergedError: one is not; it is named.
     """
-    for name, parameter in model.named_parameters():
-        if not torch.isfinite(parameter).all():
-            raise DivergedError(f"{name} is not finite: {DIVERGED}")
+    if name := not_finite(weights_of(model)):
+        raise DivergedError(f"{name} is not finite: {DIVERGED}")
 
 
 @dataclass
