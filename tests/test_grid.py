@@ -170,7 +170,7 @@ def test_a_cell_differs_from_the_base_in_its_changes_and_seed_only():
         ({"models.n_heads": 1}, "'models.n_heads'"),
         ({"model.n_heads": "1"}, "model.n_heads cannot be '1'"),
         ({"model.norm_first": 1}, "model.norm_first cannot be 1"),
-        ({"model.dropout": 0}, "model.dropout cannot be 0: expected float"),
+        ({"model.dropout": "0"}, "dropout cannot be .0.: expected float"),
         ({"model.position": "sine"}, "model.position cannot be 'sine'"),
         ({"model.n_heads": 3}, "cannot be split over 3 heads"),
         (

@@ -15,18 +15,18 @@ from pathlib import Path
 
 from tools.store_run import CREDIT, scored
 from transformer_course import runs
-from transformer_course.cli import load_together
 from transformer_course.data.corpora import load_corpus
 from transformer_course.device import machine
 from transformer_course.score import corpus_bleu
+from transformer_course.text_model import TextModel
 from transformer_course.translate import translate
 
 
 def main() -> None:
     """Take the stored run's name and the folders from the command line."""
     name, *folders = sys.argv[1:]
-    first, *others = map(Path, folders)
-    loaded = load_together(first, others, "cpu")
+    first, *others = (TextModel.load(Path(f), "cpu") for f in folders)
+    loaded = first.beside(others)
     model, tokenizer = loaded.model, loaded.tokenizer
     corpus, src, tgt = map(loaded.details.get, ("corpus", "src", "tgt"))
     splits = load_corpus(corpus, src=src, tgt=tgt)
