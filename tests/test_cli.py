@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -904,6 +905,56 @@ def test_the_version_is_the_packages(run):
     assert run("--version") == (0, expected, "")
 
 
+LOADED = """
+import sys
+from transformer_course.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    pass
+heavy = {"torch", "numpy", "transformer_course.exercises.catalogue"}
+print("loaded:", *sorted(heavy & set(sys.modules)), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["--help", "train --help", "translate --help", "data list", "progress"],
+)
+def test_what_needs_no_model_loads_none(command, tmp_path):
+    """Neither PyTorch nor the exercises: help comes at once."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, *command.split()],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert done.stderr == "loaded:\n"
+    assert done.stdout
+
+
+def test_the_module_is_the_command(tmp_path):
+    command = [sys.executable, "-m", "transformer_course.cli", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout.startswith("transformer-course ")
+
+
+def test_a_closed_standard_error_leaves_the_results_alone(
+    run, model, file, tmp_path
+):
+    """What would be told there must not land among the translations."""
+    shutil.copytree(model, tmp_path / "run" / "checkpoints" / "best")
+    _, out, err = run("translate", tmp_path / "run", file)
+    assert err.startswith("using ")
+    code = "from transformer_course.cli import main; main()"
+    command = [sys.executable, "-c", code, "translate", tmp_path / "run", file]
+    text = " ".join(map(shlex.quote, map(str, command)))
+    done = subprocess.run(
+        ["sh", "-c", f"{text} 2>&-"], capture_output=True, text=True
+    )
+    assert done.stdout == out
+
+
 # --- real processes ---------------------------------------------------------
 
 TRAIN = [
@@ -979,7 +1030,7 @@ def test_kill_9_at_any_moment_does_not_change_the_losses(
     moments = [
         lambda folder: saved_step(folder) >= 3,
         lambda folder: (
-            saved_step(folder) >= 6 and (folder / ".last.new").exists()
+            saved_step(folder) >= 6 and any(folder.glob(".last.*.new"))
         ),
         lambda folder: (folder / "epoch-001").exists(),
     ]

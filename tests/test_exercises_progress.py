@@ -5,8 +5,9 @@ import json
 import pytest
 
 from transformer_course.cli import main
-from transformer_course.exercises import progress
+from transformer_course.exercises import catalogue, progress
 from transformer_course.exercises.catalogue import EXERCISES
+from transformer_course.exercises.names import NAMES
 from transformer_course.exercises.progress import (
     ProgressError,
     find_file,
@@ -91,3 +92,12 @@ def test_the_command_names_a_damaged_file(path, capsys):
         main(["progress", str(path.parent)])
     assert leaving.value.code == 1
     assert str(path) in capsys.readouterr().err
+
+
+def test_the_names_listed_are_those_of_the_catalogue():
+    expected = {
+        chapter: tuple(exercise.name for exercise in exercises)
+        for chapter, exercises in catalogue.by_chapter().items()
+    }
+    assert expected == NAMES
+    assert list(expected) == list(NAMES)

@@ -229,12 +229,12 @@ def test_without_a_cache_all_is_projected_again_for_each_token():
 # --- greedy -----------------------------------------------------------------
 
 
-def greedy_by_hand(model, src, prefix=None, max_length=12):
-    """One sentence, all of it anew for each token."""
+def greedy_by_hand(model, *src, prefix=None, max_length=12):
+    """One sentence, or text, all of it anew for each token."""
     ids = [] if prefix is None else prefix.tolist()
     while len(ids) < max_length:
         tgt = with_bos(torch.tensor([ids], dtype=torch.long))
-        logits = model(src, tgt)[0, -1]
+        logits = model(*src, tgt)[0, -1]
         logits[[PAD, BOS]] = -torch.inf
         token = int(logits.argmax())
         if token == EOS:
@@ -259,7 +259,7 @@ def test_prompts_in_a_batch_equal_by_hand_alone(kind):
     for prompt, ids in zip(PROMPTS, written, strict=True):
         alone = prompt[prompt != PAD]
         assert ids[: len(alone)] == alone.tolist()
-        assert ids == greedy_by_hand(model, None, alone)
+        assert ids == greedy_by_hand(model, prefix=alone)
 
 
 @each_translator

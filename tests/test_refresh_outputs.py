@@ -150,7 +150,7 @@ def test_tidying_keeps_the_corpus_of_a_cell(with_corpus_cell):
     assert corpora_of(stored.cells[0]) == []
 
 
-def tested(path, *words, **environment):
+def outcome_of(path, *words, **environment):
     """What a test run of its own prints about a notebook; it must pass."""
     outer = {k: v for k, v in os.environ.items() if "XDIST" not in k}
     run = subprocess.run(
@@ -169,7 +169,7 @@ def tested(path, *words, **environment):
 def test_a_cell_without_its_corpus_is_skipped_by_name(with_corpus_cell):
     """The other cells run, and share a kernel."""
     empty = str(with_corpus_cell.parent / "empty")
-    said = tested(
+    said = outcome_of(
         with_corpus_cell,
         *("-p", "no:xdist"),
         TRANSFORMER_COURSE_MIRROR=empty,
@@ -194,4 +194,4 @@ def test_a_worker_s_notebook_has_the_threads_that_are_asked_for(
     nbformat.write(new_notebook(cells=[cell]), path)
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
     asking = dict.fromkeys(names, asked) | {"MKL_DYNAMIC": "FALSE"}
-    assert "1 passed" in tested(path, "-n", "1", **asking)
+    assert "1 passed" in outcome_of(path, "-n", "1", **asking)

@@ -101,7 +101,6 @@ class Joined(Translation):
         return score_joined(model, batch, smoothing)
 
 
-TASKS[Joined.name] = Joined()
 HALF_RATE = 2e-3
 SHARED = {
     (transformer, "Encoder"): SharedEncoder,
@@ -150,6 +149,7 @@ LOOKS = {Joined.name: functools.partial(look_at_dev, write=write_on)}
 
 def main() -> None:
     """Train what is missing of the variants named, or of all."""
+    TASKS[Joined.name] = Joined()
     folder = runs.folder("stacks")
     write_settings(folder, "python tools/compare_stacks.py", VARIANTS)
     settings = json.loads((folder / "settings.json").read_text("utf-8"))

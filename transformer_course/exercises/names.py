@@ -61,4 +61,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "bleu",
     ),
 }
-"""By chapter, in the order of the book."""
+"""By chapter, in the order of the book.
+
+:meta hide-value:
+"""
