@@ -190,7 +190,8 @@ class TextModel:
     def report(
         self, named: str, split: str, beam_size: int, alpha: float, say: Say
     ) -> list[str] | None:
-        """Judge the model by its corpus; see :meth:`Task.report`.
+        """Judge the model by its corpus; see
+        :meth:`~transformer_course.tasks.task.Task.report`.
 
         Args:
             named: what the model is called.

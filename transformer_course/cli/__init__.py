@@ -88,7 +88,8 @@ def _parsed(args: list[str]) -> Callable[[], None]:
         while error := error.__context__:
             if isinstance(error, CourseError):
                 raise error from None
-        tell(told.getvalue().removesuffix("\n"))
+        if said := told.getvalue().removesuffix("\n"):
+            tell(said)
         raise
 
 

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import math
-import os
 import shutil
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
@@ -282,7 +281,7 @@ class RunFolder:
             ) from error
 
 
-def chosen_checkpoint(folder: str | os.PathLike) -> Path | None:
+def chosen_checkpoint(folder: str | Path) -> Path | None:
     """:meth:`RunFolder.chosen` of a folder that may be a run's."""
     return RunFolder(Path(folder)).chosen()
 

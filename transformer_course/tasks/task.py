@@ -111,7 +111,7 @@ class Task(ABC):
     def evaluate(
         self, model: nn.Module, batches: list, smoothing: float = 0.0
     ) -> dict[str, float]:
-        """The means of :meth:`score`, without dropout."""
+        """The means of ``score``, without dropout."""
         return evaluate(model, batches, smoothing, self.score)
 
     @abstractmethod
@@ -128,7 +128,7 @@ class Task(ABC):
             model: as it stands.
             tokenizer: its own.
             dev: the split.
-            means: from :meth:`evaluate`.
+            means: from ``evaluate``.
         """
 
     @abstractmethod
