@@ -203,7 +203,7 @@ def test_list(toy):
     grammar, listed = manifest.list_corpora()
     assert (grammar.name, grammar.status) == ("grammar", "built in")
     assert listed.name == "toy"
-    assert listed.files == 2
+    assert len(listed.files) == 2
     assert listed.bytes == sum(map(len, FILES.values()))
     assert (listed.status, listed.here) == ("not here", 0)
 

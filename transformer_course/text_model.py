@@ -26,6 +26,7 @@ from transformer_course.tasks.table import task_of
 from transformer_course.tasks.task import Judged, Task
 from transformer_course.tokenizer import Tokenizer
 from transformer_course.translate import (
+    Candidate,
     TextStream,
     candidates,
     encode_source,
@@ -38,16 +39,6 @@ Say = Callable[[str], None]
 """Is handed text as soon as it is known."""
 Search = Callable[..., list[list[int]]]
 """Finds one target's ids; takes ``on_token``."""
-
-
-class Ranked(NamedTuple):
-    """One of a sentence's translations."""
-
-    text: str
-    score: float
-    """What ranks: log_prob over the length penalty."""
-    log_prob: float
-    """In nats."""
 
 
 @dataclass(frozen=True)
@@ -140,16 +131,13 @@ class TextModel:
 
     def ranked(
         self, sentences: list[str], beam_size: int, alpha: float
-    ) -> list[list[Ranked]]:
+    ) -> list[list[Candidate]]:
         """The whole beam of each sentence, best first."""
         beams = candidates(
             self.model, self.tokenizer, self.cut(sentences), beam_size, alpha
         )
         return [
-            [
-                Ranked(self._joined([one.text])[0], one.score, one.log_prob)
-                for one in beam
-            ]
+            [one._replace(text=self._joined([one.text])[0]) for one in beam]
             for beam in beams
         ]
 

@@ -37,17 +37,17 @@ def data(
         _describe(info) if action == "list" else _fetch(info)
 
 
-def _describe(info: manifest.CorpusInfo) -> None:
+def _describe(info: manifest.ManifestEntry) -> None:
     print(f"{info.name}: {info.description}")
     if info.files:
-        print(f"    {info.files} files, {info.bytes / 1e6:.1f} MB")
+        print(f"    {len(info.files)} files, {info.bytes / 1e6:.1f} MB")
     partly = info.status == "not here" and info.here
     more = f" whole: {info.here} of the files are" if partly else ""
     print(f"    {info.status}{more}")
     print(f"    licence: {info.licence}")
 
 
-def _fetch(info: manifest.CorpusInfo) -> None:
+def _fetch(info: manifest.ManifestEntry) -> None:
     from transformer_course.data.download import fetch
 
     paths = fetch(info.name).values()
@@ -59,7 +59,7 @@ def _fetch(info: manifest.CorpusInfo) -> None:
     print(f"{info.name}: {size}, in {folder}")
 
 
-def _verify(infos: list[manifest.CorpusInfo]) -> None:
+def _verify(infos: list[manifest.ManifestEntry]) -> None:
     """A line for each corpus, then the sum; an error names what is wrong."""
     from transformer_course.data.download import verify
 
@@ -69,14 +69,15 @@ def _verify(infos: list[manifest.CorpusInfo]) -> None:
         if info.status == "built in":
             print(f"{info.name}: built in, nothing to verify")
             continue
+        count = len(info.files)
         try:
             found = list(verify(info.name).values()).count("ok")
-            print(f"{info.name}: {found} of {info.files} files here and right")
-            right += found == info.files
+            print(f"{info.name}: {found} of {count} files here and right")
+            right += found == count
         except CorpusError as error:
             print(f"{info.name}: wrong")
             wrong.append(str(error))
-    others = sum(info.files > 0 for info in infos) - right - len(wrong)
+    others = sum(bool(info.files) for info in infos) - right - len(wrong)
     print(
         f"corpora: {right} whole and right, {others} not here or in part, "
         f"{len(wrong)} wrong"

@@ -6,9 +6,7 @@ its sha256 is checked wherever it comes from.
 
 import errno
 import hashlib
-import os
 import sys
-import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import BinaryIO, Literal
 
 from tqdm import tqdm
 
+from transformer_course import files
 from transformer_course.data.manifest import (
     CorpusFile,
     cache_dir,
@@ -139,20 +138,12 @@ def _download(name: str, entry: CorpusFile, bar: tqdm) -> Path:
     target = cache_dir() / entry.file
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(
-            dir=target.parent, prefix=f".{target.name}."
-        )
-    except OSError as error:
-        raise _cannot_write(name, target, error) from error
-    try:
-        with os.fdopen(handle, "wb") as file:
+        with files.whole_file(target) as file:
             _download_with_retries(name, entry, file, bar)
-        _check_download(entry, Path(temporary))
-        os.replace(temporary, target)
+            file.flush()
+            _check_download(entry, Path(file.name))
     except OSError as error:
         raise _cannot_write(name, target, error) from error
-    finally:
-        Path(temporary).unlink(missing_ok=True)
     return target
 
 

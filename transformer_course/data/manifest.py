@@ -71,6 +71,20 @@ class ManifestEntry:
         """Size of all its files together."""
         return sum(entry.bytes for entry in self.files)
 
+    @property
+    def here(self) -> int:
+        """Number of its files that are here, of the right size."""
+        return sum(map(_is_here, self.files))
+
+    @property
+    def status(self) -> Status:
+        """Where it is, judged by the sizes of its files; no network."""
+        if not self.files:
+            return "built in"
+        if all(_has_size(cache_dir() / f.file, f) for f in self.files):
+            return "cached"
+        return "in mirror" if self.here == len(self.files) else "not here"
+
 
 @cache
 def entries() -> dict[str, ManifestEntry]:
@@ -172,14 +186,7 @@ def corpus_status(name: str) -> Status:
     Raises:
         CorpusError: no such corpus.
     """
-    files = find_corpus(name).files
-    if not files:
-        return "built in"
-    if all(_has_size(cache_dir() / entry.file, entry) for entry in files):
-        return "cached"
-    if all(_is_here(entry) for entry in files):
-        return "in mirror"
-    return "not here"
+    return find_corpus(name).status
 
 
 def is_available(name: str) -> bool:
@@ -191,37 +198,9 @@ def is_available(name: str) -> bool:
     return corpus_status(name) != "not here"
 
 
-@dataclass(frozen=True)
-class CorpusInfo:
-    """One line of :func:`list_corpora`."""
-
-    name: str
-    description: str
-    licence: str
-    files: int
-    """Number of files."""
-    bytes: int
-    """Size of all files together."""
-    status: Status
-    here: int
-    """Number of files that are here, of the right size."""
-
-
-def list_corpora() -> list[CorpusInfo]:
-    """Every corpus with its size, licence and whether it is here."""
-    found = [find_corpus(name) for name in [*BUILT_IN, *entries()]]
-    return [
-        CorpusInfo(
-            corpus.name,
-            corpus.description,
-            corpus.licence,
-            len(corpus.files),
-            corpus.bytes,
-            corpus_status(corpus.name),
-            sum(map(_is_here, corpus.files)),
-        )
-        for corpus in found
-    ]
+def list_corpora() -> list[ManifestEntry]:
+    """Every corpus, what is built in first."""
+    return [find_corpus(name) for name in [*BUILT_IN, *entries()]]
 
 
 def _has_size(path: Path, entry: CorpusFile) -> bool:

@@ -7,7 +7,7 @@ into short words. These rules bring a reader's own sentence near to that.
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from transformer_course.errors import ConfigError
@@ -18,6 +18,7 @@ _NUMBER = re.compile(r"(?<=\d) ([.,:]) (?=\d)")
 _BEFORE = re.compile(r" (?=[.,!?;:)]|'(?:s|m|d|ll|re|ve|t)\b)")
 
 
+@lru_cache(maxsize=1024)  # a line is cut for warnings, then for its model
 def from_plain(text: str, language: str) -> str:
     """A sentence as written, cut into words by spaces.
 
