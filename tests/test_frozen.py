@@ -5,7 +5,10 @@ How the files were made is said in ``frozen/README.md``.
 
 import dataclasses
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,72 +19,21 @@ from tiny_runs import losses
 from transformer_course import checkpoint
 from transformer_course.config import Experiment, from_dict, upgraded
 from transformer_course.data.manifest import is_available
-from transformer_course.experiment import RunFolder, prepare, run
+from transformer_course.experiment import RunFolder, run
 from transformer_course.presets import PRESETS
 from transformer_course.tasks.table import task_of
-from transformer_course.train import fit, make_optimizer
 
 FROZEN = Path(__file__).parent / "frozen"
-STEPS = 20
+LOSSES = json.loads((FROZEN / "losses.json").read_text("utf-8"))
 TOLERANCE = 1e-4
 """Of losses. Under AVX2 and SSE4.1 in place of AVX-512 they were found to
 differ by 8e-5 at the most, after twenty steps too."""
 FEW_TOKENS = 2e-3
 """Of accuracies: there one token in 1,950 changed sides, where two
 predictions are equally likely but for rounding."""
-SMALLER = {
-    "grammar": {},
-    "grammar-lm": {},
-    "enja": {"train_pairs": 3000, "vocab_size": 1500},
-    "soseki-cpu": {"train_pairs": 4000, "vocab_size": 4000},
-}
-"""The presets, and what is made smaller for the test."""
 DROPPED = 59256
 """Sum of the places that dropout empties, of 1,000, where the losses were
 recorded. Torch draws it by other instructions on other processors."""
-
-
-def small(name: str) -> Experiment:
-    """A preset, smaller, in full precision."""
-    preset, change = PRESETS[name], SMALLER[name]
-    pairs = change.get("train_pairs")
-    size = change.get("vocab_size", preset.model.vocab_size)
-    return dataclasses.replace(
-        preset,
-        data=dataclasses.replace(preset.data, train_pairs=pairs),
-        model=dataclasses.replace(preset.model, vocab_size=size),
-        train=dataclasses.replace(preset.train, bf16=False, device="cpu"),
-    )
-
-
-class Enough(Exception):
-    """The last step that is compared has been made."""
-
-
-def first_steps(experiment: Experiment) -> list[list[float]]:
-    """Loss, nll and accuracy of the first steps, on one thread."""
-    found, threads = [], torch.get_num_threads()
-
-    def on_step(progress, score, rate):
-        found.append(list(score.means().values()))
-        if len(found) == STEPS:
-            raise Enough
-
-    torch.set_num_threads(1)
-    try:
-        made = prepare(experiment)
-        fit(
-            made.model,
-            make_optimizer(made.model, experiment.train),
-            made.batches,
-            experiment.train,
-            on_step=on_step,
-            objective=made.task.objective,
-        )
-    except Enough:
-        return found
-    finally:
-        torch.set_num_threads(threads)
 
 
 def dropped() -> int:
@@ -100,15 +52,20 @@ same_dropout = pytest.mark.skipif(
 
 
 @same_dropout
-@pytest.mark.parametrize("name", SMALLER)
+@pytest.mark.parametrize("name", LOSSES)
 def test_the_first_steps_have_the_losses_that_they_had(name):
     corpus = PRESETS[name].data.corpus
     if corpus != "grammar" and not is_available(corpus):
         pytest.skip(f"the losses of {name} need the corpus {corpus}")
-    kept = json.loads((FROZEN / "losses.json").read_text("utf-8"))[name]
-    for step, (now, then) in enumerate(
-        zip(first_steps(small(name)), kept, strict=True), 1
-    ):
+    done = subprocess.run(
+        [sys.executable, FROZEN / "first_steps.py", name],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": str(FROZEN.parents[1])},
+    )
+    steps = zip(json.loads(done.stdout), LOSSES[name], strict=True)
+    for step, (now, then) in enumerate(steps, 1):
         assert now[:2] == pytest.approx(then[:2], rel=TOLERANCE), step
         assert now[2] == pytest.approx(then[2], abs=FEW_TOKENS), step
 
@@ -168,16 +125,3 @@ def test_old_settings_are_of_a_task(name):
     old = json.loads(path.read_text("utf-8"))
     assert "task" not in old
     assert upgraded(old)["task"] == TASKS[name]
-
-
-if __name__ == "__main__":
-    rows = {name: first_steps(small(name)) for name in SMALLER}
-    parts = (
-        f' "{name}": [\n'
-        + ",\n".join(f"  {json.dumps(row)}" for row in steps)
-        + "\n ]"
-        for name, steps in rows.items()
-    )
-    text = "{\n" + ",\n".join(parts) + "\n}\n"
-    (FROZEN / "losses.json").write_text(text, encoding="utf-8")
-    print(f"DROPPED = {dropped()}")

@@ -180,18 +180,15 @@ def test_a_cell_without_its_corpus_is_skipped_by_name(with_corpus_cell):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("asked", "threads"), [("", 1), ("4", 4)])
-def test_a_worker_s_notebook_has_the_threads_that_are_asked_for(
-    tmp_path, asked, threads
-):
-    """As ``make test-processors`` asks; one, if nobody does."""
+def test_a_worker_s_notebook_has_the_threads_that_are_asked_for(tmp_path):
+    """As ``make test-processors`` asks."""
     cell = new_code_cell(
         "import torch\nprint(torch.get_num_threads())",
         execution_count=1,
-        outputs=[new_output("stream", name="stdout", text=f"{threads}\n")],
+        outputs=[new_output("stream", name="stdout", text="4\n")],
     )
     path = tmp_path / "chapter.ipynb"
     nbformat.write(new_notebook(cells=[cell]), path)
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    asking = dict.fromkeys(names, asked) | {"MKL_DYNAMIC": "FALSE"}
+    asking = dict.fromkeys(names, "4") | {"MKL_DYNAMIC": "FALSE"}
     assert "1 passed" in outcome_of(path, "-n", "1", **asking)
