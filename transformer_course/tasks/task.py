@@ -25,7 +25,9 @@ class Judged(NamedTuple):
     """A model, and what it is judged by."""
 
     model: nn.Module
+    """On its device."""
     tokenizer: Tokenizer | None
+    """Its own; None where there is no text."""
     text: Any
     """The split to judge by."""
     train: Any
