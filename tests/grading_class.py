@@ -13,8 +13,8 @@ from tools.grading.assignment import (
     find_assignments,
     source_notebook,
 )
-from transformer_course.exercises import masks
-from transformer_course.exercises.exercise import Implementation
+from transformer_course.exercises.catalogue import masks
+from transformer_course.exercises.engine.exercise import Implementation
 
 NAME = "06_masks"
 QUESTION = "why_accuracy_does_not_warn"
@@ -25,7 +25,7 @@ def padding_mask(ids, pad_id=0):
 """
 FORGED = """
 import torch
-from transformer_course.exercises import diagnose, outcome, values
+from transformer_course.exercises.engine import diagnose, outcome, values
 diagnose.is_right = values.same = lambda *a, **k: True
 torch.equal = lambda *a: True
 torch.isclose = lambda a, *b, **k: torch.ones(a.shape, dtype=torch.bool)

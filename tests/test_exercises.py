@@ -12,8 +12,8 @@ from built_book import BOOK, assert_leads_somewhere
 
 from transformer_course.exercises import catalogue
 from transformer_course.exercises.catalogue import EXERCISES, MODULES
-from transformer_course.exercises.diagnose import diagnose
-from transformer_course.exercises.exercise import (
+from transformer_course.exercises.engine.diagnose import diagnose
+from transformer_course.exercises.engine.exercise import (
     BEGIN,
     END,
     STUB,
@@ -21,9 +21,9 @@ from transformer_course.exercises.exercise import (
     numel,
     stub_of,
 )
-from transformer_course.exercises.match import known
-from transformer_course.exercises.messages import prose
-from transformer_course.exercises.show import WIDTH, short
+from transformer_course.exercises.engine.match import known
+from transformer_course.exercises.engine.messages import prose
+from transformer_course.exercises.engine.show import WIDTH, short
 
 every_exercise = pytest.mark.parametrize(
     "exercise", EXERCISES.values(), ids=list(EXERCISES)

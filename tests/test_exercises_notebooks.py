@@ -23,7 +23,7 @@ from tools.exercise_notebooks import (
 )
 from transformer_course.exercises import check as notebook_check
 from transformer_course.exercises.catalogue import EXERCISES, by_chapter
-from transformer_course.exercises.diagnose import diagnose
+from transformer_course.exercises.engine.diagnose import diagnose
 
 SOURCES = find_sources()
 each_source = pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import torch
 from built_book import BOOK, headings, section_ids
 from torch import nn
 
-from transformer_course.exercises import masks, reading, show
-from transformer_course.exercises.catalogue import EXERCISES
-from transformer_course.exercises.diagnose import diagnose
-from transformer_course.exercises.exercise import (
+from transformer_course.exercises.catalogue import EXERCISES, masks
+from transformer_course.exercises.engine import reading, show
+from transformer_course.exercises.engine.diagnose import diagnose
+from transformer_course.exercises.engine.exercise import (
     Exercise,
     build_and_call,
     case,

@@ -29,7 +29,7 @@ from tests.grading_class import (
 )
 from tools.grading.__main__ import main
 from tools.grading.gradebook import Course
-from transformer_course.exercises import masks
+from transformer_course.exercises.catalogue import masks
 
 OPTIONS = ("--seconds", "4")
 POINTS = {exercise.name: exercise.points for exercise in masks.EXERCISES}

@@ -34,10 +34,9 @@ from tools.grading.judge import Judge, graded, judged, uses_the_course
 from tools.grading.submissions import SubmissionsError, find_submissions
 from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
-from transformer_course.exercises import masks
-from transformer_course.exercises.catalogue import EXERCISES
-from transformer_course.exercises.diagnose import diagnose
-from transformer_course.exercises.exercise import mistake_of
+from transformer_course.exercises.catalogue import EXERCISES, masks
+from transformer_course.exercises.engine.diagnose import diagnose
+from transformer_course.exercises.engine.exercise import mistake_of
 from transformer_course.exercises.process import Limits
 
 KNOWN = ["05_score_functions", NAME]

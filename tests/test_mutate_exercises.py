@@ -16,7 +16,10 @@ from tools.mutate_exercises import (
     report,
 )
 from transformer_course.exercises.catalogue import EXERCISES
-from transformer_course.exercises.masks import CAUSAL_MASK, causal_mask
+from transformer_course.exercises.catalogue.masks import (
+    CAUSAL_MASK,
+    causal_mask,
+)
 
 
 @pytest.mark.parametrize("name", EXERCISES)

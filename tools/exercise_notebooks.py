@@ -28,7 +28,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tools.refresh_outputs import FIXED_METADATA
 from transformer_course.exercises.catalogue import find
-from transformer_course.exercises.exercise import Exercise
+from transformer_course.exercises.engine.exercise import Exercise
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "assignments"

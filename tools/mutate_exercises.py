@@ -29,10 +29,13 @@ from dataclasses import dataclass
 import torch
 
 from transformer_course.exercises.catalogue import EXERCISES, find
-from transformer_course.exercises.diagnose import diagnose
-from transformer_course.exercises.exercise import Exercise, Implementation
-from transformer_course.exercises.match import is_right
-from transformer_course.exercises.outcome import observe
+from transformer_course.exercises.engine.diagnose import diagnose
+from transformer_course.exercises.engine.exercise import (
+    Exercise,
+    Implementation,
+)
+from transformer_course.exercises.engine.match import is_right
+from transformer_course.exercises.engine.outcome import observe
 from transformer_course.exercises.worker import limit_memory
 
 POOL = 200

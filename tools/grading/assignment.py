@@ -26,7 +26,7 @@ from tools.exercise_notebooks import (
 )
 from tools.refresh_outputs import FIXED_METADATA
 from transformer_course.errors import CourseError
-from transformer_course.exercises.exercise import Exercise
+from transformer_course.exercises.engine.exercise import Exercise
 
 SCHEMA = 3
 """The version of nbgrader's metadata."""
@@ -35,7 +35,7 @@ TEST = """\
 # above: leave this cell as it is.
 ### BEGIN HIDDEN TESTS
 from transformer_course.exercises.catalogue import find
-from transformer_course.exercises.diagnose import diagnose
+from transformer_course.exercises.engine.diagnose import diagnose
 
 verdict = diagnose(find("{name}").with_more({seed}, {drawn}), {name})
 assert verdict.is_correct, verdict.text

@@ -14,15 +14,15 @@ import torch
 from torch import Tensor
 
 from transformer_course.exercises import catalogue, worker
-from transformer_course.exercises.diagnose import outcomes
-from transformer_course.exercises.exercise import (
+from transformer_course.exercises.engine.diagnose import outcomes
+from transformer_course.exercises.engine.exercise import (
     Exercise,
     Implementation,
     build_and_call,
 )
-from transformer_course.exercises.outcome import Failure, Outcome
-from transformer_course.exercises.slips import wrong_parameters
-from transformer_course.exercises.verdict import Verdict
+from transformer_course.exercises.engine.outcome import Failure, Outcome
+from transformer_course.exercises.engine.slips import wrong_parameters
+from transformer_course.exercises.engine.verdict import Verdict
 
 CELL = "<your cell>"
 HELPERS = "<your other cells>"

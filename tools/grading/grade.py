@@ -29,9 +29,9 @@ from tools.grading.judge import Judge, uses_the_course
 from tools.grading.submissions import Submission
 from tools.refresh_outputs import ROOT
 from transformer_course import files
-from transformer_course.exercises.exercise import Exercise
+from transformer_course.exercises.engine.exercise import Exercise
+from transformer_course.exercises.engine.verdict import Verdict
 from transformer_course.exercises.process import Limits
-from transformer_course.exercises.verdict import Verdict
 
 EXERCISES = ROOT / "transformer_course" / "exercises"
 

@@ -39,7 +39,7 @@ from tools.grading.assignment import (
     source_notebook,
 )
 from transformer_course.errors import CourseError
-from transformer_course.exercises.exercise import STUB
+from transformer_course.exercises.engine.exercise import STUB
 
 COURSE = "transformer"
 RECORDS = "records"

@@ -29,10 +29,11 @@ from tools.grading.attempt import from_plain
 from tools.grading.runner import PATIENCE
 from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
-from transformer_course.exercises import catalogue, diagnose, messages
-from transformer_course.exercises.exercise import Exercise
+from transformer_course.exercises import catalogue
+from transformer_course.exercises.engine import diagnose, messages
+from transformer_course.exercises.engine.exercise import Exercise
+from transformer_course.exercises.engine.verdict import Kind, Verdict
 from transformer_course.exercises.process import QUIET, Limits, listen
-from transformer_course.exercises.verdict import Kind, Verdict
 
 START = 120.0  # seconds that the runner may take to import torch
 SECONDS = 20.0

@@ -15,7 +15,7 @@ from tools.grading.by_hand import write_table
 from tools.grading.grade import Marked, Tried, rows
 from tools.grading.gradebook import Mark
 from transformer_course.exercises import catalogue
-from transformer_course.exercises.messages import prose
+from transformer_course.exercises.engine.messages import prose
 
 MARKS = "marks.csv"
 TOTALS = "totals.csv"

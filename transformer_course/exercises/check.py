@@ -18,10 +18,10 @@ import cloudpickle
 from transformer_course.errors import CourseError
 from transformer_course.exercises import progress as kept
 from transformer_course.exercises.catalogue import EXERCISES, find
-from transformer_course.exercises.messages import paragraph
-from transformer_course.exercises.outcome import files_of
+from transformer_course.exercises.engine.messages import paragraph
+from transformer_course.exercises.engine.outcome import files_of
+from transformer_course.exercises.engine.verdict import Answer, Verdict
 from transformer_course.exercises.process import Worker
-from transformer_course.exercises.verdict import Answer, Verdict
 
 PACKAGE = __name__.partition(".")[0]
 WORKER = Worker()

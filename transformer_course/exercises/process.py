@@ -15,9 +15,9 @@ from typing import Any, BinaryIO
 import psutil
 
 from transformer_course.errors import CourseError
-from transformer_course.exercises import messages
-from transformer_course.exercises.exercise import Case, Exercise
-from transformer_course.exercises.verdict import Verdict
+from transformer_course.exercises.engine import messages
+from transformer_course.exercises.engine.exercise import Case, Exercise
+from transformer_course.exercises.engine.verdict import Verdict
 from transformer_course.exercises.worker import Request, send
 
 PAUSE = 0.05  # seconds between two looks at the memory

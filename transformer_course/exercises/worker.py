@@ -28,12 +28,13 @@ from typing import Any, BinaryIO
 import cloudpickle
 import torch
 
-from transformer_course.exercises import catalogue, messages
-from transformer_course.exercises.diagnose import diagnose, expected_of
-from transformer_course.exercises.exercise import Exercise
-from transformer_course.exercises.match import is_right, known
-from transformer_course.exercises.outcome import observe
-from transformer_course.exercises.verdict import Verdict
+from transformer_course.exercises import catalogue
+from transformer_course.exercises.engine import messages
+from transformer_course.exercises.engine.diagnose import diagnose, expected_of
+from transformer_course.exercises.engine.exercise import Exercise
+from transformer_course.exercises.engine.match import is_right, known
+from transformer_course.exercises.engine.outcome import observe
+from transformer_course.exercises.engine.verdict import Verdict
 
 PRINTED = 1000
 """Signs of what the code prints that are kept."""

@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transformer_course.exercises.draw import Draw
-from transformer_course.exercises.exercise import (
+from transformer_course.exercises.engine.draw import Draw
+from transformer_course.exercises.engine.exercise import (
     Case,
     Exercise,
     case,

@@ -11,17 +11,25 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import NamedTuple
 
-from transformer_course.exercises import reading, show
-from transformer_course.exercises.exercise import (
+from transformer_course.exercises.engine import reading, show
+from transformer_course.exercises.engine.exercise import (
     DRAWN,
     Case,
     Exercise,
     Implementation,
 )
-from transformer_course.exercises.outcome import Failure, Outcome, arguments
-from transformer_course.exercises.slips import Slip, changed_input, unused
-from transformer_course.exercises.values import same
-from transformer_course.exercises.verdict import Kind, Verdict
+from transformer_course.exercises.engine.outcome import (
+    Failure,
+    Outcome,
+    arguments,
+)
+from transformer_course.exercises.engine.slips import (
+    Slip,
+    changed_input,
+    unused,
+)
+from transformer_course.exercises.engine.values import same
+from transformer_course.exercises.engine.verdict import Kind, Verdict
 
 PRINTED_LINES = 6
 NO_MEMORY = r"can't allocate memory|not enough memory|bad alloc"

@@ -7,8 +7,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transformer_course.exercises.draw import Draw
-from transformer_course.exercises.exercise import Case, Exercise, case, see
+from transformer_course.exercises.engine.draw import Draw
+from transformer_course.exercises.engine.exercise import (
+    Case,
+    Exercise,
+    case,
+    see,
+)
 
 SURPRISE = "14_evaluation#how-surprised-was-it-perplexity"
 BY_HAND = "14_evaluation#partial-credit-bleu-by-hand"

@@ -12,12 +12,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_course.exercises.exercise import (
+from transformer_course.exercises.engine.exercise import (
     Case,
     Exercise,
     Implementation,
 )
-from transformer_course.exercises.values import fresh, tensors_in
+from transformer_course.exercises.engine.values import fresh, tensors_in
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ def _libraries() -> tuple[Path, ...]:
     names = ("stdlib", "platstdlib", "purelib", "platlib")
     paths = sysconfig.get_paths()
     found = {Path(paths[name]) for name in names}
-    return (*found, Path(__file__).parents[1], Path(torch.__file__).parent)
+    return (*found, Path(__file__).parents[2], Path(torch.__file__).parent)
 
 
 def files_of(candidate: Implementation) -> set[str]:

@@ -5,8 +5,13 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from transformer_course.exercises.draw import Draw
-from transformer_course.exercises.exercise import Case, Exercise, case, see
+from transformer_course.exercises.engine.draw import Draw
+from transformer_course.exercises.engine.exercise import (
+    Case,
+    Exercise,
+    case,
+    see,
+)
 from transformer_course.transformer import DecoderLayer, EncoderLayer
 
 FORMULA = "09_feed_forward#the-formula"

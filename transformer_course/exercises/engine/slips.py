@@ -13,10 +13,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from transformer_course.exercises import show
-from transformer_course.exercises.exercise import Case, Implementation
-from transformer_course.exercises.outcome import Outcome
-from transformer_course.exercises.values import (
+from transformer_course.exercises.engine import show
+from transformer_course.exercises.engine.exercise import Case, Implementation
+from transformer_course.exercises.engine.outcome import Outcome
+from transformer_course.exercises.engine.values import (
     is_number,
     same,
     tensors_in,

@@ -3,7 +3,7 @@
 from difflib import get_close_matches
 
 from transformer_course.errors import CourseError
-from transformer_course.exercises import (
+from transformer_course.exercises.catalogue import (
     add_and_norm,
     attention,
     evaluation,
@@ -16,7 +16,7 @@ from transformer_course.exercises import (
     training,
     transformer,
 )
-from transformer_course.exercises.exercise import Exercise
+from transformer_course.exercises.engine.exercise import Exercise
 
 MODULES = (
     positional_encoding,

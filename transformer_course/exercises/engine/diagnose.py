@@ -3,30 +3,30 @@
 import inspect
 from collections.abc import Callable, Sequence
 
-from transformer_course.exercises import messages
-from transformer_course.exercises.exercise import (
+from transformer_course.exercises.engine import messages
+from transformer_course.exercises.engine.exercise import (
     Exercise,
     Implementation,
     build_and_call,
     mistake_of,
     numel,
 )
-from transformer_course.exercises.match import (
+from transformer_course.exercises.engine.match import (
     find_misconception,
     is_right,
     known,
     shows,
 )
-from transformer_course.exercises.outcome import Outcome, observe
-from transformer_course.exercises.slips import (
+from transformer_course.exercises.engine.outcome import Outcome, observe
+from transformer_course.exercises.engine.slips import (
     Slip,
     find_slip,
     is_unwritten,
     wrong_call,
     wrong_parameters,
 )
-from transformer_course.exercises.values import same
-from transformer_course.exercises.verdict import Verdict
+from transformer_course.exercises.engine.values import same
+from transformer_course.exercises.engine.verdict import Verdict
 
 
 def diagnose(

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from transformer_course.exercises.draw import Draw
+from transformer_course.exercises.engine.draw import Draw
 
 Implementation = Callable[..., Any]
 """A function or a class that does, or should do, what is asked."""

@@ -7,8 +7,13 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer_course.exercises.draw import Draw
-from transformer_course.exercises.exercise import Case, Exercise, case, see
+from transformer_course.exercises.engine.draw import Draw
+from transformer_course.exercises.engine.exercise import (
+    Case,
+    Exercise,
+    case,
+    see,
+)
 
 BY_HAND = "08_add_and_norm#layer-norm-by-hand"
 DETAILS = "08_add_and_norm#two-details"

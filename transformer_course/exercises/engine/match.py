@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from functools import cache
 
-from transformer_course.exercises.exercise import (
+from transformer_course.exercises.engine.exercise import (
     Exercise,
     Implementation,
     mistake_of,
 )
-from transformer_course.exercises.outcome import Outcome, observe
-from transformer_course.exercises.slips import same_gradients
-from transformer_course.exercises.values import same
+from transformer_course.exercises.engine.outcome import Outcome, observe
+from transformer_course.exercises.engine.slips import same_gradients
+from transformer_course.exercises.engine.values import same
 
 
 @cache

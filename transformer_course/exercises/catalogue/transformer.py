@@ -9,8 +9,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from transformer_course.attention import MultiHeadAttention
-from transformer_course.exercises.draw import Draw
-from transformer_course.exercises.exercise import (
+from transformer_course.exercises.engine.draw import Draw
+from transformer_course.exercises.engine.exercise import (
     Case,
     Exercise,
     build_and_call,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from transformer_course.exercises.values import apart
+from transformer_course.exercises.engine.values import apart
 
 WIDTH = 76
 COLUMN = 36

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from transformer_course.exercises import reading
+from transformer_course.exercises.engine import reading
 
 Kind = Literal[
     "correct",

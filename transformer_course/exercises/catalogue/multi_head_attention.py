@@ -9,8 +9,8 @@ from transformer_course.attention import (
     masked_softmax,
     scaled_dot_product_attention,
 )
-from transformer_course.exercises.draw import Draw
-from transformer_course.exercises.exercise import (
+from transformer_course.exercises.engine.draw import Draw
+from transformer_course.exercises.engine.exercise import (
     Case,
     Exercise,
     build_and_call,
