@@ -1,43 +1,42 @@
-"""All exercises, in the order of the chapters."""
+"""All exercises, in the order of the chapters.
 
+A folder is a chapter's subject, a file in it is an exercise, and its name for
+that is ``EXERCISE``.
+"""
+
+import pkgutil
 from difflib import get_close_matches
+from importlib import import_module
 
 from transformer_course.errors import CourseError
-from transformer_course.exercises.catalogue import (
-    add_and_norm,
-    attention,
-    evaluation,
-    feed_forward,
-    generation,
-    masks,
-    multi_head_attention,
-    positional_encoding,
-    score_functions,
-    training,
-    transformer,
-)
 from transformer_course.exercises.engine.exercise import Exercise
 
-MODULES = (
-    positional_encoding,
-    attention,
-    score_functions,
-    masks,
-    multi_head_attention,
-    add_and_norm,
-    feed_forward,
-    transformer,
-    training,
-    generation,
-    evaluation,
-)
-"""A module for each chapter that has exercises, in the order of the book."""
+SUBJECTS = [found.name for found in pkgutil.iter_modules(__path__)]
+
+
+def _exercises_on(subject: str) -> list[Exercise]:
+    """Those of one folder."""
+    folder = import_module(f"{__name__}.{subject}")
+    if hasattr(folder, "EXERCISES"):
+        return folder.EXERCISES
+    files = [
+        import_module(f"{folder.__name__}.{found.name}")
+        for found in pkgutil.iter_modules(folder.__path__)
+    ]
+    return [file.EXERCISE for file in files]
+
 
 EXERCISES = {
     exercise.name: exercise
-    for module in MODULES
-    for exercise in module.EXERCISES
+    for exercise in sorted(
+        (one for subject in SUBJECTS for one in _exercises_on(subject)),
+        key=lambda one: (one.chapter, one.place),
+    )
 }
+"""By name.
+
+:meta hide-value:
+"""
 
 
 class NoSuchExercise(CourseError):

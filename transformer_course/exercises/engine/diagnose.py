@@ -13,6 +13,7 @@ from transformer_course.exercises.engine.exercise import (
 )
 from transformer_course.exercises.engine.match import (
     find_misconception,
+    find_two,
     is_right,
     known,
     shows,
@@ -111,6 +112,8 @@ def judge(
         return messages.misconception(
             exercise, mistake_of(mistake), example(telling or wrong)
         )
+    if two := find_two(exercise, found, wrong):
+        return messages.two_misconceptions(exercise, two, example(wrong))
     if found[wrong[0]].failure:
         failed = [number for number in wrong if found[number].failure]
         return messages.error(exercise, example(failed), len(failed))

@@ -1,8 +1,7 @@
 """What an author writes down: an exercise, its cases and its hints."""
 
-import inspect
 import re
-import textwrap
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,16 +11,20 @@ import torch
 from torch import Tensor, nn
 
 from transformer_course.exercises.engine.draw import Draw
+from transformer_course.exercises.engine.edits import (
+    BEGIN,
+    END,
+    Edit,
+    Implementation,
+    edits_of,
+    pairs_of,
+    source_lines,
+)
 
-Implementation = Callable[..., Any]
-"""A function or a class that does, or should do, what is asked."""
 Decorated = TypeVar("Decorated", bound=Implementation)
 
 DRAWN = 6
 """Random cases of a check, beside those that the author chose."""
-BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
-"""What stands between these lines is left out of the stub, here as in
-nbgrader."""
 STUB = "raise NotImplementedError  # your code here"
 
 
@@ -75,30 +78,55 @@ def give_weights(module: nn.Module) -> None:
             weight.copy_(draw.normal(*weight.shape) * 0.5)
 
 
-def see(section: str) -> Callable[[Decorated], Decorated]:
-    """Say of a mistake where to read about it, if not where the exercise is.
+def other(right: Decorated) -> Decorated:
+    """Mark a right solution, written in another way than *the* solution."""
+    right.role = "other"
+    return right
+
+
+def mistake(
+    wrong: Decorated | None = None, *, see: str = ""
+) -> Decorated | Callable[[Decorated], Decorated]:
+    """Mark a wrong implementation that people write.
+
+    Its name is the misconception's, its docstring is what the learner reads.
 
     Args:
-        section: page and anchor, as in ``06_masks#the-future``.
+        wrong: the implementation, where the mark has no brackets.
+        see: where to read about it, if not where the exercise is: page and
+            anchor, as in ``06_masks#the-future``.
     """
 
-    def mark(mistake: Decorated) -> Decorated:
-        mistake.section = section
-        return mistake
+    def mark(wrong: Decorated) -> Decorated:
+        wrong.role = "mistake"
+        if see:
+            wrong.section = see
+        return wrong
 
-    return mark
+    return mark if wrong is None else mark(wrong)
 
 
-def variant_of(mistake: Implementation) -> Callable[[Decorated], Decorated]:
-    """Say that this is the same mistake, made in another way.
+def see(section: str) -> Callable[[Decorated], Decorated]:
+    """As :func:`mistake` with ``see``; until all modules are converted."""
+    return mistake(see=section)
+
+
+def variant_of(
+    mistaken: Implementation | str,
+) -> Callable[[Decorated], Decorated]:
+    """Mark another way to make the same mistake.
 
     Where a mistake leaves open what happens besides, people's code with it
     does not all give the same. It has no docstring: the learner is told what
     stands with the mistake.
+
+    Args:
+        mistaken: the mistake, or its name, if it is written as an edit.
     """
 
     def mark(variant: Decorated) -> Decorated:
-        variant.variant_of = mistake
+        variant.role = "mistake"
+        variant.variant_of = mistaken
         return variant
 
     return mark
@@ -137,6 +165,11 @@ class Exercise:
     """How an implementation is tried on a case."""
     tolerance: float = 1e-5
     """How far results in fp32 may be apart, absolutely and relatively."""
+    edits: Sequence[Edit] = ()
+    """Those of the mistakes that are edits: two of them can be made at
+    once."""
+    place: int = 0
+    """Which of its chapter's exercises it is, from 1 on."""
 
     @property
     def name(self) -> str:
@@ -170,17 +203,61 @@ class Exercise:
     @cached_property
     def source(self) -> str:
         """The solution, as a learner may see it in the end."""
-        lines = _source_lines(self.solution)
+        lines = source_lines(self.solution)
         return "\n".join(line for line in lines if not _is_marker(line))
 
     @cached_property
     def stub(self) -> str:
         """The solution without what the learner is to write."""
-        return stub_of("\n".join(_source_lines(self.solution)))
+        return stub_of("\n".join(source_lines(self.solution)))
+
+    @cached_property
+    def pairs(self) -> list[tuple[Edit, Edit, Implementation]]:
+        """What two mistakes give that are made at once."""
+        return list(pairs_of(self.solution, self.edits))
 
     def section_of(self, mistake: Implementation) -> str:
         """What to read again."""
         return getattr(mistake, "section", self.section)
+
+
+def exercise_of(
+    solution: Implementation, *, edits: str = "", **asked: Any
+) -> Exercise:
+    """The exercise that a file is about, from what is marked there.
+
+    Args:
+        solution: the reference, defined in that file, as are the others and
+            the mistakes, in functions marked by :func:`other`,
+            :func:`mistake` and :func:`variant_of`.
+        edits: mistakes written as edits of the solution.
+        asked: the further fields of :class:`Exercise`.
+
+    Raises:
+        EditError: an edit cannot be made.
+    """
+    here = [
+        value
+        for value in vars(sys.modules[solution.__module__]).values()
+        if getattr(value, "__module__", None) == solution.__module__
+    ]
+    marked = {
+        role: [value for value in here if getattr(value, "role", "") == role]
+        for role in ("other", "mistake")
+    }
+    page = asked["section"].partition("#")[0]
+    made = edits_of(solution, edits, page)
+    named = {e.mistake: mistake_of(e.implementation) for e in made}
+    for wrong in marked["mistake"]:
+        if isinstance(of := getattr(wrong, "variant_of", None), str):
+            wrong.variant_of = named[of]
+    return Exercise(
+        solution=solution,
+        others=marked["other"],
+        mistakes=[e.implementation for e in made] + marked["mistake"],
+        edits=made,
+        **asked,
+    )
 
 
 def stub_of(source: str) -> str:
@@ -192,11 +269,6 @@ def stub_of(source: str) -> str:
         flags=re.S | re.M,
     )
     return kept.rstrip()
-
-
-def _source_lines(implementation: Implementation) -> list[str]:
-    source = inspect.getsource(inspect.unwrap(implementation))
-    return textwrap.dedent(source).rstrip().splitlines()
 
 
 def _is_marker(line: str) -> bool:

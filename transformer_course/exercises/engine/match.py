@@ -3,12 +3,17 @@
 from collections.abc import Sequence
 from functools import cache
 
+from transformer_course.exercises.engine.edits import Edit
 from transformer_course.exercises.engine.exercise import (
     Exercise,
     Implementation,
     mistake_of,
 )
-from transformer_course.exercises.engine.outcome import Outcome, observe
+from transformer_course.exercises.engine.outcome import (
+    Outcome,
+    fresh_call,
+    observe,
+)
 from transformer_course.exercises.engine.slips import same_gradients
 from transformer_course.exercises.engine.values import same
 
@@ -64,6 +69,33 @@ def find_misconception(
     if len(set(map(mistake_of, alike))) != 1:
         return None
     return alike[0]
+
+
+def find_two(
+    exercise: Exercise, found: Sequence[Outcome], wrong: Sequence[int]
+) -> tuple[Edit, Edit] | None:
+    """Two mistakes of the catalogue that together do the same everywhere.
+
+    Where several pairs do, the first of them in the catalogue's order.
+
+    Args:
+        exercise: what was asked.
+        found: what was done, case by case.
+        wrong: the cases in which that is not what the solution does. Only
+            results tell two mistakes, no errors: those have many causes.
+    """
+    values = [number for number in wrong if found[number].failure is None]
+    if not values:
+        return None
+    case = exercise.tried[values[0]]
+    for one, other, both in exercise.pairs:
+        if same(
+            fresh_call(exercise, both, case),
+            found[values[0]].value,
+            exercise.tolerance,
+        ) and _same_everywhere(exercise, both, found, wrong):
+            return one, other
+    return None
 
 
 def _same_everywhere(

@@ -12,11 +12,13 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from transformer_course.exercises.engine import reading, show
+from transformer_course.exercises.engine.edits import Edit
 from transformer_course.exercises.engine.exercise import (
     DRAWN,
     Case,
     Exercise,
     Implementation,
+    mistake_of,
 )
 from transformer_course.exercises.engine.outcome import (
     Failure,
@@ -178,6 +180,26 @@ def misconception(
         _differs(exercise, example),
         paragraph(f"Besides: {besides.text}") if besides else "",
         section=exercise.section_of(mistake),
+    )
+
+
+def two_misconceptions(
+    exercise: Exercise, two: tuple[Edit, Edit], example: Example
+) -> Verdict:
+    """Two mistakes that are known, made at once."""
+    mistakes = [mistake_of(edit.implementation) for edit in two]
+    return _verdict(
+        exercise,
+        "misconception",
+        " and ".join(mistake.__name__ for mistake in mistakes),
+        f"{exercise.name}: not right yet. It does what two well-known "
+        "mistakes do together.",
+        *(
+            prose(f"{number}. {mistake.__doc__}")
+            for number, mistake in enumerate(mistakes, start=1)
+        ),
+        _differs(exercise, example),
+        section=exercise.section_of(mistakes[0]),
     )
 
 

@@ -96,6 +96,17 @@ def observe(
     return replace(first, again=again, gradients=gradients)
 
 
+def fresh_call(
+    exercise: Exercise, implementation: Implementation, case: Case
+) -> Any:
+    """What one call returns, or the error that it raises; nothing else."""
+    torch.default_generator.manual_seed(0)
+    try:
+        return exercise.run(implementation, _copy(case))
+    except (Exception, SystemExit) as error:
+        return error
+
+
 def _copy(case: Case) -> Case:
     """Arguments of its own for each call."""
     return replace(case, args=fresh(case.args), kwargs=fresh(case.kwargs))

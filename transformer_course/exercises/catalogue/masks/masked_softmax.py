@@ -1,0 +1,305 @@
+"""A softmax over what may be seen."""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from transformer_course.exercises.engine.draw import Draw
+from transformer_course.exercises.engine.exercise import (
+    Case,
+    case,
+    exercise_of,
+    mistake,
+    other,
+    variant_of,
+)
+
+BEFORE = "06_masks#why-minus-infinity-and-why-before-the-softmax"
+
+
+def masked_softmax(
+    scores: Float[Tensor, "*batch query key"], mask: Bool[Tensor, "..."]
+) -> Float[Tensor, "*batch query key"]:
+    """Weigh the keys that may be attended to, and no others.
+
+    Args:
+        scores: how well each key answers each query.
+        mask: True = may be attended to; broadcast to the scores' shape.
+
+    Returns:
+        A softmax over the keys that the mask allows; the hidden ones have
+        weight 0. A row that may attend nowhere is all zeros, and its
+        gradient is not NaN either. All of it holds for float16 too.
+    """
+    ### BEGIN SOLUTION
+    somewhere = mask.any(dim=-1, keepdim=True)
+    opened = mask | ~somewhere  # rows that are empty see all, for now
+    weights = scores.masked_fill(~opened, -torch.inf).softmax(dim=-1)
+    return weights * somewhere
+    ### END SOLUTION
+
+
+@other
+def softmax_by_where(scores, mask):
+    mask = mask.expand_as(scores)
+    empty = ~mask.any(dim=-1, keepdim=True)
+    hidden = torch.where(mask | empty, scores, float("-inf"))
+    weights = torch.softmax(hidden, dim=-1)
+    return torch.where(empty, torch.zeros_like(weights), weights)
+
+
+@other
+def softmax_by_hand(scores, mask):
+    hidden = scores.masked_fill(~mask, -torch.inf)
+    largest = hidden.amax(dim=-1, keepdim=True).detach()
+    largest = largest.clamp(min=torch.finfo(scores.dtype).min)
+    terms = (hidden - largest).exp()
+    total = terms.sum(dim=-1, keepdim=True)
+    return terms / total.masked_fill(total == 0, 1.0)
+
+
+@other
+def softmax_mended(scores, mask):
+    weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
+    return weights.masked_fill(~mask, 0.0)
+
+
+@other
+def softmax_of_finite_minimum(scores, mask):
+    lowest = torch.finfo(scores.dtype).min
+    weights = scores.masked_fill(~mask, lowest).softmax(dim=-1)
+    return weights.masked_fill(~mask, 0.0)
+
+
+EDITS = """
+# mask_inverted (#everybodys-conventions)
+- somewhere = mask.any
++ mask = ~mask
++ somewhere = mask.any
+or
+- ~opened -> mask
+- weights * somewhere -> weights
+or
+- ~opened, -torch.inf -> mask, torch.finfo(scores.dtype).min
+- weights * somewhere -> weights
+or
+- ~opened, -torch.inf -> mask, -1e9
+- weights * somewhere -> weights
+Your weights lie on the keys that the mask hides.
+
+In this course True says that a key *may be* attended to.
+
+# mask_after_softmax (#what-wrong-masks-do)
+- scores.masked_fill(~opened, -torch.inf) -> scores
+- weights * somewhere -> weights * mask
+You hide keys *after* the softmax, by multiplying their weights by 0.
+
+The hidden keys stay in the softmax's sum: what is left of a row does not sum
+to one, and how much is missing tells what was hidden.
+
+# scores_times_zero
+- scores.masked_fill(~opened, -torch.inf) -> (scores * mask)
+- weights * somewhere -> weights
+You multiply the hidden scores by 0 before the softmax.
+
+A score of 0 is an ordinary score: its key gets a share of e⁰ = 1.
+
+# empty_rows_not_a_number (#rows-that-may-attend-nowhere)
+- ~opened -> ~mask
+A row that may attend nowhere becomes NaN.
+
+Every score in it is -inf, and the softmax divides 0 by 0. Rows that may look
+somewhere are right.
+
+# empty_rows_see_all (#rows-that-may-attend-nowhere)
+- weights * somewhere -> weights
+A row that may attend nowhere looks everywhere, as if nothing were hidden.
+
+To open such a row keeps the softmax finite, but its weights have to go
+afterwards. Rows that may look somewhere are right.
+
+# empty_rows_uniform (#how-minus-is-infinity)
+- ~opened, -torch.inf -> ~mask, torch.finfo(scores.dtype).min
+- weights * somewhere -> weights
+A row that may attend nowhere looks everywhere, with equal weights.
+
+You hide by a number that is very low, but finite. Where all scores of a row
+have it, the softmax finds them equal. Rows that may look somewhere are right.
+
+# hidden_by_minus_1e9 (#how-minus-is-infinity)
+- ~opened, -torch.inf -> ~mask, -1e9
+- weights * somewhere -> weights
+You hide by -1e9 or a number like it.
+
+It is too large for float16, and a row that may attend nowhere looks
+everywhere, with equal weights.
+
+# not_low_enough (#how-minus-is-infinity)
+- ~opened, -torch.inf -> ~mask, -1e4
+- weights * somewhere -> weights
+or
+- ~opened, -torch.inf -> ~mask, -1e4
+- weights * somewhere -> weights * mask
+You hide by a number that is low, but not low enough.
+
+There are scores that are lower still: then the hidden keys get nearly all,
+and those that may be seen get nothing.
+
+# minus_1e9_and_zeros (#how-minus-is-infinity)
+- ~opened, -torch.inf -> ~mask, -1e9
+- weights * somewhere -> weights * mask
+You use a number that float16 does not have, such as -1e9.
+
+In float32 your weights are right. But the lowest number of float16 is -65504:
+give the lowest of the scores' own kind, or -inf.
+
+# not_a_number_mended (#rows-that-may-attend-nowhere)
+- scores.masked_fill(~opened, -torch.inf)
++ (scores + torch.zeros_like(scores).masked_fill(~mask, -torch.inf))
+- weights * somewhere -> weights.nan_to_num(0.0)
+The result is right, but its gradient is NaN for empty rows.
+
+You add -inf to hidden scores, let the softmax divide 0 by 0, and put zeros in
+place of the NaN. The way back still goes through it: 0 · NaN is NaN. One
+training step, and weights are NaN.
+
+# softmax_over_queries (04_attention#three-tokens-by-hand)
+- softmax(dim=-1) -> softmax(dim=-2)
+- weights * somewhere -> weights * mask
+or
+- ~opened, -torch.inf).softmax(dim=-1) -> ~mask, -1e9).softmax(dim=-2)
+- weights * somewhere -> weights * mask
+Your softmax runs over the queries, down the columns.
+
+Each query spreads its own attention: every *row* has to sum to one.
+
+# softmax_over_the_table (04_attention#three-tokens-by-hand)
+- ~opened, -torch.inf).softmax(dim=-1)
++ ~mask, -torch.inf).flatten(-2).softmax(dim=-1)
+- weights * somewhere -> weights.view_as(scores)
+Your softmax runs over queries and keys together.
+
+The whole table sums to one. Each query spreads its own attention: every *row*
+has to sum to one.
+
+# mask_ignored
+- scores.masked_fill(~opened, -torch.inf) -> scores
+- weights * somewhere -> weights
+Your weights are those of a plain softmax: nothing is hidden.
+"""
+
+
+@mistake(see=BEFORE)
+def mask_after_and_divided(scores, mask):
+    """You multiply weights by 0 after a softmax, and divide by what is left.
+
+    On paper that is right. But where a hidden key has by far the largest
+    score, nothing is left of the others but 0, and 0 is divided by 0. An
+    empty row is 0 / 0 too.
+    """
+    weights = scores.softmax(dim=-1) * mask
+    return weights / weights.sum(dim=-1, keepdim=True)
+
+
+@mistake(see=BEFORE)
+def mask_after_and_divided_safely(scores, mask):
+    """You multiply weights by 0 after a softmax, and divide by what is left
+    plus a little.
+
+    Where a hidden key has by far the largest score, nothing is left of the
+    others but 0, and you give 0 to all. Empty rows come out right.
+    """
+    weights = scores.softmax(dim=-1) * mask
+    return weights / (weights.sum(dim=-1, keepdim=True) + 1e-9)
+
+
+@mistake(see="05_score_functions#a-softmax-that-cannot-overflow")
+def exponentials_times_zero(scores, mask):
+    """You take e^s of every score, and multiply the hidden ones by 0.
+
+    e^s of a large score is infinity, and 0 times infinity is NaN. And where
+    all are hidden, or all scores are very low, 0 is divided by 0.
+    """
+    terms = scores.exp() * mask
+    return terms / terms.sum(dim=-1, keepdim=True)
+
+
+@variant_of(exponentials_times_zero)
+def exponentials_times_zero_safely(scores, mask):
+    terms = scores.exp() * mask
+    return terms / (terms.sum(dim=-1, keepdim=True) + 1e-9)
+
+
+def draw_scores(draw: Draw) -> Case:
+    batch, heads = draw.size(1, 3), draw.size(1, 3)
+    query, key = draw.size(2, 5), draw.size(2, 6)
+    shape = draw.choice([(batch, 1, 1, key), (1, 1, query, key)])
+    scores = 2 * draw.normal(batch, heads, query, key)
+    return case("random scores", scores, draw.mask(*shape))
+
+
+EXERCISE = exercise_of(
+    masked_softmax,
+    place=3,
+    section=BEFORE,
+    points=3,
+    hints=(
+        "What has to become of a hidden score, so that its term e^s is "
+        "exactly 0? And do it before the softmax, so that the term is not in "
+        "the sum either. Then think of a row in which all are hidden.",
+        "Fill the hidden scores with -inf, out of place. For a row that may "
+        "attend nowhere, find out first that it is one, open it so that the "
+        "softmax is finite, and set its weights to 0 afterwards.",
+    ),
+    cases=[
+        case(
+            "one query, one of two keys hidden",
+            torch.tensor([[1.0, 2.0]]),
+            torch.tensor([[True, False]]),
+        ),
+        case(
+            "a row that may attend nowhere",
+            torch.tensor([[1.0, 2.0], [0.0, 1.0]]),
+            torch.tensor([[False, False], [True, True]]),
+        ),
+        case(
+            "a hidden score that is far larger",
+            torch.tensor([[200.0, 0.0, 1.0]]),
+            torch.tensor([[False, True, True]]),
+        ),
+        case(
+            "everything visible",
+            torch.tensor([[0.0, 1.0], [3.0, 0.0], [1.0, 1.0]]),
+            torch.tensor([[True, True]]),
+        ),
+        case(
+            "large scores",
+            torch.tensor([[200.0, 201.0, 0.0]]),
+            torch.tensor([[True, True, False]]),
+        ),
+        case(
+            "very low scores",
+            torch.tensor([[-2e4, -2e4, 0.0]]),
+            torch.tensor([[True, True, False]]),
+        ),
+        case(
+            "float16",
+            torch.tensor([[1.0, 2.0, 3.0]], dtype=torch.float16),
+            torch.tensor([[True, True, False]]),
+        ),
+        case(
+            "padding, the same for all heads and queries",
+            Draw(10).normal(2, 2, 3, 4),
+            torch.tensor([[True] * 4, [True, True, False, False]])[
+                :, None, None
+            ],
+        ),
+        case(
+            "the future hidden",
+            Draw(11).normal(1, 2, 4, 4),
+            torch.ones(4, 4, dtype=torch.bool).tril()[None, None],
+        ),
+    ],
+    draw=draw_scores,
+    edits=EDITS,
+)
