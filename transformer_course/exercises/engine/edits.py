@@ -40,6 +40,9 @@ nbgrader, and is what edits change."""
 _PART = re.compile(rf"^( *){BEGIN}\n(.*?)^ *{END}\n?", re.S | re.M)
 _BLOCK = re.compile(r"^# (\w+)(?:[ \n]\((\S*)(#\S+)\))?\n", re.M)
 _CHANGES = re.compile(r"(?:(?:-|\+|or$).*\n)+", re.M)
+_PAIR = re.compile(
+    r"^- (?P<line>.* ->.*)\n|(?P<old>(?:^-.*\n)+)(?P<new>(?:^\+.*\n)*)", re.M
+)
 
 
 class EditError(ValueError):
@@ -119,13 +122,16 @@ def _changes(
     solution: Implementation, name: str, lines: str
 ) -> Iterator[Change]:
     """Each pair of old and new words, found in the solution."""
-    pairs = re.findall(r"((?:^-.*\n)+)((?:^\+.*\n)*)", lines, re.M)
-    for old, new in pairs:
-        old, new = (re.sub(r"^[-+] ?", "", s, flags=re.M) for s in (old, new))
-        if not new and old.count("\n") == 1:
-            old, _, new = old.partition(" ->")
-            new = new.removeprefix(" ")
-        yield _found(solution, name, old.rstrip("\n"), new.rstrip("\n"))
+    for match in _PAIR.finditer(lines):
+        if match["line"]:
+            old, _, new = match["line"].partition(" ->")
+            yield _found(solution, name, old, new.removeprefix(" "))
+            continue
+        old, new = (
+            re.sub(r"^[-+] ?", "", match[part], flags=re.M).rstrip("\n")
+            for part in ("old", "new")
+        )
+        yield _found(solution, name, old, new)
 
 
 def _found(solution: Implementation, name: str, old: str, new: str) -> Change:
