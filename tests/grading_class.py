@@ -13,12 +13,12 @@ from tools.grading.assignment import (
     find_assignments,
     source_notebook,
 )
-from transformer_course.exercises.catalogue import masks
+from transformer_course.exercises.catalogue import by_chapter
 from transformer_course.exercises.engine.exercise import Implementation
 
 NAME = "06_masks"
 QUESTION = "why_accuracy_does_not_warn"
-SOLUTIONS = {e.name: e.source for e in masks.EXERCISES}
+SOLUTIONS = {e.name: e.source for e in by_chapter()["06_masks"]}
 INVERTED = """
 def padding_mask(ids, pad_id=0):
     return (ids == pad_id)[:, None, None, :]

@@ -3,15 +3,14 @@
 import cProfile
 import inspect
 import re
+import sys
 from functools import cache
-from pathlib import Path
 
 import pytest
 import torch
 from built_book import BOOK, assert_leads_somewhere
 
-from transformer_course.exercises import catalogue
-from transformer_course.exercises.catalogue import EXERCISES, MODULES
+from transformer_course.exercises.catalogue import EXERCISES
 from transformer_course.exercises.engine.diagnose import diagnose
 from transformer_course.exercises.engine.exercise import (
     BEGIN,
@@ -24,6 +23,7 @@ from transformer_course.exercises.engine.exercise import (
 from transformer_course.exercises.engine.match import known
 from transformer_course.exercises.engine.messages import prose
 from transformer_course.exercises.engine.show import WIDTH, short
+from transformer_course.exercises.names import CATALOGUE, NAMES
 
 every_exercise = pytest.mark.parametrize(
     "exercise", EXERCISES.values(), ids=list(EXERCISES)
@@ -41,12 +41,15 @@ def pairs(kind: str) -> list:
 
 def learned(source: str):
     """What a cell defines that holds this source."""
-    namespace = {}
-    for module in MODULES:
-        namespace |= vars(module)
-    exec(compile(source, "<cell>", "exec"), namespace)
     name = re.search(r"^(?:def|class) (\w+)", source, re.M)[1]
+    namespace = dict(vars(file_of(EXERCISES[name])))
+    exec(compile(source, "<cell>", "exec"), namespace)
     return namespace[name]
+
+
+def file_of(exercise):
+    """The module in which an exercise stands."""
+    return sys.modules[exercise.solution.__module__]
 
 
 @cache
@@ -105,26 +108,26 @@ def test_the_solution_holds_on_many_more_random_inputs(exercise):
 # --- what an author must not forget ------------------------------------------
 
 
-def test_names_are_unique_over_the_course():
-    names = [e.name for module in MODULES for e in module.EXERCISES]
-    assert len(names) == len(set(names))
+def test_every_file_of_the_catalogue_is_an_exercise():
+    files = [path for path in CATALOGUE.glob("*/*.py") if path.stem[0] != "_"]
+    assert len({file_of(e).__file__ for e in EXERCISES.values()}) == len(files)
+    assert len(files) == len(EXERCISES), "two exercises have one name"
 
 
-def test_every_module_of_exercises_is_in_the_catalogue():
-    listed = {module.__name__.rpartition(".")[2] for module in MODULES}
-    for path in Path(catalogue.__file__).parent.glob("*.py"):
-        if re.search(r"^EXERCISES = \[", path.read_text("utf-8"), re.M):
-            assert path.stem in listed, f"add {path.stem} to MODULES"
+@every_exercise
+def test_exercises_are_numbered_within_their_chapter(exercise):
+    assert exercise.name == NAMES[exercise.chapter][exercise.place - 1]
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda m: m.__name__)
-def test_every_function_of_a_module_is_used(module):
-    """No mistake is written and then left out of the catalogue."""
-    text = inspect.getsource(module)
-    for name, value in vars(module).items():
-        if getattr(value, "__module__", None) == module.__name__:
+@every_exercise
+def test_every_function_of_a_file_is_used(exercise):
+    """No mistake is written and then left without its mark."""
+    text = inspect.getsource(file_of(exercise))
+    for name, value in vars(file_of(exercise)).items():
+        if getattr(value, "__module__", None) == exercise.solution.__module__:
+            marked = hasattr(value, "role")
             uses = re.findall(rf"\b{name}\b", text)
-            assert len(uses) > 1, f"{name} belongs to no exercise"
+            assert marked or len(uses) > 1, f"{name} belongs to no exercise"
 
 
 @every_exercise

@@ -8,7 +8,7 @@ import torch
 from built_book import BOOK, headings, section_ids
 from torch import nn
 
-from transformer_course.exercises.catalogue import EXERCISES, masks
+from transformer_course.exercises.catalogue import EXERCISES
 from transformer_course.exercises.engine import reading, show
 from transformer_course.exercises.engine.diagnose import diagnose
 from transformer_course.exercises.engine.exercise import (
@@ -412,8 +412,8 @@ def test_what_is_to_be_read_again_has_the_title_that_it_has_in_the_book():
 
 
 def test_a_notebook_links_it():
-    mistake = masks.PADDING_MASK.mistakes[0]
-    verdict = diagnose(masks.PADDING_MASK, mistake)
+    mistake = EXERCISES["padding_mask"].mistakes[0]
+    verdict = diagnose(EXERCISES["padding_mask"], mistake)
     shown = verdict._repr_markdown_()
     page = verdict.section.partition("#")[0]
     assert f"](<../book/en/{page}.ipynb#" in shown
@@ -421,7 +421,7 @@ def test_a_notebook_links_it():
     assert said.replace("```", "").strip() in repr(verdict)
     assert (
         diagnose(
-            masks.PADDING_MASK, masks.PADDING_MASK.solution
+            EXERCISES["padding_mask"], EXERCISES["padding_mask"].solution
         )._repr_markdown_()
         is None
     )
@@ -433,4 +433,4 @@ def test_the_smallest_example_says_whether_it_is_an_error():
             raise ValueError("one at a time")
         return (ids > pad_id - 1)[:, None, None, :]
 
-    assert diagnose(masks.PADDING_MASK, padding_mask).kind == "unknown"
+    assert diagnose(EXERCISES["padding_mask"], padding_mask).kind == "unknown"

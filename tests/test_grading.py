@@ -29,10 +29,12 @@ from tests.grading_class import (
 )
 from tools.grading.__main__ import main
 from tools.grading.gradebook import Course
-from transformer_course.exercises.catalogue import masks
+from transformer_course.exercises.catalogue import by_chapter
 
 OPTIONS = ("--seconds", "4")
-POINTS = {exercise.name: exercise.points for exercise in masks.EXERCISES}
+POINTS = {
+    exercise.name: exercise.points for exercise in by_chapter()["06_masks"]
+}
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +106,7 @@ def line(folder: Path, student: str, exercise: str) -> dict[str, str]:
 
 def test_the_release_has_stubs_and_no_hidden_test(release):
     text = nbformat.writes(release)
-    for exercise in masks.EXERCISES:
+    for exercise in by_chapter()["06_masks"]:
         cell = next(c for c in release.cells if c.id == exercise.name)
         assert cell.source == exercise.stub
     assert "HIDDEN" not in text

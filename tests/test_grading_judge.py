@@ -34,7 +34,7 @@ from tools.grading.judge import Judge, graded, judged, uses_the_course
 from tools.grading.submissions import SubmissionsError, find_submissions
 from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
-from transformer_course.exercises.catalogue import EXERCISES, masks
+from transformer_course.exercises.catalogue import EXERCISES
 from transformer_course.exercises.engine.diagnose import diagnose
 from transformer_course.exercises.engine.exercise import mistake_of
 from transformer_course.exercises.process import Limits
@@ -279,7 +279,7 @@ def test_on_hidden_inputs_right_is_right_and_mistakes_keep_names(exercise):
 
 
 def test_mistakes_of_the_catalogue_are_named(judge):
-    for mistake in masks.PADDING_MASK.mistakes:
+    for mistake in EXERCISES["padding_mask"].mistakes:
         cell = imported(mistake, "padding_mask")
         verdict = judge.verdict("padding_mask", program(cell))
         told = mistake_of(mistake).__name__
@@ -335,7 +335,7 @@ def padding_mask(ids, pad_id=0):
 
 
 def test_knowing_the_visible_answers_does_not_help(judge):
-    exercise = masks.EXERCISES[1]  # causal_mask: its inputs are few
+    exercise = EXERCISES["causal_mask"]  # causal_mask: its inputs are few
     assert exercise.name == "causal_mask"
     shown = {case.args[0] for case in exercise.tried}
     cell = f"""
@@ -425,9 +425,9 @@ def test_a_marking_cell_also_works_by_itself():
         for cell in assignment().release.cells
         if cell.id == "padding_mask-test"
     ]
-    right = {"padding_mask": masks.padding_mask}
+    right = {"padding_mask": EXERCISES["padding_mask"].solution}
     exec(cell.source, right)
-    wrong = {"padding_mask": masks.padding_inverted}
+    wrong = {"padding_mask": EXERCISES["padding_mask"].mistakes[0]}
     with pytest.raises(AssertionError, match="True at padding"):
         exec(cell.source, wrong)
 
@@ -471,12 +471,12 @@ Path({str(marks)!r}).write_text("100")
 def test_the_variant_that_lecturers_are_shown_is_one(tmp_path, monkeypatch):
     """Its solution, others and mistakes are judged as they should be."""
     page = (ROOT / "book/en/lecturers.md").read_text(encoding="utf-8")
-    start = page.index("```python", page.index("{dropdown} window.py"))
+    start = page.index("```python", page.index("{dropdown} window_mask.py"))
     block = page[start : page.index("   ```\n", start)]
     source = textwrap.dedent(block.split("\n", 1)[1])
-    (tmp_path / "window.py").write_text(source, encoding="utf-8")
+    (tmp_path / "window_mask.py").write_text(source, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    (exercise,) = importlib.import_module("window").EXERCISES
+    exercise = importlib.import_module("window_mask").EXERCISE
     assert len(exercise.mistakes) >= 3
     for right in (exercise.solution, *exercise.others):
         assert diagnose(exercise, right).is_correct

@@ -16,8 +16,10 @@ from tools.mutate_exercises import (
     report,
 )
 from transformer_course.exercises.catalogue import EXERCISES
-from transformer_course.exercises.catalogue.masks import (
-    CAUSAL_MASK,
+from transformer_course.exercises.catalogue.masks.causal_mask import (
+    EXERCISE as CAUSAL_MASK,
+)
+from transformer_course.exercises.catalogue.masks.causal_mask import (
     causal_mask,
 )
 

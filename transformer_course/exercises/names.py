@@ -1,66 +1,32 @@
-"""The exercises by name, so that listing them loads none of them.
+"""The exercises by name, read from their files: listing them loads none.
 
-A test holds that these are those of the catalogue.
+A folder of the catalogue says in its first line which chapter it belongs to,
+and a file which exercise it is about, and which of the chapter's.
 """
 
-NAMES: dict[str, tuple[str, ...]] = {
-    "03_positional_encoding": (
-        "add_positions",
-        "sinusoidal_encoding",
-        "turn_by_position",
-    ),
-    "04_attention": (
-        "attention_weights",
-        "scaled_dot_product_attention",
-        "CrossAttention",
-    ),
-    "05_score_functions": (
-        "additive_score",
-        "stable_softmax",
-        "softmax_backward",
-    ),
-    "06_masks": (
-        "padding_mask",
-        "causal_mask",
-        "masked_softmax",
-    ),
-    "07_multi_head_attention": (
-        "split_heads",
-        "merge_heads",
-        "MultiHead",
-    ),
-    "08_add_and_norm": (
-        "layer_norm",
-        "add_and_norm",
-        "pre_norm_stack",
-    ),
-    "09_feed_forward": (
-        "feed_forward",
-        "feed_forward_by_convolution",
-        "layer_weights",
-    ),
-    "10_transformer": (
-        "MyEncoderLayer",
-        "MyDecoderLayer",
-        "MyStack",
-    ),
-    "12_training": (
-        "teacher_forcing",
-        "learning_rate",
-        "smoothed_loss",
-    ),
-    "13_generation": (
-        "greedy_search",
-        "beam_scores",
-        "cut_tail",
-        "step_with_cache",
-    ),
-    "14_evaluation": (
-        "text_perplexity",
-        "clipped_matches",
-        "bleu",
-    ),
-}
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+CATALOGUE = Path(__file__).with_name("catalogue")
+_CHAPTER = re.compile(r'"""Chapter (\d\d)')
+_ASKED = re.compile(r"^EXERCISE = exercise_of\(\s*(\w+),\s*place=(\d+)", re.M)
+
+
+def _chapters() -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each chapter, with its exercises in their order."""
+    for folder in sorted(CATALOGUE.iterdir()):
+        if not (folder / "__init__.py").is_file():
+            continue
+        first = (folder / "__init__.py").read_text("utf-8")
+        files = (path.read_text("utf-8") for path in folder.glob("*.py"))
+        asked = [found for text in files if (found := _ASKED.search(text))]
+        asked.sort(key=lambda found: int(found[2]))
+        number = _CHAPTER.match(first)[1]
+        yield f"{number}_{folder.name}", tuple(found[1] for found in asked)
+
+
+NAMES: dict[str, tuple[str, ...]] = dict(sorted(_chapters()))
 """By chapter, in the order of the book.
 
 :meta hide-value:

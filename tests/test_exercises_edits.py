@@ -1,0 +1,158 @@
+"""Mistakes that are edits of a solution; two of them made at once."""
+
+import pytest
+import torch
+
+from transformer_course.exercises.engine.diagnose import diagnose
+from transformer_course.exercises.engine.edits import (
+    EditError,
+    edits_of,
+    pairs_of,
+)
+from transformer_course.exercises.engine.exercise import (
+    Exercise,
+    case,
+    mistake_of,
+)
+
+
+def scaled(x, by=2.0):
+    """Scale, and shift by one."""
+    ### BEGIN SOLUTION
+    wide = x * by
+    return wide + 1
+    ### END SOLUTION
+
+
+class Net(torch.nn.Module):
+    """Two parts to be written."""
+
+    def __init__(self):
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.a = 1
+        ### END SOLUTION
+
+    def forward(self, x):
+        ### BEGIN SOLUTION
+        if x > 0:
+            x = x + self.a
+        return x
+        ### END SOLUTION
+
+
+TEXT = """
+# divided (06_masks#the-future)
+- x * by -> x / by
+Your code divides.
+
+It has to multiply.
+
+# not_shifted
+- wide + 1 -> wide
+Your code does not shift.
+
+# shifted_back (#everybodys-conventions)
+- wide + 1 -> wide - 1
+or
+- return wide + 1
++ wide = wide - 1
++ return wide
+Your code shifts the other way.
+"""
+
+
+def made(text, solution=scaled):
+    return edits_of(solution, text, "04_attention")
+
+
+def test_an_edit_is_the_solution_with_other_words():
+    divided, not_shifted, back, again = made(TEXT)
+    assert divided.implementation(6.0) == 4.0
+    assert not_shifted.implementation(6.0) == 12.0
+    assert back.implementation(6.0) == again.implementation(6.0) == 11.0
+    assert scaled(6.0) == 13.0, "the solution itself stays as it is"
+    assert divided.implementation(6.0, by=3.0) == 3.0, "so do defaults"
+
+
+def test_what_a_text_says_of_them():
+    divided, not_shifted, back, again = (e.implementation for e in made(TEXT))
+    assert divided.__name__ == "divided"
+    assert divided.__doc__ == "Your code divides.\n\nIt has to multiply."
+    assert divided.section == "06_masks#the-future"
+    assert not hasattr(not_shifted, "section")
+    assert back.section == "04_attention#everybodys-conventions"
+    assert mistake_of(again) is back and back.__name__ == again.__name__
+
+
+def test_the_parts_of_a_class_are_changed_where_they_stand():
+    (one,) = made("# deep\n- x + self.a -> x - self.a\nText.\n", Net)
+    assert one.implementation()(3) == 2 and Net()(3) == 4
+    (one,) = made("# first\n- self.a = 1 -> self.a = 5\nText.\n", Net)
+    assert one.implementation()(3) == 8
+    text = "# gone\n- if x > 0:\n-     x = x + self.a\n+ x = -x\nText.\n"
+    (one,) = made(text, Net)
+    assert one.implementation()(3) == -3
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# a\n- y * by -> x\nText.\n", "stands 0 times"),
+        ("# a\n- wide -> x\nText.\n", "stands 2 times"),
+        ("# a\n- x * by -> x *\nText.\n", "is no Python"),
+        ("# a\nText.\n", "no line begins with '-'"),
+    ],
+)
+def test_an_edit_that_cannot_be_made_is_an_error_of_its_author(text, said):
+    with pytest.raises(EditError, match=f"^a: .*{said}"):
+        made(text)
+
+
+def test_two_are_made_at_once_where_they_touch_other_places():
+    pairs = {
+        (one.mistake, other.mistake): both(6.0)
+        for one, other, both in pairs_of(scaled, made(TEXT))
+    }
+    assert pairs == {
+        ("divided", "not_shifted"): 3.0,
+        ("divided", "shifted_back"): 2.0,
+    }
+
+
+@pytest.fixture
+def exercise():
+    edits = made(TEXT)
+    return Exercise(
+        solution=scaled,
+        section="04_attention#three-tokens-by-hand",
+        points=1,
+        hints=("", ""),
+        cases=[case("a number", torch.tensor([3.0]), 4.0)],
+        draw=lambda draw: case("random", draw.normal(3), 3.0),
+        others=[],
+        mistakes=[edit.implementation for edit in edits],
+        edits=edits,
+    )
+
+
+def test_a_try_with_two_mistakes_is_told_both(exercise):
+    verdict = diagnose(exercise, lambda x, by=2.0: x / by - 1)
+    assert verdict.kind == "misconception"
+    assert verdict.mistake == "divided and shifted_back"
+    assert "1. Your code divides." in verdict.text
+    assert "2. Your code shifts the other way." in verdict.text
+    assert verdict.section == "06_masks#the-future"
+
+
+def test_one_mistake_is_told_alone(exercise):
+    assert diagnose(exercise, lambda x, by: x / by + 1).mistake == "divided"
+
+
+def test_what_no_two_explain_is_unknown(exercise):
+    assert diagnose(exercise, lambda x, by: x / by - 2).kind == "unknown"
+    assert diagnose(exercise, lambda x, by: x / 0 if by else 0).kind != (
+        "misconception"
+    )
+    failing = diagnose(exercise, lambda x, by: x.nope)
+    assert failing.kind == "error"
