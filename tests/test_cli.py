@@ -450,6 +450,19 @@ def test_an_output_that_cannot_be_written_is_named_before_the_work(
     assert_error(result, "cannot be written")
 
 
+@pytest.mark.parametrize("which", ["model.safetensors", "input", "link"])
+def test_what_is_read_is_not_written_over(run, model, file, tmp_path, which):
+    """Neither a file of the model nor the text itself."""
+    output = file if which == "input" else model / "model.safetensors"
+    before = output.read_bytes()
+    if which == "link":
+        (tmp_path / "link").symlink_to(output)
+        output = tmp_path / "link"
+    result = run("translate", model, file, "--output", output)
+    assert_error(result, "would be lost", str(output))
+    assert output.read_bytes() == before
+
+
 def test_a_full_disk_leaves_the_old_output(
     run, model, file, tmp_path, monkeypatch
 ):

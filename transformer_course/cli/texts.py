@@ -74,7 +74,7 @@ def translate(
     typed = file is None and sys.stdin.isatty()
     stream = stream or (greedy and typed and sys.stdout.isatty())
     used = _load(model, others, device, as_is)
-    _check_writable(output)
+    _check_writable(output, model, used.path, *others, file)
     done: list[str] = []
     for first, lines in _chunks(file, 1 if typed or stream else CHUNK):
         _warn(used.warnings(lines, first=first))
@@ -170,7 +170,7 @@ def score(
         split: which part of the corpus.
     """
     used = _load(model, others, device, as_is=True)
-    _check_writable(output)
+    _check_writable(output, model, used.path, *others)
     named = ", ".join(map(str, (used.path, *others)))
     say = partial(print, flush=True)
     written = used.report(named, split, beam_size, alpha, say)
@@ -289,10 +289,16 @@ def _check_n_best(n_best: int, beam_size: int) -> None:
         )
 
 
-def _check_writable(output: Path | None) -> None:
-    """Find out before the work, not after it."""
+def _check_writable(output: Path | None, *read: Path | None) -> None:
+    """Find out before the work, not after it; keep what is read."""
     if output is None:
         return
+    for path in read:
+        if path is not None and output.is_file() and _is_in(output, path):
+            raise CourseError(
+                f"{output} is a file of {path}, which is read: it would be "
+                "lost. Name another file."
+            )
     try:
         files.check_writable(output)
     except OSError as error:
@@ -300,6 +306,10 @@ def _check_writable(output: Path | None) -> None:
             f"{output} cannot be written ({error.strerror}): name a file in a "
             "folder that is there and may be written."
         ) from error
+
+
+def _is_in(output: Path, path: Path) -> bool:
+    return output.resolve().is_relative_to(path.resolve())
 
 
 def _write(path: Path, lines: list[str]) -> None:
