@@ -8,8 +8,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from tools.grading.assignment import (
-    Assignment,
-    Hidden,
+    Released,
     find_assignments,
     source_notebook,
 )
@@ -59,10 +58,10 @@ CELLS = {
 """Cells for the exercise padding_mask."""
 
 
-def assignment(name: str = NAME) -> Assignment:
+def assignment(name: str = NAME) -> Released:
     """An assignment, with a notebook that nbgrader has not been through."""
     (found,) = find_assignments([name])
-    return Assignment(name, found.parts, source_notebook(found, Hidden()))
+    return Released(name, found.parts, source_notebook(found))
 
 
 def imported(mistake: Implementation, name: str) -> str:

@@ -28,7 +28,7 @@ from tests.grading_class import (
     tampered,
 )
 from tools.grading.__main__ import main
-from tools.grading.gradebook import Course
+from tools.grading.gradebook import ByHand, Course
 from transformer_course.exercises.catalogue import by_chapter
 
 OPTIONS = ("--seconds", "4")
@@ -285,10 +285,11 @@ def again(folder: Path, *options: str) -> None:
 def give_mark(folder: Path, points: str, comment: str = "") -> None:
     """What a lecturer does in a spreadsheet: fill in the last line."""
     path = folder / "out" / "manual_marks.csv"
-    *before, last = path.read_text(encoding="utf-8-sig").splitlines()
-    assert last.endswith(",,")
-    lines = [*before, f"{last[:-2]},{points},{comment}"]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    text = path.read_text(encoding="utf-8-sig").rstrip()
+    waiting = '"",""'
+    assert text.endswith(waiting)
+    text = text.removesuffix(waiting) + f'"{points}","{comment}"\n'
+    path.write_text(text, encoding="utf-8")
 
 
 def test_an_answer_in_words_waits_for_its_mark(small):
@@ -324,7 +325,7 @@ def test_a_later_mark_in_nbgrader_holds(small):
     give_mark(small, "1")
     again(small)
     course = Course(small / "out")
-    course.mark_by_hand(NAME, "anna", QUESTION, 2, "")
+    course.mark_by_hand([ByHand(NAME, "anna", QUESTION, 2, "")])
     again(small)
     assert line(small / "out", "anna", QUESTION)["points"] == "2"
 

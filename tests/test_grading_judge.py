@@ -22,15 +22,11 @@ from tests.grading_class import (
     tampered,
 )
 from tools.exercise_notebooks import find_sources, learner_notebook
-from tools.grading.answers import (
-    Program,
-    Unreadable,
-    answers_in,
-    read_notebook,
-    restored,
-)
-from tools.grading.assignment import Hidden, find_assignments, name_of_cell
+from tools.grading.answers import Program, answers_in, restored
+from tools.grading.assignment import find_assignments
 from tools.grading.judge import Judge, graded, judged, uses_the_course
+from tools.grading.notebooks import Unreadable, cells_of, name_of, read_cells
+from tools.grading.policy import Hidden
 from tools.grading.submissions import SubmissionsError, find_submissions
 from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
@@ -65,6 +61,11 @@ def program(cell):
     """A cell, after the imports that the notebook gives."""
     given = (*GIVEN, "from jaxtyping import Bool, Float, Int")
     return Program(cell, given=given)
+
+
+def taken(given, code):
+    """What is taken of a notebook with this code in it."""
+    return answers_in(cells_of(filled(given.notebook, code)), given)
 
 
 # --- files -------------------------------------------------------------------
@@ -157,21 +158,21 @@ def test_what_is_no_notebook_is_refused_by_name(tmp_path, content):
     path = tmp_path / f"{NAME}.ipynb"
     path.write_text(content)
     with pytest.raises(Unreadable, match=NAME):
-        read_notebook(path)
+        read_cells(path)
 
 
 def test_a_picture_is_no_notebook(tmp_path):
     path = tmp_path / f"{NAME}.pdf"
     path.write_bytes(b"\xff\xd8\xff")
     with pytest.raises(Unreadable, match=r"\.ipynb is expected"):
-        read_notebook(path)
+        read_cells(path)
 
 
 # --- what is taken of a notebook ---------------------------------------------
 
 
 def test_solutions_are_taken_as_they_stand(handed_out):
-    found = answers_in(filled(handed_out.release, SOLUTIONS), handed_out)
+    found = taken(handed_out, SOLUTIONS)
     cells = {name: p.cell for name, p in found.programs.items()}
     assert cells == SOLUTIONS
     assert not found.notes
@@ -179,11 +180,11 @@ def test_solutions_are_taken_as_they_stand(handed_out):
 
 def test_helpers_in_other_cells_come_along_and_nothing_else(handed_out):
     cell = "def padding_mask(ids, pad_id=0):\n    return f(ids)"
-    notebook = filled(handed_out.release, {"padding_mask": cell})
+    notebook = filled(handed_out.notebook, {"padding_mask": cell})
     helper = "SIZE = 3\ndef g(x):\n    return x\ndef f(x):\n    return g(x)"
     for source in (helper, "while True:\n    pass", "%matplotlib inline"):
         notebook.cells.insert(1, new_code_cell(source))
-    found = answers_in(notebook, handed_out).programs["padding_mask"]
+    found = answers_in(cells_of(notebook), handed_out).programs["padding_mask"]
     assert found.helpers == (
         "def g(x):\n    return x",
         "def f(x):\n    return g(x)",
@@ -191,36 +192,36 @@ def test_helpers_in_other_cells_come_along_and_nothing_else(handed_out):
 
 
 def test_of_what_is_given_only_what_is_used_comes_along(handed_out):
-    found = answers_in(filled(handed_out.release, SOLUTIONS), handed_out)
+    found = taken(handed_out, SOLUTIONS)
     given = found.programs["causal_mask"].given
     assert "import torch" in given
     assert not any("check" in statement for statement in given)
 
 
 def test_a_cell_that_lost_its_name_is_known_by_its_function(handed_out):
-    notebook = filled(handed_out.release, SOLUTIONS)
+    notebook = filled(handed_out.notebook, SOLUTIONS)
     for number, cell in enumerate(notebook.cells):
         cell.metadata.clear()
         cell.id = f"cell-{number}"
-    found = answers_in(notebook, handed_out)
+    found = answers_in(cells_of(notebook), handed_out)
     cells = {name: p.cell for name, p in found.programs.items()}
     assert cells == SOLUTIONS
     assert any("lost its name" in note for note in found.notes)
 
 
 def test_of_copies_of_a_cell_the_last_counts(handed_out):
-    notebook = filled(handed_out.release, SOLUTIONS)
+    notebook = filled(handed_out.notebook, SOLUTIONS)
     first = next(c for c in notebook.cells if c.id == "padding_mask")
     copied = new_code_cell(INVERTED, metadata=dict(first.metadata))
     notebook.cells.append(copied)
-    found = answers_in(notebook, handed_out)
+    found = answers_in(cells_of(notebook), handed_out)
     assert found.programs["padding_mask"].cell == INVERTED
 
 
 def test_the_notebook_of_those_who_learn_alone_is_graded_too(handed_out):
     (source,) = [path for path in find_sources() if path.stem == NAME]
     notebook = filled(learner_notebook(source), SOLUTIONS, "It copies.")
-    found = answers_in(notebook, handed_out)
+    found = answers_in(cells_of(notebook), handed_out)
     cells = {name: p.cell for name, p in found.programs.items()}
     assert cells == SOLUTIONS
     assert found.texts == {QUESTION: "It copies."}
@@ -228,18 +229,18 @@ def test_the_notebook_of_those_who_learn_alone_is_graded_too(handed_out):
 
 def test_what_is_missing_is_missing(handed_out):
     notebook = new_notebook(cells=[new_markdown_cell("I give up.")])
-    found = answers_in(notebook, handed_out)
+    found = answers_in(cells_of(notebook), handed_out)
     assert set(found.programs.values()) == {None}
     assert found.texts == {QUESTION: ""}
 
 
 def test_the_course_s_own_cells_are_put_back(handed_out):
-    found = answers_in(tampered(handed_out.release), handed_out)
+    found = answers_in(cells_of(tampered(handed_out.notebook)), handed_out)
     notebook = restored(handed_out, found)
-    pairs = zip(notebook.cells, handed_out.release.cells, strict=True)
+    pairs = zip(notebook.cells, handed_out.notebook.cells, strict=True)
     for cell, original in pairs:
         assert cell.metadata == original.metadata
-        if name_of_cell(cell) not in {*found.programs, *found.texts}:
+        if name_of(cell) not in {*found.programs, *found.texts}:
             assert cell.source == original.source
     changed = [note for note in found.notes if "put back" in note]
     assert len(changed) == 2
@@ -252,7 +253,7 @@ def filled_with(name, what):
     """What is taken of a notebook that is filled with solutions or stubs."""
     given = assignment(name)
     code = {e.name: getattr(e, what) for e in given.exercises}
-    return answers_in(filled(given.release, code), given).programs
+    return taken(given, code).programs
 
 
 @each_assignment
@@ -416,20 +417,6 @@ if "SECRET_OF_THE_LECTURER" in os.environ:
     monkeypatch.setenv("SECRET_OF_THE_LECTURER", "1")
     with Judge(Hidden(drawn=1), Limits(seconds=10.0)) as judge:
         assert judge.verdict("padding_mask", program(cell)).is_correct
-
-
-def test_a_marking_cell_also_works_by_itself():
-    """As it does where somebody uses nbgrader without this tool."""
-    (cell,) = [
-        cell
-        for cell in assignment().release.cells
-        if cell.id == "padding_mask-test"
-    ]
-    right = {"padding_mask": EXERCISES["padding_mask"].solution}
-    exec(cell.source, right)
-    wrong = {"padding_mask": EXERCISES["padding_mask"].mistakes[0]}
-    with pytest.raises(AssertionError, match="True at padding"):
-        exec(cell.source, wrong)
 
 
 def test_who_calls_the_course_s_own_code_is_named():

@@ -6,9 +6,12 @@ import os
 import sys
 from pathlib import Path
 
-from tools.grading.assignment import Hidden, find_assignments
+from tools.grading.assignment import find_assignments
 from tools.grading.judge import SECONDS
+from tools.grading.policy import Hidden, Policy
+from tools.grading.records import Record, read_records
 from tools.grading.submissions import find_submissions
+from tools.grading.texts import one_line
 from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
 from transformer_course.exercises.process import Limits
@@ -25,10 +28,16 @@ def main(arguments: list[str] | None = None) -> int:
                 "requirements-grading.txt"
             )
         options.run(options)
-    except CourseError as error:
+    except (CourseError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def tell(line: str) -> None:
+    """Print a line, whatever signs are in it."""
+    sign = sys.stdout.encoding or "utf-8"
+    print(line.encode(sign, "replace").decode(sign), flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -67,22 +76,60 @@ def run_release(options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         course = Course(Path(folder))
         for assignment in assignments:
-            notebook = course.release(assignment, Hidden())
             name = assignment.name
             path = options.to / name / f"{name}.ipynb"
-            write(notebook, path)
+            write(course.release(assignment).notebook, path)
             points = sum(assignment.points.values())
             print(f"{path}: {points} points")
 
 
 def run_grade(options: argparse.Namespace) -> None:
     """Grade the submissions of a class."""
-    from dataclasses import replace
-
-    from tools.grading import pages
-    from tools.grading.grade import Policy, grade_class, read_records
+    from tools.grading import pages, tables
+    from tools.grading.grade import grade_class
     from tools.grading.gradebook import Course
 
+    policy = _policy(options)
+    known = [assignment.name for assignment in find_assignments()]
+    wanted = [a.name for a in find_assignments(options.names)]
+    found = find_submissions(
+        options.submissions, known, wanted if options.names else ()
+    )
+    course = Course(options.to)
+    course.write_settings(ROOT)
+    names = {s.assignment for s in found.submissions}
+    names |= {r.assignment for r in read_records(course.folder)} & {*known}
+    assignments = {
+        a.name: course.release(a) for a in find_assignments(sorted(names))
+    }
+    marked = grade_class(
+        course,
+        list(assignments.values()),
+        found.submissions,
+        policy,
+        options.again,
+        tell,
+    )
+    marked = [m for m in marked if m.record.assignment in assignments]
+    tables.write_marks(course.folder, assignments, marked)
+    pages.write_pages(course.folder, assignments, marked)
+    for path in found.ignored:
+        tell(f"not graded, belongs to no assignment: {one_line(str(path))}")
+    tell(
+        f"\nMarks: {options.to / tables.MARKS}; the class: "
+        f"{options.to / pages.REPORT}; for students: "
+        f"{options.to / pages.FEEDBACK}{os.sep}"
+    )
+    if waiting := sum(tables.waiting(one.marks) for one in marked):
+        tell(
+            f"{waiting} answers wait for marks by hand: read "
+            f"{options.to / pages.ANSWERS}, fill in "
+            f"{options.to / 'manual_marks.csv'}, and grade again"
+        )
+    _complain([m.record for m in marked], options.to / tables.TOTALS)
+
+
+def _policy(options: argparse.Namespace) -> Policy:
     if not 0 <= options.partial <= 1:
         raise CourseError(
             f"--partial {options.partial} is not a share from 0 to 1"
@@ -92,47 +139,31 @@ def run_grade(options: argparse.Namespace) -> None:
             f"--user {options.user} can be had by root only: use it in a "
             "container"
         )
-    known = [assignment.name for assignment in find_assignments()]
-    wanted = [a.name for a in find_assignments(options.names)]
-    found = find_submissions(
-        options.submissions, known, wanted if options.names else ()
-    )
-    policy = Policy(
+    if options.to.resolve() in (
+        options.submissions.resolve(),
+        options.submissions.resolve().parent,
+    ):
+        raise CourseError(
+            f"the submissions are in {options.to}, where the grading writes "
+            "copies of its own: name another folder, make grade GRADING=..."
+        )
+    return Policy(
         Hidden(options.seed, options.drawn),
         Limits(options.seconds, int(options.memory * 2**30)),
         options.partial,
         options.user,
     )
-    course = Course(options.to)
-    course.write_settings(ROOT)
-    names = {s.assignment for s in found.submissions}
-    names |= {r.assignment for r in read_records(course.folder)} & {*known}
-    assignments = [
-        replace(a, release=course.release(a, policy.hidden))
-        for a in find_assignments(sorted(names))
-    ]
-    marked = grade_class(
-        course,
-        assignments,
-        found.submissions,
-        policy,
-        options.again,
-        say=lambda line: print(line, flush=True),
-    )
-    pages.write_all(course.folder, assignments, marked)
-    for path in found.ignored:
-        print(f"not graded, belongs to no assignment: {path}")
-    waiting = sum(m.waiting for one in marked for m in one.marks.values())
-    print(
-        f"\nMarks: {options.to / pages.MARKS}; the class: "
-        f"{options.to / pages.REPORT}; for students: "
-        f"{options.to / pages.FEEDBACK}{os.sep}"
-    )
-    if waiting:
-        print(
-            f"{waiting} answers wait for marks by hand: read "
-            f"{options.to / pages.ANSWERS}, fill in "
-            f"{options.to / 'manual_marks.csv'}, and grade again"
+
+
+def _complain(records: list[Record], totals: Path) -> None:
+    """Say which submissions have no verdict, though all else is done."""
+    bad = [r for r in records if r.status in ("failed", "damaged")]
+    if bad:
+        names = ", ".join(f"{r.student} ({r.assignment})" for r in bad[:10])
+        raise CourseError(
+            f"{len(bad)} of {len(records)} submissions could not be graded: "
+            f"{names}{', …' if len(bad) > 10 else ''}. {totals} says why; "
+            "grade again, all else is done"
         )
 
 

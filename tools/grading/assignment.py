@@ -15,6 +15,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tools.exercise_notebooks import (
+    PLACE,
     Code,
     Part,
     Prose,
@@ -24,6 +25,7 @@ from tools.exercise_notebooks import (
     learner_cells,
     read_parts,
 )
+from tools.grading.notebooks import Cell, cells_of, name_of
 from tools.refresh_outputs import FIXED_METADATA
 from transformer_course.errors import CourseError
 from transformer_course.exercises.engine.exercise import Exercise
@@ -31,32 +33,12 @@ from transformer_course.exercises.engine.exercise import Exercise
 SCHEMA = 3
 """The version of nbgrader's metadata."""
 TEST = """\
-# {name}, {points} points. It is marked here, on other inputs than in the cell
-# above: leave this cell as it is.
-### BEGIN HIDDEN TESTS
-from transformer_course.exercises.catalogue import find
-from transformer_course.exercises.engine.diagnose import diagnose
-
-verdict = diagnose(find("{name}").with_more({seed}, {drawn}), {name})
-assert verdict.is_correct, verdict.text
-### END HIDDEN TESTS"""
+# {name}, {points} {word}. It is marked here, on other inputs than in the cell
+# above: leave this cell as it is."""
 
 
 class AssignmentError(CourseError):
     """An assignment that there is not."""
-
-
-@dataclass(frozen=True)
-class Hidden:
-    """The inputs that only marking uses.
-
-    Args:
-        seed: of the first that is drawn; a learner's check begins with 0.
-        drawn: how many.
-    """
-
-    seed: int = 20171206
-    drawn: int = 24
 
 
 @dataclass(frozen=True)
@@ -66,12 +48,10 @@ class Assignment:
     Args:
         name: such as ``06_masks``; its notebook is called so, too.
         parts: what stands in it, in order.
-        release: the notebook that students get; None before it is made.
     """
 
     name: str
     parts: Sequence[Part]
-    release: NotebookNode | None = None
 
     @cached_property
     def exercises(self) -> list[Exercise]:
@@ -96,18 +76,85 @@ class Assignment:
         }
 
     @cached_property
+    def given(self) -> list[str]:
+        """Code that is given, such as imports."""
+        return [p.source for p in self.parts if isinstance(p, Code)]
+
+
+@dataclass(frozen=True)
+class Released(Assignment):
+    """An assignment that has been handed out.
+
+    Args:
+        notebook: what students got.
+    """
+
+    notebook: NotebookNode
+
+    @cached_property
+    def cells(self) -> dict[str, Cell]:
+        """What was in the notebook, by name, in order."""
+        return {cell.name: cell for cell in cells_of(self.notebook)}
+
+    @cached_property
     def locked(self) -> dict[str, str]:
         """The course's own cells that students should leave alone."""
         return {
-            name_of_cell(cell): cell.source
-            for cell in self.release.cells
+            name_of(cell): cell.source
+            for cell in self.notebook.cells
             if cell.metadata.get("nbgrader", {}).get("locked")
         }
 
     @cached_property
-    def given(self) -> list[str]:
-        """Code that is given, such as imports."""
-        return [p.source for p in self.parts if isinstance(p, Code)]
+    def question_names(self) -> set[str]:
+        """The names of the cells for answers in words."""
+        return {question.name for question in self.questions}
+
+    def name_of_given(self, cell: Cell) -> str:
+        """Which cell of the notebook a student's cell was, or "".
+
+        Names can be lost; then what stands in a cell, or begins it, tells.
+        """
+        if cell.name in self.cells:
+            return cell.name
+        return self._by_source.get(cell.source) or next(
+            (
+                name
+                for source, name in self._by_source.items()
+                if cell.kind == self.cells[name].kind == "markdown"
+                and cell.source.startswith(source)
+            ),
+            "",
+        )
+
+    def question_at(self, given: str) -> str:
+        """The question that one of the notebook's cells asks, or ""."""
+        names = list(self.cells)
+        below = names[names.index(given) :][:2]
+        asks = self.cells[given].kind == "markdown"
+        found = [name for name in below if name in self.question_names]
+        return found[0] if asks and found else ""
+
+    def added(self, cell: Cell, given: str) -> str:
+        """What a student wrote into a cell for text.
+
+        Args:
+            cell: the student's.
+            given: which cell of the notebook it was, or "".
+        """
+        before = self.cells[given].source.strip() if given else ""
+        text = cell.source.strip().removeprefix(before)
+        return text.strip().removeprefix(PLACE).strip()
+
+    @cached_property
+    def _by_source(self) -> dict[str, str]:
+        """Names by what stands in a cell, the longest first."""
+        found = {
+            cell.source: name
+            for name, cell in self.cells.items()
+            if cell.source.strip() not in ("", PLACE)
+        }
+        return dict(sorted(found.items(), key=lambda one: -len(one[0])))
 
 
 MARKED = "-test"
@@ -119,13 +166,6 @@ def test_cell(exercise: str) -> str:
 
 
 test_cell.__test__ = False  # pytest, this is none
-
-
-def name_of_cell(cell: NotebookNode) -> str:
-    """nbgrader's name of a cell, or else its id, which is the same."""
-    named = cell.metadata.get("nbgrader", {})
-    name = named.get("grade_id") if isinstance(named, dict) else None
-    return name or cell.get("id", "")
 
 
 def find_assignments(names: Sequence[str] = ()) -> list[Assignment]:
@@ -148,17 +188,17 @@ def find_assignments(names: Sequence[str] = ()) -> list[Assignment]:
     ]
 
 
-def source_notebook(assignment: Assignment, hidden: Hidden) -> NotebookNode:
+def source_notebook(assignment: Assignment) -> NotebookNode:
     """The notebook that nbgrader starts from, solutions and all."""
     cells: list[NotebookNode] = []
     for number, part in enumerate(assignment.parts):
-        cells += _cells(part, f"part-{number}", hidden)
+        cells += _cells(part, f"part-{number}")
     notebook = new_notebook(cells=cells, metadata=FIXED_METADATA)
     nbformat.validate(notebook)
     return notebook
 
 
-def _cells(part: Part, name: str, hidden: Hidden) -> list[NotebookNode]:
+def _cells(part: Part, name: str) -> list[NotebookNode]:
     if isinstance(part, Task):
         exercise = part.exercise
         _, check = learner_cells(part, name)
@@ -175,8 +215,7 @@ def _cells(part: Part, name: str, hidden: Hidden) -> list[NotebookNode]:
                 TEST.format(
                     name=exercise.name,
                     points=exercise.points,
-                    seed=hidden.seed,
-                    drawn=hidden.drawn,
+                    word="point" if exercise.points == 1 else "points",
                 ),
                 id=test,
                 metadata={"nbgrader": _metadata(test, exercise.points)},

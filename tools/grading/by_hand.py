@@ -8,27 +8,44 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import NamedTuple
 
-from tools.grading.gradebook import Course
+from tools.grading.gradebook import ByHand, Course
+from tools.grading.records import Record
+from tools.grading.tables import write_table
 from transformer_course import files
 from transformer_course.errors import CourseError
 
-if TYPE_CHECKING:
-    from tools.grading.grade import Record
-
 FILE = "manual_marks.csv"
 TAKEN = "manual_marks_taken.json"
-COLUMNS = ("student", "assignment", "cell", "answer", "points", "comment")
+KEY = ("student", "assignment", "cell", "answer")
+COLUMNS = (*KEY, "points", "comment")
 
 
 class ByHandError(CourseError):
     """A table of marks that cannot be understood."""
 
 
-def apply_marks_by_hand(course: Course, records: "Sequence[Record]") -> None:
+class Line(NamedTuple):
+    """A line of the table, and where it ends in the file."""
+
+    where: str
+    cells: dict[str, str]
+
+    @property
+    def key(self) -> str:
+        """What the mark is for."""
+        return "\t".join(self.cells[column] for column in KEY)
+
+    @property
+    def content(self) -> list[str]:
+        """The mark."""
+        return [self.cells["points"], self.cells["comment"]]
+
+
+def apply_marks_by_hand(course: Course, records: Sequence[Record]) -> None:
     """Take the marks of the table, and add lines for what waits for one.
 
     A mark that was taken before is not taken again, so that a later one from
@@ -36,40 +53,33 @@ def apply_marks_by_hand(course: Course, records: "Sequence[Record]") -> None:
     when a student hands in another one, a new line asks for a new mark.
 
     Raises:
-        ByHandError: a line cannot be understood.
+        ByHandError: a line cannot be understood; then no mark is taken.
     """
     path = course.folder / FILE
     lines = _read(path)
+    taken = _taken(course.folder / TAKEN)
+    new = [
+        line
+        for line in lines
+        if line.cells["points"] and taken.get(line.key) != line.content
+    ]
     known = {(r.student, r.assignment): r for r in records}
-    taken = _taken(course.folder)
-    for number, line in enumerate(lines, start=2):
-        key = "\t".join(line[column] for column in COLUMNS[:4])
-        content = [line["points"], line["comment"]]
-        record = known.get((line["student"], line["assignment"]))
-        if not line["points"] or taken.get(key) == content:
-            continue
-        if record is None:
-            raise ByHandError(
-                f"{path}, line {number}: {line['student']} has handed in "
-                f"nothing for {line['assignment']}"
-            )
-        if line["answer"] != answer_id(record, line["cell"]):
-            continue
-        _take(course, record, line, f"{path}, line {number}")
-        taken[key] = content
+    marks = {line.key: _mark(course, known, line) for line in new}
+    course.mark_by_hand([mark for mark in marks.values() if mark])
+    taken |= {line.key: line.content for line in new if marks[line.key]}
     text = json.dumps(taken, indent=1)
     files.write_whole(course.folder / TAKEN, text + "\n")
-    _add(path, lines, _waiting(course, records))
+    _add(path, [line.cells for line in lines], _waiting(course, records))
 
 
-def answer_id(record: "Record", cell: str) -> str:
-    """Tells answers apart; ``-`` for code, which the tests mark."""
-    if cell not in record.answers:
+def answer_id(record: Record, cell: str) -> str:
+    """Tells answers apart; ``-`` for code, and for no answer."""
+    if not (text := record.answers.get(cell)):
         return "-"
-    return hashlib.sha256(record.answers[cell].encode()).hexdigest()[:8]
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def _read(path: Path) -> list[dict[str, str]]:
+def _read(path: Path) -> list[Line]:
     if not path.exists():
         return []
     try:
@@ -87,46 +97,72 @@ def _read(path: Path) -> list[dict[str, str]]:
             f"{path} has no column {', '.join(missing)}. Put it back; or "
             "rename the file, and a new one will be made"
         )
-    return [
-        {column: (line[column] or "").strip() for column in COLUMNS}
-        for line in table
-    ]
-
-
-def _taken(folder: Path) -> dict[str, list[str]]:
-    path = folder / TAKEN
-    return json.loads(path.read_text()) if path.exists() else {}
-
-
-def _take(
-    course: Course, record: "Record", line: dict[str, str], where: str
-) -> None:
-    marks = course.marks(record.assignment, record.student_id)
-    if line["cell"] not in marks:
+    try:
+        return [
+            Line(
+                f"{path}, line {table.line_num}",
+                {column: (line[column] or "").strip() for column in COLUMNS},
+            )
+            for line in table
+        ]
+    except csv.Error as error:
         raise ByHandError(
-            f"{where}: there is no cell {line['cell']!r} in "
+            f"{path}, line {table.line_num}: {error}. Save it as CSV UTF-8"
+        ) from error
+
+
+def _taken(path: Path) -> dict[str, list[str]]:
+    try:
+        return files.read_json(path) if path.exists() else {}
+    except ValueError as error:
+        raise ByHandError(
+            f"{path} is damaged ({error}). It says which marks of {FILE} were "
+            "taken: delete it, and all of them are taken once more"
+        ) from error
+
+
+def _mark(
+    course: Course, known: dict[tuple[str, str], Record], line: Line
+) -> ByHand | None:
+    """The mark of a line; none if it is for an answer of before."""
+    cell, points = line.cells["cell"], line.cells["points"]
+    record = known.get((line.cells["student"], line.cells["assignment"]))
+    if record is None:
+        raise ByHandError(
+            f"{line.where}: {line.cells['student']} has handed in nothing "
+            f"for {line.cells['assignment']}"
+        )
+    if line.cells["answer"] != answer_id(record, cell):
+        return None
+    marks = course.marks(record.assignment, record.student_id)
+    if cell not in marks:
+        raise ByHandError(
+            f"{line.where}: there is no cell {cell!r} in "
             f"{record.assignment}. There are: {', '.join(marks)}"
         )
-    try:
-        points = float(line["points"].replace(",", "."))
-    except ValueError:
-        points = -1.0
-    most = marks[line["cell"]].of
-    if not 0 <= points <= most:
-        raise ByHandError(
-            f"{where}: {line['points']!r} is not a number from 0 to {most:g}"
-        )
-    course.mark_by_hand(
+    return ByHand(
         record.assignment,
         record.student_id,
-        line["cell"],
-        points,
-        line["comment"],
+        cell,
+        _points(points, marks[cell].of, line.where),
+        line.cells["comment"],
     )
 
 
+def _points(text: str, most: float, where: str) -> float:
+    try:
+        points = float(text.replace(",", "."))
+    except ValueError:
+        points = -1.0
+    if not 0 <= points <= most:
+        raise ByHandError(
+            f"{where}: {text!r} is not a number from 0 to {most:g}"
+        )
+    return points
+
+
 def _waiting(
-    course: Course, records: "Sequence[Record]"
+    course: Course, records: Sequence[Record]
 ) -> list[dict[str, str]]:
     """A line for each answer without a mark of its own."""
     return [
@@ -153,20 +189,10 @@ def _add(
     """Lines that are not there yet, at the end; the others stay."""
 
     def key(line: dict[str, str]) -> tuple[str, ...]:
-        return tuple(line[column] for column in COLUMNS[:4])
+        return tuple(line[column] for column in KEY)
 
     there = set(map(key, lines))
     new = [line for line in new if key(line) not in there]
     if path.exists() and not new:
         return
     write_table(path, COLUMNS, [*lines, *new])
-
-
-def write_table(
-    path: Path, columns: Sequence[str], lines: Iterable[dict[str, Any]]
-) -> None:
-    """Write a table so that spreadsheets read its letters right."""
-    with path.open("w", encoding="utf-8-sig", newline="") as file:
-        table = csv.DictWriter(file, columns)
-        table.writeheader()
-        table.writerows(lines)

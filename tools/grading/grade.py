@@ -5,136 +5,45 @@ nbgrader's ``gradebook.db``; every table and page is made from these two. So a
 second run judges only what is new, and never touches a mark given by hand.
 """
 
-import hashlib
-import json
-import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
+import nbformat
 from nbformat import NotebookNode
 
-from tools.grading.answers import (
-    Answers,
-    Unreadable,
-    answers_in,
-    read_notebook,
-    restored,
-)
-from tools.grading.assignment import Assignment, Hidden, test_cell
+from tools.grading.answers import Answers, Program, answers_in, restored
+from tools.grading.assignment import Released, test_cell
 from tools.grading.by_hand import apply_marks_by_hand
-from tools.grading.gradebook import RECORDS, Course, Mark, record_path
+from tools.grading.gradebook import Course
 from tools.grading.judge import Judge, uses_the_course
+from tools.grading.notebooks import Unreadable, read_cells
+from tools.grading.policy import Policy
+from tools.grading.records import (
+    DamagedRecord,
+    Marked,
+    Record,
+    Student,
+    Tried,
+    fingerprint,
+    read_record,
+    read_records,
+    record_path,
+    student,
+)
 from tools.grading.submissions import Submission
-from tools.refresh_outputs import ROOT
-from transformer_course import files
+from tools.grading.texts import one_line, readable, shortened
 from transformer_course.exercises.engine.exercise import Exercise
-from transformer_course.exercises.engine.verdict import Verdict
-from transformer_course.exercises.process import Limits
 
-EXERCISES = ROOT / "transformer_course" / "exercises"
-
-
-@dataclass(frozen=True)
-class Policy:
-    """How marks come about.
-
-    Args:
-        hidden: the inputs that only marking uses.
-        limits: what the code of one exercise may take.
-        partial: the share of the points for code that runs, and makes one
-            mistake that is in the catalogue.
-        user: whose number students' code runs under.
-    """
-
-    hidden: Hidden
-    limits: Limits
-    partial: float = 0.0
-    user: int | None = None
-
-    def points(self, verdict: Verdict, exercise: Exercise) -> float:
-        """All for correct code, a share for a known mistake, else none."""
-        share = {"correct": 1.0, "misconception": self.partial}
-        return exercise.points * share.get(verdict.kind, 0.0)
-
-
-@dataclass(frozen=True)
-class Tried:
-    """The verdict on one exercise of one student."""
-
-    exercise: str
-    points: float
-    of: int
-    kind: str
-    mistake: str
-    text: str
-    code: str = ""
-
-
-@dataclass(frozen=True)
-class Record:
-    """What was found out about one submission.
-
-    Args:
-        student: as the lecturer's folder calls them.
-        student_id: the same, fit for the name of a folder.
-        assignment: its name.
-        status: ``graded``, ``unreadable`` or ``missing``.
-        file: what was handed in.
-        fingerprint: of the file, and of all that marks depend on.
-        tried: the exercises.
-        answers: the answers in words, by the name of the question.
-        notes: what a lecturer should know.
-    """
-
-    student: str
-    student_id: str
-    assignment: str
-    status: str
-    file: str = ""
-    fingerprint: str = ""
-    tried: tuple[Tried, ...] = ()
-    answers: dict[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-    def write(self, folder: Path) -> None:
-        """Keep it, with what nbgrader is to be told."""
-        content = asdict(self) | {
-            "cells": {
-                test_cell(tried.exercise): {
-                    "points": tried.points,
-                    "text": tried.text,
-                }
-                for tried in self.tried
-            }
-        }
-        path = record_path(folder, self.student_id, self.assignment)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(content, indent=1, ensure_ascii=False)
-        files.write_whole(path, text + "\n")
-
-    @staticmethod
-    def read(path: Path) -> "Record":
-        """As it was written."""
-        content = json.loads(path.read_text(encoding="utf-8"))
-        del content["cells"]
-        content["tried"] = tuple(Tried(**one) for one in content["tried"])
-        content["notes"] = tuple(content["notes"])
-        return Record(**content)
-
-
-@dataclass(frozen=True)
-class Marked:
-    """A record, with the marks that hold."""
-
-    record: Record
-    marks: dict[str, Mark]
+TEXT_LIMIT = 20_000
+"""Characters of a verdict."""
+NOTES = 20
+"""So many are kept of a submission."""
+FAILED = "it could not be graded; that will be tried again"
 
 
 def grade_class(
     course: Course,
-    assignments: Sequence[Assignment],
+    assignments: Sequence[Released],
     submissions: Sequence[Submission],
     policy: Policy,
     again: bool = False,
@@ -151,17 +60,16 @@ def grade_class(
         say: told a line for each submission.
     """
     known = {assignment.name: assignment for assignment in assignments}
-    ids = student_ids([s.student for s in submissions], course.folder)
     with Judge(policy.hidden, policy.limits, policy.user) as judge:
         for submission in submissions:
             assignment = known[submission.assignment]
             grader = Grader(course, assignment, judge, policy)
-            say(grader.grade(submission, ids[submission.student], again))
+            say(grader.grade(submission, again))
     records = read_records(course.folder)
     apply_marks_by_hand(course, records)
     return [
-        Marked(record, marks_of(course, record))
-        for record in read_records(course.folder)
+        Marked(record, course.marks(record.assignment, record.student_id))
+        for record in records
     ]
 
 
@@ -170,181 +78,162 @@ class Grader:
     """Grades the submissions for one assignment."""
 
     course: Course
-    assignment: Assignment
+    assignment: Released
     judge: Judge
     policy: Policy
 
-    def grade(self, submission: Submission, student: str, again: bool) -> str:
-        """Grade one submission, unless it is known; a line that says so."""
-        path = record_path(self.course.folder, student, submission.assignment)
-        old = Record.read(path) if path.is_file() else None
-        line = f"{submission.assignment}  {submission.student}: "
+    def grade(self, submission: Submission, again: bool) -> str:
+        """Grade one submission, unless it is known; a line that says so.
+
+        Whatever is wrong with it, the others are graded all the same.
+        """
+        who = student(submission.student)
+        old = self._known(who)
+        try:
+            said = self._grade(submission, who, old, again)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {one_line(str(error))}"
+            record = old or self._new(submission, who, "failed", FAILED)
+            replace(
+                record,
+                status="failed",
+                fingerprint="",
+                notes=(FAILED,),
+                remarks=(reason,),
+            ).write(self.course.folder)
+            said = f"could not be graded: {reason}"
+        return f"{self.assignment.name}  {who.name}: {said}"
+
+    def _known(self, who: Student) -> Record | None:
+        try:
+            path = record_path(
+                self.course.folder, who.id, self.assignment.name
+            )
+            return read_record(path) if path.exists() else None
+        except DamagedRecord:
+            return None
+
+    def _grade(
+        self,
+        submission: Submission,
+        who: Student,
+        old: Record | None,
+        again: bool,
+    ) -> str:
         if submission.path is None:
-            if old is None:
-                self._missing(submission, student).write(self.course.folder)
-                return line + "nothing handed in"
-            return line + f"{old.status} before; nothing new"
-        mark = _fingerprint(submission.path, self.assignment, self.policy)
+            return self._missing(submission, who, old)
+        mark = fingerprint(
+            submission.path,
+            submission.path.name,
+            submission.notes,
+            self.policy,
+            nbformat.writes(self.assignment.notebook),
+        )
         if old is not None and old.fingerprint == mark and not again:
-            return line + "as before"
-        record, notebook = self._look_at(submission, student)
-        record = replace(record, fingerprint=mark)
-        record.write(self.course.folder)
-        self.course.mark(record.assignment, student, notebook)
+            return "as before"
+        record, notebook = self._look_at(submission, who)
+        self.course.mark(
+            record.assignment, record.student_id, notebook, record.tried
+        )
         if old is not None:
-            same = {
-                name
-                for name, text in record.answers.items()
-                if old.answers.get(name) == text
-            }
-            tests = {test_cell(tried.exercise) for tried in record.tried}
-            self.course.settle(record.assignment, student, same | tests)
+            self._settle(record, old)
+        replace(record, fingerprint=mark).write(self.course.folder)
         points = sum(tried.points for tried in record.tried)
         of = sum(tried.of for tried in record.tried)
-        return line + f"{points:g} of {of} points for code"
+        return f"{points:g} of {of} points for code"
+
+    def _missing(
+        self, submission: Submission, who: Student, old: Record | None
+    ) -> str:
+        path = record_path(self.course.folder, who.id, self.assignment.name)
+        if old is not None:
+            return f"{old.status} before; nothing new"
+        if path.exists():
+            return "graded before, but its record is damaged; nothing new"
+        text = "Nothing was handed in."
+        self._new(submission, who, "missing", text).write(self.course.folder)
+        return "nothing handed in"
+
+    def _settle(self, record: Record, old: Record) -> None:
+        """Marks by hand hold, where what they were given for is the same."""
+        same = {
+            name
+            for name, text in record.answers.items()
+            if old.answers.get(name) == text
+        }
+        tests = {test_cell(tried.exercise) for tried in record.tried}
+        self.course.settle(record.assignment, record.student_id, same | tests)
 
     def _look_at(
-        self, submission: Submission, student: str
+        self, submission: Submission, who: Student
     ) -> tuple[Record, NotebookNode]:
         """What is in a file, and the notebook that nbgrader gets of it."""
-        record = Record(
-            submission.student,
-            student,
-            submission.assignment,
-            "graded",
-            submission.path.name,
-            notes=submission.notes,
-        )
         try:
-            notebook = read_notebook(submission.path)
+            cells = read_cells(submission.path)
         except Unreadable as error:
-            none = self._untried("unreadable", str(error))
-            record = replace(
-                record,
-                status="unreadable",
-                tried=none,
-                notes=(*record.notes, str(error)),
-            )
+            reason = one_line(str(error))
+            record = self._new(submission, who, "unreadable", reason)
+            record = replace(record, notes=(*record.notes, reason))
             return record, restored(self.assignment, Answers())
-        answers = answers_in(notebook, self.assignment)
-        tried = tuple(
-            self._try(exercise, answers, student)
-            for exercise in self.assignment.exercises
-        )
+        answers = answers_in(cells, self.assignment)
+        tried, remarks = [], []
+        for exercise in self.assignment.exercises:
+            program = answers.programs[exercise.name]
+            tried.append(self._try(exercise, program))
+            remarks += _remarks(exercise, program)
         record = replace(
-            record,
-            tried=tried,
-            answers=answers.texts,
-            notes=(*record.notes, *answers.notes),
+            self._new(submission, who, "graded"),
+            tried=tuple(tried),
+            answers={k: readable(v) for k, v in answers.texts.items()},
+            loose=readable(answers.loose),
+            notes=_few((*submission.notes, *answers.notes)),
+            remarks=_few(remarks),
         )
         return record, restored(self.assignment, answers)
 
-    def _try(
-        self, exercise: Exercise, answers: Answers, student: str
-    ) -> Tried:
-        program = answers.programs[exercise.name]
+    def _try(self, exercise: Exercise, program: Program | None) -> Tried:
         verdict = self.judge.verdict(exercise.name, program)
-        if program is not None and (used := uses_the_course(program)):
-            answers.notes.append(
-                f"{exercise.name}: its code names {', '.join(used)}"
-            )
         return Tried(
             exercise.name,
             self.policy.points(verdict, exercise),
             exercise.points,
             verdict.kind,
-            verdict.mistake,
-            verdict.text,
-            program.cell if program else "",
+            one_line(verdict.mistake, 100),
+            shortened(readable(verdict.text), TEXT_LIMIT),
+            readable(program.cell) if program else "",
         )
 
-    def _missing(self, submission: Submission, student: str) -> Record:
+    def _new(
+        self,
+        submission: Submission,
+        who: Student,
+        status: str,
+        text: str = "",
+    ) -> Record:
+        """A record without a verdict; ``text`` says why of each exercise."""
+        kind = "refused" if status == "failed" else status
         return Record(
-            submission.student,
-            student,
-            submission.assignment,
-            "missing",
-            tried=self._untried("missing", "Nothing was handed in."),
-        )
-
-    def _untried(self, kind: str, text: str) -> tuple[Tried, ...]:
-        return tuple(
-            Tried(e.name, 0.0, e.points, kind, "", f"{e.name}: {text}")
-            for e in self.assignment.exercises
-        )
-
-
-def _fingerprint(path: Path, assignment: Assignment, policy: Policy) -> str:
-    """Changes with the submission, the tests, and how marks come about."""
-    digest = hashlib.sha256(path.read_bytes())
-    digest.update(repr((policy, assignment.name, assignment.points)).encode())
-    for module in sorted(EXERCISES.glob("*.py")):
-        digest.update(module.read_bytes())
-    return digest.hexdigest()
-
-
-def student_ids(students: Sequence[str], folder: Path) -> dict[str, str]:
-    """Names that are fit for folders, for nbgrader, and for a pattern.
-
-    Two students whose names come out the same are told apart.
-    """
-    taken = {r.student_id: r.student for r in read_records(folder)}
-    ids: dict[str, str] = {}
-    for student in dict.fromkeys(students):
-        plain = re.sub(r"[^\w.@ -]", "_", student).strip(" .") or "_"
-        if taken.setdefault(plain, student) != student:
-            plain += "-" + hashlib.sha256(student.encode()).hexdigest()[:8]
-            taken[plain] = student
-        ids[student] = plain
-    return ids
-
-
-def read_records(folder: Path) -> list[Record]:
-    """All records of a grading, by assignment and student."""
-    records = map(Record.read, (folder / RECORDS).glob("*/*.json"))
-    return sorted(records, key=lambda r: (r.assignment, r.student))
-
-
-def marks_of(course: Course, record: Record) -> dict[str, Mark]:
-    """The marks that hold; none where nothing was handed in."""
-    if record.status == "missing":
-        return {}
-    return course.marks(record.assignment, record.student_id)
-
-
-def rows(marked: Marked, assignment: Assignment) -> Iterator[dict[str, Any]]:
-    """A line of the table of marks for each exercise and question."""
-    record = marked.record
-    by_name = {test_cell(tried.exercise): tried for tried in record.tried}
-    for cell, of in assignment.points.items():
-        tried, mark = by_name.get(cell), marked.marks.get(cell)
-        yield {
-            "student": record.student,
-            "assignment": record.assignment,
-            "exercise": tried.exercise if tried else cell,
-            "points": f"{mark.points if mark else 0:g}",
-            "of": of,
-            "verdict": _word(tried) if tried else _state(record, cell, mark),
-            "misconception": (
-                tried.mistake
-                if tried and tried.kind == "misconception"
-                else ""
+            who.name,
+            who.id,
+            self.assignment.name,
+            status,
+            one_line(submission.path.name) if submission.path else "",
+            tried=tuple(
+                Tried(e.name, 0.0, e.points, kind, "", f"{e.name}: {text}")
+                for e in self.assignment.exercises
             ),
-            "by hand": "yes" if mark and mark.by_hand else "",
-            "needs marks": "yes" if mark and mark.waiting else "",
-        }
+            notes=_few(submission.notes),
+        )
 
 
-def _word(tried: Tried) -> str:
-    if tried.kind in ("slip", "error", "limit") and tried.mistake:
-        return f"{tried.kind}: {tried.mistake}"
-    return tried.kind
+def _remarks(exercise: Exercise, program: Program | None) -> list[str]:
+    used = uses_the_course(program) if program else []
+    names = ", ".join(used)
+    return [f"{exercise.name}: its code names {names}"] if used else []
 
 
-def _state(record: Record, question: str, mark: Mark | None) -> str:
-    """Of an answer in words."""
-    if mark is None or record.status != "graded":
-        return record.status
-    if mark.waiting:
-        return "marked before, changed since" if mark.by_hand else "to mark"
-    return "marked" if mark.by_hand else "unwritten"
+def _few(notes: Sequence[str]) -> tuple[str, ...]:
+    """The first notes, each in one line, and how many more there are."""
+    left = len(notes) - NOTES
+    more = (f"and {left:,} notes more",) if left > 0 else ()
+    return (*(one_line(note, 300) for note in notes[:NOTES]), *more)

@@ -2,7 +2,7 @@
 
 The folder of a grading is a course folder of nbgrader. Its own steps do the
 work, with one change: where it would run a student's notebook in one kernel,
-tests and all, it takes the verdicts that stand in ``records/``. So nothing is
+tests and all, it takes the verdicts that stand in ``verdicts/``. So nothing is
 executed, and nbgrader's pages still show each notebook with its marks.
 """
 
@@ -11,16 +11,15 @@ import logging
 import os
 import sysconfig
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
-from nbgrader.api import Gradebook
+from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.apps import NbGraderAPI
 from nbgrader.preprocessors import (
     AssignLatePenalties,
@@ -34,15 +33,18 @@ from tools.exercise_notebooks import PLACE
 from tools.grading.assignment import (
     MARKED,
     Assignment,
-    Hidden,
-    name_of_cell,
+    Released,
     source_notebook,
+    test_cell,
 )
+from tools.grading.notebooks import name_of
+from tools.grading.records import Mark, Tried
+from transformer_course import files
 from transformer_course.errors import CourseError
 from transformer_course.exercises.engine.exercise import STUB
 
 COURSE = "transformer"
-RECORDS = "records"
+VERDICTS = "verdicts"
 CONFIG = '''\
 """nbgrader's settings for this grading; `make grade` writes them."""
 
@@ -61,24 +63,14 @@ class GradebookError(CourseError):
     """nbgrader could not do what it was asked for."""
 
 
-@dataclass(frozen=True)
-class Mark:
-    """What an answer was given.
+class ByHand(NamedTuple):
+    """A mark that a person gave."""
 
-    Args:
-        points: given by the tests, or by hand, which goes before.
-        of: the most that there is.
-        by_hand: whether a person gave them.
-        waiting: whether a person has to look at it, for the first time or
-            again.
-        comment: what that person wrote.
-    """
-
+    assignment: str
+    student: str
+    cell: str
     points: float
-    of: float
-    by_hand: bool
-    waiting: bool
-    comment: str = ""
+    comment: str
 
 
 class TakeVerdicts(NbGraderPreprocessor):
@@ -89,8 +81,9 @@ class TakeVerdicts(NbGraderPreprocessor):
     ) -> tuple[NotebookNode, dict[str, Any]]:
         """Put the verdicts where the tests would have written."""
         where = resources["nbgrader"]
-        path = record_path(Path.cwd(), where["student"], where["assignment"])
-        self._cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        self._found = files.read_json(
+            _verdicts(Path.cwd(), where["student"], where["assignment"])
+        )
         return super().preprocess(nb, resources)
 
     def preprocess_cell(
@@ -99,7 +92,7 @@ class TakeVerdicts(NbGraderPreprocessor):
         """nbgrader reads the points of a cell from what it put out."""
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-        if found := self._cells.get(name_of_cell(cell)):
+        if found := self._found.get(name_of(cell)):
             text = found["text"] + "\n"
             points = {"text/plain": repr(float(found["points"]))}
             cell.outputs = [
@@ -110,9 +103,9 @@ class TakeVerdicts(NbGraderPreprocessor):
         return cell, resources
 
 
-def record_path(folder: Path, student: str, assignment: str) -> Path:
-    """Where the verdicts on a submission are kept."""
-    return folder / RECORDS / student / f"{assignment}.json"
+def _verdicts(folder: Path, student: str, assignment: str) -> Path:
+    """Where the verdicts on a submission are kept for nbgrader."""
+    return folder / VERDICTS / student / f"{assignment}.json"
 
 
 def settings(folder: str | Path) -> Config:
@@ -152,10 +145,9 @@ class Course:
     def write_settings(self, root: Path) -> None:
         """So that nbgrader's own commands and pages work in the folder."""
         text = CONFIG.format(root=str(root), folder=str(self.folder))
-        path = self.folder / "nbgrader_config.py"
-        path.write_text(text, encoding="utf-8")
+        files.write_whole(self.folder / "nbgrader_config.py", text)
 
-    def release(self, assignment: Assignment, hidden: Hidden) -> NotebookNode:
+    def release(self, assignment: Assignment) -> Released:
         """Make the notebook that students get; nbgrader remembers the rest.
 
         Raises:
@@ -164,7 +156,7 @@ class Course:
         """
         name = assignment.name
         write(
-            source_notebook(assignment, hidden),
+            source_notebook(assignment),
             self._notebook("source", "", name),
         )
         with quietly():
@@ -175,14 +167,29 @@ class Course:
                 "removed after the first grading, grade into another folder: "
                 f"make grade GRADING=...\n\n{said.get('log', '')}"
             )
-        return nbformat.read(self._notebook("release", "", name), as_version=4)
+        path = self._notebook("release", "", name)
+        notebook = nbformat.read(path, as_version=4)
+        return Released(name, assignment.parts, notebook)
 
-    def mark(self, name: str, student: str, notebook: NotebookNode) -> None:
+    def mark(
+        self,
+        name: str,
+        student: str,
+        notebook: NotebookNode,
+        tried: Sequence[Tried],
+    ) -> None:
         """Let nbgrader note the marks of one submission.
 
         Raises:
             GradebookError: it failed.
         """
+        path = _verdicts(self.folder, student, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        found = {
+            test_cell(one.exercise): {"points": one.points, "text": one.text}
+            for one in tried
+        }
+        files.write_whole(path, json.dumps(found, indent=1) + "\n")
         write(notebook, self._notebook("submitted", student, name))
         with quietly():
             said = self._api.autograde(name, student)
@@ -193,9 +200,12 @@ class Course:
             )
 
     def marks(self, name: str, student: str) -> dict[str, Mark]:
-        """The marks of a submission, by the name of the cell."""
+        """The marks of a submission, by the name of the cell; none of none."""
         with self._book() as book:
-            notebook = book.find_submission_notebook(name, name, student)
+            try:
+                notebook = book.find_submission_notebook(name, name, student)
+            except MissingEntry:
+                return {}
             comments = {c.name: c.manual_comment for c in notebook.comments}
             return {
                 grade.name: Mark(
@@ -208,18 +218,18 @@ class Course:
                 for grade in notebook.grades
             }
 
-    def mark_by_hand(
-        self, name: str, student: str, cell: str, points: float, comment: str
-    ) -> None:
-        """Note a mark that a person gave."""
+    def mark_by_hand(self, marks: Sequence[ByHand]) -> None:
+        """Note marks that a person gave: all of them, or none."""
         with self._book() as book:
-            grade = book.find_grade(cell, name, name, student)
-            grade.manual_score = points
-            grade.needs_manual_grade = False
-            # it belongs to the cell with the code, not to that of its test
-            written = cell.removesuffix(MARKED)
-            found = book.find_comment(written, name, name, student)
-            found.manual_comment = comment or None
+            for mark in marks:
+                where = (mark.assignment, mark.assignment, mark.student)
+                grade = book.find_grade(mark.cell, *where)
+                grade.manual_score = mark.points
+                grade.needs_manual_grade = False
+                # it belongs to the cell with the code, not to that of its test
+                written = mark.cell.removesuffix(MARKED)
+                found = book.find_comment(written, *where)
+                found.manual_comment = mark.comment or None
             book.db.commit()
 
     def settle(self, name: str, student: str, cells: set[str]) -> None:
@@ -249,10 +259,9 @@ class Course:
 
 
 def write(notebook: NotebookNode, path: Path) -> None:
-    """Write a notebook, in place of an older one."""
+    """Write a notebook that is whole afterwards, or as it was."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    nbformat.write(notebook, path)
+    files.write_whole(path, nbformat.writes(notebook) + "\n")
 
 
 @contextmanager

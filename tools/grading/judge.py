@@ -24,8 +24,8 @@ from typing import Any
 import torch
 
 from tools.grading.answers import Program
-from tools.grading.assignment import Hidden
 from tools.grading.attempt import from_plain
+from tools.grading.policy import Hidden
 from tools.grading.runner import PATIENCE
 from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError

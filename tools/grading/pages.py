@@ -11,17 +11,16 @@ from html import escape
 from pathlib import Path
 
 from tools.grading.assignment import Assignment, test_cell
-from tools.grading.by_hand import write_table
-from tools.grading.grade import Marked, Tried, rows
-from tools.grading.gradebook import Mark
+from tools.grading.records import Mark, Marked, Tried
+from tools.grading.tables import total, waiting
+from transformer_course import files
 from transformer_course.exercises import catalogue
 from transformer_course.exercises.engine.messages import prose
 
-MARKS = "marks.csv"
-TOTALS = "totals.csv"
 REPORT = "report.html"
 ANSWERS = "answers.html"
 FEEDBACK = "feedback"
+LOOSE = "Text that stands at no question"
 WORDS = {
     "correct": "correct",
     "misconception": "a known mistake",
@@ -47,70 +46,34 @@ td.n, th.n { text-align: right }
 """
 
 
-def write_all(
-    folder: Path,
-    assignments: Sequence[Assignment],
-    marked: Sequence[Marked],
+def write_pages(
+    folder: Path, known: dict[str, Assignment], marked: Sequence[Marked]
 ) -> None:
-    """Write every table and page of a grading anew."""
-    known = {assignment.name: assignment for assignment in assignments}
-    marked = [one for one in marked if one.record.assignment in known]
-    _write_marks(folder, known, marked)
+    """Write every page of a grading anew."""
     for one in marked:
         record = one.record
+        if record.status == "damaged":
+            continue  # what the student had before is better than nothing
         path = folder / FEEDBACK / record.student_id
         path.mkdir(parents=True, exist_ok=True)
         page = feedback(one, known[record.assignment])
-        (path / f"{record.assignment}.html").write_text(page, "utf-8")
-    (folder / REPORT).write_text(report(known, marked), "utf-8")
-    (folder / ANSWERS).write_text(answers(known, marked), "utf-8")
-
-
-def _write_marks(
-    folder: Path, known: dict[str, Assignment], marked: Sequence[Marked]
-) -> None:
-    lines = [
-        line
-        for one in marked
-        for line in rows(one, known[one.record.assignment])
-    ]
-    columns = list(lines[0]) if lines else []
-    write_table(folder / MARKS, columns, lines)
-    totals = [
-        {
-            "student": one.record.student,
-            "assignment": one.record.assignment,
-            "points": f"{_sum(one.marks):g}",
-            "of": sum(known[one.record.assignment].points.values()),
-            "needs marks": _waiting(one.marks) or "",
-            "status": one.record.status,
-            "notes": "; ".join(one.record.notes),
-        }
-        for one in marked
-    ]
-    write_table(folder / TOTALS, list(totals[0]) if totals else [], totals)
-
-
-def _sum(marks: dict[str, Mark]) -> float:
-    return sum(mark.points for mark in marks.values())
-
-
-def _waiting(marks: dict[str, Mark]) -> int:
-    return sum(mark.waiting for mark in marks.values())
+        files.write_whole(path / f"{record.assignment}.html", page)
+    files.write_whole(folder / REPORT, report(known, marked))
+    files.write_whole(folder / ANSWERS, answers(known, marked))
 
 
 def feedback(one: Marked, assignment: Assignment) -> str:
     """The page that a student gets."""
     record, marks = one.record, one.marks
     of = sum(assignment.points.values())
-    waiting = _waiting(marks)
+    left = waiting(marks)
     parts = [
         f"<h1>{escape(record.assignment)}</h1>",
-        f"<p>{escape(record.student)}: <b>{_sum(marks):g} of {of}</b> "
+        f"<p>{escape(record.student)}: <b>{total(marks):g} of {of}</b> "
         "points"
-        + (f", and {waiting} still to be marked by hand" if waiting else "")
+        + (f", and {left} still to be marked by hand" if left else "")
         + ".</p>",
-        *(f"<p>{escape(note)}.</p>" for note in _for_student(one)),
+        *(f"<p>{escape(note)}.</p>" for note in record.notes),
     ]
     for tried in record.tried:
         mark = marks.get(test_cell(tried.exercise))
@@ -123,17 +86,9 @@ def feedback(one: Marked, assignment: Assignment) -> str:
                 marks.get(question.name),
                 question.points,
             )
+    if record.loose:
+        parts += [f"<h2>{LOOSE}</h2>", f"<pre>{escape(record.loose)}</pre>"]
     return _page(record.assignment, parts)
-
-
-def _for_student(one: Marked) -> list[str]:
-    """Of the notes, what a student should know."""
-    about = (".ipynb", "put back", "nothing defines", "no cell for")
-    return [
-        note
-        for note in one.record.notes
-        if any(words in note for words in about)
-    ]
 
 
 def _exercise(tried: Tried, mark: Mark | None) -> list[str]:
@@ -153,13 +108,11 @@ def _exercise(tried: Tried, mark: Mark | None) -> list[str]:
 
 
 def _answer(name: str, text: str, mark: Mark | None, of: int) -> list[str]:
-    waiting = mark is None or mark.waiting
-    points = "to be marked" if waiting else f"{mark.points:g} of {of}"
-    parts = [
-        f"<h2>{escape(name)}: {points}</h2>",
-        f"<pre>{escape(text)}</pre>",
-    ]
-    if mark and mark.comment and not waiting:
+    left = mark is None or mark.waiting
+    points = "to be marked" if left else f"{mark.points:g} of {of}"
+    shown = f"<pre>{escape(text)}</pre>" if text else "<p>Not written.</p>"
+    parts = [f"<h2>{escape(name)}: {points}</h2>", shown]
+    if mark and mark.comment and not left:
         parts.append(f"<p><b>Comment:</b> {escape(mark.comment)}</p>")
     return parts
 
@@ -176,13 +129,13 @@ def report(known: dict[str, Assignment], marked: Sequence[Marked]) -> str:
 
 def _about(assignment: Assignment, ours: Sequence[Marked]) -> list[str]:
     states = Counter(one.record.status for one in ours)
-    waiting = sum(_waiting(one.marks) for one in ours)
+    left = sum(waiting(one.marks) for one in ours)
     count = len(ours) - states["missing"]
     parts = [
         f"<h2>{escape(assignment.name)}</h2>",
         f"<p>{count} of {len(ours)} handed in, {states['unreadable']} of "
         f"these a file that cannot be read. Answers that wait for marks by "
-        f"hand: {waiting}.</p>",
+        f"hand: {left}.</p>",
     ]
     by_exercise: dict[str, list[Tried]] = defaultdict(list)
     for one in ours:
@@ -262,6 +215,7 @@ def answers(known: dict[str, Assignment], marked: Sequence[Marked]) -> str:
             )
             parts.append(f"<pre>{escape(assignment.asked(question))}</pre>")
             parts += _answers_to(question.name, name, marked)
+        parts += _loose(name, marked)
     return _page("Answers in words", parts)
 
 
@@ -280,6 +234,17 @@ def _answers_to(
             f"<pre>{escape(text)}</pre>"
         )
     return parts
+
+
+def _loose(assignment: str, marked: Iterable[Marked]) -> list[str]:
+    parts = [
+        f"<p><b>{escape(one.record.student)}</b></p>"
+        f"<pre>{escape(one.record.loose)}</pre>"
+        for one in marked
+        if one.record.assignment == assignment and one.record.loose
+    ]
+    title = f"<h2>{escape(assignment)}: {LOOSE.lower()}</h2>"
+    return [title, *parts] if parts else []
 
 
 def _page(title: str, parts: Iterable[str]) -> str:
