@@ -141,7 +141,7 @@ def read_record(path: Path) -> Record:
         if (record.student_id, record.assignment) != place:
             raise ValueError("of another submission")
         return record
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except Exception as error:  # whatever it is, it is no record
         raise DamagedRecord(
             f"the record {'/'.join(place)}.json is damaged "
             f"({type(error).__name__}): grade the submission again"
