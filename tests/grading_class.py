@@ -1,6 +1,7 @@
 """A class of students that hand in what students hand in."""
 
 import copy
+import csv
 from pathlib import Path
 
 import nbformat
@@ -104,3 +105,19 @@ def hand_in(notebook: NotebookNode, path: Path) -> None:
     """Write a submission."""
     path.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, path)
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    """The lines of a table."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def line(folder: Path, student: str, exercise: str) -> dict[str, str]:
+    """The line of marks.csv about one answer."""
+    (found,) = [
+        line
+        for line in table(folder / "marks.csv")
+        if (line["student"], line["exercise"]) == (student, exercise)
+    ]
+    return found

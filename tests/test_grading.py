@@ -1,7 +1,7 @@
 """A class, graded from end to end. Needs nbgrader: ``make test-grading``."""
 
-import csv
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -25,10 +25,13 @@ from tests.grading_class import (
     SOLUTIONS,
     filled,
     hand_in,
+    line,
+    table,
     tampered,
 )
 from tools.grading.__main__ import main
 from tools.grading.gradebook import ByHand, Course
+from tools.grading.judge import Judge
 from transformer_course.exercises.catalogue import by_chapter
 
 OPTIONS = ("--seconds", "4")
@@ -83,22 +86,6 @@ def graded(tmp_path_factory, release):
     arguments = ["grade", str(submissions), "--to", str(folder / "out")]
     assert main([*arguments, *OPTIONS]) == 0
     return folder / "out"
-
-
-def table(path: Path) -> list[dict[str, str]]:
-    """The lines of a table."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def line(folder: Path, student: str, exercise: str) -> dict[str, str]:
-    """The line of marks.csv about one answer."""
-    (found,) = [
-        line
-        for line in table(folder / "marks.csv")
-        if (line["student"], line["exercise"]) == (student, exercise)
-    ]
-    return found
 
 
 # --- what is handed out ------------------------------------------------------
@@ -391,6 +378,137 @@ def test_a_share_of_the_points_for_a_known_mistake(tmp_path, release):
     assert found["points"] == f"{POINTS['padding_mask'] / 2:g}"
 
 
+def test_no_mark_is_taken_of_a_table_with_an_error(small, capsys):
+    path = small / "out" / "manual_marks.csv"
+    fine = path.read_text(encoding="utf-8-sig").rstrip()
+    fine = fine.removesuffix('"",""') + '"2","Two\nlines"\n'
+    wrong = f'"anna","{NAME}","causal_mask-test","-","1000",""\n'
+    path.write_text(fine + wrong, encoding="utf-8")
+    arguments = ["grade", str(small / "in"), "--to", str(small / "out")]
+    assert main([*arguments, *OPTIONS]) == 2
+    assert "manual_marks.csv, line 4: '1000'" in capsys.readouterr().err
+    marks = Course(small / "out").marks(NAME, "anna")
+    assert not any(mark.by_hand for mark in marks.values())
+    path.write_text(fine, encoding="utf-8")
+    again(small)
+    assert line(small / "out", "anna", QUESTION)["points"] == "2"
+
+
+@pytest.mark.parametrize(
+    "name", ["manual_marks.csv", "manual_marks_taken.json"]
+)
+def test_a_damaged_table_is_named(small, name, capsys):
+    path = small / "out" / name
+    path.write_bytes(path.read_bytes()[:1] + b"\0\xff")
+    arguments = ["grade", str(small / "in"), "--to", str(small / "out")]
+    assert main([*arguments, *OPTIONS]) == 2
+    assert name in capsys.readouterr().err
+
+
+# --- kept between runs -------------------------------------------------------
+
+
+def hand_in_another_answer(folder, release):
+    """What was marked by hand is now another text."""
+    give_mark(folder, "2")
+    again(folder)
+    notebook = filled(release, SOLUTIONS, "It sees the future.")
+    hand_in(notebook, folder / "in" / "anna" / f"{NAME}.ipynb")
+
+
+@pytest.mark.parametrize(
+    "where", ["gradebook.Course.mark", "records.Record.write"]
+)
+def test_a_run_that_was_stopped_leaves_no_mark_of_before(
+    small, release, where, monkeypatch
+):
+    hand_in_another_answer(small, release)
+    with monkeypatch.context() as patch:
+        patch.setattr(f"tools.grading.{where}", stop)
+        with pytest.raises(KeyboardInterrupt):
+            again(small)
+    again(small)
+    found = line(small / "out", "anna", QUESTION)
+    assert found["verdict"] == "marked before, changed since"
+
+
+def stop(*_):
+    """What Ctrl-C does."""
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("changed", ["records._code", "assignment.TEST"])
+def test_what_was_judged_by_other_rules_is_judged_anew(
+    small, changed, monkeypatch, capsys
+):
+    new = "# {name}: {points} {word}"
+    monkeypatch.setattr(
+        f"tools.grading.{changed}", (lambda: new) if "_" in changed else new
+    )
+    give_mark(small, "2")
+    for said in ("points for code", "as before"):
+        capsys.readouterr()
+        again(small)
+        assert re.search(f"anna: .*{said}", capsys.readouterr().out)
+    found = line(small / "out", "anna", QUESTION)
+    assert (found["points"], found["needs marks"]) == ("2", "")
+
+
+def test_a_damaged_record_is_made_anew(small):
+    path = small / "out" / "records" / "anna" / f"{NAME}.json"
+    path.write_text("")
+    again(small)
+    assert line(small / "out", "anna", "padding_mask")["verdict"] == "correct"
+
+
+def test_a_damaged_record_without_its_file_is_named(small, tmp_path, capsys):
+    path = small / "out" / "records" / "anna" / f"{NAME}.json"
+    path.write_text("")
+    late = tmp_path / "late"
+    shutil.copytree(small / "in" / "anna", late / "zoe")
+    arguments = ["grade", str(late), "--to", str(small / "out"), *OPTIONS]
+    assert main(arguments) == 2
+    assert f"anna ({NAME})" in capsys.readouterr().err
+    totals = table(small / "out" / "totals.csv")
+    states = {one["student"]: one["status"] for one in totals}
+    assert states == {"anna": "damaged", "zoe": "graded"}
+    page = small / "out" / "feedback" / "anna" / f"{NAME}.html"
+    assert "correct" in page.read_text()  # as it was
+
+
+def test_who_cannot_be_graded_stops_nobody(
+    small, release, monkeypatch, capsys
+):
+    """A fault of ours, with one submission of two; the next run mends it."""
+    for name, cell in (("carl", "BOOM = 1"), ("zoe", "pass")):
+        code = SOLUTIONS | {"padding_mask": cell}
+        path = small / "in" / name / f"{NAME}.ipynb"
+        hand_in(filled(release, code), path)
+    verdict = Judge.verdict
+
+    def fail(judge, name, program):
+        if program and "BOOM" in program.cell:
+            raise RuntimeError("a fault")
+        return verdict(judge, name, program)
+
+    arguments = ["grade", str(small / "in"), "--to", str(small / "out")]
+    with monkeypatch.context() as patch:
+        patch.setattr(Judge, "verdict", fail)
+        assert main([*arguments, *OPTIONS]) == 2
+    assert f"carl ({NAME})" in capsys.readouterr().err
+    found = {
+        one["student"]: one for one in table(small / "out" / "totals.csv")
+    }
+    assert found["carl"]["status"] == "failed"
+    assert "RuntimeError: a fault" in found["carl"]["notes"]
+    assert found["anna"]["status"] == found["zoe"]["status"] == "graded"
+    page = (small / "out" / "feedback" / "carl" / f"{NAME}.html").read_text()
+    assert "could not be graded" in page
+    assert "RuntimeError" not in page
+    again(small)
+    assert line(small / "out", "carl", "causal_mask")["verdict"] == "correct"
+
+
 # --- errors ------------------------------------------------------------------
 
 
@@ -401,6 +519,8 @@ def test_a_share_of_the_points_for_a_known_mistake(tmp_path, release):
         (["grade", "nowhere"], "no folder of submissions"),
         (["grade", ".", "99_no"], "There are: "),
         (["grade", ".", "--partial", "2"], "from 0 to 1"),
+        (["grade", "tests", "--to", "tests"], "name another folder"),
+        (["grade", "a/submitted", "--to", "a"], "name another folder"),
     ],
 )
 def test_an_error_says_what_to_do(arguments, said, capsys, monkeypatch):

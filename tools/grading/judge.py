@@ -301,7 +301,7 @@ def uses_the_course(program: Program) -> list[str]:
     for source in (*program.helpers, program.cell):
         try:
             nodes = list(ast.walk(ast.parse(source)))
-        except (SyntaxError, ValueError, RecursionError):
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
         names = itertools.chain.from_iterable(map(_modules, nodes))
         found |= {name for name in names if name.startswith(PACKAGE)}
