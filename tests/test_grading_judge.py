@@ -30,7 +30,8 @@ from tools.grading.answers import (
     restored,
 )
 from tools.grading.assignment import Hidden, find_assignments, name_of_cell
-from tools.grading.judge import Judge, graded, judged, uses_the_course
+from tools.grading.judge import Judge, graded, judged
+from tools.grading.oddities import odd_names
 from tools.grading.submissions import SubmissionsError, find_submissions
 from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
@@ -438,8 +439,8 @@ def test_who_calls_the_course_s_own_code_is_named():
         "def padding_mask(ids, pad_id=0):\n"
         "    return masks.padding_mask(ids, pad_id)"
     )
-    assert uses_the_course(Program(cell)) == ["transformer_course"]
-    assert not uses_the_course(Program(SOLUTIONS["padding_mask"]))
+    assert odd_names(Program(cell)) == ["transformer_course"]
+    assert not odd_names(Program(SOLUTIONS["padding_mask"]))
 
 
 def readable_by_all(path):

@@ -25,7 +25,8 @@ from tools.grading.answers import (
 from tools.grading.assignment import Assignment, Hidden, test_cell
 from tools.grading.by_hand import apply_marks_by_hand
 from tools.grading.gradebook import RECORDS, Course, Mark, record_path
-from tools.grading.judge import Judge, uses_the_course
+from tools.grading.judge import Judge
+from tools.grading.oddities import odd_names
 from tools.grading.submissions import Submission
 from tools.refresh_outputs import ROOT
 from transformer_course import files
@@ -244,7 +245,7 @@ class Grader:
     ) -> Tried:
         program = answers.programs[exercise.name]
         verdict = self.judge.verdict(exercise.name, program)
-        if program is not None and (used := uses_the_course(program)):
+        if program is not None and (used := odd_names(program)):
             answers.notes.append(
                 f"{exercise.name}: its code names {', '.join(used)}"
             )
