@@ -16,12 +16,14 @@ from tests.grading_class import (
     QUESTION,
     SOLUTIONS,
     assignment,
+    carried,
     filled,
     hand_in,
-    imported,
+    packed_without_hook,
     tampered,
 )
 from tools.exercise_notebooks import find_sources, learner_notebook
+from tools.grading import handover
 from tools.grading.answers import (
     Program,
     Unreadable,
@@ -55,10 +57,26 @@ def handed_out():
     return assignment()
 
 
+HIDDEN = Hidden(drawn=4)
+
+
 @pytest.fixture(scope="module")
 def judge():
     """A process for all tests."""
-    with Judge(Hidden(drawn=4), Limits(seconds=4.0)) as judge:
+    packed, stack = handover.packed, packed_without_hook("MyStack", HIDDEN)
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        Judge(HIDDEN, Limits(seconds=4.0)) as judge,
+    ):
+        patch.setattr(
+            handover,
+            "packed",
+            lambda exercise, earlier=(): (
+                stack
+                if exercise.name == "MyStack"
+                else packed(exercise, earlier)
+            ),
+        )
         yield judge
 
 
@@ -281,7 +299,7 @@ def test_on_hidden_inputs_right_is_right_and_mistakes_keep_names(exercise):
 
 def test_mistakes_of_the_catalogue_are_named(judge):
     for mistake in EXERCISES["padding_mask"].mistakes:
-        cell = imported(mistake, "padding_mask")
+        cell = carried(mistake, "padding_mask")
         verdict = judge.verdict("padding_mask", program(cell))
         told = mistake_of(mistake).__name__
         found = (verdict.kind, verdict.mistake)
@@ -374,10 +392,11 @@ class Bad:
         return (os.system, ("touch {mark}",))
 
 frame = sys._getframe()
-while "request" not in frame.f_locals:
+while "result" not in frame.f_locals:
     frame = frame.f_back
-path = frame.f_locals["request"]["result"]
-pickle.dump(Bad(), open(path, "wb"), protocol=2)
+result = frame.f_locals["result"]
+pickle.dump(Bad(), result, protocol=2)
+result.flush()
 os._exit(0)
 """
     verdict = judge.verdict("padding_mask", program(cell))

@@ -21,10 +21,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from types import CodeType, FunctionType, SimpleNamespace
+from types import CodeType, FunctionType
 from typing import Any
 
 import torch
+from torch import Tensor, nn
 
 from tools.grading import folders, handover, results
 from tools.grading.answers import Program
@@ -341,7 +342,15 @@ def _with_weights(exercise: Exercise, weights: Any) -> Implementation:
         (str(name), torch.empty(shape, device="meta"))
         for name, shape in weights
     ]
-    return lambda *_: SimpleNamespace(named_parameters=lambda: made)
+
+    class Weights(nn.Module):
+        def __init__(self, *_: Any):
+            super().__init__()
+
+        def named_parameters(self) -> list[tuple[str, Tensor]]:
+            return made
+
+    return Weights
 
 
 def _top(exercise: Exercise, error: dict[str, Any] | None) -> Verdict:
