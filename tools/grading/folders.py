@@ -1,7 +1,6 @@
 """Removing a folder that foreign code has filled."""
 
 import os
-import secrets
 from pathlib import Path
 
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -16,41 +15,41 @@ def remove(folder: Path) -> None:
 def empty(folder: Path) -> None:
     """Remove what is in a folder, however deep it is, and whoever may read it.
 
-    Each folder in it is moved up to the first level, and emptied there: no
-    path gets long, and nothing calls itself. Links are not followed.
+    One folder is open at a time, and reached from the one above or below it:
+    no path gets long, and nothing calls itself. Links are not followed.
 
     Raises:
         OSError: it is no folder, or belongs to somebody else.
     """
-    top = os.open(folder, _OPEN)
+    here = os.open(folder, _OPEN)
+    way: list[str] = []
     try:
-        while found := _folders_in(top):
-            for name in found:
-                _lift(top, name)
+        while True:
+            if inner := _first_folder_in(here):
+                os.chmod(inner, 0o700, dir_fd=here)
+                here = _gone_to(inner, here)
+                way.append(inner)
+            elif way:
+                here = _gone_to("..", here)
+                os.rmdir(way.pop(), dir_fd=here)
+            else:
+                return
     finally:
-        os.close(top)
+        os.close(here)
 
 
-def _folders_in(opened: int) -> list[str]:
-    """The folders in a folder; all else that is in it is removed."""
-    found = []
+def _first_folder_in(opened: int) -> str:
+    """The first folder in a folder; what comes before it is removed."""
     with os.scandir(opened) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                os.chmod(entry.name, 0o700, dir_fd=opened)
-                found.append(entry.name)
-            else:
-                os.unlink(entry.name, dir_fd=opened)
+                return entry.name
+            os.unlink(entry.name, dir_fd=opened)
+    return ""
+
+
+def _gone_to(name: str, opened: int) -> int:
+    """The folder of this name, seen from an open one, which is closed."""
+    found = os.open(name, _OPEN, dir_fd=opened)
+    os.close(opened)
     return found
-
-
-def _lift(top: int, name: str) -> None:
-    """Move the folders of a folder beside it, and remove it."""
-    opened = os.open(name, _OPEN, dir_fd=top)
-    try:
-        for inner in _folders_in(opened):
-            fresh = secrets.token_hex(16)
-            os.rename(inner, fresh, src_dir_fd=opened, dst_dir_fd=top)
-    finally:
-        os.close(opened)
-    os.rmdir(name, dir_fd=top)

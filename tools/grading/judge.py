@@ -6,6 +6,7 @@ anything, and is compared here, where no code of a student has been: so it does
 not help to change what the tests, or the package, do.
 """
 
+import ast
 import hashlib
 import inspect
 import itertools
@@ -118,10 +119,8 @@ class Judge:
             text = TOO_LONG.format(limit=LONGEST_PROGRAM)
             return _verdict(exercise, "refused", "too long", text)
         verdict = self._tried(exercise, program)
-        if verdict.is_correct or verdict.kind == "unwritten":
-            return _readable(verdict)
         earlier, rest = without_earlier(exercise, program)
-        if earlier:
+        if earlier and not verdict.is_correct:
             other = self._tried(exercise, rest, earlier)
             verdict = followed(exercise, verdict, other, earlier)
         return _readable(verdict)
@@ -381,20 +380,26 @@ def _unexecuted(exercise: Exercise, program: Program) -> Implementation:
 def without_earlier(
     exercise: Exercise, program: Program
 ) -> tuple[tuple[Exercise, ...], Program]:
-    """The chapter's earlier exercises that it uses, and all else of it."""
+    """The chapter's earlier exercises that a program uses, and its rest."""
     chapter = catalogue.by_chapter()[exercise.chapter]
     names = [other.name for other in chapter]
-    before = names[: names.index(exercise.name)]
-    defined = {helper: _defined_in(helper) for helper in program.helpers}
-    used = [
+    used = _names_in("\n\n".join((*program.helpers, program.cell)))
+    earlier = tuple(
         other
-        for other in chapter
-        if other.name in before
-        and any(other.name in names for names in defined.values())
-    ]
-    taken = {other.name for other in used}
-    rest = [h for h in program.helpers if taken.isdisjoint(defined[h])]
-    return tuple(used), replace(program, helpers=tuple(rest))
+        for other in chapter[: names.index(exercise.name)]
+        if other.name in used
+    )
+    taken = {other.name for other in earlier}
+    rest = [h for h in program.helpers if taken.isdisjoint(_defined_in(h))]
+    return earlier, replace(program, helpers=tuple(rest))
+
+
+def _names_in(source: str) -> set[str]:
+    try:
+        tree = ast.parse(source)
+    except (Exception, RecursionError, MemoryError):
+        return set()
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
 def _defined_in(source: str) -> set[str]:
@@ -423,8 +428,8 @@ def followed(
     names = " and ".join(one.name for one in earlier)
     if other.is_correct:
         return replace(other, text=f"{other.text}\n\n{_told(FOLLOWS, names)}")
-    told = {"slip": 1, "misconception": 2}
-    if told.get(other.kind, 0) > told.get(verdict.kind, 0):
+    told = {"unwritten": 0, "slip": 2, "misconception": 3}
+    if told.get(other.kind, 1) > told.get(verdict.kind, 1):
         return replace(other, text=f"{other.text}\n\n{_told(BESIDES, names)}")
     return verdict
 

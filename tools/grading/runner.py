@@ -22,9 +22,8 @@ import json
 import os
 import resource
 import signal
-import sys
 import time
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,22 +37,25 @@ THREADS = 100  # that it may have, in all its processes
 
 def main() -> None:
     """Guard a runner to its end."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     processes.adopt_orphans()
     runner = os.fork()
     if runner == 0:
         try:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
             serve()
         finally:
             os._exit(1)
+
+    def end(*_: Any) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(runner, signal.SIGKILL)
+
+    signal.signal(signal.SIGTERM, end)
     for number in (0, 1):
         os.close(number)
-    try:
-        while os.waitpid(-1, 0)[0] != runner:
-            pass
-    finally:
-        processes.end_all()
+    while os.waitpid(-1, 0)[0] != runner:
+        pass
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    processes.end_all()
 
 
 def serve() -> None:

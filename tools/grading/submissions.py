@@ -111,7 +111,7 @@ class _Look:
     files: dict[tuple[str, str], list[Path]] = field(
         default_factory=lambda: defaultdict(list)
     )
-    notes: dict[str, list[str]] = field(
+    notes: dict[str | None, list[str]] = field(
         default_factory=lambda: defaultdict(list)
     )
     students: set[str] = field(default_factory=set)
@@ -122,7 +122,7 @@ class _Look:
         for path in sorted(self.folder.iterdir()):
             if _is_hidden(path):
                 continue
-            if path.is_dir():
+            if os.path.isdir(path):  # False where it cannot be seen
                 student = readable(path.name)
                 self.students.add(student)
                 self._at_folder(path, student)
@@ -138,7 +138,12 @@ class _Look:
 
     def _at_file(self, path: Path, student: str | None) -> None:
         """Put a file where it belongs; links and devices belong nowhere."""
-        if not stat.S_ISREG(path.lstat().st_mode):
+        try:
+            if not stat.S_ISREG(path.lstat().st_mode):
+                return
+        except OSError as error:
+            what = readable(path.name)
+            self.notes[student].append(f"{what}: {error.strerror}")
             return
         parts = path.relative_to(self.folder).parts
         assignment = _assignment_of(parts, self.known)
