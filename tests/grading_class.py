@@ -2,6 +2,9 @@
 
 import copy
 import csv
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -13,6 +16,9 @@ from tools.grading.assignment import (
     find_assignments,
     source_notebook,
 )
+from tools.grading.handover import written
+from tools.grading.policy import Hidden
+from tools.refresh_outputs import ROOT
 from transformer_course.exercises.catalogue import by_chapter
 from transformer_course.exercises.engine.exercise import Implementation
 
@@ -65,9 +71,31 @@ def assignment(name: str = NAME) -> Released:
     return Released(name, found.parts, source_notebook(found))
 
 
-def imported(mistake: Implementation, name: str) -> str:
-    """A mistake of the catalogue, as the function that was asked for."""
-    return f"from {mistake.__module__} import {mistake.__name__} as {name}"
+def carried(implementation: Implementation, name: str) -> str:
+    """One of the catalogue's, as the function that was asked for."""
+    content = written(implementation, implementation)
+    return f"import cloudpickle\n\n{name} = cloudpickle.loads({content!r})"
+
+
+def packed_without_hook(name: str, hidden: Hidden) -> bytes:
+    """What a try is given, from a process that does not check annotations.
+
+    The hook of these tests puts checks into functions inside of functions
+    too, where they cannot be left out.
+    """
+    script = (
+        "import sys\n"
+        "from tools.grading import handover\n"
+        "from tools.grading.policy import Hidden\n"
+        "from transformer_course.exercises.catalogue import find\n"
+        f"exercise = find({name!r}).with_more({hidden.seed}, {hidden.drawn})\n"
+        "sys.stdout.buffer.write(handover.packed(exercise))\n"
+    )
+    command = [sys.executable, "-c", script]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        command, env=environment, check=True, stdout=subprocess.PIPE
+    ).stdout
 
 
 def filled(

@@ -1,265 +1,675 @@
-"""A class that attacks its grading: ``make test-grading``.
+"""Students' code that attacks the grading, and folders that do.
 
-One student of it is honest. Nobody may stop the others, be graded without a
-line, or have what they wrote run on the lecturer's machine.
+What takes a container, or minutes, is in ``tests/attacks/``.
 """
 
 import json
 import os
-from html.parser import HTMLParser
+import subprocess
+import sys
+import tempfile
+from itertools import chain
+from pathlib import Path
 
-import nbformat
+import psutil
 import pytest
+import torch
+from nbformat.v4 import new_notebook
 
-pytest.importorskip(
-    "nbgrader",
-    reason="nbgrader is not installed: make test-grading installs it",
+from tests.grading_class import NAME, SOLUTIONS, hand_in
+from tools.grading import (
+    folders,
+    handover,
+    processes,
+    records,
+    results,
+    submissions,
 )
+from tools.grading.answers import Program
+from tools.grading.judge import (
+    LONGEST_PROGRAM,
+    Judge,
+    JudgeError,
+    graded,
+    judged,
+)
+from tools.grading.oddities import odd_names
+from tools.grading.policy import Hidden
+from tools.grading.submissions import find_submissions
+from tools.refresh_outputs import ROOT
+from transformer_course.exercises.catalogue import EXERCISES
+from transformer_course.exercises.process import Limits
 
-from nbconvert.exporters import HTMLExporter
-from nbgrader.apps import NbGraderAPI
-from nbgrader.server_extensions.formgrader import handlers
-from traitlets.config import Config
+GIVEN = (
+    "import torch",
+    "from torch import Tensor, nn",
+    "from jaxtyping import Bool, Float, Int",
+)
+RIGHT = SOLUTIONS["padding_mask"]
+KNOWN = ["05_score_functions", NAME]
 
-from tests.grading_class import NAME, QUESTION, assignment, filled, table
-from tools.grading.__main__ import main
-from tools.grading.answers import answers_in, restored
-from tools.grading.notebooks import cells_of
-from tools.grading.records import student
 
-SCRIPT = "<script>document.title = 'run'</script>"
-ANSWERS = {
-    "script": SCRIPT,
-    "fence": f"```\n{SCRIPT}\n```\n~~~\n{SCRIPT}",
-    "long fence": "`" * 300 + f"\n{SCRIPT}",
-    "picture": "<img src=x onerror=\"document.title = 'run'\">",
-    "drawing": "<svg onload=\"document.title = 'run'\"><a/></svg>",
-    "link": "[press](javascript:document.title='run')",
-    "formula": f"$${SCRIPT}$$ $`{SCRIPT}`$ \\\\({SCRIPT}\\\\)",
-    "environment": f"\\begin{{align}}{SCRIPT}\\end{{align}}",
-    "end of pre": f"</code></pre></div>{SCRIPT}",
-    "comment": f"<!-- --!>{SCRIPT}",
-    "template": "{{ cycler.__init__.__globals__ }} {% raw %}",
-    "lines": f"\r```\r{SCRIPT}\u2028{SCRIPT}\x85{SCRIPT}\x0b```\x0c{SCRIPT}",
-    "entity": "&lt;script&gt;",
-    "new cell": "",
-    "long": "long " * 20_000,
-    "surrogates": "a\ud800b\udfffc",
-    "controls": f"\x1b]0;title\x07\0{SCRIPT}",
+def program(cell, *helpers):
+    """A cell, after the imports that the notebook gives."""
+    return Program(cell, helpers, GIVEN)
+
+
+@pytest.fixture(scope="module")
+def judge():
+    """A process for most tests; little memory, so that it soon is too much."""
+    limits = Limits(seconds=2.0, memory=200 << 20)
+    with Judge(Hidden(drawn=1), limits) as judge:
+        yield judge
+
+
+@pytest.fixture
+def verdict(judge):
+    """The verdict on what stands before a right answer."""
+    return lambda cell: judge.verdict("padding_mask", program(cell + RIGHT))
+
+
+# --- whose code is run -------------------------------------------------------
+
+
+def test_no_module_is_taken_from_where_others_may_write(tmp_path, monkeypatch):
+    """A folder of one's own, the one where grading was started."""
+    mark = tmp_path / "was-run"
+    for name in ("psutil", "usercustomize", "torch"):
+        path = tmp_path / f"{name}.py"
+        path.write_text(f"open({str(mark)!r}, 'w')\nimport nothing_there")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.syspath_prepend("")
+    cell = "import os, sys\nprint(sys.flags.no_user_site, os.environ['HOME'])"
+    with Judge(Hidden(drawn=1), Limits(seconds=4.0)) as judge:
+        text = judge.verdict("padding_mask", program(f"{cell}\n{RIGHT}")).text
+    assert not mark.exists()
+    assert "| 1 " in text
+    assert str(tmp_path) not in text
+
+
+# --- what outlives a try -----------------------------------------------------
+
+DAEMON = """
+import os, time
+
+def start_daemon():
+    if os.fork():
+        return
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    with open({path!r}, "a") as file:
+        file.write(f"{{os.getpid()}} ")
+    time.sleep(1000)
+
+start_daemon()
+while not os.path.exists({path!r}):
+    time.sleep(0.01)
+"""
+
+
+def alive(path: Path) -> list[int]:
+    """Processes whose numbers are in a file."""
+    numbers = map(int, path.read_text().split())
+    return [number for number in numbers if psutil.pid_exists(number)]
+
+
+def test_a_daemon_does_not_outlive_its_try(verdict, tmp_path):
+    path = tmp_path / "daemon"
+    assert verdict(DAEMON.format(path=str(path))).is_correct
+    assert not alive(path)
+
+
+def test_nor_does_it_where_the_runner_is_killed(verdict, tmp_path):
+    path = tmp_path / "daemon"
+    cell = DAEMON.format(path=str(path)) + "os.kill(os.getppid(), 9)\n"
+    assert verdict(cell).mistake == "crash"
+    assert not alive(path)
+
+
+def test_a_hundred_processes_are_ended(verdict, tmp_path):
+    path = tmp_path / "many"
+    cell = f"""
+import os, signal, time
+for number in range(100):
+    if not os.fork():
+        os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        with open({str(path)!r}, "a") as file:
+            file.write(f"{{os.getpid()}} ")
+        time.sleep(1000)
+"""
+    verdict(cell)
+    assert not alive(path)
+
+
+def test_a_crash_by_another_s_fault_costs_nothing(judge, verdict, tmp_path):
+    """It does not happen again in a fresh process."""
+    mark = tmp_path / "was-there"
+    assert verdict("").is_correct
+    cell = f"""
+import os
+if not os.path.exists({str(mark)!r}):
+    open({str(mark)!r}, "w").close()
+    os.kill(os.getpid(), 9)
+"""
+    assert verdict(cell).is_correct
+    assert mark.exists()
+
+
+def test_a_crash_of_the_solution_too_is_nobody_s_fault(judge, monkeypatch):
+    ended = {"ended": "crash", "cases": 0}
+    monkeypatch.setattr(judge, "_ask", lambda *_: dict(ended))
+    with pytest.raises(JudgeError, match="the solution too"):
+        judge.verdict("padding_mask", program(RIGHT))
+
+
+def test_an_alarm_is_not_left_behind(verdict):
+    """One that is set in the first call goes off in none of the others."""
+    cell = """
+import signal, time
+real_mask = None
+
+def slowly(ids, pad_id=0, calls=[]):
+    if not calls:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+    calls.append(1)
+    time.sleep(0.03)
+    return (ids != pad_id)[:, None, None, :]
+"""
+    judged_ = verdict(cell)
+    assert judged_.is_correct
+    replaced = RIGHT + cell + "padding_mask = slowly\n"
+    assert verdict(replaced.replace(RIGHT, "") + "\n").is_correct
+
+
+# --- folders -----------------------------------------------------------------
+
+
+@pytest.fixture
+def fresh_folder(tmp_path, monkeypatch):
+    """Where the grader's folders are, for one test."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "for name in ['d' * 200] * 1500:\n    os.mkdir(name); os.chdir(name)",
+        "os.makedirs('a/b/c')\nos.chmod('a/b', 0)\nos.chmod('a', 0)",
+        "os.symlink({outside!r}, 'link')",
+        "os.mkdir(b'caf\\xe9')\nopen(b'caf\\xe9/\\xff', 'w').close()",
+        "os.rename(os.getcwd(), os.getcwd() + '-away')",
+        "here = os.getcwd()\nos.rmdir(here)\nos.symlink({outside!r}, here)",
+    ],
+    ids=["deep", "closed", "link", "no text", "renamed", "replaced"],
+)
+def test_whatever_a_try_leaves_in_its_folder_is_removed(
+    verdict, fresh_folder, tmp_path, made
+):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("kept")
+    cell = "import os\n" + made.format(outside=str(outside)) + "\n"
+    assert verdict(cell).is_correct
+    assert not list(fresh_folder.iterdir())
+    assert (outside / "kept").read_text() == "kept"
+
+
+def test_a_folder_is_never_taken_for_the_one_a_link_leads_to(tmp_path):
+    (tmp_path / "kept").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "kept")
+    with pytest.raises(OSError):
+        folders.remove(link)
+    assert (tmp_path / "kept").exists()
+
+
+# --- what code can find ------------------------------------------------------
+
+
+LOOK_INTO_MEMORY = """
+import re
+
+found = set()
+with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", 0) as mem:
+    for line in maps:
+        start, end = (int(n, 16) for n in line.split()[0].split("-"))
+        if " rw" not in line:
+            continue
+        for place in range(start, end, 1 << 20):
+            mem.seek(place)
+            part = mem.read(min(end - place, (1 << 20) + 50))
+            found |= {*re.findall(b"I solve[d] it: (.{4})", part)}
+print(*sorted(found))
+# I solved it: 1111
+"""
+
+
+@pytest.mark.skipif(not processes.LINUX, reason="memory is not a file here")
+def test_earlier_programs_are_not_in_memory(judge):
+    """Each is in a file that only its own process opens."""
+    first = f"NOTE = 'This is how I solved it: 8461'\n{RIGHT}"
+    assert judge.verdict("padding_mask", program(first)).is_correct
+    second = program(LOOK_INTO_MEMORY + RIGHT)
+    text = judge.verdict("padding_mask", second).text
+    assert text.endswith("| b'1111'")  # the look finds what is there
+
+
+LOOK = """
+import gc, sys, types
+
+NAMES = {names!r}
+
+def padding_mask(ids, pad_id=0):
+    functions = [o for o in gc.get_objects()
+                 if isinstance(o, types.FunctionType)]
+    codes = [f.__code__ for f in functions]
+    frame = sys._getframe()
+    while frame is not None:
+        codes += [getattr(v, "__code__", None)
+                  for v in frame.f_locals.values()]
+        frame = frame.f_back
+    found = {{code.co_name for code in codes
+              if code and code.co_filename != "<your cell>"}} & NAMES
+    if found:
+        raise ValueError(f"found {{sorted(found)}}")
+    return (ids != pad_id)[:, None, None, :]
+"""
+
+
+def names_of_answers() -> set[str]:
+    """Of all solutions and mistakes; but torch has functions, too."""
+    names = {
+        implementation.__name__
+        for exercise in EXERCISES.values()
+        for implementation in (exercise.solution, *exercise.mistakes)
+    }
+    return names - set(vars(torch.nn.functional))
+
+
+def test_no_answer_is_in_memory(judge):
+    cell = LOOK.format(names=names_of_answers())
+    verdict = judge.verdict("padding_mask", program(cell))
+    assert verdict.is_correct, verdict.text
+
+
+def test_such_a_look_finds_what_is_there():
+    """The search above is one that can find something."""
+    space = {}
+    exec(LOOK.format(names=names_of_answers()), space)
+    with pytest.raises(ValueError, match="padding_mask"):
+        space["padding_mask"](torch.ones(1, 2))
+
+
+def codes_of(implementation):
+    """What a function or class is compiled to."""
+    members = [implementation]
+    if isinstance(implementation, type):
+        members = vars(implementation).values()
+    for member in members:
+        while hasattr(member, "__wrapped__"):
+            member = member.__wrapped__
+        if code := getattr(member, "__code__", None):
+            yield code.co_code
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=lambda e: e.name)
+def test_what_is_handed_over_holds_no_answer(exercise):
+    task = handover.packed(graded(exercise.name, Hidden(drawn=1)))
+    answers = (exercise.solution, *exercise.others, *exercise.mistakes)
+    for code in chain.from_iterable(map(codes_of, answers)):
+        assert len(code) < 60 or code not in task
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from transformer_course.exercises.catalogue import find",
+        "from transformer_course.masks import padding_mask",
+        "import transformer_course.attention",
+        "import tools.grading.judge",
+        "__import__('transformer_course.masks')",
+    ],
+)
+def test_the_course_cannot_be_imported(verdict, line):
+    found = verdict(line + "\n")
+    assert found.mistake == "ModuleNotFoundError"
+    assert "only what your notebook was handed out" in found.text
+
+
+def test_what_code_reaches_for_is_told_to_the_lecturer():
+    cell = """
+import os, gc, numpy, torch.nn.functional as F
+from ctypes import CDLL
+def f(x):
+    import sys
+    sys._getframe().f_back
+    exec("1")
+    return getattr(x, "__globals__"), torch.compile(f)
+"""
+    names = odd_names(Program(cell, ("import transformer_course.masks",)))
+    assert names == sorted(
+        "ctypes exec f_back gc __globals__ _getframe os sys "
+        "transformer_course.masks".split()
+    )
+    for solution in SOLUTIONS.values():
+        assert not odd_names(Program(solution))
+
+
+# --- limits ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "taken",
+    [
+        "x = bytearray(10**9)",
+        "for _ in range(4):\n"
+        "    if not os.fork():\n"
+        "        x = bytearray(120 << 20)\n"
+        "        time.sleep(1000)\n"
+        "time.sleep(1000)",
+        "files = [os.memfd_create('x') for _ in range(40)]\n"
+        "for file in files:\n"
+        "    os.write(file, bytes(10 << 20))\n"
+        "time.sleep(1000)",
+        "x = mmap.mmap(-1, 1 << 30)\n"
+        "for _ in range(1024):\n"
+        "    x.write(bytes(1 << 20))\n"
+        "time.sleep(1000)",
+    ],
+    ids=["at once", "children", "memfd", "shared"],
+)
+def test_memory_is_limited_wherever_it_is(verdict, taken):
+    found = verdict(f"import mmap, os, time\n{taken}\n")
+    assert (found.kind, found.mistake) == ("limit", "memory"), found.text
+
+
+def child_that(code: str) -> subprocess.Popen:
+    """A process that says when it has begun."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", f"print(flush=True)\n{code}"],
+        stdout=subprocess.PIPE,
+    )
+    child.stdout.readline()
+    return child
+
+
+def watched(code: str, monkeypatch) -> set[str | None]:
+    """What a watch says of a process while the clock goes on by 0.9 s each."""
+    watch_began = processes.time.monotonic()
+    ticks = iter(range(1000))
+    child = child_that(code)
+    monkeypatch.setattr(processes, "below", lambda: [child.pid])
+    monkeypatch.setattr(
+        processes.time, "monotonic", lambda: watch_began + 0.9 * next(ticks)
+    )
+    try:
+        watch = processes.Watch(seconds=2.0, patience=900.0, memory=1 << 40)
+        return {watch.exceeded() for _ in range(200)}
+    finally:
+        child.kill()
+        child.wait()
+        child.stdout.close()
+
+
+def test_who_waits_has_as_much_time_as_who_works(monkeypatch):
+    waiting = "import time; time.sleep(1000)"
+    assert "time" in watched(waiting, monkeypatch)
+    working = "while True: pass"
+    assert watched(working, monkeypatch) == {None}
+
+
+def test_code_that_is_too_long_is_not_looked_at(judge):
+    cell = RIGHT + "\n# " + "x" * LONGEST_PROGRAM
+    verdict = judge.verdict("padding_mask", program(cell))
+    assert (verdict.kind, verdict.mistake) == ("refused", "too long")
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "x = " + "not " * 7000 + "1\n",
+        "x = " + "(" * 5000 + ")" * 5000 + "\n",
+        "x = '\ud800'\n",
+        "x = '\0'\n",
+        "raise ValueError('\\ud800 \\x1b[2J' * 1000000)\n",
+        "print('\\ud800 \\x1b[2J')\n",
+    ],
+    ids=["not", "brackets", "half a sign", "NUL", "raised", "printed"],
+)
+def test_any_text_is_judged_and_can_be_written(verdict, cell):
+    text = verdict(cell).text
+    assert len(text.encode()) < 20_000
+    assert "\x1b" not in text
+
+
+# --- results -----------------------------------------------------------------
+
+
+def test_results_come_back_as_they_were(tmp_path):
+    path = tmp_path / "result"
+    found = {
+        "tensors": [torch.ones(2, 3), torch.tensor(True), torch.ones(0, 2)],
+        "pair": (1, -0.5, None, "ü", float("inf")),
+        "by key": {3: "x", (1, 2): [torch.arange(3)]},
+    }
+    with path.open("wb") as file:
+        results.write(found, file)
+    back = results.read(path)
+    for one, other in zip(back["tensors"], found["tensors"], strict=True):
+        assert one.dtype == other.dtype
+        assert torch.equal(one, other)
+    assert back["pair"] == found["pair"]
+    assert back["by key"][3] == "x"
+    assert torch.equal(back["by key"][1, 2][0], torch.arange(3))
+
+
+def forged(header: dict, body: bytes = b"") -> bytes:
+    """A file of results, written by hand."""
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + body
+
+
+def zipped() -> bytes:
+    """What torch writes: a pickle in an archive."""
+    with tempfile.TemporaryFile() as file:
+        torch.save({"outcomes": []}, file)
+        file.seek(0)
+        return file.read()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\x80\x02cos\nsystem\n(S'true'\ntR.",
+        zipped(),
+        bytes(results.LIMIT + 1),
+        b"\xff" * 100,
+        forged({"__metadata__": {"found": "[" * 100_000}}),
+        forged({"__metadata__": {"found": "[]"}}),
+        forged({"__metadata__": {"found": '{"tensor": "0"}'}}),
+        forged({"__metadata__": {"found": '{"dict": [["a"]]}'}}),
+        forged(
+            {
+                "__metadata__": {"found": '{"dict": []}'},
+                "0": {
+                    "dtype": "F32",
+                    "shape": [10**9, 10**9],
+                    "data_offsets": [0, 4],
+                },
+            },
+            b"1234",
+        ),
+    ],
+)
+def test_what_is_no_result_is_refused(tmp_path, content):
+    path = tmp_path / "result"
+    path.write_bytes(content)
+    with pytest.raises(Exception):  # noqa: B017
+        results.read(path)
+
+
+def test_a_file_of_any_size_is_not_read_to_its_end(tmp_path):
+    path = tmp_path / "result"
+    with path.open("wb") as file:
+        file.truncate(100 << 30)
+    with pytest.raises(results.NoResults):
+        results.read(path)
+
+
+def test_inputs_left_out_are_no_results():
+    exercise = graded("padding_mask", Hidden(drawn=1))
+    found = {"outcomes": [], "parameters": None, "printed": ""}
+    assert judged(exercise, program(""), found).kind == "refused"
+
+
+# --- errors that follow from others ------------------------------------------
+
+HEADS = {
+    name: EXERCISES[name].source
+    for name in ("split_heads", "merge_heads", "MultiHead")
 }
-"""What is answered in words, by the name of who does."""
-HANDED_IN = ("script", "new cell", "long", "surrogates", "controls")
-"""Those that go all the way; the others are only shown."""
-NAMES = (
-    "=cmd|' C'!A0",
-    "@SUM(1+1)",
-    "x;=1+1",
-    "<script>",
-    "-\x1b[2J",
-    "a\nb",
-    "x" * 250,
-    "x" * 249 + "y",
-    os.fsdecode(b"bytes\xff"),
-    os.fsdecode(b"bytes\xfe"),
+WRONG = """
+def split_heads(x, n_heads):
+    batch, length, width = x.shape
+    return x.view(batch, n_heads, length, width // n_heads)
+"""
+HEADS_GIVEN = (
+    *GIVEN,
+    "from transformer_course.attention import scaled_dot_product_attention",
 )
-"""Students who are called so, and hand in what is no notebook."""
 
 
-@pytest.fixture(scope="module")
-def attacked(tmp_path_factory):
-    """The folder of a graded class, and what to grade it with once more."""
-    folder = tmp_path_factory.mktemp("attacked")
-    assert main(["release", NAME, "--to", str(folder / "release")]) == 0
-    path = folder / "release" / NAME / f"{NAME}.ipynb"
-    release = json.loads(path.read_text())
-    give(folder, "honest", content(release, "It <b>copies</b>."))
-    for name in HANDED_IN:
-        give(folder, name, content(release, ANSWERS[name]))
-    for name in NAMES:
-        give(folder, name, "no notebook")
-    for name, source in (
-        ("deep", "not " * 7000 + "x"),
-        ("code", f'def padding_mask(ids):\n    "{SCRIPT}"\n    raise OSError'),
-        ("half", '"\ud800"\ndef padding_mask(ids): return "\ud800"'),
-        ("megabytes", "x = 1\n" * 500_000),
-    ):
-        give(folder, name, content(release, "", padding_mask=source))
-    give(folder, "list", content(release, "", grade_id=["a"]))
-    give(folder, "sparse", "")
-    os.truncate(folder / "in" / "sparse" / f"{NAME}.ipynb", 100 << 30)
-    arguments = ["grade", str(folder / "in"), "--to", str(folder / "out")]
-    arguments += ["--drawn", "1", "--seconds", "4"]
-    assert main(arguments) == 0
-    return folder / "out", arguments
+@pytest.mark.parametrize("split", [WRONG, EXERCISES["split_heads"].stub, None])
+def test_an_earlier_mistake_costs_its_own_points_only(judge, split):
+    helpers = [part for part in (split, HEADS["merge_heads"]) if part]
+    code = Program(HEADS["MultiHead"], tuple(helpers), HEADS_GIVEN)
+    verdict = judge.verdict("MultiHead", code)
+    assert verdict.is_correct, verdict.text
+    assert "the course's split_heads" in " ".join(verdict.text.split())
 
 
-def content(release, answer, grade_id=None, **code):
-    """A notebook, as JSON can say more than a notebook may."""
-    notebook = json.loads(json.dumps(release))
-    for cell in notebook["cells"]:
-        changed = {QUESTION: answer, **code}.get(cell["id"])
-        cell["source"] = changed or cell["source"]
-        if grade_id and "nbgrader" in cell["metadata"]:
-            cell["metadata"]["nbgrader"]["grade_id"] = grade_id
-    if not answer:
-        cell = {"cell_type": "markdown", "metadata": {}, "source": SCRIPT}
-        number = [c["id"] for c in notebook["cells"]].index(QUESTION)
-        notebook["cells"].insert(number + 1, cell)
-    return json.dumps(notebook)
+def test_a_mistake_of_its_own_still_costs_points(judge):
+    cell = HEADS["MultiHead"].replace("self.to_key(source)", "source")
+    helpers = (HEADS["split_heads"], HEADS["merge_heads"])
+    code = Program(cell, helpers, HEADS_GIVEN)
+    assert not judge.verdict("MultiHead", code).is_correct
 
 
-def give(folder, name, text):
-    """Hand in a file."""
-    path = folder / "in" / name / f"{NAME}.ipynb"
+# --- submissions -------------------------------------------------------------
+
+
+def test_a_name_that_is_no_text_is_a_student_s_too(tmp_path):
+    for name in (b"caf\xe9", b"caf\xe8", "café".encode(), b"caf\\xe9"):
+        folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
+        hand_in(new_notebook(), folder / f"{NAME}.ipynb")
+    students = [
+        s.student for s in find_submissions(tmp_path, KNOWN).submissions
+    ]
+    assert len(set(students)) == 4
+    assert "café" in students
+    for student in students:
+        student.encode()
+
+
+def test_names_of_any_script_stay_as_they_are():
+    for name in ("山田\u3000太郎", "José O'Neil-Ng", "Ωμέγα (2)"):
+        assert submissions.readable(name) == name
+
+
+def test_a_renamed_file_is_told_to_its_student(tmp_path):
+    hand_in(new_notebook(), tmp_path / "anna" / f"{NAME}.ipynb")
+    hand_in(new_notebook(), tmp_path / "ben" / "homework.ipynb")
+    found = find_submissions(tmp_path, KNOWN)
+    _, ben = found.submissions
+    assert ben.path is None
+    assert "homework.ipynb was handed in, and belongs to no" in ben.notes[0]
+
+
+@pytest.mark.parametrize(
+    "later", [f"{NAME} (1)", f"{NAME}-Copy2", f"{NAME} copy"]
+)
+def test_of_files_of_one_age_the_later_copy_is_taken(tmp_path, later):
+    for name in (NAME, later):
+        path = tmp_path / "anna" / f"{name}.ipynb"
+        hand_in(new_notebook(), path)
+        os.utime(path, (1000, 1000))
+    (found,) = find_submissions(tmp_path, KNOWN).submissions
+    assert found.path.stem == later
+    assert "with the same date" in found.notes[0]
+
+
+def test_a_deep_folder_is_looked_into_so_far(tmp_path):
+    hand_in(new_notebook(), tmp_path / "anna" / f"{NAME}.ipynb")
+    here = os.getcwd()
+    try:
+        os.chdir(tmp_path / "anna")
+        for _ in range(1500):
+            os.mkdir("d")
+            os.chdir("d")
+    finally:
+        os.chdir(here)
+    (found,) = find_submissions(tmp_path, KNOWN).submissions
+    assert found.path is not None
+    assert "deep" in found.notes[0]
+    folders.remove(tmp_path / "anna")
+
+
+def test_of_too_many_files_the_upper_ones_are_seen(tmp_path, monkeypatch):
+    monkeypatch.setattr(submissions, "MOST", 20)
+    hand_in(new_notebook(), tmp_path / "anna" / f"{NAME}.ipynb")
+    (tmp_path / "anna" / "a").mkdir()
+    for number in range(40):
+        (tmp_path / "anna" / "a" / f"{number}.txt").touch()
+    (found,) = find_submissions(tmp_path, KNOWN).submissions
+    assert found.path is not None
+    assert "more than 20 files" in found.notes[0]
+
+
+def test_a_closed_folder_is_told_to_its_student(tmp_path, monkeypatch):
+    hand_in(new_notebook(), tmp_path / "anna" / f"{NAME}.ipynb")
+    (tmp_path / "ben" / "closed").mkdir(parents=True)
+    scandir = os.scandir
+
+    def closed(path):
+        if Path(path).name == "closed":  # root may look into any
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", closed)
+    _, ben = find_submissions(tmp_path, KNOWN).submissions
+    assert ben.notes == (
+        "ben/closed could not be looked into: Permission denied",
+    )
+
+
+# --- marks that are stale ----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "tools/grading/judge.py",
+        "transformer_course/attention.py",
+        "transformer_course/exercises/catalogue/masks/causal_mask.py",
+    ],
+)
+def test_code_that_marks_depend_on_makes_them_stale(
+    tmp_path, monkeypatch, module
+):
+    """What marks, what a notebook gives, what an exercise asks."""
+    monkeypatch.setattr(records, "ROOT", tmp_path)
+    path = tmp_path / module
     path.parent.mkdir(parents=True)
-    path.write_text(text)
-
-
-def test_everybody_has_a_line_and_nobody_failed(attacked):
-    totals = table(attacked[0] / "totals.csv")
-    states = {one["student"]: one["status"] for one in totals}
-    assert len(totals) == len(states) == len(HANDED_IN) + len(NAMES) + 7
-    for name in (*HANDED_IN, "honest", "deep", "code", "half", "list"):
-        assert states[name] == "graded", name
-    for name in (*NAMES, "sparse"):
-        assert states[student(name).name] == "unreadable", ascii(name)
-
-
-def test_the_next_run_knows_all_of_it(attacked, capsys):
-    out, arguments = attacked
-    assert main(arguments) == 0
-    said = capsys.readouterr().out
-    count = len(table(out / "totals.csv"))
-    assert said.count(": as before\n") == count
-
-
-def test_no_cell_of_a_table_is_a_formula(attacked):
-    for name in ("marks.csv", "totals.csv", "manual_marks.csv"):
-        for row in table(attacked[0] / name):
-            assert not any(
-                cell.lstrip().startswith(("=", "+", "@", "-"))
-                for key, cell in row.items()
-                if key != "answer"
-            )
-
-
-def test_whose_work_was_cut_is_told(attacked):
-    notes = {
-        one["student"]: one["notes"]
-        for one in table(attacked[0] / "totals.csv")
-    }
-    for name, note in {
-        "long": "all after the first 50,000 were cut off",
-        "megabytes": "1 cell with code not looked at",
-        "sparse": "107,374,182,400 bytes",
-    }.items():
-        assert note in notes[name]
-        page = attacked[0] / "feedback" / name / f"{NAME}.html"
-        assert note in page.read_text()
-
-
-def test_an_answer_in_a_new_cell_waits_for_its_mark(attacked):
-    waiting = {
-        one["student"] for one in table(attacked[0] / "manual_marks.csv")
-    }
-    assert {"new cell", "list", "script"} <= waiting
-
-
-class Page(HTMLParser):
-    """The tags of a page, and its text."""
-
-    def __init__(self, page: str):
-        super().__init__()
-        self.tags: list[tuple[str, tuple]] = []
-        self.text = ""
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, tuple(attrs)))
-
-    def handle_data(self, data):
-        self.text += data
-
-
-@pytest.fixture(scope="module")
-def formgrader():
-    """Makes the page on which Formgrader shows a notebook, as it does."""
-    config = Config()
-    config.HTMLExporter.template_name = "formgrade"
-    config.HTMLExporter.extra_template_basedirs = [handlers.template_path]
-    exporter = HTMLExporter(config=config)
-    names = ("assignment_id", "notebook_id", "submission_id", "base_url")
-    names += ("student", "first_name", "last_name", "notebook_path")
-    resources = dict.fromkeys(names, "x") | {"index": 0, "total": 1}
-
-    def page(notebook) -> Page:
-        html, _ = exporter.from_notebook_node(notebook, dict(resources))
-        return Page(html)
-
-    return page
-
-
-def autograded(out, name):
-    """The notebook that Formgrader shows."""
-    path = out / "autograded" / name / NAME / f"{NAME}.ipynb"
-    return nbformat.read(path, as_version=4)
-
-
-@pytest.mark.parametrize("name", HANDED_IN)
-def test_formgrader_shows_an_answer_as_text(attacked, formgrader, name):
-    """Its page has the same tags, whatever was answered."""
-    honest = formgrader(autograded(attacked[0], "honest"))
-    found = formgrader(autograded(attacked[0], name))
-    assert found.tags == honest.tags
-    assert "It <b>copies</b>." in honest.text
-    if name in ("script", "new cell", "controls"):
-        assert SCRIPT in found.text
-
-
-@pytest.mark.parametrize("name", ["code", "half", "list"])
-def test_formgrader_shows_code_as_text(attacked, formgrader, name):
-    honest = formgrader(autograded(attacked[0], "honest"))
-    found = formgrader(autograded(attacked[0], name))
-    for tag in ("script", "img", "iframe", "a", "link", "style"):
-        own = [one for one in found.tags if one[0] == tag]
-        assert own == [one for one in honest.tags if one[0] == tag]
-
-
-def test_no_answer_becomes_a_tag(formgrader):
-    """As Markdown most of them do."""
-    given = assignment()
-    fenced, raw = [], []
-    for answer in ("Plain words.", *ANSWERS.values()):
-        written = filled(given.notebook, {}, answer or SCRIPT)
-        made = restored(given, answers_in(cells_of(written), given))
-        made.cells = [cell for cell in made.cells if cell.id == QUESTION]
-        fenced.append(formgrader(made).tags)
-        made.cells[0].source = answer
-        raw.append(formgrader(made).tags)
-    assert all(tags == fenced[0] for tags in fenced)
-    assert sum(tags != raw[0] for tags in raw) > len(raw) / 2
-
-
-def test_nbgrader_s_own_feedback_shows_answers_as_text(attacked):
-    out, _ = attacked
-    config = Config()
-    text = (out / "nbgrader_config.py").read_text()
-    exec(text, {"get_config": lambda: config})
-    tags = []
-    for name in ("honest", "script"):
-        said = NbGraderAPI(config=config).generate_feedback(NAME, name)
-        assert said["success"], said
-        page = out / "feedback" / name / NAME / f"{NAME}.html"
-        tags.append(Page(page.read_text()).tags)
-    assert tags[0] == tags[1]
-
-
-def test_our_pages_have_no_script_and_no_half_of_a_sign(attacked):
-    out, _ = attacked
-    for path in (out / "answers.html", out / "report.html"):
-        tags = {tag for tag, _ in Page(path.read_text("utf-8")).tags}
-        assert tags.isdisjoint({"script", "img", "svg", "a", "b><i"})
-    for path in out.rglob("feedback/*/*.html"):
-        page = Page(path.read_text("utf-8"))
-        assert "script" not in {tag for tag, _ in page.tags}
+    digests = set()
+    for text in ("x = 1", "x = 2"):
+        path.write_text(text)
+        digests.add(records._code.__wrapped__())
+    assert len(digests) == 2
+    assert (ROOT / module).is_file()

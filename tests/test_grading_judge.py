@@ -16,16 +16,19 @@ from tests.grading_class import (
     QUESTION,
     SOLUTIONS,
     assignment,
+    carried,
     filled,
     hand_in,
-    imported,
+    packed_without_hook,
     tampered,
 )
 from tools.exercise_notebooks import find_sources, learner_notebook
+from tools.grading import handover
 from tools.grading.answers import Program, answers_in, restored
 from tools.grading.assignment import find_assignments
-from tools.grading.judge import Judge, graded, judged, uses_the_course
+from tools.grading.judge import Judge, graded, judged
 from tools.grading.notebooks import Unreadable, cells_of, name_of, read_cells
+from tools.grading.oddities import odd_names
 from tools.grading.policy import Hidden
 from tools.grading.submissions import SubmissionsError, find_submissions
 from tools.refresh_outputs import ROOT
@@ -50,10 +53,26 @@ def handed_out():
     return assignment()
 
 
+HIDDEN = Hidden(drawn=4)
+
+
 @pytest.fixture(scope="module")
 def judge():
     """A process for all tests."""
-    with Judge(Hidden(drawn=4), Limits(seconds=4.0)) as judge:
+    packed, stack = handover.packed, packed_without_hook("MyStack", HIDDEN)
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        Judge(HIDDEN, Limits(seconds=4.0)) as judge,
+    ):
+        patch.setattr(
+            handover,
+            "packed",
+            lambda exercise, earlier=(): (
+                stack
+                if exercise.name == "MyStack"
+                else packed(exercise, earlier)
+            ),
+        )
         yield judge
 
 
@@ -281,7 +300,7 @@ def test_on_hidden_inputs_right_is_right_and_mistakes_keep_names(exercise):
 
 def test_mistakes_of_the_catalogue_are_named(judge):
     for mistake in EXERCISES["padding_mask"].mistakes:
-        cell = imported(mistake, "padding_mask")
+        cell = carried(mistake, "padding_mask")
         verdict = judge.verdict("padding_mask", program(cell))
         told = mistake_of(mistake).__name__
         found = (verdict.kind, verdict.mistake)
@@ -374,10 +393,11 @@ class Bad:
         return (os.system, ("touch {mark}",))
 
 frame = sys._getframe()
-while "request" not in frame.f_locals:
+while "result" not in frame.f_locals:
     frame = frame.f_back
-path = frame.f_locals["request"]["result"]
-pickle.dump(Bad(), open(path, "wb"), protocol=2)
+result = frame.f_locals["result"]
+pickle.dump(Bad(), result, protocol=2)
+result.flush()
 os._exit(0)
 """
     verdict = judge.verdict("padding_mask", program(cell))
@@ -425,8 +445,8 @@ def test_who_calls_the_course_s_own_code_is_named():
         "def padding_mask(ids, pad_id=0):\n"
         "    return masks.padding_mask(ids, pad_id)"
     )
-    assert uses_the_course(Program(cell)) == ["transformer_course"]
-    assert not uses_the_course(Program(SOLUTIONS["padding_mask"]))
+    assert odd_names(Program(cell)) == ["transformer_course"]
+    assert not odd_names(Program(SOLUTIONS["padding_mask"]))
 
 
 def readable_by_all(path):

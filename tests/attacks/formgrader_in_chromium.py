@@ -2,10 +2,11 @@
 
     python -m tests.attacks.formgrader_in_chromium [--chromium PATH]
 
-Hands in the answers of ``tests/test_grading_attacks.py``, starts nbgrader's
-server, opens each submission in headless Chromium, and looks whether a script
-of the answer has run: it would have changed the page's title. A submission
-that is not fenced is shown too, to see that it would be noticed.
+Hands in the answers of ``tests/test_grading_attacked_class.py``, starts
+nbgrader's server, opens each submission in headless Chromium, and looks
+whether a script of the answer has run: it would have changed the page's
+title. A submission that is not fenced is shown too, to see that it would be
+noticed.
 
 Result, November 2026, with nbgrader 0.9.6 and Chromium 150: all 17 answers
 were shown as text; of the one that is not fenced the script ran.
@@ -26,7 +27,7 @@ from pathlib import Path
 from nbgrader.api import Gradebook
 
 from tests.grading_class import NAME, QUESTION, filled
-from tests.test_grading_attacks import ANSWERS, SCRIPT
+from tests.test_grading_attacked_class import ANSWERS, SCRIPT
 from tools.grading.answers import answers_in, restored
 from tools.grading.assignment import find_assignments
 from tools.grading.gradebook import COURSE, Course

@@ -1,35 +1,107 @@
 """What a student's code does on the course's inputs.
 
-This runs in the process of the student's code. It says what happened, and
-judges nothing: results are compared elsewhere, where no code of a student has
-been.
+This runs in the process of the student's code. It has the inputs and no
+answer: neither the solution nor known mistakes, nor what is expected. It says
+what happened, and judges nothing: results are compared elsewhere, where no
+code of a student has been.
 """
 
 import dataclasses
+import inspect
 import linecache
-from collections.abc import Callable
+import random
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib.abc import MetaPathFinder
+from types import ModuleType
 from typing import Any, BinaryIO
 
-import torch
-from torch import Tensor
+import cloudpickle
 
-from transformer_course.exercises import catalogue, worker
+from tools.grading import results
 from transformer_course.exercises.engine.diagnose import outcomes
 from transformer_course.exercises.engine.exercise import (
+    Case,
     Exercise,
     Implementation,
-    build_and_call,
 )
 from transformer_course.exercises.engine.outcome import Failure, Outcome
-from transformer_course.exercises.engine.slips import wrong_parameters
 from transformer_course.exercises.engine.verdict import Verdict
 
 CELL = "<your cell>"
 HELPERS = "<your other cells>"
+CLOSED = ("transformer_course", "tools")
+"""Packages of which code gets no more than is there."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """An exercise as a student's code may see it."""
+
+    name: str
+    is_class: bool
+    signature: inspect.Signature
+    """Of the function, or of the class's ``forward``."""
+    cases: Sequence[Case]
+    run: Callable[[Implementation, Case], Any]
+    """How an implementation is tried on a case."""
+    modules: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What the notebook gives of the course, by module and name."""
+    names: dict[str, Any] = field(default_factory=dict)
+    """What stands in the place of the student's own, by name."""
+
+    def exercise(self) -> Exercise:
+        """The exercise with a solution that does nothing."""
+        return _Answerless(
+            solution=self._hollow(),
+            section="",
+            points=0,
+            hints=("", ""),
+            cases=self.cases,
+            draw=None,
+            others=(),
+            mistakes=(),
+            run=self.run,
+        )
+
+    def _hollow(self) -> Implementation:
+        def hollow(*args: Any, **kwargs: Any) -> None:
+            raise NotImplementedError
+
+        hollow.__name__ = hollow.__qualname__ = self.name
+        hollow.__signature__ = self.signature
+        if self.is_class:
+            return type(self.name, (), {"forward": hollow})
+        return hollow
+
+
+class _Answerless(Exercise):
+    """Its cases are all that is tried; nothing is drawn."""
+
+    @property
+    def tried(self) -> Sequence[Case]:
+        """Every case."""
+        return self.cases
+
+
+class _Closed(MetaPathFinder):
+    """Finds nothing of the course, and says so."""
+
+    def find_spec(self, name: str, *_: Any) -> None:
+        """Refuse the course's modules; leave all others to others."""
+        if name.partition(".")[0] in CLOSED:
+            raise ModuleNotFoundError(
+                f"{name} is not there when marks are given: of the course, "
+                "only what your notebook was handed out with",
+                name=name,
+            )
 
 
 def try_program(
-    request: dict[str, Any],
+    program: dict[str, Any],
+    task: bytes,
     result: BinaryIO,
     starting: Callable[[int], None],
     printed: Callable[[], str],
@@ -37,56 +109,72 @@ def try_program(
     """Run a program, try what it defines, and write down what happened.
 
     Args:
-        request: as the runner gets it.
+        program: the text of its ``helpers`` and of its ``cell``.
+        task: a :class:`Task`, as cloudpickle writes it.
         result: where to write it down.
         starting: told the number of each input before it is tried.
         printed: what the code has printed.
     """
-    exercise = catalogue.find(request["exercise"])
-    exercise = exercise.with_more(request["seed"], request["drawn"])
-    worker.reset()
+    asked = cloudpickle.loads(task)
+    _close(asked.modules)
+    random.seed(0)
+
+    def starting_anew(number: int) -> None:
+        signal.alarm(0)  # one that was set for the input before
+        starting(number)
+
     try:
-        found = _tried(exercise, request["program"], starting)
+        found = _tried(asked, program, starting_anew)
     except BaseException as error:  # an interrupt, say, that the code raises
         found = {"refused": type(error).__name__}
-    worker.reset()
-    torch.save(found | {"printed": printed()}, result)
-    result.flush()
+    signal.alarm(0)
+    try:
+        results.write(found | {"printed": printed()}, result)
+    except Exception as error:  # such as results that are too large
+        result.seek(0)
+        result.truncate()
+        results.write({"refused": type(error).__name__}, result)
+
+
+def _close(modules: dict[str, dict[str, Any]]) -> None:
+    """Let code import what is given, and no more of the course."""
+    for name, content in modules.items():
+        module = sys.modules[name] = ModuleType(name)
+        vars(module).update(content)
+        package, _, last = name.rpartition(".")
+        setattr(sys.modules[package], last, module)
+    sys.meta_path.insert(0, _Closed())
 
 
 def _tried(
-    exercise: Exercise,
-    program: dict[str, Any],
-    starting: Callable[[int], None],
+    task: Task, program: dict[str, Any], starting: Callable[[int], None]
 ) -> dict[str, Any]:
-    space: dict[str, Any] = {"__name__": "__main__"}
+    space: dict[str, Any] = {"__name__": "__main__"} | task.names
     error = _execute(HELPERS, "\n\n".join(program["helpers"]), space)
     error = _execute(CELL, program["cell"], space) or error
-    candidate = space.get(exercise.name)
+    candidate = space.get(task.name)
     if not callable(candidate):
         return {"top": error, "missing": True}
-    found = outcomes(exercise, candidate, starting)
+    found = outcomes(task.exercise(), candidate, starting)
     if isinstance(found, Verdict):
         return {"verdict": found.as_dict()}
     return {
         "outcomes": [as_plain(outcome) for outcome in found],
-        "slip": _parameters(exercise, candidate),
+        "parameters": _parameters(candidate, task.cases[0]),
     }
 
 
 def _parameters(
-    exercise: Exercise, candidate: Implementation
-) -> dict[str, str] | None:
-    """Whether a class has other parameters than it was given."""
-    if exercise.run is not build_and_call:
+    candidate: Implementation, case: Case
+) -> list[tuple[str, list[int]]] | None:
+    """Names and shapes of a class's weights."""
+    if not inspect.isclass(candidate):
         return None
     try:
-        slip = wrong_parameters(
-            candidate, exercise.solution, exercise.tried[0]
-        )
+        weights = candidate(*case.build).named_parameters()
+        return [(name, list(weight.shape)) for name, weight in weights]
     except Exception:  # it cannot be built: its outcomes say so
         return None
-    return dataclasses.asdict(slip) if slip else None
 
 
 def _execute(
@@ -109,34 +197,25 @@ def _execute(
         message = getattr(error, "msg", None) or str(error)
         return {
             "kind": type(error).__name__,
-            "message": str(message),
+            "message": results.told(str(message)),
             "line": line,
-            "source": text,
+            "source": results.told(text),
         }
     return None
 
 
 def as_plain(outcome: Outcome) -> dict[str, Any]:
-    """An outcome as tensors, numbers, texts and containers of these."""
-    return {
-        field.name: _plain(getattr(outcome, field.name))
+    """An outcome as results have it."""
+    found = {
+        field.name: getattr(outcome, field.name)
         for field in dataclasses.fields(outcome)
     }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Failure):
-        return _plain(dataclasses.asdict(value))
-    if isinstance(value, Tensor):
-        return value.detach().as_subclass(Tensor).clone()
-    if isinstance(value, list | tuple):
-        kind = list if isinstance(value, list) else tuple
-        return kind(_plain(part) for part in value)
-    if isinstance(value, dict):
-        return {_plain(key): _plain(part) for key, part in value.items()}
-    if value is None or type(value) in (bool, int, float, str):
-        return value
-    return {"a value of type": type(value).__name__}
+    failures = {
+        key: dataclasses.asdict(value)
+        for key, value in found.items()
+        if isinstance(value, Failure)
+    }
+    return found | failures
 
 
 def from_plain(found: dict[str, Any]) -> Outcome:
@@ -146,7 +225,13 @@ def from_plain(found: dict[str, Any]) -> Outcome:
         Exception: of many kinds, if that is not what ``found`` is.
     """
     failures = {
-        key: Failure(**found[key]) if found[key] is not None else None
+        key: _failure(**found[key])
         for key in ("failure", "again_failure")
+        if found[key] is not None
     }
     return Outcome(**found | failures)
+
+
+def _failure(line: Any, **texts: Any) -> Failure:
+    texts = {key: results.told(str(text)) for key, text in texts.items()}
+    return Failure(line=line if isinstance(line, int) else None, **texts)

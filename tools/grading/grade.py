@@ -15,8 +15,9 @@ from tools.grading.answers import Answers, Program, answers_in, restored
 from tools.grading.assignment import Released, test_cell
 from tools.grading.by_hand import apply_marks_by_hand
 from tools.grading.gradebook import Course
-from tools.grading.judge import Judge, uses_the_course
+from tools.grading.judge import Judge
 from tools.grading.notebooks import Unreadable, read_cells
+from tools.grading.oddities import odd_names
 from tools.grading.policy import Policy
 from tools.grading.records import (
     DamagedRecord,
@@ -31,11 +32,9 @@ from tools.grading.records import (
     student,
 )
 from tools.grading.submissions import Submission
-from tools.grading.texts import one_line, readable, shortened
+from tools.grading.texts import one_line, readable
 from transformer_course.exercises.engine.exercise import Exercise
 
-TEXT_LIMIT = 20_000
-"""Characters of a verdict."""
 NOTES = 20
 """So many are kept of a submission."""
 FAILED = "it could not be graded; that will be tried again"
@@ -199,7 +198,7 @@ class Grader:
             exercise.points,
             verdict.kind,
             one_line(verdict.mistake, 100),
-            shortened(readable(verdict.text), TEXT_LIMIT),
+            verdict.text,
             readable(program.cell) if program else "",
         )
 
@@ -227,7 +226,7 @@ class Grader:
 
 
 def _remarks(exercise: Exercise, program: Program | None) -> list[str]:
-    used = uses_the_course(program) if program else []
+    used = odd_names(program) if program else []
     names = ", ".join(used)
     return [f"{exercise.name}: its code names {names}"] if used else []
 

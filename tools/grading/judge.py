@@ -1,52 +1,63 @@
 """The course's verdict on what students' code did.
 
-Code runs in the processes of ``runner``. What it did comes back as tensors,
-numbers and texts, read without executing anything, and is compared here, where
-no code of a student has been: so it does not help to change what the tests, or
-the package, do.
+Code runs in the processes of ``runner``, which have the inputs and no answer.
+What it did comes back as tensors, numbers and texts, read without executing
+anything, and is compared here, where no code of a student has been: so it does
+not help to change what the tests, or the package, do.
 """
 
 import ast
+import inspect
 import itertools
 import json
 import os
 import queue
 import subprocess
+import symtable
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
 import torch
+from torch import Tensor, nn
 
+from tools.grading import folders, handover, results
 from tools.grading.answers import Program
 from tools.grading.attempt import from_plain
 from tools.grading.policy import Hidden
-from tools.grading.runner import PATIENCE
+from tools.grading.texts import readable, shortened
 from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
 from transformer_course.exercises import catalogue
 from transformer_course.exercises.engine import diagnose, messages
-from transformer_course.exercises.engine.exercise import Exercise
+from transformer_course.exercises.engine.exercise import (
+    Exercise,
+    Implementation,
+)
 from transformer_course.exercises.engine.verdict import Kind, Verdict
 from transformer_course.exercises.process import QUIET, Limits, listen
 
 START = 120.0  # seconds that the runner may take to import torch
 SECONDS = 20.0
 """Of work, for the cell of an exercise and all its inputs."""
+PATIENCE = 5  # times as long by the clock as by the processor
 GRACE = 60.0  # seconds that it may take to say that the time is over
+LONGEST_PROGRAM = 200_000
+"""Signs of the code of an exercise, with all that it uses."""
+LONGEST_TEXT = 20_000
+"""Signs of a verdict."""
+NOBODY_S = 60_000
+"""User numbers above this belong to no person."""
 
 
 class JudgeError(CourseError):
     """The process that runs students' code cannot do its work."""
-
-
-class Silent(Exception):
-    """The runner says no more."""
 
 
 class Judge:
@@ -56,7 +67,9 @@ class Judge:
         hidden: the inputs beside those of a learner's check.
         limits: what code may take.
         user: whose number students' code runs under; left out, it is the
-            lecturer's own. Only root can choose another.
+            lecturer's own. Only root can choose another. Above 60,000, where
+            no person's numbers are, each try has one of its own, from this
+            one down.
     """
 
     def __init__(
@@ -64,9 +77,10 @@ class Judge:
     ):
         self.hidden = hidden
         self.limits = limits
-        self.user = user
+        self._users = _users(user)
         self._runner: subprocess.Popen | None = None
         self._said: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._is_fresh = True
 
     def __enter__(self) -> "Judge":
         return self
@@ -75,16 +89,24 @@ class Judge:
         self.close()
 
     def close(self) -> None:
-        """End the process."""
-        if self._runner is not None:
-            self._runner.kill()
-            self._runner.wait()
-            self._runner.stdin.close()
-            self._runner.stdout.close()
-            self._runner = None
+        """End the process, and all below it."""
+        runner, self._runner = self._runner, None
+        if runner is None:
+            return
+        runner.terminate()
+        try:
+            runner.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            runner.kill()
+            runner.wait()
+        runner.stdin.close()
+        runner.stdout.close()
 
     def verdict(self, name: str, program: Program | None) -> Verdict:
         """The verdict on what a student wrote for an exercise.
+
+        Where it is wrong and uses what the student wrote for an earlier
+        exercise, it is tried with the solution of that one, too.
 
         Raises:
             JudgeError: the process that runs code failed.
@@ -92,14 +114,32 @@ class Judge:
         exercise = graded(name, self.hidden)
         if program is None:
             return _verdict(exercise, "unwritten", "missing", MISSING)
-        with tempfile.TemporaryDirectory(prefix="grading-") as folder:
-            result = Path(folder) / "result.pt"
-            said = self._answer(name, program, result)
-            if said["ended"] == "well" and not _size(result):
-                said["ended"] = "crash"  # it ended itself, politely
+        texts = (*program.given, *program.helpers, program.cell)
+        if sum(map(len, texts)) > LONGEST_PROGRAM:
+            text = TOO_LONG.format(limit=LONGEST_PROGRAM)
+            return _verdict(exercise, "refused", "too long", text)
+        verdict = self._tried(exercise, program)
+        earlier, rest = without_earlier(exercise, program)
+        if earlier and not verdict.is_correct:
+            other = self._tried(exercise, rest, earlier)
+            verdict = followed(exercise, verdict, other, earlier)
+        return _readable(verdict)
+
+    def _tried(
+        self,
+        exercise: Exercise,
+        program: Program,
+        replaced: tuple[Exercise, ...] = (),
+    ) -> Verdict:
+        folder = Path(tempfile.mkdtemp(prefix="grading-"))
+        try:
+            task = handover.packed(exercise, replaced)
+            said = self._answer(exercise, program, task, folder)
             if said["ended"] != "well":
                 return self._limit(exercise, said)
-            found = _read(result)
+            found = _read(folder / "result")
+        finally:
+            folders.remove(folder)
         return judged(exercise, program, found)
 
     def _limit(self, exercise: Exercise, said: dict[str, Any]) -> Verdict:
@@ -116,62 +156,67 @@ class Judge:
         return messages.crashed(exercise, case)
 
     def _answer(
-        self, name: str, program: Program, result: Path
+        self, exercise: Exercise, program: Program, task: bytes, folder: Path
     ) -> dict[str, Any]:
-        """How it ended. Code can also end the runner: then it crashed.
+        """How it ended.
 
-        If the solution does so too, it is not the student's fault.
+        A crash may be another's fault: then it is tried again in a fresh
+        process. It may be nobody's: the solution would crash too.
         """
-        try:
-            return self._ask(name, program, result)
-        except Silent:
-            pass
+        was_fresh = self._is_fresh
+        said = self._ask(program, task, folder)
+        if said["ended"] == "crash" and not was_fresh:
+            self.close()
+            said = self._ask(program, task, folder)
+        if said["ended"] != "crash":
+            return said
+        name = exercise.name
         solution = Program(catalogue.find(name).source, given=program.given)
-        try:
-            self._ask(name, solution, result)
-        except Silent:
+        task = handover.packed(exercise)
+        if self._ask(solution, task, folder)["ended"] == "crash":
             raise JudgeError(
                 "the process that runs students' code ends whenever it tries "
-                f"{name}, the solution too. Is there enough memory? What was "
-                "graded so far is kept"
-            ) from None
-        return {"ended": "crash", "cases": 0}
+                f"{name}, the solution too. Is there enough memory, and room "
+                f"in {folder.parent}? What was graded so far is kept"
+            )
+        return said
 
     def _ask(
-        self, name: str, program: Program, result: Path
+        self, program: Program, task: bytes, folder: Path
     ) -> dict[str, Any]:
+        """How one try ended, in a folder that is emptied before."""
         self._start()
+        self._is_fresh = False
+        _lay_out(folder, program, task)
         request = {
-            "exercise": name,
-            "seed": self.hidden.seed,
-            "drawn": self.hidden.drawn,
-            "program": {
-                "helpers": [*program.given, *program.helpers],
-                "cell": program.cell,
-            },
-            "result": str(result),
+            "folder": str(folder),
             "seconds": self.limits.seconds,
+            "patience": PATIENCE * self.limits.seconds,
             "memory": self.limits.memory,
-            "user": self.user,
+            "user": next(self._users),
         }
         try:
             self._runner.stdin.write(json.dumps(request).encode() + b"\n")
             self._runner.stdin.flush()
-            patience = PATIENCE * self.limits.seconds + GRACE
-            said = self._said.get(timeout=patience)
+            said = self._said.get(timeout=request["patience"] + GRACE)
         except (BrokenPipeError, queue.Empty):
             said = None
-        if said is None:
+        if said is None:  # it was ended
             self.close()
-            raise Silent
+            return {"ended": "crash", "cases": 0}
+        if said["ended"] == "well" and not _size(folder / "result"):
+            said["ended"] = "crash"  # it ended itself, politely
         return said
 
     def _start(self) -> None:
         if self._runner is not None and self._runner.poll() is None:
             return
+        self.close()
+        self._is_fresh = True
         self._said = queue.Queue()
         self._runner = subprocess.Popen(
-            [sys.executable, "-m", "tools.grading.runner"],
+            # -s and -P: no module from a folder where others may write
+            [sys.executable, "-s", "-P", "-m", "tools.grading.runner"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -196,12 +241,34 @@ class Judge:
             )
 
 
+def _users(first: int | None) -> Iterator[int | None]:
+    """Whose number each try runs under."""
+    if first is None or first <= NOBODY_S:
+        return itertools.repeat(first)
+    return itertools.cycle(range(first, NOBODY_S, -1))
+
+
+def _lay_out(folder: Path, program: Program, task: bytes) -> None:
+    """Put into a folder what a try needs, and nothing else."""
+    folders.empty(folder)
+    content = {
+        "helpers": [*program.given, *program.helpers],
+        "cell": program.cell,
+    }
+    (folder / "program.json").write_text(json.dumps(content))
+    (folder / "task").write_bytes(task)
+    for path in folder.iterdir():
+        path.chmod(0o600)
+    (folder / "work").mkdir(0o700)
+    folder.chmod(0o711)  # another user gets to `work`, and sees nothing here
+
+
 def _environment() -> dict[str, str]:
     """The grader's own variables stay here."""
-    kept = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
-    path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
+    kept = ("PATH", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
+    folders = [str(ROOT), *filter(os.path.isabs, sys.path)]
     own = {key: os.environ[key] for key in kept if key in os.environ}
-    return own | QUIET | {"PYTHONPATH": path}
+    return own | QUIET | {"PYTHONPATH": os.pathsep.join(folders)}
 
 
 @cache
@@ -217,8 +284,7 @@ def _size(path: Path) -> int:
 def _read(result: Path) -> dict[str, Any]:
     """What came back. Student's code may have written anything there."""
     try:
-        found = torch.load(result, weights_only=True)
-        return found if isinstance(found, dict) else {"refused": "no result"}
+        return results.read(result)
     except Exception as error:
         return {"refused": type(error).__name__}
 
@@ -254,15 +320,36 @@ def _judged(
         return _top(exercise, found["top"])
     outcomes = [from_plain(outcome) for outcome in found["outcomes"]]
     expected = diagnose.expected_of(exercise)
-    candidate = _unexecuted(exercise, program)
+    if len(outcomes) != len(expected):
+        raise ValueError("some inputs were left out")
+    if inspect.isclass(exercise.solution):
+        candidate = _with_weights(exercise, found["parameters"])
+    else:
+        candidate = _unexecuted(exercise, program)
     verdict = diagnose.judge(exercise, candidate, outcomes, expected)
     if verdict.is_correct:
         text = CORRECT.format(count=len(expected))
         return _verdict(exercise, "correct", "", text)
-    if found["slip"] and verdict.kind in ("slip", "unknown"):
-        name, text = str(found["slip"]["name"]), str(found["slip"]["text"])
-        return _verdict(exercise, "slip", name, text)
     return verdict
+
+
+def _with_weights(exercise: Exercise, weights: Any) -> Implementation:
+    """What has weights of these names and shapes, and no numbers in them."""
+    if weights is None:  # it could not be built
+        return exercise.solution
+    made = [
+        (str(name), torch.empty(shape, device="meta"))
+        for name, shape in weights
+    ]
+
+    class Weights(nn.Module):
+        def __init__(self, *_: Any):
+            super().__init__()
+
+        def named_parameters(self) -> list[tuple[str, Tensor]]:
+            return made
+
+    return Weights
 
 
 def _top(exercise: Exercise, error: dict[str, Any] | None) -> Verdict:
@@ -277,7 +364,7 @@ def _top(exercise: Exercise, error: dict[str, Any] | None) -> Verdict:
     return _verdict(exercise, "error", error["kind"], text)
 
 
-def _unexecuted(exercise: Exercise, program: Program) -> Any:
+def _unexecuted(exercise: Exercise, program: Program) -> Implementation:
     """A function that can be looked at; nothing of the program is run."""
     try:
         codes = [
@@ -285,40 +372,81 @@ def _unexecuted(exercise: Exercise, program: Program) -> Any:
             for code in compile(program.cell, "<cell>", "exec").co_consts
             if isinstance(code, CodeType) and code.co_name == exercise.name
         ]
-        plain = not isinstance(exercise.solution, type) and codes
-        return FunctionType(codes[-1], {}) if plain else exercise.solution
-    except (SyntaxError, ValueError, TypeError):
+        return FunctionType(codes[-1], {}) if codes else exercise.solution
+    except (Exception, RecursionError, MemoryError):
         return exercise.solution
 
 
-def uses_the_course(program: Program) -> list[str]:
-    """Modules of the course that a program imports, or speaks of.
+def without_earlier(
+    exercise: Exercise, program: Program
+) -> tuple[tuple[Exercise, ...], Program]:
+    """The chapter's earlier exercises that a program uses, and its rest."""
+    chapter = catalogue.by_chapter()[exercise.chapter]
+    names = [other.name for other in chapter]
+    used = _names_in("\n\n".join((*program.helpers, program.cell)))
+    earlier = tuple(
+        other
+        for other in chapter[: names.index(exercise.name)]
+        if other.name in used
+    )
+    taken = {other.name for other in earlier}
+    rest = [h for h in program.helpers if taken.isdisjoint(_defined_in(h))]
+    return earlier, replace(program, helpers=tuple(rest))
 
-    The solutions stand in the package: whoever calls them has not written
-    them. This finds the plain cases only.
+
+def _names_in(source: str) -> set[str]:
+    try:
+        tree = ast.parse(source)
+    except (Exception, RecursionError, MemoryError):
+        return set()
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def _defined_in(source: str) -> set[str]:
+    """The names that a cell gives to something."""
+    try:
+        symbols = symtable.symtable(source, "<cell>", "exec").get_symbols()
+    except (Exception, RecursionError, MemoryError):
+        return set()
+    return {one.get_name() for one in symbols if one.is_assigned()}
+
+
+def followed(
+    exercise: Exercise,
+    verdict: Verdict,
+    other: Verdict,
+    earlier: tuple[Exercise, ...],
+) -> Verdict:
+    """Of two verdicts, that which says what is wrong in this exercise.
+
+    Args:
+        exercise: what was asked.
+        verdict: on what the student wrote.
+        other: with the solutions of earlier exercises in it.
+        earlier: these exercises.
     """
-    found: set[str] = set()
-    for source in (*program.helpers, program.cell):
-        try:
-            nodes = list(ast.walk(ast.parse(source)))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-        names = itertools.chain.from_iterable(map(_modules, nodes))
-        found |= {name for name in names if name.startswith(PACKAGE)}
-    return sorted(found)
+    names = " and ".join(one.name for one in earlier)
+    if other.is_correct:
+        return replace(other, text=f"{other.text}\n\n{_told(FOLLOWS, names)}")
+    told = {"unwritten": 0, "slip": 2, "misconception": 3}
+    if told.get(other.kind, 1) > told.get(verdict.kind, 1):
+        return replace(other, text=f"{other.text}\n\n{_told(BESIDES, names)}")
+    return verdict
 
 
-def _modules(node: ast.AST) -> Sequence[str]:
-    if isinstance(node, ast.ImportFrom):
-        return [node.module or ""]
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return [node.value] if node.value.startswith(PACKAGE + ".") else []
-    return []
+def _told(text: str, names: str) -> str:
+    return messages.paragraph(text.format(names=names))
 
 
-PACKAGE = "transformer_course"
+def _readable(verdict: Verdict) -> Verdict:
+    """As files and pages can have it, whatever the code said of itself."""
+    return replace(
+        verdict,
+        text=readable(shortened(verdict.text, LONGEST_TEXT)),
+        mistake=readable(verdict.mistake),
+    )
+
+
 CORRECT = (
     "correct. Tried on {count} inputs, most of them other than in your own "
     "check."
@@ -334,6 +462,18 @@ REFUSED = (
 TOP = (
     "your cell raises an error when it is run, and then there is no function "
     "to try.\n\n    {}"
+)
+TOO_LONG = (
+    "your code, with all that it uses, has more than {limit:,} signs: it was "
+    "not tried. A person will look at it."
+)
+FOLLOWS = (
+    "Your own {names} makes this one go wrong. It was tried with the course's "
+    "{names} in that place: what is wrong there costs its own points only."
+)
+BESIDES = (
+    "So it is with the course's {names} in the place of yours, which makes "
+    "something else go wrong too."
 )
 BEFORE = {
     "time": "your cell did not end within {seconds:g} s, even before the "
