@@ -41,7 +41,8 @@ def greedy_search(
         decode: the model, with its sources: from what each row has so far,
             bos in front, it computes the logits of what comes after each
             token. It has no cache. Row i belongs to sentence i, so it is
-            given all rows, each time.
+            given all rows, each time, those that have ended too: what they
+            hold after their eos does not matter.
         batch: the number of sentences.
         max_length: tokens to write at the most, for each sentence.
         bos: what every row begins with.
@@ -564,15 +565,16 @@ def beam_scores(
     """What a beam ranks its hypotheses by: the length penalty of GNMT.
 
     Args:
-        tgt: bos (1), the tokens written, and then eos (2) if it has ended;
-            pad (0) fills up.
-        log_probs: of each hypothesis, the sum of its tokens' logarithms.
+        tgt: a row for each hypothesis: bos (1), the tokens written, and then
+            eos (2) if it has ended; pad (0) fills up.
+        log_probs: log p of each hypothesis, the sum of its tokens'
+            log-probabilities: logarithms already, 0 or below.
         alpha: the exponent; with 0 nothing changes.
 
     Returns:
-        The score of each hypothesis: s = log p / ((5 + length) / 6)^alpha.
-        The length counts what was written: eos, but neither bos nor pad. Of
-        the kind of number that the log-probabilities are.
+        The score of each hypothesis: s = log p / ((5 + length) / 6)^alpha,
+        in the order and the dtype of ``log_probs``. The length counts what
+        was written in its row: eos if it is there, but neither bos nor pad.
     """
     ### BEGIN SOLUTION
     lengths = (tgt[:, 1:] != 0).sum(dim=1)
@@ -945,9 +947,10 @@ def cut_tail(
         p: above 0, and at most 1.
 
     Returns:
-        Distributions again, the words in their old places. In each row words
-        are kept from the most probable on, until their sum is p or more. All
-        others get 0, and those kept are divided by their sum.
+        Distributions again, the words in their old places, in the old dtype.
+        In each row words are kept from the most probable on, until their sum
+        is p or more: at least one word. All others get 0, and those kept are
+        divided by their sum.
     """
     ### BEGIN SOLUTION
     ordered, order = probabilities.sort(dim=-1, descending=True)
@@ -1402,7 +1405,8 @@ def step_with_cache(
         encoding: the positional encoding; row 0 is that of the first token,
             and there are more rows than are needed.
         keys: the cache: those of the tokens before it, in their order; at
-            the first token ``held`` is 0.
+            the first token ``held`` is 0. They were made from embedding and
+            position and are projected already.
         values: the same.
         w_query: makes queries, as in ``x @ w_query``.
         w_key: makes keys.
@@ -1410,8 +1414,8 @@ def step_with_cache(
 
     Returns:
         What scaled dot-product attention gives for the newest token, which
-        sees all tokens before it and itself; then the keys and the values,
-        its own at the end.
+        sees all tokens before it and itself (nothing else of a layer: no
+        residual, no norm); then all keys and all values, its own at the end.
     """
     ### BEGIN SOLUTION
     x = newest + encoding[keys.size(1)]

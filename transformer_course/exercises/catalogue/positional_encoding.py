@@ -37,7 +37,7 @@ def sinusoidal_encoding(
         d_model: the width of a row; even, and at least 4.
 
     Returns:
-        A row for each place, in the usual kind of number (float32).
+        A row for each place, in float32.
     """
     ### BEGIN SOLUTION
     place = torch.arange(length)
@@ -347,14 +347,15 @@ def add_positions(
     """Tell each word vector where it stands.
 
     Args:
-        x: a batch of sentences; of each word a vector, already of the right
-            size.
-        table: a row for each place, from place 0; sinusoidal or learned.
+        x: a batch of sentences; of each word a vector, multiplied by the
+            root of d_model already.
+        table: a row for each place, from place 0; sinusoidal or learned. It
+            has as many rows as are needed, or more.
         offset: the place of the first word of every sentence. In generation
             the words before it have been seen already.
 
     Returns:
-        The vectors with their positions added.
+        The vectors with their positions added, in the shape of x.
     """
     ### BEGIN SOLUTION
     return x + table[offset : offset + x.size(1)]
@@ -604,10 +605,11 @@ def turn_by_position(
     second: an arrow (1, 0) becomes (cos, sin) of the angle.
 
     Args:
-        x: queries or keys of every head; d_head is even.
+        x: queries or keys of every head; d_head is even. The heads are
+            turned alike.
 
     Returns:
-        All arrows turned, each where it was.
+        All arrows turned, each where it was, in the shape and dtype of x.
     """
     ### BEGIN SOLUTION
     length, d_head = x.shape[-2:]
