@@ -231,6 +231,39 @@ logarithm, a negative number, that is divided.
 Your scores are the log-probabilities as they are.
 
 Every word costs, so the shortest hypothesis wins.
+
+# logarithm_twice
+- log_probs / -> log_probs.log() /
+You take the logarithm of the log-probabilities.
+
+They are logarithms already, and negative: a negative number has none, and
+what comes out is NaN.
+
+# last_column_left_out
+- [:, 1:] -> [:, 1:-1]
+You leave out the last column, as if eos stood there in each row.
+
+Eos counts, for it was written. And in the last column there may be a word, or
+padding.
+
+# longest_for_all
+- sum(dim=1) -> sum(dim=1).max()
+All hypotheses of your beam have one length, that of the longest.
+
+Each has a length of its own, or else nothing is changed in their order.
+
+# unended_not_penalised
+- log_probs / penalty
++ torch.where((tgt == 2).any(dim=1), log_probs / penalty, log_probs)
+Only those hypotheses that have ended get a length penalty of yours.
+
+A beam holds both kinds, and compares them: all are to be ranked by one rule.
+
+# penalty_alone
+- log_probs / penalty -> penalty + 0 * log_probs
+You return the length penalty itself.
+
+It is what log p is divided by. Asked for is the score.
 """
 
 

@@ -152,6 +152,9 @@ Each row is a distribution of its own, and has to sum to one.
 
 # logarithms_returned
 - kept / kept.sum(dim=-1, keepdim=True) -> kept.log()
+or
+- kept / kept.sum(dim=-1, keepdim=True)
++ (kept / kept.sum(dim=-1, keepdim=True)).log()
 You return logarithms, with -inf where a word is cut.
 
 That suits what a softmax comes after, as in the package. Probabilities were
@@ -249,6 +252,8 @@ Others do so, and call it min-p. Top-p looks at the sum of what is kept.
 # share_of_the_vocabulary
 - before < p
 + torch.arange(ordered.size(-1)) < max(1, int(p * ordered.size(-1)))
+or
+- before < p -> torch.arange(ordered.size(-1)) < p * ordered.size(-1)
 You keep a share p of the *words*.
 
 p is a share of the probability, and how many words it takes is another number
@@ -279,6 +284,29 @@ The words of a row compete with each other, so it is the last axis.
 # nothing_cut
 - before < p -> before < 2
 Nothing is cut: you return the distribution as it was.
+
+# share_turned
+- before < p -> before < 1 - p
+You keep the words that hold 1 - p, and cut the rest.
+
+The share p is that of what is kept; the tail gets 1 - p or less.
+
+# missing_share_spread
+- kept / kept.sum(dim=-1, keepdim=True)
++ kept + (1 - kept.sum(dim=-1, keepdim=True)) * (kept > 0) / (
++     (kept > 0).sum(dim=-1, keepdim=True)
++ )
+You give each kept word an equal part of what was cut.
+
+Then the less probable ones gain most. Divided by their sum, words keep their
+proportions.
+
+# kept_words_alike
+- kept / kept.sum(dim=-1, keepdim=True)
++ (kept > 0) / (kept > 0).sum(dim=-1, keepdim=True)
+All words that you keep are equally probable.
+
+Only the tail is to go: the others keep their proportions.
 """
 
 

@@ -264,6 +264,30 @@ It ends there: what was written is kept.
 # always_two (#when-to-stop)
 - tgt = torch.full -> bos, eos = 1, 2; tgt = torch.full
 You take 1 for bos and 2 for eos, whatever `bos` and `eos` say.
+
+# logits_for_ids
+- argmax -> amax
+You write down how large the largest logit is.
+
+Asked for is which token has it: its place, not its size.
+
+# one_sentence_returned (#when-to-stop)
+- for row in rows] -> for row in rows][0]
+You return the ids of the first sentence alone.
+
+Asked for is a list for each sentence of the batch, and a list of these, even
+if there is only one.
+
+# padding_over_eos (#when-to-stop)
+-     tgt = torch.cat([tgt, newest[:, None]], dim=1)
+-     ended = ended | (newest == eos)
++     ended = ended | (newest == eos)
++     newest = newest.masked_fill(ended, 0)
++     tgt = torch.cat([tgt, newest[:, None]], dim=1)
+You put padding in the place of eos itself, and then look for an eos.
+
+A row counts as ended too early: its eos has to be written first. So your
+sentences come back with padding at their ends.
 """
 
 

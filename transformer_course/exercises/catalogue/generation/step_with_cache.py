@@ -309,6 +309,8 @@ You multiply by the transposed weights.
 
 # token_added
 - return -> return newest +
+or
+- return -> return x +
 You add the embedding to what attention gives.
 
 The residual connection is another part of the layer. Asked for is the output
@@ -356,6 +358,32 @@ values. A token spreads its attention over the *keys*.
 You weigh the values by the scores as they are: there is no softmax.
 
 Weights are positive, and sum to one.
+
+# softmax_over_the_batch (04_attention#three-tokens-by-hand)
+- dim=-1 -> dim=0
+Your softmax runs over the sentences of the batch.
+
+Without a `dim`, `F.softmax` takes the first axis here. A token spreads its
+attention over the *keys*, along the last axis.
+
+# exponentials_overflow (05_score_functions#a-softmax-that-cannot-overflow)
+- scores.softmax(dim=-1)
++ scores.exp() / scores.exp().sum(dim=-1, keepdim=True)
+You take e^s of scores as they are.
+
+Of a score of 100 that is infinity, in float32, and infinity divided by
+infinity is NaN. `softmax` takes the largest score off first.
+
+# joined_along_another_axis
+- [keys, key], dim=1 -> [keys, key]
+- [values, value], dim=1 -> [values, value]
+or
+- [keys, key], dim=1 -> [keys, key], dim=-1
+- [values, value], dim=1 -> [values, value], dim=-1
+You join the new key to the cache along the wrong axis.
+
+The cache is (batch, held, d): a token more makes the axis in the middle
+longer. `torch.cat` takes the first one, if it is told none.
 """
 
 
