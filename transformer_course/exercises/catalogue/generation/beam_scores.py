@@ -259,6 +259,13 @@ Only those hypotheses that have ended get a length penalty of yours.
 
 A beam holds both kinds, and compares them: all are to be ranked by one rule.
 
+# probabilities_returned
+- log_probs / penalty -> (log_probs / penalty).exp()
+You take the exponential of your scores.
+
+The order of the hypotheses is the same. But the formula has no exponential,
+and for long sentences nothing would be left but 0.
+
 # penalty_alone
 - log_probs / penalty -> penalty + 0 * log_probs
 You return the length penalty itself.

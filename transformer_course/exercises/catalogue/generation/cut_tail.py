@@ -287,6 +287,8 @@ Nothing is cut: you return the distribution as it was.
 
 # share_turned
 - before < p -> before < 1 - p
+or
+- before < p -> before <= 1 - p
 You keep the words that hold 1 - p, and cut the rest.
 
 The share p is that of what is kept; the tail gets 1 - p or less.

@@ -216,7 +216,8 @@ goes round in circles. It needs the whole beginning, each time.
 You read the answer at the first place.
 
 There the model says what comes after bos, and always the same. What comes
-after all that is written stands at the last place.
+after all that is written stands at the last place. (Or do you give it nothing
+but bos, each time? Then there is no other place.)
 
 # least_probable
 - argmax -> argmin
@@ -277,6 +278,14 @@ You return the ids of the first sentence alone.
 
 Asked for is a list for each sentence of the batch, and a list of these, even
 if there is only one.
+
+# filled_with_eos (#when-to-stop)
+- argmax(dim=-1) -> argmax(dim=-1).masked_fill(ended, eos)
+- [row[: row.index(eos)] if eos in row else row for row in rows] -> rows
+Your sentences are filled up with eos.
+
+A row that has ended may be filled while the others go on. But neither its eos
+nor what comes after that is to be returned.
 
 # padding_over_eos (#when-to-stop)
 -     tgt = torch.cat([tgt, newest[:, None]], dim=1)

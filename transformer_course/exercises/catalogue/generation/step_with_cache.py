@@ -32,7 +32,7 @@ def step_with_cache(
     """The newest token goes through one head of causal self-attention.
 
     Args:
-        newest: its embedding, without its position.
+        newest: its embedding, scaled already, but without its position.
         encoding: the positional encoding; row 0 is that of the first token,
             and there are more rows than are needed.
         keys: the cache: those of the tokens before it, in their order; at
@@ -365,6 +365,21 @@ Your softmax runs over the sentences of the batch.
 
 Without a `dim`, `F.softmax` takes the first axis here. A token spreads its
 attention over the *keys*, along the last axis.
+
+# scaled_after_the_softmax (05_score_functions#divide-by-the-root)
+-  / math.sqrt(x.size(-1)) ->
+- softmax(dim=-1) -> softmax(dim=-1) / math.sqrt(x.size(-1))
+You divide the weights by the root of the width, after the softmax.
+
+It is the scores that are too large, before it. Your weights do not sum to one
+any more.
+
+# scaled_the_other_way (05_score_functions#divide-by-the-root)
+- / math -> * math
+You *multiply* the scores by the root of the width.
+
+They are too large already: divided by it, they are about as large as one
+product of two numbers.
 
 # exponentials_overflow (05_score_functions#a-softmax-that-cannot-overflow)
 - scores.softmax(dim=-1)

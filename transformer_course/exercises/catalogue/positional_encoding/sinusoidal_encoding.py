@@ -172,6 +172,9 @@ or
 or
 - (column / -> (-column.double() /
 - angle.sin(), angle.cos() -> angle.sin().float(), angle.cos().float()
+or
+- / 10_000 ** (column / d_model)
++ * (column * (math.log(10_000.0) / d_model)).exp()
 Your hands get *faster* from pair to pair.
 
 The place is to be divided by a power of 10000. A hand that goes round hundreds
@@ -223,6 +226,15 @@ You divide the sine, not the angle.
 
 All your hands turn at one speed, and get shorter from pair to pair. The power
 of 10000 stands inside the brackets of sine and cosine: it slows a hand down.
+
+# divided_after_the_power
+- 10_000 ** (column / d_model) -> 10_000.0**column / d_model
+or
+- 10_000 ** (column / d_model) -> 10_000**column / d_model
+You divide by the width what is a power already.
+
+`a ** b / c` is (a ** b) / c. What is divided by the width is the exponent: it
+needs brackets.
 
 # thousand_for_ten_thousand
 - 10_000 -> 1_000

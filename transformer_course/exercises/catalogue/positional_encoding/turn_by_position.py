@@ -229,6 +229,23 @@ Your speeds are those of a vector as wide as all heads together.
 
 Each head turns by itself: what counts is the width of one head.
 
+# halves_taken_neighbours_made
+- x[..., 0::2], x[..., 1::2] -> x.chunk(2, dim=-1)
+Your pairs are the two *halves* of a vector, and come back as neighbours.
+
+Numbers change places by that, at place 0 too, where nothing should move.
+Neighbours are to be turned, and to stay where they are.
+
+# neighbours_with_angles_of_halves
+- return torch.stack([new_first, new_second], dim=-1).flatten(-2)
++ cos, sin = torch.cat([cos, cos], dim=-1), torch.cat([sin, sin], dim=-1)
++ across = torch.stack([-second, first], dim=-1).flatten(-2)
++ return x * cos + across * sin
+You exchange numbers between neighbours, but lay the angles out for *halves*.
+
+The two layouts do not go together: the numbers that meet have different
+angles, and that is no turn. Asked for are neighbours in both.
+
 # second_like_the_first
 - first * sin + second * cos -> first * cos + second * sin
 Your second number is made as the first one is, with another sign.
@@ -242,19 +259,6 @@ You *multiply* by the table of positions: each number gets longer or shorter.
 
 A turn mixes the two numbers of a pair: both new ones are made of both old
 ones.
-
-# place_left_out
-- place / -> torch.ones_like(place) /
-Your arrows are turned alike at all places.
-
-A query and a key, turned by the same angle, have the score that they had.
-The angle has to grow with the place.
-
-# turned_by_sentence
-- arange(length)[:, None] -> arange(len(x))[:, None, None, None]
-You turn by the number of the *sentence* in the batch, not by the place.
-
-Which axis counts the places?
 
 # rounds_at_each_place
 - place / -> 2 * math.pi * place /
