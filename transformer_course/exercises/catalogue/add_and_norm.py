@@ -425,12 +425,17 @@ def add_and_norm(
 ) -> Float[Tensor, "*batch d_model"]:
     """Put a sum and a norm around a sub-layer, in one of the two ways.
 
+    There is nothing else, no dropout either.
+
     Args:
-        x: the stream.
+        x: the stream, with any axes ahead of its width.
         sublayer: attention, say, or a feed-forward part; call it with a
             tensor, and it gives one of the same shape.
         norm: a layer norm, called likewise.
         norm_first: pre-norm if True, post-norm if False.
+
+    Returns:
+        The stream as it goes on, of the shape of ``x``.
     """
     ### BEGIN SOLUTION
     if norm_first:
@@ -680,12 +685,15 @@ def pre_norm_stack(
 ) -> Float[Tensor, "*batch d_model"]:
     """Lead a stream through a whole pre-norm stack.
 
+    Around each sub-layer there are a norm and a sum, as in ``add_and_norm``
+    when ``norm_first`` is True.
+
     Args:
         x: the stream as it enters.
         sublayers: attention, feed-forward, attention and so on, from the
             bottom to the top.
-        norms: one for each sub-layer.
-        last_norm: the one more norm that pre-norm needs.
+        norms: one for each sub-layer, in the same order.
+        last_norm: the one more norm that pre-norm needs, once in a stack.
 
     Returns:
         What leaves the stack.

@@ -34,6 +34,8 @@ def split_heads(
 ) -> Float[Tensor, "batch heads length d_head"]:
     """Give each head its own section of every token's numbers.
 
+    No number is changed, each only gets another place.
+
     Args:
         x: what a projection has made of a batch of sentences.
         n_heads: how many heads share the width; it divides ``d_model``.
@@ -381,6 +383,11 @@ MERGE_HEADS = Exercise(
 class MultiHead(nn.Module):
     """Several attentions side by side, each on its own projections.
 
+    The four matrices are there, each for all heads at once. Each head is a
+    scaled dot-product attention as in chapter 04, on its own section of what
+    they give: ``d_model / n_heads`` numbers of each token, as
+    ``split_heads`` cuts them. There is no dropout, and no sum with the input.
+
     Args:
         d_model: width of input and output.
         n_heads: how many heads share it.
@@ -404,9 +411,11 @@ class MultiHead(nn.Module):
 
         Args:
             query: the positions that ask.
-            memory: the positions to look at; None means the query's own.
-            mask: True = may attend; broadcast to (batch, heads, query, key).
-                None means that all may be looked at.
+            memory: the positions to look at, which give keys and values;
+                None means the query's own.
+            mask: True = may attend; four axes, each as long as in (batch,
+                heads, query, key) or 1. None means that all may be looked
+                at. No row is without a key that may be looked at.
 
         Returns:
             What the heads say, laid side by side and mixed by the output

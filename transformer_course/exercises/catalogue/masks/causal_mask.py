@@ -18,8 +18,9 @@ def causal_mask(length: int) -> Bool[Tensor, "1 1 query key"]:
         length: how many tokens there are.
 
     Returns:
-        True where a query (row) may attend to a key (column). The two axes
-        of size 1 stand for all sentences and all heads.
+        True where a query (row) may attend to a key (column); bool, not
+        numbers. The two axes of size 1 stand for all sentences and all
+        heads.
     """
     ### BEGIN SOLUTION
     everything = torch.ones(length, length, dtype=torch.bool)

@@ -29,7 +29,8 @@ def masked_softmax(
     Returns:
         A softmax over the keys that the mask allows; the hidden ones have
         weight 0. A row that may attend nowhere is all zeros, and its
-        gradient is not NaN either. All of it holds for float16 too.
+        gradient is not NaN either. All of it holds for scores of any size,
+        and for float16 too; the weights have the dtype of the scores.
     """
     ### BEGIN SOLUTION
     somewhere = mask.any(dim=-1, keepdim=True)
@@ -151,7 +152,7 @@ and those that may be seen get nothing.
 You use a number that float16 does not have, such as -1e9.
 
 In float32 your weights are right. But the lowest number of float16 is -65504:
-give the lowest of the scores' own kind, or -inf.
+give the lowest of the scores' own dtype, or -inf.
 
 # not_a_number_mended (#rows-that-may-attend-nowhere)
 - scores.masked_fill(~opened, -torch.inf)

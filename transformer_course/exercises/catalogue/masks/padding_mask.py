@@ -23,8 +23,8 @@ def padding_mask(
         pad_id: the number that means nothing.
 
     Returns:
-        True where a key may be attended to. The two axes of size 1 stand
-        for all heads and all queries.
+        True where a key may be attended to: a real token. The two axes of
+        size 1 stand for all heads and all queries.
     """
     ### BEGIN SOLUTION
     real = ids != pad_id
