@@ -138,7 +138,7 @@ that pre-norm needs stands at the end of the whole stack.
 In post-norm you normalise the sub-layer's answer before it is added.
 
 The sum itself is then never normalised, and grows from layer to layer.
-Post-norm normalises the sum. (Pre-norm is right.)
+Post-norm normalises the sum.
 
 # answer_normed_in_pre_norm
 - sublayer(norm(x)) -> norm(sublayer(x))
@@ -157,13 +157,52 @@ Through many layers the stream would grow without end.
 - norm(x + sublayer(x)) -> x + sublayer(x)
 In post-norm you only add: nothing is normalised.
 
-Pre-norm is right. Post-norm normalises the sum.
+What is to be normalised there is the sum.
 
 # norm_left_out_of_pre_norm (#through-many-layers)
 - sublayer(norm(x)) -> sublayer(x)
 In pre-norm you only add: nothing is normalised.
 
-Post-norm is right. Pre-norm normalises what the sub-layer reads.
+What is to be normalised there is what the sub-layer reads.
+
+# answer_normed_in_both
+- sublayer(norm(x)) -> norm(sublayer(x))
+- norm(x + sublayer(x)) -> x + norm(sublayer(x))
+You normalise the sub-layer's answer, always.
+
+That is neither of the two ways. Pre-norm normalises what the sub-layer
+*reads*, post-norm the *sum*.
+
+# answer_normed_too
+- sublayer(norm(x)) -> norm(sublayer(norm(x)))
+In pre-norm you normalise what the sub-layer reads, and its answer as well.
+
+Some later models do so. In pre-norm the answer is added as it is.
+
+# summands_normed
+- norm(x + sublayer(x)) -> norm(x) + norm(sublayer(x))
+In post-norm you normalise the word and the answer, and add them then.
+
+The norm of a sum is not the sum of the norms.
+
+# word_normed_in_post_norm
+- norm(x + sublayer(x)) -> norm(x) + sublayer(x)
+In post-norm you normalise the word alone, and add the answer to that.
+
+The norm stands behind the sum.
+
+# post_norm_and_once_more
+- + sublayer(x) -> + sublayer(norm(x))
+In post-norm you also normalise what the sub-layer reads.
+
+That is one norm too many: it reads the word as it is, and the sum is
+normalised.
+
+# one_way_after_the_other
+- return x -> x = x
+In pre-norm you go on into post-norm, and apply the sub-layer again.
+
+Does the way through `norm_first` end, once its sum is there?
 """
 
 

@@ -33,8 +33,8 @@ def layer_norm(
         epsilon: keeps a word without variance from being divided by 0.
     """
     ### BEGIN SOLUTION
-    mean = x.mean(dim=-1, keepdim=True)
-    variance = (x - mean).square().mean(dim=-1, keepdim=True)
+    mean = torch.mean(x, dim=-1, keepdim=True)
+    variance = torch.mean((x - mean).square(), dim=-1, keepdim=True)
     normed = (x - mean) / (variance + epsilon).sqrt()
     return gain * normed + bias
     ### END SOLUTION
@@ -63,7 +63,7 @@ def norm_word_by_word(x, gain, bias, epsilon=1e-5):
 
 EDITS = """
 # norm_unbiased (#two-details)
-- (x - mean).square().mean( -> x.var(
+- torch.mean((x - mean).square( -> torch.var((x
 Your variance divides by d - 1.
 
 So do `x.var` and `x.std`, unless they are told otherwise. The formula divides
@@ -78,7 +78,7 @@ that is another number; where they do not vary at all, the root's slope at 0
 is infinite, and a gradient may become NaN.
 
 # norm_annotated (#two-details)
-- (x - mean).square().mean( -> x.var(
+- torch.mean((x - mean).square( -> torch.var((x
 - (variance + epsilon).sqrt() -> (variance.sqrt() + epsilon)
 Your deviation divides by d - 1, and your epsilon is outside the root.
 
@@ -102,51 +102,56 @@ A word whose numbers are all the same has no variance, and you divide 0 by 0.
 Your epsilon is always 1e-5, whatever the caller asks for.
 
 # norm_over_all (#why-not-batch-norm)
-- x.mean(dim=-1 -> x.mean(dim=(0, 1, 2)
-- square().mean(dim=-1 -> square().mean(dim=(0, 1, 2)
+- (x, dim=-1 -> (x, dim=(0, 1, 2)
+- ), dim=-1 -> ), dim=(0, 1, 2)
 You take one mean and one variance of the whole batch.
 
 Then what becomes of a word depends on all others, on the padding and on what
 stands after it. Each word's vector has a mean of its own.
 
 # norm_over_sentence (#why-not-batch-norm)
-- x.mean(dim=-1 -> x.mean(dim=(1, 2)
-- square().mean(dim=-1 -> square().mean(dim=(1, 2)
+- (x, dim=-1 -> (x, dim=(1, 2)
+- ), dim=-1 -> ), dim=(1, 2)
 You take one mean and one variance of each sentence.
 
 A word's vector would depend on the later words, which no mask prevents. The
 mean is over a word's own numbers, the last axis alone.
 
 # norm_over_words (#why-not-batch-norm)
-- x.mean(dim=-1 -> x.mean(dim=1
-- square().mean(dim=-1 -> square().mean(dim=1
+- (x, dim=-1 -> (x, dim=1
+- ), dim=-1 -> ), dim=1
 You normalise each component over the words of its sentence.
 
 That is down the columns. A word's vector has to get mean 0 and variance 1
 over its *own* numbers, whatever stands beside it.
 
 # norm_over_neighbours (#why-not-batch-norm)
-- x.mean(dim=-1 -> x.mean(dim=0
-- square().mean(dim=-1 -> square().mean(dim=0
+- (x, dim=-1 -> (x, dim=0
+- ), dim=-1 -> ), dim=0
 You normalise over the first axis, that of the sentences.
 
 What becomes of a word then depends on what stands at the same place in other
 sentences, and a batch of one becomes zeros.
 
 # norm_over_batch (#why-not-batch-norm)
-- x.mean(dim=-1 -> x.mean(dim=(0, 1)
-- square().mean(dim=-1 -> square().mean(dim=(0, 1)
+- (x, dim=-1 -> (x, dim=(0, 1)
+- ), dim=-1 -> ), dim=(0, 1)
 You normalise each component over all words of all sentences.
 
 That is batch norm. In a decoder it looks into the future, and it counts the
 padding as well.
 
 # norm_axis_lost
-- x.mean(dim=-1, keepdim=True) -> x.mean(dim=-1)
-- (x - mean).square().mean(dim=-1, keepdim=True) -> x.var(-1, correction=0)
+- (x, dim=-1, keepdim=True) -> (x, dim=-1)
 or
-- x.mean(dim=-1, keepdim=True) -> x.mean(dim=-1)
-- square().mean(dim=-1, keepdim=True) -> square().mean(dim=-1)
+- ), dim=-1, keepdim=True -> ), dim=-1
+or
+- (x, dim=-1, keepdim=True) -> (x, dim=-1)
+- ), dim=-1, keepdim=True -> ), dim=-1
+or
+- (x, dim=-1, keepdim=True) -> (x, dim=-1)
+- torch.mean((x - mean).square(), dim=-1, keepdim=True)
++ torch.var(x, dim=-1, correction=0)
 Your means have lost the axis that they were taken over.
 
 There is one for each word, of shape (batch, length). Broadcasting lines axes
@@ -155,7 +160,7 @@ components. Mostly that is an error; with as many words as components it is
 none, and wrong.
 
 # norm_to_length_one
-- square().mean -> square().sum
+- torch.mean((x -> torch.sum((x
 You divide by the root of the *sum* of squares.
 
 Every vector gets length 1, so that its numbers are the smaller, the more of
@@ -214,6 +219,39 @@ What is learned is how far each component spreads, and around which value.
 You add the bias before you multiply by the gain.
 
 The gain then scales the bias too. It comes last.
+
+# norm_brackets_forgotten
+- (x - mean) / -> x - mean /
+You divide the mean alone, and then take it off.
+
+A division comes before a difference, unless there are brackets. It is the
+distance from the mean that is divided.
+
+# norm_by_absolute_distance
+- torch.mean((x - mean).square() -> torch.mean((x - mean).abs()
+- (variance + epsilon).sqrt() -> (variance + epsilon)
+You divide by the mean *absolute* distance from the mean.
+
+It is near the standard deviation, but another number: that is the root of the
+mean square, and large distances count for more.
+
+# norm_epsilon_as_floor (#two-details)
+- (variance + epsilon) -> variance.clamp(min=epsilon)
+You use epsilon only where the variance is smaller.
+
+That keeps 0 from being divided by too. But asked for is the sum of both,
+always: where the variance is small, it gives something else.
+
+# norm_by_range
+- (x - mean) / (variance + epsilon).sqrt()
++ (x - x.amin(-1, True)) / (x.amax(-1, True) - x.amin(-1, True) + epsilon)
+You stretch each word's numbers to the range from 0 to 1.
+
+That is called normalising too. Here it means mean 0 and variance 1.
+
+# norm_gain_and_bias_swapped
+- gain * normed + bias -> bias * normed + gain
+You multiply by the bias, and add the gain.
 """
 
 

@@ -199,6 +199,50 @@ one replaces it. The stream itself has to move on from step to step.
 # stack_upside_down
 - zip(sublayers, norms, -> zip(sublayers[::-1], norms[::-1],
 You begin with the last sub-layer: the stack stands on its head.
+
+# last_norm_twice
+- for sublayer,
++ x = last_norm(x)
++ for sublayer,
+You apply the last norm at both ends.
+
+What enters the stack is to stay as it is. Each sub-layer has a norm before
+it.
+
+# last_norm_in_place_of_all (#two-places-for-the-norm)
+- norm(x)) -> last_norm(x))
+Your sub-layers all read through the last norm: `norms` is never used.
+
+Each has a norm of its own, with its own gain and bias.
+
+# last_norm_of_the_answer (#the-word-itself)
+- x = x + sublayer(norm(x))
++ answer = sublayer(norm(x))
++     x = x + answer
+- last_norm(x) -> last_norm(answer)
+Your last norm reads the last sub-layer's answer, and not the stream.
+
+All that those below have added is lost at the end.
+
+# stack_norms_sums_too (#two-places-for-the-norm)
+- x + sublayer(norm(x)) -> norm(x + sublayer(norm(x)))
+You normalise what each sub-layer reads, and the sum as well.
+
+Pre-norm has the first of these alone, and the stream goes straight on.
+
+# stack_without_its_last
+- zip(sublayers, norms, -> zip(sublayers[:-1], norms[:-1],
+You leave out the last sub-layer.
+
+Does your loop count one too few?
+
+# stack_in_all_pairs
+- zip(sublayers, norms, strict=True)
++ [(one, norm) for one in sublayers for norm in norms]
+Each of your sub-layers is applied once with *every* norm.
+
+Is there a loop in a loop? The first sub-layer belongs to the first norm, the
+second to the second.
 """
 
 

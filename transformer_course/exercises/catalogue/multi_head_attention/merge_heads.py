@@ -110,6 +110,41 @@ You lay the heads' answers one below the other.
 
 With two heads the sentence has become twice as long. They belong side by
 side, in the row of their token.
+
+# merged_not_joined
+- .reshape(batch, length, -1) ->
+You bring the heads back behind the length, and leave it at that.
+
+Heads and their numbers are still two axes, and are to become one.
+
+# merged_sizes_misread
+- _, length -> length, _
+You take the second axis for the length.
+
+What comes in is (batch, heads, length, d_head): the length is the third.
+
+# merged_length_and_numbers
+- transpose(1, 2).reshape(batch, length, -1) -> flatten(2)
+You join the length with the numbers: (batch, heads, length · d_head).
+
+Each head then has one long row of its own. Each *token* is to have one, with
+what all heads say.
+
+# merged_far_axes
+- (1, 2) -> (1, 3)
+You swap the heads with the numbers, and not with the length.
+
+The shape comes out right all the same, after reshaping. But a row of your
+result mixes several tokens.
+
+# merged_into_the_batch
+- transpose(1, 2).reshape(batch, length, -1) -> flatten(0, 1)
+or
+- transpose(1, 2).reshape(batch, length, -1) -> transpose(0, 1).flatten(0, 1)
+You lay the heads' answers one below the other, as if they were sentences.
+
+With two heads the batch has become twice as large. They belong side by side,
+in the row of their token.
 """
 
 

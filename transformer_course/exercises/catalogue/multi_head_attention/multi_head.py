@@ -25,9 +25,10 @@ class MultiHead(nn.Module):
     """Several attentions side by side, each on its own projections.
 
     The four matrices are there, each for all heads at once. Each head is a
-    scaled dot-product attention as in chapter 04, on its own section of what
-    they give: ``d_model / n_heads`` numbers of each token, as
-    ``split_heads`` cuts them. There is no dropout, and no sum with the input.
+    scaled dot-product attention as in chapter 04, for scores of any size, on
+    its own section of what they give: ``d_model / n_heads`` numbers of each
+    token, as ``split_heads`` cuts them. There is no dropout, and no sum with
+    the input.
 
     Args:
         d_model: width of input and output.
@@ -139,6 +140,13 @@ def attend(query, key, value, mask=None, hidden=-torch.inf, axis=-1):
     return torch.einsum("bhqk,bhkd->bhqd", weights, value), weights
 
 
+def attend_by_exp(query, key, value, mask=None):
+    terms = (query @ key.mT / query.size(-1) ** 0.5).exp()
+    terms = terms if mask is None else terms * mask
+    weights = terms / terms.sum(dim=-1, keepdim=True)
+    return weights @ value, weights
+
+
 EDITS = """
 # ScaledByWholeWidth
 - (q, k, -> (q / self.n_heads**0.5, k,
@@ -203,8 +211,8 @@ different sections never meet. (How you merge is right.)
 - merge_heads(answers) -> answers.reshape(query.shape)
 You merge by `view` or `reshape` without a transpose.
 
-The heads are split well, and attend well. But their answers are read head
-after head: a token's row holds what one head says at several tokens.
+The heads are split well. But their answers are read head after head: a
+token's row holds what one head says at several tokens.
 
 # MemoryIgnored
 - query if memory is None else memory -> query
@@ -295,6 +303,9 @@ Nothing is hidden: the mask is never used.
 or
 - v, mask -> v, None if mask is None else ~mask
 - scaled_dot_product_attention -> attend
+or
+- v, mask -> v, None if mask is None else ~mask, -1e9
+- scaled_dot_product_attention -> attend
 You look at what the mask hides, and only at that.
 
 In this course True says that a key *may be* attended to.
@@ -350,6 +361,59 @@ Half of your heads see the padding of another sentence.
 You seem to fold the heads into the batch. The rows are then sentence 1 once
 for each head, next sentence 2 once for each head; your masks stand in another
 order, sentence 1, 2, 1, 2.
+
+# NotTransposed (#splitting-and-merging)
+- split_heads(x, self.n_heads) -> x.unflatten(-1, (self.n_heads, -1))
+- merge_heads(answers) -> answers.flatten(2)
+You attend with the heads *behind* the length: (batch, length, heads, d_head).
+
+A matrix product works on the last two axes: a token's heads attend to each
+other, and tokens never meet. The heads have to stand ahead of the length.
+
+# HeadsAndWidthSwapped (#splitting-and-merging)
+- self.n_heads -> x.size(-1) // self.n_heads
+You take the number of heads for the width of a head.
+
+With 6 numbers and 2 heads, yours are 3 heads of 2 numbers, in place of 2
+heads of 3.
+
+# KeysAndValuesSwapped
+- self.to_key -> self.to_value
+- self.to_value -> self.to_key
+You make keys with the matrix of the values, and values with that of the keys.
+
+Trained from scratch, it would learn as well. But weights that were trained
+elsewhere give something else.
+
+# MaskAfterAndDivided (06_masks#why-minus-infinity-and-why-before-the-softmax)
+- answers, _ -> _, weights
+- v, mask)
++ v)
++ weights = weights if mask is None else weights * mask
++ answers = weights / weights.sum(dim=-1, keepdim=True) @ v
+or
+- answers, _ -> _, weights
+- v, mask)
++ v)
++ weights = weights if mask is None else weights * mask
++ answers = weights / (weights.sum(dim=-1, keepdim=True) + 1e-9) @ v
+You hide keys after the softmax, and divide by what is left.
+
+On paper that is right. But where a hidden key has by far the largest score,
+nothing is left of the others but 0.
+
+# NotLowEnough (06_masks#how-minus-is-infinity)
+- scaled_dot_product_attention -> attend
+- v, mask -> v, mask, -1e4
+You hide by a number that is low, but not low enough.
+
+There are scores that are lower still: then the hidden keys get nearly all.
+
+# SoftmaxByExp (05_score_functions#a-softmax-that-cannot-overflow)
+- scaled_dot_product_attention -> attend_by_exp
+You take e^s of the scores as they are.
+
+e^s of a large score is infinity, and infinity divided by infinity is NaN.
 """
 
 BY_HAND = "Q·1 K·2 V·10 O·(-1)"
@@ -411,6 +475,14 @@ EXERCISE = exercise_of(
             TWO_TOKENS,
             None,
             padding_mask(torch.tensor([[5, 0]])),
+        ),
+        module_case(f"large scores, {BY_HAND}", (2, 2), 10 * TWO_TOKENS),
+        module_case(
+            f"a large score hidden, {BY_HAND}",
+            (2, 2),
+            torch.tensor([[[100.0, 1.0], [-100.0, 0.0]]]),
+            None,
+            torch.tensor([False, True])[None, None, None],
         ),
         module_case(
             "drawn matrices, one head", (3, 1), Draw(1).normal(1, 2, 3)

@@ -130,6 +130,48 @@ All your heads hold the same numbers, the first of each token.
 
 What they would compute is the same too. Each head is to have a section of its
 own.
+
+# split_wrong_axes
+- (1, 2) -> (2, 3)
+You swap the heads with the numbers of a head: (batch, length, d_head, heads).
+
+The heads' axis is to stand ahead of the length.
+
+# split_length_last
+- transpose(1, 2) -> permute(0, 2, 3, 1)
+Your heads lie on their side: (batch, heads, d_head, length).
+
+Keys are turned like that once scores are computed. A split leaves each token
+a row.
+
+# split_overlapping
+- x.view(batch, length, n_heads, d_head)
++ x.unfold(-1, d_head, 1)[:, :, :n_heads]
+Your sections overlap: each begins one number after the one before it.
+
+They are to lie side by side, so the second head begins where the first one
+ends. At the end of each token there are numbers that no head gets.
+
+# split_whole_for_each
+- pieces.transpose(1, 2) -> x[:, None].repeat(1, n_heads, 1, 1)
+Each of your heads holds all the numbers of every token.
+
+They are to share them: with h heads, each is d_model / h numbers wide.
+
+# split_the_sentence
+- pieces.transpose(1, 2) -> torch.stack(x.chunk(n_heads, dim=1), dim=1)
+You cut the sentence into parts, one for each head.
+
+It is the *numbers of each token* that are shared out. Every head sees all of
+the sentence.
+
+# split_folded_by_view (#folding-the-heads-into-the-batch)
+- view(batch, length, n_heads -> reshape(batch * n_heads, length
+- pieces.transpose(1, 2) -> pieces
+You make one axis of the batch and the heads, by `view` or `reshape` alone.
+
+Asked for are two axes. And as numbers are read in the order in which they lie
+in memory, your rows are sections of the *sentence*, not of its tokens.
 """
 
 
