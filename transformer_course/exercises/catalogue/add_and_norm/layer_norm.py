@@ -222,6 +222,10 @@ The gain then scales the bias too. It comes last.
 
 # norm_brackets_forgotten
 - (x - mean) / -> x - mean /
+or
+- (x - mean) / (variance + epsilon).sqrt()
++ gain * mean / (variance + epsilon).sqrt()
+- gain * normed + bias -> x - normed + bias
 You divide the mean alone, and then take it off.
 
 A division comes before a difference, unless there are brackets. It is the
@@ -251,7 +255,13 @@ That is called normalising too. Here it means mean 0 and variance 1.
 
 # norm_gain_and_bias_swapped
 - gain * normed + bias -> bias * normed + gain
-You multiply by the bias, and add the gain.
+You multiply by the bias, and add the gain. It is the other way about.
+
+# norm_epsilon_added_last (#two-details)
+- (variance + epsilon).sqrt() -> variance.sqrt() + epsilon
+You add epsilon to the quotient, and not to the variance.
+
+It shifts all numbers by a little, and 0 is still divided by 0.
 """
 
 
