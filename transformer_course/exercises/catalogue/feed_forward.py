@@ -34,6 +34,8 @@ def feed_forward(
 ) -> Float[Tensor, "batch length d_model"]:
     """Send each word through two linear maps with the paper's kink between.
 
+    The kink is a ReLU.
+
     Args:
         x: the stream.
         W_1: makes a word's vector wider; one column for each unit.
@@ -322,7 +324,11 @@ def feed_forward_by_convolution(
     kernel_2: Float[Tensor, "d_model d_ff 1"],
     b_2: Float[Tensor, " d_model"],
 ) -> Float[Tensor, "batch length d_model"]:
-    """Compute the same part as two convolutions of width one.
+    """Compute the feed-forward part as two convolutions of width one.
+
+    The numbers are those of ``feed_forward``, the exercise before, with its
+    two linear maps, biases and ReLU; the weights are only kept in another
+    shape.
 
     ``F.conv1d(x, kernel, bias)`` wants ``x`` as (batch, channels, length),
     and a kernel of (channels out, channels in, width).
@@ -576,6 +582,9 @@ def layer_weights(d_model: int, n_heads: int, d_ff: int, decoder: bool) -> int:
         d_ff: width inside the feed-forward part.
         decoder: a layer of the decoder, with cross-attention and a third
             norm; else one of the encoder.
+
+    Returns:
+        How many numbers the layer learns.
     """
     ### BEGIN SOLUTION
     attention = 4 * d_model**2

@@ -45,12 +45,14 @@ def teacher_forcing(
 
     Args:
         tgt: whole targets: bos (1), words, eos (2), filled up with pad (0).
+            The longest has no padding.
 
     Returns:
-        Two tensors that are a column narrower than ``tgt``. At each place
-        the second has the token that comes after all that the first has up
-        to that place. Where the second has padding, nothing is asked, and it
-        does not matter what the first has there: leave it as it is.
+        A pair: what is read, and what is asked. Both are a column narrower
+        than ``tgt``, for all rows alike. At each place what is asked is the
+        token that follows the one read there. A shorter row has padding to
+        be asked for, which no loss counts: whatever stands there, eos
+        included, stays as it is in ``tgt``.
     """
     ### BEGIN SOLUTION
     tgt_in = tgt[:, :-1]
@@ -267,8 +269,8 @@ def learning_rate(step: int, d_model: int, warmup: int) -> float:
     Args:
         step: which update it is; the first is 1.
         d_model: the width of the model.
-        warmup: for so many steps the rate rises in a straight line; then it
-            falls as 1/√step.
+        warmup: for so many steps the rate rises in a straight line, which
+            is 0 at step 0; then it falls as 1/√step.
 
     Returns:
         The rate. At ``step == warmup`` it is 1/√(d_model · warmup), the
@@ -544,14 +546,15 @@ def smoothed_loss(
         logits: the model's answer at each place.
         tgt_out: the right token at each place; ``pad_id`` where nothing is
             asked.
-        smoothing: ε. The right token should get 1 - ε, and ε is spread
-            evenly over *all* words of the vocabulary, the right one and
-            padding among them.
-        pad_id: the token that counts nowhere as an answer.
+        smoothing: ε. It is spread evenly over all V words of the
+            vocabulary, the right one and padding among them: each should get
+            ε/V, and the right one 1 - ε + ε/V in all.
+        pad_id: the token that is no answer. A place where it is the right
+            token does not count, whatever the logits are there.
 
     Returns:
-        The mean over all real tokens of the batch: a tensor without axes,
-        of the kind of number that the logits are.
+        The mean over all real tokens of the batch: a tensor without axes, of
+        the logits' dtype.
     """
     ### BEGIN SOLUTION
     real = tgt_out != pad_id

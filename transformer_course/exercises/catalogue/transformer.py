@@ -43,7 +43,14 @@ def real_keys(lengths: list[int], longest: int) -> Tensor:
 class MyEncoderLayer(nn.Module):
     """Self-attention, then feed-forward, each with a sum and a norm.
 
-    In post-norm, as in the paper; the first norm belongs to attention.
+    In post-norm, as in the paper: a norm is given the sum of what a part has
+    read and what it answers. The first norm belongs to attention. There is
+    no dropout.
+
+    Attention is called as ``attention(query, memory, mask=mask)``, without a
+    memory if it looks at the query itself. It returns one tensor, of the
+    shape of the query; so does the feed-forward part, called with ``x``.
+    Neither adds what it has read.
 
     Args:
         d_model: width of the stream.
@@ -67,7 +74,11 @@ class MyEncoderLayer(nn.Module):
 
         Args:
             x: the stream.
-            mask: True = may attend; hides the padding.
+            mask: True = may attend; hides the padding. It can be handed on
+                as it is.
+
+        Returns:
+            The stream after both parts.
         """
         ### BEGIN SOLUTION
         x = self.norm_1(x + self.self_attention(x, mask=mask))
@@ -377,7 +388,13 @@ ENCODER_LAYER = Exercise(
 class MyDecoderLayer(nn.Module):
     """Self-attention, cross-attention, feed-forward, in post-norm.
 
-    Each has a sum and a norm; the norms are numbered in this order.
+    Each has a sum and a norm; the norms are numbered in this order. A norm is
+    given the sum of the stream and what a part answers. There is no dropout.
+
+    Attention is called as ``attention(query, memory, mask=mask)``, without a
+    memory if it looks at the query itself. It returns one tensor, of the
+    shape of the query; so does the feed-forward part, called with ``x``.
+    None of them adds what it has read.
 
     Args:
         d_model: width of the stream.
@@ -407,8 +424,12 @@ class MyDecoderLayer(nn.Module):
             x: the stream, a vector for each word of the target.
             memory: what the encoder has made of the source.
             mask: which target words each target word may look at; True =
-                may attend.
-            src_mask: which words of the source are real, likewise.
+                may attend. It hides the future already.
+            src_mask: which words of the source may be looked at, likewise: it
+                hides the padding.
+
+        Returns:
+            The stream after all three parts.
         """
         ### BEGIN SOLUTION
         x = self.norm_1(x + self.self_attention(x, mask=mask))
@@ -863,9 +884,13 @@ DECODER_LAYER = Exercise(
 class MyStack(nn.Module):
     """Layers on top of each other, each with weights of its own.
 
+    All layers are made when the stack is, by so many calls of ``make_layer``.
+    They are parts of the stack: ``parameters()`` gives the weights of all.
+
     Args:
-        make_layer: makes a new layer, with new weights, at each call.
-        n_layers: how many layers the stack has.
+        make_layer: makes a new layer, with new weights, at each call. A layer
+            is called as ``layer(x, *others)``.
+        n_layers: how many layers the stack has; at least 1.
     """
 
     def __init__(self, make_layer: Callable[[], nn.Module], n_layers: int):
@@ -882,7 +907,11 @@ class MyStack(nn.Module):
 
         Args:
             x: what the lowest layer reads.
-            others: masks, a memory: each layer is given them as they are.
+            others: masks, a memory, or nothing: each layer is given them as
+                they are.
+
+        Returns:
+            What the highest layer gives.
         """
         ### BEGIN SOLUTION
         for layer in self.layers:
