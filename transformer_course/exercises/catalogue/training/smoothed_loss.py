@@ -204,6 +204,14 @@ every word of the vocabulary, and padding is one.
 - evenly = surprise.mean(dim=-1)
 + wrong = surprise.sum(dim=-1) - right - surprise[..., pad_id]
 + evenly = wrong / (logits.size(-1) - 2)
+or
+- evenly = surprise.mean(dim=-1)
++ wrong = surprise.sum(dim=-1) - right - surprise[..., pad_id]
++ others = logits.size(-1) - 2
++ evenly = wrong / others
+- return
++ wanted = torch.tensor([1 - smoothing] + [smoothing / others] * others)
++ return -torch.special.entr(wanted).sum().to(logits.dtype) +
 You give ε neither to padding nor to the right word, and divide it by two words
 less.
 
@@ -286,6 +294,20 @@ Your loss is infinite, or NaN, where a word is very improbable.
 You take the softmax, and its logarithm afterwards. Rounded, a small
 probability is 0, and log 0 is -inf. Taken in one, the logarithm of the softmax
 is a plain difference.
+
+# log_of_a_little_more (05_score_functions#a-softmax-that-cannot-overflow)
+- log_softmax(dim=-1) -> softmax(dim=-1).clamp(min=1e-9).log()
+or
+- log_softmax(dim=-1) -> softmax(dim=-1).clamp(min=1e-8).log()
+or
+- log_softmax(dim=-1) -> softmax(dim=-1).clamp(min=1e-10).log()
+or
+- log_softmax(dim=-1) -> softmax(dim=-1).clamp(min=1e-12).log()
+You take the softmax, make it a little larger, and take its logarithm.
+
+So it is never infinite. But a word more improbable than that costs no more,
+and has no gradient. Taken in one, the logarithm of the softmax is a plain
+difference, which needs no help.
 
 # exponentials_overflow (05_score_functions#a-softmax-that-cannot-overflow)
 - -logits.log_softmax(dim=-1)

@@ -125,6 +125,10 @@ bos.
 
 # padding_at_minus_100
 - , tgt_out -> , tgt_out.masked_fill(tgt_out == 0, -100)
+or
+- tgt_in = tgt
++ tgt = tgt.masked_fill(tgt == 0, -100)
++ tgt_in = tgt
 You put -100 in place of padding.
 
 Some libraries mark so what does not count. In this course padding is its own
@@ -155,7 +159,7 @@ The decoder has to read bos, or it has nothing to write the first word after;
 and it has to be asked for eos, or it never learns to stop.
 
 # every_eos_taken_out
-- tgt_in, -> tgt_in.masked_fill(tgt_in == 2, 0),
+- return tgt_in -> return tgt_in.masked_fill(tgt_in == 2, 0)
 You take eos out of what is read, in each row.
 
 "Cut off eos" is how it is often told, but it is a *column* that is cut. A

@@ -177,14 +177,6 @@ Where target and source differ in length, that is an error. Where they do not,
 the first target word sees one source word only, and the source's padding is
 open. The whole source may be read, from the beginning.
 
-# DecoderMasksJoined (06_masks#two-masks-at-once)
-- mask=src_mask -> mask=mask & src_mask
-Your cross-attention has both masks, joined.
-
-The target's mask speaks of target words. Where target and source differ in
-length, that is an error; where they do not, the first target word sees one
-source word only. The whole source may be read, from the beginning.
-
 # DecoderQueryKeyValue (07_multi_head_attention#build-it)
 - said, memory -> said, memory, memory
 or
@@ -200,6 +192,9 @@ second.
 # DecoderAttentionUnpacked
 - mask=mask) -> mask=mask)[0]
 - mask=src_mask) -> mask=src_mask)[0]
+or
+- own = -> own, _ =
+- across = -> across, _ =
 You take the first item of what the two attentions return.
 
 PyTorch's own returns a pair. Here it is one tensor, and its first item is the
@@ -304,6 +299,14 @@ of its own.
 You normalise once, at the end of the layer.
 
 Each of the three sums has a norm behind it.
+
+# DecoderWithoutNorms (08_add_and_norm#through-many-layers)
+- self.norm_1(x + own) -> x + own
+- self.norm_2(said + across) -> said + across
+- self.norm_3(heard + made) -> heard + made
+You add, but you never normalise.
+
+Through many layers the stream would grow without end.
 
 # DecoderFirstNormForgotten
 - self.norm_1(x + own) -> x + own

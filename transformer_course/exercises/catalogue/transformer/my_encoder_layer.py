@@ -126,6 +126,8 @@ second; without a second, it looks at the first.
 
 # EncoderAttentionUnpacked
 - (x, mask=mask) -> (x, mask=mask)[0]
+or
+- answer = -> answer, _ =
 You take the first item of what attention returns.
 
 PyTorch's own returns a pair. Here it is one tensor, and its first item is the

@@ -144,6 +144,16 @@ nothing but `x`.
 It hands on one thing only, from layer to layer. With a mask or a memory it
 raises an error.
 
+# ListCalled
+- for layer in self.layers:
+-     x = layer(x, *others)
+- return x
++ return self.layers(x, *others)
+You call the list of layers as if it were one.
+
+An `nn.ModuleList` only keeps modules, so that they are found. Which of them
+reads what is for `forward` to say.
+
 # CopiesOfOneLayer (#must-each-layer-have-its-own-weights)
 - layers = [make_layer() for _ in range(n_layers)]
 + import copy
@@ -261,6 +271,8 @@ A `range` that begins with 1 ends before its last number too.
 # OneLayerTooMany
 - range(n_layers) -> range(n_layers + 1)
 Your stack has one layer too many.
+
+`n_layers` says how many there are, with the lowest.
 
 # OneLayerOnly
 - range(n_layers) -> range(1)
