@@ -34,7 +34,8 @@ def attention_weights(
     """Say how each query of one sentence shares its attention out.
 
     The score of a query and a key is their dot product, not divided by
-    anything here. No batch, no heads.
+    anything here; a softmax makes weights of scores, however large they are.
+    No batch, no heads.
 
     Args:
         query: a row for each position that asks.
@@ -42,8 +43,8 @@ def attention_weights(
             more or fewer of them than queries.
 
     Returns:
-        A row for each query: positive weights for the keys, which sum to
-        one.
+        A row for each query: its weights for the keys, which sum to one, in
+        the dtype of what is given.
     """
     ### BEGIN SOLUTION
     scores = query @ key.T
@@ -318,7 +319,8 @@ def scaled_dot_product_attention(
 ]:
     """Compute softmax(Q Kᵀ / √d_k) V, and say with which weights.
 
-    Section 3.2.1 of the paper, equation 1; without a mask.
+    Section 3.2.1 of the paper, equation 1; without a mask. Scores may be
+    large: no power overflows on the way.
 
     Args:
         query: a row for each position that asks.
@@ -329,8 +331,8 @@ def scaled_dot_product_attention(
             sentence, a batch of them, or heads besides.
 
     Returns:
-        The output, a row for each query; and the weights, of which each row
-        sums to one.
+        Two tensors, in the dtype of what is given: the output, a row for
+        each query; then the weights, of which each row sums to one.
     """
     ### BEGIN SOLUTION
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
@@ -759,7 +761,8 @@ class CrossAttention(nn.Module):
     """One head of source–target attention, with its three projections.
 
     Section 3.2.3 of the paper, "encoder-decoder attention", with a single
-    head and nothing after it.
+    head, whose scores are divided by √d_head. No mask, and nothing after the
+    head: no residual, no projection, no dropout.
 
     Args:
         d_model: width of the rows that come in, of both sentences.
@@ -788,7 +791,8 @@ class CrossAttention(nn.Module):
                 source.
 
         Returns:
-            What each word of the target has fetched, and the weights.
+            Two tensors: what each word of the target has fetched; then the
+            weights, of which each row sums to one.
         """
         ### BEGIN SOLUTION
         query = self.to_query(tgt)

@@ -32,14 +32,15 @@ def text_perplexity(
 
     Args:
         log_probs: the natural logarithm of the probability that the model
-            gave to the right token, at each place.
-        tgt_out: the right tokens; ``pad_id`` fills up.
-        pad_id: the token that counts nowhere.
+            gave to the right token, at each place; at padding it may be any
+            number, and minus infinity.
+        tgt_out: the right tokens; ``pad_id`` fills up. One at least is real.
+        pad_id: the token that counts nowhere. All others are real, eos too.
 
     Returns:
         The number of equally likely tokens that would leave one as unsure,
-        over all real tokens of the text: a tensor without axes, of the kind
-        of number that the logarithms are.
+        over all real tokens of the text, each of which counts alike: a tensor
+        without axes, of the logarithms' dtype.
     """
     ### BEGIN SOLUTION
     real = tgt_out != pad_id
@@ -268,13 +269,14 @@ def clipped_matches(
     Args:
         hypothesis: the words written.
         references: one or more right translations, in words.
-        n: how many words in a row.
+        n: how many words in a row, 1 or more.
 
     Returns:
-        How many n-grams of the hypothesis match, and how many it has. Each
-        n-gram matches at most as often as it stands in *that one* reference
-        which has it most often (Papineni et al. 2002). Both are 0 if the
-        hypothesis has fewer than n words.
+        How many n-grams of the hypothesis match, and how many it has; one
+        that is written twice is two. Each n-gram by itself matches at most as
+        often as it stands in *that one* reference which has it most often
+        (Papineni et al. 2002); for another n-gram that may be another
+        reference. Both are 0 if the hypothesis has fewer than n words.
     """
 
     ### BEGIN SOLUTION
@@ -725,10 +727,12 @@ def bleu(counts: Int[Tensor, "sentence 10"]) -> float:
     Args:
         counts: a row for each sentence: the number of words written, h, and
             wanted, r; then the clipped matches of n = 1, 2, 3, 4 words in a
-            row, and the numbers of these that were written.
+            row, and the numbers of these that were written. In a short
+            sentence some are 0.
 
     Returns:
-        0 to 100; 0 if there is no match at all for one of the four n.
+        A plain number from 0 to 100; 0 if for one of the four n there is no
+        match in the whole corpus.
     """
     ### BEGIN SOLUTION
     h, r, *rest = counts.sum(dim=0).tolist()

@@ -38,14 +38,15 @@ def additive_score(
 
     Args:
         query: a row for each position that asks.
-        key: a row for each position that is asked; of another width, it may
-            be.
+        key: a row for each position that is asked. There may be more or
+            fewer of them than queries, and of another width.
         U_q: projects the queries.
         U_k: projects the keys.
         v: reads a number off the hidden units.
 
     Returns:
-        The scores, from before any softmax.
+        The scores, a row for each query: divided by nothing, and from before
+        any softmax.
     """
     ### BEGIN SOLUTION
     asking = (query @ U_q)[:, :, None, :]
@@ -411,8 +412,8 @@ def stable_softmax(
         dim: the axis along which the shares sum to one.
 
     Returns:
-        The softmax, of the scores' shape and kind of number. No power
-        overflows on the way.
+        The softmax, of the scores' shape and dtype. No power overflows on
+        the way, in no dtype, float16 included.
     """
     ### BEGIN SOLUTION
     powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
@@ -701,11 +702,13 @@ def softmax_backward(
     How weight i reacts to score j is J_ij = a_i (δ_ij - a_j), in each row.
 
     Args:
-        weights: what came out of the softmax; each row sums to one.
-        gradient: that of the loss with respect to the weights.
+        weights: what came out of the softmax; each row sums to one. `*batch`
+            stands for any number of axes in front, or none.
+        gradient: that of the loss with respect to the weights; any numbers.
 
     Returns:
-        The gradient of the loss with respect to the scores.
+        The gradient of the loss with respect to the scores: one number for
+        each score.
     """
     ### BEGIN SOLUTION
     mean = (weights * gradient).sum(dim=-1, keepdim=True)
