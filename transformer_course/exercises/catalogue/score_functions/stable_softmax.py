@@ -105,6 +105,12 @@ Nothing overflows. But a row whose scores are all far below that one has
 nothing but powers of 0, and no shares come of them: what stands in one
 sentence would break another one.
 
+# axis_ignored
+- largest =
++ dim = -1
++ largest =
+Your shares sum to one along the last axis, whatever `dim` says.
+
 # maximum_along_another_axis
 - amax(dim=dim -> amax(dim=-1
 You take the maximum along the last axis, and the sum along `dim`.
@@ -118,12 +124,6 @@ You take the maximum along `dim`, and the sum along the last axis.
 
 The shares have to sum to one along the axis that is asked for.
 
-# axis_ignored
-- largest =
-+ dim = -1
-+ largest =
-Your shares sum to one along the last axis, whatever `dim` says.
-
 # sum_of_everything
 - sum(dim=dim, keepdim=True) -> sum()
 You divide by the sum of *all* powers, over every axis.
@@ -136,6 +136,22 @@ to do so by itself.
 You take the maximum away above the fraction, but not below it.
 
 It cancels only if it stands in both. And the powers below overflow as before.
+
+# maximum_without_its_axis
+- amax(dim=dim, keepdim=True) -> amax(dim=dim)
+The maximum has lost the axis that it was taken along; the sum has kept it.
+
+Broadcasting lines axes up from the right, so each number meets the maximum of
+another row. With a single row nothing shows; and where the sizes do not fit,
+it ends in an error.
+
+# sum_without_its_axis
+- sum(dim=dim, keepdim=True) -> sum(dim=dim)
+The sum has lost the axis that it was taken along; the maximum has kept it.
+
+Broadcasting lines axes up from the right, so each power is divided by the sum
+of another row. With a single row nothing shows; and where the sizes do not
+fit, it ends in an error.
 
 # softmax_rows_exchanged
 - amax(dim=dim, keepdim=True) -> amax(dim=dim)
@@ -194,22 +210,6 @@ or
 - powers / powers.sum(dim=dim, keepdim=True)
 + (powers / powers.sum(dim=dim, keepdim=True)).log()
 What you return are the *logarithms* of the shares.
-
-# maximum_without_its_axis
-- amax(dim=dim, keepdim=True) -> amax(dim=dim)
-The maximum has lost the axis that it was taken along; the sum has kept it.
-
-Broadcasting lines axes up from the right, so each number meets the maximum of
-another row. With a single row nothing shows; and where the sizes do not fit,
-it ends in an error.
-
-# sum_without_its_axis
-- sum(dim=dim, keepdim=True) -> sum(dim=dim)
-The sum has lost the axis that it was taken along; the maximum has kept it.
-
-Broadcasting lines axes up from the right, so each power is divided by the sum
-of another row. With a single row nothing shows; and where the sizes do not
-fit, it ends in an error.
 
 # maximum_added
 - - largest -> + largest
