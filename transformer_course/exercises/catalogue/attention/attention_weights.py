@@ -210,6 +210,27 @@ The largest weight of each of your rows is 1: there is no sum below.
 
 To take the largest score away keeps powers small, and changes no share. But
 each row has still to be divided by its own sum.
+
+# weights_below_one_maximum (05_score_functions#a-softmax-that-cannot-overflow)
+- scores.softmax(dim=-1)
++ (lambda x: x / x.sum(-1, keepdim=True))((scores - scores.max()).exp())
+You take away the largest score of the *whole* table, not of each row.
+
+A row whose scores are all far below it has nothing but powers of 0, and 0 is
+divided by 0: what one query finds breaks another one's weights.
+
+# weights_of_sizes
+- scores.softmax(dim=-1) -> scores.abs() / scores.abs().sum(-1, keepdim=True)
+or
+- scores.softmax(dim=-1) -> scores.relu() / scores.relu().sum(-1, keepdim=True)
+or
+- scores.softmax(dim=-1)
++ scores.square() / scores.square().sum(dim=-1, keepdim=True)
+Your weights are positive and sum to one, but you made them positive without
+powers: by absolute values, squares or a ReLU.
+
+Then a score of -2 may count as much as one of 2, or all scores may become 0. A
+power keeps their order, and its slope is never 0.
 """
 
 

@@ -305,6 +305,27 @@ Your weights are powers of the scores, never divided by their sum.
 
 They are positive, but no shares: a row does not sum to one, and the output
 need not lie among the values.
+
+# divided_by_other_rows (#everybody-asks-at-once)
+- scores.softmax(dim=-1) -> scores.exp() / scores.exp().sum(dim=-1)
+or
+- scores.softmax(dim=-1)
++ (scores - scores.amax(dim=-1, keepdim=True)).exp()
+- output =
++ weights = weights / weights.sum(dim=-1)
++ output =
+You divide powers by the sums of the rows, but not each row by its own.
+
+The sums have lost an axis, and broadcasting lines axes up from the right.
+Where the sizes do not fit, it ends in an error.
+
+# maximum_of_everything (05_score_functions#a-softmax-that-cannot-overflow)
+- scores.softmax(
++ (lambda x, dim: x / x.sum(dim, keepdim=True))((scores - scores.max()).exp(),
+You take away the largest score of the *whole* tensor, not of each row.
+
+A row whose scores are all far below it has nothing but powers of 0, and 0 is
+divided by 0: what one query finds breaks another one's weights.
 """
 
 

@@ -80,6 +80,13 @@ EDITS = """
 + if len(counts) > 1:
 +     return sum(bleu(row[None]) for row in counts) / len(counts)
 + h, r, *rest =
+or
+- h, r, *rest =
++ if len(counts) > 1:
++     words = counts[:, 0].tolist()
++     each = [bleu(row[None]) for row in counts]
++     return sum(map(math.prod, zip(words, each))) / sum(words)
++ h, r, *rest =
 You take BLEU of each sentence, and the mean of these.
 
 A sentence in which no four words in a row match gets 0, however near it came.

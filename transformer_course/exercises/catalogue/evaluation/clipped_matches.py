@@ -273,6 +273,23 @@ Your n-grams have n + 1 words.
 
 For n = 1 they are pairs. A slice leaves out the place that stands behind the
 colon.
+
+# misses_counted
+- written & -> written -
+Your first number counts what does *not* match.
+
+It is the total less the matches: asked for are the matches themselves.
+
+# words_inside_words
+- (written & allowed).total()
++ 0
++ for gram, count in written.items():
++     inside = [" ".join(r).count(" ".join(gram)) for r in references]
++     matches += min(count, max(inside))
+You look for a text in a text, and find words inside other words.
+
+*he* does not stand in *the cat*. Compare whole words: keep them apart, in
+tuples say.
 """
 
 CAT = "the old cat did not drink the cold milk"
@@ -316,6 +333,7 @@ EXERCISE = exercise_of(
         texts("once, and twice wanted", "the", "the cat the", n=1),
         texts("one word in front", "so old cat", "old cat", n=1),
         texts("other words of the same letters", "a part", "ap art", n=2),
+        texts("a word inside another", "he", "the cat", n=1),
         texts("two references", "cold milk", "milk", "cold tea", n=1),
         texts("each has it once", "milk milk", "milk", "the milk", n=1),
         texts("in the second only", "tea", "milk", "tea", n=1),

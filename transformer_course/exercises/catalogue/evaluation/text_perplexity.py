@@ -194,6 +194,13 @@ both steps have to be of one kind.
 You leave out the first token of each sentence.
 
 `tgt_out` is shifted already: its first token is the first that was guessed.
+
+# greater_than_padding
+- tgt_out != pad_id -> tgt_out > pad_id
+You take for real what has a larger number than padding.
+
+Ids are names, and their order means nothing: where `pad_id` is not 0, smaller
+ones are words too.
 """
 
 

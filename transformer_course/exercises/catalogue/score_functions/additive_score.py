@@ -82,7 +82,8 @@ The query's is the same for every key, and the softmax does not see what all
 keys share. It no longer matters what is asked.
 
 # tanh_before_the_sum
-- (asking + asked).tanh() -> asking.tanh() + asked.tanh()
+- (asking -> (asking.tanh()
+- asked).tanh() -> asked.tanh())
 You bend query and key each by itself, and add them afterwards.
 
 The score is then one number of the query plus one of the key. The query's is
@@ -218,6 +219,8 @@ A row belongs to who asks. The softmax that follows would run over the queries.
 
 # weights_in_place_of_scores (04_attention#everybody-asks-at-once)
 - hidden @ v -> (hidden @ v).softmax(dim=-1)
+or
+- hidden @ v -> (hidden @ v).softmax(dim=-2)
 You return weights: there is a softmax at the end.
 
 Asked for is the score. The softmax comes after it, and is the same for every
@@ -227,6 +230,8 @@ score function.
 - return
 + hidden = hidden / len(v) ** 0.5
 + return
+or
+- asking + asked -> (asking + asked) / len(v) ** 0.5
 You divide by the root of the number of hidden units.
 
 That belongs to the dot product, which grows with the width. This score is

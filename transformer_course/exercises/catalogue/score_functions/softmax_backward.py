@@ -90,7 +90,7 @@ You take away the sum of a row's gradient, in which every key counts in full.
 How much a key counts is its weight.
 
 # weight_in_front_forgotten
-- return weights * -> return
+- weights * ( -> (
 You take the right mean away, but do not multiply by the weight.
 
 A key with a weight of 0 has to get no gradient at all: its score may move a
@@ -119,7 +119,7 @@ another row. With a single row nothing shows; and where the sizes do not fit,
 it ends in an error.
 
 # sign_turned
-- gradient - mean -> mean - gradient
+- return -> return -1 *
 Every number is right, but for its sign.
 
 With this gradient training would go uphill.
@@ -206,6 +206,14 @@ The weight stands once too often in front of your mean.
 
 Multiply it by the difference of gradient and mean, once, and see which power
 of it each term has.
+
+# one_weight_twice
+- weights * gradient) -> weights * weights * gradient)
+- weights * (gradient - mean) -> weights * gradient - mean
+In J's second term you have one weight twice, aᵢ aᵢ in place of aᵢ aⱼ.
+
+Both factors stand along the same axis. One weight goes with J's row, the other
+with its column: their new axes of size 1 are at different places.
 """
 
 

@@ -226,12 +226,11 @@ You cut large scores off at some limit.
 Nothing overflows, but scores beyond the limit become alike: 1000 and 999 get
 equal shares. And where all are far below zero, 0 is divided by 0.
 
-# powers_of_two
-- (scores - largest).exp() -> 2 ** (scores - largest)
-Your powers are those of 2, not of e.
+# difference_turned_round
+- scores - largest -> largest - scores
+You take the scores away from the largest one: the smallest gets most.
 
-The shares sum to one, but they are more even: each score counts for seven
-tenths of what it should.
+The difference has to be 0 for the largest score, and below 0 for all others.
 
 # logarithm_of_the_sum_overflows
 - powers = (scores - largest).exp()
