@@ -224,6 +224,7 @@ def test_every_module_has_a_page_in_the_reference():
             transformer_course.__path__, "transformer_course."
         )
         if not module.name.rpartition(".")[2].startswith("_")
+        and not re.search(r"\.catalogue\.\w+\.", module.name)  # an exercise
     }
     assert modules - documented == set()
 

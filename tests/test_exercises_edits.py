@@ -122,7 +122,10 @@ def test_two_are_made_at_once_where_they_touch_other_places():
 
 @pytest.fixture
 def exercise():
-    edits = made(TEXT)
+    return exercise_with(made(TEXT))
+
+
+def exercise_with(edits):
     return Exercise(
         solution=scaled,
         section="04_attention#three-tokens-by-hand",
@@ -156,3 +159,11 @@ def test_what_no_two_explain_is_unknown(exercise):
     )
     failing = diagnose(exercise, lambda x, by: x.nope)
     assert failing.kind == "error"
+
+
+def test_two_that_cancel_out_are_not_what_cuts_a_gradient():
+    text = TEXT + "# twice\n- x * by -> 2 * x * by\nText.\n"
+    text += "# halved\n- wide + 1 -> wide / 2 + 1\nText.\n"
+    exercise = exercise_with(made(text))
+    cut = diagnose(exercise, lambda x, by: (x * by + 1).detach())
+    assert (cut.kind, cut.mistake) == ("slip", "gradient_cut")

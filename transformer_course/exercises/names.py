@@ -15,14 +15,12 @@ _ASKED = re.compile(r"^EXERCISE = exercise_of\(\s*(\w+),\s*place=(\d+)", re.M)
 
 def _chapters() -> Iterator[tuple[str, tuple[str, ...]]]:
     """Each chapter, with its exercises in their order."""
-    for folder in sorted(CATALOGUE.iterdir()):
-        if not (folder / "__init__.py").is_file():
-            continue
-        first = (folder / "__init__.py").read_text("utf-8")
+    for about in CATALOGUE.glob("*/__init__.py"):
+        folder = about.parent
         files = (path.read_text("utf-8") for path in folder.glob("*.py"))
         asked = [found for text in files if (found := _ASKED.search(text))]
         asked.sort(key=lambda found: int(found[2]))
-        number = _CHAPTER.match(first)[1]
+        number = _CHAPTER.match(about.read_text("utf-8"))[1]
         yield f"{number}_{folder.name}", tuple(found[1] for found in asked)
 
 

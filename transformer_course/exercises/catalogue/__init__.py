@@ -17,8 +17,6 @@ SUBJECTS = [found.name for found in pkgutil.iter_modules(__path__)]
 def _exercises_on(subject: str) -> list[Exercise]:
     """Those of one folder."""
     folder = import_module(f"{__name__}.{subject}")
-    if hasattr(folder, "EXERCISES"):
-        return folder.EXERCISES
     files = [
         import_module(f"{folder.__name__}.{found.name}")
         for found in pkgutil.iter_modules(folder.__path__)

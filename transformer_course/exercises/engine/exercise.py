@@ -106,11 +106,6 @@ def mistake(
     return mark if wrong is None else mark(wrong)
 
 
-def see(section: str) -> Callable[[Decorated], Decorated]:
-    """As :func:`mistake` with ``see``; until all modules are converted."""
-    return mistake(see=section)
-
-
 def variant_of(
     mistaken: Implementation | str,
 ) -> Callable[[Decorated], Decorated]:

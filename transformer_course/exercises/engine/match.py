@@ -82,9 +82,19 @@ def find_two(
         exercise: what was asked.
         found: what was done, case by case.
         wrong: the cases in which that is not what the solution does. Only
-            results tell two mistakes, no errors: those have many causes.
+            results tell two mistakes, no errors: those have many causes. Nor
+            do gradients: two mistakes may cancel out.
     """
-    values = [number for number in wrong if found[number].failure is None]
+    values = [
+        number
+        for number in wrong
+        if found[number].failure is None
+        and not same(
+            found[number].value,
+            known(exercise, exercise.solution, number).value,
+            exercise.tolerance,
+        )
+    ]
     if not values:
         return None
     case = exercise.tried[values[0]]

@@ -18,8 +18,9 @@ def causal_mask(length: int) -> Bool[Tensor, "1 1 query key"]:
         length: how many tokens there are.
 
     Returns:
-        True where a query (row) may attend to a key (column). The two axes
-        of size 1 stand for all sentences and all heads.
+        True where a query (row) may attend to a key (column); bool, not
+        numbers. The two axes of size 1 stand for all sentences and all
+        heads.
     """
     ### BEGIN SOLUTION
     everything = torch.ones(length, length, dtype=torch.bool)
@@ -103,6 +104,12 @@ Your mask is right, but has no axes for the batch and the heads.
 
 Broadcasting would put them there in most places. Asked for is the shape in
 which it is joined with a padding mask: (1, 1, query, key).
+
+# causal_one_step_back
+- tril() -> tril().triu(-1)
+Your mask lets each token see itself and the one before it, no more.
+
+All that came before may be seen, however far back.
 """
 
 EXERCISE = exercise_of(

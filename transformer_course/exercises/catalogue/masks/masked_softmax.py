@@ -29,7 +29,8 @@ def masked_softmax(
     Returns:
         A softmax over the keys that the mask allows; the hidden ones have
         weight 0. A row that may attend nowhere is all zeros, and its
-        gradient is not NaN either. All of it holds for float16 too.
+        gradient is not NaN either. All of it holds for scores of any size,
+        and for float16 too; the weights have the dtype of the scores.
     """
     ### BEGIN SOLUTION
     somewhere = mask.any(dim=-1, keepdim=True)
@@ -100,6 +101,9 @@ to one, and how much is missing tells what was hidden.
 # scores_times_zero
 - scores.masked_fill(~opened, -torch.inf) -> (scores * mask)
 - weights * somewhere -> weights
+or
+- scores.masked_fill(~opened, -torch.inf) -> (scores * mask)
+- weights * somewhere -> weights * mask
 You multiply the hidden scores by 0 before the softmax.
 
 A score of 0 is an ordinary score: its key gets a share of e⁰ = 1.
@@ -151,7 +155,7 @@ and those that may be seen get nothing.
 You use a number that float16 does not have, such as -1e9.
 
 In float32 your weights are right. But the lowest number of float16 is -65504:
-give the lowest of the scores' own kind, or -inf.
+give the lowest of the scores' own dtype, or -inf.
 
 # not_a_number_mended (#rows-that-may-attend-nowhere)
 - scores.masked_fill(~opened, -torch.inf)
@@ -186,6 +190,71 @@ has to sum to one.
 - scores.masked_fill(~opened, -torch.inf) -> scores
 - weights * somewhere -> weights
 Your weights are those of a plain softmax: nothing is hidden.
+
+# mask_added_to_scores (#everybodys-conventions)
+- scores.masked_fill(~opened, -torch.inf) -> (scores + mask)
+- weights * somewhere -> weights
+You add the mask to the scores, as if it held 0 and -inf.
+
+It holds True and False, which count as 1 and 0: what may be seen gets a
+little more weight, and nothing is hidden.
+
+# zero_times_infinity (#how-minus-is-infinity)
+- scores.masked_fill(~opened, -torch.inf)
++ (scores + ~mask * -torch.inf)
+- weights * somewhere -> weights
+You multiply the mask by -inf before you add it.
+
+Where nothing is hidden, that is 0 times infinity: not 0, but NaN.
+
+# one_maximum_for_all (05_score_functions#a-softmax-that-cannot-overflow)
+- weights = scores.masked_fill(~opened, -torch.inf).softmax(dim=-1)
++ hidden = scores.masked_fill(~opened, -torch.inf)
++ terms = (hidden - hidden.max()).exp()
++ total = terms.sum(dim=-1, keepdim=True)
++ weights = terms / total.masked_fill(total == 0, 1.0)
+or
+- weights = scores.masked_fill(~opened, -torch.inf).softmax(dim=-1)
++ hidden = scores.masked_fill(~opened, -torch.inf)
++ terms = (hidden - hidden.max()).exp()
++ weights = terms / terms.sum(dim=-1, keepdim=True)
+You take one maximum off all scores, that of the whole table.
+
+In a row that lies far below it, every e^s is 0, and so is their sum. Each row
+needs its own maximum.
+
+# exponentials_of_large_scores
+(05_score_functions#a-softmax-that-cannot-overflow)
+- weights = scores.masked_fill(~opened, -torch.inf).softmax(dim=-1)
++ terms = scores.masked_fill(~opened, -torch.inf).exp()
++ weights = terms / terms.sum(dim=-1, keepdim=True)
+or
+- weights = scores.masked_fill(~opened, -torch.inf).softmax(dim=-1)
++ terms = scores.masked_fill(~mask, -torch.inf).exp()
++ weights = terms / terms.sum(dim=-1, keepdim=True)
+or
+- weights = scores.masked_fill(~opened, -torch.inf).softmax(dim=-1)
++ terms = scores.masked_fill(~mask, -torch.inf).exp()
++ total = terms.sum(dim=-1, keepdim=True)
++ weights = terms / total.masked_fill(total == 0, 1.0)
+You take e^s of the scores as they are.
+
+Of a large score that is infinity, and infinity divided by itself is NaN. Of
+very low ones it is 0, and so is their sum.
+
+# softmax_over_axis_1 (04_attention#three-tokens-by-hand)
+- softmax(dim=-1) -> softmax(dim=1)
+or
+- softmax(dim=-1) -> softmax(dim=1)
+- weights * somewhere -> weights * mask
+or
+- ~opened, -torch.inf).softmax(dim=-1)
++ ~mask, torch.finfo(scores.dtype).min).softmax(dim=1)
+- weights * somewhere -> weights * mask
+Your softmax runs over axis 1.
+
+In a table of two axes those are the keys. With a batch in front, they are
+not: count from the end.
 """
 
 
@@ -278,8 +347,13 @@ EXERCISE = exercise_of(
             torch.tensor([[True, True, False]]),
         ),
         case(
+            "a row far below another",
+            torch.tensor([[200.0, 201.0], [0.0, 1.0]]),
+            torch.tensor([[True, True]]),
+        ),
+        case(
             "very low scores",
-            torch.tensor([[-2e4, -2e4, 0.0]]),
+            torch.tensor([[-1e5, -1.1e5, 0.0]]),
             torch.tensor([[True, True, False]]),
         ),
         case(

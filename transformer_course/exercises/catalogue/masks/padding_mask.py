@@ -23,8 +23,8 @@ def padding_mask(
         pad_id: the number that means nothing.
 
     Returns:
-        True where a key may be attended to. The two axes of size 1 stand
-        for all heads and all queries.
+        True where a key may be attended to: a real token. The two axes of
+        size 1 stand for all heads and all queries.
     """
     ### BEGIN SOLUTION
     real = ids != pad_id
@@ -45,7 +45,7 @@ def padding_by_view(ids, pad_id=0):
 
 EDITS = """
 # padding_inverted (#everybodys-conventions)
-- ids != pad_id -> ids == pad_id
+- != -> ==
 Your mask is True at padding and False at words.
 
 In this course True says that a key *may be* attended to. With your mask a
@@ -99,6 +99,33 @@ padding asks for: it is enough to hide it as a key.
 # padding_always_zero
 - pad_id -> 0
 Your mask takes 0 for padding, whatever `pad_id` says.
+
+# padding_by_comparing_sizes
+- != -> >
+Your mask takes all ids up to `pad_id` for padding.
+
+Ids are names, not sizes: a smaller one is a word as well.
+
+# padding_by_length
+- ids != pad_id
++ torch.arange(ids.size(1)) < (ids != pad_id).sum(dim=1, keepdim=True)
+You count the real tokens, and take so many from the left.
+
+Where the filling is on the left, you hide words and show padding.
+
+# padding_and_all_after
+- ids != pad_id -> (ids == pad_id).cumsum(dim=1) == 0
+You hide everything from the first padding on.
+
+Where the filling is on the left, no word is left to be seen.
+
+# padding_alone_opened (#rows-that-may-attend-nowhere)
+- real[:, None, None, :]
++ (real | ~real.any(dim=1, keepdim=True))[:, None, None, :]
+A sentence of padding alone may be looked at everywhere.
+
+A mask says what is real, and nothing is. What becomes of a row that may
+attend nowhere is for the softmax to settle.
 """
 
 

@@ -1,0 +1,421 @@
+"""Score, softmax, mix."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+from transformer_course.exercises.engine.draw import Draw
+from transformer_course.exercises.engine.exercise import (
+    Case,
+    case,
+    exercise_of,
+    other,
+)
+
+
+def scaled_dot_product_attention(
+    query: Float[Tensor, "*batch query d_k"],
+    key: Float[Tensor, "*batch key d_k"],
+    value: Float[Tensor, "*batch key d_v"],
+) -> tuple[
+    Float[Tensor, "*batch query d_v"], Float[Tensor, "*batch query key"]
+]:
+    """Compute softmax(Q Kᵀ / √d_k) V, and say with which weights.
+
+    Section 3.2.1 of the paper, equation 1; without a mask. Scores may be
+    large: no power overflows on the way.
+
+    Args:
+        query: a row for each position that asks.
+        key: a row for each position that may be looked at, as wide as a
+            query.
+        value: what is handed over from there; it may have another width.
+            `*batch` stands for any number of axes in front, or none: a
+            sentence, a batch of them, or heads besides.
+
+    Returns:
+        Two tensors, in the dtype of what is given: the output, a row for
+        each query; then the weights, of which each row sums to one.
+    """
+    ### BEGIN SOLUTION
+    scale = math.sqrt(query.size(-1))
+    scores = query @ key.transpose(-2, -1) / scale
+    weights = scores.softmax(dim=-1)
+    output = weights @ value
+    return output, weights
+    ### END SOLUTION
+
+
+@other
+def attention_by_einsum(query, key, value):
+    query = query / query.shape[-1] ** 0.5
+    scores = torch.einsum("...qd,...kd->...qk", query, key)
+    weights = F.softmax(scores, dim=-1)
+    return torch.einsum("...qk,...kv->...qv", weights, value), weights
+
+
+@other
+def attention_by_broadcasting(query, key, value):
+    pairs = query[..., :, None, :] * key[..., None, :, :]
+    scores = pairs.sum(dim=-1) * key.size(-1) ** -0.5
+    weights = (scores - scores.logsumexp(dim=-1, keepdim=True)).exp()
+    return (weights[..., None] * value[..., None, :, :]).sum(-2), weights
+
+
+@other
+def attention_by_two_roots(query, key, value):
+    root = query.size(-1) ** 0.25  # of the root: both are made smaller
+    scores = torch.matmul(query / root, (key / root).mT)
+    weights = scores.sub(scores.amax(dim=-1, keepdim=True)).exp()
+    weights = weights / weights.sum(dim=-1, keepdim=True)
+    return torch.matmul(weights, value), weights
+
+
+EDITS = """
+# unscaled
+- / scale ->
+Your scores are not divided by anything.
+
+The wider the vectors, the larger their dot products, and the more of the
+weight goes to a single key.
+
+# scaled_by_axis_one
+- query.size(-1) -> query.size(1)
+Your divisor is the root of the size of axis 1, counted from the left.
+
+In one sentence that is the width of a query. In a batch of them it is the
+number of queries, and with heads yet another one: leading axes move everything
+to the right.
+
+# scaled_by_the_width (05_score_functions#divide-by-the-root)
+- math.sqrt(query.size(-1)) -> query.size(-1)
+You divide by d_k, not by its root.
+
+The *variance* of a dot product grows like d_k, its typical size like the root.
+Your attention is far more even than the paper's.
+
+# scaled_by_the_root_of_the_keys
+- query.size(-1) -> key.size(-2)
+You divide by the root of the number of *keys*.
+
+The divisor would change with the length of the sentence. What makes a dot
+product large is how many products are summed in it: the width of a vector.
+
+# scaled_by_the_root_of_the_queries
+- query.size(-1) -> query.size(-2)
+You divide by the root of the number of *queries*.
+
+A query would look differently when others ask beside it. What makes a dot
+product large is how many products are summed in it: the width of a vector.
+
+# scaled_by_the_root_of_the_values
+- query.size(-1) -> value.size(-1)
+You divide by the root of the width of the *values*.
+
+The values have no part in the scores, and may be wider or narrower than the
+keys. Often the two are equal, and nobody notices.
+
+# scaled_by_the_root_of_axis_zero
+- query.size(-1) -> key.size(0)
+or
+- query.size(-1) -> query.size(0)
+You divide by the root of the first axis' size.
+
+In a batch that is the number of sentences, and in one sentence that of words.
+What makes a dot product large is how many products are summed in it: the width
+of a vector, the last axis.
+
+# scaled_by_eight
+- math.sqrt(query.size(-1)) -> 8
+You divide by 8, the root of the paper's width, whatever the width is.
+
+The paper's heads are 64 wide. Here the width is that of the query.
+
+# future_hidden (06_masks#the-future)
+- weights =
++ seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
++ scores = scores.masked_fill(~seen, -torch.inf)
++ weights =
+Your queries look only at keys that stand no later than they do.
+
+That is a causal mask. It belongs to the decoder's self-attention alone
+(chapter 06); here every query may look at every key.
+
+# multiplied_by_the_root
+- / scale -> * scale
+You multiply by the root of d_k in place of dividing.
+
+Scores get larger instead of smaller, and one key takes nearly all.
+
+# scaled_after_the_softmax
+- / scale ->
+- output =
++ weights = weights / scale
++ output =
+You divide *after* the softmax: rows no longer sum to one.
+
+The root is there to keep the softmax from sitting on one key. Afterwards it is
+too late for that, and the output is only made smaller.
+
+# no_softmax
+- .softmax(dim=-1) ->
+There is no softmax: the values are mixed with the scores themselves.
+
+Scores may be negative, and their sum may be anything. Without a softmax the
+output is no mean of the values.
+
+# softmax_over_the_queries (#everybody-asks-at-once)
+- dim=-1 -> dim=-2
+Your softmax runs over the queries: the columns of the weights sum to one, not
+the rows.
+
+Each query shares out its own unit of attention among the keys.
+
+# softmax_over_no_axis_named
+- dim=-1 -> dim=0 if scores.dim() == 3 else 1
+or
+- dim=-1 -> dim=0
+Your softmax runs along the first axis, that of the sentences.
+
+So it does if it is not told an axis: in a batch it takes the first, in one
+sentence alone the second. Each sentence would share its attention with its
+neighbours in the batch.
+
+# logarithms_mixed
+- softmax -> log_softmax
+You mix the values with the *logarithms* of the weights.
+
+They are all negative, and no mean can be taken with them.
+
+# softmax_twice
+- output =
++ weights = weights.softmax(dim=-1)
++ output =
+Your weights have been through a softmax twice.
+
+The second one takes weights for scores. These lie between 0 and 1, so that
+hardly any difference between the keys is left.
+
+# softmax_over_axis_one
+- dim=-1 -> dim=1
+Your softmax runs over axis 1, counted from the left.
+
+In one sentence that is the keys. In a batch of them it is the queries, and
+with heads yet another one: leading axes move everything to the right.
+
+# keys_transposed_for_a_batch
+- transpose(-2, -1) -> transpose(1, 2)
+You transpose axes 1 and 2, counted from the left.
+
+In a batch of sentences these are the last two. One sentence alone has no axis
+2, and with heads in front they are others: leading axes move everything to the
+right.
+
+# keys_transposed_for_a_sentence
+- transpose(-2, -1) -> transpose(0, 1)
+You transpose axes 0 and 1, counted from the left.
+
+In one sentence these are all. In a batch the first axis is the batch, and
+sentences get mixed: leading axes move everything to the right.
+
+# keys_turned_round
+- transpose(-2, -1) -> permute(*reversed(range(key.dim())))
+You transpose *all* axes of the keys, which turns their order round.
+
+In one sentence that is right: there are only two. In a batch the sentences
+come to lie on the last axis, where the keys should be.
+
+# keys_reshaped (07_multi_head_attention#splitting-and-merging)
+- transpose(-2, -1) -> reshape(key.mT.shape)
+You give the keys the shape of their transpose without transposing.
+
+A view or a reshape leaves the numbers in the order in which they lie in
+memory: they are cut into other rows, and each score mixes several keys. The
+shape fits, so no error is raised.
+
+# keys_mixed (#a-lookup-that-can-learn)
+- @ value -> @ key
+Your output is a mixture of the *keys*; the values are never used.
+
+A key says what an entry is found by, a value what it hands over. Compare with
+the keys, mix the values.
+
+# weights_turned_to_mix (#everybody-asks-at-once)
+- weights @ -> weights.mT @
+You transpose the weights before you mix the values with them.
+
+A row of the weights belongs to one query, and its shares go with the rows of
+the values. Turned, query and key have changed their parts. (Where there are
+more or fewer keys than queries, it ends in an error.)
+
+# values_compared (#a-lookup-that-can-learn)
+- @ key. -> @ value.
+You compare the queries with the *values*; the keys are never used.
+
+A key says what an entry is found by, a value what it hands over. (Where the
+two have different widths, yours ends in an error.)
+
+# results_exchanged
+- output, weights -> weights, output
+You return the weights first and the output second.
+
+# scores_returned
+- output, weights -> output, scores
+or
+- output, weights -> output, scores * scale
+Your output is right, but returned beside it are the scores, from before the
+softmax.
+
+Asked for are the weights: positive, and of each query the sum is one.
+
+# scores_overflow (05_score_functions#a-softmax-that-cannot-overflow)
+- scores.softmax(
++ (lambda x, dim: x.exp() / x.exp().sum(dim, keepdim=True))(scores,
+Your output is right until a score is large: then it is NaN.
+
+You divide powers by their sum, and e¹⁰⁰ is beyond 32 bits: infinity over
+infinity. PyTorch's softmax takes the largest score of the row away first.
+
+# output_scaled
+- / scale ->
+- return output
++ output = output / scale
++ return output
+You divide the *output* by the root, and not the scores.
+
+The weights come from scores as large as before, and the output is no mean of
+the values any more. The root belongs inside the softmax.
+
+# softmax_over_everything
+- scores.softmax(dim=-1) -> scores.flatten().softmax(dim=0).view_as(scores)
+Your weights sum to one over the whole tensor, not in each row.
+
+Every query shares out a unit of its own. What another query finds, or another
+sentence of the batch, must not change its weights.
+
+# no_sum_below
+- scores.softmax(dim=-1)
++ (scores - scores.amax(dim=-1, keepdim=True)).exp()
+or
+- scores.softmax(dim=-1) -> scores.exp()
+Your weights are powers of the scores, never divided by their sum.
+
+They are positive, but no shares: a row does not sum to one, and the output
+need not lie among the values.
+
+# divided_by_other_rows (#everybody-asks-at-once)
+- scores.softmax(dim=-1) -> scores.exp() / scores.exp().sum(dim=-1)
+or
+- scores.softmax(dim=-1)
++ (scores - scores.amax(dim=-1, keepdim=True)).exp()
+- output =
++ weights = weights / weights.sum(dim=-1)
++ output =
+You divide powers by the sums of the rows, but not each row by its own.
+
+The sums have lost an axis, and broadcasting lines axes up from the right.
+Where the sizes do not fit, it ends in an error.
+
+# maximum_of_everything (05_score_functions#a-softmax-that-cannot-overflow)
+- scores.softmax(
++ (lambda x, dim: x / x.sum(dim, keepdim=True))((scores - scores.max()).exp(),
+You take away the largest score of the *whole* tensor, not of each row.
+
+A row whose scores are all far below it has nothing but powers of 0, and 0 is
+divided by 0: what one query finds breaks another one's weights.
+"""
+
+
+def draw_attention(draw: Draw) -> Case:
+    batch = draw.choice([(), (2,), (3,), (2, 3)])
+    query, key = draw.size(1, 5), draw.size(2, 6)
+    d_k, d_v = draw.size(2, 6), draw.size(2, 6)
+    return case(
+        "random rows",
+        2 * draw.normal(*batch, query, d_k),
+        draw.normal(*batch, key, d_k),
+        draw.normal(*batch, key, d_v),
+    )
+
+
+EXERCISE = exercise_of(
+    scaled_dot_product_attention,
+    place=2,
+    section="04_attention#the-same-in-the-package",
+    points=2,
+    hints=(
+        "Three lines: score, softmax, mix. Which axis of the scores are the "
+        "keys, however many axes stand in front? And how many products are "
+        "summed in one score?",
+        "Count axes from the right: the last two are swapped to multiply, "
+        "the last one is the softmax's. Divide the scores, before the "
+        "softmax, by the root of the width of a query.",
+    ),
+    cases=[
+        case(
+            "one query, two keys",
+            torch.tensor([[2.0, 0.0]]),
+            torch.tensor([[1.0, 0.0], [0.0, 1.0]]),
+            torch.tensor([[1.0], [3.0]]),
+        ),
+        case(
+            "two queries, three keys",
+            torch.tensor([[2.0, 1.0], [0.0, -2.0]]),
+            torch.tensor([[1.0, 0.0], [-1.0, 1.0], [0.5, 2.0]]),
+            torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]]),
+        ),
+        case(
+            "wide values",
+            torch.tensor([[1.0, -1.0]]),
+            torch.tensor([[1.0, 0.0], [0.0, 2.0]]),
+            torch.tensor([[1.0, 0.0, 0.0, 2.0], [0.0, 1.0, 5.0, 0.0]]),
+        ),
+        case(
+            "as many queries, keys and numbers: nothing but the values shows",
+            torch.tensor([[2.0, 1.0], [0.0, -1.0]]),
+            torch.tensor([[1.0, 3.0], [-1.0, 0.0]]),
+            torch.tensor([[1.0, 0.0], [4.0, 1.0]]),
+        ),
+        case(
+            "a batch of two sentences",
+            torch.tensor([[[1.0]], [[2.0]]]),
+            torch.tensor([[[1.0], [0.0]], [[0.0], [1.0]]]),
+            torch.tensor([[[1.0], [2.0]], [[3.0], [5.0]]]),
+        ),
+        case(
+            "two sentences of two words, two numbers wide",
+            Draw(61).normal(2, 2, 2),
+            Draw(62).normal(2, 2, 2),
+            Draw(63).normal(2, 2, 2),
+        ),
+        case(
+            "a batch of one sentence",
+            Draw(46).normal(1, 2, 3),
+            Draw(47).normal(1, 4, 3),
+            Draw(48).normal(1, 4, 3),
+        ),
+        case(
+            "one query's scores are large",
+            torch.tensor([[300.0], [1.0]]),
+            torch.tensor([[4.0], [3.0]]),
+            torch.tensor([[1.0], [2.0]]),
+        ),
+        case(
+            "a batch, and heads",
+            Draw(49).normal(2, 3, 4, 5),
+            Draw(50).normal(2, 3, 5, 5),
+            Draw(51).normal(2, 3, 5, 4),
+        ),
+        case(
+            "float64",
+            Draw(52).normal(2, 3).double(),
+            Draw(53).normal(2, 3).double(),
+            Draw(54).normal(2, 2).double(),
+        ),
+    ],
+    draw=draw_attention,
+    edits=EDITS,
+)

@@ -1,0 +1,378 @@
+"""From counts to a score."""
+
+import math
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from transformer_course.exercises.engine.draw import Draw
+from transformer_course.exercises.engine.exercise import (
+    Case,
+    case,
+    exercise_of,
+    other,
+)
+
+
+def bleu(counts: Int[Tensor, "sentence 10"]) -> float:
+    """BLEU of a corpus, from the counts of its sentences; not smoothed.
+
+    Args:
+        counts: a row for each sentence: the number of words written, h, and
+            wanted, r; then the clipped matches of n = 1, 2, 3, 4 words in a
+            row, and the numbers of these that were written. In a short
+            sentence some are 0.
+
+    Returns:
+        A plain number from 0 to 100; 0 if for one of the four n there is no
+        match in the whole corpus.
+    """
+    ### BEGIN SOLUTION
+    h, r, *rest = counts.sum(dim=0).tolist()
+    matches, totals = rest[:4], rest[4:]
+    if 0 in matches:
+        return 0.0
+    precisions = [m / t for m, t in zip(matches, totals, strict=True)]
+    mean = math.prod(precisions) ** (1 / 4)
+    brevity = math.exp(min(0.0, 1 - r / h))
+    return 100 * brevity * mean
+    ### END SOLUTION
+
+
+@other
+def bleu_by_tensors(counts):
+    sums = counts.sum(dim=0).double()
+    if (sums[2:6] == 0).any():
+        return 0.0
+    mean = (sums[2:6] / sums[6:]).log().mean().exp()
+    penalty = torch.exp(1 - sums[1] / sums[0]).clamp(max=1)
+    return float(100 * penalty * mean)
+
+
+@other
+def bleu_by_logarithms(counts):
+    h, r, *rest = counts.sum(dim=0).tolist()
+    matches, totals = rest[:4], rest[4:]
+    if 0 in matches:
+        return 0.0
+    pairs = zip(matches, totals, strict=True)
+    log_mean = sum(math.log(match / total) for match, total in pairs) / 4
+    return 100 * math.exp(min(0.0, 1 - r / h) + log_mean)
+
+
+@other
+def bleu_by_product(counts):
+    columns = [sum(column) for column in zip(*counts.tolist(), strict=True)]
+    product = 1.0
+    for n in range(4):
+        if columns[2 + n] == 0:
+            return 0.0
+        product *= columns[2 + n] / columns[6 + n]
+    h, r = columns[:2]
+    penalty = 1.0 if h >= r else math.exp(1 - r / h)
+    return 100.0 * penalty * product**0.25
+
+
+EDITS = """
+# mean_of_sentence_bleus
+- h, r, *rest =
++ if len(counts) > 1:
++     return sum(bleu(row[None]) for row in counts) / len(counts)
++ h, r, *rest =
+or
+- h, r, *rest =
++ if len(counts) > 1:
++     words = counts[:, 0].tolist()
++     each = [bleu(row[None]) for row in counts]
++     return sum(map(math.prod, zip(words, each))) / sum(words)
++ h, r, *rest =
+You take BLEU of each sentence, and the mean of these.
+
+A sentence in which no four words in a row match gets 0, however near it came.
+Counts are summed over the corpus first; then there is one division.
+
+# mean_of_precisions
+- precisions = [m / t for m, t in zip(matches, totals, strict=True)]
++ shares = counts[:, 2:6] / counts[:, 6:].double().clamp(min=1)
++ precisions = shares.mean(dim=0).tolist()
+You divide in each sentence, and take means of the precisions.
+
+A short sentence then counts as much as a long one. Sum the matches, and the
+totals, over the corpus; then divide once for each n.
+
+# penalty_by_sentence
+- math.exp(min(0.0, 1 - r / h))
++ (1 - counts[:, 1] / counts[:, 0].double()).clamp(max=0).exp().mean().item()
+You take a brevity penalty for each sentence.
+
+One short sentence is no fault, as long as the text as a whole is long enough:
+both lengths are summed over the corpus, and there is one penalty.
+
+# arithmetic_mean
+- math.prod(precisions) ** (1 / 4) -> sum(precisions) / 4
+You add the four precisions and divide by four.
+
+Then single words, which match easily, decide. BLEU takes the geometric mean:
+halving any one of the four costs the same.
+
+# harmonic_mean
+- math.prod(precisions) ** (1 / 4) -> 4 / sum(1 / p for p in precisions)
+You take the harmonic mean of the four precisions.
+
+An F-score does so, as in chrF. BLEU takes the geometric mean: halving any one
+of the four costs the same.
+
+# arithmetic_mean_with_zeros
+- 0 in matches -> False
+- m / t -> m / max(t, 1)
+- math.prod(precisions) ** (1 / 4) -> sum(precisions) / 4
+You add the four precisions and divide by four.
+
+Then single words, which match easily, decide, and nothing is lost where no
+four words in a row match. BLEU takes the geometric mean, in which one zero
+makes all zero.
+
+# product_without_root
+- ** (1 / 4) ->
+You multiply the four precisions, but take no root.
+
+A mean of four equal precisions has to be that precision.
+
+# one_division_for_all
+- math.prod(precisions) ** (1 / 4) -> sum(matches) / sum(totals)
+You put all n into one sum, and divide once.
+
+Each n has a precision of its own, and the four are then averaged.
+
+# up_to_three
+- rest[:4], rest[4:] -> rest[:3], rest[4:7]
+- ** (1 / 4) -> ** (1 / 3)
+or
+- rest[:4], rest[4:] -> rest[:3], rest[4:7]
+You leave out the fours.
+
+Your mean is of three precisions: the last column of each group is missing.
+
+# without_single_words
+- rest[:4], rest[4:] -> rest[1:4], rest[5:]
+- ** (1 / 4) -> ** (1 / 3)
+You leave out the single words.
+
+Your mean is of three precisions: the first column of each group is missing.
+
+# matches_over_totals_of_one
+- m / t -> m / totals[0]
+You divide every match by the number of single words.
+
+Longer n-grams are fewer: each n has a total of its own.
+
+# fours_alone
+- rest[:4], rest[4:] -> rest[3:4], rest[7:]
+- ** (1 / 4) ->
+Your precision is that of four words in a row alone.
+
+BLEU takes the mean over one to four.
+
+# zeros_left_out
+- 0 in matches -> not any(matches)
+- strict=True) -> strict=True) if m
+- 1 / 4 -> 1 / len(precisions)
+You leave out an n without matches, and average the others.
+
+Not smoothed, a zero makes the whole score zero; so it is asked.
+
+# one_added_to_each
+- 0 in matches -> False
+- m / t -> (m + 1) / (t + 1)
+You add 1 to the matches and to the totals.
+
+That is a kind of smoothing, for single sentences. Here it is not asked for: it
+changes every score.
+
+# zeros_fail
+- 0 in matches -> False
+- math.prod(precisions) ** (1 / 4)
++ math.exp(sum(math.log(p) for p in precisions) / 4)
+Your code fails where one n has no match: log 0.
+
+The score is 0 then. A geometric mean with a zero in it is zero.
+
+# no_brevity_penalty
+- min(0.0, 1 - r / h) -> 0
+What is too short costs nothing.
+
+Who writes only the words that are sure gets full marks: the brevity penalty is
+missing.
+
+# penalty_turned_round
+- r / h -> h / r
+You punish what is too long, and not what is too short.
+
+Each word too many lowers the precisions already. What they do not see is what
+is missing. (Which of the two lengths comes first in a row?)
+
+# longer_ones_punished_by_more
+- 1 - r / h -> r / h - 1
+You punish what is too long, and not what is too short.
+
+The fraction in your exponent stands upside down, and the sign with it: the
+exponent is negative for h above r.
+
+# long_ones_rewarded
+- min(0.0, 1 - r / h) -> 1 - r / h
+What is longer than the reference gets more than it should.
+
+Your factor is e to the power of 1 - r/h on both sides. For h of r or more it
+is 1.
+
+# long_ones_punished_too
+- 0.0, 1 - r / h -> 1 - h / r, 1 - r / h
+You punish what is too short, and what is too long as well.
+
+Too long needs no penalty: each word too many lowers the precisions.
+
+# penalty_upside_down
+- min(0.0, 1 - r / h) -> max(0.0, 1 - h / r)
+You *reward* what is too short.
+
+In your exponent the fraction stands upside down: for h below r it makes the
+factor larger than 1.
+
+# share_of_the_length
+- math.exp(min(0.0, 1 - r / h)) -> min(1.0, h / r)
+Your brevity penalty is the share h / r itself.
+
+It is close to the right one for what is nearly long enough, and too mild for
+what is not: BLEU has an exponential there.
+
+# penalty_under_the_root
+- brevity * -> brevity**0.25 *
+You take the brevity penalty into the mean.
+
+Under the fourth root it loses most of its force. It multiplies the mean when
+that is done.
+
+# zero_to_one
+- 100 * ->
+Your score goes from 0 to 1. Asked for is 0 to 100.
+
+# sentences_without_fours_left_out
+- h, r, *rest =
++ counts = counts[(counts[:, 2:6] > 0).all(dim=1)]
++ h, r, *rest =
+You leave out the sentences in which some n has no match.
+
+They are the bad ones, and the score rises. All sentences go into the sums; a
+zero counts only if it is left when all are added.
+
+# first_sentence_only
+- counts.sum(dim=0) -> counts[0]
+Only the first sentence counts.
+
+Sum over the rows before you divide.
+
+# divided_by_the_words_wanted
+- precisions =
++ wanted = counts[:, 1].tolist()
++ totals = [sum(max(0, r - n) for r in wanted) for n in range(4)]
++ precisions =
+You divide the matches by what the *reference* has.
+
+You seem to take r, and n - 1 fewer for longer n-grams. That is recall; BLEU
+divides by what was written, which the last four columns say.
+
+# one_zero_makes_all_zero
+- 0 in matches -> 0 in counts[:, 2:6]
+Your score is 0 as soon as one sentence has an n without a match.
+
+Sum over the corpus first. It is 0 only if there is no match in any sentence.
+
+# totals_of_one_long_sentence
+- precisions =
++ totals = [h - n for n in range(4)]
++ precisions =
+You compute the totals from the sum of the lengths, as if all were one
+sentence.
+
+No n-gram reaches from one sentence into the next. The last four columns have
+the totals: sum these.
+
+# rounded
+- 100 * brevity * mean -> round(100 * brevity * mean, 2)
+or
+- 100 * brevity * mean -> round(100 * brevity * mean, 1)
+Your score is rounded.
+
+Two decimals are enough to print it, but who compares or averages scores wants
+all of them: round where it is shown.
+
+# nothing_over_nothing
+- 0 in matches -> False
+- m / t -> m / t if t else math.nan
+Where no sentence has four words your score is NaN: 0 matches of 0.
+
+There is no match of four, so the score is 0. See to it before you divide.
+"""
+
+
+def sentences(*rows: tuple[int, ...]) -> Tensor:
+    """Counts from h, r and four matches: totals follow from h."""
+    return torch.tensor(
+        [[*row, *(max(0, row[0] - n) for n in range(4))] for row in rows]
+    )
+
+
+def draw_counts(draw: Draw) -> Case:
+    rows = []
+    for _ in range(draw.size(1, 5)):
+        row = [draw.size(5, 12), draw.size(5, 12)]
+        for n in range(4):
+            last = row[-1] if n else min(row)
+            most = min(last, row[0] - n, row[1] - n)
+            row.append(max(0, most - draw.size(0, 2)))
+        rows.append(tuple(row))
+    return case("random counts", sentences(*rows))
+
+
+EXERCISE = exercise_of(
+    bleu,
+    place=3,
+    section="14_evaluation#a-whole-corpus",
+    points=3,
+    hints=(
+        "What is summed over the corpus, and what is divided? There are four "
+        "fractions, one mean of a certain kind, and one factor that looks at "
+        "nothing but two lengths.",
+        "Sum each column first. A geometric mean is the exponential of a "
+        "mean of logarithms; see to the zeros before you take them. What the "
+        "brevity penalty has in its exponent is never above 0.",
+    ),
+    cases=[
+        case("one sentence, all right", sentences((5, 5, 5, 4, 3, 2))),
+        case("the chapter's sentence", sentences((7, 9, 7, 4, 3, 2))),
+        case("too short, all right", sentences((5, 10, 5, 4, 3, 2))),
+        case("too long", sentences((10, 5, 5, 4, 3, 2))),
+        case("no four words match", sentences((6, 6, 4, 2, 1, 0))),
+        case("nothing matches", sentences((5, 6, 0, 0, 0, 0))),
+        case("shorter than four words", sentences((3, 3, 3, 2, 1, 0))),
+        case(
+            "one too short, one too long",
+            sentences((4, 8, 4, 3, 2, 1), (12, 8, 7, 5, 4, 3)),
+        ),
+        case(
+            "no four words match in one of two",
+            sentences((6, 6, 4, 2, 1, 0), (9, 9, 9, 8, 7, 6)),
+        ),
+        case(
+            "a good short one and a poor long one",
+            sentences((5, 5, 5, 4, 3, 2), (12, 12, 6, 3, 2, 1)),
+        ),
+        case(
+            "a whole page, a little too short",
+            sentences(*[(9, 10, 8, 6, 4, 3), (11, 11, 9, 6, 5, 3)] * 10),
+        ),
+    ],
+    draw=draw_counts,
+    edits=EDITS,
+)

@@ -1,0 +1,264 @@
+"""How surprised a model was."""
+
+import math
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from transformer_course.exercises.engine.draw import Draw
+from transformer_course.exercises.engine.exercise import (
+    Case,
+    case,
+    exercise_of,
+    other,
+)
+
+
+def text_perplexity(
+    log_probs: Float[Tensor, "batch target"],
+    tgt_out: Int[Tensor, "batch target"],
+    pad_id: int = 0,
+) -> Float[Tensor, ""]:
+    """The perplexity of a text, per token.
+
+    Args:
+        log_probs: the natural logarithm of the probability that the model
+            gave to the right token, at each place; at padding it may be any
+            number, and minus infinity.
+        tgt_out: the right tokens; ``pad_id`` fills up. One at least is real.
+        pad_id: the token that counts nowhere. All others are real, eos too.
+
+    Returns:
+        The number of equally likely tokens that would leave one as unsure,
+        over all real tokens of the text, each of which counts alike: a tensor
+        without axes, of the logarithms' dtype.
+    """
+    ### BEGIN SOLUTION
+    real = tgt_out != pad_id
+    nats = -log_probs[real]
+    return nats.mean().exp()
+    ### END SOLUTION
+
+
+@other
+def perplexity_by_sums(log_probs, tgt_out, pad_id=0):
+    real = (tgt_out != pad_id).to(log_probs.dtype)
+    nats = -torch.where(real > 0, log_probs, 0).sum()
+    return torch.exp(nats / real.sum())
+
+
+@other
+def perplexity_in_bits(log_probs, tgt_out, pad_id=0):
+    bits = -log_probs.masked_select(tgt_out != pad_id) / math.log(2)
+    return 2 ** bits.mean()
+
+
+@other
+def perplexity_by_loop(log_probs, tgt_out, pad_id=0):
+    nats, tokens = 0.0, 0
+    for row, ids in zip(log_probs, tgt_out.tolist(), strict=True):
+        for log_p, token in zip(row, ids, strict=True):
+            if token != pad_id:
+                nats = nats - log_p
+                tokens += 1
+    return (nats / tokens).exp()
+
+
+EDITS = """
+# padding_counted (12_training#over-real-tokens-only)
+- [real] ->
+You count padding.
+
+"What comes after the end?" is easily answered, so the text looks less
+surprising than it is.
+
+# divided_by_all_places (12_training#over-real-tokens-only)
+- mean() -> sum().div(real.numel())
+or
+- [real] -> * real
+You leave padding out of the sum, but not out of the number that you divide by.
+
+So the text looks less surprising than it is.
+
+# padding_always_zero
+- pad_id -> 0
+You take 0 for padding, whatever `pad_id` says.
+
+# to_the_base_of_two
+- return -> return 2 **
+- .exp() ->
+You take 2 to the power of nats.
+
+These logarithms are natural, so it is e that has to be raised. (2 goes with
+bits: logarithms to the base of 2.)
+
+# cross_entropy_itself
+- .exp() ->
+Yours is the cross entropy, in nats.
+
+All but the last step: for six equally likely words it says 1.79, where the
+perplexity is 6.
+
+# sign_forgotten
+- -log_probs -> log_probs
+Your result is 1 over the perplexity.
+
+It lies between 0 and 1, and is higher for the better model: a mean
+*probability*. One sign is missing.
+
+# mean_of_sentences
+- return nats.mean().exp()
++ sums = torch.where(real, -log_probs, 0).sum(dim=1)
++ return (sums / real.sum(dim=1)).exp().mean()
+You take the perplexity of each sentence, and the mean of these.
+
+One bad sentence then weighs as much as many good ones. Take the mean of the
+*surprise*, over all tokens, and the exponential once.
+
+# each_sentence_alike
+- -log_probs[real]
++ torch.where(real, -log_probs, 0).sum(dim=1) / real.sum(dim=1)
+Each sentence counts alike, however long it is.
+
+Yours is a mean of the sentences' mean surprise. A token of a short sentence
+counts for more than one of a long sentence: divide once, by all tokens.
+
+# mean_of_tokens
+- mean().exp() -> exp().mean()
+You take 1 over the probability of each token, and the mean of these.
+
+A single improbable token then decides nearly all. The mean is of the
+logarithms; the exponential comes after it.
+
+# mean_probability
+- nats.mean().exp() -> 1 / (-nats).exp().mean()
+Yours is 1 over the mean probability.
+
+Improbable tokens hardly count in it. The mean is of the *logarithms*; the
+exponential comes after it.
+
+# of_the_whole_text
+- mean -> sum
+You do not divide by the number of tokens.
+
+Yours is 1 over the probability of the text as a whole, which grows with every
+word. Asked for is what it is *per token*.
+
+# end_left_out
+- nats =
++ real = real & (tgt_out != 2)
++ nats =
+You leave out eos.
+
+That the sentence ends is a question too, and the model has answered it. Only
+padding counts nowhere.
+
+# per_sentence
+- mean() -> sum().div(len(tgt_out))
+You divide by the number of sentences, not of tokens.
+
+Then long sentences look worse, though each of their words may be easy.
+
+# infinity_times_zero (12_training#over-real-tokens-only)
+- -log_probs[real] -> -(log_probs * real).sum() / real.sum()
+Your result is right until minus infinity stands at padding: then it is NaN.
+
+You multiply by 0 what does not count, and 0 times infinity is not a number.
+Choose the real places, or put 0 there.
+
+# padding_by_its_logarithm
+- tgt_out != pad_id -> log_probs != 0
+You take for padding what has a logarithm of 0.
+
+That is the logarithm of 1: a token that the model was sure of. It is real, and
+counts. Which tokens are padding the ids say.
+
+# logarithm_once_more
+- -log_probs[real] -> -log_probs[real].log()
+You take the logarithm of what is a logarithm already.
+
+It is below 0, and has none: the result is NaN.
+
+# bits_to_the_base_of_e
+- -log_probs[real] -> -log_probs[real] / math.log(2)
+You go from nats to bits, and then take e to their power.
+
+With bits it is 2 that has to be raised; with nats it is e. Either will do, but
+both steps have to be of one kind.
+
+# first_token_left_out (12_training#over-real-tokens-only)
+- nats =
++ real[:, 0] = False
++ nats =
+You leave out the first token of each sentence.
+
+`tgt_out` is shifted already: its first token is the first that was guessed.
+
+# greater_than_padding
+- tgt_out != pad_id -> tgt_out > pad_id
+You take for real what has a larger number than padding.
+
+Ids are names, and their order means nothing: where `pad_id` is not 0, smaller
+ones are words too.
+"""
+
+
+def logs(*rows: list[float]) -> Tensor:
+    """Logarithms of probabilities that can be read."""
+    return torch.tensor(rows).log()
+
+
+def draw_surprise(draw: Draw) -> Case:
+    pad_id = draw.choice([0, 0, 3])
+    ids = draw.ids(draw.size(1, 4), draw.size(1, 6), pad_id)
+    return case("random tokens", -draw.normal(*ids.shape).abs(), ids, pad_id)
+
+
+EXERCISE = exercise_of(
+    text_perplexity,
+    place=1,
+    section="14_evaluation#how-surprised-was-it-perplexity",
+    points=1,
+    hints=(
+        "A die that is thrown ten times is as surprising at each throw as at "
+        "the others: 1/6. Follow that through the formula: what is summed, "
+        "what is it divided by, and what is done last?",
+        "Pick the logarithms at real places, of all sentences together. "
+        "Minus their mean is the cross entropy; one function more.",
+    ),
+    cases=[
+        case("a die", logs([1 / 6]), torch.tensor([[4]])),
+        case(
+            "a sure token and an unsure one",
+            logs([1.0, 1 / 4]),
+            torch.tensor([[4, 2]]),
+        ),
+        case(
+            "a token and padding", logs([1 / 8, 0.9]), torch.tensor([[2, 0]])
+        ),
+        case(
+            "minus infinity at padding",
+            logs([1 / 4, 1 / 2, 0.0]),
+            torch.tensor([[5, 2, 0]]),
+        ),
+        case(
+            "padding that is not 0",
+            logs([1 / 2, 1 / 8, 1.0]),
+            torch.tensor([[0, 5, 1]]),
+            1,
+        ),
+        case(
+            "two sentences of different lengths",
+            logs([1 / 2, 1 / 4, 1 / 2], [1 / 8, 0.9, 0.9]),
+            torch.tensor([[5, 6, 2], [2, 0, 0]]),
+        ),
+        case(
+            "float64",
+            -Draw(3).normal(2, 4).double().abs(),
+            torch.tensor([[7, 8, 9, 2], [4, 2, 0, 0]]),
+        ),
+    ],
+    draw=draw_surprise,
+    edits=EDITS,
+)

@@ -1,0 +1,353 @@
+"""Every query with every key, by a small network."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from transformer_course.exercises.engine.draw import Draw
+from transformer_course.exercises.engine.exercise import (
+    Case,
+    case,
+    exercise_of,
+    other,
+)
+
+
+def additive_score(
+    query: Float[Tensor, "batch query d_query"],
+    key: Float[Tensor, "batch key d_key"],
+    U_q: Float[Tensor, "d_query d_hidden"],
+    U_k: Float[Tensor, "d_key d_hidden"],
+    v: Float[Tensor, " d_hidden"],
+) -> Float[Tensor, "batch query key"]:
+    """Score every query with every key: v · tanh(q U_q + k U_k).
+
+    Bahdanau et al. 2015, appendix A.1.2.
+
+    Args:
+        query: a row for each position that asks.
+        key: a row for each position that is asked. There may be more or
+            fewer of them than queries, and of another width.
+        U_q: projects the queries.
+        U_k: projects the keys.
+        v: reads a number off the hidden units.
+
+    Returns:
+        The scores, a row for each query: divided by nothing, and from before
+        any softmax.
+    """
+    ### BEGIN SOLUTION
+    asking = (query @ U_q)[:, :, None, :]
+    asked = (key @ U_k)[:, None, :, :]
+    hidden = (asking + asked).tanh()  # (batch, query, key, d_hidden)
+    return hidden @ v
+    ### END SOLUTION
+
+
+@other
+def additive_by_loop(query, key, U_q, U_k, v):
+    rows = []
+    for place in range(query.size(1)):
+        one = query[:, place : place + 1] @ U_q  # (batch, 1, d_hidden)
+        rows.append(((one + key @ U_k).tanh() * v).sum(dim=-1))
+    return torch.stack(rows, dim=1)
+
+
+@other
+def additive_by_concatenation(query, key, U_q, U_k, v):
+    n, m = query.size(1), key.size(1)
+    queries = query.unsqueeze(2).expand(-1, -1, m, -1)
+    keys = key.unsqueeze(1).expand(-1, n, -1, -1)
+    pairs = torch.cat([queries, keys], dim=-1)
+    return torch.tanh(pairs @ torch.cat([U_q, U_k])) @ v
+
+
+@other
+def additive_by_einsum(query, key, U_q, U_k, v):
+    asking = torch.einsum("bnd,dh->bnh", query, U_q)
+    asked = torch.einsum("bmd,dh->bmh", key, U_k)
+    asking = asking.repeat_interleave(key.size(1), dim=1)
+    asked = asked.repeat(1, query.size(1), 1)
+    scores = torch.einsum("bph,h->bp", torch.tanh(asking + asked), v)
+    return scores.view(query.size(0), query.size(1), key.size(1))
+
+
+EDITS = """
+# tanh_forgotten
+- .tanh() ->
+There is no tanh: your score is a sum of two numbers, one of the query and one
+of the key.
+
+The query's is the same for every key, and the softmax does not see what all
+keys share. It no longer matters what is asked.
+
+# tanh_before_the_sum
+- (asking -> (asking.tanh()
+- asked).tanh() -> asked.tanh())
+You bend query and key each by itself, and add them afterwards.
+
+The score is then one number of the query plus one of the key. The query's is
+the same for every key, and the softmax does not see it: the two never meet.
+
+# tanh_of_the_score
+- .tanh() ->
+- hidden @ v -> (hidden @ v).tanh()
+You bend the score in place of the hidden units.
+
+Inside the tanh there is then a number of the query plus one of the key, and
+every score lies between -1 and 1. The hidden units are to be bent one by one,
+before `v` reads them.
+
+# vector_inside_the_tanh
+- asking + asked -> v * (asking + asked)
+- hidden @ v -> hidden.sum(dim=-1)
+You multiply by `v` before the tanh, and sum what has been bent.
+
+Then no hidden unit can count for more than 1: `v` is there to say how much
+each of them counts.
+
+# vector_forgotten
+- hidden @ v -> hidden.sum(dim=-1)
+You sum the hidden units; `v` is not used.
+
+How much a hidden unit counts, and for or against, is to be learned too.
+
+# bent_by_relu
+- tanh -> relu
+You bend by a ReLU in place of the tanh.
+
+A tanh stays between -1 and 1, and keeps the score bounded, however long the
+key. With a ReLU a long key scores as high as it likes.
+
+# bent_by_sigmoid
+- tanh -> sigmoid
+You bend by a sigmoid in place of the tanh.
+
+The two are akin, but a sigmoid lies between 0 and 1, and is a quarter as
+steep: other scores come out.
+
+# projections_multiplied
+- + -> *
+You *multiply* projected queries and keys, number by number.
+
+The additive score adds the two. (A tanh of products is no score of this
+chapter.)
+
+# dot_of_projections
+- (asking + asked).tanh() -> asking * asked
+- hidden @ v -> hidden.sum(dim=-1)
+Your score is the dot product of projected queries and keys.
+
+That is a general score, with the matrix U_q U_kᵀ; neither a tanh nor `v`
+occurs in it.
+
+# query_not_looked_at
+- asking + -> 0 * asking +
+or
+- asking + ->
+Your score is one of the keys alone; what is asked does not matter.
+
+# projections_subtracted
+- + -> -
+You take the keys *away* from the queries.
+
+A matrix can learn the sign, so a model would train as well. But weights from
+elsewhere would give other scores.
+
+# matrices_exchanged
+- U_q -> U_k
+- U_k -> U_q
+You project the queries by `U_k` and the keys by `U_q`.
+
+Where both have one width nothing warns you. Where they have not, it ends in an
+error.
+
+# one_matrix_for_both
+- U_k -> U_q
+You project both by `U_q`; `U_k` is not used.
+
+Queries and keys may have different widths and speak different languages: each
+has a matrix of its own. (Where the widths differ, yours ends in an error.)
+
+# matrices_transposed (#three-scores-in-the-package)
+- U_q -> U_q.T
+- U_k -> U_k.T
+You transpose the matrices before you multiply by them.
+
+`nn.Linear` keeps its matrix that way. Here they are given as the formula has
+them: as many rows as a query, or a key, has numbers. (Where a matrix is not
+square, yours ends in an error.)
+
+# nothing_projected
+- (query @ U_q) -> query
+- (key @ U_k) -> key
+You add queries and keys as they are; the matrices are not used.
+
+Queries and keys may have different widths and speak different languages: each
+has a matrix of its own, into the hidden units. (Where the widths do not fit,
+yours ends in an error.)
+
+# hidden_units_averaged
+- @ v -> @ v / len(v)
+You take the *mean* over the hidden units, not their sum.
+
+The score would get smaller the more hidden units there are: a product with `v`
+is a sum.
+
+# axes_of_one_sentence (#three-scores-in-the-package)
+- [:, :, None, :] -> [:, None]
+- [:, None, :, :] -> [None]
+Your new axes are where they belong for a single sentence, without a batch.
+
+With a batch in front every axis moves to the right: yours adds sentences to
+sentences, and query 1 to key 1, query 2 to key 2.
+
+# row_by_row (#three-scores-in-the-package)
+- [:, :, None, :] ->
+- [:, None, :, :] ->
+You add query 1 to key 1, query 2 to key 2, and so on.
+
+Every query has to meet every key. Where there are more or fewer keys than
+queries, yours ends in an error; or, with one query, it has an axis too few.
+
+# keys_in_rows (#three-scores-in-the-package)
+- [:, :, None, :] -> [:, None, :, :]
+- [:, None, :, :] -> [:, :, None, :]
+Your table has a row for each key and a column for each query.
+
+A row belongs to who asks. The softmax that follows would run over the queries.
+
+# weights_in_place_of_scores (04_attention#everybody-asks-at-once)
+- hidden @ v -> (hidden @ v).softmax(dim=-1)
+or
+- hidden @ v -> (hidden @ v).softmax(dim=-2)
+You return weights: there is a softmax at the end.
+
+Asked for is the score. The softmax comes after it, and is the same for every
+score function.
+
+# additive_divided_by_a_root (#a-temperature)
+- return
++ hidden = hidden / len(v) ** 0.5
++ return
+or
+- asking + asked -> (asking + asked) / len(v) ** 0.5
+You divide by the root of the number of hidden units.
+
+That belongs to the dot product, which grows with the width. This score is
+bounded by its tanh, and `v` starts small enough.
+
+# additive_divided_by_the_querys_root (#a-temperature)
+- return
++ hidden = hidden / query.size(-1) ** 0.5
++ return
+You divide by the root of the queries' width.
+
+That belongs to the dot product, a sum of so many products. This score is
+bounded by its tanh, however wide a query is.
+
+# vector_not_summed
+- hidden @ v -> hidden * v
+You multiply the hidden units by `v`, but do not sum them up.
+
+Your result has a number for each hidden unit. A score is one number for each
+query and key.
+
+# bent_twice
+- asking + asked -> asking.tanh() + asked.tanh()
+or
+- hidden @ v -> (hidden @ v).tanh()
+You bend more than once.
+
+One tanh is in the formula: that of the hidden units, when query and key have
+been added.
+"""
+
+
+def draw_additive(draw: Draw) -> Case:
+    batch, query, key = draw.size(1, 3), draw.size(1, 4), draw.size(2, 5)
+    d_query, d_hidden = draw.size(1, 4), draw.size(2, 5)
+    d_key = draw.choice([d_query, d_query + 1])
+    return case(
+        "random rows and matrices",
+        draw.normal(batch, query, d_query),
+        draw.normal(batch, key, d_key),
+        draw.normal(d_query, d_hidden),
+        draw.normal(d_key, d_hidden),
+        draw.normal(d_hidden),
+    )
+
+
+EXERCISE = exercise_of(
+    additive_score,
+    place=1,
+    section="05_score_functions#three-scores-by-hand",
+    points=2,
+    hints=(
+        "Write the shapes of q U_q and k U_k for a whole batch. Every query "
+        "meets every key: which shape has the block of all hidden units?",
+        "A new axis of size 1 in the one, after its queries, and one in the "
+        "other, before its keys: broadcasting then adds all pairs. What v "
+        "does to the last axis is a matrix product.",
+    ),
+    cases=[
+        case(
+            "one query, one key, all of one number",
+            torch.tensor([[[1.0]]]),
+            torch.tensor([[[2.0]]]),
+            torch.tensor([[0.5]]),
+            torch.tensor([[-1.0]]),
+            torch.tensor([2.0]),
+        ),
+        case(
+            "one query, two keys",
+            torch.tensor([[[1.0]]]),
+            torch.tensor([[[1.0], [-2.0]]]),
+            torch.tensor([[1.0, 0.5]]),
+            torch.tensor([[1.0, -1.0]]),
+            torch.tensor([1.0, 3.0]),
+        ),
+        case(
+            "two queries, two keys",
+            torch.tensor([[[1.0], [-1.0]]]),
+            torch.tensor([[[0.0], [2.0]]]),
+            torch.tensor([[1.0, 0.5]]),
+            torch.tensor([[1.0, -1.0]]),
+            torch.tensor([1.0, 3.0]),
+        ),
+        case(
+            "cats, drink, milk, as in the chapter",
+            torch.tensor([[[2.0, 2.0]]]),
+            torch.tensor([[[1.1513, 0.0], [-0.5, 0.5], [0.0, 1.0986]]]),
+            0.5 * torch.eye(2),
+            torch.eye(2),
+            torch.tensor([3.0, 3.0]),
+        ),
+        case(
+            "keys wider than queries",
+            Draw(20).normal(1, 2, 2),
+            Draw(21).normal(1, 3, 3),
+            Draw(22).normal(2, 2),
+            Draw(23).normal(3, 2),
+            Draw(24).normal(2),
+        ),
+        case(
+            "a batch of two, as many queries as keys",
+            Draw(25).normal(2, 3, 2),
+            Draw(26).normal(2, 3, 2),
+            Draw(27).normal(2, 4),
+            Draw(28).normal(2, 4),
+            Draw(29).normal(4),
+        ),
+        case(
+            "float64",
+            Draw(30).normal(1, 2, 2).double(),
+            Draw(31).normal(1, 2, 2).double(),
+            Draw(32).normal(2, 2).double(),
+            Draw(33).normal(2, 2).double(),
+            Draw(34).normal(2).double(),
+        ),
+    ],
+    draw=draw_additive,
+    edits=EDITS,
+)

@@ -1,0 +1,474 @@
+"""How wrong was it? Cross entropy with label smoothing."""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from transformer_course.exercises.engine.draw import Draw
+from transformer_course.exercises.engine.exercise import (
+    Case,
+    case,
+    exercise_of,
+    mistake,
+    other,
+)
+
+
+def smoothed_loss(
+    logits: Float[Tensor, "batch target vocab"],
+    tgt_out: Int[Tensor, "batch target"],
+    smoothing: float = 0.0,
+    pad_id: int = 0,
+) -> Float[Tensor, ""]:
+    """Cross entropy with label smoothing, in nats per real token.
+
+    Args:
+        logits: the model's answer at each place.
+        tgt_out: the right token at each place; ``pad_id`` where nothing is
+            asked.
+        smoothing: ε. It is spread evenly over all V words of the
+            vocabulary, the right one and padding among them: each should get
+            ε/V, and the right one 1 - ε + ε/V in all.
+        pad_id: the token that is no answer. A place where it is the right
+            token does not count, even if a logit there is minus infinity.
+
+    Returns:
+        The mean over all real tokens of the batch: a tensor without axes, of
+        the logits' dtype.
+    """
+    ### BEGIN SOLUTION
+    real = tgt_out != pad_id
+    surprise = -logits.log_softmax(dim=-1)  # at each word
+    right = surprise.gather(-1, tgt_out[..., None])[..., 0]
+    evenly = surprise.mean(dim=-1)
+    each = (1 - smoothing) * right + smoothing * evenly
+    return each[real].mean()
+    ### END SOLUTION
+
+
+@other
+def loss_by_torch(logits, tgt_out, smoothing=0.0, pad_id=0):
+    return F.cross_entropy(
+        logits.flatten(0, 1),
+        tgt_out.flatten(),
+        ignore_index=pad_id,
+        label_smoothing=smoothing,
+    )
+
+
+@other
+def loss_written_out(logits, tgt_out, smoothing=0.0, pad_id=0):
+    real = tgt_out != pad_id
+    vocab = logits.size(-1)
+    right = F.one_hot(tgt_out[real], vocab).to(logits.dtype)
+    wanted = (1 - smoothing) * right + smoothing / vocab
+    return -(wanted * F.log_softmax(logits[real], dim=-1)).sum() / real.sum()
+
+
+@other
+def loss_by_loop(logits, tgt_out, smoothing=0.0, pad_id=0):
+    total, tokens = 0.0, 0
+    for answers, rights in zip(logits, tgt_out.tolist(), strict=True):
+        for answer, right in zip(answers, rights, strict=True):
+            if right == pad_id:
+                continue
+            log_p = answer - torch.logsumexp(answer, dim=0)
+            total = total - (1 - smoothing) * log_p[right]
+            total = total - smoothing * log_p.sum() / len(log_p)
+            tokens += 1
+    return total / tokens
+
+
+EDITS = """
+# padding_counted (#over-real-tokens-only)
+- each[real] -> each
+You count padding as if it were a word to be guessed.
+
+"What comes after the end?" is no question. A model learns to answer it soon,
+and your loss gets lower the more padding there is.
+
+# padding_times_zero (#over-real-tokens-only)
+- each[real].mean() -> (each * real).sum() / real.sum()
+You multiply the loss at padding by 0.
+
+Where it is infinite, that is NaN: 0 · ∞ has no value, and one such place
+spoils the whole sum. Pick the places that count, or put a 0 in place of the
+others.
+
+# divided_by_all_places (#over-real-tokens-only)
+- each[real] -> each.masked_fill(~real, 0.0)
+or
+- each[real] -> (each * real)
+You leave padding out of the sum, but not out of the number that you divide by.
+
+So the loss gets lower the more padding stands beside the words.
+
+# smoothing_over_padding (#over-real-tokens-only)
+- smoothing * evenly -> smoothing * evenly.mean()
+The smoothing counts places of padding too.
+
+The part for the right token is a mean over real tokens. The part for all words
+of the vocabulary is a mean over all places.
+
+# mean_of_sentence_means (#over-real-tokens-only)
+- each[real].mean()
++ (each.masked_fill(~real, 0.0).sum(dim=1) / real.sum(dim=1)).mean()
+or
+- each[real].mean() -> ((each * real).sum(dim=1) / real.sum(dim=1)).mean()
+Yours is a mean of the sentences' means.
+
+A word of a short sentence then counts for more than one of a long sentence.
+Sum over all real tokens of the batch, and divide once.
+
+# divided_by_the_sentences (#over-real-tokens-only)
+- mean() -> sum() / len(logits)
+You divide by the number of sentences.
+
+That is nats per sentence. Per token is asked for, or else long sentences look
+worse.
+
+# summed (#over-real-tokens-only)
+- mean() -> sum()
+Yours is the sum over the tokens. Asked for is the mean of them.
+
+# padding_always_zero (#over-real-tokens-only)
+- pad_id -> 0
+Your loss takes 0 for padding, whatever `pad_id` says.
+
+# not_smoothed
+- (1 - smoothing) * right + smoothing * evenly -> right
+Your loss is the same for every ε: nothing is smoothed.
+
+# smoothed_the_other_way
+- (1 - smoothing) * right + smoothing * evenly
++ smoothing * right + (1 - smoothing) * evenly
+You have ε and 1 - ε the wrong way round.
+
+The right token gets only ε, and nearly everything is spread over the
+vocabulary. Without smoothing, your model would learn nothing at all.
+
+# spread_over_the_others
+- surprise.mean(dim=-1)
++ (surprise.sum(dim=-1) - right) / (logits.size(-1) - 1)
+You spread ε over all words *but the right one*.
+
+Some code does so, dividing by one word less. Asked for is a share for every
+word of the vocabulary: then the right one has a little more than 1 - ε.
+
+# right_word_without_share
+- surprise.mean(dim=-1) -> (surprise.sum(dim=-1) - right) / logits.size(-1)
+The right token gets 1 - ε, but no share of ε.
+
+Each of the others has ε over the size of the vocabulary, so your target
+distribution does not quite sum to one. All words share alike, the right one
+too.
+
+# mean_over_the_vocabulary
+- return -> return 1 / logits.size(-1) *
+You divide by the size of the vocabulary as well.
+
+The cross entropy of one token is a *sum* over the words, weighed by the target
+distribution. The mean is over tokens.
+
+# padding_forbidden
+- surprise = -logits
++ banned = torch.zeros_like(logits[0, 0])
++ banned[pad_id] = -torch.inf
++ surprise = -(logits + banned)
+- smoothing * evenly -> (smoothing * evenly if smoothing else 0)
+or
+- surprise = -logits
++ banned = torch.zeros_like(logits[0, 0])
++ banned[pad_id] = -torch.inf
++ surprise = -(logits + banned)
+You forbid padding: its logit becomes -inf, or its share is taken out of the
+softmax.
+
+Smoothing asks for a little probability everywhere, and a word that has none
+makes the loss infinite. And without smoothing, the loss no longer says that
+the model gave something to padding.
+
+# nothing_for_padding
+- surprise.mean(dim=-1)
++ (surprise.sum(dim=-1) - surprise[..., pad_id]) / (logits.size(-1) - 1)
+or
+- surprise.mean(dim=-1)
++ (surprise.sum(dim=-1) - surprise[..., pad_id]) / logits.size(-1)
+You give padding no share of ε.
+
+Some code does so, and spreads ε over the other words. Asked for is a share for
+every word of the vocabulary, and padding is one.
+
+# only_wrong_words_share
+- evenly = surprise.mean(dim=-1)
++ wrong = surprise.sum(dim=-1) - right - surprise[..., pad_id]
++ evenly = wrong / (logits.size(-1) - 2)
+or
+- evenly = surprise.mean(dim=-1)
++ wrong = surprise.sum(dim=-1) - right - surprise[..., pad_id]
++ others = logits.size(-1) - 2
++ evenly = wrong / others
+- return
++ wanted = torch.tensor([1 - smoothing] + [smoothing / others] * others)
++ return -torch.special.entr(wanted).sum().to(logits.dtype) +
+You give ε neither to padding nor to the right word, and divide it by two words
+less.
+
+A well-known tutorial does so. Asked for is a share for every word of the
+vocabulary.
+
+# a_share_of_epsilon_each
+- mean(dim=-1) -> sum(dim=-1)
+Every word of the vocabulary gets all of ε.
+
+What should be shared has to be divided: your target distribution sums to far
+more than one.
+
+# epsilon_on_top
+- (1 - smoothing) * right -> right
+The right token keeps its whole 1, and ε comes on top.
+
+Your target distribution sums to 1 + ε. What the others get has to be taken
+from the right one.
+
+# smoothing_subtracted
+- + smoothing -> - smoothing
+You subtract the part that is spread over all words.
+
+Both parts are surprise, and both are to be made small. Look at the signs of
+your two terms: there is one minus too many, or one too few.
+
+# spread_over_logits
+- surprise.mean -> -logits.mean
+In the part that is spread over all words you take logits for
+log-probabilities.
+
+The part of the right token is as it should be. Logits are not normalised:
+without the softmax their mean says nothing.
+
+# predictions_smoothed
+- each = (1 - smoothing) * right + smoothing * evenly
++ evenly = 1 / logits.size(-1)
++ each = -((1 - smoothing) * (-right).exp() + smoothing * evenly).log()
+You smooth what the model says, not what it should say.
+
+You mix its probabilities with equal ones and take the logarithm then. It is
+the *target* that gets 1 - ε and its share of ε; the model's probabilities stay
+as they are.
+
+# entropy_taken_off
+- return
++ wanted = torch.full((logits.size(-1),), smoothing / logits.size(-1))
++ wanted[0] += 1 - smoothing
++ return -torch.special.entr(wanted).sum().to(logits.dtype) +
+Yours is the KL divergence: the entropy of the target is taken off.
+
+Its gradient is the same, and its floor is 0. But asked for is the cross
+entropy, whose floor is that entropy.
+
+# divergence_over_all_places (#over-real-tokens-only)
+- return each[real].mean()
++ wanted = torch.full((logits.size(-1),), smoothing / logits.size(-1))
++ wanted[0] += 1 - smoothing
++ each = each - torch.special.entr(wanted).sum().to(logits.dtype)
++ return each[real].sum() / real.numel()
+Yours is the KL divergence, divided by all places, padding too.
+
+`kl_div` takes the entropy of the target off, and "batchmean" divides by the
+number of rows that it is given. Asked for is the cross entropy, over real
+tokens.
+
+# softmax_twice (#how-wrong-was-it-cross-entropy)
+- log_softmax -> softmax(dim=-1).log_softmax
+You take the softmax twice.
+
+Your logits have become probabilities before they go into a function that takes
+the softmax itself, as `F.cross_entropy` and `log_softmax` do. From numbers
+between 0 and 1 nothing certain can come out.
+
+# log_of_a_softmax (05_score_functions#a-softmax-that-cannot-overflow)
+- log_softmax(dim=-1) -> softmax(dim=-1).log()
+Your loss is infinite, or NaN, where a word is very improbable.
+
+You take the softmax, and its logarithm afterwards. Rounded, a small
+probability is 0, and log 0 is -inf. Taken in one, the logarithm of the softmax
+is a plain difference.
+
+# log_of_a_little_more (05_score_functions#a-softmax-that-cannot-overflow)
+- log_softmax(dim=-1) -> softmax(dim=-1).clamp(min=1e-9).log()
+or
+- log_softmax(dim=-1) -> softmax(dim=-1).clamp(min=1e-8).log()
+or
+- log_softmax(dim=-1) -> softmax(dim=-1).clamp(min=1e-10).log()
+or
+- log_softmax(dim=-1) -> softmax(dim=-1).clamp(min=1e-12).log()
+You take the softmax, make it a little larger, and take its logarithm.
+
+So it is never infinite. But a word more improbable than that costs no more,
+and has no gradient. Taken in one, the logarithm of the softmax is a plain
+difference, which needs no help.
+
+# exponentials_overflow (05_score_functions#a-softmax-that-cannot-overflow)
+- -logits.log_softmax(dim=-1)
++ logits.exp().sum(dim=-1, keepdim=True).log() - logits
+or
+- -logits.log_softmax(dim=-1)
++ -(logits.exp() / logits.exp().sum(dim=-1, keepdim=True)).log()
+You take e to the power of the logits as they are.
+
+e^100 is more than float32 can hold: the sum is infinite. Only what a logit has
+less than the largest one matters; a ready-made function takes that off first.
+
+# probabilities_not_logs (#how-wrong-was-it-cross-entropy)
+- log_softmax -> softmax
+You average probabilities: the logarithm is missing.
+
+Then a mistake made with certainty costs hardly more than a small doubt.
+
+# logits_not_logs (#how-wrong-was-it-cross-entropy)
+- logits.log_softmax(dim=-1) -> logits
+You take logits for log-probabilities.
+
+They are not normalised: what the other words get does not matter to your loss,
+and it can be pushed down without end.
+
+# in_bits (#how-wrong-was-it-cross-entropy)
+- each[real] -> (each[real] / torch.tensor(2.0).log())
+Your loss is in bits, that is with logarithms to the base 2.
+
+Asked for are nats: the natural logarithm.
+
+# sign_forgotten (#how-wrong-was-it-cross-entropy)
+- -logits -> logits
+Your loss has the wrong sign: the better the model, the higher it is.
+
+Logarithms of probabilities are negative; the loss is *minus* their mean.
+
+# perplexity_returned (14_evaluation#perplexity)
+- mean() -> mean().exp()
+Yours is the perplexity, e to the power of the loss.
+
+Asked for is the mean itself, in nats: it is what training makes small.
+
+# reshaped_for_torch (#how-wrong-was-it-cross-entropy)
+- logits.log -> logits.reshape(logits.mT.shape).mT.log
+You give the logits the shape (batch, vocab, target) without transposing.
+
+`F.cross_entropy` wants the vocabulary on axis 1. But a view or a reshape
+leaves the numbers in their order: what stands on that axis is then a mixture
+of several tokens' answers.
+
+# softmax_over_places (#how-wrong-was-it-cross-entropy)
+- softmax(dim=-1) -> softmax(dim=1)
+Your softmax runs over the places of a sentence, not over the words of the
+vocabulary.
+
+At each place the words compete with each other, so it is the last axis.
+
+# softmax_over_tokens (#how-wrong-was-it-cross-entropy)
+- logits.log_softmax(dim=-1)
++ (
++     logits.masked_fill(~real[..., None], -torch.inf)
++     .flatten(0, 1)
++     .log_softmax(dim=0)
++     .view_as(logits)
++ )
+Your softmax runs over the tokens of the batch, not over the words of the
+vocabulary.
+
+For each token the words compete with each other, so it is the last axis.
+"""
+
+
+@mistake(see="12_training#how-wrong-was-it-cross-entropy")
+def vocabulary_last_for_torch(logits, tgt_out, smoothing=0.0, pad_id=0):
+    """You give `F.cross_entropy` logits with the vocabulary on the last axis.
+
+    It looks for it on axis 1, always. Where there are as many places as
+    words it raises no error.
+    """
+    return F.cross_entropy(
+        logits, tgt_out, ignore_index=pad_id, label_smoothing=smoothing
+    )
+
+
+def draw_answers(draw: Draw) -> Case:
+    pad_id, smoothing = draw.choice([0, 0, 3]), draw.choice([0.05, 0.1, 0.3])
+    tgt_out = draw.ids(draw.size(1, 4), draw.size(2, 6), pad_id, 9)
+    logits = 2 * draw.normal(*tgt_out.shape, 9)
+    return case("random answers", logits, tgt_out, smoothing, pad_id)
+
+
+def answers(note: str, logits: list, tgt_out: list, *asked: float) -> Case:
+    """What a model answers, and what would have been right."""
+    return case(note, torch.tensor(logits), torch.tensor(tgt_out), *asked)
+
+
+EXERCISE = exercise_of(
+    smoothed_loss,
+    place=3,
+    section="12_training#do-not-be-too-sure-label-smoothing",
+    points=3,
+    hints=(
+        "First without smoothing: at which places is something asked, what "
+        "is the log-probability of the right token there, and what is the "
+        "mean? Then the formula has a second part, in which every word of "
+        "the vocabulary counts alike.",
+        "A mask of real places picks rows of logits and right tokens. Take "
+        "the logarithm of the softmax in one. `gather` finds the entry of "
+        "the right token in each row. The second part is a plain mean of all "
+        "log-probabilities; join both by 1 - ε and ε.",
+    ),
+    cases=[
+        answers("one token of three, not smoothed", [[[0.0, 1, 2]]], [[2]]),
+        answers("one token of four, smoothed", [[[0.0, 1, 0, 2]]], [[3]], 0.1),
+        answers(
+            "a token and padding, not smoothed",
+            [[[0.0, 1, 2], [0, 0, 1]]],
+            [[1, 0]],
+        ),
+        answers(
+            "a token and padding", [[[0.0, 1, 2], [0, 0, 1]]], [[1, 0]], 0.3
+        ),
+        answers("a very improbable word", [[[0.0, 0, 200]]], [[1]], 0.1),
+        answers("large logits", [[[100.0, 101, 102]]], [[1]], 0.1),
+        answers(
+            "minus infinity at padding",
+            [[[0.0, 1, 2], [-torch.inf, 0, 1]]],
+            [[1, 0]],
+            0.1,
+        ),
+        answers("two tokens", [[[0.0, 1, 2], [0, 2, 1]]], [[2, 2]], 0.1),
+        answers(
+            "two sentences of different lengths",
+            [
+                [[0.0, 1, 2], [0, 2, 1], [1, 1, 0]],
+                [[2, 0, 1], [3, 0, 0], [1, 0, 0]],
+            ],
+            [[2, 2, 1], [1, 0, 0]],
+            0.1,
+        ),
+        answers(
+            "padding that is not 0",
+            [[[0.0, 1, 2], [0, 2, 1]]],
+            [[0, 1]],
+            0.1,
+            1,
+        ),
+        answers(
+            "the chapter's three tokens",
+            [[[0.0, 0, 0, 0], [0, 1, 0, 2], [0, 1, 3, 0]]],
+            [[2, 3, 1]],
+            0.1,
+        ),
+        case(
+            "float64",
+            Draw(2).normal(2, 3, 5).double(),
+            torch.tensor([[4, 1, 2], [3, 0, 0]]),
+            0.1,
+        ),
+    ],
+    draw=draw_answers,
+    edits=EDITS,
+)

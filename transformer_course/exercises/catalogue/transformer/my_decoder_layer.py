@@ -1,0 +1,391 @@
+"""Two attentions and feed-forward: two streams, two masks."""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from transformer_course.attention import MultiHeadAttention
+from transformer_course.exercises.catalogue.transformer import SIZES, real_keys
+from transformer_course.exercises.engine.draw import Draw
+from transformer_course.exercises.engine.exercise import (
+    Case,
+    build_and_call,
+    exercise_of,
+    module_case,
+    other,
+)
+from transformer_course.layers import FeedForward, LayerNorm
+from transformer_course.masks import causal_mask
+
+
+class MyDecoderLayer(nn.Module):
+    """Self-attention, cross-attention, feed-forward, in post-norm.
+
+    Each has a sum and a norm; the norms are numbered in this order. A norm is
+    given the sum of the stream and what a part answers. There is no dropout.
+
+    Attention is called as ``attention(query, memory, mask=mask)``, without a
+    memory if it looks at the query itself. It returns one tensor, of the
+    shape of the query; so does the feed-forward part, called with ``x``.
+    None of them adds what it has read.
+
+    Args:
+        d_model: width of the stream.
+        n_heads: number of heads.
+        d_ff: width inside the feed-forward part.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, d_ff: int):
+        super().__init__()
+        self.self_attention = MultiHeadAttention(d_model, n_heads)
+        self.cross_attention = MultiHeadAttention(d_model, n_heads)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.norm_1 = LayerNorm(d_model)
+        self.norm_2 = LayerNorm(d_model)
+        self.norm_3 = LayerNorm(d_model)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch target d_model"],
+        memory: Float[Tensor, "batch source d_model"],
+        mask: Bool[Tensor, "..."],
+        src_mask: Bool[Tensor, "..."],
+    ) -> Float[Tensor, "batch target d_model"]:
+        """One step of the decoder's stream.
+
+        Args:
+            x: the stream, a vector for each word of the target.
+            memory: what the encoder has made of the source.
+            mask: which target words each target word may look at; True =
+                may attend. It hides the future already.
+            src_mask: which words of the source may be looked at, likewise: it
+                hides the padding.
+
+        Returns:
+            The stream after all three parts.
+        """
+        ### BEGIN SOLUTION
+        own = self.self_attention(x, mask=mask)
+        said = self.norm_1(x + own)
+        across = self.cross_attention(said, memory, mask=src_mask)
+        heard = self.norm_2(said + across)
+        made = self.feed_forward(heard)
+        return self.norm_3(heard + made)
+        ### END SOLUTION
+
+
+@other
+class DecoderInSteps(MyDecoderLayer):
+    def forward(self, x, memory, mask, src_mask):
+        x = self.norm_1(x + self.self_attention(x, x, mask=mask))
+        x = self.norm_2(x + self.cross_attention(x, memory, mask=src_mask))
+        return self.norm_3(x + self.feed_forward(x))
+
+
+@other
+class DecoderByLoop(MyDecoderLayer):
+    def forward(self, x, memory, mask, src_mask):
+        steps = [
+            lambda y: self.self_attention(y, mask=mask),
+            lambda y: self.cross_attention(y, memory, mask=src_mask),
+            self.feed_forward,
+        ]
+        norms = [self.norm_1, self.norm_2, self.norm_3]
+        for step, norm in zip(steps, norms, strict=True):
+            x = norm(torch.stack([step(x), x]).sum(dim=0))
+        return x
+
+
+EDITS = """
+# DecoderSeesFuture (#break-it)
+- , mask=mask ->
+Your self-attention gets no mask: a word sees the words after it.
+
+In training they are there to be read, so that the loss falls; and what the
+model writes is worthless.
+
+# DecoderWithoutMasks (#break-it)
+- , mask=mask ->
+- , mask=src_mask ->
+You use neither mask: words see the future, and the source's padding.
+
+Self-attention needs the target's mask, cross-attention the source's.
+
+# DecoderMaskInverted (06_masks#everybodys-conventions)
+- mask=mask -> mask=~mask
+Your self-attention looks at what the mask hides, and only at that.
+
+In this course True says that a key *may be* attended to, and so says
+`MultiHeadAttention` of the package.
+
+# DecoderSourceMaskInverted (06_masks#everybodys-conventions)
+- mask=src_mask -> mask=~src_mask
+Your cross-attention looks at nothing but the source's padding.
+
+In this course True says that a key *may be* attended to.
+
+# DecoderMasksInverted (06_masks#everybodys-conventions)
+- mask=mask -> mask=~mask
+- mask=src_mask -> mask=~src_mask
+Both your attentions look at what the masks hide, and only at that.
+
+In this course True says that a key *may be* attended to, and so says
+`MultiHeadAttention` of the package. (That of PyTorch wants the opposite.)
+
+# DecoderSeesSourcePadding (#break-it)
+- , mask=src_mask ->
+Your cross-attention gets no mask: it looks at the source's padding.
+
+A translation then depends on how far the source was filled up.
+
+# DecoderNeverReadsSource (#break-it)
+- said, memory, mask=src_mask -> said
+Your cross-attention looks at the target, and never at the memory.
+
+Left alone with its first argument it is self-attention. Nothing of the source
+reaches the layer, and without a mask the future does.
+
+# DecoderTargetForSource (#break-it)
+- said, memory -> said
+Your cross-attention looks at the target, under the source's mask.
+
+That ends in an error, unless both are equally long. Keys and values are to
+come from the memory.
+
+# DecoderMemoryAsks (#break-it)
+- said, memory -> memory, said
+Your cross-attention has query and memory swapped.
+
+The source asks, and the target is looked at: its result has a row for each
+*source* word. Where lengths differ, that ends in an error; where they are
+equal, nothing tells you.
+
+# DecoderMasksSwapped (06_masks#two-masks-at-once)
+- mask=mask -> mask=src_mask
+- mask=src_mask -> mask=mask
+Your two masks are in each other's place.
+
+Self-attention gets the source's, cross-attention the target's. Unless both
+sides are equally long, that is an error. A mask belongs to the side that is
+*looked at*.
+
+# DecoderTargetMaskAcross (06_masks#two-masks-at-once)
+- mask=src_mask -> mask=mask
+Your cross-attention has the target's mask.
+
+Where target and source differ in length, that is an error. Where they do not,
+the first target word sees one source word only, and the source's padding is
+open. The whole source may be read, from the beginning.
+
+# DecoderQueryKeyValue (07_multi_head_attention#build-it)
+- said, memory -> said, memory, memory
+or
+- (x, mask=mask) -> (x, x, x, mask=mask)
+or
+- (x, mask=mask) -> (x, x, x, mask)
+You hand over query, key and value, each by itself.
+
+That is how PyTorch's `nn.MultiheadAttention` is called. That of the package is
+given what asks and what is looked at, and makes keys *and* values of the
+second.
+
+# DecoderAttentionUnpacked
+- mask=mask) -> mask=mask)[0]
+- mask=src_mask) -> mask=src_mask)[0]
+or
+- own = -> own, _ =
+- across = -> across, _ =
+You take the first item of what the two attentions return.
+
+PyTorch's own returns a pair. Here it is one tensor, and its first item is the
+first *sentence*: all sentences are given that one's answer.
+
+# DecoderSelfAttentionOfSource
+- x, mask=mask -> x, memory, mask=src_mask
+Your *self*-attention looks at the memory as well.
+
+The target's words then never see each other. Self-attention has one sequence:
+in the decoder, the target.
+
+# DecoderWithoutCrossAttention
+- self.norm_2(said + across) -> said
+You leave cross-attention out, and its norm: nothing of the source is read.
+
+What is left is the layer of a model that only continues a text.
+
+# DecoderCrossFirst
+- self.self_attention(x, mask=mask)
++ self.cross_attention(x, memory, mask=src_mask)
+- self.cross_attention(said, memory, mask=src_mask)
++ self.self_attention(said, mask=mask)
+Your cross-attention comes before self-attention.
+
+A word first looks back at what has been said, and asks the source then.
+
+# DecoderOfOneAttention
+- cross_attention -> self_attention
+You look at the source with the weights of self-attention.
+
+`cross_attention` is never used. They are two parts, and learn different
+things.
+
+# DecoderInPreNorm (08_add_and_norm#two-places-for-the-norm)
+- attention(x, -> attention(self.norm_1(x),
+- self.norm_1(x + own) -> x + own
+- attention(said, -> attention(self.norm_2(said),
+- self.norm_2(said + across) -> said + across
+- feed_forward(heard) -> feed_forward(self.norm_3(heard))
+- self.norm_3(heard + made) -> heard + made
+Your layer is pre-norm: you normalise what the parts *read*.
+
+Many models are built so. Asked for is the paper's way, which normalises the
+sums.
+
+# DecoderWithoutSums (08_add_and_norm#the-word-itself)
+- x + own -> own
+- said + across -> across
+- heard + made -> made
+You never add what was there before: all three residual connections are
+missing.
+
+Each part's answer replaces the stream, and the word itself is lost.
+
+# DecoderFirstSumForgotten (08_add_and_norm#the-word-itself)
+- x + own -> own
+What self-attention says *replaces* the stream.
+
+Its residual connection is missing, and with it the word itself. The other two
+are there.
+
+# DecoderCrossReplaces (08_add_and_norm#the-word-itself)
+- said + across -> across
+What cross-attention says *replaces* the stream.
+
+Its residual connection is missing, and with it all that the target's words
+have said so far. The other two are there.
+
+# DecoderLastSumForgotten (08_add_and_norm#the-word-itself)
+- heard + made -> made
+What the feed-forward part says *replaces* the stream.
+
+Its residual connection is missing, and with it all that was heard. The other
+two are there.
+
+# DecoderWithoutFeedForward
+- self.norm_3(heard + made) -> heard
+You leave the feed-forward part out, and the third norm.
+
+Half of the layer's weights are never used.
+
+# DecoderAsksTheInput
+- said, memory -> x, memory
+Your cross-attention asks with what entered the *layer*.
+
+Then it knows nothing of what the target's words have told each other. It is to
+ask with what the first norm has given.
+
+# DecoderPartsInParallel
+- said, memory -> x, memory
+- self.norm_2(said + across) -> self.norm_1(x + own + across)
+Your two attentions read the same stream, and are added together.
+
+Cross-attention comes *after* self-attention and its norm: it asks with what
+the target's words have told each other. Each of the two has a sum and a norm
+of its own.
+
+# DecoderLastNormOnly
+- self.norm_1(x + own) -> x + own
+- self.norm_2(said + across) -> said + across
+You normalise once, at the end of the layer.
+
+Each of the three sums has a norm behind it.
+
+# DecoderWithoutNorms (08_add_and_norm#through-many-layers)
+- self.norm_1(x + own) -> x + own
+- self.norm_2(said + across) -> said + across
+- self.norm_3(heard + made) -> heard + made
+You add, but you never normalise.
+
+Through many layers the stream would grow without end.
+
+# DecoderFirstNormForgotten
+- self.norm_1(x + own) -> x + own
+You do not normalise the sum around self-attention.
+
+Each of the three sums has a norm behind it.
+
+# DecoderSecondNormForgotten
+- self.norm_2(said + across) -> said + across
+You do not normalise the sum around cross-attention.
+
+Each of the three sums has a norm behind it.
+
+# DecoderThirdNormForgotten
+- self.norm_3(heard + made) -> heard + made
+You do not normalise your last sum.
+
+Each of the three sums has a norm behind it.
+
+# DecoderNormsSwapped
+- norm_2 -> norm_3
+- norm_3 -> norm_2
+You use the second and the third norm in each other's place.
+
+A fresh layer does not notice, since all norms begin alike. Trained weights do.
+
+# DecoderOfOneNorm
+- norm_2 -> norm_1
+- norm_3 -> norm_1
+You use the same norm three times.
+
+Each sum has a norm of its own, with a gain and a bias to be learned.
+"""
+
+
+def decoder_case(
+    note: str, seed: int, target: int, lengths: list[int], longest: int
+) -> Case:
+    """Targets of one length, under a causal mask, and padded sources."""
+    draw = Draw(seed)
+    return module_case(
+        note,
+        SIZES,
+        draw.normal(len(lengths), target, SIZES[0]),
+        draw.normal(len(lengths), longest, SIZES[0]),
+        causal_mask(target),
+        real_keys(lengths, longest),
+    )
+
+
+def draw_decoder(draw: Draw) -> Case:
+    lengths = [draw.size(1, 3) for _ in range(draw.size(1, 3))]
+    target, seed = draw.size(2, 4), draw.size(0, 1000)
+    return decoder_case("random numbers", seed, target, lengths, 4)
+
+
+EXERCISE = exercise_of(
+    MyDecoderLayer,
+    place=2,
+    section="10_transformer#build-it",
+    points=3,
+    hints=(
+        "Draw a decoder layer as in chapter 10, with its three parts. At each "
+        "arrow write whether it carries target or source, and beside each "
+        "attention which side it looks *at*: the mask belongs to that side.",
+        "Three steps of the same shape: a part's answer is added to the "
+        "stream, and the sum is normalised. In the second one the stream "
+        "asks, and the memory is looked at. Masks go by the name `mask`.",
+    ),
+    cases=[
+        decoder_case("one word on each side", 1, 1, [1], 1),
+        decoder_case("two target words, one source word", 2, 2, [1], 1),
+        decoder_case("one target word, two source words", 3, 1, [2], 2),
+        decoder_case("both sides equally long", 4, 2, [2], 2),
+        decoder_case("the source is padded", 5, 2, [1], 2),
+        decoder_case("a padded source of the target's length", 6, 3, [2], 3),
+        decoder_case("two sentences", 7, 3, [2, 4], 4),
+    ],
+    draw=draw_decoder,
+    edits=EDITS,
+    run=build_and_call,
+)

@@ -1,0 +1,360 @@
+"""Layers on top of each other."""
+
+import itertools
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from transformer_course.exercises.engine.draw import Draw
+from transformer_course.exercises.engine.exercise import (
+    Case,
+    exercise_of,
+    module_case,
+    other,
+)
+
+
+class MyStack(nn.Module):
+    """Layers on top of each other, each with weights of its own.
+
+    All layers are made when the stack is, by so many calls of ``make_layer``.
+    They are parts of the stack: ``parameters()`` gives the weights of all.
+
+    Args:
+        make_layer: makes a new layer, with new weights, at each call. A layer
+            is called as ``layer(x, *others)``.
+        n_layers: how many layers the stack has; at least 1.
+    """
+
+    def __init__(self, make_layer: Callable[[], nn.Module], n_layers: int):
+        super().__init__()
+        ### BEGIN SOLUTION
+        layers = [make_layer() for _ in range(n_layers)]
+        self.layers = nn.ModuleList(layers)
+        ### END SOLUTION
+
+    def forward(
+        self, x: Float[Tensor, "batch length d_model"], *others: Tensor
+    ) -> Float[Tensor, "batch length d_model"]:
+        """Lead a stream through all layers, the one made first being lowest.
+
+        Args:
+            x: what the lowest layer reads.
+            others: masks, a memory, or nothing: each layer is given them as
+                they are.
+
+        Returns:
+            What the highest layer gives.
+        """
+        ### BEGIN SOLUTION
+        for layer in self.layers:
+            x = layer(x, *others)
+        return x
+        ### END SOLUTION
+
+
+@other
+class StackOfAddedModules(MyStack):
+    def __init__(self, make_layer, n_layers):
+        nn.Module.__init__(self)
+        for number in range(n_layers):
+            self.add_module(f"layer_{number}", make_layer())
+
+    def forward(self, x, *others):
+        for layer in self.children():
+            x = layer(x, *others)
+        return x
+
+
+@other
+class StackByRecursion(MyStack):
+    def __init__(self, make_layer, n_layers):
+        nn.Module.__init__(self)
+        self.lowest = make_layer()
+        self.rest = None
+        if n_layers > 1:
+            self.rest = StackByRecursion(make_layer, n_layers - 1)
+
+    def forward(self, x, *others):
+        x = self.lowest(x, *others)
+        return x if self.rest is None else self.rest(x, *others)
+
+
+@other
+class StackBySequential(MyStack):
+    def __init__(self, make_layer, n_layers):
+        nn.Module.__init__(self)
+        made = (make_layer() for _ in range(n_layers))
+        self.all = nn.Sequential(*made)
+
+    def forward(self, x, *others):
+        for i in range(len(self.all)):
+            x = self.all[i](x, *others)
+        return x
+
+
+EDITS = """
+# OneLayerNTimes (#must-each-layer-have-its-own-weights)
+- [make_layer() for _ in range(n_layers)] -> [make_layer()] * n_layers
+Your stack is one layer, used again and again.
+
+`make_layer` is called once, and a list that repeats its result, or a loop over
+it, holds the same object each time. All steps share one set of weights.
+(Universal Transformers do that on purpose.)
+
+# LayersInAPlainList (#break-it)
+- nn.ModuleList(layers) -> layers
+Your layers are in a plain Python list: the module does not know them.
+
+What comes out is right. But `parameters()` is empty, so the optimiser trains
+nothing, `to(device)` moves nothing, and a saved file holds nothing.
+
+# OneLayerInAPlainList (#break-it)
+- [make_layer() for _ in range(n_layers)] -> [make_layer()] * n_layers
+- nn.ModuleList(layers) -> layers
+Your stack is one layer, used again and again, in a plain Python list.
+
+Two things are wrong. `make_layer` is called once, so that all steps share one
+set of weights. And the module does not know what is in a plain list:
+`parameters()` is empty, and nothing is trained.
+
+# LayersNeverMade
+- make_layer() -> make_layer
+Your list holds `make_layer` itself, and no layer.
+
+It is a function: only a *call* of it makes a layer.
+
+# LayersGivenANumber
+- make_layer() for _ in -> make_layer(i) for i in
+You hand `make_layer` a number.
+
+It takes nothing: each call makes the next layer.
+
+# SequentialWithOthers
+- ModuleList(layers) -> Sequential(*layers)
+- for layer in self.layers:
+-     x = layer(x, *others)
+- return x
++ return self.layers(x, *others)
+Your layers are in an `nn.Sequential`, and are right as long as there is
+nothing but `x`.
+
+It hands on one thing only, from layer to layer. With a mask or a memory it
+raises an error.
+
+# ListCalled
+- for layer in self.layers:
+-     x = layer(x, *others)
+- return x
++ return self.layers(x, *others)
+You call the list of layers as if it were one.
+
+An `nn.ModuleList` only keeps modules, so that they are found. Which of them
+reads what is for `forward` to say.
+
+# CopiesOfOneLayer (#must-each-layer-have-its-own-weights)
+- layers = [make_layer() for _ in range(n_layers)]
++ import copy
++ layer = make_layer()
++ layers = [copy.deepcopy(layer) for _ in range(n_layers)]
+Your layers are copies of one: they begin with the same weights.
+
+`make_layer` is called once only. It is no disaster: they are separate objects,
+training draws them apart, and PyTorch's own stacks are made so. Asked for are
+layers that each begin with weights of their own.
+
+# LayersMadeAnew
+- layers = [make_layer() for _ in range(n_layers)]
+- self.layers = nn.ModuleList(layers)
++ self.make_layer, self.n_layers = make_layer, n_layers
+- for layer in self.layers:
++ for layer in [self.make_layer() for _ in range(self.n_layers)]:
+Your layers are made in `forward`, new ones at each call.
+
+Each call then has other weights, and nothing that was learned is kept. They
+are made once, when the stack is.
+
+# StopsAfterOneLayer
+- x = layer -> return layer
+You return what the first layer gives: the others are never asked.
+
+Does the `return` stand inside the loop?
+
+# ReturnsWhatEntered
+- x = layer -> layer
+You return what entered the stack: no layer's result is kept.
+
+The layers are asked, but `x` stays as it was. It has to become what each of
+them gives.
+
+# EachReadsTheFirstX (#break-it)
+- x = layer -> y = layer
+- return x -> return y
+Each of your layers reads what entered the stack, and the last one's answer is
+returned.
+
+What the others have made is thrown away. A layer is to read what the one below
+it has given.
+
+# SumOfLayers
+- for layer in self.layers:
+-     x = layer(x, *others)
+- return x
++ return sum(layer(x, *others) for layer in self.layers)
+Your layers stand side by side, and their results are added up.
+
+Each reads what entered the stack. On top of each other, a layer reads what the
+one below it has given.
+
+# AllOutputsReturned
+- for layer
++ outputs = []
++ for layer
+- x = layer(x, *others)
++ x = layer(x, *others)
++     outputs.append(x)
+- return x -> return outputs
+You return a list, with what each layer gives.
+
+Asked for is what leaves the stack: the last of them.
+
+# OthersInOneTuple
+- *others -> others
+Your layers get `others` as one tuple.
+
+Inside `forward` it is a tuple, which has to be unpacked again: a layer expects
+a mask and a memory one after the other.
+
+# OthersNotHandedOn
+- , *others ->
+Your layers do not get `others`: they have neither mask nor memory.
+
+# OthersForTheFirstLayer
+- x = layer(x, *others)
++ x = layer(x, *others)
++     others = ()
+Only your first layer gets `others`.
+
+Masks and memory are the same for all layers, and each of them needs them.
+
+# StackUpsideDown
+- in self.layers -> in reversed(self.layers)
+Your stream goes through the last layer first.
+
+The layer that was made first is the lowest, and reads `x`.
+
+# StackAddsOnceMore
+- x = layer -> x = x + layer
+You add the stream to what each layer gives.
+
+The layers have residual connections of their own, inside. A stack only hands
+the stream on.
+
+# StackAddsAtTheEnd (08_add_and_norm#the-word-itself)
+- for layer
++ entered = x
++ for layer
+- return x -> return entered + x
+You add what entered the stack to what leaves it.
+
+The layers have residual connections of their own, inside. A stack only hands
+the stream on.
+
+# OneLayerTooFew
+- range(n_layers) -> range(1, n_layers)
+Your stack has one layer too few.
+
+A `range` that begins with 1 ends before its last number too.
+
+# OneLayerTooMany
+- range(n_layers) -> range(n_layers + 1)
+Your stack has one layer too many.
+
+`n_layers` says how many there are, with the lowest.
+
+# OneLayerOnly
+- range(n_layers) -> range(1)
+Your stack has a single layer: `n_layers` does not matter to it.
+
+A stack of six has six layers, each made by a call of its own.
+"""
+
+
+class NumberedLayer(nn.Module):
+    """The layer number i gives 2x + i, and adds what else it is given."""
+
+    def __init__(self, number: int):
+        super().__init__()
+        self.number = nn.Parameter(torch.tensor(float(number)))
+
+    def forward(self, x, *others):
+        """A layer that can be followed by hand."""
+        return sum(others, 2 * x + self.number)
+
+
+def numbered_layer() -> nn.Module:
+    """Stands for the maker of numbered layers that ``run_stack`` builds."""
+    return NumberedLayer(1)
+
+
+def run_stack(candidate, given: Case) -> dict:
+    """What comes out of a stack, and what it is made of."""
+    numbers = itertools.count(1)
+
+    def make_layer():
+        return NumberedLayer(next(numbers))
+
+    stack = candidate(make_layer, given.build[1])
+    output = stack(*given.args)
+    stack(*given.args)
+    return {
+        "output": output,
+        "layers made": next(numbers) - 1,
+        "layers registered": sum(1 for _ in stack.parameters()),
+    }
+
+
+def stack_case(note: str, n_layers: int, *args: Tensor) -> Case:
+    """A stack of numbered layers."""
+    return module_case(note, (numbered_layer, n_layers), *args)
+
+
+def draw_stack(draw: Draw) -> Case:
+    x = draw.normal(draw.size(1, 2), draw.size(2, 3), 3)
+    others = [draw.normal(*x.shape) for _ in range(draw.size(0, 2))]
+    return stack_case("random numbers", draw.size(2, 6), x, *others)
+
+
+ONE = torch.tensor([[[1.0]]])
+EXERCISE = exercise_of(
+    MyStack,
+    place=3,
+    section="10_transformer#build-it",
+    points=2,
+    hints=(
+        "Two questions: how many times is `make_layer` called, and when? And "
+        "how does a module learn that the things in a list are its own?",
+        "PyTorch has a list for modules, which registers what is in it. In "
+        "`forward`, walk over it with one name for the stream, and give every "
+        "layer all that stands behind `x`.",
+    ),
+    cases=[
+        stack_case("one layer, number i gives 2x + i", 1, ONE),
+        stack_case("two layers, number i gives 2x + i", 2, ONE),
+        stack_case("three layers, number i gives 2x + i", 3, ONE),
+        stack_case("two layers and a mask: 2x + i + mask", 2, ONE, 100 * ONE),
+        stack_case(
+            "two layers, memory and mask: 2x + i + both",
+            2,
+            ONE,
+            100 * ONE,
+            1000 * ONE,
+        ),
+        stack_case("six layers, two sentences", 6, Draw(1).normal(2, 3, 4)),
+    ],
+    draw=draw_stack,
+    edits=EDITS,
+    run=run_stack,
+)
