@@ -143,7 +143,8 @@ grade: $(GRADER) ## grade SUBMISSIONS=folder (NB=06_masks: that one)
 
 .PHONY: test-grading
 test-grading: $(GRADER) ## test the grading of a whole class
-	$(PYTEST) tests/test_grading.py tests/test_grading_attacked_class.py
+	$(PYTEST) tests/test_grading.py tests/test_grading_attacked_class.py \
+		tests/test_grading_frozen.py
 
 # --- checks ------------------------------------------------------------------
 
