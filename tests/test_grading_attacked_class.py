@@ -21,13 +21,21 @@ from nbgrader.apps import NbGraderAPI
 from nbgrader.server_extensions.formgrader import handlers
 from traitlets.config import Config
 
-from tests.grading_class import NAME, QUESTION, assignment, filled, table
+from tests.grading_class import (
+    NAME,
+    QUESTION,
+    SOLUTIONS,
+    assignment,
+    filled,
+    table,
+)
 from tools.grading.__main__ import main
 from tools.grading.answers import answers_in, restored
 from tools.grading.notebooks import cells_of
 from tools.grading.records import student
 from tools.grading.submissions import readable
 
+RIGHT = SOLUTIONS["padding_mask"]
 SCRIPT = "<script>document.title = 'run'</script>"
 ANSWERS = {
     "script": SCRIPT,
@@ -51,6 +59,8 @@ ANSWERS = {
 """What is answered in words, by the name of who does."""
 HANDED_IN = ("script", "new cell", "long", "surrogates", "controls")
 """Those that go all the way; the others are only shown."""
+CODE = ("deep", "code", "prints", "raises", "half", "list")
+"""Those whose code is odd, or its cells."""
 NAMES = (
     "=cmd|' C'!A0",
     "@SUM(1+1)",
@@ -62,6 +72,9 @@ NAMES = (
     "x" * 249 + "y",
     os.fsdecode(b"bytes\xff"),
     os.fsdecode(b"bytes\xfe"),
+    " ",
+    "=1+1 (0a1b2c3d)",
+    'anna","06_masks","9","9","","graded","',
 )
 """Students who are called so, and hand in what is no notebook."""
 
@@ -80,7 +93,13 @@ def attacked(tmp_path_factory):
         give(folder, name, "no notebook")
     for name, source in (
         ("deep", "not " * 7000 + "x"),
-        ("code", f'def padding_mask(ids):\n    "{SCRIPT}"\n    raise OSError'),
+        (
+            "code",
+            f'def padding_mask(ids, pad_id=0):\n    "{SCRIPT}"\n'
+            "    raise OSError",
+        ),
+        ("prints", f'print({SCRIPT!r}, "\\x1b]0;title\\x07")\n' + RIGHT),
+        ("raises", "class Ben_Is_Slow(Exception): pass\nraise Ben_Is_Slow"),
         ("half", '"\ud800"\ndef padding_mask(ids): return "\ud800"'),
         ("megabytes", "x = 1\n" * 500_000),
     ):
@@ -119,8 +138,8 @@ def give(folder, name, text):
 def test_everybody_has_a_line_and_nobody_failed(attacked):
     totals = table(attacked[0] / "totals.csv")
     states = {one["student"]: one["status"] for one in totals}
-    assert len(totals) == len(states) == len(HANDED_IN) + len(NAMES) + 7
-    for name in (*HANDED_IN, "honest", "deep", "code", "half", "list"):
+    assert len(totals) == len(states) == len(HANDED_IN) + len(NAMES) + 9
+    for name in (*HANDED_IN, "honest", *CODE):
         assert states[name] == "graded", name
     for name in (*NAMES, "sparse"):
         assert states[student(readable(name)).name] == "unreadable", ascii(
@@ -220,7 +239,7 @@ def test_formgrader_shows_an_answer_as_text(attacked, formgrader, name):
         assert SCRIPT in found.text
 
 
-@pytest.mark.parametrize("name", ["code", "half", "list"])
+@pytest.mark.parametrize("name", CODE)
 def test_formgrader_shows_code_as_text(attacked, formgrader, name):
     honest = formgrader(autograded(attacked[0], "honest"))
     found = formgrader(autograded(attacked[0], name))
@@ -266,3 +285,13 @@ def test_our_pages_have_no_script_and_no_half_of_a_sign(attacked):
     for path in out.rglob("feedback/*/*.html"):
         page = Page(path.read_text("utf-8"))
         assert "script" not in {tag for tag, _ in page.tags}
+
+
+def test_what_is_shown_to_the_class_has_no_word_of_a_student(attacked):
+    """Names of exceptions are chosen freely; the lecturer sees them."""
+    out, _ = attacked
+    report = (out / "report.html").read_text("utf-8")
+    assert "an exception of its own" in report
+    assert "OSError" in report
+    assert "Ben_Is_Slow" not in report
+    assert "Ben_Is_Slow" in (out / "marks.csv").read_text("utf-8-sig")

@@ -88,6 +88,19 @@ def test_no_module_is_taken_from_where_others_may_write(tmp_path, monkeypatch):
     assert str(tmp_path) not in text
 
 
+def test_marking_is_imported_where_no_code_can_be_run():
+    """Handing out needs no Unix; only the process of students' code does."""
+    code = """
+import os, sys
+sys.modules["fcntl"] = None
+for name in ("O_DIRECTORY", "O_NOFOLLOW", "fork"):
+    delattr(os, name)
+import tools.grading.judge, tools.grading.submissions
+assert "tools.grading.runner" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
 # --- what outlives a try -----------------------------------------------------
 
 DAEMON = """
@@ -165,6 +178,63 @@ def test_a_crash_of_the_solution_too_is_nobody_s_fault(judge, monkeypatch):
         judge.verdict("padding_mask", program(RIGHT))
 
 
+def test_code_that_stops_itself_has_no_more_time_than_others(verdict):
+    found = verdict(
+        "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)\n"
+    )
+    assert (found.kind, found.mistake) == ("limit", "time")
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_code_that_stops_the_runner_ends_it(verdict, times):
+    """The runner, or the guard above it; neither makes a class wait."""
+    parent = "process = psutil.Process()" + ".parent()" * times
+    found = verdict(f"import psutil\n{parent}\nprocess.suspend()\n")
+    assert found.mistake in ("crash", "")
+    assert verdict("").is_correct
+
+
+@pytest.mark.skipif(not processes.LINUX, reason="prctl is Linux's")
+def test_a_recursion_without_end_ends_its_own_try_only(verdict):
+    cell = """
+import sys
+sys.setrecursionlimit(10**9)
+class Deep:
+    def __getattr__(self, name):
+        return getattr(self, name + "x")
+repr(Deep().x)
+"""
+    assert verdict(cell).kind == "limit"
+    assert verdict("").is_correct
+
+
+def test_a_fork_bomb_ends_with_its_try(tmp_path):
+    """As a user of its own where there is one: root has no limit."""
+    user = 64_321 if os.geteuid() == 0 else None
+    cell = """
+import os
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass
+"""
+    with Judge(Hidden(drawn=1), Limits(seconds=1.0), user) as judge:
+        bomb = judge.verdict("padding_mask", program(cell))
+        assert bomb.kind == "limit"
+        assert judge.verdict("padding_mask", program(RIGHT)).is_correct
+    if user:
+        assert processes.threads_of(user) == 0
+
+
+@pytest.mark.skipif(not processes.SHARED.is_file(), reason="no System V")
+def test_shared_memory_is_freed_with_its_try(verdict):
+    before = processes.shared()
+    cell = "import ctypes\nctypes.CDLL(None).shmget(0, 1 << 20, 0o1666)\n"
+    assert verdict(cell).is_correct
+    assert processes.shared() <= before
+
+
 def test_an_alarm_is_not_left_behind(verdict):
     """One that is set in the first call goes off in none of the others."""
     cell = """
@@ -218,6 +288,48 @@ def test_whatever_a_try_leaves_in_its_folder_is_removed(
     assert verdict(cell).is_correct
     assert not list(fresh_folder.iterdir())
     assert (outside / "kept").read_text() == "kept"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "os.rename(folder, f'{folder}-gone-{os.getpid()}')",
+        "shutil.rmtree(folder)",
+        "os.chmod(folder, 0)",
+        "shutil.rmtree(folder)\nopen(folder, 'w').close()",
+        "shutil.rmtree(folder)\nos.symlink(outside, folder)",
+    ],
+    ids=["renamed", "removed", "closed", "a file", "a link"],
+)
+def test_a_try_that_takes_its_whole_folder_away_costs_only_itself(
+    verdict, fresh_folder, tmp_path, made
+):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("kept")
+    cell = f"""
+import os, shutil
+folder, outside = os.path.dirname(os.getcwd()), {str(outside)!r}
+{made}
+"""
+    assert verdict(cell).kind in ("limit", "correct")
+    assert verdict("").is_correct
+    assert (outside / "kept").read_text() == "kept"
+    left = [path.name for path in fresh_folder.iterdir()]
+    assert not [name for name in left if "-gone-" not in name]
+
+
+@pytest.mark.parametrize(
+    "made", ["os.mkfifo(path)", "os.symlink('/dev/zero', path)"]
+)
+def test_what_is_put_in_the_place_of_a_result_is_not_waited_for(verdict, made):
+    cell = f"""
+import os
+path = os.path.join(os.path.dirname(os.getcwd()), "result")
+os.unlink(path)
+{made}
+"""
+    assert verdict(cell).mistake in ("crash", "NoResults")
 
 
 def test_a_folder_is_never_taken_for_the_one_a_link_leads_to(tmp_path):
@@ -296,6 +408,25 @@ def test_no_answer_is_in_memory(judge):
     cell = LOOK.format(names=names_of_answers())
     verdict = judge.verdict("padding_mask", program(cell))
     assert verdict.is_correct, verdict.text
+
+
+def test_easier_inputs_do_not_help(judge):
+    """Those that are compared are not where code can reach them."""
+    cell = """
+import sys, torch
+
+def padding_mask(ids, pad_id=0):
+    frame = sys._getframe()
+    while frame is not None:
+        for value in list(frame.f_locals.values()):
+            cases = getattr(value, "cases", None)
+            if isinstance(cases, list):
+                cases[:] = cases[:1] * len(cases)
+        frame = frame.f_back
+    return torch.ones(1, 1, 1, ids.shape[1], dtype=torch.bool)
+"""
+    verdict = judge.verdict("padding_mask", program(cell))
+    assert not verdict.is_correct
 
 
 def test_such_a_look_finds_what_is_there():
@@ -523,6 +654,42 @@ def test_a_file_of_any_size_is_not_read_to_its_end(tmp_path):
         results.read(path)
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        "torch.zeros(3_000_000, 1, 1, 1, dtype=torch.bool)",
+        "torch.zeros([1] * 60, dtype=torch.bool)",
+        "torch.zeros(0, 10**9, dtype=torch.bool)",
+        "torch.zeros(1).expand(10**9)",
+        "torch.zeros(2, 2).to_sparse()",
+        "torch.zeros(2, 2, dtype=torch.float8_e4m3fn)",
+        "torch.zeros(2, 2, device='meta')",
+        "deep",
+    ],
+)
+def test_results_of_any_shape_are_compared_at_once(judge, made):
+    cell = f"""
+import torch
+deep = []
+for _ in range(100_000):
+    deep = [deep]
+
+def padding_mask(ids, pad_id=0):
+    return {made}
+"""
+    verdict = judge.verdict("padding_mask", program(cell))
+    assert verdict.kind in ("slip", "unknown", "refused", "limit", "error")
+
+
+def test_a_header_that_takes_more_than_it_has_is_not_read(tmp_path):
+    """Lists of lists take fifty times as much as they do in a file."""
+    path = tmp_path / "result"
+    tree = '{"list":[' + '{"list":[]},' * 1_000_000 + "0]}"
+    path.write_bytes(forged({"__metadata__": {"found": tree}}))
+    with pytest.raises(results.NoResults):
+        results.read(path)
+
+
 def test_inputs_left_out_are_no_results():
     exercise = graded("padding_mask", Hidden(drawn=1))
     found = {"outcomes": [], "parameters": None, "printed": ""}
@@ -603,6 +770,37 @@ def test_of_files_of_one_age_the_later_copy_is_taken(tmp_path, later):
     (found,) = find_submissions(tmp_path, KNOWN).submissions
     assert found.path.stem == later
     assert "with the same date" in found.notes[0]
+
+
+def test_a_link_is_told_to_its_student(tmp_path):
+    """It may lead to what another has handed in."""
+    hand_in(new_notebook(), tmp_path / "anna" / f"{NAME}.ipynb")
+    (tmp_path / "ben").mkdir()
+    link = tmp_path / "ben" / f"{NAME}.ipynb"
+    link.symlink_to(tmp_path / "anna" / f"{NAME}.ipynb")
+    _, ben = find_submissions(tmp_path, KNOWN).submissions
+    assert ben.path is None
+    assert "is a link" in ben.notes[0]
+
+
+def test_students_called_as_folders_of_the_course_hide_nobody(tmp_path):
+    names = {"submitted", "source", "__anna__", "ben", "__MACOSX"}
+    for name in names:
+        hand_in(new_notebook(), tmp_path / name / f"{NAME}.ipynb")
+    found = find_submissions(tmp_path, KNOWN).submissions
+    assert {one.student for one in found} == names - {"__MACOSX"}
+
+
+@pytest.mark.parametrize("beside", ["source", "gradebook.db"])
+def test_a_course_folder_of_nbgrader_is_one(tmp_path, beside):
+    hand_in(new_notebook(), tmp_path / "submitted" / "ben" / f"{NAME}.ipynb")
+    if beside == "source":
+        (tmp_path / beside).mkdir()
+    else:
+        (tmp_path / beside).touch()
+        (tmp_path / "more").mkdir()
+    (found,) = find_submissions(tmp_path, KNOWN).submissions
+    assert found.student == "ben"
 
 
 def test_a_deep_folder_is_looked_into_so_far(tmp_path):

@@ -3,7 +3,14 @@
 import os
 from pathlib import Path
 
-_OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+
+def remove_all(path: Path) -> None:
+    """Remove what is there, a folder or not, if there is anything."""
+    if path.is_dir() and not path.is_symlink():
+        path.chmod(0o700)
+        remove(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def remove(folder: Path) -> None:
@@ -21,7 +28,7 @@ def empty(folder: Path) -> None:
     Raises:
         OSError: it is no folder, or belongs to somebody else.
     """
-    here = os.open(folder, _OPEN)
+    here = _opened(folder)
     way: list[str] = []
     try:
         while True:
@@ -50,6 +57,11 @@ def _first_folder_in(opened: int) -> str:
 
 def _gone_to(name: str, opened: int) -> int:
     """The folder of this name, seen from an open one, which is closed."""
-    found = os.open(name, _OPEN, dir_fd=opened)
+    found = _opened(name, opened)
     os.close(opened)
     return found
+
+
+def _opened(path: str | Path, seen_from: int | None = None) -> int:
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+    return os.open(path, flags, dir_fd=seen_from)

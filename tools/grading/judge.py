@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import queue
+import signal
 import subprocess
 import symtable
 import sys
@@ -94,6 +95,7 @@ class Judge:
         if runner is None:
             return
         runner.terminate()
+        runner.send_signal(signal.SIGCONT)  # if code has stopped it
         try:
             runner.wait(GRACE)
         except subprocess.TimeoutExpired:
@@ -139,7 +141,7 @@ class Judge:
                 return self._limit(exercise, said)
             found = _read(folder / "result")
         finally:
-            folders.remove(folder)
+            folders.remove_all(folder)
         return judged(exercise, program, found)
 
     def _limit(self, exercise: Exercise, said: dict[str, Any]) -> Verdict:
@@ -250,7 +252,8 @@ def _users(first: int | None) -> Iterator[int | None]:
 
 def _lay_out(folder: Path, program: Program, task: bytes) -> None:
     """Put into a folder what a try needs, and nothing else."""
-    folders.empty(folder)
+    folders.remove_all(folder)  # it may be anything by now
+    folder.mkdir(0o700)
     content = {
         "helpers": [*program.given, *program.helpers],
         "cell": program.cell,

@@ -4,6 +4,7 @@ Each page is one file that loads nothing. What students wrote is shown as
 text, never as HTML.
 """
 
+import builtins
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -182,7 +183,7 @@ def _seen(name: str, tries: Sequence[Tried]) -> list[str]:
         for mistake in (exercise.mistakes if exercise else ())
     }
     counts = Counter(
-        (tried.kind, tried.mistake)
+        (tried.kind, _public(tried))
         for tried in tries
         if tried.kind in ("misconception", "slip", "error", "limit")
     )
@@ -199,6 +200,12 @@ def _seen(name: str, tries: Sequence[Tried]) -> list[str]:
             f"{'<br>' + said if said else ''}{where}</td></tr>"
         )
     return [*parts, "</tbody></table>"]
+
+
+def _public(tried: Tried) -> str:
+    """What a verdict is called; no name that a student has thought of."""
+    is_own = tried.kind == "error" and not hasattr(builtins, tried.mistake)
+    return "an exception of its own" if is_own else tried.mistake
 
 
 def answers(known: dict[str, Assignment], marked: Sequence[Marked]) -> str:

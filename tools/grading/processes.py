@@ -13,6 +13,8 @@ import psutil
 
 LINUX = sys.platform == "linux"
 ADOPT, NO_NEW_RIGHTS = 36, 38  # numbers of prctl, as Linux has them
+SHARED = Path("/proc/sysvipc/shm")
+FREE = 0  # number of shmctl
 WORKING = {psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP}
 ENDING = 20.0  # seconds that may be needed to end all
 
@@ -96,6 +98,24 @@ def _any_left() -> bool:
         return False
     time.sleep(0.001)
     return True
+
+
+def shared() -> set[int]:
+    """The numbers of memories (of System V) that no process uses by now.
+
+    They are shared by name, and stay when processes end. Only Linux says
+    which there are.
+    """
+    if not SHARED.is_file():
+        return set()
+    lines = [line.split() for line in SHARED.read_text().splitlines()[1:]]
+    return {int(line[1]) for line in lines if line[6] == "0"}
+
+
+def free_shared(kept: set[int]) -> None:
+    """Free all others of them that this user may free."""
+    for number in shared() - kept:
+        ctypes.CDLL(None).shmctl(number, FREE, None)
 
 
 def threads_of(user: int) -> int:

@@ -19,6 +19,8 @@ from tools.grading.texts import readable, shortened
 
 LIMIT = 16 << 20
 """Bytes of a file of results."""
+HEADER = 4 << 20
+"""Bytes of all in it that is no tensor; reading them takes many more."""
 LONGEST = 2000
 """Signs of a text, such as the message of an error."""
 
@@ -45,8 +47,10 @@ def read(path: Path) -> dict[str, Any]:
         content = file.read(LIMIT + 1)
     if len(content) > LIMIT:
         raise NoResults("too large")
-    tensors = safetensors.torch.load(content)
     size = int.from_bytes(content[:8], "little")
+    if size > HEADER:
+        raise NoResults("too many of them")
+    tensors = safetensors.torch.load(content)
     header = json.loads(content[8 : 8 + size])
     found = _decoded(json.loads(header["__metadata__"]["found"]), tensors)
     if not isinstance(found, dict):

@@ -52,8 +52,11 @@ def main() -> None:
     signal.signal(signal.SIGTERM, end)
     for number in (0, 1):
         os.close(number)
-    while os.waitpid(-1, 0)[0] != runner:
-        pass
+    ended, status = None, 0
+    while ended != runner or os.WIFSTOPPED(status):
+        ended, status = os.waitpid(-1, os.WUNTRACED)
+        if os.WIFSTOPPED(status):  # code has done it: nobody else would
+            end()
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     processes.end_all()
 
@@ -75,6 +78,7 @@ def serve() -> None:
 
 def attempt(request: dict[str, Any]) -> dict[str, Any]:
     """Run one program in a copy of this process, and wait for its end."""
+    before = processes.shared()
     heard, told = os.pipe()
     child = os.fork()
     if child == 0:
@@ -86,6 +90,7 @@ def attempt(request: dict[str, Any]) -> dict[str, Any]:
     os.set_blocking(heard, False)
     ended = _wait(child, request)
     processes.end_all()
+    processes.free_shared(before)
     begun = _count(heard)
     os.close(heard)
     return {"ended": ended, "cases": begun}

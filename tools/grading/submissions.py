@@ -21,6 +21,13 @@ DEEPEST = 20
 """Folders in folders of a student that are looked into."""
 MOST = 10_000
 """Files and folders of a student that are looked at."""
+NOBODYS = {"__MACOSX", "__pycache__"}
+"""Folders that systems put beside those of people."""
+COURSE_FILES = {"gradebook.db", "nbgrader_config.py"}
+STEPS = set(
+    "source release submitted autograded feedback records verdicts".split()
+)
+"""Folders of a course that nbgrader, or this tool, has made."""
 TOLD = 10
 """Notes on one submission, at most."""
 COPY = re.compile(r"(?:\((\d+)\)|[ _-]*[Cc]opy *\(?(\d*)\)?)$")
@@ -140,6 +147,11 @@ class _Look:
         """Put a file where it belongs; links and devices belong nowhere."""
         try:
             if not stat.S_ISREG(path.lstat().st_mode):
+                if path.suffix == ".ipynb":
+                    self.notes[student].append(
+                        f"{readable(path.name)} is a link, or no file at "
+                        "all: not read"
+                    )
                 return
         except OSError as error:
             what = readable(path.name)
@@ -172,7 +184,10 @@ def readable(name: str) -> str:
 
 
 def _inside(folder: Path) -> Path:
-    """The folder itself, or ``submitted`` in a course folder of nbgrader."""
+    """The folder itself, or ``submitted`` in a course folder of nbgrader.
+
+    In any other folder it is a student who is called so.
+    """
     if not folder.is_dir():
         raise SubmissionsError(
             f"there is no folder of submissions at {folder}. Give one that "
@@ -180,7 +195,11 @@ def _inside(folder: Path) -> Path:
             "ANNA_06_masks.ipynb: make grade SUBMISSIONS=FOLDER"
         )
     submitted = folder / "submitted"
-    return submitted if submitted.is_dir() else folder
+    seen = [path for path in folder.iterdir() if not _is_hidden(path)]
+    names = {path.name for path in seen}
+    folders = {path.name for path in seen if os.path.isdir(path)}
+    is_course = names & COURSE_FILES or folders <= STEPS
+    return submitted if is_course and submitted.is_dir() else folder
 
 
 def _files_in(folder: Path, notes: list[str]) -> Iterator[Path]:
@@ -216,7 +235,7 @@ def _files_in(folder: Path, notes: list[str]) -> Iterator[Path]:
 
 
 def _is_hidden(path: Path) -> bool:
-    return path.name.startswith((".", "__"))
+    return path.name.startswith(".") or path.name in NOBODYS
 
 
 def _assignment_of(parts: Sequence[str], known: Sequence[str]) -> str | None:
