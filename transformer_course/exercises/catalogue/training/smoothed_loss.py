@@ -400,7 +400,9 @@ def draw_answers(draw: Draw) -> Case:
     return case("random answers", logits, tgt_out, smoothing, pad_id)
 
 
-def answers(note: str, logits: list, tgt_out: list, *asked: float) -> Case:
+def answers(
+    note: str, logits: list, tgt_out: list, *asked: int | float
+) -> Case:
     """What a model answers, and what would have been right."""
     return case(note, torch.tensor(logits), torch.tensor(tgt_out), *asked)
 
