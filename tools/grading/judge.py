@@ -254,8 +254,8 @@ def _judged(
         return _top(exercise, found["top"])
     outcomes = [from_plain(outcome) for outcome in found["outcomes"]]
     expected = diagnose.expected_of(exercise)
-    candidate = _unexecuted(exercise, program)
-    verdict = diagnose.judge(exercise, candidate, outcomes, expected)
+    form = diagnose.form_of(exercise, _unexecuted(exercise, program))
+    verdict = diagnose.judge(exercise, form, outcomes, expected)
     if verdict.is_correct:
         text = CORRECT.format(count=len(expected))
         return _verdict(exercise, "correct", "", text)

@@ -29,7 +29,12 @@ from typing import Any
 import psutil
 
 from tools.grading.attempt import try_program
-from transformer_course.exercises import worker
+from transformer_course.exercises.foreign import (
+    Prints,
+    limit_memory,
+    prepare,
+    take_pipes,
+)
 
 PAUSE = 0.02  # seconds between two looks at a try
 PATIENCE = 5  # times as long by the clock as by the processor
@@ -38,8 +43,8 @@ FILE_LIMIT = 50 << 20  # bytes that a try may write into a file
 
 def main() -> None:
     """Answer requests until there are no more."""
-    requests, say = worker.take_pipes()
-    worker.prepare()
+    requests, say = take_pipes()
+    prepare()
     say(ready=True)
     for line in requests:
         request = json.loads(line)
@@ -84,8 +89,8 @@ def _run(request: dict[str, Any], folder: str, told: int) -> None:
     _limit(resource.RLIMIT_FSIZE, FILE_LIMIT)
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_CPU, int(request["seconds"]) + 5)
-    worker.limit_memory(request["memory"])
-    prints = worker.Prints()
+    limit_memory(request["memory"])
+    prints = Prints()
     with redirect_stdout(prints), redirect_stderr(io.StringIO()):
         try_program(
             request,
