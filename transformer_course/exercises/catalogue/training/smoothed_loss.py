@@ -350,7 +350,7 @@ Your loss has the wrong sign: the better the model, the higher it is.
 
 Logarithms of probabilities are negative; the loss is *minus* their mean.
 
-# perplexity_returned (14_evaluation#perplexity)
+# perplexity_returned (14_evaluation#how-surprised-was-it-perplexity)
 - mean() -> mean().exp()
 Yours is the perplexity, e to the power of the loss.
 

@@ -177,7 +177,7 @@ Where target and source differ in length, that is an error. Where they do not,
 the first target word sees one source word only, and the source's padding is
 open. The whole source may be read, from the beginning.
 
-# DecoderQueryKeyValue (07_multi_head_attention#build-it)
+# DecoderQueryKeyValue (07_multi_head_attention#the-packages-layer)
 - said, memory -> said, memory, memory
 or
 - (x, mask=mask) -> (x, x, x, mask=mask)

@@ -114,7 +114,7 @@ You hand the mask over as the second argument of attention.
 That is the *memory*: the positions to look at. The mask goes by its name,
 `mask`.
 
-# EncoderQueryKeyValue (07_multi_head_attention#build-it)
+# EncoderQueryKeyValue (07_multi_head_attention#the-packages-layer)
 - (x, mask=mask) -> (x, x, x, mask=mask)
 or
 - (x, mask=mask) -> (x, x, x, mask)
@@ -294,8 +294,6 @@ It is in the sum already, and what leaves a layer in post-norm has been
 normalised.
 
 # EncoderMaskForFeedForward
-- feed_forward(heard) -> feed_forward(heard, mask)
-or
 - feed_forward(heard) -> feed_forward(heard, mask=mask)
 You give the mask to the feed-forward part as well.
 
