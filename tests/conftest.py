@@ -8,6 +8,9 @@ from tiny_runs import tiny
 
 from transformer_course.experiment import run
 
+collect_ignore_glob = ["frozen/*.ipynb"]
+"""A learner's notebook has no outputs to be compared."""
+
 
 @pytest.fixture
 def small_corpus(monkeypatch) -> None:

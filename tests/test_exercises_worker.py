@@ -1,11 +1,17 @@
-"""The process in which learners' code runs, and what it withstands."""
+"""The processes that check learners' code, and what they withstand."""
 
 import ctypes
 import importlib
+import multiprocessing
 import os
+import queue
+import random
 import signal
+import tempfile
 import threading
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import cloudpickle
 import psutil
@@ -13,10 +19,18 @@ import pytest
 import torch
 
 from transformer_course.exercises import check as notebook
+from transformer_course.exercises.attempt import Request
 from transformer_course.exercises.catalogue import EXERCISES
 from transformer_course.exercises.check import check
+from transformer_course.exercises.descendants import below
 from transformer_course.exercises.process import Limits, Worker, WorkerError
+from transformer_course.exercises.worker import FORKS, METHOD
 
+METHODS = ["fork", "spawn"] if FORKS else ["spawn"]
+either_way = pytest.mark.parametrize("worker", METHODS, indirect=True)
+"""Also in the way of systems where torch cannot be copied. That takes seconds
+for each check: a process imports torch."""
+posix = pytest.mark.skipif(os.name == "nt", reason="processes are other there")
 FACTOR = torch.ones(1)
 
 
@@ -60,6 +74,32 @@ def crashes(length):
     ctypes.string_at(0)
 
 
+def closes_every_pipe(length):
+    os.closerange(0, 1000)
+
+
+def stops_itself(length):
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def dies_before_its_copy(length):
+    if os.fork():
+        os._exit(3)
+    time.sleep(60)
+
+
+def draws(length):
+    print(random.random(), torch.rand(1))
+    return right(length)
+
+
+def writes_past_what_is_caught(length):
+    for _ in range(100):
+        os.write(1, bytes(1 << 20))
+        os.write(2, bytes(1 << 20))
+    return right(length)
+
+
 def prints(length):
     for _ in range(1000):
         print("a" * 1000)
@@ -79,17 +119,6 @@ def asks(length):
     return input("how many? ")
 
 
-def changes_torch(length):
-    torch.set_default_dtype(torch.float64)
-    torch.set_grad_enabled(False)
-    return right(length)
-
-
-def replaces_torch(length):
-    torch.ones = torch.zeros
-    return torch.zeros(length, length)
-
-
 def fails(length):
     number = length
     return number.tril()
@@ -102,11 +131,12 @@ def called(function, name="causal_mask"):
 
 
 @pytest.fixture(scope="module")
-def worker():
-    made = Worker(Limits(seconds=30.0))
+def worker(request):
+    made = Worker(Limits(seconds=30.0), getattr(request, "param", METHOD))
     made.start()
     yield made
     made.stop()
+    assert not Path(made._folder).exists()
 
 
 @pytest.fixture
@@ -152,6 +182,9 @@ def test_an_error_is_told_with_its_line(answer):
         (growing, "memory"),
         (ends_python, "crash"),
         (crashes, "crash"),
+        (closes_every_pipe, "crash"),
+        pytest.param(stops_itself, "time", marks=posix),
+        pytest.param(dies_before_its_copy, "time", marks=posix),
     ],
 )
 def test_code_that_goes_too_far_is_stopped_and_the_next_check_works(
@@ -170,6 +203,14 @@ def test_what_is_printed_is_shown_shortened_and_apart(answer):
     assert "Your code printed" in verdict.text
     assert "from below" not in verdict.text
     assert "printed" not in answer(right).text
+
+
+def test_the_same_code_draws_the_same(answer):
+    assert answer(draws) == answer(draws)
+
+
+def test_what_is_written_past_python_keeps_nobody_waiting(answer):
+    assert answer(writes_past_what_is_caught).is_correct
 
 
 def shows_in_columns(length):
@@ -191,21 +232,6 @@ def test_plots_do_not_disturb(answer):
 
 def test_nobody_is_there_to_be_asked(answer):
     assert answer(asks).mistake == "EOFError"
-
-
-def test_one_check_does_not_change_the_next(answer):
-    answer(changes_torch)
-    assert answer(right).is_correct
-    scores = "torch.softmax(scores, -1)"
-    namespace = {"torch": torch}
-    exec(f"def masked_softmax(scores, mask):\n    return {scores}", namespace)
-    verdict = check(namespace["masked_softmax"])
-    assert verdict.mistake == "mask_ignored"
-
-
-def test_code_that_changes_torch_is_not_judged_by_its_own_measure(answer):
-    assert not answer(replaces_torch).is_correct
-    assert answer(right).is_correct
 
 
 def test_code_that_cannot_be_read_there_is_refused(worker):
@@ -250,7 +276,7 @@ def test_code_from_a_file_of_the_learner_s_own_is_not_remembered(
     assert answer(module.causal_mask).is_correct
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals are another matter")
+@posix
 def test_an_interrupt_stops_the_check_and_leaves_all_well(answer, worker):
     answer(right)
     # as in a notebook; tests that run in the background may ignore it
@@ -265,29 +291,346 @@ def test_an_interrupt_stops_the_check_and_leaves_all_well(answer, worker):
     assert answer(right).is_correct
 
 
-def test_when_the_notebook_goes_the_process_goes_too():
-    """Even if it is busy with code that does not end."""
-    made = Worker(Limits(seconds=60.0))
-    made.start()
-    process = psutil.Process(made._process.pid)
-    done = threading.Thread(target=_ask_and_lose, args=(made,), daemon=True)
-    done.start()
-    while process.cpu_times().user < 1:
-        time.sleep(0.1)
-    made._process.stdin.close()
-    process.wait(timeout=30)
-
-
-def _ask_and_lose(worker):
-    content = notebook.packed(called(endless))
-    worker.check(EXERCISES["causal_mask"], content)
-
-
 def test_a_process_that_cannot_start_says_so(monkeypatch):
     made = Worker()
     monkeypatch.setattr("sys.executable", "/bin/false")
     with pytest.raises(WorkerError, match="did not start"):
         made._wait_until_ready()
+
+
+# --- one check after another -------------------------------------------------
+
+
+def changes_torch(length):
+    torch.set_default_dtype(torch.float64)
+    torch.set_grad_enabled(False)
+    torch.tril = torch.Tensor.tril = torch.triu
+    return torch.ones(length, length).tril().bool()[None, None]
+
+
+def replaces_what_compares(length):
+    torch.isclose = lambda one, *_, **__: torch.ones_like(one).bool()
+    torch.Tensor.__eq__ = torch.isclose
+    torch.Tensor.__ne__ = lambda one, _: torch.zeros_like(one).bool()
+    return inverted(length)
+
+
+def replaces_the_judge(length):
+    from transformer_course.exercises import catalogue, worker
+    from transformer_course.exercises.engine import match, values
+
+    values.same = match.same = match.is_right = lambda *_: True
+    worker.judge = catalogue.find = None
+    catalogue.EXERCISES.clear()
+    return inverted(length)
+
+
+def leaves_an_alarm(length):
+    if hasattr(signal, "alarm"):
+        signal.alarm(1)
+    return right(length)
+
+
+def copies_itself(length):
+    os.fork()
+    return right(length)
+
+
+@either_way
+def test_what_code_changes_is_as_it_was_in_the_next_check(answer):
+    """And a known mistake is known, a right answer right."""
+    assert not answer(changes_torch).is_correct
+    assert answer(inverted).mistake == "causal_inverted"
+    assert answer(right).is_correct
+
+
+@pytest.mark.parametrize("code", [replaces_what_compares, replaces_the_judge])
+def test_code_is_not_judged_by_its_own_measure(answer, code):
+    assert not answer(code).is_correct
+
+
+@posix
+def test_a_copy_that_code_makes_of_its_process_says_nothing(answer):
+    assert answer(copies_itself).is_correct
+    assert answer(inverted).mistake == "causal_inverted"
+    assert answer(right).is_correct
+
+
+def test_an_alarm_that_is_left_behind_disturbs_nobody(answer):
+    assert answer(leaves_an_alarm).is_correct
+    assert answer(sleeps_for_two_seconds).is_correct
+
+
+def sleeps_for_two_seconds(length):
+    if length == 1:
+        time.sleep(1)
+    return right(length)
+
+
+def test_an_answer_to_another_request_is_ignored(answer, worker):
+    answer(right)
+    wrong = {"text": "late", "kind": "unknown"}
+    for late in ({"verdict": wrong}, {"id": "old", "verdict": wrong}):
+        worker._said.put(late)
+    assert answer(right).is_correct
+
+
+def test_an_answer_that_code_writes_itself_is_ignored(answer):
+    assert answer(writes_to_every_pipe).mistake == "causal_inverted"
+    assert answer(inverted).mistake == "causal_inverted"
+    assert answer(right).is_correct
+
+
+def writes_to_every_pipe(length):
+    for pid in ("self", os.getppid()):
+        for path in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError), path.open("wb", buffering=0) as pipe:
+                pipe.write(b'{"verdict": {"kind": "correct"}}\n')
+    for number in range(3, 100):
+        with suppress(OSError):
+            os.write(number, b"\0\0\0\2{}")
+    return inverted(length)
+
+
+# --- what lies ---------------------------------------------------------------
+
+
+class Liar(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        shape = tuple(torch._C.TensorBase.size(args[0]))
+        if function in (torch.Tensor.detach, torch.Tensor.clone):
+            return right(shape[-1])
+        if function in (torch.Tensor.__eq__, torch.isclose):
+            return torch.ones(shape).bool()
+        return super().__torch_function__(function, types, args, kwargs or {})
+
+
+def gives_what_agrees(length):
+    class Agrees:
+        __eq__ = __ne__ = lambda self, other: True
+        __class__ = property(lambda self: torch.Tensor)
+
+        def __getattr__(self, name):
+            return getattr(right(length), name)
+
+    return Agrees()
+
+
+def gives_a_liar(length):
+    return inverted(length).as_subclass(Liar)
+
+
+@pytest.mark.parametrize("code", [gives_what_agrees, gives_a_liar])
+def test_an_object_that_lies_is_not_right(answer, code):
+    assert answer(code).kind in ("slip", "misconception")
+
+
+def gives_a_tensor_of_its_own_class(length):
+    return right(length).as_subclass(type("Mine", (torch.Tensor,), {}))
+
+
+def test_a_tensor_of_another_class_is_its_numbers(answer):
+    assert answer(gives_a_tensor_of_its_own_class).is_correct
+
+
+# --- nothing is left ---------------------------------------------------------
+
+
+def leaves(notes, then):
+    """Code that notes what it leaves behind, by number and path."""
+
+    def causal_mask(length):
+        note_a_daemon(notes)
+        folder = tempfile.mkdtemp()
+        Path(folder, "kept").write_text("here")
+        Path("beside").write_text("here")
+        Path(notes, "folders").write_text(f"{folder}\n{os.getcwd()}")
+        return then(length)
+
+    return causal_mask
+
+
+def note_a_daemon(notes):
+    """A process of its own session, whose parent has ended."""
+    ready, done = os.pipe()
+    if os.fork():
+        os.read(ready, 1)
+        return
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    Path(notes, "daemon").write_text(str(os.getpid()))
+    os.write(done, b".")
+    time.sleep(600)
+    os._exit(0)
+
+
+def kills_its_parent(length):
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(60)
+
+
+def nothing_is_left(notes):
+    daemon = int(Path(notes, "daemon").read_text())
+    folders = Path(notes, "folders").read_text().splitlines()
+    return not is_alive(daemon) and not any(map(os.path.exists, folders))
+
+
+def is_alive(number):
+    try:
+        return psutil.Process(number).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@posix
+@either_way
+@pytest.mark.parametrize(
+    ("then", "said"), [(endless, "time"), (kills_its_parent, "crash")]
+)
+def test_a_check_leaves_no_process_and_no_file(answer, tmp_path, then, said):
+    verdict = answer(leaves(str(tmp_path), then), seconds=2.0)
+    assert verdict.mistake == said
+    assert nothing_is_left(tmp_path)
+    assert answer(right).is_correct
+
+
+def test_a_process_that_outlives_the_limit_does_not_hang_the_notebook(answer):
+    assert answer(waits_for_another, seconds=2.0).mistake == "time"
+    assert answer(right).is_correct
+
+
+def waits_for_another(length):
+    process = multiprocessing.get_context("fork").Process(
+        target=time.sleep, args=(600,)
+    )
+    process.start()
+    process.join()
+
+
+def test_code_that_forks_without_end_is_stopped(answer):
+    assert answer(forks_and_forks).mistake == "memory"
+    assert answer(right).is_correct
+
+
+def forks_and_forks(length):
+    for _ in range(8):  # 255 processes at most, for the sake of the tests
+        os.fork()
+    time.sleep(60)
+
+
+def test_code_that_stops_the_worker_is_answered(answer):
+    assert answer(stops_its_parent).is_correct
+
+
+def stops_its_parent(length):
+    os.kill(os.getppid(), signal.SIGSTOP)
+    return right(length)
+
+
+def test_a_folder_may_be_as_deep_as_it_likes(answer, worker):
+    assert answer(digs).is_correct
+    [idle] = Path(worker._folder).iterdir()
+    assert not list(idle.iterdir())
+
+
+def digs(length):
+    if length == 1:
+        for _ in range(1500):
+            os.mkdir("deep")
+            os.chdir("deep")
+    return right(length)
+
+
+def test_code_may_remove_the_folder_that_it_is_in(answer):
+    assert answer(removes_its_folder).is_correct
+    assert answer(right).is_correct
+
+
+def removes_its_folder(length):
+    """Only if it is empty, so that it harms nobody wherever it runs."""
+    folder = Path(os.environ["TMPDIR"])
+    with suppress(OSError):
+        folder.rmdir()
+        folder.parent.rmdir()
+    return right(length)
+
+
+def test_a_file_without_end_is_stopped(answer):
+    assert answer(fills_the_disk).mistake == "OSError"
+
+
+def fills_the_disk(length):
+    with open("file", "wb") as file:
+        while True:
+            file.write(bytes(1 << 24))
+
+
+@either_way
+def test_when_the_notebook_goes_all_of_it_goes(worker, tmp_path):
+    """Even while it is busy with code that does not end."""
+    made = Worker(Limits(seconds=60.0), worker._method)
+    made.start()
+    code = leaves(str(tmp_path), endless)
+    ask = threading.Thread(target=_ask_and_lose, args=(made, code))
+    ask.daemon = True
+    ask.start()
+    while not Path(tmp_path, "folders").exists():
+        time.sleep(0.1)
+    process = psutil.Process(made._process.pid)
+    at_work = [process, *below(process.pid)]
+    made._process.stdin.close()
+    _, alive = psutil.wait_procs(at_work, timeout=30)
+    assert not [one for one in alive if is_alive(one.pid)]
+    assert nothing_is_left(tmp_path)
+
+
+def _ask_and_lose(worker, code):
+    content = notebook.packed(called(code))
+    with suppress(WorkerError):
+        worker._wait_until_ready()
+        worker._ask(_request(content))
+
+
+def _request(content):
+    return Request("causal_mask", content, seconds=60.0)
+
+
+@posix
+def test_a_copy_of_the_notebook_s_process_leaves_the_worker_alone(
+    answer, worker
+):
+    answer(right)
+    copy = os.fork()
+    if not copy:
+        worker.stop()
+        os._exit(0)
+    os.waitpid(copy, 0)
+    assert worker._process.poll() is None
+    assert answer(right).is_correct
+
+
+def test_two_threads_take_turns(worker):
+    content = {
+        code: notebook.packed(called(code)) for code in (right, inverted)
+    }
+    said: queue.Queue = queue.Queue()
+
+    def ask(code):
+        verdict = worker.check(EXERCISES["causal_mask"], content[code])
+        said.put((code, verdict.is_correct))
+
+    threads = [
+        threading.Thread(target=ask, args=(code,))
+        for code in (right, inverted, right)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = [said.get() for _ in threads]
+    assert all(is_right == (code is right) for code, is_right in found)
 
 
 # --- what is not a learner's own function ------------------------------------

@@ -118,6 +118,24 @@ def test_a_link_is_followed(tmp_path):
         assert (tmp_path / "there" / name).read_text() == "x"
 
 
+def test_a_folder_is_removed_whatever_is_in_it(tmp_path):
+    """And nothing that lies elsewhere."""
+    elsewhere, folder = tmp_path / "elsewhere", tmp_path / "folder"
+    elsewhere.mkdir()
+    (elsewhere / "kept").write_text("")
+    deep = folder.joinpath(*["deep"] * 50)
+    deep.mkdir(parents=True)
+    (deep / "text").write_text("")
+    (deep / "link").symlink_to(elsewhere)
+    deep.chmod(0)
+    files.remove_folder(folder)
+    assert list(tmp_path.iterdir()) == [elsewhere]
+    folder.symlink_to(elsewhere)
+    files.remove_folder(folder)
+    files.remove_folder(folder)
+    assert list(tmp_path.rglob("*")) == [elsewhere, elsewhere / "kept"]
+
+
 def refused(path, *kinds):
     """Both the writing and the look before it say so."""
     for call in (files.check_writable, lambda p: files.write_whole(p, "x")):

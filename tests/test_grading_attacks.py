@@ -18,7 +18,6 @@ from nbformat.v4 import new_notebook
 
 from tests.grading_class import NAME, SOLUTIONS, hand_in
 from tools.grading import (
-    folders,
     handover,
     processes,
     records,
@@ -39,6 +38,7 @@ from tools.grading.submissions import find_submissions
 from tools.refresh_outputs import ROOT
 from transformer_course.exercises.catalogue import EXERCISES
 from transformer_course.exercises.process import Limits
+from transformer_course.files import remove_folder
 
 GIVEN = (
     "import torch",
@@ -332,15 +332,6 @@ os.unlink(path)
     assert verdict(cell).mistake in ("crash", "NoResults")
 
 
-def test_a_folder_is_never_taken_for_the_one_a_link_leads_to(tmp_path):
-    (tmp_path / "kept").mkdir()
-    link = tmp_path / "link"
-    link.symlink_to(tmp_path / "kept")
-    with pytest.raises(OSError):
-        folders.remove(link)
-    assert (tmp_path / "kept").exists()
-
-
 # --- what code can find ------------------------------------------------------
 
 
@@ -387,7 +378,7 @@ def padding_mask(ids, pad_id=0):
                   for v in frame.f_locals.values()]
         frame = frame.f_back
     found = {{code.co_name for code in codes
-              if code and code.co_filename != "<your cell>"}} & NAMES
+              if code and "transformer_course" in code.co_filename}} & NAMES
     if found:
         raise ValueError(f"found {{sorted(found)}}")
     return (ids != pad_id)[:, None, None, :]
@@ -733,14 +724,14 @@ def test_a_mistake_of_its_own_still_costs_points(judge):
 
 
 def test_a_name_that_is_no_text_is_a_student_s_too(tmp_path):
-    for name in (b"caf\xe9", b"caf\xe8", "café".encode(), b"caf\\xe9"):
+    for name in (b"ren\xe9", b"ren\xe8", "rené".encode(), b"ren\\xe9"):
         folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
         hand_in(new_notebook(), folder / f"{NAME}.ipynb")
     students = [
         s.student for s in find_submissions(tmp_path, KNOWN).submissions
     ]
     assert len(set(students)) == 4
-    assert "café" in students
+    assert "rené" in students
     for student in students:
         student.encode()
 
@@ -816,7 +807,7 @@ def test_a_deep_folder_is_looked_into_so_far(tmp_path):
     (found,) = find_submissions(tmp_path, KNOWN).submissions
     assert found.path is not None
     assert "deep" in found.notes[0]
-    folders.remove(tmp_path / "anna")
+    remove_folder(tmp_path / "anna")
 
 
 def test_of_too_many_files_the_upper_ones_are_seen(tmp_path, monkeypatch):

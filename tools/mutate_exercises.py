@@ -36,7 +36,7 @@ from transformer_course.exercises.engine.exercise import (
 )
 from transformer_course.exercises.engine.match import is_right
 from transformer_course.exercises.engine.outcome import observe
-from transformer_course.exercises.worker import limit_memory
+from transformer_course.exercises.foreign import limit_memory
 
 POOL = 200
 """Random inputs, none of which a check tries."""

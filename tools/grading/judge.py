@@ -28,12 +28,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tools.grading import folders, handover, results
+from tools.grading import handover, results
 from tools.grading.answers import Program
 from tools.grading.attempt import from_plain
 from tools.grading.policy import Hidden
 from tools.grading.texts import readable, shortened
 from tools.refresh_outputs import ROOT
+from transformer_course import files
 from transformer_course.errors import CourseError
 from transformer_course.exercises import catalogue
 from transformer_course.exercises.engine import diagnose, messages
@@ -141,7 +142,7 @@ class Judge:
                 return self._limit(exercise, said)
             found = _read(folder / "result")
         finally:
-            folders.remove_all(folder)
+            files.remove_folder(folder)
         return judged(exercise, program, found)
 
     def _limit(self, exercise: Exercise, said: dict[str, Any]) -> Verdict:
@@ -252,7 +253,7 @@ def _users(first: int | None) -> Iterator[int | None]:
 
 def _lay_out(folder: Path, program: Program, task: bytes) -> None:
     """Put into a folder what a try needs, and nothing else."""
-    folders.remove_all(folder)  # it may be anything by now
+    files.remove_folder(folder)  # it may be anything by now
     folder.mkdir(0o700)
     content = {
         "helpers": [*program.given, *program.helpers],
@@ -329,7 +330,8 @@ def _judged(
         candidate = _with_weights(exercise, found["parameters"])
     else:
         candidate = _unexecuted(exercise, program)
-    verdict = diagnose.judge(exercise, candidate, outcomes, expected)
+    form = diagnose.form_of(exercise, candidate)
+    verdict = diagnose.judge(exercise, form, outcomes, expected)
     if verdict.is_correct:
         text = CORRECT.format(count=len(expected))
         return _verdict(exercise, "correct", "", text)

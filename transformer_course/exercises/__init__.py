@@ -2,7 +2,8 @@
 
 ``engine``     how a try is judged: cases, outcomes, comparison, verdict
 ``catalogue``  what is asked: solutions, cases, mistakes that people make
-``worker``     a process of its own in which learners' code runs
+``attempt``    a process for each try, in which learners' code runs
+``worker``     the process that starts it, and compares what it gave
 ``process``    the notebook's side of it
 ``check``      what a notebook calls: check, hint, solution, progress
 """

@@ -1,11 +1,12 @@
 """The notebook's side of the worker: start it, ask it, stop it in time."""
 
 import atexit
-import json
 import os
 import queue
+import secrets
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from contextlib import suppress
@@ -15,13 +16,20 @@ from typing import Any, BinaryIO
 import psutil
 
 from transformer_course.errors import CourseError
+from transformer_course.exercises.attempt import Request
+from transformer_course.exercises.descendants import (
+    MARK,
+    end_below,
+    end_marked,
+)
 from transformer_course.exercises.engine import messages
-from transformer_course.exercises.engine.exercise import Case, Exercise
+from transformer_course.exercises.engine.exercise import Exercise
 from transformer_course.exercises.engine.verdict import Verdict
-from transformer_course.exercises.worker import Request, send
+from transformer_course.exercises.worker import METHOD, START, listen, send
+from transformer_course.files import remove_folder
 
-PAUSE = 0.05  # seconds between two looks at the memory
-START = 120.0  # seconds that the worker may take to import torch
+PAUSE = 1.0  # seconds until the worker is woken, should it sleep
+GRACE = 60.0  # seconds that it may take to make ready and to compare
 QUIET = {
     "PYTHONHASHSEED": "0",
     "OMP_NUM_THREADS": "1",
@@ -37,18 +45,6 @@ class WorkerError(CourseError):
     """The process that checks code cannot do its work."""
 
 
-class OutOfTime(Exception):
-    """The code did not end."""
-
-
-class OutOfMemory(Exception):
-    """The code took too much."""
-
-
-class Ended(Exception):
-    """The process is no more."""
-
-
 @dataclass(frozen=True)
 class Limits:
     """What a learner's code may take."""
@@ -60,51 +56,67 @@ class Limits:
 
 
 class Worker:
-    """A process that is kept from one check to the next.
+    """The process that checks, kept from one check to the next.
 
     Args:
         limits: what code may take in a check.
+        method: how a process for each check is made: ``fork``, or ``spawn``
+            where torch cannot be copied.
     """
 
-    def __init__(self, limits: Limits | None = None):
+    def __init__(self, limits: Limits | None = None, method: str = METHOD):
         self.limits = limits or Limits()
+        self._method = method
         self._process: subprocess.Popen | None = None
+        self._owner = 0
+        self._mark = self._folder = ""
         self._said: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._ready = False
+        self._turn = threading.RLock()
 
     def start(self) -> None:
         """Start it, unless it is there; this does not wait for it."""
-        if self._process is not None and self._process.poll() is None:
-            return
+        if self._process is not None:
+            if self._owner == os.getpid() and self._process.poll() is None:
+                return
+            self.stop()
+        self._owner = os.getpid()
+        self._mark = secrets.token_hex()
+        self._folder = tempfile.mkdtemp(prefix="transformer-course-")
         self._ready = False
         self._said = queue.Queue()
+        module = "transformer_course.exercises.worker"
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "transformer_course.exercises.worker"],
+            [sys.executable, "-m", module, self._method, self._folder],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=_environment(),
+            env=_environment() | {MARK: self._mark},
             start_new_session=True,  # Ctrl-C is for the notebook
             creationflags=NEW_GROUP,
         )
         threading.Thread(
-            target=listen,
+            target=_hear,
             args=(self._process.stdout, self._said),
             daemon=True,
         ).start()
         atexit.register(self.stop)
 
     def stop(self) -> None:
-        """End it, whatever it is doing."""
+        """End it and all that it has started, whatever they are doing."""
         atexit.unregister(self.stop)
         process, self._process = self._process, None
-        if process is None:
-            return
+        if process is None or self._owner != os.getpid():
+            return  # a copy of the notebook's process has none of its own
+        with suppress(psutil.Error):
+            psutil.Process(process.pid).suspend()  # it starts no more
+        end_below(process.pid)
         process.kill()
         process.wait()
-        for pipe in (process.stdin, process.stdout):
-            with suppress(OSError):  # what was left to be written
-                pipe.close()
+        end_marked(self._mark)
+        with suppress(OSError):  # what was left to be written
+            process.stdin.close()
+        remove_folder(self._folder)
 
     def check(
         self,
@@ -122,27 +134,27 @@ class Worker:
         Raises:
             WorkerError: the process could not be started, or failed.
         """
-        self._wait_until_ready()
         request = Request(
-            exercise.name, candidate, sources or {}, self.limits.memory
+            exercise.name,
+            candidate,
+            sources or {},
+            self.limits.seconds,
+            self.limits.memory,
+            id=secrets.token_hex(),
         )
-        stage = _Stage(exercise)
-        try:
-            send(self._process.stdin, request)
-            return self._wait_for_verdict(stage)
-        except OutOfTime:
-            verdict = messages.no_end(
-                exercise, stage.case, self.limits.seconds
-            )
-        except OutOfMemory:
-            verdict = messages.no_memory(exercise, stage.case)
-        except (Ended, OSError, psutil.NoSuchProcess):
-            verdict = messages.crashed(exercise, stage.case)
-        except BaseException:  # an interrupt above all
-            self._start_anew()
-            raise
-        self._start_anew()
-        return verdict
+        with self._turn:
+            self._wait_until_ready()
+            try:
+                answer = self._ask(request)
+            except BaseException:  # an interrupt above all
+                self._start_anew()
+                raise
+            if answer is None:
+                self._start_anew()
+                return messages.crashed(exercise, exercise.tried[0])
+        if "fault" in answer:
+            raise WorkerError(f"a check failed: {answer['fault']}")
+        return Verdict(**answer["verdict"])
 
     def _start_anew(self) -> None:
         self.stop()
@@ -165,54 +177,33 @@ class Worker:
             )
         self._ready = True
 
-    def _wait_for_verdict(self, stage: "_Stage") -> Verdict:
-        """Listen until the verdict comes, and watch time and memory."""
-        process = psutil.Process(self._process.pid)
-        most = process.memory_info().rss + self.limits.memory
-        while True:
+    def _ask(self, request: Request) -> dict[str, Any] | None:
+        """The answer to this request and no other; None if it has ended."""
+        threading.Thread(  # who does not read keeps nobody waiting
+            target=_send, args=(self._process.stdin, request), daemon=True
+        ).start()
+        until = time.monotonic() + 2 * request.seconds + GRACE
+        while time.monotonic() < until:
             try:
-                message = self._said.get(timeout=PAUSE)
+                answer = self._said.get(timeout=PAUSE)
             except queue.Empty:
-                if stage.is_over(self.limits.seconds):
-                    raise OutOfTime from None
-                if _memory(process) > most:
-                    raise OutOfMemory from None
+                self._wake()
                 continue
-            if message is None:
-                raise Ended
-            if "fault" in message:
-                raise WorkerError(f"a check failed: {message['fault']}")
-            if "case" in message:
-                stage.begin(message["case"])
-                continue
-            if not message["fit"]:
-                self._start_anew()
-            return Verdict(**message["verdict"])
+            if answer is None or _is_to(request, answer):
+                return answer
+        raise WorkerError(
+            "the process that checks exercises gave no answer, and was "
+            "started anew. Run this cell again"
+        )
+
+    def _wake(self) -> None:
+        """Code can stop the process that watches it."""
+        with suppress(psutil.Error):
+            psutil.Process(self._process.pid).resume()
 
 
-class _Stage:
-    """How far a check has come."""
-
-    def __init__(self, exercise: Exercise):
-        self._exercise = exercise
-        self._number: int | None = None
-        self._since = time.monotonic()
-
-    def begin(self, number: int) -> None:
-        """A case is being tried; the clock runs from the first one."""
-        if self._number is None:
-            self._since = time.monotonic()
-        self._number = number
-
-    def is_over(self, seconds: float) -> bool:
-        """Whether the time is up; before the first case there is more."""
-        allowed = START if self._number is None else seconds
-        return time.monotonic() - self._since > allowed
-
-    @property
-    def case(self) -> Case:
-        """The case that is being tried."""
-        return self._exercise.tried[self._number or 0]
+def _is_to(request: Request, answer: Any) -> bool:
+    return isinstance(answer, dict) and answer.get("id") == request.id
 
 
 def _environment() -> dict[str, str]:
@@ -221,20 +212,14 @@ def _environment() -> dict[str, str]:
     return os.environ | QUIET | {"PYTHONPATH": path}
 
 
-def listen(
+def _send(stream: BinaryIO, request: Request) -> None:
+    with suppress(OSError, ValueError):  # it has ended: that will be heard
+        send(stream, request)
+
+
+def _hear(
     answers: BinaryIO, said: "queue.Queue[dict[str, Any] | None]"
 ) -> None:
-    """Pass on what a process says, a line of JSON each; None at its end."""
-    try:
-        for line in answers:
-            said.put(json.loads(line))
-    except (OSError, ValueError):  # it was killed in the middle of a line
-        pass
-    said.put(None)
-
-
-def _memory(process: psutil.Process) -> int:
-    try:
-        return process.memory_info().rss
-    except psutil.Error:  # it has just ended
-        return 0
+    """Whoever reads a pipe closes it: to close it for another may hang."""
+    with answers:
+        listen(answers, said)

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from transformer_course.exercises.engine import messages
 from transformer_course.exercises.engine.exercise import (
@@ -23,11 +24,34 @@ from transformer_course.exercises.engine.slips import (
     Slip,
     find_slip,
     is_unwritten,
+    unused,
     wrong_call,
     wrong_parameters,
 )
 from transformer_course.exercises.engine.values import same
 from transformer_course.exercises.engine.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Form:
+    """What is seen of code that is not run on a case."""
+
+    unused: Sequence[str]
+    """The parameters that it never looks at."""
+    parameters: Callable[[int], Slip | None]
+    """What is wrong with a class's parameters, built as in a case."""
+
+
+def form_of(exercise: Exercise, candidate: Implementation) -> Form:
+    """Look at an implementation itself."""
+
+    def parameters(number: int) -> Slip | None:
+        if exercise.run is not build_and_call:
+            return None
+        case = exercise.tried[number]
+        return wrong_parameters(candidate, exercise.solution, case)
+
+    return Form(unused(candidate), parameters)
 
 
 def diagnose(
@@ -46,7 +70,7 @@ def diagnose(
     found = outcomes(exercise, candidate, starting)
     if isinstance(found, Verdict):
         return found
-    return judge(exercise, candidate, found, expected)
+    return judge(exercise, form_of(exercise, candidate), found, expected)
 
 
 def outcomes(
@@ -89,7 +113,7 @@ def expected_of(exercise: Exercise) -> tuple[Outcome, ...]:
 
 def judge(
     exercise: Exercise,
-    candidate: Implementation,
+    form: Form,
     found: Sequence[Outcome],
     expected: Sequence[Outcome],
 ) -> Verdict:
@@ -117,9 +141,12 @@ def judge(
     if found[wrong[0]].failure:
         failed = [number for number in wrong if found[number].failure]
         return messages.error(exercise, example(failed), len(failed))
-    if slip := slip_in(exercise, candidate, example(wrong)):
+    slip = form.parameters(wrong[0]) or find_slip(
+        found[wrong[0]], expected[wrong[0]], exercise.tolerance
+    )
+    if slip:
         return messages.slip(exercise, slip, example(wrong))
-    return messages.unknown(exercise, candidate, example(wrong), len(wrong))
+    return messages.unknown(exercise, form.unused, example(wrong), len(wrong))
 
 
 def wrong_cases(
@@ -141,14 +168,3 @@ def wrong_cases(
         n for n in numbers if not is_right(found[n], expected[n], tolerance)
     ]
     return sorted(wrong, key=order)
-
-
-def slip_in(
-    exercise: Exercise, candidate: Implementation, example: messages.Example
-) -> Slip | None:
-    """A mistake of form that shows in a case."""
-    if exercise.run is build_and_call and (
-        slip := wrong_parameters(candidate, exercise.solution, example.case)
-    ):
-        return slip
-    return find_slip(example.found, example.expected, exercise.tolerance)

@@ -205,14 +205,14 @@ def two_misconceptions(
 
 def unknown(
     exercise: Exercise,
-    candidate: Implementation,
+    ignored: Sequence[str],
     example: Example,
     count: int,
 ) -> Verdict:
     """Wrong, and that is all we know; on how many inputs may help."""
     number = len(exercise.tried)
     wrong = "every input" if count == number else f"{count} of {number} inputs"
-    asked = set(unused(candidate)) - set(unused(exercise.solution))
+    asked = set(ignored) - set(unused(exercise.solution))
     never = " and ".join(f"`{name}`" for name in sorted(asked))
     return _verdict(
         exercise,

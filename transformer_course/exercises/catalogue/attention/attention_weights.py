@@ -33,7 +33,8 @@ def attention_weights(
     """
     ### BEGIN SOLUTION
     scores = query @ key.T
-    return scores.softmax(dim=-1)
+    weights = scores.softmax(dim=-1)
+    return weights
     ### END SOLUTION
 
 
@@ -84,7 +85,7 @@ It has a row for each key. The row sums are one, but it is each *query* that
 has a unit to share out.
 
 # weights_transposed (#everybody-asks-at-once)
-- ) -> ).T
+- return weights -> return weights.T
 Your table holds the right weights, but lies on its side.
 
 Its rows are keys and its columns queries. Later each row has to mix the values
@@ -114,9 +115,11 @@ are divided by 0.
 # weights_divided_by_other_rows
 - scores.softmax(dim=-1) -> scores.exp() / scores.exp().sum(dim=-1)
 or
-- return scores.softmax(dim=-1)
-+ powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
-+ return powers / powers.sum(dim=-1)
+- scores.softmax(dim=-1)
++ (scores - scores.amax(dim=-1, keepdim=True)).exp()
+- return
++ weights = weights / weights.sum(dim=-1)
++ return
 You divide by the sums of the rows, but not each row by its own.
 
 The sums have lost an axis, and broadcasting lines axes up from the right: each
@@ -139,15 +142,17 @@ They are all negative, and no means can be taken with them.
 
 # weights_all_or_nothing (#a-lookup-that-can-learn)
 - scores.softmax(dim=-1) -> torch.eye(len(key))[scores.argmax(dim=-1)]
+or
+- scores.softmax(dim=-1) -> torch.eye(len(key)).to(key)[scores.argmax(dim=-1)]
+or
+- scores.softmax(dim=-1) -> torch.eye(len(key)).long()[scores.argmax(dim=-1)]
 Your best key takes all, and the others get nothing.
 
 That is the dictionary with which the chapter begins: there is no slope, so
 nothing could learn how to ask.
 
 # weights_already_scaled (#the-same-in-the-package)
-- return
-+ scores = scores / query.size(-1) ** 0.5
-+ return
+- scores = -> scores = query.size(-1) ** -0.5 *
 You divide the scores by the root of their width.
 
 That is the scaled score, which the next exercise asks for. Here the dot
@@ -170,6 +175,12 @@ or
 - query @ key.T -> torch.cdist(query, key)
 or
 - query @ key.T -> -torch.cdist(query, key).square()
+or
+- query @ key.T -> torch.cdist(query, key).square()
+or
+- query @ key.T -> -torch.cdist(query, key).square() / 2
+or
+- query @ key.T -> -torch.cdist(query, key, p=1)
 Your score is a distance, or its negative, and no dot product.
 
 The two rank keys alike only where all keys have one length.
@@ -231,6 +242,180 @@ powers: by absolute values, squares or a ReLU.
 
 Then a score of -2 may count as much as one of 2, or all scores may become 0. A
 power keeps their order, and its slope is never 0.
+
+# weights_scaled_otherwise (#the-same-in-the-package)
+- scores = -> scores = 1 / query.size(-1) *
+or
+- scores = -> scores = query.size(-1) ** 0.5 *
+or
+- scores = -> scores = len(key) ** -0.5 *
+or
+- scores = -> scores = 1 / len(key) *
+You divide or multiply the scores by a width, a length or a root of one.
+
+Here the dot product itself is wanted. (The root of the width comes with the
+next exercise. It is no mean of products, and depends on no length.)
+
+# weights_of_one_direction (#close-or-only-long)
+- query @ -> query / query.norm(dim=-1, keepdim=True) @
+or
+- query @ -> torch.nn.functional.normalize(query) @
+or
+- key.T -> (key / key.norm(dim=-1, keepdim=True)).T
+You divide the queries, or the keys, by their lengths first.
+
+A dot product has both lengths in it: a longer query looks more sharply, and a
+longer key is found more easily.
+
+# weights_of_the_past (06_masks#the-future)
+- weights =
++ seen = torch.ones_like(scores).tril() > 0
++ scores = scores.masked_fill(~seen, -torch.inf)
++ weights =
+Your queries look only at keys that stand no later than they do.
+
+That is a causal mask (chapter 06). Here every query may look at every key.
+
+# weights_softened_twice
+- return weights -> return weights.softmax(dim=-1)
+Your weights have been through a softmax twice.
+
+The second one takes weights for scores. These lie between 0 and 1, so that
+hardly any difference between the keys is left.
+
+# weights_of_softened_rows
+- query @ -> query.softmax(dim=-1) @
+or
+- query @ -> query.softmax(dim=-1) @
+- key.T -> key.softmax(dim=-1).T
+or
+- query @ -> query.softmax(dim=-1) @
+- scores.softmax(dim=-1) -> scores
+You put the rows through a softmax before you compare them.
+
+What a query and a key say are any numbers, negative ones too. Compare them as
+they are: what is shared out are the scores.
+
+# weights_of_cut_scores (05_score_functions#a-softmax-that-cannot-overflow)
+- scores.softmax -> scores.clamp(max=50).softmax
+You cut large scores off at some limit.
+
+Nothing overflows, but scores beyond the limit become alike: 1200 and 900 get
+equal shares. To take the largest score of the row away changes no share.
+
+# weights_of_positive_scores
+- scores.softmax -> scores.abs().softmax
+or
+- scores.softmax -> scores.relu().softmax
+You make the scores positive before the softmax.
+
+It makes positive shares of any numbers, and a score of -2 has to get less than
+one of 0, or of 2: the sign says what does *not* fit.
+
+# weights_to_another_base
+- scores.softmax -> (scores * 0.6931472).softmax
+or
+- scores.softmax -> (scores * 2.3025851).softmax
+Your powers are those of 2 or 10, not of e.
+
+The shares sum to one, but they are more even, or less: a softmax takes e to
+the power of each score.
+
+# weights_between_bounds
+- scores.softmax(dim=-1) -> scores / scores.norm(dim=-1, keepdim=True)
+or
+- scores.softmax(dim=-1)
++ scores - scores.amin(dim=-1, keepdim=True)
+- return
++ weights = weights / weights.sum(dim=-1, keepdim=True)
++ return
+or
+- scores.softmax(dim=-1)
++ scores - scores.amin(dim=-1, keepdim=True)
+- return
++ weights = weights / weights.amax(dim=-1, keepdim=True)
++ return
+You shift or stretch the scores of each row; there are no powers.
+
+Divided by their length they may be negative; with the smallest taken away, the
+worst key always gets 0, and no less. A softmax raises e to each score.
+
+# weights_of_divided_scores (05_score_functions#a-temperature)
+- weights =
++ scores = scores / scores.amax(dim=-1, keepdim=True)
++ weights =
+or
+- weights =
++ scores = scores / scores.norm(dim=-1, keepdim=True)
++ weights =
+or
+- weights =
++ scores = scores / scores.sum(dim=-1, keepdim=True)
++ weights =
+You divide the scores by the largest one, or by another number of their row,
+before the softmax.
+
+It sees differences, so a number may be taken *away* from all of them. To
+divide changes the shares; and where that number is negative, it turns them
+round.
+
+# weights_of_keys_alone (#everybody-asks-at-once)
+- query @ -> key @
+You compare the keys with each other; the queries are not looked at.
+
+There has to be a row for each query.
+
+# weights_number_by_number (#everybody-asks-at-once)
+- query @ key.T -> query * key
+or
+- query @ key.T -> (query * key).sum(dim=-1)
+You multiply query 1 with key 1, query 2 with key 2, number by number.
+
+Every query has to meet every key, and a score is the *sum* of such products:
+one number. Where there are more or fewer keys than queries, yours ends in an
+error.
+
+# weights_untransposed (#everybody-asks-at-once)
+- key.T -> key
+You multiply by the keys as they lie: no matrix is transposed.
+
+A product goes row by column, so the keys have to stand in columns. (Where they
+are not as many as a row has numbers, yours ends in an error.)
+
+# weights_gone_on_to_mix
+- return weights -> return weights @ key
+or
+- return weights -> return weights @ query
+You go one step too far: you mix rows with the weights.
+
+Asked for are the weights themselves, one for each query and key.
+
+# weights_by_the_mean
+- scores.softmax(dim=-1)
++ (scores - scores.amax(dim=-1, keepdim=True)).exp()
+- return
++ weights = weights / weights.mean(dim=-1, keepdim=True)
++ return
+or
+- scores.softmax(dim=-1)
++ (scores - scores.amax(dim=-1, keepdim=True)).exp()
+- return
++ weights = weights / weights.norm(dim=-1, keepdim=True)
++ return
+You divide the powers by their mean, or by the length of their row.
+
+Shares come of dividing by the *sum*: then they sum to one.
+
+# weights_of_sums
+- query @ key.T -> query.sum(dim=-1, keepdim=True) + key.sum(dim=-1)
+or
+- query @ key.T -> query.sum(dim=-1, keepdim=True) * key.sum(dim=-1)
+or
+- query @ key.T -> (query[:, None] + key).sum(dim=-1)
+You sum the numbers of each row before a query meets a key.
+
+Then nobody sees which of them fit together. Multiply number by number first,
+then sum the products.
 """
 
 

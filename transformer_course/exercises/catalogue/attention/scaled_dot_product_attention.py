@@ -326,6 +326,222 @@ You take away the largest score of the *whole* tensor, not of each row.
 
 A row whose scores are all far below it has nothing but powers of 0, and 0 is
 divided by 0: what one query finds breaks another one's weights.
+
+# scaled_otherwise (05_score_functions#divide-by-the-root)
+- math.sqrt(query.size(-1)) -> query.size(-1) ** 2
+or
+- math.sqrt(query.size(-1)) -> math.sqrt(2 * query.size(-1))
+or
+- math.sqrt(query.size(-1)) -> 2 * math.sqrt(query.size(-1))
+or
+- math.sqrt(query.size(-1)) -> math.sqrt(512)
+or
+- math.sqrt(query.size(-1)) -> int(math.sqrt(query.size(-1)))
+or
+- math.sqrt(query.size(-1)) -> query.size(-1) ** (1 / 3)
+or
+- math.sqrt(query.size(-1)) -> query.size(-1) ** 0.25
+or
+- math.sqrt(query.size(-1)) -> math.log(query.size(-1))
+or
+- math.sqrt(query.size(-1)) -> math.log(query.size(-1) + 1)
+You divide by a number that comes from the width, or a constant, but is not its
+square root: a square, another root, a rounded one, a logarithm.
+
+The divisor is the square root of d_k, the width of a query, and need not be a
+whole number.
+
+# scaled_by_a_length (05_score_functions#divide-by-the-root)
+- math.sqrt(query.size(-1)) -> query.norm(dim=-1, keepdim=True)
+or
+- math.sqrt(query.size(-1)) -> key.size(-2)
+or
+- math.sqrt(query.size(-1)) -> math.sqrt(query.numel())
+You divide each query by its own length, or all scores by the number of keys,
+or by the root of how many numbers all queries have.
+
+The divisor is the root of d_k: how many numbers one query has, not how large
+they are, and not how many queries or keys there are.
+
+# directions_compared (#close-or-only-long)
+- query @ key. -> F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).
+or
+- query @ key. -> F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).
+- / scale ->
+or
+- query @ key.
++ query / query.norm(dim=-1, keepdim=True) @ (
++     key / key.norm(dim=-1, keepdim=True)).
+- / scale ->
+You compare directions only: your score is the cosine of the angle.
+
+A dot product has the lengths in it too: a longer query looks more sharply.
+With a cosine no score leaves [-1, 1], and no key can take nearly all.
+
+# queries_alone (#everybody-asks-at-once)
+- @ key. -> @ query.
+You compare the queries with each other; the keys are not looked at.
+
+What asks and what is asked are two tensors, and need not be equally long.
+
+# keys_alone (#everybody-asks-at-once)
+- query @ key -> key @ key
+You compare the keys with each other; the queries are not looked at.
+
+There has to be a row for each query.
+
+# keys_ask (#everybody-asks-at-once)
+- query @ key. -> key @ query.
+In your table the keys ask and the queries are asked.
+
+It has a row for each key, and each of them has a unit to share out. (Where
+there are more or fewer keys than queries, mixing ends in an error.)
+
+# scores_negated
+- query @ -> -query @
+The key that fits best gets the smallest weight: a sign is turned.
+
+The larger the dot product, the *more* a query looks there.
+
+# one_by_one
+- softmax(dim=-1) -> sigmoid()
+You squash each score by itself, with a sigmoid.
+
+Every weight is between 0 and 1, but no row sums to one. A softmax compares a
+score with the others of its row.
+
+# without_powers
+- scores.softmax(dim=-1) -> scores / scores.sum(dim=-1, keepdim=True)
+or
+- scores.softmax(dim=-1) -> scores.relu() / scores.relu().sum(-1, keepdim=True)
+or
+- scores.softmax(dim=-1) -> scores.abs() / scores.abs().sum(-1, keepdim=True)
+or
+- scores.softmax(dim=-1) -> scores / scores.norm(dim=-1, keepdim=True)
+or
+- scores.softmax(dim=-1) -> scores.relu()
+You make weights of the scores without taking powers.
+
+Divided by their sum they may be negative; made positive by a ReLU or absolute
+values, a score of -2 may count as much as one of 2, or all may become 0.
+
+# all_or_nothing (#a-lookup-that-can-learn)
+- scores.softmax(dim=-1)
++ torch.eye(key.size(-2)).to(key)[scores.argmax(dim=-1)]
+or
+- scores.softmax(dim=-1) -> torch.eye(key.size(-2))[scores.argmax(dim=-1)]
+or
+- scores.softmax(dim=-1)
++ torch.eye(key.size(-2)).long()[scores.argmax(dim=-1)]
+Your best key takes all, and the others get nothing.
+
+That is a dictionary: there is no slope, so nothing could learn how to ask.
+
+# softmax_at_the_end
+- scores.softmax(dim=-1) -> scores
+- weights @ value -> (weights @ value).softmax(dim=-1)
+or
+- weights @ value -> (weights @ value).softmax(dim=-1)
+or
+- weights @ value -> (scores @ value).softmax(dim=-1)
+You put the *output* through a softmax.
+
+It makes shares of scores. What is fetched are values, of any size and sign:
+means of them, and nothing follows.
+
+# scores_mixed
+- weights @ value -> scores @ value
+You mix the values with the scores; the weights are only returned.
+
+A mean is taken with weights that are positive and sum to one.
+
+# other_weights_returned
+- return output, weights
++ return output, (scores * scale).softmax(dim=-1)
+or
+- return output, weights -> return output, weights.mT
+or
+- return output, weights -> return output, weights.log()
+Your output is right, but beside it you return other weights: those of unscaled
+scores, or their transpose, or their logarithms.
+
+Asked for are the very weights with which the output was mixed: a row for each
+query.
+
+# output_scaled_as_well
+- output = -> output = 1 / scale *
+You divide the output by the root as well, not the scores alone.
+
+An output is a mean of the values, and as large as these.
+
+# values_averaged
+- weights @ value -> weights @ value / key.size(-2)
+You take the mean over the keys where you have to sum.
+
+The weights sum to one already: the sum of all values, each times its weight,
+*is* a mean.
+
+# query_added
+- weights @ value -> query + weights @ value
+You add the query to what it has fetched.
+
+That sum belongs to the layer around attention (chapter 08). (Where the values
+have another width, yours ends in an error.)
+
+# values_softened
+- weights @ value -> weights @ value.softmax(dim=-1)
+You put the values through a softmax too.
+
+It makes shares of scores. Values are handed over as they are.
+
+# values_transposed
+- weights @ value -> weights @ value.mT
+or
+- weights @ value -> value @ weights
+or
+- weights @ value -> value.mT @ weights
+You turn the values round, or have them in front of the weights.
+
+A row of the weights goes with the *rows* of the values: each stands for a key.
+Where the sizes do not fit, yours ends in an error.
+
+# keys_as_they_lie (#everybody-asks-at-once)
+- key.transpose(-2, -1) -> key
+You multiply by the keys as they lie: no matrix is transposed.
+
+A product goes row by column, so the keys have to stand in columns. (Where they
+are not as many as a row has numbers, yours ends in an error.)
+
+# scores_cut_off (05_score_functions#a-softmax-that-cannot-overflow)
+- scores.softmax -> scores.clamp(max=50).softmax
+You cut large scores off at some limit.
+
+Nothing overflows, but scores beyond the limit become alike. To take the
+largest score of the row away changes no share.
+
+# positive_scores
+- scores.softmax -> scores.abs().softmax
+or
+- scores.softmax -> scores.relu().softmax
+You make the scores positive before the softmax.
+
+It makes positive shares of any numbers, and a score of -2 has to get less than
+one of 0, or of 2.
+
+# queries_and_keys_softened
+- query @ -> query.softmax(dim=-1) @
+or
+- query @ key -> query.softmax(dim=-1) @ key.softmax(dim=-1)
+You put the rows through a softmax before you compare them.
+
+Compare them as they are: what is shared out are the scores.
+
+# softmax_over_the_heads
+- softmax(dim=-1) -> softmax(dim=-3)
+Your softmax runs over the third axis from the right.
+
+That is the batch, or the heads; in one sentence alone there is none. Each
+query shares out its own unit among the keys, the last axis.
 """
 
 

@@ -87,7 +87,30 @@ or
 +     each = [bleu(row[None]) for row in counts]
 +     return sum(map(math.prod, zip(words, each))) / sum(words)
 + h, r, *rest =
-You take BLEU of each sentence, and the mean of these.
+or
+- h, r, *rest =
++ if len(counts) > 1:
++     words = counts[:, 1].tolist()
++     each = [bleu(row[None]) for row in counts]
++     return sum(map(math.prod, zip(words, each))) / sum(words)
++ h, r, *rest =
+or
+- h, r, *rest =
++ if len(counts) > 1:
++     return sum(bleu(row[None]) for row in counts)
++ h, r, *rest =
+or
+- h, r, *rest =
++ if len(counts) > 1:
++     return max(bleu(row[None]) for row in counts)
++ h, r, *rest =
+or
+- h, r, *rest =
++ if len(counts) > 1:
++     each = [bleu(row[None]) for row in counts]
++     return math.prod(each) ** (1 / len(each))
++ h, r, *rest =
+You take BLEU of each sentence, and a mean of these, or their sum or largest.
 
 A sentence in which no four words in a row match gets 0, however near it came.
 Counts are summed over the corpus first; then there is one division.
@@ -150,9 +173,18 @@ Each n has a precision of its own, and the four are then averaged.
 - ** (1 / 4) -> ** (1 / 3)
 or
 - rest[:4], rest[4:] -> rest[:3], rest[4:7]
+or
+- ** (1 / 4) -> ** (1 / 3)
+- math.prod(precisions) -> math.prod(precisions[:3])
+or
+- math.prod(precisions) -> math.prod(precisions[:3])
+or
+- ** (1 / 4) -> ** (1 / 2)
+- math.prod(precisions) -> math.prod(precisions[:2])
 You leave out the fours.
 
-Your mean is of three precisions: the last column of each group is missing.
+Your mean is of three precisions, or of two: the last columns of each group are
+missing.
 
 # without_single_words
 - rest[:4], rest[4:] -> rest[1:4], rest[5:]
@@ -178,6 +210,19 @@ BLEU takes the mean over one to four.
 - 0 in matches -> not any(matches)
 - strict=True) -> strict=True) if m
 - 1 / 4 -> 1 / len(precisions)
+or
+- 0 in matches -> not any(matches)
+- strict=True) -> strict=True) if m
+or
+- 0 in matches -> False
+- strict=True) -> strict=True) if m
+or
+- 0 in matches -> not any(matches)
+- strict=True) -> strict=True) if t
+- 1 / 4 -> 1 / len(precisions)
+or
+- 0 in matches -> not any(matches)
+- m / t -> m / t if m else 1.0
 You leave out an n without matches, and average the others.
 
 Not smoothed, a zero makes the whole score zero; so it is asked.
@@ -185,6 +230,21 @@ Not smoothed, a zero makes the whole score zero; so it is asked.
 # one_added_to_each
 - 0 in matches -> False
 - m / t -> (m + 1) / (t + 1)
+or
+- 0 in matches -> matches[0] == 0
+- precisions = [m / t for m, t in zip(matches, totals, strict=True)]
++ first, *rest = zip(matches, totals)
++ precisions = [first[0] / first[1]] + [(m + 1) / (t + 1) for m, t in rest]
+or
+- 0 in matches -> False
+- precisions = [m / t for m, t in zip(matches, totals, strict=True)]
++ first, *rest = zip(matches, totals)
++ precisions = [first[0] / first[1]] + [(m + 1) / (t + 1) for m, t in rest]
+or
+- m / t -> (m + 1) / (t + 1)
+or
+- 0 in matches -> False
+- m / t -> (m + 1) / (t + 4)
 You add 1 to the matches and to the totals.
 
 That is a kind of smoothing, for single sentences. Here it is not asked for: it
@@ -277,6 +337,10 @@ Sum over the rows before you divide.
 + wanted = counts[:, 1].tolist()
 + totals = [sum(max(0, r - n) for r in wanted) for n in range(4)]
 + precisions =
+or
+- precisions =
++ totals = [r - n for n in range(4)]
++ precisions =
 You divide the matches by what the *reference* has.
 
 You seem to take r, and n - 1 fewer for longer n-grams. That is recall; BLEU
@@ -302,6 +366,12 @@ the totals: sum these.
 - 100 * brevity * mean -> round(100 * brevity * mean, 2)
 or
 - 100 * brevity * mean -> round(100 * brevity * mean, 1)
+or
+- 100 * brevity * mean -> round(100 * brevity * mean)
+or
+- 100 * brevity * mean -> int(100 * brevity * mean)
+or
+- 100 * brevity * mean -> float(round(100 * brevity * mean))
 Your score is rounded.
 
 Two decimals are enough to print it, but who compares or averages scores wants
@@ -313,6 +383,239 @@ all of them: round where it is shown.
 Where no sentence has four words your score is NaN: 0 matches of 0.
 
 There is no match of four, so the score is 0. See to it before you divide.
+
+# another_root
+- 1 / 4 -> 1 / 2
+or
+- 1 / 4 -> 1 / 3
+or
+- 1 / 4 -> 1 // 4
+or
+- ** (1 / 4) -> / 4
+or
+- math.prod(precisions) ** (1 / 4)
++ (math.prod(matches) / math.prod(totals)) ** (1 / 8)
+or
+- 1 / 4 -> 1 / 5
+or
+- math.prod(precisions) ** (1 / 4)
++ (math.prod(matches) / sum(totals)) ** (1 / 4)
+You multiply the precisions, but what you do then is not the fourth root.
+
+Four equal precisions have to have just this one for their mean. (In Python
+`x ** 1 / 4` is a quarter of x, and `1 // 4` is 0.)
+
+# logarithms_left
+- math.prod(precisions) ** (1 / 4) -> sum(map(math.log, precisions)) / 4
+or
+- math.prod(precisions) ** (1 / 4) -> sum(map(math.log, precisions))
+or
+- math.prod(precisions) ** (1 / 4) -> -sum(map(math.log, precisions)) / 4
+You take the mean of the logarithms, and leave it at that.
+
+It is negative, or 0. What a logarithm has made, an exponential undoes.
+
+# logarithms_of_two_bases
+- math.prod(precisions) ** (1 / 4)
++ 2 ** (sum(math.log(p) for p in precisions) / 4)
+or
+- math.prod(precisions) ** (1 / 4)
++ math.exp(sum(math.log2(p) for p in precisions) / 4)
+or
+- math.prod(precisions) ** (1 / 4)
++ math.exp(sum(math.log10(p) for p in precisions) / 4)
+or
+- math.prod(precisions) ** (1 / 4)
++ 10 ** (sum(math.log(p) for p in precisions) / 4)
+You take logarithms to one base, and powers of another.
+
+Natural logarithms go with e, those to the base of 2 with 2.
+
+# weighted_unevenly
+- math.prod(precisions) ** (1 / 4)
++ math.prod(p**w for p, w in zip(precisions, [0.4, 0.3, 0.2, 0.1]))
+or
+- math.prod(precisions) ** (1 / 4)
++ math.prod(p**w for p, w in zip(precisions, [0.1, 0.2, 0.3, 0.4]))
+or
+- math.prod(precisions) ** (1 / 4)
++ math.prod(p ** (1 / n) for n, p in enumerate(precisions, 1))
+or
+- math.prod(precisions) ** (1 / 4)
++ math.prod(p ** (0.5**n) for n, p in enumerate(precisions, 1))
+Your four precisions do not count alike.
+
+In BLEU each has the same weight, a quarter.
+
+# words_alone
+- math.prod(precisions) ** (1 / 4) -> precisions[0]
+Your precision is that of single words alone.
+
+Then the order of the words does not matter. BLEU takes the mean over one to
+four.
+
+# precision_upside_down
+- m / t -> t / m
+You divide what was written by what matches.
+
+A precision is a share: it lies between 0 and 1.
+
+# precision_times_words_wanted
+- m / t -> m / r
+You divide every match by the number of words wanted.
+
+That is recall, and for single words only. BLEU divides by what was written;
+each n has a total of its own.
+
+# penalty_for_the_good
+- min(0.0, 1 - r / h) -> 0.0 if h < r else 1 - r / h
+or
+- min(0.0, 1 - r / h) -> max(0.0, 1 - r / h)
+You let the penalty work where it has no place, for h above r, and spare what
+is too short.
+
+For h of r or more the factor is 1. For less it is e to the power of 1 - r/h,
+which is below 1.
+
+# another_exponent
+- 1 - r / h -> h / r - 1
+or
+- 1 - r / h -> h - r
+or
+- math.exp(min(0.0, 1 - r / h)) -> (1.0 if h >= r else math.exp(-r / h))
+or
+- math.exp(min(0.0, 1 - r / h)) -> 2 ** min(0.0, 1 - r / h)
+or
+- min(0.0, 1 - r / h) -> min(0.0, 1 - (r / h) ** 2)
+or
+- 1 - r / h -> (h - r) / (h + r)
+or
+- math.exp(min(0.0, 1 - r / h)) -> (1.0 if h >= r else math.exp(-h / r))
+Your penalty sets in where it should, but with another exponent.
+
+It is e to the power of 1 - r/h. For half of the words wanted, that is e⁻¹.
+
+# short_ones_rewarded
+- math.exp(min(0.0, 1 - r / h)) -> math.exp(max(0.0, r / h - 1))
+or
+- brevity * mean -> mean / brevity
+or
+- math.exp(min(0.0, 1 - r / h)) -> max(1.0, r / h)
+What is too short gets *more*.
+
+Your factor is above 1 where h is below r. A penalty is a factor below 1.
+
+# exponent_for_the_factor
+- math.exp(min(0.0, 1 - r / h)) -> min(0.0, 1 - r / h)
+or
+- math.exp(min(0.0, 1 - r / h)) -> (1.0 if h >= r else 1 - r / h)
+or
+- brevity * mean -> (min(0.0, 1 - r / h) + mean)
+or
+- math.exp(min(0.0, 1 - r / h)) -> max(0.0, min(1.0, 2 - r / h))
+You take the exponent, 1 - r/h, for the factor itself.
+
+It is 0 or negative. e to its power is the factor: 1, or less.
+
+# always_punished
+- min(0.0, 1 - r / h) -> 1 - h / r
+or
+- math.exp(min(0.0, 1 - r / h)) -> h / r
+or
+- min(0.0, 1 - r / h) -> -r / h
+or
+- min(0.0, 1 - r / h) -> -abs(1 - r / h)
+or
+- math.exp(min(0.0, 1 - r / h)) -> min(h / r, r / h)
+or
+- min(0.0, 1 - r / h) -> -abs(1 - h / r)
+Your factor depends on the lengths on both sides: too short, and too long.
+
+For h of r or more it is 1, and nothing else. What is too long has lower
+precisions already.
+
+# penalties_multiplied
+- math.exp(min(0.0, 1 - r / h))
++ math.exp((1 - counts[:, 1] / counts[:, 0].double()).clamp(max=0).sum())
+or
+- r / h -> counts[:, :2].amax(dim=1).sum().item() / h
+You look whether each sentence is long enough by itself.
+
+One short sentence is no fault, as long as the text as a whole is long enough.
+Both lengths are summed over the corpus first.
+
+# penalty_by_matches
+- r / h -> r / matches[0]
+or
+- r / h -> r / max(1, matches[0])
+You compare the words wanted with those that *match*.
+
+The penalty looks at nothing but lengths: all words that were written count.
+
+# hundred_under_the_root
+- m / t -> 100 * m / t
+or
+- math.prod(precisions) ** (1 / 4) -> (100 * math.prod(precisions)) ** (1 / 4)
+- 100 * brevity -> brevity
+or
+- 100 * brevity * mean -> (100 * brevity * mean**4) ** (1 / 4)
+You multiply by 100 at the wrong place, or twice.
+
+Under the fourth root 100 becomes 3.16. It multiplies the score when all else
+is done.
+
+# columns_in_turn
+- rest[:4], rest[4:] -> rest[::2], rest[1::2]
+- m / t -> m / max(t, 1)
+or
+- rest[:4], rest[4:] -> rest[::2], rest[1::2]
+or
+- rest[:4], rest[4:] -> rest[::2], rest[1::2]
+- m / t -> (m / t if t else 0)
+You take the columns in turn: matches, total, matches, total.
+
+They come in groups: four of matches first, then four of totals.
+
+# groups_exchanged
+- matches, totals = rest[:4], rest[4:] -> totals, matches = rest[:4], rest[4:]
+You take the matches for the totals.
+
+The first group of four is of matches, the second of totals.
+
+# nearly_zero
+- 0 in matches -> False
+- m / t -> max(m, 1e-9) / max(t, 1e-9)
+or
+- 0 in matches -> False
+- m / t -> (m + 1e-9) / (t + 1e-9)
+or
+- 0 in matches -> False
+- m / t -> max(m, 1e-9) / max(t, 1)
+or
+- 0 in matches -> False
+- m / t -> (m + 1e-8) / (t + 1e-8)
+or
+- 0 in matches -> False
+- m / t -> (m / t if t else 0.0) + 1e-9
+or
+- 0 in matches -> False
+- m / t -> max(m, 0.1) / max(t, 1)
+You put a small number in place of a zero.
+
+That is a kind of smoothing: under the fourth root 10⁻⁹ becomes 0.006. Not
+smoothed, a zero makes the whole score zero.
+
+# zeros_not_caught
+- 0 in matches -> False
+or
+- 0 in matches -> False
+- m / t -> m / max(t, 1)
+- math.prod(precisions) ** (1 / 4)
++ math.exp(sum(math.log(p) for p in precisions) / 4)
+Your code fails where there is nothing to divide by, or to take a logarithm of.
+
+A corpus of short sentences has no four words in a row: 0 matches of 0. The
+score is 0 then.
 """
 
 

@@ -190,14 +190,26 @@ counts it is always the smaller.
 - starts =
 + words = " ".join(words)
 +     starts =
+or
+- starts =
++ words = "".join(words)
++     starts =
 Your n-grams are of characters.
 
-So it is in chrF. Here the words are joined to a text somewhere, with spaces
-between, where they should be kept apart.
+So it is in chrF. Here the words are joined to a text somewhere, where they
+should be kept apart.
 
 # total_of_the_reference (#parts-of-words-chrf)
 - written.total() -> n_grams(references[0]).total()
-Your second number counts the n-grams of the first reference.
+or
+- written.total() -> max(n_grams(r).total() for r in references)
+or
+- written.total() -> min(n_grams(r).total() for r in references)
+or
+- written.total() -> sum(n_grams(r).total() for r in references)
+or
+- written.total() -> allowed.total()
+Your second number counts the n-grams of the references, or of one of them.
 
 That is recall: how much of the reference was written. BLEU has precision: how
 much of what was written is in the reference.
@@ -228,6 +240,14 @@ Each order has a precision of its own; the mean is taken later.
 - def n_grams
 + n = 1
 + def n_grams
+or
+- written = n_grams(hypothesis)
++ written, n = n_grams(hypothesis), 1
++ single = n_grams(hypothesis)
++ allowed = Counter()
++ for reference in references:
++     allowed |= n_grams(reference)
+- (written & allowed) -> (single & allowed)
 You count single words, whatever n is.
 
 Then the order of the words does not matter at all.
@@ -241,6 +261,8 @@ after the first block.
 
 # order_ignored
 - tuple(words[i : i + n]) -> tuple(sorted(words[i : i + n]))
+or
+- tuple(words[i : i + n]) -> frozenset(words[i : i + n])
 Inside an n-gram, your order of words does not matter.
 
 *cold the* matches *the cold*. Longer n-grams are there to see the order: keep
@@ -286,10 +308,154 @@ It is the total less the matches: asked for are the matches themselves.
 + for gram, count in written.items():
 +     inside = [" ".join(r).count(" ".join(gram)) for r in references]
 +     matches += min(count, max(inside))
+or
+- (written & allowed).total()
++ 0
++ for gram, count in written.items():
++     inside = [" ".join(gram) in " ".join(r) for r in references]
++     matches += count * any(inside)
 You look for a text in a text, and find words inside other words.
 
 *he* does not stand in *the cat*. Compare whole words: keep them apart, in
 tuples say.
+
+# larger_of_two_counts
+- (written & allowed) -> (written | allowed)
+or
+- (written & allowed).total()
++ sum(max(written[gram], allowed[gram]) for gram in written)
+or
+- (written & allowed).total()
++ sum(max(written[gram], allowed[gram]) for gram in written if gram in allowed)
+You take the larger of the two counts.
+
+What matches is what stands on both sides: of the count in the hypothesis and
+the one allowed it is the *smaller*.
+
+# all_or_none
+- (written & allowed).total()
++ sum(c for gram, c in written.items() if c <= allowed[gram])
+or
+- (written & allowed).total()
++ sum(c for gram, c in written.items() if c == allowed[gram])
+or
+- (written & allowed).total()
++ sum(
++     c
++     for gram, c in written.items()
++     if any(n_grams(r)[gram] == c for r in references)
++ )
+An n-gram that is written too often gets nothing.
+
+*the the* where one *the* is wanted: that is one match, and one too many.
+
+# matches_from_the_reference
+- (written & allowed).total()
++ sum(gram in written for gram in n_grams(references[0]).elements())
+or
+- (written & allowed).total()
++ sum(gram in written for r in references for gram in n_grams(r).elements())
+You go through the *reference*, and look what of it was written.
+
+That is recall. Go through the hypothesis: each n-gram of it is right, or not.
+
+# gaps_allowed
+- starts =
++ from itertools import combinations
++
++     starts =
+- Counter(tuple(words[i : i + n]) for i in starts)
++ Counter(combinations(words, n))
+Your n-grams leave out words in between.
+
+*old milk* is no pair of *old cold milk*. The n words stand in a row.
+
+# edges_filled
+- starts =
++ words = ["<s>"] * (n - 1) + words + ["</s>"] * (n - 1)
++     starts =
+or
+- starts =
++ words = ["<s>"] + words + ["</s>"]
++     starts =
+or
+- starts =
++ words = ["<s>"] * (n - 1) + words
++     starts =
+You put marks around the sentence, which become parts of n-grams.
+
+A language model does so. Here a row of w words has w - n + 1 n-grams.
+
+# words_found_apart
+- (written & allowed).total()
++ sum(
++     c
++     for gram, c in written.items()
++     if all(any(w in r for r in references) for w in gram)
++ )
+or
+- (written & allowed).total()
++ sum(
++     c
++     for gram, c in written.items()
++     if any(all(w in r for w in gram) for r in references)
++ )
+An n-gram of yours matches if all of its words stand somewhere.
+
+They have to stand there in a row, and in this order; and not more often than
+that.
+
+# total_at_least_one
+- total = written.total() -> total = max(1, written.total())
+Your second number is never 0.
+
+Who divides by it has to take care, not who counts. Where there are fewer than
+n words there are 0 n-grams.
+
+# zero_without_matches
+- total = written.total() -> total = written.total() if matches else 0
+Your second number is 0 where nothing matches.
+
+What was written was written: it counts below the fraction.
+
+# longest_reference_only
+- in references: -> in [max(references, key=len)]:
+or
+- in references: -> in [min(references, key=len)]:
+You look at the longest reference only, or at the shortest.
+
+An n-gram may match in any of them.
+
+# total_less_the_matches
+- total = written.total() -> total = written.total() - matches
+or
+- total = written.total() -> total = (written | allowed).total()
+Your second number is not that of all n-grams written.
+
+It counts those that match and those that do not, and of the hypothesis alone.
+
+# mean_over_references
+- (written & allowed).total()
++ sum((written & n_grams(r)).total() for r in references) / len(references)
+or
+- (written & allowed).total()
++ sum((written & n_grams(r)).total() for r in references) // len(references)
+You take the mean over the references.
+
+They are different ways to say it, of which one is enough: an n-gram matches as
+often as in the one that has it most often.
+
+# divided_already
+- return matches, total -> return matches / total if total else 0.0
+or
+- return matches, total -> return matches / total
+or
+- return matches, total -> return matches / max(1, total)
+or
+- return matches, total -> return matches / total if total else 0
+You return the precision, matches divided by the total.
+
+Over a corpus both are summed before they are divided, so both are wanted.
 """
 
 CAT = "the old cat did not drink the cold milk"
@@ -340,6 +506,15 @@ EXERCISE = exercise_of(
         texts("in the first only", "milk", "milk", "tea", n=1),
         texts("across two references", "cat milk", "a cat", "milk", n=2),
         texts("in two references", "milk tea", "milk", "milk", n=1),
+        texts(
+            "four references of several lengths",
+            "a b c",
+            "a x",
+            "a b x x",
+            "x",
+            "a b c",
+            n=1,
+        ),
         texts("an overlap", "a b c", "a b c", n=2),
         texts("the chapter's example", "milk milk milk the the", CAT, n=1),
         texts("its pairs", "the cat did not drink the milk", CAT, n=2),

@@ -88,7 +88,12 @@ You take 0 for padding, whatever `pad_id` says.
 # to_the_base_of_two
 - return -> return 2 **
 - .exp() ->
-You take 2 to the power of nats.
+or
+- return -> return 10 **
+- .exp() ->
+or
+- .exp() -> .mul(math.log(2)).exp2()
+You take 2, or 10, to the power of nats.
 
 These logarithms are natural, so it is e that has to be raised. (2 goes with
 bits: logarithms to the base of 2.)
@@ -102,6 +107,8 @@ perplexity is 6.
 
 # sign_forgotten
 - -log_probs -> log_probs
+or
+- return -> return 1 /
 Your result is 1 over the perplexity.
 
 It lies between 0 and 1, and is higher for the better model: a mean
@@ -156,6 +163,9 @@ padding counts nowhere.
 
 # per_sentence
 - mean() -> sum().div(len(tgt_out))
+or
+- -log_probs[real] -> torch.where(real, -log_probs, 0).sum(dim=1)
+- nats.mean().exp() -> nats.exp().mean()
 You divide by the number of sentences, not of tokens.
 
 Then long sentences look worse, though each of their words may be easy.
@@ -201,6 +211,190 @@ You take for real what has a larger number than padding.
 
 Ids are names, and their order means nothing: where `pad_id` is not 0, smaller
 ones are words too.
+
+# probabilities_vanish
+- -log_probs[real] -> -log_probs[real].exp().log()
+or
+- nats.mean().exp() -> (1 / (-nats).exp().prod()) ** (1 / real.sum())
+or
+- nats.mean().exp() -> (-nats).exp().prod() ** (-1 / real.sum())
+Your result is right until a probability is too small: then it is infinite.
+
+You go back to probabilities. e⁻¹²⁰ is 0 in 32 bits, and a product of many is
+soon 0 too. Stay with the logarithms until the mean is taken.
+
+# padding_by_its_infinity
+- tgt_out != pad_id -> log_probs.isfinite()
+or
+- -log_probs[real] -> -log_probs.nan_to_num(neginf=0.0)
+- mean() -> sum().div(real.sum())
+or
+- -log_probs[real] -> -log_probs.nan_to_num(neginf=0.0)
+You leave out nothing but what has a logarithm of minus infinity.
+
+At padding there may be any number. Which tokens are padding the ids say.
+
+# cut_off
+- -log_probs[real] -> -log_probs[real].clamp(min=-100)
+or
+- -log_probs[real] -> -(log_probs[real].exp() + 1e-9).log()
+or
+- -log_probs[real] -> -(log_probs[real].exp() + 1e-8).log()
+or
+- -log_probs[real] -> -(log_probs[real].exp() + 1e-10).log()
+or
+- -log_probs[real] -> -(log_probs[real].exp() + 1e-12).log()
+You cut small probabilities off, or add a little to each of them.
+
+A token that the model held for all but impossible costs as much as its
+logarithm says.
+
+# product_of_logarithms
+- nats.mean().exp() -> nats.prod().pow(1 / real.sum())
+or
+- nats.mean().exp() -> nats.prod().pow(-1 / real.sum())
+or
+- -log_probs[real] -> log_probs[real]
+- nats.mean().exp() -> nats.prod() ** (-1 / real.sum())
+You multiply logarithms.
+
+It is probabilities that are multiplied; of their logarithms the sum is taken.
+
+# one_over_the_mean
+- nats.mean().exp() -> 1 / nats.mean()
+or
+- -log_probs -> log_probs
+- nats.mean().exp() -> 1 / nats.mean()
+You take 1 over the mean of logarithms.
+
+1 over a mean *probability* would be near. To come back from a logarithm takes
+an exponential.
+
+# negative
+- return -> return -
+Your result is negative: a minus stands outside the exponential.
+
+It belongs into the exponent. A perplexity is a number of tokens, 1 or more.
+
+# one_too_many
+- mean() -> sum().div(real.sum() + 1)
+or
+- mean() -> sum().div(real.sum() - 1)
+or
+- mean() -> sum().div(real.sum() + 1e-2)
+You divide by one token more, or one fewer, than there are, or by a little
+more.
+
+Each real token counts, and nothing else: one at least is real, so nothing has
+to be added.
+
+# median
+- mean -> median
+or
+- nats.mean() -> (-nats).median().neg()
+You take the median of the surprise.
+
+Then it does not matter how much the other tokens surprised. Asked for is the
+mean.
+
+# weighted_by_probability
+- -log_probs[real] -> -log_probs[real] * log_probs[real].exp()
+or
+- -log_probs[real] -> -log_probs[real] * log_probs[real].exp()
+- mean -> sum
+You multiply each logarithm by its probability.
+
+So it is in an entropy, where all tokens that may come are summed. Here each
+token *has* come, and counts once.
+
+# longest_sentence
+- mean() -> sum().div(tgt_out.size(1))
+or
+- -log_probs[real] -> torch.where(real, -log_probs, 0).mean(dim=1)
+- nats.mean().exp() -> nats.exp().mean()
+You divide by the length of the longest sentence.
+
+Padding counts in it, or the other sentences do not. Divide by the number of
+real tokens, of all sentences together.
+
+# kinds_of_tokens
+- mean() -> sum().div(len(set(tgt_out[real].tolist())))
+You divide by the number of different tokens.
+
+A token that comes twice is guessed twice. The mean is over places.
+
+# normalized_again
+- nats =
++ log_probs = log_probs.log_softmax(dim=-1)
++ nats =
+or
+- nats =
++ log_probs = log_probs.softmax(dim=-1).log()
++ nats =
+You put the logarithms through a softmax, along the sentence.
+
+They are logarithms of probabilities already, each from a softmax over the
+vocabulary. Along a sentence nothing sums to one.
+
+# first_sentence_only
+- log_probs[real] -> log_probs[0][real[0]]
+or
+- log_probs[real] -> log_probs[-1][real[-1]]
+You look at one sentence only.
+
+All real tokens of the text count, of all its sentences.
+
+# last_token_left_out (12_training#over-real-tokens-only)
+- nats =
++ real, log_probs = real[:, :-1], log_probs[:, :-1]
++ nats =
+or
+- nats =
++ real = real & real.roll(-1, 1)
++ nats =
+You leave out the last token.
+
+`tgt_out` is shifted already: its last token was guessed too.
+
+# divided_afterwards
+- nats.mean().exp() -> nats.sum().exp() / real.sum()
+You divide by the number of tokens after the exponential.
+
+Divide the sum of the logarithms: that is a mean. The exponential comes last.
+
+# tokens_summed
+- nats.mean().exp() -> nats.exp().sum()
+You take 1 over the probability of each token, and sum these.
+
+A single improbable token then decides nearly all. The mean is of the
+logarithms; the exponential comes after it.
+
+# padding_taken
+- tgt_out != pad_id -> tgt_out == pad_id
+You take padding, and leave out what is real.
+
+Where nothing is padded there is nothing left, and the mean of nothing is NaN.
+
+# root_of_the_sum
+- nats.mean().exp() -> nats.sum().sqrt()
+or
+- nats.mean().exp() -> nats.mean().sqrt()
+or
+- nats.mean().exp() -> nats.square().mean().sqrt()
+or
+- nats.mean().exp() -> nats.mean().expm1()
+or
+- nats.mean().exp() -> nats.mean().square()
+You come back from the mean by another function than the exponential.
+
+What has been made by a logarithm is undone by e to its power, and by nothing
+else.
+
+# bits_returned
+- nats.mean().exp() -> nats.mean() / math.log(2)
+Yours is the cross entropy, in bits.
+
+All but the last step: 2 to the power of it is the perplexity.
 """
 
 
@@ -252,6 +446,11 @@ EXERCISE = exercise_of(
             "two sentences of different lengths",
             logs([1 / 2, 1 / 4, 1 / 2], [1 / 8, 0.9, 0.9]),
             torch.tensor([[5, 6, 2], [2, 0, 0]]),
+        ),
+        case(
+            "a token that was all but impossible",
+            torch.tensor([[-120.0, -0.5, -1.0, -0.5]]),
+            torch.tensor([[7, 5, 9, 2]]),
         ),
         case(
             "float64",

@@ -202,6 +202,10 @@ word would count double.
 # weights_transposed
 - W_1 -> W_1.T
 - W_2 -> W_2.T
+or
+- W_1 -> W_1.T
+or
+- W_2 -> W_2.T
 You multiply by the transposed matrices.
 
 That fails, unless the part is as wide inside as outside. `F.linear` and
@@ -223,6 +227,102 @@ or
 You normalise, too: what the part reads, or what comes out.
 
 The norm is the layer's business, and has a gain and a bias of its own.
+
+# another_kink (#relu-and-gelu)
+- sums.clamp(min=0) -> F.softplus(sums)
+or
+- sums.clamp(min=0) -> F.elu(sums)
+or
+- sums.clamp(min=0) -> F.selu(sums)
+or
+- sums.clamp(min=0) -> F.mish(sums)
+or
+- sums.clamp(min=0) -> F.hardswish(sums)
+or
+- min=0 -> 0, 6
+or
+- min=0 -> 0, 1
+or
+- min=0 -> -1, 1
+or
+- clamp(min=0) -> square()
+or
+- clamp(min=0) -> clamp(min=0).square()
+Your kink is not the paper's: it bends elsewhere, or in another way.
+
+Asked for is max(0, z): nothing below zero, and z itself above, without an
+upper end.
+
+# bias_subtracted
+- + b_1 -> - b_1
+or
+- + b_2 -> - b_2
+or
+- + b_1 -> - b_1
+- + b_2 -> - b_2
+You subtract a bias.
+
+As a threshold it would have to be subtracted. A bias is added: it can be
+negative itself.
+
+# biases_swapped
+- + b_1 -> + b_2
+- + b_2 -> + b_1
+You use the two biases in each other's place.
+
+That fails, unless the part is as wide inside as outside. A bias has a number
+for each *output* of its map: `b_1` for each unit.
+
+# bias_before_the_map
+- x @ W_1 + b_1 -> (x + b_1) @ W_1
+or
+- units @ W_2 + b_2 -> (units + b_2) @ W_2
+or
+- x @ W_1 + b_1 -> (x + b_1) @ W_1
+- units @ W_2 + b_2 -> (units + b_2) @ W_2
+You add a bias before its map, and not behind it.
+
+That fails, unless the part is as wide inside as outside. A bias has a number
+for each *output* of its map.
+
+# weights_first
+- x @ W_1 -> W_1 @ x
+- units @ W_2 -> W_2 @ units
+or
+- x @ W_1 -> W_1.T @ x
+- units @ W_2 -> W_2.T @ units
+You multiply with the matrix on the left.
+
+On paper a column is multiplied so. Here a word is a *row* of x, and its
+numbers stand on the last axis: x comes first.
+
+# never_narrowed
+- @ W_2 + b_2 ->
+You return the units: the second map is missing.
+
+The part gives as many numbers for each word as it was given.
+
+# words_added_together (#the-same-at-every-position)
+- units @ W_2 + b_2
++ (units @ W_2 + b_2).mean(dim=1, keepdim=True).expand_as(x)
+or
+- x @ W_1 -> x.softmax(dim=1) @ W_1
+or
+- clamp(min=0) -> softmax(dim=1)
+Your words have to do with each other: you take a mean or a softmax over them.
+
+The part reads one word at a time and sees none of the others.
+
+# normed_inside
+- clamp(min=0) -> clamp(min=0) / W_1.size(1) ** 0.5
+or
+- sums.clamp(min=0) -> F.layer_norm(sums.clamp(min=0), sums.shape[-1:])
+or
+- sums.clamp(min=0) -> F.layer_norm(sums, sums.shape[-1:]).clamp(min=0)
+You scale or normalise the units.
+
+Attention divides its scores by a root. The feed-forward part has nothing
+between its maps but the kink.
 """
 
 EXERCISE = exercise_of(

@@ -139,6 +139,10 @@ are a word's numbers, which stand on the last axis.
 # kernels_transposed
 - channels, kernel_1 -> channels, kernel_1.transpose(0, 1)
 - units, kernel_2 -> units, kernel_2.transpose(0, 1)
+or
+- channels, kernel_1 -> channels, kernel_1.transpose(0, 1)
+or
+- units, kernel_2 -> units, kernel_2.transpose(0, 1)
 You exchange the axes of the kernels.
 
 That is an error, unless the part is as wide inside as outside. A kernel has
@@ -147,6 +151,10 @@ it.
 
 # convolved_with_padding
 - b_1) -> b_1, padding=1)
+- b_2) -> b_2, padding=1)
+or
+- b_1) -> b_1, padding=1)
+or
 - b_2) -> b_2, padding=1)
 Your sentence comes out longer than it went in.
 
@@ -210,6 +218,91 @@ You add the stream to your answer.
 
 That has to be done, but it is the layer's business: with it done twice, every
 word would count double.
+
+# convolved_bias_too_late (#the-formula)
+- , b_1 ->
+- .relu() -> .relu() + b_1[:, None]
+You add `b_1` behind the kink.
+
+It is to move the place at which a unit begins to fire. Behind the kink it only
+adds the same to every word.
+
+# convolved_with_another_kink (#relu-and-gelu)
+- relu -> sigmoid
+or
+- relu -> tanh
+or
+- F.conv1d(channels, kernel_1, b_1).relu()
++ F.silu(F.conv1d(channels, kernel_1, b_1))
+or
+- F.conv1d(channels, kernel_1, b_1).relu()
++ F.leaky_relu(F.conv1d(channels, kernel_1, b_1))
+or
+- F.conv1d(channels, kernel_1, b_1).relu()
++ F.softplus(F.conv1d(channels, kernel_1, b_1))
+or
+- F.conv1d(channels, kernel_1, b_1).relu()
++ F.elu(F.conv1d(channels, kernel_1, b_1))
+or
+- relu() -> abs()
+Your kink is not the paper's.
+
+Asked for is the *same* part as in the exercise before, with its max(0, z).
+
+# convolved_with_a_softmax
+- relu() -> softmax(dim=1)
+or
+- relu() -> softmax(dim=-1)
+You take a softmax of the units: they compete.
+
+That belongs to attention. Here each unit fires for itself, or does not: max(0,
+z).
+
+# convolved_kink_upside_down (#relu-and-gelu)
+- relu() -> clamp(max=0)
+You keep what is *below* zero, and cut what is above.
+
+max(0, z) is never negative.
+
+# convolved_once
+- F.conv1d(units, kernel_2, b_2) -> units
+You return the units: the second convolution is missing.
+
+The part gives as many numbers for each word as it was given.
+
+# convolved_biases_swapped (#the-formula)
+- , b_1 -> , b_2
+- , b_2 -> , b_1
+You use the two biases in each other's place.
+
+That is an error, unless the part is as wide inside as outside. A bias has a
+number for each channel that comes *out*: `b_1` for each unit.
+
+# kernels_as_matrices (#the-formula)
+- x.transpose(1, 2) -> x
+- F.conv1d(channels, kernel_1, b_1) -> F.linear(channels, kernel_1, b_1)
+- F.conv1d(units, kernel_2, b_2) -> F.linear(units, kernel_2, b_2)
+- answers.transpose(1, 2) -> answers
+or
+- x.transpose(1, 2) -> x
+- F.conv1d(channels, kernel_1, b_1) -> channels @ kernel_1 + b_1
+- F.conv1d(units, kernel_2, b_2) -> units @ kernel_2 + b_2
+- answers.transpose(1, 2) -> answers
+You use the kernels as if they were matrices.
+
+They have a third axis, of length 1: the window. A convolution takes them so; a
+linear map would need them without it.
+
+# windows_reach_over_words
+- b_1) -> b_1, stride=2)
+- b_2) -> b_2, stride=2)
+or
+- b_1) -> b_1, stride=2)
+or
+- b_2) -> b_2, stride=2)
+You convolve with a stride of 2: every second word is left out.
+
+Each word gets its answer, so the window moves by one word at a time.
 """
 
 

@@ -235,6 +235,91 @@ You count one norm too many.
 
 The one at the end of a stack of pre-norm layers belongs to the stack, and the
 paper's has none. Around each sub-layer there is one.
+
+# three_attention_biases (07_multi_head_attention#counting)
+- 4 * d_model**2 -> 4 * d_model**2 + 3 * d_model
+You count biases on queries, keys and values.
+
+Many programs have them. In the paper there are none.
+
+# one_attention_bias (07_multi_head_attention#counting)
+- 4 * d_model**2 -> 4 * d_model**2 + d_model
+You count a bias for each attention, on its output.
+
+In the paper there is none.
+
+# cross_attention_of_three
+- attentions * attention -> (attentions * attention - decoder * d_model**2)
+You count three matrices for cross-attention. (An encoder layer is right.)
+
+Keys and values come from the source, queries from the target, and the output
+has a matrix too: it is a whole attention.
+
+# encoder_like_decoder
+- else (1, 2) -> else (2, 3)
+You count an encoder layer like a decoder layer.
+
+It has no cross-attention, and two norms.
+
+# third_attention
+- (2, 3) -> (3, 3)
+or
+- (2, 3) -> (3, 4)
+You give a decoder layer three attentions. (An encoder layer is right.)
+
+It has two: masked self-attention, which is one part, and cross-attention.
+
+# whole_stack_counted
+- return attentions * attention + feed_forward + norms * norm
++ return 6 * (attentions * attention + feed_forward + norms * norm)
+You count six layers.
+
+That is the paper's stack. Asked for is one layer of it.
+
+# one_norm_too_few
+- norms * norm -> (norms - 1) * norm
+You count one norm too few.
+
+There is one around *each* sub-layer: the feed-forward part has its own.
+
+# norms_of_two_numbers (08_add_and_norm#layer-norm-by-hand)
+- norm = 2 * d_model -> norm = 2
+Your norms have two numbers each.
+
+They have two *vectors*: a gain and a bias for every number of the stream.
+
+# norms_with_a_matrix (08_add_and_norm#layer-norm-by-hand)
+- norm = 2 * d_model -> norm = d_model**2
+or
+- norm = 2 * d_model -> norm = 2 * d_model**2
+or
+- norm = 2 * d_model -> norm = d_model**2 + d_model
+Your norms have matrices.
+
+A gain multiplies each number of the stream by one of its own: it is a vector,
+and so is the bias.
+
+# three_matrices_inside (#the-formula)
+- 2 * d_model * d_ff -> 3 * d_model * d_ff
+You count three matrices for the feed-forward part.
+
+Newer models have a third, a gate. The paper's part has two: one widens, the
+other narrows.
+
+# feed_forward_for_each_head
+- + feed_forward -> + n_heads * feed_forward
+You count a feed-forward part for each head.
+
+The heads belong to attention alone. Feed-forward reads what they have said
+together.
+
+# one_feed_forward_bias (#the-formula)
+- + d_ff + d_model -> + 1
+or
+- + d_ff + d_model -> + 2
+Your biases are single numbers.
+
+A bias has a number for each output of its map.
 """
 
 

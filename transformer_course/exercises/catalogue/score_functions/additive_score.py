@@ -40,7 +40,8 @@ def additive_score(
     asking = (query @ U_q)[:, :, None, :]
     asked = (key @ U_k)[:, None, :, :]
     hidden = (asking + asked).tanh()  # (batch, query, key, d_hidden)
-    return hidden @ v
+    scores = hidden @ v
+    return scores
     ### END SOLUTION
 
 
@@ -91,7 +92,7 @@ the same for every key, and the softmax does not see it: the two never meet.
 
 # tanh_of_the_score
 - .tanh() ->
-- hidden @ v -> (hidden @ v).tanh()
+- return scores -> return scores.tanh()
 You bend the score in place of the hidden units.
 
 Inside the tanh there is then a number of the query plus one of the key, and
@@ -149,7 +150,11 @@ Your score is one of the keys alone; what is asked does not matter.
 
 # projections_subtracted
 - + -> -
-You take the keys *away* from the queries.
+or
+- asking + asked -> asked - asking
+or
+- asking + asked -> (asking - asked).abs()
+You take the keys *away* from the queries, or these from the keys.
 
 A matrix can learn the sign, so a model would train as well. But weights from
 elsewhere would give other scores.
@@ -164,7 +169,9 @@ error.
 
 # one_matrix_for_both
 - U_k -> U_q
-You project both by `U_q`; `U_k` is not used.
+or
+- U_q -> U_k
+You project both by one matrix; the other is not used.
 
 Queries and keys may have different widths and speak different languages: each
 has a matrix of its own. (Where the widths differ, yours ends in an error.)
@@ -181,7 +188,11 @@ square, yours ends in an error.)
 # nothing_projected
 - (query @ U_q) -> query
 - (key @ U_k) -> key
-You add queries and keys as they are; the matrices are not used.
+or
+- (query @ U_q) -> query
+or
+- (key @ U_k) -> key
+You add queries or keys as they are; a matrix is not used.
 
 Queries and keys may have different widths and speak different languages: each
 has a matrix of its own, into the hidden units. (Where the widths do not fit,
@@ -218,18 +229,16 @@ Your table has a row for each key and a column for each query.
 A row belongs to who asks. The softmax that follows would run over the queries.
 
 # weights_in_place_of_scores (04_attention#everybody-asks-at-once)
-- hidden @ v -> (hidden @ v).softmax(dim=-1)
+- return scores -> return scores.softmax(dim=-1)
 or
-- hidden @ v -> (hidden @ v).softmax(dim=-2)
+- return scores -> return scores.softmax(dim=-2)
 You return weights: there is a softmax at the end.
 
 Asked for is the score. The softmax comes after it, and is the same for every
 score function.
 
 # additive_divided_by_a_root (#a-temperature)
-- return
-+ hidden = hidden / len(v) ** 0.5
-+ return
+- return scores -> return scores / len(v) ** 0.5
 or
 - asking + asked -> (asking + asked) / len(v) ** 0.5
 You divide by the root of the number of hidden units.
@@ -238,9 +247,7 @@ That belongs to the dot product, which grows with the width. This score is
 bounded by its tanh, and `v` starts small enough.
 
 # additive_divided_by_the_querys_root (#a-temperature)
-- return
-+ hidden = hidden / query.size(-1) ** 0.5
-+ return
+- return scores -> return scores / query.size(-1) ** 0.5
 You divide by the root of the queries' width.
 
 That belongs to the dot product, a sum of so many products. This score is
@@ -256,11 +263,168 @@ query and key.
 # bent_twice
 - asking + asked -> asking.tanh() + asked.tanh()
 or
-- hidden @ v -> (hidden @ v).tanh()
+- return scores -> return scores.tanh()
 You bend more than once.
 
 One tanh is in the formula: that of the hidden units, when query and key have
 been added.
+
+# one_side_bent
+- (asking + asked).tanh() -> (asking.tanh() + asked)
+or
+- (asking + asked).tanh() -> (asking + asked.tanh())
+You bend one side alone, and add the other as it is.
+
+The score is then one number of the query plus one of the key, and the softmax
+does not see the query's: the two never meet inside a tanh.
+
+# bent_by_another_function
+- tanh -> sin
+or
+- tanh() -> exp()
+or
+- (asking + asked).tanh() -> torch.nn.functional.gelu(asking + asked)
+or
+- (asking + asked).tanh() -> torch.nn.functional.leaky_relu(asking + asked)
+or
+- (asking + asked).tanh() -> torch.nn.functional.silu(asking + asked)
+or
+- (asking + asked).tanh() -> torch.nn.functional.elu(asking + asked)
+or
+- (asking + asked).tanh() -> torch.nn.functional.softplus(asking + asked)
+or
+- tanh() -> abs()
+or
+- tanh() -> square()
+or
+- tanh() -> softmax(dim=-1)
+You bend by another function than the tanh.
+
+A tanh goes from -1 to 1, and through 0: it keeps the score bounded, and a
+hidden unit may speak for a key, or against it.
+
+# dot_of_bent_projections
+- (asking + asked).tanh() -> asking.tanh() * asked.tanh()
+- hidden @ v -> hidden.sum(dim=-1)
+or
+- (asking + asked).tanh() -> asking * asked
+- hidden @ v -> hidden.sum(dim=-1).tanh()
+or
+- (asking + asked).tanh() -> asking.tanh() * asked.tanh()
+Query and key meet in a product; you bend before or after it.
+
+The additive score adds the two, bends each hidden unit, and lets `v` read
+them.
+
+# queries_only
+- asking + asked -> asking + 0 * asked
+or
+- + asked).tanh() -> ).tanh()
+Your score is one of the queries alone: all keys get the same.
+
+The softmax would share the attention out evenly.
+
+# queries_with_themselves (#three-scores-in-the-package)
+- (key @ U_k) -> (query @ U_k)
+You compare the queries with each other; the keys are not looked at.
+
+# keys_with_themselves (#three-scores-in-the-package)
+- (query @ U_q) -> (key @ U_q)
+You compare the keys with each other; the queries are not looked at.
+
+# vector_made_shares
+- @ v -> @ v.softmax(dim=0)
+or
+- @ v -> @ v.abs()
+or
+- @ v -> @ (v / v.norm())
+or
+- @ v -> @ v.tanh()
+or
+- @ v -> @ (v / v.sum())
+You change `v` before you multiply by it.
+
+It is used as it is: large or small, and of either sign. So a hidden unit may
+speak against a key, too.
+
+# vector_on_one_side
+- asking + -> asking * v +
+or
+- asking + asked -> asking + asked * v
+or
+- asking + asked -> v * (asking + asked)
+or
+- (asking + asked).tanh() -> (asking + v).tanh() + asked
+You multiply by `v` inside the tanh.
+
+`v` reads the hidden units when they are bent, once.
+
+# halved
+- asking + asked -> (asking + asked) / 2
+You take the *mean* of query and key, not their sum.
+
+Inside a tanh that is not the same: half as much is bent less.
+
+# averaged_without_vector
+- hidden @ v -> hidden.mean(dim=-1)
+You take the mean of the hidden units; `v` is not used.
+
+How much a hidden unit counts, and for or against, is to be learned too.
+
+# largest_hidden_unit
+- hidden @ v -> (hidden * v).amax(dim=-1)
+or
+- hidden @ v -> hidden.amax(dim=-1)
+You take the largest hidden unit.
+
+A product with `v` is a sum: every unit has its say.
+
+# divided_by_another_root (#a-temperature)
+- return scores -> return scores / key.size(-1) ** 0.5
+or
+- hidden @ v -> hidden @ v * len(v)
+or
+- asking + asked -> (asking + asked) / query.size(-1) ** 0.5
+or
+- asking + asked -> (asking + asked) / key.size(-1) ** 0.5
+or
+- hidden @ v -> hidden @ v / key.size(1) ** 0.5
+or
+- hidden @ v -> hidden @ v * len(v) ** 0.5
+You divide by a width, a length, or a root of one.
+
+That belongs to the dot product, a sum of so many products. This score is
+bounded by its tanh: it is divided by nothing.
+
+# logarithms_in_place_of_scores (04_attention#everybody-asks-at-once)
+- return scores -> return scores.log_softmax(dim=-1)
+You return logarithms of weights: there is a log-softmax at the end.
+
+Asked for is the score, from before any softmax.
+
+# summed_over_another_axis (#three-scores-in-the-package)
+- hidden @ v -> (hidden * v).sum(dim=2)
+or
+- hidden @ v -> (hidden * v).sum(dim=1)
+or
+- hidden @ v -> (hidden * v).sum()
+You sum over the keys, or the queries, not over the hidden units.
+
+A score is left for each query and key: what goes is the last axis.
+
+# pairs_in_another_order (07_multi_head_attention#splitting-and-merging)
+- hidden @ v
++ (hidden @ v).mT.reshape(query.size(0), query.size(1), key.size(1))
+or
+- scores =
++ q, k = query @ U_q, key @ U_k
++ pairs = q.repeat(1, key.size(1), 1) + k.repeat(1, query.size(1), 1)
++ hidden = pairs.tanh().view(hidden.shape)
++ scores =
+Your pairs are in another order than that in which you lay the table out.
+
+Repeated as a whole, queries and keys run side by side; one of the two has to
+be repeated row by row. The shape fits, so no error is raised.
 """
 
 

@@ -157,7 +157,9 @@ the weights themselves.
 
 # weights_minus_gradient
 - weights * (gradient - mean) -> weights - gradient
-You take the gradient away from the weights.
+or
+- weights * (gradient - mean) -> gradient - weights
+You take the gradient away from the weights, or these from it.
 
 "Weights minus what was right" is the gradient of a softmax *and* a cross
 entropy together, in which much cancels. Here any gradient may arrive.
@@ -214,6 +216,147 @@ In J's second term you have one weight twice, aᵢ aᵢ in place of aᵢ aⱼ.
 
 Both factors stand along the same axis. One weight goes with J's row, the other
 with its column: their new axes of size 1 are at different places.
+
+# divided_by_the_number_of_keys
+- mean) -> mean) / weights.size(-1)
+or
+- mean) -> mean) / len(weights)
+or
+- mean) -> mean) / weights[..., 0].numel()
+You divide what comes out: by the number of keys, of queries or of sentences.
+
+The chain rule has a sum, and no mean: each score gets its own derivative.
+
+# mean_divided_by_a_sum
+- mean = -> mean = 1 / gradient.sum(dim=-1, keepdim=True) *
+You divide the mean by the sum of the gradient.
+
+The weights of a row sum to one: their sum with the gradient *is* a mean.
+
+# weight_squared
+- (weights * gradient).sum -> (weights * weights * gradient).sum
+or
+- weights * (gradient - mean) -> weights * weights * (gradient - mean)
+You have a weight twice.
+
+Once it stands inside the mean, and once in front of the difference.
+
+# largest_taken_away
+- (weights * gradient).sum(dim=-1 -> gradient.amax(dim=-1
+or
+- (weights * gradient).sum(dim=-1 -> (weights * gradient).amax(dim=-1
+You take away the largest number of a row.
+
+That is how a softmax is kept from overflowing. Its gradient has a mean there,
+which sees all keys.
+
+# own_part_left_out
+- gradient - mean) -> gradient - (mean - weights * gradient))
+You take away what the *other* keys hand on, but not the weight's own part.
+
+The diagonal of J is aᵢ (1 - aᵢ), not aᵢ: the sum goes over all keys, the own
+one too.
+
+# sign_of_the_second_term
+- gradient - mean) -> (1 - 2 * weights) * gradient + mean)
+or
+- gradient - mean) -> (1 - weights) * gradient + mean)
+The diagonal is right, but beside it your J has a plus.
+
+What one weight gains the others lose: J_ij is -aᵢ aⱼ there.
+
+# parts_exchanged
+- weights * (gradient - mean) -> gradient * (weights - mean)
+or
+- weights * (gradient - mean)
++ gradient * (weights - weights.square().sum(dim=-1, keepdim=True))
+or
+- weights * (gradient - mean)
++ gradient * weights - weights * gradient.square().sum(dim=-1, keepdim=True)
+or
+- weights * (gradient - mean)
++ gradient * weights - gradient * mean
+You have exchanged weights and gradient.
+
+The weights stand in front; what is taken away stands beside the *gradient*.
+
+# gradient_on_the_diagonal
+- weights * (gradient - mean)
++ (gradient * gradient - weights * mean)
+or
+- weights * (gradient - mean) -> gradient - weights * mean
+Your J has the gradient in it: on its diagonal, or as a whole.
+
+J knows nothing of the gradient. It is made of the weights, with these on its
+diagonal, and is multiplied by the gradient afterwards.
+
+# jacobian_summed
+- weights * (gradient - mean)
++ weights * (1 - weights.sum(dim=-1, keepdim=True))
+You sum the rows of J: that is 0, always.
+
+All weights of a row together stay 1. The gradient has to be multiplied in
+first: only then is summed.
+
+# diagonal_returned
+- weights * (gradient - mean) -> weights * (1 - weights)
+You return the diagonal of J; the gradient is not looked at.
+
+So it is for a sigmoid, but for the gradient. Multiply J by what arrives.
+
+# gradient_by_the_rest
+- gradient - mean -> gradient * (1 - weights) - mean
+or
+- weights * (gradient - mean) -> gradient * (1 - weights)
+or
+- weights * (gradient - mean) -> weights * (1 - gradient)
+You multiply by 1 minus a number, as for a sigmoid.
+
+In a softmax all keys of a row have their part, by a mean.
+
+# gradient_as_it_is
+- weights * (gradient - mean) -> gradient
+You return the gradient as it arrived.
+
+A softmax stands between scores and weights: its J has to be multiplied in.
+
+# shares_made_again
+- weights * (gradient - mean) -> weights * gradient / mean
+or
+- weights * (gradient - mean) -> (weights * gradient).softmax(dim=-1)
+or
+- weights * (gradient - mean) -> gradient.softmax(dim=-1)
+or
+- weights * (gradient - mean) -> weights * gradient.softmax(dim=-1)
+You make shares of a gradient.
+
+A gradient sums to anything, and what comes out here sums to 0. Nothing is
+divided.
+
+# jacobian_not_summed
+- weights * (gradient - mean)
++ (torch.diag_embed(weights) - weights[..., None] * weights[..., None, :])
+- mean =
++ J = torch.diag_embed(weights) - weights[..., None] * weights[..., None, :]
++ mean =
+- return
++ return gradient[..., None] *
+or
+- weights * (gradient - mean)
++ (torch.diag_embed(weights) - weights[..., None] * weights[..., None, :])
+- return
++ return gradient[..., None, :] *
+You multiply J by the gradient number by number, and return a matrix.
+
+That product is still to be summed, over the weights: asked for is one number
+for each score.
+
+# gradient_summed_outside
+- weights * (gradient - mean)
++ weights * gradient.sum(dim=-1, keepdim=True)
+You sum the gradient by itself.
+
+Each of its numbers belongs to one weight: multiply first, then sum.
 """
 
 

@@ -71,10 +71,19 @@ is divided by 0.
 - return powers / powers.sum(dim=dim, keepdim=True)
 + shares = powers / powers.sum(dim=dim, keepdim=True)
 + return shares.to(scores.dtype)
-You compute in 64 bits, and go back afterwards.
+or
+- scores - largest -> scores.double()
+or
+- scores - largest -> scores.float()
+or
+- scores - largest -> scores.float()
+- return powers / powers.sum(dim=dim, keepdim=True)
++ shares = powers / powers.sum(dim=dim, keepdim=True)
++ return shares.to(scores.dtype)
+You compute in more bits, and take the powers of the scores as they are.
 
-It puts the limit off, from a score of 88 to one of 709, and costs double the
-memory. No number of bits is enough; a softmax sees differences only.
+64 of them put the limit off, from a score of 88 to one of 709, and cost double
+the memory. No number of bits is enough; a softmax sees differences only.
 
 # a_little_added
 - - largest ->
@@ -89,9 +98,14 @@ large scores still overflow.
 - - largest ->
 - powers / powers.sum(dim=dim, keepdim=True)
 + (powers / powers.sum(dim=dim, keepdim=True)).nan_to_num(0.0)
-You let the powers overflow, and put zeros in place of the NaN.
+or
+- - largest ->
+- powers / powers.sum(dim=dim, keepdim=True)
++ (powers / powers.sum(dim=dim, keepdim=True)).nan_to_num(1.0)
+You let the powers overflow, and put a number in place of the NaN.
 
-Then the *largest* score, which should have got most, gets nothing.
+With 0 the *largest* score, which should have got most, gets nothing; with 1
+two large scores get all, each of them.
 
 # maximum_of_everything
 - amax(dim=dim, keepdim=True) -> max()
@@ -109,7 +123,15 @@ sentence would break another one.
 - largest =
 + dim = -1
 + largest =
-Your shares sum to one along the last axis, whatever `dim` says.
+or
+- largest =
++ dim = 0
++ largest =
+or
+- largest =
++ dim = min(1, scores.dim() - 1)
++ largest =
+Your shares sum to one along one certain axis, whatever `dim` says.
 
 # maximum_along_another_axis
 - amax(dim=dim -> amax(dim=-1
@@ -126,6 +148,12 @@ The shares have to sum to one along the axis that is asked for.
 
 # sum_of_everything
 - sum(dim=dim, keepdim=True) -> sum()
+or
+- largest =
++ scores, shape, dim = scores.flatten(), scores.shape, 0
++ largest =
+- powers / powers.sum(dim=dim, keepdim=True)
++ (powers / powers.sum(dim=dim, keepdim=True)).view(shape)
 You divide by the sum of *all* powers, over every axis.
 
 Then the whole tensor sums to one. Each row, or whatever lies along `dim`, has
@@ -221,6 +249,30 @@ Any number that all share cancels. Taken away, it makes the largest power 1.
 - scores - largest -> scores.clamp(max=80)
 or
 - scores - largest -> scores.clamp(-80, 80)
+or
+- scores - largest -> scores.clamp(max=50)
+or
+- scores - largest -> scores.clamp(-50, 50)
+or
+- scores - largest -> scores.clamp(max=88)
+or
+- scores - largest -> scores.clamp(-88, 88)
+or
+- scores - largest -> scores.clamp(max=100)
+or
+- scores - largest -> scores.clamp(-100, 100)
+or
+- scores - largest -> scores.clamp(max=20)
+or
+- scores - largest -> scores.clamp(-20, 20)
+or
+- scores - largest -> scores.clamp(max=10)
+or
+- scores - largest -> scores.clamp(-10, 10)
+or
+- (scores - largest).exp() -> scores.exp().clamp(max=1e30)
+or
+- (scores - largest).exp() -> scores.exp().nan_to_num()
 You cut large scores off at some limit.
 
 Nothing overflows, but scores beyond the limit become alike: 1000 and 999 get
@@ -241,6 +293,180 @@ scores as they are.
 
 They overflow before the logarithm makes them small again: infinity is taken
 away, and every share is 0. Take the largest score away first.
+
+# scores_stretched (#a-temperature)
+- - largest) -> / scores.norm(dim=dim, keepdim=True))
+or
+- scores - largest -> scores / scores.abs().amax(dim=dim, keepdim=True)
+or
+- scores - largest -> scores / scores.max()
+or
+- powers =
++ shifted = scores - scores.mean(dim=dim, keepdim=True)
++ spread = shifted.norm(dim=dim, keepdim=True)
++ powers =
+- scores - largest -> shifted / spread * (scores.size(dim) - 1) ** 0.5
+or
+- powers =
++ shifted = scores - scores.mean(dim=dim, keepdim=True)
++ spread = shifted.norm(dim=dim, keepdim=True)
++ spread = spread / torch.tensor(scores.size(dim) - 1).to(scores) ** 0.5
++ powers =
+- scores - largest -> shifted / (spread + 1e-5)
+or
+- scores - largest
++ (scores - scores.amin(dim=dim, keepdim=True)) / (
++     largest - scores.amin(dim=dim, keepdim=True))
+or
+- scores - largest
++ scores / scores.sum(dim=dim, keepdim=True)
+or
+- scores - largest -> scores / scores.size(dim) ** 0.5
+or
+- scores - largest -> (scores - largest) / scores.size(dim) ** 0.5
+or
+- scores - largest -> scores / 100
+or
+- scores - largest -> (scores - largest) / 100
+You divide the scores: by a length, a spread, a range or a constant.
+
+A softmax sees differences, so a number may be taken away from all of them. To
+divide them is a temperature: other shares come out.
+
+# mean_of_everything
+- scores.amax(dim=dim, keepdim=True) -> scores.mean()
+or
+- scores.amax(dim=dim, keepdim=True) -> scores.min()
+You take away the mean, or the smallest score, of the *whole* tensor.
+
+The largest score of a row may be far above it, and its power overflows; or all
+of a row far below it, and 0 is divided by 0.
+
+# another_number_taken_away
+- scores.amax(dim=dim, keepdim=True)
++ scores.median(dim=dim, keepdim=True).values
+or
+- scores.amax(dim=dim, keepdim=True) -> scores.sum(dim=dim, keepdim=True)
+or
+- scores.amax(dim=dim, keepdim=True) -> scores.select(dim, 0).unsqueeze(dim)
+or
+- scores.amax(dim=dim, keepdim=True) -> scores.select(dim, -1).unsqueeze(dim)
+or
+- scores.amax(dim=dim, keepdim=True) -> 100
+or
+- scores.amax(dim=dim, keepdim=True)
++ scores.amax(dim=dim, keepdim=True).clamp(min=0)
+or
+- scores.amax(dim=dim, keepdim=True) -> scores.norm(dim=dim, keepdim=True)
+You take away another number than the largest score of the row.
+
+Any number that all share cancels. But only with the largest one no power is
+above 1, and one of them *is* 1: nothing overflows, and the sum is not 0.
+
+# maximum_only_below
+- return powers -> return scores.exp()
+You take the maximum away below the fraction, but not above it.
+
+It cancels only if it stands in both. And the powers above overflow as before.
+
+# powers_divided_by_something_else
+- powers.sum( -> powers.mean(
+or
+- powers.sum(dim -> powers.norm(dim
+or
+- powers.sum(dim=dim, keepdim=True) -> scores.size(dim)
+You divide the powers by their mean, by a length, or by how many there are.
+
+Shares come of dividing by the *sum*: then they sum to one.
+
+# powers_of_another_base
+- (scores - largest).exp() -> 2.0 ** (scores - largest)
+or
+- (scores - largest).exp() -> 10.0 ** (scores - largest)
+or
+- (scores - largest).exp() -> 2.0 ** scores
+Your powers are those of 2 or 10, not of e.
+
+The shares sum to one, but they are more even, or less: a softmax takes e to
+the power of each score.
+
+# positive_in_another_way
+- (scores - largest).exp() -> (scores - largest).square()
+or
+- (scores - largest).exp() -> scores.square()
+or
+- (scores - largest).exp() -> scores.abs()
+or
+- (scores - largest).exp() -> scores.relu()
+or
+- (scores - largest).exp() -> scores.sigmoid()
+or
+- (scores - largest).exp() -> torch.nn.functional.softplus(scores)
+or
+- scores - largest -> scores.relu() - largest
+or
+- (scores - largest).exp() -> scores - scores.amin(dim=dim, keepdim=True)
+or
+- (scores - largest).exp() -> scores
+You make the scores positive in another way than by powers of e, or not at all.
+
+Squares, absolute values or a ReLU lose the order of the scores; a softmax
+takes e to the power of each.
+
+# one_by_one
+- powers / powers.sum(dim=dim, keepdim=True) -> scores.sigmoid()
+You squash each score by itself, with a sigmoid.
+
+Every share is between 0 and 1, but they do not sum to one.
+
+# zeros_hidden
+- / powers.sum
++ * (scores != 0) / (powers * (scores != 0)).sum
+You take a score of 0 for one that may get nothing.
+
+0 is a score like any other. What may get nothing has minus infinity.
+
+# infinity_forgotten
+- - largest) -> .masked_fill(scores == -torch.inf, 0.0) - largest)
+You replace minus infinity by 0.
+
+Then it is a score like any other, and gets a share. Its power is 0 by itself.
+
+# powers_shifted
+- (scores - largest).exp() -> (scores.exp() - largest.exp())
+You take the powers first, and the largest one away afterwards.
+
+They have overflowed by then. And a number taken away from the *powers* does
+not cancel: it has to be taken from the scores.
+
+# divided_before_the_powers
+- (scores - largest).exp() -> scores - largest
+- powers / powers.sum(dim=dim, keepdim=True)
++ (powers / powers.sum(dim=dim, keepdim=True)).exp()
+or
+- powers.sum(dim=dim, keepdim=True)
++ (scores - largest).sum(dim=dim, keepdim=True).exp()
+or
+- powers.sum(dim=dim, keepdim=True) -> scores.sum(dim=dim, keepdim=True).exp()
+or
+- powers.sum(dim=dim, keepdim=True) -> scores.sum(dim=dim, keepdim=True)
+You sum before you take the powers.
+
+A sum of powers is not the power of a sum: take the power of each score, then
+sum these.
+
+# softmax_twice
+- powers / powers.sum(dim=dim, keepdim=True)
++ (powers / powers.sum(dim=dim, keepdim=True)).softmax(dim=dim)
+You take a softmax of the shares once more.
+
+They lie between 0 and 1, so that hardly any difference is left.
+
+# all_or_nothing (04_attention#a-lookup-that-can-learn)
+- powers / powers.sum(dim=dim, keepdim=True) -> (scores == largest).to(scores)
+Your largest score takes all, and the others get nothing.
+
+That is a maximum, and has no slope. Near ones share.
 """
 
 

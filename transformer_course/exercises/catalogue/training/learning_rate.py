@@ -220,6 +220,88 @@ You divide the step by the warm-up with `//`, which rounds down.
 
 Through all of the warm-up your rate is 0. A quotient with its fraction is made
 by `/`.
+
+# warmup_like_a_root
+- step * warmup**-1.5 -> step**0.5 / warmup
+or
+- step * warmup**-1.5 -> step**0.5 * warmup**-1.5
+Your rate rises like √step, and not in a straight line.
+
+In the rising branch stands the step itself.
+
+# warmup_like_a_square
+- step * warmup**-1.5 -> step**2 * warmup**-2.5
+or
+- step * warmup**-1.5 -> (step / warmup) ** 1.5
+or
+- step * warmup**-1.5 -> step**1.5 * warmup**-2
+Your rate does not rise in a straight line: it begins too flat.
+
+In the rising branch stands the step itself; only the warm-up has an exponent.
+
+# product_of_both
+- min(rising, falling) -> (rising * falling)
+You multiply the two branches.
+
+Each holds on its own side of the warm-up's end: only one of them counts at any
+step.
+
+# falls_by_three_halves
+- step**-0.5 -> step**-1.5
+or
+- step**-0.5 -> warmup * step**-1.5
+or
+- min(rising, falling) -> (rising if step < warmup else step**-1.5)
+Your falling branch is the step to the power of -1.5.
+
+That exponent belongs to the warm-up, in the other branch. The rate falls like
+1/√step.
+
+# falls_from_the_end_of_the_warmup
+- min(rising, falling)
++ (rising if step <= warmup else (warmup * (step - warmup + 1)) ** -0.5)
+or
+- min(rising, falling)
++ (rising if step <= warmup else (warmup * (step - warmup)) ** -0.5)
+or
+- min(rising, falling)
++ (rising if step <= warmup else (step - warmup + 1) ** -0.5)
+You count the steps of the decline from the end of the warm-up.
+
+The formula has the step itself, in both branches: they meet at the end of the
+warm-up without a jump.
+
+# one_more_in_the_decline
+- step**-0.5 -> (step + 1) ** -0.5
+or
+- step**-0.5 -> max(step - 1, 1) ** -0.5
+Your decline is a step before or behind the rise.
+
+Both branches have the same step, so that they meet at the end of the warm-up.
+
+# one_more_in_the_rise
+- rising = step -> rising = (step + 1)
+or
+- rising = step -> rising = (step - 1)
+Your rise is a step before or behind the decline.
+
+The line is 0 at step 0, and meets the other branch at the end of the warm-up.
+
+# width_without_sign
+- d_model**-0.5 -> d_model * -0.5
+or
+- d_model**-0.5 -> -(d_model**0.5)
+Your rate is negative: the minus is that of the width's exponent.
+
+Raised to the power of -0.5, the width gives 1/√d_model.
+
+# width_to_the_three_halves
+- d_model**-0.5 -> d_model**-1.5
+or
+- d_model**-0.5 -> d_model
+Your rate has a wrong power of the width.
+
+It is multiplied by 1/√d_model, that is the width to the power of -0.5.
 """
 
 

@@ -106,6 +106,11 @@ So the loss gets lower the more padding stands beside the words.
 
 # smoothing_over_padding (#over-real-tokens-only)
 - smoothing * evenly -> smoothing * evenly.mean()
+or
+- each[real].mean()
++ (
++     (1 - smoothing) * right[real].sum() + smoothing * evenly.sum()
++ ) / real.sum()
 The smoothing counts places of padding too.
 
 The part for the right token is a mean over real tokens. The part for all words
@@ -345,7 +350,7 @@ Your loss has the wrong sign: the better the model, the higher it is.
 
 Logarithms of probabilities are negative; the loss is *minus* their mean.
 
-# perplexity_returned (14_evaluation#perplexity)
+# perplexity_returned (14_evaluation#how-surprised-was-it-perplexity)
 - mean() -> mean().exp()
 Yours is the perplexity, e to the power of the loss.
 
@@ -378,6 +383,70 @@ Your softmax runs over the tokens of the batch, not over the words of the
 vocabulary.
 
 For each token the words compete with each other, so it is the last axis.
+
+# nothing_spread
+- + smoothing * evenly ->
+The right token gets 1 - ε, and nobody gets ε.
+
+Your loss is only scaled: the model learns the same as without smoothing. What
+is taken from the right token is spread over the vocabulary.
+
+# always_a_tenth
+- each = -> smoothing = 0.1; each =
+Your ε is always 0.1, whatever `smoothing` says.
+
+That is the paper's choice; 0 asks for no smoothing at all.
+
+# zeros_left_out (#over-real-tokens-only)
+- each[real] -> each[real & (each != 0)]
+or
+- each[real] -> each[each != 0]
+You take a loss of 0 for a sign of padding.
+
+A token of which the model is certain costs 0 too, and counts. Which places are
+real is told by `pad_id`.
+
+# divided_by_the_places (#over-real-tokens-only)
+- mean() -> sum() / logits.size(1)
+You divide by the number of places in a row.
+
+Asked for is the mean over all real tokens of the batch.
+
+# softmax_over_sentences
+- softmax(dim=-1) -> softmax(dim=0)
+Your softmax runs over the sentences of the batch, not over the words of the
+vocabulary.
+
+At each place the words compete with each other, so it is the last axis.
+
+# transposed_before_flattening
+- logits.log -> logits.mT.reshape(logits.shape).log
+You transpose the logits before you flatten them.
+
+`F.cross_entropy` wants the vocabulary on axis 1. Of logits without further
+axes that is the last one: flatten them as they are.
+
+# smallest_shares_doubled
+- surprise.mean(dim=-1)
++ (surprise.sum(dim=-1) - right) / (logits.size(-1) - 1)
+- (1 - smoothing) * right
++ (1 - smoothing + smoothing / logits.size(-1)) * right
+The right token has its share, and the others share ε among themselves.
+
+Your target distribution sums to more than one. All words share alike: each has
+ε over the size of the vocabulary.
+
+# loss_in_tens (#how-wrong-was-it-cross-entropy)
+- each[real] -> (each[real] / torch.tensor(10.0).log())
+Your loss is in logarithms to the base 10.
+
+Asked for are nats: the natural logarithm.
+
+# best_logit_taken (#how-wrong-was-it-cross-entropy)
+- surprise.gather(-1, tgt_out[..., None])[..., 0] -> surprise.amin(dim=-1)
+You take the surprise at the word that the model finds likeliest.
+
+It has to be that at the *right* word, however unlikely the model finds it.
 """
 
 
@@ -401,7 +470,7 @@ def draw_answers(draw: Draw) -> Case:
 
 
 def answers(
-    note: str, logits: list, tgt_out: list, *asked: float | int
+    note: str, logits: list, tgt_out: list, *asked: int | float
 ) -> Case:
     """What a model answers, and what would have been right."""
     return case(note, torch.tensor(logits), torch.tensor(tgt_out), *asked)
@@ -440,6 +509,11 @@ EXERCISE = exercise_of(
             [[[0.0, 1, 2], [-torch.inf, 0, 1]]],
             [[1, 0]],
             0.1,
+        ),
+        answers(
+            "a token of which it is certain",
+            [[[0.0, 0, 200], [0, 2, 1]]],
+            [[2, 2]],
         ),
         answers("two tokens", [[[0.0, 1, 2], [0, 2, 1]]], [[2, 2]], 0.1),
         answers(

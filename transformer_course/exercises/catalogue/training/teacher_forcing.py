@@ -187,6 +187,46 @@ You ask for one token: that of the last column.
 
 The model answers at every place, and learns from every answer. In a shorter
 row, the last column is padding.
+
+# something_in_front
+- tgt[:, :-1] -> F.pad(tgt[:, :-1], (1, 0))
+- tgt[:, 1:] -> tgt
+or
+- tgt[:, :-1] -> F.pad(tgt[:, :-1], (1, 0), value=2)
+- tgt[:, 1:] -> tgt
+or
+- tgt[:, :-1] -> tgt.roll(1, dims=1)
+- tgt[:, 1:] -> tgt
+You shift to the right what is read, and bos is asked for.
+
+`tgt` begins with bos, so nothing has to come in front of it. It is read, and
+the first word is asked.
+
+# last_column_never_asked (11_batches#the-target-shifted)
+- :-1 -> :-2
+- 1: -> 1:-1
+You take two columns off what is read, and never ask for the last.
+
+In the longest rows that is eos, and a model that is never asked for it never
+learns to stop.
+
+# bos_taken_out
+- return tgt_in -> return tgt_in.masked_fill(tgt_in == 1, 0)
+You take bos out of what is read.
+
+The decoder needs something to write the first word after.
+
+# padding_asked_as_eos
+- , tgt_out -> , tgt_out.masked_fill(tgt_out == 0, 2)
+You ask for eos where there is padding.
+
+One eos is enough: what stands behind it is asked of nobody.
+
+# eos_moved_to_the_end
+- return tgt_in -> return tgt_in.masked_fill(tgt_in == 0, 2)
+You put eos in place of padding in what is read.
+
+What stands there stays as it is: the answers to it do not count.
 """
 
 

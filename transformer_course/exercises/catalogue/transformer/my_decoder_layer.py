@@ -177,7 +177,7 @@ Where target and source differ in length, that is an error. Where they do not,
 the first target word sees one source word only, and the source's padding is
 open. The whole source may be read, from the beginning.
 
-# DecoderQueryKeyValue (07_multi_head_attention#build-it)
+# DecoderQueryKeyValue (07_multi_head_attention#the-packages-layer)
 - said, memory -> said, memory, memory
 or
 - (x, mask=mask) -> (x, x, x, mask=mask)
@@ -231,11 +231,11 @@ things.
 
 # DecoderInPreNorm (08_add_and_norm#two-places-for-the-norm)
 - attention(x, -> attention(self.norm_1(x),
-- self.norm_1(x + own) -> x + own
+- self.norm_1 ->
 - attention(said, -> attention(self.norm_2(said),
-- self.norm_2(said + across) -> said + across
+- self.norm_2 ->
 - feed_forward(heard) -> feed_forward(self.norm_3(heard))
-- self.norm_3(heard + made) -> heard + made
+- self.norm_3 ->
 Your layer is pre-norm: you normalise what the parts *read*.
 
 Many models are built so. Asked for is the paper's way, which normalises the
@@ -294,34 +294,34 @@ the target's words have told each other. Each of the two has a sum and a norm
 of its own.
 
 # DecoderLastNormOnly
-- self.norm_1(x + own) -> x + own
-- self.norm_2(said + across) -> said + across
+- self.norm_1 ->
+- self.norm_2 ->
 You normalise once, at the end of the layer.
 
 Each of the three sums has a norm behind it.
 
 # DecoderWithoutNorms (08_add_and_norm#through-many-layers)
-- self.norm_1(x + own) -> x + own
-- self.norm_2(said + across) -> said + across
-- self.norm_3(heard + made) -> heard + made
+- self.norm_1 ->
+- self.norm_2 ->
+- self.norm_3 ->
 You add, but you never normalise.
 
 Through many layers the stream would grow without end.
 
 # DecoderFirstNormForgotten
-- self.norm_1(x + own) -> x + own
+- self.norm_1 ->
 You do not normalise the sum around self-attention.
 
 Each of the three sums has a norm behind it.
 
 # DecoderSecondNormForgotten
-- self.norm_2(said + across) -> said + across
+- self.norm_2 ->
 You do not normalise the sum around cross-attention.
 
 Each of the three sums has a norm behind it.
 
 # DecoderThirdNormForgotten
-- self.norm_3(heard + made) -> heard + made
+- self.norm_3 ->
 You do not normalise your last sum.
 
 Each of the three sums has a norm behind it.
@@ -339,6 +339,134 @@ A fresh layer does not notice, since all norms begin alike. Trained weights do.
 You use the same norm three times.
 
 Each sum has a norm of its own, with a gain and a bias to be learned.
+
+# DecoderNormsInAnotherOrder
+- norm_1 -> norm_2
+- norm_2 -> norm_1
+Your norms are not in their order.
+
+They are numbered as the parts follow each other. A fresh layer does not
+notice, since all norms begin alike. Trained weights do.
+
+# DecoderNormUsedTwice
+- norm_2 -> norm_1
+or
+- norm_3 -> norm_2
+You use one norm twice, and another one never.
+
+Each sum has a norm of its own, with a gain and a bias to be learned.
+
+# DecoderAttentionsSwapped
+- self.self_attention -> self.cross_attention
+- self.cross_attention(said -> self.self_attention(said
+You use the two attentions in each other's place.
+
+A fresh layer does not notice. Trained weights do: `self_attention` looks at
+the target, `cross_attention` at the source.
+
+# DecoderAddsTheInput (08_add_and_norm#the-word-itself)
+- said + across -> x + across
+- heard + made -> x + made
+or
+- said + across -> x + across
+or
+- heard + made -> x + made
+A later sum of yours adds the stream as it was further below.
+
+Each sum adds what its own part has read: what the norm before has given.
+
+# DecoderMemoryAdded (08_add_and_norm#the-word-itself)
+- said + across -> memory + across
+Your second sum adds the memory.
+
+Unless both sides are equally long, that is an error. The stream is the
+target's: cross-attention brings something of the source into it.
+
+# DecoderFeedForwardReadsLess
+- feed_forward(heard) -> feed_forward(said)
+or
+- feed_forward(heard) -> feed_forward(x)
+Your feed-forward part does not read what the second norm has given.
+
+It comes after both attentions, and reads the stream as they have left it.
+
+# DecoderFeedForwardInTheMiddle
+- self.cross_attention(said, memory, mask=src_mask)
++ self.feed_forward(said)
+- self.feed_forward(heard)
++ self.cross_attention(heard, memory, mask=src_mask)
+or
+- across = self.cross_attention(said, memory, mask=src_mask)
++ said = self.norm_3(said + self.feed_forward(said))
++ across = self.cross_attention(said, memory, mask=src_mask)
+- made = self.feed_forward(heard)
+- return self.norm_3(heard + made)
++ return heard
+Your feed-forward part comes between the two attentions.
+
+It is the last of the three: it works on what both have brought.
+
+# DecoderAnswersNormed (08_add_and_norm#two-places-for-the-norm)
+- self.norm_1(x + own) -> x + self.norm_1(own)
+- self.norm_2(said + across) -> said + self.norm_2(across)
+- self.norm_3(heard + made) -> heard + self.norm_3(made)
+or
+- self.norm_1(x + own) -> x + self.norm_1(own)
+or
+- self.norm_2(said + across) -> said + self.norm_2(across)
+or
+- self.norm_3(heard + made) -> heard + self.norm_3(made)
+You normalise what a part answers, and add it then.
+
+The sum itself is never normalised, so that the stream grows. Post-norm
+normalises the sum.
+
+# DecoderPartlyInPreNorm (08_add_and_norm#two-places-for-the-norm)
+- attention(x, -> attention(self.norm_1(x),
+- self.norm_1 ->
+or
+- attention(said, -> attention(self.norm_2(said),
+- self.norm_2 ->
+or
+- feed_forward(heard) -> feed_forward(self.norm_3(heard))
+- self.norm_3 ->
+One of your parts is in pre-norm: there you normalise what it *reads*.
+
+The others are right. The paper normalises all three sums.
+
+# DecoderMasksPositional
+- x, mask=mask -> x, mask
+You hand over a mask without its name.
+
+Behind the query comes the *memory*, and nothing more. The mask goes by its
+name, `mask`.
+
+# DecoderMasksJoined (06_masks#two-masks-at-once)
+- mask=mask -> mask=mask & src_mask
+or
+- mask=src_mask -> mask=mask & src_mask
+One of your attentions has both masks, joined.
+
+The target's speaks of target words, the source's of source words. Unless both
+sides are equally long, that is an error. Each belongs to the side that is
+*looked at*.
+
+# DecoderMaskOfAnotherName
+- mask=mask -> attn_mask=mask
+- mask=src_mask -> attn_mask=src_mask
+You hand a mask over under a name that attention does not know.
+
+That of the package calls it `mask`, whichever it is.
+
+# DecoderAddsAgain (08_add_and_norm#the-word-itself)
+- return -> return heard +
+or
+- return -> return x +
+You add the stream once more, behind a norm.
+
+It is in the sum already, and what leaves a layer in post-norm has been
+normalised.
+
 """
 
 

@@ -114,7 +114,7 @@ You hand the mask over as the second argument of attention.
 That is the *memory*: the positions to look at. The mask goes by its name,
 `mask`.
 
-# EncoderQueryKeyValue (07_multi_head_attention#build-it)
+# EncoderQueryKeyValue (07_multi_head_attention#the-packages-layer)
 - (x, mask=mask) -> (x, x, x, mask=mask)
 or
 - (x, mask=mask) -> (x, x, x, mask)
@@ -135,9 +135,9 @@ first *sentence*: all sentences are given that one's answer.
 
 # EncoderInPreNorm (08_add_and_norm#two-places-for-the-norm)
 - attention(x, -> attention(self.norm_1(x),
-- self.norm_1(x + answer) -> x + answer
+- self.norm_1 ->
 - feed_forward(heard) -> feed_forward(self.norm_2(heard))
-- self.norm_2(heard + made) -> heard + made
+- self.norm_2 ->
 Your layer is pre-norm: you normalise what the parts *read*.
 
 Many models are built so, and weights of one do not fit the other. Asked for is
@@ -217,20 +217,20 @@ You use the two norms in the wrong order.
 A fresh layer does not notice, since both begin alike. Trained weights do.
 
 # EncoderWithoutNorms (08_add_and_norm#through-many-layers)
-- self.norm_1(x + answer) -> x + answer
-- self.norm_2(heard + made) -> heard + made
+- self.norm_1 ->
+- self.norm_2 ->
 You add, but you never normalise.
 
 Through many layers the stream would grow without end.
 
 # EncoderFirstNormForgotten
-- self.norm_1(x + answer) -> x + answer
+- self.norm_1 ->
 You normalise once, at the end of the layer.
 
 Each of the two sums has a norm behind it.
 
 # EncoderLastNormForgotten
-- self.norm_2(heard + made) -> heard + made
+- self.norm_2 ->
 You do not normalise your second sum.
 
 Each of the two sums has a norm behind it.
@@ -238,7 +238,11 @@ Each of the two sums has a norm behind it.
 # EncoderAnswersNormed (08_add_and_norm#two-places-for-the-norm)
 - self.norm_1(x + answer) -> x + self.norm_1(answer)
 - self.norm_2(heard + made) -> heard + self.norm_2(made)
-You normalise what each part answers, and add it then.
+or
+- self.norm_1(x + answer) -> x + self.norm_1(answer)
+or
+- self.norm_2(heard + made) -> heard + self.norm_2(made)
+You normalise what a part answers, and add it then.
 
 The sums themselves are never normalised, so that the stream grows. Post-norm
 normalises the sum.
@@ -248,11 +252,125 @@ normalises the sum.
 + x = self.norm_1(x)
 + answer = self
 - norm_1(x + answer) -> norm_2(x + answer)
-- self.norm_2(heard + made) -> heard + made
+- self.norm_2 ->
 You normalise before each part, and keep what was normalised.
 
 That is neither pre-norm, where the stream itself goes straight on, nor
 post-norm, where the sum is normalised: the last sum has no norm.
+
+# EncoderHalfInPreNorm (08_add_and_norm#two-places-for-the-norm)
+- attention(x, -> attention(self.norm_1(x),
+- self.norm_1 ->
+or
+- feed_forward(heard) -> feed_forward(self.norm_2(heard))
+- self.norm_2 ->
+One of your two parts is in pre-norm: there you normalise what it *reads*.
+
+The other is right. The paper normalises both sums.
+
+# EncoderNormedTooOften (08_add_and_norm#two-places-for-the-norm)
+- attention(x, -> attention(self.norm_1(x),
+or
+- feed_forward(heard) -> feed_forward(self.norm_2(heard))
+or
+- attention(x, -> attention(self.norm_1(x),
+- feed_forward(heard) -> feed_forward(self.norm_2(heard))
+You normalise what a part reads, and the sum as well.
+
+One norm for each part is enough: in post-norm that of the sum.
+
+# EncoderAddsAgain (08_add_and_norm#the-word-itself)
+- heard = -> heard = x +
+- return -> return heard +
+or
+- heard = -> heard = x +
+or
+- return -> return heard +
+or
+- return -> return x +
+You add the stream once more, behind a norm.
+
+It is in the sum already, and what leaves a layer in post-norm has been
+normalised.
+
+# EncoderMaskForFeedForward
+- feed_forward(heard) -> feed_forward(heard, mask=mask)
+You give the mask to the feed-forward part as well.
+
+It reads each word alone, and looks at no other: there is nothing to hide.
+
+# EncoderMaskOfAnotherName
+- mask=mask -> attn_mask=mask
+or
+- mask=mask -> key_padding_mask=mask
+or
+- mask=mask -> key_padding_mask=~mask
+You hand the mask over under a name that attention does not know.
+
+PyTorch's own has such names. That of the package calls it `mask`.
+
+# EncoderFeedForwardTwice
+- made = self.feed_forward(heard)
++ made = self.feed_forward(self.feed_forward(heard))
+or
+- return self.norm_2(heard + made)
++ heard = self.norm_2(heard + made)
++ return self.norm_2(heard + self.feed_forward(heard))
+Your feed-forward part is there twice.
+
+It follows attention once, with one sum and one norm.
+
+# EncoderAttentionTwice
+- made = self
++ heard = self.norm_1(heard + self.self_attention(heard, mask=mask))
++ made = self
+or
+- made = self
++ heard = self.norm_2(heard + self.self_attention(heard, mask=mask))
++ made = self
+Your attention is there twice.
+
+An encoder layer has two parts: attention, then feed-forward.
+
+# EncoderPaddingTakenOut
+- x + answer -> x + answer * mask[:, 0, 0, :, None]
+or
+- x, mask=mask -> x * mask[:, 0, 0, :, None], mask=mask
+or
+- return self.norm_2(heard + made)
++ return self.norm_2(heard + made) * mask[:, 0, 0, :, None]
+You multiply by the mask: at padding there is a 0.
+
+What stands there matters to nobody, since nobody looks at it. The mask is for
+attention alone.
+
+# EncoderWithAnotherKink
+- heard = self.norm_1(x + answer) -> heard = self.norm_1(x + answer).relu()
+or
+- made = self.feed_forward(heard) -> made = self.feed_forward(heard).relu()
+or
+- answer = self.self_attention(x, mask=mask)
++ answer = self.self_attention(x, mask=mask).relu()
+You put a ReLU behind a part.
+
+There is one inside the feed-forward part, between its two maps, and no other.
+
+# EncoderAverages (08_add_and_norm#the-word-itself)
+- x + answer -> (x + answer) / 2
+- heard + made -> (heard + made) / 2
+or
+- x + answer -> x * answer
+- heard + made -> heard * made
+or
+- x + answer -> x - answer
+- heard + made -> heard - made
+or
+- x + answer -> x * answer
+or
+- heard + made -> heard * made
+You do not add what a part answers, but join it otherwise to the stream.
+
+What a residual connection means is a plain sum.
 """
 
 

@@ -216,6 +216,23 @@ one below it has given.
 + x = layer(x, *others)
 +     outputs.append(x)
 - return x -> return outputs
+or
+- for layer
++ outputs = []
++ for layer
+- x = layer(x, *others)
++ x = layer(x, *others)
++     outputs.append(x)
+- return x -> return tuple(outputs)
+or
+- for layer
++ import torch
++ outputs = []
++ for layer
+- x = layer(x, *others)
++ x = layer(x, *others)
++     outputs.append(x)
+- return x -> return torch.stack(outputs)
 You return a list, with what each layer gives.
 
 Asked for is what leaves the stack: the last of them.
@@ -279,6 +296,101 @@ Your stack has one layer too many.
 Your stack has a single layer: `n_layers` does not matter to it.
 
 A stack of six has six layers, each made by a call of its own.
+
+# SequentialOfAList
+- ModuleList(layers) -> Sequential(layers)
+You give `nn.Sequential` a list.
+
+It takes the modules one by one: a list has to be unpacked. And it hands on one
+thing only, from layer to layer.
+
+# ListUnpacked
+- ModuleList(layers) -> ModuleList(*layers)
+You unpack the list for `nn.ModuleList`.
+
+It takes the list as it is. (`nn.Sequential` takes modules one by one.)
+
+# OnlyOneOther
+- *others -> *others[:1]
+Your layers get the first of `others` only.
+
+There may be a memory and a mask: hand all of them on.
+
+# LastLayerNotAsked
+- in self.layers -> in self.layers[:-1]
+You leave out the last layer.
+
+It is made, but the stream never goes through it.
+
+# FirstLayerNotAsked
+- in self.layers -> in self.layers[1:]
+You leave out the first layer.
+
+It is made, but the stream never goes through it.
+
+# OneOfTheLayersAlways
+- x = layer -> x = self.layers[0]
+or
+- x = layer -> x = self.layers[-1]
+You ask the same layer again and again.
+
+All are made, but the stream goes through one of them only.
+
+# SixLayersAlways
+- range(n_layers) -> range(6)
+You make six layers, whatever `n_layers` says.
+
+Six is the paper's choice.
+
+# LayersMadeTwice
+- layers = [make_layer()
++ make_layer()
++ layers = [make_layer()
+or
+- layers = [make_layer() for _ in range(n_layers)]
++ layers = [make_layer() for _ in range(n_layers)]
++ layers = [make_layer() for _ in range(n_layers)]
+You make more layers than the stack has, and throw some away.
+
+`make_layer` is called once for each layer.
+
+# StackNormed (08_add_and_norm#two-places-for-the-norm)
+- return x -> return nn.functional.layer_norm(x, x.shape[-1:])
+You normalise what leaves the stack.
+
+In post-norm each layer has done so already; asked for is what the highest
+layer gives.
+
+# StackAverages
+- for layer in self.layers:
+-     x = layer(x, *others)
+- return x
++ outputs = [layer(x, *others) for layer in self.layers]
++ return sum(outputs) / len(outputs)
+Your layers stand side by side, and you take the mean of their results.
+
+Each reads what entered the stack. On top of each other, a layer reads what the
+one below it has given.
+
+# AllOutputsAdded
+- for layer
++ outputs = []
++ for layer
+- x = layer(x, *others)
++ x = layer(x, *others)
++     outputs.append(x)
+- return x -> return sum(outputs)
+You add up what all layers give.
+
+Asked for is what leaves the stack: the last of them.
+
+# OthersAsStream
+- x = layer(x, *others)
++ x = layer(x, *others)
++     others = (x, *others[1:]) if others else ()
+You give each layer the stream in place of the first of `others`.
+
+Masks and memory stay as they are, for all layers.
 """
 
 
