@@ -103,6 +103,7 @@ def store(
     results: dict[str, Any],
     counts: dict[str, np.ndarray] | None = None,
     machine: str = "unknown",
+    to: Path | None = None,
 ) -> Path:
     """Make a stored run from a training's folder.
 
@@ -115,6 +116,7 @@ def store(
         results: test scores and samples.
         counts: for :func:`read_counts`.
         machine: of a training so old that its folder does not say.
+        to: the folder of the stored run; ``runs/NAME`` when None.
 
     Returns:
         The folder of the stored run.
@@ -123,7 +125,7 @@ def store(
         CourseError: a file of the training is missing or damaged, or one of
             the stored run cannot be written.
     """
-    path = folder(name)
+    path = to or folder(name)
     settings = _read_json(output / "experiment.json")
     trained_on = settings.pop("machine", machine)
     steps, epochs = _kept(output / "metrics.jsonl")

@@ -237,9 +237,17 @@ class Transformer(nn.Module):
         self.encoder = Encoder(config)
         self.dropout = nn.Dropout(config.dropout)
         self.to_logits = _to_logits(config)
-        _initialise(self)
+        self.draw_weights()
         if config.tied:
             self.to_logits.weight = self.tgt_embedding.weight
+
+    def draw_weights(self) -> None:
+        """Give the linear maps their first weights.
+
+        The last thing that is done when a model is built: a model of another
+        kind changes its parts before, or the weights after.
+        """
+        _initialise(self)
 
     def forward(
         self,

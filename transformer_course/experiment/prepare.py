@@ -1,6 +1,7 @@
 """What a training needs, made from its settings."""
 
 import ctypes
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,7 +9,7 @@ from torch import nn
 
 from transformer_course import checkpoint
 from transformer_course.batches import Batches
-from transformer_course.config import Experiment
+from transformer_course.config import AnyModelConfig, Experiment
 from transformer_course.errors import CheckpointError, ConfigError
 from transformer_course.experiment.folder import chosen_checkpoint
 from transformer_course.tasks.table import find_task
@@ -39,6 +40,7 @@ def prepare(
     tokenizer: Tokenizer | None = None,
     output_dir: Path = Path("outputs"),
     resumed: bool = False,
+    build: Callable[[AnyModelConfig], nn.Module] = checkpoint.build,
 ) -> Prepared:
     """Corpus → tokenizer → batches and a model with its first weights.
 
@@ -52,6 +54,7 @@ def prepare(
         output_dir: where the run is that the training starts from.
         resumed: the weights will come from the run itself, so that what it
             once started from need not be there any more.
+        build: from a config to the model, with its first weights.
 
     Raises:
         ConfigError: settings that do not go together.
@@ -71,7 +74,7 @@ def prepare(
         _check_needed(start, tokenizer, train.start_from)
     set_seed(train.seed)
     config = task.sized(experiment.model, tokenizer)
-    model = checkpoint.build(config)
+    model = build(config)
     if start:
         _begin_with(model, start, train.start_from)
     return Prepared(
