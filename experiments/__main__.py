@@ -76,7 +76,7 @@ def main(
     """Make what is missing of an experiment, under ``runs/NAME/``.
 
     Args:
-        name: of the experiment; all are listed when none is named.
+        name: of the experiment. When none is named, all are listed, or smoked.
         inputs: folders of trainings, for those that read them.
         only: variants; all when none is named.
         seeds: the experiment's own when none is named.
@@ -84,7 +84,10 @@ def main(
         show: say which variants are there, and train nothing.
     """
     if not name:
-        print(listed())
+        if not smoke:
+            print(listed())
+        for one in find_all().values() if smoke else ():
+            smoked(one, Bench(runs.folder(one.name)))
         return
     one = find(name)
     bench = Bench(runs.folder(one.name), only, seeds, inputs)

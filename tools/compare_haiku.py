@@ -31,7 +31,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
-from store_text_run import other_sources, scores
+from experiments.text_runs import other_sources, scores
 
 from transformer_course import checkpoint, explain, runs
 from transformer_course.batches import pad_rows

@@ -2,8 +2,13 @@
 
 import pytest
 
-from tools import measure_leaks
-from tools.measure_leaks import END, ORDER, signs_of, surprise
+from experiments.leaks import (
+    END,
+    ORDER,
+    signs_of,
+    split_at_random,
+    surprise,
+)
 from transformer_course.ngram import KneserNey
 
 CHAPTERS = [["猫が寝る。", "猫が鳴く。"], ["犬が鳴く。"]]
@@ -19,24 +24,11 @@ def test_surprise_is_the_mean_over_characters_and_the_end():
     assert found == pytest.approx(nats / 8, abs=1e-4)
 
 
-def test_held_out_sentences_are_only_in_the_leaking_text(monkeypatch):
-    read, judged = [], []
-
-    def spy(learned, targets, vocab_size):
-        read.append(set(learned))
-        judged.append(targets)
-        return 1.0
-
-    monkeypatch.setattr(measure_leaks, "surprise", spy)
-    monkeypatch.setattr(measure_leaks, "HELD_OUT", 5)
+def test_held_out_sentences_are_only_in_the_leaking_text():
     chapters = [[f"{c}{s}" for s in range(20)] for c in "ABC"]
-    sizes = measure_leaks.at_random(chapters, seed=0)
-    leaking, clean = read
-    assert judged[0] == judged[1] and len(judged[0]) == 5
-    assert not clean & set(judged[0])
-    assert leaking & set(judged[0])
+    targets, *learned = split_at_random(chapters, seed=0, size=5)
+    leaking, clean = map(set, learned)
+    assert len(targets) == 5
+    assert not clean & set(targets)
+    assert leaking & set(targets)
     assert clean < leaking
-    assert (sizes["train_leaking"], sizes["train_clean"]) == (
-        len(leaking),
-        len(clean),
-    )

@@ -1,16 +1,10 @@
-"""Laws of the nats that ``tools/measure_surprise.py`` keeps of each text."""
-
-import sys
-from pathlib import Path
+"""Laws of the nats that are kept of each text."""
 
 import numpy as np
 import pytest
 from tiny import tiny_language_model, tiny_transformer
 
-sys.path.append(str(Path(__file__).parents[1] / "tools"))
-
-from measure_surprise import nats_of_texts, of_part, of_sources, speaks
-
+from experiments.surprise import nats_of_texts, of_part, of_sources, speaks
 from transformer_course import runs
 from transformer_course.data.text import ParallelText
 from transformer_course.tasks.table import find_task
