@@ -79,12 +79,13 @@ def rate_at(step: int, steps: int) -> float:
 
 @torch.no_grad()
 def accuracy_by_length(
-    model: nn.Module, seed: int, tested: int
+    model: nn.Module, seed: int, bench: Bench
 ) -> dict[str, list[float]]:
     """Share of symbols right, and of rows, when it writes by itself."""
     generator = torch.Generator().manual_seed(1000 + seed)
     symbols, rows = [], []
-    for length in LENGTHS:
+    tested = bench.few(TESTED)
+    for length in LENGTHS[: bench.few(len(LENGTHS))]:
         src, _ = rows_to_copy(tested, length, generator)
         written = greedy_search(model, src, max_length=length + 1)
         pairs = list(zip(written, src[:, :-1].tolist(), strict=True))
@@ -105,7 +106,7 @@ def measure(network: Network, seed: int, bench: Bench) -> Record:
     optimizer = torch.optim.Adam(model.parameters())
     generator = torch.Generator().manual_seed(seed)
     losses, looks = [], []
-    last, tested = bench.few(network.steps), bench.few(TESTED)
+    last = bench.few(network.steps)
     at = {round(part * last) for part in LOOKS}
     for step in range(1, last + 1):
         length = int(torch.randint(1, LONGEST + 1, (), generator=generator))
@@ -119,7 +120,7 @@ def measure(network: Network, seed: int, bench: Bench) -> Record:
         optimizer.step()
         losses.append(round(loss.item(), 4))
         if step in at:
-            found = accuracy_by_length(model, seed, tested)
+            found = accuracy_by_length(model, seed, bench)
             looks.append({"step": step, **found})
     return {"seed": seed, "loss": losses, "looks": looks}
 

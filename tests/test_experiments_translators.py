@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from tiny import tiny_corpus
 from torch.testing import assert_close
 
 from experiments import failures, feed_forward, norms
@@ -104,7 +105,8 @@ def test_an_inverted_causal_mask_shows_what_comes_after():
     assert not torch.allclose(model(IDS, IDS)[0, 0], model(IDS, other)[0, 0])
 
 
-def test_a_training_is_looked_at_now_and_then(tmp_path):
+def test_a_training_is_looked_at_now_and_then(tmp_path, monkeypatch):
+    tiny_corpus(monkeypatch)
     bench = Bench(tmp_path, smoke=True)
     moments = []
     curve = follow(
@@ -115,7 +117,9 @@ def test_a_training_is_looked_at_now_and_then(tmp_path):
     assert len(curve.scores) == 2 and curve.stopped is None
 
 
-def test_a_training_that_diverges_says_so(tmp_path):
+def test_a_training_that_diverges_says_so(tmp_path, monkeypatch):
+    tiny_corpus(monkeypatch)
+
     def nothing(model, batch, smoothing=0.0):
         found = norms.score_batch(model, batch)
         return found._replace(loss=found.loss * torch.nan)

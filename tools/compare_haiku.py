@@ -31,8 +31,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
-from experiments.text_runs import other_sources, scores
 
+from experiments.text_runs import other_sources, scores
 from transformer_course import checkpoint, explain, runs
 from transformer_course.batches import pad_rows
 from transformer_course.data.aozora.morae import expand_repeats, form, tokens
