@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from experiments.lab import Bench, Record
 from transformer_course import checkpoint
@@ -72,6 +73,9 @@ class Training:
     schedule: Callable[[int, int, float], float] = learning_rate
     data: Callable[[Prepared, Experiment], Prepared] = lambda found, _: found
     """From what is usually learned from to what is learned from here."""
+    optimizer: Callable[[nn.Module, TrainConfig], Optimizer] = make_optimizer
+    write: Callable[..., list[str]] = translate
+    """From a model, a tokenizer and sentences to translations."""
 
     def experiment(self, seed: int) -> Experiment:
         """The settings with a seed."""
@@ -103,11 +107,12 @@ class Moment(NamedTuple):
         )
         return {k: round(found[k], 4) for k in ("nll", "accuracy")}
 
-    def written(self, write: Callable = translate) -> Record:
+    def written(self) -> Record:
         """BLEU of greedy translations, and the first of them."""
         size = self.bench.few(TRANSLATED)
         dev = self.prepared.splits.dev.take(range(size))
-        texts = write(self.prepared.model, self.prepared.tokenizer, dev.src)
+        model, tokenizer = self.prepared.model, self.prepared.tokenizer
+        texts = self.training.write(model, tokenizer, dev.src)
         bleu = round(corpus_bleu(texts, dev.tgt).value, 2)
         return {"bleu": bleu, "sample": texts[0]}
 
@@ -167,7 +172,7 @@ def follow(
     try:
         fit(
             prepared.model,
-            make_optimizer(prepared.model, experiment.train),
+            training.optimizer(prepared.model, experiment.train),
             prepared.batches,
             experiment.train,
             on_step=on_step,
@@ -297,14 +302,14 @@ def padding_of(mask: Tensor) -> Tensor:
 # --- what most of them look at -----------------------------------------------
 
 
-def look_at_dev(moment: Moment, write: Callable = translate) -> Record:
+def look_at_dev(moment: Moment) -> Record:
     """nll and accuracy; after the last step also what is written."""
     if not moment.last:
         return moment.means()
     model = moment.prepared.model
     return {
         **moment.means(),
-        **moment.written(write),
+        **moment.written(),
         "weights": sum(p.numel() for p in model.parameters()),
     }
 

@@ -1,19 +1,12 @@
-"""The variants of ``tools/compare_stacks.py`` are what they say."""
+"""What is shared, and a decoder alone, are what they say."""
 
-import sys
-from pathlib import Path
-
-import pytest
 import torch
 from tiny import close, random_ids, tiny_config, tiny_language_model
 
-sys.path.append(str(Path(__file__).parents[1] / "tools"))
-
-from compare_stacks import SharedDecoder, SharedEncoder, join, score_joined
-
+from experiments.stacks import Shared, join, score_joined
 from transformer_course.batches import Batch
 from transformer_course.tokenizer import BOS, EOS, PAD
-from transformer_course.transformer import Decoder, Encoder
+from transformer_course.transformer import Transformer
 
 BATCH = Batch(
     torch.tensor([[7, 8, EOS], [9, EOS, PAD]]),
@@ -21,18 +14,16 @@ BATCH = Batch(
 )
 
 
-@pytest.mark.parametrize(
-    ("shared", "own"), [(SharedEncoder, Encoder), (SharedDecoder, Decoder)]
-)
-def test_a_shared_stack_has_the_weights_of_one_layer(shared, own):
-    many, one = shared(tiny_config(n_layers=4)), own(tiny_config(n_layers=1))
+def test_shared_stacks_have_the_weights_of_one_layer():
+    many = Shared(tiny_config(n_layers=4))
+    one = Transformer(tiny_config(n_layers=1))
     counted = [sum(p.numel() for p in m.parameters()) for m in (many, one)]
     assert counted[0] == counted[1]
-    assert len(many.layers) == 4
+    assert len(many.encoder.layers) == len(many.decoder.layers) == 4
 
 
 def test_a_shared_stack_applies_its_layer_again_and_again():
-    encoder = SharedEncoder(tiny_config(n_layers=3))
+    encoder = Shared(tiny_config(n_layers=3)).encoder
     x = torch.randn(2, 5, 16)
     expected = x
     for _ in range(3):
