@@ -1,13 +1,13 @@
-"""The variants of ``tools/compare_embeddings.py`` are what they say."""
+"""The variants of embeddings are what they say."""
 
 import dataclasses
 
 import pytest
 import torch
 
-from tools.compare_embeddings import (
+from experiments.embeddings import (
     VARIANTS,
-    hasten_tables,
+    faster_tables,
     standard_normal,
     tables_of,
 )
@@ -31,11 +31,9 @@ def small(config=UNTIED):
     return Transformer(config).double()
 
 
-def one_step(model, hasten):
+def one_step(model, make):
     src, tgt = torch.tensor([[4, 5, 6]]), torch.tensor([[1, 7, 8]])
-    optimizer = make_optimizer(model, TrainConfig())
-    if hasten:
-        hasten_tables(model, optimizer)
+    optimizer = make(model, TrainConfig())
     for group in optimizer.param_groups:
         group["lr"] = 0.01
     model(src, tgt).logsumexp(dim=-1).sum().backward()
@@ -47,15 +45,14 @@ def test_large_rows_and_a_large_step_are_the_papers_training():
     """Rows and rate × √d, without the factor: the same function after Adam."""
     large = small()
     standard_normal(large)
-    expected = one_step(small(), hasten=False)
-    torch.testing.assert_close(one_step(large, hasten=True), expected)
+    expected = one_step(small(), make_optimizer)
+    torch.testing.assert_close(one_step(large, faster_tables), expected)
 
 
 @pytest.mark.parametrize("tied", [True, False])
 def test_each_weight_is_in_one_group(tied):
     model = small(dataclasses.replace(UNTIED, tied=tied))
-    optimizer = make_optimizer(model, TrainConfig())
-    hasten_tables(model, optimizer)
+    optimizer = faster_tables(model, TrainConfig())
     others, tables = (group["params"] for group in optimizer.param_groups)
     assert len(tables) == len(tables_of(model)) == (1 if tied else 2)
     ids = [id(weight) for weight in [*others, *tables]]
