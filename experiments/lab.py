@@ -98,6 +98,32 @@ class Groups(Files):
 
 
 @dataclass(frozen=True)
+class Rows(Groups):
+    """As groups are, but ``FIELD`` of a file lists all of its records.
+
+    A record says by itself which variant it is of.
+    """
+
+    field: str
+    name: Callable[[Record], str]
+    """From a record to NAME."""
+    indent: int | None = 1
+
+    def begin(self, about: Record) -> Record:
+        return {**about, self.field: []}
+
+    def records(self, stored: Record, name: str) -> list[Record]:
+        return stored[self.field]
+
+    def has(self, stored: Record, name: str, seed: int) -> bool:
+        wanted = name.partition("/")[2]
+        return any(
+            self.name(r) == wanted and r.get("seed", seed) == seed
+            for r in self.records(stored, name)
+        )
+
+
+@dataclass(frozen=True)
 class Entries(Files):
     """One file for all, ``FIELD`` of which has an entry for each variant."""
 
@@ -145,14 +171,20 @@ class Experiment:
     measure: Callable[[Any, int, Bench], Any]
     """From a variant, a seed and the bench to the record of the cell."""
     seeds: tuple[int, ...] = (0, 1, 2)
+    seeds_of: Mapping[str, Sequence[int]] = dataclasses.field(
+        default_factory=dict
+    )
+    """Of groups that have fewer."""
     about: Callable[[Any], Record] = lambda variant: {"about": variant.about}
     """What heads the file of a variant."""
     settings: Callable[[], Record] | None = None
     """What ``settings.json`` says beside command, machine and seeds; there is
     no such file when None."""
     files: Files = Files()  # noqa: RUF009 (it has no state)
+    usual: tuple[str, ...] = ()
+    """Variants that are made when none is named; all when empty."""
     smoked: tuple[str, ...] = ()
-    """Variants of the smoke test; all when empty."""
+    """Variants of the smoke test; the usual ones when empty."""
 
     def __post_init__(self):
         if not self.variants:
@@ -174,7 +206,8 @@ class Experiment:
         Raises:
             ConfigError: a variant that there is not.
         """
-        names = bench.only or (self.smoked if bench.smoke else ())
+        smoked = self.smoked if bench.smoke else ()
+        names = bench.only or smoked or self.usual
         chosen = [v for v in self.variants if _is_named(v, names)]
         known = {part for v in chosen for part in (v, v.partition("/")[0])}
         if unknown := sorted(set(names) - known):
@@ -183,7 +216,12 @@ class Experiment:
                 f"{', '.join(self.variants)}."
             )
         seeds = bench.seeds or self.seeds[: 1 if bench.smoke else None]
-        return [Cell(v, s) for s in seeds for v in chosen]
+        return [
+            Cell(v, s)
+            for s in seeds
+            for v in chosen
+            if s in self.seeds_of.get(v.partition("/")[0], seeds)
+        ]
 
     def missing(self, bench: Bench) -> list[Cell]:
         """The cells that are not stored yet."""

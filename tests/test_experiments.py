@@ -16,6 +16,7 @@ from experiments.lab import (
     Experiment,
     Files,
     Groups,
+    Rows,
 )
 from transformer_course import runs
 from transformer_course.errors import ConfigError
@@ -113,6 +114,39 @@ def test_variants_groups_and_seeds_can_be_chosen(tmp_path):
     ]
     with pytest.raises(ConfigError, match="no variant 'three'; it has: one/a"):
         one.cells(Bench(tmp_path, ("three",)))
+
+
+def test_a_row_is_known_by_what_it_says(tmp_path):
+    rows = Rows("rows", lambda record: record["name"])
+    one, _ = counted(rows, seeds=(0, 1))
+
+    def measure(variant, seed, bench):
+        return {"name": variant.partition("/")[2], "seed": seed}
+
+    one = dataclasses.replace(one, measure=measure)
+    one.make(Bench(tmp_path, ("one/b",), say=list))
+    stored = json.loads((tmp_path / "one.json").read_text("utf-8"))
+    assert stored["rows"] == [{"name": "b", "seed": s} for s in (0, 1)]
+    assert one.missing(Bench(tmp_path, seeds=(0,))) == [
+        ("one/a", 0),
+        ("two/c", 0),
+    ]
+
+
+def test_a_group_may_have_fewer_seeds(tmp_path):
+    one, _ = counted(seeds_of={"one": (1,)})
+    assert one.cells(Bench(tmp_path)) == [
+        ("two/c", 0),
+        ("one/a", 1),
+        ("one/b", 1),
+        ("two/c", 1),
+    ]
+
+
+def test_what_is_not_usual_is_made_when_it_is_named(tmp_path):
+    one, _ = counted(usual=("one",), seeds=(0,))
+    assert len(one.cells(Bench(tmp_path))) == 2
+    assert one.cells(Bench(tmp_path, ("two",))) == [("two/c", 0)]
 
 
 @pytest.mark.parametrize("wrong", [{"seeds": (0, 0)}, {"variants": {}}])
