@@ -1,32 +1,29 @@
-"""Time one layer against length and width: runs/layer-times.
-
-    python tools/measure_layers.py          on the device that is there
-    python tools/measure_layers.py cpu      on this one
+"""What does a layer cost, against the length and the width?
 
 Three layers of one width: self-attention with its projections, a GRU, and a
 convolution of kernel 3; besides, the two products of attention alone. A time
 is that of a forward and a backward pass, the smallest of several. It is stored
 with the share of the machine's own rate in a large matrix product that the
-layer reaches. On a CUDA device ``busy`` is added, what ``nvidia-smi`` calls
-utilisation: the share of time in which any kernel ran.
+layer reaches. On a CUDA device, with ``--only cuda``, ``busy`` is added, what
+``nvidia-smi`` calls utilisation: the share of time in which any kernel ran.
 
-Let nothing else run meanwhile. What is there already in
-``runs/layer-times/DEVICE.json`` is not measured again: delete the file to have
-it anew.
+Let nothing else run meanwhile.
 """
 
+import functools
 import json
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer_course import runs
+from experiments.lab import Bench, Experiment, Record, Rows
+from experiments.timing import TIMES, finish, seconds
 from transformer_course.attention import MultiHeadAttention
 from transformer_course.device import machine, pick_device
 
@@ -37,9 +34,6 @@ LENGTHS = (16, 32, 64, 128, 256, 512, 1024, 2048)
 WIDTHS = (32, 64, 128, 256, 512, 1024)
 FIXED_LENGTH, FIXED_WIDTH = 256, 256
 """The length at which widths are compared, and the other way round."""
-SECONDS = 1.0
-"""Each layer is timed at least so long, and at least MINIMUM times."""
-MINIMUM = 5
 WATCHED = 5.0
 """Seconds over which a GPU's utilisation is watched."""
 LARGE = 2048
@@ -95,36 +89,6 @@ def multiplications(layer: str, n: int, d: int) -> int:
 # --- measuring ---------------------------------------------------------------
 
 
-def clock(device: torch.device) -> Callable[[], float]:
-    """Seconds; of one thread its own, so that others disturb it less."""
-    if device.type == "cpu" and torch.get_num_threads() == 1:
-        return time.process_time
-    return time.perf_counter
-
-
-def finish(device: torch.device) -> None:
-    """Wait for what the device still has to do."""
-    if device.type != "cpu":
-        getattr(torch, device.type).synchronize()
-
-
-def seconds(work: Callable[[], object], device: torch.device) -> float:
-    """The smallest time of several, after a first that does not count."""
-    now = clock(device)
-
-    def once() -> float:
-        start = now()
-        work()
-        finish(device)
-        return now() - start
-
-    once()
-    times: list[float] = []
-    while len(times) < MINIMUM or sum(times) < SECONDS:
-        times.append(once())
-    return min(times)
-
-
 def training_step(name: str, n: int, d: int, device) -> Callable[[], None]:
     """A forward and a backward pass of a layer, ready to be called."""
     torch.manual_seed(0)
@@ -140,10 +104,13 @@ def training_step(name: str, n: int, d: int, device) -> Callable[[], None]:
     return work
 
 
-def product_rate(device: torch.device) -> float:
+@functools.cache
+def product_rate(device: str) -> float:
     """Multiplications a second in a large matrix product."""
-    a = torch.randn(LARGE, LARGE).to(device)
-    return LARGE**3 / seconds(lambda: a @ a, device)
+    there = pick_device(device)
+    a = torch.randn(LARGE, LARGE).to(there)
+    rate = LARGE**3 / seconds(lambda: a @ a, there)
+    return float(f"{rate:.4g}")
 
 
 def busy(work: Callable[[], None], device: torch.device) -> float:
@@ -173,56 +140,79 @@ def busy(work: Callable[[], None], device: torch.device) -> float:
     return sum(late) / len(late)
 
 
-def measure(name: str, n: int, d: int, device, rate: float) -> dict:
+class Size(NamedTuple):
+    """A layer at one size, on one kind of device."""
+
+    device: str
+    layer: str
+    n: int
+    d: int
+
+
+def measure(size: Size, seed: int, bench: Bench) -> Record:
     """Everything about one layer at one size."""
-    work = training_step(name, n, d, device)
-    taken = seconds(work, device)
+    torch.backends.cudnn.allow_tf32 = False  # nor do other products use it
+    device = pick_device(size.device)
+    work = training_step(size.layer, size.n, size.d, device)
+    at_least = 0.0 if bench.smoke else 1.0
+    taken = seconds(work, device, at_least, bench.few(TIMES))
     # a backward pass has two products for each one of the forward pass
-    done = 3 * BATCH * multiplications(name, n, d)
+    done = 3 * BATCH * multiplications(size.layer, size.n, size.d)
+    share = done / taken / known_rate(size.device, bench)
     result = {
-        "layer": name,
-        "n": n,
-        "d": d,
+        "layer": size.layer,
+        "n": size.n,
+        "d": size.d,
         "seconds": float(f"{taken:.4g}"),
-        "share_of_product_rate": round(done / taken / rate, 4),
+        "share_of_product_rate": round(share, 4),
     }
-    if device.type == "cuda":
+    if size.device == "cuda":
         result["busy"] = round(busy(work, device), 1)
     return result
 
 
-# --- storing -----------------------------------------------------------------
+def known_rate(device: str, bench: Bench) -> float:
+    """The rate with which the stored times are compared, or a new one."""
+    path = bench.folder / f"{device}.json"
+    if path.exists():
+        return json.loads(path.read_text("utf-8"))["product_rate"]
+    return product_rate(device)
 
 
-def main() -> None:
-    """Measure what is missing, size by size."""
-    device = pick_device(sys.argv[1] if sys.argv[1:] else "auto")
-    torch.backends.cudnn.allow_tf32 = False  # nor do other products use it
-    path = runs.folder("layer-times") / f"{device.type}.json"
-    stored = {
-        "command": f"python tools/measure_layers.py {device.type}",
+def about(size: Size) -> Record:
+    """What heads a device's file."""
+    return {
+        "command": f"python -m experiments layer-times --only {size.device}",
         "machine": machine(),
         "batch": BATCH,
         "kernel": KERNEL,
         "d_head": D_HEAD,
         "large_product": LARGE,
-        "product_rate": float(f"{product_rate(device):.4g}"),
-        "times": [],
+        "product_rate": product_rate(size.device),
     }
-    if path.exists():
-        stored = json.loads(path.read_text("utf-8"))
-    known = {(r["layer"], r["n"], r["d"]) for r in stored["times"]}
-    sizes = [(n, FIXED_WIDTH) for n in LENGTHS]
-    sizes += [(FIXED_LENGTH, d) for d in WIDTHS if d != FIXED_WIDTH]
-    for n, d in sizes:
-        for name in LAYERS:
-            if (name, n, d) in known:
-                continue
-            result = measure(name, n, d, device, stored["product_rate"])
-            stored["times"].append(result)
-            runs.write_json(path, stored, indent=1)
-            print(result, flush=True)
 
 
-if __name__ == "__main__":
-    main()
+def name_of(layer: str, n: int, d: int) -> str:
+    """What a layer of one size is called among the variants."""
+    return f"{layer}, {n} × {d}"
+
+
+SIZES = [(n, FIXED_WIDTH) for n in LENGTHS]
+SIZES += [(FIXED_LENGTH, d) for d in WIDTHS if d != FIXED_WIDTH]
+
+EXPERIMENT = Experiment(
+    name="layer-times",
+    chapter="01_sequence_to_sequence",
+    variants={
+        f"{device}/{name_of(layer, n, d)}": Size(device, layer, n, d)
+        for device in ("cpu", "cuda")
+        for n, d in SIZES
+        for layer in LAYERS
+    },
+    measure=measure,
+    seeds=(0,),
+    about=about,
+    files=Rows("times", lambda row: name_of(row["layer"], row["n"], row["d"])),
+    usual=("cpu",),
+    smoked=tuple(f"cpu/{name_of(x, LENGTHS[0], FIXED_WIDTH)}" for x in LAYERS),
+)
