@@ -1,35 +1,26 @@
-"""Compare score functions, their quality and their time: runs/scores.
-
-    python tools/compare_scores.py                   all that is missing
-    python tools/compare_scores.py dot-512 times     these parts
+"""Which score function?
 
 Quality: the task of chapter 04, the next Japanese word from the word before
 and one look at the English sentence. Every score reads the same queries and
 keys of width d_k, whose components start with variance 1; each is trained at
-several rates with several seeds. A "small start" draws the two projections
-smaller, by the fourth root of d_k each; a "small step" moves them slower, by
-its square root. Three more are for comparison: the dot product divided by
-d_k, by the root of a model eight heads wide, and no look at all, with every
-score zero. Time: forward and backward of the score alone.
-
-What is there already under ``runs/scores/`` is not made again: delete a file
-to have it anew.
+several rates. A "small start" draws the two projections smaller, by the fourth
+root of d_k each; a "small step" moves them slower, by its square root. Three
+more are for comparison: the dot product divided by d_k, by the root of a model
+eight heads wide, and no look at all, with every score zero. Time: forward and
+backward of the score alone.
 """
 
 import functools
-import json
 import math
-import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer_course import runs
+from experiments.lab import Bench, Experiment, Record, Rows
+from experiments.timing import TIMES, seconds
 from transformer_course.attention import (
     AdditiveScore,
     GeneralScore,
@@ -41,7 +32,6 @@ from transformer_course.device import machine
 from transformer_course.layers import TokenEmbedding
 from transformer_course.positional_encoding import sinusoidal_encoding
 
-SEEDS = (0, 1, 2)
 RATES = (0.0006, 0.002, 0.006, 0.02, 0.06)
 """At the first step; they fall to zero in a straight line."""
 WIDTHS = (2, 8, 64, 512)
@@ -60,8 +50,7 @@ FIXED_LENGTH, FIXED_WIDTH = 64, 64
 LENGTHS = (16, 32, 64, 128, 256)
 TIMED_WIDTHS = (8, 16, 32, 64, 128, 256, 512)
 SECONDS = 0.5
-"""Each score is timed at least so long, and at least MINIMUM times."""
-MINIMUM = 5
+"""Each score is timed at least so long."""
 
 
 # --- the scores --------------------------------------------------------------
@@ -216,143 +205,147 @@ def draw_batch(task: Task, generator: torch.Generator) -> tuple[Tensor, ...]:
     return src, tgt[:, : int((tgt != 0).sum(dim=1).max())]
 
 
-def train_once(name: str, d_k: int, rate: float, seed: int) -> dict:
-    """One training: how it starts, and how it ends."""
-    task = make_task()
-    torch.manual_seed(seed)
-    model = Aligner(name, d_k, task.sizes)
-    pair = [model.to_query.weight, model.to_key.weight]
-    others = [p for p in model.parameters() if all(p is not q for q in pair)]
-    optimizer = torch.optim.Adam([{"params": others}, {"params": pair}])
-    slower = d_k**-0.5 if name == "scaled-small-step" else 1.0
-    generator = torch.Generator().manual_seed(seed)
-    start = look(model, task)
-    for step in range(STEPS):
-        src, tgt = draw_batch(task, generator)
-        logits = model(src, tgt[:, :-1])[0]
-        loss = F.cross_entropy(logits.mT, tgt[:, 1:], ignore_index=0)
-        optimizer.zero_grad()
-        loss.backward()
-        now = rate * (1 - step / STEPS)
-        optimizer.param_groups[0]["lr"] = now
-        optimizer.param_groups[1]["lr"] = slower * now
-        optimizer.step()
-    return {
-        "rate": rate,
-        "seed": seed,
-        "start": start,
-        "end": look(model, task),
-    }
+class Trained(NamedTuple):
+    """A score of one width, at one rate."""
+
+    score: str
+    d_k: int
+    rate: float
+
+    def measure(self, seed: int, bench: Bench) -> Record:
+        """One training: how it starts, and how it ends."""
+        task = make_task()
+        torch.manual_seed(seed)
+        model = Aligner(self.score, self.d_k, task.sizes)
+        optimizer = self.optimizer(model)
+        generator = torch.Generator().manual_seed(seed)
+        start = look(model, task)
+        for step in range(bench.few(STEPS)):
+            src, tgt = draw_batch(task, generator)
+            logits = model(src, tgt[:, :-1])[0]
+            loss = F.cross_entropy(logits.mT, tgt[:, 1:], ignore_index=0)
+            optimizer.zero_grad()
+            loss.backward()
+            for group in optimizer.param_groups:
+                group["lr"] = group["peak"] * (1 - step / STEPS)
+            optimizer.step()
+        end = look(model, task)
+        return {"rate": self.rate, "seed": seed, "start": start, "end": end}
+
+    def optimizer(self, model: Aligner) -> torch.optim.Adam:
+        """Adam; the projections are a group, with a peak rate of their own."""
+        slower = self.d_k**-0.5 if self.score == "scaled-small-step" else 1.0
+        pair = [model.to_query.weight, model.to_key.weight]
+        others = [
+            p for p in model.parameters() if all(p is not q for q in pair)
+        ]
+        return torch.optim.Adam(
+            [
+                {"params": others, "peak": self.rate},
+                {"params": pair, "peak": slower * self.rate},
+            ]
+        )
+
+    def about(self) -> Record:
+        """What heads the file of a score and a width."""
+        return {"score": self.score, "d_k": self.d_k, "trainings": []}
 
 
-def train_missing(path: Path, name: str, d_k: int) -> None:
-    """The trainings that the file of a score and a width does not have."""
-    stored = {"score": name, "d_k": d_k, "trainings": []}
-    if path.exists():
-        stored = json.loads(path.read_text("utf-8"))
-    known = {(t["rate"], t["seed"]) for t in stored["trainings"]}
-    for rate in RATES:
-        for seed in SEEDS:
-            if (rate, seed) in known:
-                continue
-            result = train_once(name, d_k, rate, seed)
-            stored["trainings"].append(result)
-            stored["trainings"].sort(key=lambda t: (t["rate"], t["seed"]))
-            runs.write_json(path, stored, indent=1)
-            print(path.stem, rate, seed, result["end"], flush=True)
+class Timed(NamedTuple):
+    """A score of so many queries and keys of one width."""
 
+    score: str
+    n: int
+    d: int
 
-# --- time --------------------------------------------------------------------
+    def measure(self, seed: int, bench: Bench) -> Record:
+        """Forward and backward of the scores of n queries with n keys."""
+        torch.manual_seed(0)
+        score = SCORES[self.score](self.d)
+        size = (BATCH, self.n, self.d)
+        query, key = torch.randn(2, *size, requires_grad=True)
+        upstream = torch.randn(BATCH, self.n, self.n)
+        wanted = [query, key]
+        if isinstance(score, nn.Module):
+            wanted += score.parameters()
+        taken = seconds(
+            lambda: torch.autograd.grad(score(query, key), wanted, upstream),
+            query.device,
+            0.0 if bench.smoke else SECONDS,
+            bench.few(TIMES),
+        )
+        return {**self._asdict(), "seconds": float(f"{taken:.4g}")}
 
-
-def seconds(work: Callable[[], object]) -> float:
-    """The smallest time of several, after a first that does not count."""
-    single = torch.get_num_threads() == 1  # then count this process only
-    now = time.process_time if single else time.perf_counter
-    work()
-    times: list[float] = []
-    while len(times) < MINIMUM or sum(times) < SECONDS:
-        start = now()
-        work()
-        times.append(now() - start)
-    return min(times)
-
-
-def time_of(name: str, n: int, d: int) -> float:
-    """Forward and backward of the scores of n queries with n keys."""
-    torch.manual_seed(0)
-    score = SCORES[name](d)
-    query, key = torch.randn(2, BATCH, n, d, requires_grad=True)
-    upstream = torch.randn(BATCH, n, n)
-    wanted = [query, key]
-    if isinstance(score, nn.Module):
-        wanted += score.parameters()
-    return seconds(
-        lambda: torch.autograd.grad(score(query, key), wanted, upstream)
-    )
-
-
-def time_missing(path: Path) -> None:
-    """The times that the file does not have."""
-    stored = {"machine": machine(), "batch": BATCH, "times": []}
-    if path.exists():
-        stored = json.loads(path.read_text("utf-8"))
-    known = {(t["score"], t["n"], t["d"]) for t in stored["times"]}
-    sizes = [(n, FIXED_WIDTH) for n in LENGTHS]
-    sizes += [(FIXED_LENGTH, d) for d in TIMED_WIDTHS if d != FIXED_WIDTH]
-    for n, d in sizes:
-        for name in ("dot", "scaled", "general", "additive"):
-            if (name, n, d) in known:
-                continue
-            taken = float(f"{time_of(name, n, d):.4g}")
-            stored["times"].append(
-                {"score": name, "n": n, "d": d, "seconds": taken}
-            )
-            runs.write_json(path, stored, indent=1)
-            print("time", name, n, d, taken, flush=True)
+    def about(self) -> Record:
+        """What heads the file of times."""
+        return {"machine": machine(), "batch": BATCH, "times": []}
 
 
 # --- storing -----------------------------------------------------------------
 
 
-def write_settings(folder: Path) -> None:
+def name_of(row: Record) -> str:
+    """What a training or a time is called in its group."""
+    if "rate" in row:
+        return f"rate {row['rate']}"
+    return f"{row['score']}, {row['n']} × {row['d']}"
+
+
+class Results(Rows):
+    """Trainings, by rate and seed, and times."""
+
+    def begin(self, about: Record) -> Record:
+        return about
+
+    def records(self, stored: Record, name: str) -> list[Record]:
+        return stored["times" if "times" in stored else "trainings"]
+
+    def put(self, stored: Record, name: str, result: Record) -> None:
+        super().put(stored, name, result)
+        if "rate" in result:
+            stored["trainings"].sort(key=lambda t: (t["rate"], t["seed"]))
+
+
+def settings() -> Record:
     """What the trainings were made with."""
-    runs.write_json(
-        folder / "settings.json",
-        {
-            "command": "python tools/compare_scores.py",
-            "machine": machine(),
-            "seeds": SEEDS,
-            "rates": RATES,
-            "widths": WIDTHS,
-            "aside": ASIDE,
-            "steps": STEPS,
-            "rows": ROWS,
-            "d_model": D_MODEL,
-            "pairs": {"train": TRAIN, "dev": DEV},
-        },
-        indent=1,
-    )
+    return {
+        "rates": RATES,
+        "widths": WIDTHS,
+        "aside": ASIDE,
+        "steps": STEPS,
+        "rows": ROWS,
+        "d_model": D_MODEL,
+        "pairs": {"train": TRAIN, "dev": DEV},
+    }
 
 
-def main() -> None:
-    """Make what is missing of the parts named, or of all."""
-    folder = runs.folder("scores")
-    write_settings(folder)
-    parts = [
-        f"{name}-{d_k}"
-        for d_k in WIDTHS
-        for name in SCORES
-        if d_k in ASIDE.get(name, WIDTHS)
-    ]
-    for part in sys.argv[1:] or [*parts, "times"]:
-        path = folder / f"{part}.json"
-        if part == "times":
-            time_missing(path)
-        else:
-            name, _, d_k = part.rpartition("-")
-            train_missing(path, name, int(d_k))
+SIZES = [(n, FIXED_WIDTH) for n in LENGTHS]
+SIZES += [(FIXED_LENGTH, d) for d in TIMED_WIDTHS if d != FIXED_WIDTH]
+VARIANTS: dict[str, Trained | Timed] = {
+    f"{name}-{d_k}/rate {rate}": Trained(name, d_k, rate)
+    for d_k in WIDTHS
+    for name in SCORES
+    if d_k in ASIDE.get(name, WIDTHS)
+    for rate in RATES
+}
+VARIANTS |= {
+    f"times/{name_of(size._asdict())}": size
+    for n, d in SIZES
+    for name in ("dot", "scaled", "general", "additive")
+    for size in [Timed(name, n, d)]
+}
 
-
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    name="scores",
+    chapter="05_score_functions",
+    variants=VARIANTS,
+    measure=lambda variant, seed, bench: variant.measure(seed, bench),
+    seeds_of={"times": (0,)},
+    about=lambda variant: variant.about(),
+    settings=settings,
+    files=Results("trainings", name_of),
+    smoked=(
+        *(f"{name}-64/rate {RATES[0]}" for name in SCORES),
+        f"times/additive, {LENGTHS[0]} × {FIXED_WIDTH}",
+    ),
+)

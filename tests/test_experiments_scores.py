@@ -1,18 +1,17 @@
 """The comparison of scores starts from where the derivation says."""
 
-import json
-
 import pytest
 import torch
 
-from tools import compare_scores
+from experiments import scores
+from experiments.lab import Bench
 
 SIZES = (40, 50)
 
 
 def first_scores(name: str, d_k: int):
     torch.manual_seed(0)
-    model = compare_scores.Aligner(name, d_k, SIZES)
+    model = scores.Aligner(name, d_k, SIZES)
     src = torch.randint(1, SIZES[0], (20, 6))
     tgt = torch.randint(1, SIZES[1], (20, 7))
     with torch.no_grad():
@@ -27,7 +26,7 @@ def first_scores(name: str, d_k: int):
         ("dot-small-start", lambda d: 1),
         ("scaled", lambda d: 1),
         ("general", lambda d: d**0.5),
-        ("wrong-root", lambda d: compare_scores.HEADS**-0.5),
+        ("wrong-root", lambda d: scores.HEADS**-0.5),
         ("by-d", lambda d: d**-0.5),
     ],
 )
@@ -36,7 +35,7 @@ def test_scores_start_as_large_as_derived(name, size, d_k):
     assert 0.5 < scores.std() / size(d_k) < 2
 
 
-@pytest.mark.parametrize("name", compare_scores.SCORES)
+@pytest.mark.parametrize("name", scores.SCORES)
 def test_every_score_gives_weights_over_the_source(name):
     logits, _, weights = first_scores(name, 16)
     assert logits.shape == (20, 7, SIZES[1])
@@ -49,45 +48,31 @@ def test_who_does_not_look_gives_every_word_the_same_weight():
     torch.testing.assert_close(weights, torch.full((20, 7, 6), 1 / 6))
 
 
-@pytest.mark.parametrize("name", compare_scores.SCORES)
-def test_a_time_is_measured_with_its_backward_pass(name, monkeypatch):
-    monkeypatch.setattr(compare_scores, "SECONDS", 0)
-    monkeypatch.setattr(compare_scores, "MINIMUM", 1)
-    assert compare_scores.time_of(name, 4, 8) > 0
+@pytest.mark.parametrize("name", scores.SCORES)
+def test_a_time_is_measured_with_its_backward_pass(name, tmp_path):
+    row = scores.Timed(name, 4, 8).measure(0, Bench(tmp_path, smoke=True))
+    assert row["seconds"] > 0
 
 
-def test_what_is_stored_is_not_trained_again(tmp_path, monkeypatch):
-    path = tmp_path / "dot-8.json"
-    made = []
-
-    def train_once(name, d_k, rate, seed):
-        made.append((rate, seed))
-        return {"rate": rate, "seed": seed, "end": {}}
-
-    monkeypatch.setattr(compare_scores, "train_once", train_once)
-    for _ in range(2):
-        compare_scores.train_missing(path, "dot", 8)
-    n_trainings = len(compare_scores.RATES) * len(compare_scores.SEEDS)
-    assert len(made) == len(set(made)) == n_trainings
-
-
-def test_rates_that_are_added_later_are_stored_in_order(tmp_path, monkeypatch):
-    path = tmp_path / "dot-8.json"
-    monkeypatch.setattr(
-        compare_scores,
-        "train_once",
-        lambda name, d_k, rate, seed: {"rate": rate, "seed": seed, "end": {}},
-    )
-    for rates in ((0.01,), (0.001, 0.01)):
-        monkeypatch.setattr(compare_scores, "RATES", rates)
-        compare_scores.train_missing(path, "dot", 8)
-    stored = json.loads(path.read_text("utf-8"))["trainings"]
-    assert [t["rate"] for t in stored] == 3 * [0.001] + 3 * [0.01]
+def test_rates_that_are_added_later_are_stored_in_order():
+    files = scores.Results("trainings", scores.name_of)
+    stored = scores.Trained("dot", 8, 0.01).about()
+    for rate in (0.01, 0.001):
+        for seed in (0, 1):
+            row = {"rate": rate, "seed": seed}
+            name = f"dot-8/{scores.name_of(row)}"
+            assert not files.has(stored, name, seed)
+            files.put(stored, name, row)
+            assert files.has(stored, name, seed)
+    found = [(t["rate"], t["seed"]) for t in stored["trainings"]]
+    assert found == [(0.001, 0), (0.001, 1), (0.01, 0), (0.01, 1)]
 
 
-def test_the_small_step_moves_only_the_projections_more_slowly(monkeypatch):
+def test_the_small_step_moves_only_the_projections_more_slowly(
+    monkeypatch, tmp_path
+):
     """One step of Adam moves a weight by the rate it is given."""
-    monkeypatch.setattr(compare_scores, "STEPS", 1)
+    monkeypatch.setattr(scores, "STEPS", 1)
     seen = {}
 
     def look(model, task):
@@ -96,8 +81,9 @@ def test_the_small_step_moves_only_the_projections_more_slowly(monkeypatch):
         )
         return {}
 
-    monkeypatch.setattr(compare_scores, "look", look)
-    compare_scores.train_once("scaled-small-step", 16, 0.01, 0)
+    monkeypatch.setattr(scores, "look", look)
+    slow = scores.Trained("scaled-small-step", 16, 0.01)
+    slow.measure(0, Bench(tmp_path))
     before, after = seen["models"]
     moved = {
         name: (after[name] - before[name]).abs().max().item()
