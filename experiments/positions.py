@@ -1,40 +1,32 @@
-"""Kinds of positions, and none, within and beyond the trained length.
+"""How should a model be told positions, and what of lengths never trained?
 
-    python tools/compare_positions.py                    all that is missing
-    python tools/compare_positions.py letters            one task
-    python tools/compare_positions.py letters/rotary     one variant of it
-
-Two tasks, the stored runs of chapter 03. ``letters``: an encoder of two
-layers says at each place which letter stood two places before; trained on 5
-to 16 letters, tested on up to 64. ``sentences``: the preset ``grammar``, half
-as wide, trained on sentences of up to 9 words, tested on longer ones. What is
-there already under ``runs/positions/`` is not trained again: delete a file to
-have it anew.
+``letters``: an encoder of two layers says at each place which letter stood two
+places before; trained on 5 to 16 letters, tested on up to 64. ``sentences``:
+small translators, trained on sentences of up to 9 words, tested on longer
+ones.
 """
 
-import contextlib
-import dataclasses
 import functools
-import sys
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer_course import runs
+from experiments.lab import Bench, Experiment, Files, Record
+from experiments.translators import BASE, Training, follow
 from transformer_course.batches import encode_pairs
 from transformer_course.buckets import BucketedBatches
-from transformer_course.config import Experiment, ModelConfig
+from transformer_course.config import ModelConfig
 from transformer_course.data.grammar import (
     AlignedPair,
     grammar_splits,
     parallel_text,
 )
 from transformer_course.data.text import ParallelText
-from transformer_course.device import machine
-from transformer_course.experiment import keep_freed_memory
+from transformer_course.experiment import Prepared
 from transformer_course.layers import TokenEmbedding
 from transformer_course.masks import causal_mask
 from transformer_course.positional_encoding import (
@@ -44,14 +36,11 @@ from transformer_course.positional_encoding import (
     position_module,
     sinusoidal_encoding,
 )
-from transformer_course.presets import PRESETS
 from transformer_course.score import corpus_bleu
 from transformer_course.tokenizer import Tokenizer
-from transformer_course.train import fit, make_optimizer, set_seed
 from transformer_course.transformer import Encoder, Transformer
 from transformer_course.translate import translate
 
-FOLDER = runs.folder("positions")
 MANY = 128
 """Positions that learned tables have rows for; most are never trained."""
 KINDS = ("sinusoidal", "learned", "rotary", "none")
@@ -60,7 +49,6 @@ KINDS = ("sinusoidal", "learned", "rotary", "none")
 # --- letters: which stood two places before? ---------------------------------
 
 LETTERS = {
-    "seeds": (0, 1, 2, 3, 4),
     "letters": 10,
     "back": 2,
     "shortest": 5,
@@ -138,7 +126,7 @@ def small_learned(length: int, d_model: int) -> nn.Module:
     return position
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Letters:
     """A way to tell the encoder of letters where they stand."""
 
@@ -250,7 +238,7 @@ def letters_batch(
     return ids, F.pad(ids, (back, 0))[:, :length]
 
 
-def train_letters(variant: Letters, seed: int) -> dict:
+def train_letters(variant: Letters, seed: int, bench: Bench) -> Record:
     """One training, and how often the reader is right, place by place."""
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
@@ -260,7 +248,7 @@ def train_letters(variant: Letters, seed: int) -> dict:
             nn.init.xavier_uniform_(weight)
     optimizer = torch.optim.Adam(model.parameters())
     steps, losses = variant.longer * LETTERS["steps"], []
-    for step in range(steps):
+    for step in range(bench.few(steps)):
         up, left = (step + 1) / LETTERS["warmup"], 1 - step / steps
         optimizer.param_groups[0]["lr"] = LETTERS["rate"] * min(up, 1) * left
         length = draw(LETTERS["shortest"], LETTERS["longest"], generator)
@@ -329,40 +317,11 @@ def mean(values: list[float]) -> float:
 # --- sentences: short ones learned, long ones asked --------------------------
 
 SENTENCES = {
-    "seeds": (0, 1, 2),
     "short": 9,
     "long": 12,
     "tested": 300,
     "steps": 400,
-    "peak_rate": 4e-3,
     "shift": 9,
-    "model": {"d_model": 64, "d_ff": 256},
-}
-
-
-@dataclasses.dataclass(frozen=True)
-class Sentences:
-    """A way to tell the translator where words stand."""
-
-    about: str
-    kind: str
-    without: str = ""
-    """The side, ``src`` or ``tgt``, that is told no positions."""
-    all_lengths: bool = False
-    """Trained on sentences of every length, as many as the short ones."""
-
-
-SENTENCE_VARIANTS = {
-    **{kind: Sentences(kind, kind) for kind in KINDS},
-    "decoder-only": Sentences(
-        "sinusoidal, in the decoder only", "sinusoidal", without="src"
-    ),
-    "encoder-only": Sentences(
-        "sinusoidal, in the encoder only", "sinusoidal", without="tgt"
-    ),
-    "all-lengths": Sentences(
-        "sinusoidal, trained on all lengths", "sinusoidal", all_lengths=True
-    ),
 }
 
 
@@ -383,6 +342,7 @@ def either_way(pair: AlignedPair) -> bool:
     return "than" in words and not marked & set(words)
 
 
+@functools.cache
 def corpora() -> dict[str, ParallelText]:
     """What is learned from, and what is asked: short and long sentences.
 
@@ -394,18 +354,17 @@ def corpora() -> dict[str, ParallelText]:
     short = [p for p in train if length_of(p) <= SENTENCES["short"]]
     seen = Counter(word for pair in short for word in words_of(pair))
     known = [p for p in test if min(seen[w] for w in words_of(p)) >= 3]
-    parts = {
-        "train": short,
-        "train-all": train[: len(short)],
+    asked = {
         "short": [p for p in known if length_of(p) <= SENTENCES["short"]],
         "long": [p for p in known if length_of(p) >= SENTENCES["long"]],
     }
-    parts["than"] = [p for p in parts["short"] if either_way(p)]
-    parts = {name: parallel_text(pairs) for name, pairs in parts.items()}
-    for name in ("short", "long", "than"):
-        size = min(len(parts[name]), SENTENCES["tested"])
-        parts[name] = parts[name].take(range(size))
-    return parts
+    asked["than"] = [p for p in asked["short"] if either_way(p)]
+    asked = {name: part[: SENTENCES["tested"]] for name, part in asked.items()}
+    parts = {"train": short, "train-all": train[: len(short)], **asked}
+    return {name: parallel_text(pairs) for name, pairs in parts.items()}
+
+
+ASKED = ("short", "long", "than")
 
 
 class Further(nn.Module):
@@ -420,72 +379,85 @@ class Further(nn.Module):
         return self.position(x, offset + self.shift)
 
 
-class Enough(Exception):
-    """The last step has been made."""
+def without(side: str) -> Callable[[ModelConfig], Transformer]:
+    """Build a model that is told no positions on one side, src or tgt."""
+
+    def build(config: ModelConfig) -> Transformer:
+        model = Transformer(config)
+        setattr(model, f"{side}_position", NoPosition())
+        return model
+
+    return build
 
 
-def experiment_of(variant: Sentences, seed: int) -> Experiment:
-    """The preset, half as wide, with the variant's positions."""
-    base = PRESETS["grammar"]
-    model = dataclasses.replace(
-        base.model,
-        **SENTENCES["model"],
-        position=variant.kind,
-        max_length=MANY,
-    )
-    train = dataclasses.replace(
-        base.train, epochs=1000, seed=seed, peak_rate=SENTENCES["peak_rate"]
-    )
-    return dataclasses.replace(base, model=model, train=train)
+def learning_from(part: str) -> Callable[..., Prepared]:
+    """A part of the corpora in the place of all; words of the short ones."""
+
+    def data(prepared: Prepared, experiment) -> Prepared:
+        parts = corpora()
+        text = [*parts["train"].src, *parts["train"].tgt]
+        size = experiment.model.vocab_size
+        tokenizer = Tokenizer.train(text, size, "word")
+        batches = BucketedBatches(
+            encode_pairs(tokenizer, parts[part], MANY),
+            experiment.data.token_budget,
+            seed=experiment.train.seed,
+        )
+        return prepared._replace(tokenizer=tokenizer, batches=batches)
+
+    return data
 
 
-def train_sentences(variant: Sentences, seed: int) -> dict:
+def translator(
+    about: str, kind: str = "sinusoidal", part: str = "train", **seams
+) -> Training:
+    """A training of short sentences; ``seams`` are those of Training."""
+    changes = {"model.position": kind, "model.max_length": MANY}
+    return Training(about, changes, data=learning_from(part), **seams)
+
+
+SENTENCE_VARIANTS = {
+    **{kind: translator(kind, kind) for kind in KINDS},
+    "decoder-only": translator(
+        "sinusoidal, in the decoder only", build=without("src")
+    ),
+    "encoder-only": translator(
+        "sinusoidal, in the encoder only", build=without("tgt")
+    ),
+    "all-lengths": translator(
+        "sinusoidal, trained on all lengths", part="train-all"
+    ),
+}
+
+
+def train_sentences(training: Training, seed: int, bench: Bench) -> Record:
     """One training, and how well it translates short and long sentences."""
-    experiment, parts = experiment_of(variant, seed), corpora()
-    text = [*parts["train"].src, *parts["train"].tgt]
-    tokenizer = Tokenizer.train(text, experiment.model.vocab_size, "word")
-    set_seed(seed)
-    config = dataclasses.replace(
-        experiment.model, vocab_size=tokenizer.vocab_size
-    )
-    model = Transformer(config)
-    if variant.without:
-        setattr(model, f"{variant.without}_position", NoPosition())
-    learned = parts["train-all" if variant.all_lengths else "train"]
-    batches = BucketedBatches(
-        encode_pairs(tokenizer, learned, MANY),
-        experiment.data.token_budget,
-        seed=seed,
-    )
-    losses = []
-
-    def on_step(progress, score, rate) -> None:
-        losses.append(round(score.means()["nll"], 4))
-        if progress.step >= SENTENCES["steps"]:
-            raise Enough
-
-    optimizer = make_optimizer(model, experiment.train)
-    with contextlib.suppress(Enough):
-        fit(model, optimizer, batches, experiment.train, on_step=on_step)
+    curve = follow(training, seed, bench, steps=SENTENCES["steps"])
+    prepared = curve.end.prepared
     return {
         "seed": seed,
-        "loss": losses[19::20],
-        **look_at_sentences(model, tokenizer, parts),
+        "loss": curve.rounded("nll")[19::20],
+        **look_at_sentences(prepared.model, prepared.tokenizer, bench),
     }
 
 
 def look_at_sentences(
-    model: Transformer, tokenizer: Tokenizer, parts: dict[str, ParallelText]
+    model: Transformer, tokenizer: Tokenizer, bench: Bench
 ) -> dict:
     """Greedy translations judged; of short sentences also further on."""
-    seen = {name: judged(model, tokenizer, parts[name]) for name in parts}
-    seen = {k: v for k, v in seen.items() if not k.startswith("train")}
+    parts = corpora()
+    texts = {name: parts[name] for name in ASKED}
+    texts = {
+        name: text.take(range(bench.few(len(text))))
+        for name, text in texts.items()
+    }
+    seen = {name: judged(model, tokenizer, texts[name]) for name in ASKED}
     if model.config.position in ("sinusoidal", "learned"):
         for side in ("src_position", "tgt_position"):
             inner = getattr(model, side)
             if not isinstance(inner, NoPosition):
                 setattr(model, side, Further(inner, SENTENCES["shift"]))
-        seen["shifted"] = judged(model, tokenizer, parts["short"])
+        seen["shifted"] = judged(model, tokenizer, texts["short"])
     return seen
 
 
@@ -493,8 +465,6 @@ def judged(
     model: Transformer, tokenizer: Tokenizer, text: ParallelText
 ) -> dict:
     """BLEU, share of translations without a fault, and their lengths."""
-    if len(text) > SENTENCES["tested"]:
-        return {}  # what was learned from
     written = translate(model, tokenizer, text.src)
     same = [w == t for w, t in zip(written, text.tgt, strict=True)]
     words = [sum(len(x.split()) for x in side) for side in (written, text.tgt)]
@@ -508,52 +478,58 @@ def judged(
     }
 
 
-# --- storing -----------------------------------------------------------------
-
-TASKS = {
-    "letters": (LETTERS, LETTER_VARIANTS, train_letters),
-    "sentences": (SENTENCES, SENTENCE_VARIANTS, train_sentences),
-}
+# --- both --------------------------------------------------------------------
 
 
-def write_settings() -> None:
+class Dashed(Files):
+    """A file for each variant: TASK/NAME in TASK-NAME.json."""
+
+    def path(self, name: str) -> str:
+        return f"{name.replace('/', '-')}.json"
+
+
+def measure(variant: Letters | Training, seed: int, bench: Bench) -> Record:
+    """One training of either task."""
+    letters = isinstance(variant, Letters)
+    return (train_letters if letters else train_sentences)(
+        variant, seed, bench
+    )
+
+
+def settings() -> Record:
     """What all of it was made with."""
-    about = {
-        "command": "python tools/compare_positions.py",
-        "machine": machine(),
+    sizes = {key: getattr(BASE.model, key) for key in ("d_model", "d_ff")}
+    tasks = {
+        "letters": (LETTERS, LETTER_VARIANTS),
+        "sentences": (
+            SENTENCES
+            | {"peak_rate": BASE.train.peak_rate, "model": sizes}
+            | {"pairs": {name: len(text) for name, text in corpora().items()}},
+            SENTENCE_VARIANTS,
+        ),
     }
-    for task, (settings, variants, _) in TASKS.items():
-        about[task] = {
-            **settings,
-            "variants": {name: v.about for name, v in variants.items()},
-        }
-    pairs = {name: len(text) for name, text in corpora().items()}
-    about["sentences"]["pairs"] = pairs
-    runs.write_json(FOLDER / "settings.json", about)
+    return {
+        task: {**found, "variants": {n: v.about for n, v in variants.items()}}
+        for task, (found, variants) in tasks.items()
+    }
 
 
-def train_missing(task: str, name: str) -> None:
-    """The seeds of one variant that are not there yet."""
-    settings, variants, train_once = TASKS[task]
-    path = FOLDER / f"{task}-{name}.json"
-    for found in runs.add_seeds(
-        path,
-        {"about": variants[name].about},
-        settings["seeds"],
-        functools.partial(train_once, variants[name]),
-    ):
-        print(task, name, found["seed"], found["loss"][-1], flush=True)
-
-
-def main() -> None:
-    """Train what is missing of what is named, or of all."""
-    write_settings()
-    keep_freed_memory()
-    for wanted in sys.argv[1:] or TASKS:
-        task, _, name = wanted.partition("/")
-        for variant in [name] if name else TASKS[task][1]:
-            train_missing(task, variant)
-
-
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    name="positions",
+    chapter="03_positional_encoding",
+    variants={f"letters/{n}": v for n, v in LETTER_VARIANTS.items()}
+    | {f"sentences/{n}": v for n, v in SENTENCE_VARIANTS.items()},
+    measure=measure,
+    seeds=(0, 1, 2, 3, 4),
+    seeds_of={"sentences": (0, 1, 2)},
+    settings=settings,
+    files=Dashed(),
+    smoked=(
+        "letters/rotary-two-hands",
+        "letters/beside-8",
+        "letters/doubled-paired",
+        "letters/learned-small",
+        "sentences/all-lengths",
+        "sentences/encoder-only",
+    ),
+)
