@@ -1,30 +1,26 @@
-"""Count and time the padding of batches: runs/padding, for chapter 11.
+"""How much of a batch is padding, and what do batches cost and teach?
 
-    python tools/measure_padding.py lengths   how long the pairs are
-    python tools/measure_padding.py shares    what padding they need
-    python tools/measure_padding.py times     what shapes cost on this CPU
-    python tools/measure_padding.py gradients how far batches agree
-
-``lengths`` comes first; it cuts three corpora into pieces as their presets do,
-two minutes. ``shares`` makes batches of these lengths in several ways, half a
-minute; ``times`` trains a few steps, each way in a process of its own, ten
-minutes on one thread; ``gradients`` compares those of 240 batches, a minute.
-What is there already is kept: delete a file to have it anew.
+``lengths.npz`` holds how long the pairs of three corpora are, cut into pieces
+as their presets do; it is made when it is missing. ``shares`` makes batches of
+these lengths in several ways, half a minute; ``times`` trains a few steps,
+each way in a process of its own, ten minutes on one thread; ``gradients``
+compares those of 240 batches, a minute.
 """
 
-import json
+import multiprocessing
 import random
 import statistics
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from experiments.lab import Bench, Experiment, Groups, Record
 from transformer_course import checkpoint, runs
 from transformer_course.batches import (
     Batch,
@@ -40,8 +36,6 @@ from transformer_course.presets import PRESETS
 from transformer_course.tokenizer import BOS, EOS, PAD
 from transformer_course.train import autocast, make_optimizer, set_seed
 
-FOLDER = runs.folder("padding")
-COMMAND = "python tools/measure_padding.py"
 CORPORA = {"grammar": "grammar", "small_parallel_enja": "enja"}
 CORPORA |= {"soseki": "soseki"}
 """The corpora, and the presets that say how they are cut."""
@@ -54,7 +48,8 @@ STEPS = 12
 """Training steps that are timed, twice over."""
 ROUNDS = 2
 """Fresh processes for each way; the smallest time counts."""
-
+PAIRS = 200
+"""In a smoke test."""
 GRADIENTS = 40
 """Batches whose gradients are compared."""
 ROWS = 84
@@ -68,19 +63,32 @@ Cut = list[list[int]]
 # --- lengths -----------------------------------------------------------------
 
 
-def count_lengths(preset: str) -> np.ndarray:
+def count_lengths(preset: str, bench: Bench) -> np.ndarray:
     """Rows of source length, target length, and how many pairs have them.
 
     Nothing is cut off. Eos counts on both sides, bos does not.
     """
-    experiment = PRESETS[preset]
-    parts = prepare(experiment)
-    encode = parts.tokenizer.encode
+    parts = prepare(PRESETS[preset])
+    train, encode = parts.splits.train, parts.tokenizer.encode
+    pairs = train.take(range(bench.few(len(train), PAIRS)))
     found = Counter(
-        (len(encode(src)) + 1, len(encode(tgt)) + 1)
-        for src, tgt in parts.splits.train
+        (len(encode(src)) + 1, len(encode(tgt)) + 1) for src, tgt in pairs
     )
-    return np.array([(*pair, n) for pair, n in sorted(found.items())])
+    rows = [(*pair, n) for pair, n in sorted(found.items())]
+    return np.array(rows, dtype=np.int32)
+
+
+def lengths_of(corpus: str, bench: Bench) -> Lengths:
+    """Of all pairs of a corpus, cut off; counted once, and then stored."""
+    path, known = bench.folder / "lengths.npz", {}
+    if path.exists():
+        with np.load(path) as arrays:
+            known = dict(arrays)
+    if corpus not in known:
+        known[corpus] = count_lengths(CORPORA[corpus], bench)
+        runs.write_arrays(path, known)
+    longest = PRESETS[CORPORA[corpus]].model.max_length
+    return unfold(known[corpus], longest)
 
 
 def unfold(counts: np.ndarray, longest: int) -> Lengths:
@@ -175,42 +183,53 @@ def describe_buckets(batches: BucketedBatches) -> dict:
     }
 
 
-def shares_of(lengths: Lengths, budget: int) -> dict[str, dict]:
+def shares_of(corpus: str, bench: Bench) -> Record:
     """Every way on one corpus."""
-    found = {
+    experiment = PRESETS[CORPORA[corpus]]
+    lengths = lengths_of(corpus, bench)
+    budget = experiment.data.token_budget
+    ways = {
         name: describe(lengths, make(lengths, budget))
         for name, make in WAYS.items()
     }
     pairs = pairs_of(lengths)
     for most in SHAPES:
         buckets = BucketedBatches(pairs, budget, max_shapes=most)
-        found[f"buckets, {most}"] = describe_buckets(buckets)
-    return found
+        ways[f"buckets, {most}"] = describe_buckets(buckets)
+    return {
+        "pairs": len(lengths),
+        "token_budget": budget,
+        "max_length": experiment.model.max_length,
+        "ways": ways,
+    }
 
 
 # --- time --------------------------------------------------------------------
 
 
-def some_batches(way: str, lengths: Lengths, budget: int) -> list[Batch]:
+def some_batches(
+    way: str, lengths: Lengths, budget: int, size: int
+) -> list[Batch]:
     """A few batches of an epoch, drawn at random."""
     pairs = pairs_of(lengths, vocabulary=6000)
     if way.startswith("buckets"):
         most = int(way.split()[-1])
         batches = BucketedBatches(pairs, budget, max_shapes=most)
-        return list(batches.epoch(0))[:STEPS]
-    cut = random.Random(0).sample(WAYS[way](lengths, budget), STEPS)
+        return list(batches.epoch(0))[:size]
+    cut = random.Random(0).sample(WAYS[way](lengths, budget), size)
     return [padded_batch([pairs[i] for i in places]) for places in cut]
 
 
-def time_steps(way: str, bf16: bool) -> list[dict]:
+def time_steps(
+    way: str, bf16: bool, lengths: Lengths, size: int
+) -> list[dict]:
     """Train on the same few batches twice; the time of each step.
 
     The second time, every shape has been met before.
     """
     experiment = PRESETS[CORPORA[TIMED]]
     budget = experiment.data.token_budget
-    lengths = unfold(load_lengths(TIMED), experiment.model.max_length)
-    batches = some_batches(way, lengths, budget)
+    batches = some_batches(way, lengths, budget, size)
     keep_freed_memory()
     set_seed(0)
     model = checkpoint.build(experiment.model)
@@ -235,11 +254,16 @@ def time_steps(way: str, bf16: bool) -> list[dict]:
     return steps
 
 
-def measured_elsewhere(way: str, precision: str) -> list[dict]:
-    """:func:`time_steps` in a process that has met no shape yet."""
-    command = [sys.executable, __file__, "once", way, precision]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+def times_of(way: str, precision: str, bench: Bench) -> list[dict]:
+    """:func:`time_steps` in processes that have met no shape yet."""
+    lengths = lengths_of("grammar" if bench.smoke else TIMED, bench)
+    asked = (way, precision == "bf16", lengths, bench.few(STEPS))
+    fresh = multiprocessing.get_context("spawn")
+    rounds = []
+    for _ in range(bench.few(ROUNDS, 1)):
+        with ProcessPoolExecutor(1, fresh) as process:
+            rounds.append(process.submit(time_steps, *asked).result())
+    return fastest(rounds)
 
 
 def fastest(rounds: list[list[dict]]) -> list[dict]:
@@ -262,28 +286,32 @@ def gradient_of(model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
     return torch.cat(parts), int(score.tokens)
 
 
-def grammar_batches(pairs: list[IdPair], way: str) -> list[Batch]:
+def grammar_batches(
+    pairs: list[IdPair], way: str, number: int = GRADIENTS
+) -> list[Batch]:
     """Some batches of the grammar, of about as many tokens in each way."""
     budget = PRESETS["grammar"].data.token_budget
     if way == "buckets, by budget":
-        return list(BucketedBatches(pairs, budget).epoch(0))[:GRADIENTS]
+        return list(BucketedBatches(pairs, budget).epoch(0))[:number]
     lengths = [(len(src), len(tgt) - 1) for src, tgt in pairs]
     order = shuffled(lengths)
     if way == "sorted, fixed number":
         order.sort(key=lambda i: lengths[i])
     cut = [order[i : i + ROWS] for i in range(0, len(order), ROWS)]
-    chosen = random.Random(0).sample(cut, GRADIENTS)
+    chosen = random.Random(0).sample(cut, number)
     return [padded_batch([pairs[i] for i in places]) for places in chosen]
 
 
-def noise_of(model: nn.Module, pairs: list[IdPair]) -> dict[str, list]:
+def noise_of(
+    model: nn.Module, pairs: list[IdPair], number: int = GRADIENTS
+) -> dict[str, list]:
     """Tokens of each batch, and how far its gradient is from the mean one.
 
     The mean is over batches in random order, each counted by its tokens; the
     distance is squared and relative to the squared length of the mean.
     """
     ways = {
-        way: grammar_batches(pairs, way)
+        way: grammar_batches(pairs, way, number)
         for way in (
             "random, fixed number",
             "sorted, fixed number",
@@ -304,110 +332,76 @@ def noise_of(model: nn.Module, pairs: list[IdPair]) -> dict[str, list]:
     return {way: [compare(b) for b in found] for way, found in ways.items()}
 
 
-# --- storing -----------------------------------------------------------------
-
-
-def load_lengths(corpus: str) -> np.ndarray:
-    """What ``lengths`` has stored of a corpus."""
-    path = FOLDER / "lengths.npz"
-    if not path.exists():
-        raise SystemExit(f"first: {COMMAND} lengths")
-    with np.load(path) as arrays:
-        return arrays[corpus]
-
-
-def store_lengths() -> None:
-    """Make what is missing of lengths.npz."""
-    path, known = FOLDER / "lengths.npz", {}
-    if path.exists():
-        with np.load(path) as arrays:
-            known = dict(arrays)
-    for corpus, preset in CORPORA.items():
-        if corpus not in known:
-            known[corpus] = count_lengths(preset).astype(np.int32)
-            runs.write_arrays(path, known)
-            print(corpus, len(known[corpus]), flush=True)
-
-
-def store_shares() -> None:
-    """Make what is missing of shares.json."""
-    path = FOLDER / "shares.json"
-    stored = {"command": f"{COMMAND} shares", "corpora": {}}
-    stored |= {"machine": machine(), "sentences": SENTENCES}
-    if path.exists():
-        stored = json.loads(path.read_text("utf-8"))
-    for corpus, preset in CORPORA.items():
-        if corpus in stored["corpora"]:
-            continue
-        experiment = PRESETS[preset]
-        longest = experiment.model.max_length
-        budget = experiment.data.token_budget
-        lengths = unfold(load_lengths(corpus), longest)
-        stored["corpora"][corpus] = {
-            "pairs": len(lengths),
-            "token_budget": budget,
-            "max_length": longest,
-            "ways": shares_of(lengths, budget),
-        }
-        runs.write_json(path, stored, indent=1)
-        print(corpus, stored["corpora"][corpus], flush=True)
-
-
-def store_times() -> None:
-    """Make what is missing of times.json."""
-    path = FOLDER / "times.json"
-    stored = {"command": f"{COMMAND} times", "machine": machine()}
-    stored |= {"corpus": TIMED, "rounds": ROUNDS, "times": {}}
-    if path.exists():
-        stored = json.loads(path.read_text("utf-8"))
-    for precision in ("fp32", "bf16"):
-        for way in TIMED_WAYS:
-            name = f"{way}, {precision}"
-            if name in stored["times"]:
-                continue
-            rounds = [
-                measured_elsewhere(way, precision) for _ in range(ROUNDS)
-            ]
-            stored["times"][name] = fastest(rounds)
-            runs.write_json(path, stored)
-            print(name, flush=True)
-
-
-def store_gradients() -> None:
-    """Make what is missing of gradients.json."""
-    path = FOLDER / "gradients.json"
-    stored = {"command": f"{COMMAND} gradients", "machine": machine()}
-    stored |= {"rows": ROWS, "models": {}}
-    if path.exists():
-        stored = json.loads(path.read_text("utf-8"))
+def gradients_of(name: str, bench: Bench) -> dict[str, list]:
+    """Of the grammar's translator, untrained or trained."""
     experiment = PRESETS["grammar"]
     parts = prepare(experiment)
     pairs = encode_pairs(
         parts.tokenizer, parts.splits.train, experiment.model.max_length
     )
-    models = {
-        "untrained": lambda: parts.model,
-        "trained": lambda: trained(experiment).model.cpu(),
-    }
-    for name, model in models.items():
-        if name not in stored["models"]:
-            stored["models"][name] = noise_of(model().train(), pairs)
-            runs.write_json(path, stored)
-            print(name, flush=True)
+    model = parts.model
+    if name == "trained":
+        model = trained(experiment).model.cpu()
+    return noise_of(model.train(), pairs, bench.few(GRADIENTS))
 
 
-def main(what: str = "", *options: str) -> None:
-    """Make what is missing of one file."""
-    if what == "once":
-        way, precision = options
-        print(json.dumps(time_steps(way, precision == "bf16")))
-        return
-    kinds = {"lengths": store_lengths, "shares": store_shares}
-    kinds |= {"times": store_times, "gradients": store_gradients}
-    if what not in kinds:
-        raise SystemExit(f"say what to measure: {', '.join(kinds)}")
-    kinds[what]()
+# --- storing -----------------------------------------------------------------
+
+Measure = Callable[[Bench], Record | list]
+VARIANTS: dict[str, Measure] = {
+    **{f"shares/{c}": partial(shares_of, c) for c in CORPORA},
+    **{
+        f"times/{way}, {precision}": partial(times_of, way, precision)
+        for precision in ("fp32", "bf16")
+        for way in TIMED_WAYS
+    },
+    **{
+        f"gradients/{name}": partial(gradients_of, name)
+        for name in ("untrained", "trained")
+    },
+}
+HEADS = {
+    shares_of: ("corpora", {"sentences": SENTENCES}),
+    times_of: ("times", {"corpus": TIMED, "rounds": ROUNDS}),
+    gradients_of: ("models", {"rows": ROWS}),
+}
+"""Where a group's file has its records, and what else heads it."""
 
 
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+class Parts(Groups):
+    """GROUP/NAME is NAME in the last field of GROUP.json."""
+
+    def begin(self, about: Record) -> Record:
+        return about
+
+    def records(self, stored: Record, name: str) -> Record:
+        return next(stored[f] for f, _ in HEADS.values() if f in stored)
+
+    def has(self, stored: Record, name: str, seed: int) -> bool:
+        return name.partition("/")[2] in self.records(stored, name)
+
+    def put(self, stored: Record, name: str, result: Record | list) -> None:
+        self.records(stored, name)[name.partition("/")[2]] = result
+
+
+def about(measure: partial) -> Record:
+    """What heads the file of a group."""
+    field, more = HEADS[measure.func]
+    command = "python -m experiments padding"
+    return {"command": command, "machine": machine(), **more, field: {}}
+
+
+EXPERIMENT = Experiment(
+    name="padding",
+    chapter="11_batches",
+    variants=VARIANTS,
+    measure=lambda measure, seed, bench: measure(bench),
+    seeds=(0,),
+    about=about,
+    files=Parts(),
+    smoked=(
+        "shares/grammar",
+        f"times/{TIMED_WAYS[-1]}, bf16",
+        "gradients/untrained",
+    ),
+)
