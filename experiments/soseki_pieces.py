@@ -1,25 +1,22 @@
-"""Cut Soseki into pieces in several ways, and count: for chapter 02.
+"""Into which pieces should Soseki be cut?
 
-    python tools/compare_segmenters.py
-
-Learns from nineteen works and counts on the one that was kept back. Writes
-``results.json`` and two SentencePiece models into ``runs/soseki-pieces/``.
-About four minutes; a segmentation that is there already is kept: delete the
-file to have all of them anew.
+Learns from nineteen works and counts on the one that was kept back. Two of
+the SentencePiece models are stored beside the counts. About four minutes.
 """
 
 import functools
 import io
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import sentencepiece
 from janome.tokenizer import Tokenizer as Dictionary
 
-from transformer_course import runs
+from experiments.lab import Bench, Entries, Experiment, Record
 from transformer_course.data.aozora import soseki
+from transformer_course.data.grammar import grammar_corpus
 from transformer_course.device import machine
 from transformer_course.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 
@@ -38,6 +35,8 @@ CHECKED = 50
 """Held-out sentences that are kept, to compare segmentations on."""
 POINTS = 60
 """Places at which the growth of a vocabulary is looked at."""
+FEW_PIECES = 500
+"""A vocabulary in a smoke test."""
 
 Cut = Callable[[str], Sequence[str]]
 
@@ -119,11 +118,6 @@ def learn(lines: list[str], **changed) -> Learned:
     return Learned(model.getvalue())
 
 
-def of_the_course(lines: list[str], size: int, kind: str) -> Learned:
-    """A model by the package's own :meth:`Tokenizer.train`."""
-    return Learned(Tokenizer.train(lines, size, kind).model_proto)
-
-
 def byte_pieces(text: str) -> list[str]:
     """One piece for each byte of UTF-8."""
     return [f"{byte:02X}" for byte in text.encode()]
@@ -172,53 +166,37 @@ def by_length(segmenter: Learned) -> dict[str, int]:
     return dict(sorted(Counter(str(len(name)) for name in names).items()))
 
 
-def segmentations(lines: list[str], cut_all: Callable, cut_words: Cut):
-    """Name, what it is, and a function that makes the segmenter."""
-
-    def listed_words(most: int | None) -> Listed:
-        frequent = Counter(word for line in cut_all() for word in line)
-        return Listed(cut_words, (w for w, _ in frequent.most_common(most)))
-
-    def course(kind: str, size: int = VOCABULARY) -> Callable:
-        return lambda: of_the_course(lines, size, kind)
-
-    def changed(**settings) -> Callable:
-        return lambda: learn(lines, **settings)
-
-    yield "bytes", "bytes of UTF-8", Bytes
-    yield "characters", "characters", lambda: Listed(list, set("".join(lines)))
-    yield "words", "words, all that were seen", lambda: listed_words(None)
-    yield (
-        "words-8000",
-        "words, the 8,000 most frequent",
-        lambda: listed_words(VOCABULARY - SPECIAL),
-    )
-    yield "bpe", "BPE", course("bpe")
-    yield "unigram", "unigram", course("unigram")
-    yield "bpe-no-bytes", "BPE, no bytes", changed(byte_fallback=False)
-    yield (
-        "bpe-nfkc",
-        "BPE, default normalisation",
-        changed(normalization_rule_name="nmt_nfkc"),
-    )
-    yield (
-        "bpe-coverage",
-        "BPE, rare characters as bytes",
-        changed(character_coverage=0.9995),
-    )
-    for size in OTHER_SIZES:
-        yield f"bpe-{size}", f"BPE, {size:,} pieces", course("bpe", size)
+# --- the text ----------------------------------------------------------------
 
 
-def read_text() -> tuple[list[str], list[str]]:
+@functools.cache
+def read_text(smoke: bool) -> tuple[list[str], list[str]]:
     """Sentences to learn from, and those of the work kept back."""
+    if smoke:
+        corpus = grammar_corpus(300, 1, 10)
+        return corpus.train.tgt, corpus.test.tgt
     learned, kept = [], []
     for work in soseki():
         part = kept if work.title == HELD_OUT else learned
         part.extend(work.sentences)
-    if not kept:
-        raise SystemExit(f"there is no work {HELD_OUT} to keep back")
     return learned, kept
+
+
+@functools.cache
+def dictionary() -> Dictionary:
+    """Janome's."""
+    return Dictionary(wakati=True)
+
+
+def words_of(text: str) -> list[str]:
+    """The words that the dictionary finds."""
+    return list(dictionary().tokenize(text))
+
+
+@functools.cache
+def cut_text(smoke: bool) -> list[list[str]]:
+    """The words of each sentence to learn from; a few minutes."""
+    return [words_of(line) for line in read_text(smoke)[0]]
 
 
 def known_only(sentences: list[str], letters: set[str]) -> list[str]:
@@ -226,60 +204,125 @@ def known_only(sentences: list[str], letters: set[str]) -> list[str]:
     return [s for s in sentences if set(s) <= letters]
 
 
-def main() -> None:
-    """Make what is missing."""
-    folder = runs.folder("soseki-pieces")
-    path = folder / "results.json"
-    lines, held_out = read_text()
-    results = {"segmenters": {}}
-    if path.exists():
-        results = json.loads(path.read_text("utf-8"))
-    results |= {
-        "command": "python tools/compare_segmenters.py",
-        "machine": machine(),
+def about_text(bench: Bench) -> Record:
+    """How long it is, and how its vocabulary grows."""
+    lines, held_out = read_text(bench.smoke)
+    characters = sum(map(len, lines))
+    return {
         "held_out": {
             "work": HELD_OUT,
             "sentences": len(held_out),
             "characters": sum(map(len, held_out)),
         },
-        "learned_from": {
-            "sentences": len(lines),
-            "characters": sum(map(len, lines)),
-        },
+        "learned_from": {"sentences": len(lines), "characters": characters},
         "checked": known_only(held_out, set("".join(lines)))[:CHECKED],
+        "growth": {
+            "characters": growth(lines, characters),
+            "words": growth(cut_text(bench.smoke), characters),
+        },
     }
 
-    dictionary = Dictionary(wakati=True)
 
-    def cut_words(text: str) -> list[str]:
-        return list(dictionary.tokenize(text))
-
-    @functools.cache
-    def cut_all() -> list[list[str]]:
-        print("cutting by the dictionary ...", flush=True)
-        return [cut_words(line) for line in lines]
-
-    if "growth" not in results:
-        results["growth"] = {
-            "characters": growth(lines, sum(map(len, lines))),
-            "words": growth(cut_all(), sum(map(len, lines))),
-        }
-    for name, about, make in segmentations(lines, cut_all, cut_words):
-        if name in results["segmenters"]:
-            continue
-        started = time.perf_counter()
-        segmenter = make()
-        seconds = round(time.perf_counter() - started, 1)
-        counts = count(segmenter, held_out)
-        entry = {"about": about, "seconds_to_learn": seconds, **counts}
-        if isinstance(segmenter, Learned):
-            entry["pieces_by_length"] = by_length(segmenter)
-        if name in KEPT_MODELS:
-            (folder / f"{name}.model").write_bytes(segmenter.model)
-        results["segmenters"][name] = entry
-        runs.write_json(path, results, indent=1)
-        print(name, seconds, {**counts, "examples": ""}, flush=True)
+# --- the segmentations -------------------------------------------------------
 
 
-if __name__ == "__main__":
-    main()
+def listed_characters(bench: Bench) -> Listed:
+    """All characters that were seen."""
+    return Listed(list, set("".join(read_text(bench.smoke)[0])))
+
+
+def listed_words(most: int | None, bench: Bench) -> Listed:
+    """The most frequent words; all when None."""
+    words = (word for line in cut_text(bench.smoke) for word in line)
+    return Listed(words_of, (w for w, _ in Counter(words).most_common(most)))
+
+
+def of_the_course(kind: str, size: int, bench: Bench) -> Learned:
+    """A model by the package's own :meth:`Tokenizer.train`."""
+    lines, size = read_text(bench.smoke)[0], bench.few(size, FEW_PIECES)
+    return Learned(Tokenizer.train(lines, size, kind).model_proto)
+
+
+def learned(bench: Bench, **changed) -> Learned:
+    """A model in which a setting of the course's is another."""
+    size = bench.few(VOCABULARY, FEW_PIECES)
+    return learn(read_text(bench.smoke)[0], vocab_size=size, **changed)
+
+
+def measure(
+    name: str, about: str, make: Callable[[Bench], Listed | Learned], bench
+) -> Record:
+    """Learn to cut the text, and count."""
+    started = time.perf_counter()
+    segmenter = make(bench)
+    seconds = round(time.perf_counter() - started, 1)
+    counts = count(segmenter, read_text(bench.smoke)[1])
+    entry = {"about": about, "seconds_to_learn": seconds, **counts}
+    if isinstance(segmenter, Learned):
+        entry["pieces_by_length"] = by_length(segmenter)
+    if name in KEPT_MODELS:
+        bench.folder.mkdir(parents=True, exist_ok=True)
+        (bench.folder / f"{name}.model").write_bytes(segmenter.model)
+    return entry
+
+
+SEGMENTATIONS = {
+    "bytes": ("bytes of UTF-8", lambda bench: Bytes()),
+    "characters": ("characters", listed_characters),
+    "words": ("words, all that were seen", partial(listed_words, None)),
+    "words-8000": (
+        "words, the 8,000 most frequent",
+        partial(listed_words, VOCABULARY - SPECIAL),
+    ),
+    "bpe": ("BPE", partial(of_the_course, "bpe", VOCABULARY)),
+    "unigram": ("unigram", partial(of_the_course, "unigram", VOCABULARY)),
+    "bpe-no-bytes": ("BPE, no bytes", partial(learned, byte_fallback=False)),
+    "bpe-nfkc": (
+        "BPE, default normalisation",
+        partial(learned, normalization_rule_name="nmt_nfkc"),
+    ),
+    "bpe-coverage": (
+        "BPE, rare characters as bytes",
+        partial(learned, character_coverage=0.9995),
+    ),
+    **{
+        f"bpe-{size}": (
+            f"BPE, {size:,} pieces",
+            partial(of_the_course, "bpe", size),
+        )
+        for size in OTHER_SIZES
+    },
+}
+
+
+class Results(Entries):
+    """One file: what is said of the text, and the segmenters."""
+
+    def has(self, stored: Record, name: str, seed: int) -> bool:
+        return super().has(stored, name, seed) or (
+            name == "text" and "growth" in stored
+        )
+
+    def put(self, stored: Record, name: str, result: Record) -> None:
+        if name == "text":
+            stored.update(result)
+        else:
+            super().put(stored, name, result)
+
+
+EXPERIMENT = Experiment(
+    name="soseki-pieces",
+    chapter="02_tokens_and_embeddings",
+    variants={
+        "text": about_text,
+        **{n: partial(measure, n, *how) for n, how in SEGMENTATIONS.items()},
+    },
+    measure=lambda measure, seed, bench: measure(bench),
+    seeds=(0,),
+    about=lambda measure: {
+        "command": "python -m experiments soseki-pieces",
+        "machine": machine(),
+    },
+    files=Results("results.json", "segmenters"),
+    smoked=("text", "bytes", "characters", "words-8000", "bpe"),
+)
