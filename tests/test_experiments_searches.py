@@ -1,4 +1,4 @@
-"""What ``tools/compare_searches.py`` measures, and that it can go on."""
+"""What is measured of searches, and that it can go on."""
 
 import json
 
@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from tiny import decided, tiny_splits, tiny_transformer
 
-from tools import compare_searches
-from tools.compare_searches import (
+from experiments import searches
+from experiments.lab import Bench
+from experiments.searches import (
     WAYS,
     chosen_penalties,
     compare,
     draw,
     likelier_but_short,
     quality,
-    store_test,
 )
 from transformer_course import checkpoint
 from transformer_course.data.text import ParallelText
@@ -39,25 +39,28 @@ def save_model(folder, seed: int) -> None:
 @pytest.fixture
 def trained(tmp_path, monkeypatch):
     """A run's folder, where the tool writes, and how often it measured."""
-    monkeypatch.setattr(
-        compare_searches, "load_corpus", lambda *_, **__: SPLITS
-    )
-    monkeypatch.setattr(compare_searches, "WAYS", FEW)
+    monkeypatch.setattr(searches, "load_corpus", lambda *_, **__: SPLITS)
+    monkeypatch.setattr(searches, "WAYS", FEW)
     measured = []
-    measure = compare_searches.measure
+    measure = searches.measure
 
     def count(loaded, dev, way, greedy):
         measured.append(way)
         return measure(loaded, dev, way, greedy)
 
-    monkeypatch.setattr(compare_searches, "measure", count)
+    monkeypatch.setattr(searches, "measure", count)
     save_model(tmp_path / "run", seed=0)
-    return tmp_path / "run", tmp_path / "searches.json", measured
+    return tmp_path / "run", tmp_path / "run.json", measured
+
+
+def made(folder) -> list[str]:
+    """All that is said while everything is made that is missing."""
+    return list(compare(folder, Bench(folder.parent)))
 
 
 def test_each_way_is_measured_once(trained):
     folder, path, measured = trained
-    compare(folder, path, "command")
+    made(folder)
     stored = json.loads(path.read_text())
     assert len(stored["rows"]) == len(FEW) == len(measured) - 1
     greedy, *others = stored["rows"]
@@ -65,17 +68,16 @@ def test_each_way_is_measured_once(trained):
     beams = [row for row in others if "beam" in row and row["alpha"] == 0]
     assert all(row["log_prob"] >= greedy["log_prob"] for row in beams)
     measured.clear()
-    compare(folder, path, "command")
-    assert measured == []
+    assert made(folder) == measured == []
 
 
 def test_what_is_missing_is_made_up_for(trained):
     folder, path, measured = trained
-    compare(folder, path, "command")
+    made(folder)
     whole = json.loads(path.read_text())
     path.write_text(json.dumps(whole | {"rows": whole["rows"][:2]}))
     measured.clear()
-    compare(folder, path, "command")
+    made(folder)
     assert measured == [FEW[0], *FEW[2:]]
     again = json.loads(path.read_text())
     assert [r["bleu"] for r in again["rows"]] == [
@@ -84,20 +86,17 @@ def test_what_is_missing_is_made_up_for(trained):
 
 
 def test_other_weights_begin_anew(trained):
-    folder, path, measured = trained
-    compare(folder, path, "command")
+    folder, _, measured = trained
+    made(folder)
     measured.clear()
     save_model(folder, seed=1)
-    compare(folder, path, "command")
+    made(folder)
     assert len(measured) == len(FEW) + 1
 
 
 def test_on_the_test_set_each_beam_has_the_penalty_that_dev_likes(trained):
     folder, path, _ = trained
-    with pytest.raises(CourseError, match="without --test first"):
-        store_test(folder, path)
-    compare(folder, path, "command")
-    store_test(folder, path)
+    made(folder)
     stored = json.loads(path.read_text())
     with np.load(path.with_suffix(".npz")) as arrays:
         counts = dict(arrays)
@@ -110,9 +109,6 @@ def test_on_the_test_set_each_beam_has_the_penalty_that_dev_likes(trained):
     np.testing.assert_array_equal(
         counts["beam-1"], bleu_counts(written, text.tgt)
     )
-    save_model(folder, seed=1)
-    with pytest.raises(CourseError, match="of other weights"):
-        store_test(folder, path)
 
 
 def test_a_penalty_is_chosen_for_each_beam():
@@ -132,7 +128,7 @@ def test_beams_penalties_and_draws_are_among_the_ways():
 
 def test_a_folder_without_a_checkpoint_is_refused(tmp_path):
     with pytest.raises(CourseError, match="no checkpoint"):
-        compare(tmp_path, tmp_path / "searches.json", "command")
+        made(tmp_path)
 
 
 def test_a_cold_draw_is_greedy(trained):

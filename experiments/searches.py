@@ -1,29 +1,24 @@
-"""Ways of decoding compared on a development set: runs/searches/.
-
-    python tools/compare_searches.py outputs/enja
-    python tools/compare_searches.py outputs/enja --test
+"""How should a trained translator search?
 
 Beams of several sizes, each with several length penalties, and sampling, for
-the checkpoint of the run that is best on its development set. The file
-``runs/searches/NAME.json`` is written anew after each way; called again, the
-tool goes on with what is missing, and begins anew for other weights.
-
-``--test`` comes last: each size of beam translates the test set once, with the
-length penalty that the development set likes best, and what BLEU counts in
-each sentence is stored in ``runs/searches/NAME.npz``.
+the checkpoint that is best on the development set. ``runs/searches/NAME.json``
+is written anew after each way; what is there is kept, unless it is of other
+weights. Last, each size of beam translates the test set once, with the length
+penalty that the development set likes best, and what BLEU counts in each
+sentence is stored in ``runs/searches/NAME.npz``.
 """
 
 import hashlib
 import itertools
 import json
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from experiments.lab import Bench, Reading, tiny_run
 from transformer_course import checkpoint, runs
 from transformer_course.batches import sorted_batches
 from transformer_course.data.corpora import load_corpus
@@ -53,6 +48,7 @@ WAYS = (
         for temperature, top_p in ((1.0, 1.0), (1.0, 0.9), (0.5, 1.0))
     ]
 )
+SMOKED = [WAYS[0], WAYS[1], WAYS[-1]]
 SEED = 0
 BATCH = 50
 LIKELIER = 1e-3
@@ -166,10 +162,10 @@ def fingerprint(chosen: Path) -> str:
     return hashlib.sha256(weights).hexdigest()[:16]
 
 
-def begin(path: Path, folder: Path, chosen: Path, command: str) -> dict:
+def begin(path: Path, folder: Path, chosen: Path) -> dict:
     """What is stored already of these weights, or an empty table."""
     about = {
-        "command": command,
+        "command": f"python -m experiments searches {folder}",
         "machine": machine(),
         "run": folder.name,
         "checkpoint": chosen.name,
@@ -191,28 +187,49 @@ def is_done(way: dict, rows: list[dict]) -> bool:
     return any(way.items() <= row.items() for row in rows)
 
 
-def compare(folder: Path, path: Path, command: str) -> None:
-    """Measure what is missing in the file, and write it after each way."""
+def compare(folder: Path, bench: Bench) -> Iterator[str]:
+    """Measure what is missing of a run, and write it after each way.
+
+    Raises:
+        CourseError: the run has no checkpoint.
+    """
     chosen = chosen_checkpoint(folder)
     if chosen is None:
         raise CourseError(f"{folder} has no checkpoint: train it first.")
-    stored = begin(path, folder, chosen, command)
-    missing = [way for way in WAYS if not is_done(way, stored["rows"])]
-    if not missing:
+    path = bench.folder / f"{folder.name}.json"
+    stored = begin(path, folder, chosen)
+    ways = SMOKED if bench.smoke else WAYS
+    missing = [way for way in ways if not is_done(way, stored["rows"])]
+    if not missing and "chosen" in stored:
         return
     loaded = checkpoint.load(chosen, pick_device("auto"))
-    about = loaded.details
-    dev = load_corpus(about["corpus"], src=about["src"], tgt=about["tgt"]).dev
-    stored["sentences"] = len(dev)
-    _, greedy = measure(loaded, dev, WAYS[0], [])
+    splits = splits_for(loaded, bench)
+    stored["sentences"] = len(splits.dev)
+    greedy = measure(loaded, splits.dev, WAYS[0], [])[1] if missing else []
     for way in missing:
-        row, best = measure(loaded, dev, way, greedy)
+        row, best = measure(loaded, splits.dev, way, greedy)
         stored["rows"].append(row)
         if way.get("alpha") == 0 and way["beam"] > 1:
-            examples = likelier_but_short(best, greedy, dev)
+            examples = likelier_but_short(best, greedy, splits.dev)
             stored["examples"][str(way["beam"])] = examples
         runs.write_json(path, stored, indent=1)
-        print(row, flush=True)
+        yield f"{folder.name}: {row}"
+    penalties = chosen_penalties(stored["rows"])
+    arrays = count_on_test(loaded, splits, penalties)
+    runs.write_arrays(path.with_suffix(".npz"), arrays)
+    runs.write_json(path, stored | {"chosen": penalties}, indent=1)
+    yield f"{folder.name}: on the test set {penalties}"
+
+
+def splits_for(loaded: checkpoint.Checkpoint, bench: Bench) -> Splits:
+    """What a run was trained on; in a smoke test little of it."""
+    about = loaded.details
+    splits = load_corpus(about["corpus"], src=about["src"], tgt=about["tgt"])
+    dev, test = (
+        part.take(range(bench.few(len(part))))
+        for part in (splits.dev, splits.test)
+    )
+    return Splits(splits.train, dev, test)
 
 
 def chosen_penalties(rows: list[dict]) -> dict[int, float]:
@@ -241,38 +258,16 @@ def count_on_test(
     return found
 
 
-def store_test(folder: Path, path: Path) -> None:
-    """Score the ways that the development set chose, of the same weights.
-
-    Raises:
-        CourseError: the file is of other weights, or not there.
-    """
-    chosen = chosen_checkpoint(folder)
-    if not path.exists() or chosen is None:
-        raise CourseError(f"{path} is not there: call without --test first.")
-    stored = json.loads(path.read_text("utf-8"))
-    if stored["weights"] != fingerprint(chosen):
-        raise CourseError(
-            f"{path} is of other weights than {chosen}: call without --test "
-            "first."
-        )
-    loaded = checkpoint.load(chosen, pick_device("auto"))
-    about = loaded.details
-    splits = load_corpus(about["corpus"], src=about["src"], tgt=about["tgt"])
-    penalties = chosen_penalties(stored["rows"])
-    arrays = count_on_test(loaded, splits, penalties)
-    runs.write_arrays(path.with_suffix(".npz"), arrays)
-    runs.write_json(path, stored | {"chosen": penalties}, indent=1)
+def read(bench: Bench) -> Iterator[str]:
+    """Compare the ways, run by run."""
+    for folder in bench.inputs:
+        yield from compare(folder, bench)
 
 
-def main() -> None:
-    """Take the run's folder from the command line."""
-    folder = Path(sys.argv[1])
-    path = runs.folder("searches") / f"{folder.name}.json"
-    if "--test" in sys.argv[2:]:
-        return store_test(folder, path)
-    compare(folder, path, f"python tools/compare_searches.py {sys.argv[1]}")
-
-
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Reading(
+    name="searches",
+    chapter="13_generation",
+    read=read,
+    inputs=("outputs/enja",),
+    smoke_inputs=lambda scratch: [tiny_run(scratch, "tiny")],
+)
