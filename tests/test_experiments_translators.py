@@ -5,7 +5,7 @@ import torch
 from tiny import tiny_corpus
 from torch.testing import assert_close
 
-from experiments import failures, feed_forward, norms
+from experiments import failures, feed_forward, norms, wrong_masks
 from experiments.lab import Bench
 from experiments.translators import (
     Training,
@@ -14,6 +14,7 @@ from experiments.translators import (
     padding_of,
     with_masks,
 )
+from transformer_course.attention import MultiHeadAttention
 from transformer_course.batches import Batch
 from transformer_course.config import ModelConfig
 from transformer_course.masks import causal_mask, padding_mask
@@ -138,3 +139,37 @@ def test_every_combination_of_the_norms_grid_is_there_once():
         }
         assert len(found) == len(cells) == 3 * 3 * 2
         assert {v.changes["model.norm_first"] for v in cells} == {norm_first}
+
+
+@pytest.mark.parametrize("columns", [1, 5])
+def test_without_a_padding_mask_padding_changes_what_is_answered(columns):
+    wider = torch.nn.functional.pad(IDS, (0, columns))
+    for remask, hidden in ((wrong_masks.padding_open, False), (None, True)):
+        model = built(with_masks(remask) if remask else Transformer)
+        same = torch.allclose(model(IDS, IDS), model(wider, IDS), atol=1e-5)
+        assert same == hidden
+
+
+def test_without_a_causal_mask_the_future_is_seen_but_no_padding():
+    model = built(with_masks(wrong_masks.future_open))
+    other, wider = IDS.clone(), torch.nn.functional.pad(IDS, (0, 2))
+    other[0, 3] = 9
+    assert not torch.allclose(model(IDS, IDS)[0, 0], model(IDS, other)[0, 0])
+    assert_close(model(IDS, IDS), model(IDS, wider)[:, :4])
+
+
+@pytest.mark.parametrize(
+    "kind", [wrong_masks.HiddenAfterSoftmax, wrong_masks.ZeroedBeforeSoftmax]
+)
+def test_masks_that_are_multiplied_hide_the_wrong_amount(kind):
+    usual, wrong = built(), built(wrong_masks.attending_by(kind))
+    assert_close(dict(usual.state_dict()), dict(wrong.state_dict()))
+    assert not torch.allclose(usual(IDS, IDS), wrong(IDS, IDS))
+    torch.manual_seed(0)
+    query, key, value = torch.randn(3, 1, 1, 4, 8)
+    everything = torch.ones(4, 4, dtype=torch.bool)
+    found, expected = (
+        layer.attend(query, key, value, everything)
+        for layer in (kind(8, 1), MultiHeadAttention(8, 1))
+    )
+    assert_close(found, expected)  # nothing is hidden, nothing is wrong

@@ -1,18 +1,10 @@
-"""``tools/train_mistakes.py`` trains what chapter 10 shows."""
-
-import sys
-from pathlib import Path
+"""What is trained is what chapter 10 shows."""
 
 import pytest
 from tiny import close, random_ids, tiny_config, with_bos
 
-sys.path.append(str(Path(__file__).parents[1] / "tools"))
-
-from train_mistakes import chapter
-
+from experiments.mistakes import NAMES
 from transformer_course.transformer import Transformer
-
-NAMES = chapter()
 
 
 def sizes(config):
