@@ -11,13 +11,15 @@ from typing import Annotated
 import tyro
 
 import experiments
-from experiments.lab import Bench, Experiment, Reading
+from experiments.lab import Bench, Experiment, Reading, Table
 from transformer_course import runs
 from transformer_course.errors import ConfigError, CourseError
 from transformer_course.experiment import keep_freed_memory
 
+Made = Experiment | Reading | Table
 
-def find_all() -> dict[str, Experiment | Reading]:
+
+def find_all() -> dict[str, Made]:
     """Every experiment, by name."""
     names = [m.name for m in pkgutil.iter_modules(experiments.__path__)]
     modules = [
@@ -29,7 +31,7 @@ def find_all() -> dict[str, Experiment | Reading]:
     return {one.name: one for one in found}
 
 
-def find(name: str) -> Experiment | Reading:
+def find(name: str) -> Made:
     """The experiment of that name.
 
     Raises:
@@ -43,7 +45,7 @@ def find(name: str) -> Experiment | Reading:
     return found[name]
 
 
-def smoked(experiment: Experiment | Reading, bench: Bench) -> None:
+def smoked(experiment: Made, bench: Bench) -> None:
     """Do it with a few of everything, in a folder that is then removed."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / experiment.name

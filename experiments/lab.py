@@ -21,7 +21,7 @@ from transformer_course import runs
 from transformer_course.device import machine
 from transformer_course.errors import ConfigError
 from transformer_course.experiment import run
-from transformer_course.grid import changed_experiment
+from transformer_course.grid import Grid, changed_experiment, read, train
 from transformer_course.presets import PRESETS
 
 Record = dict[str, Any]
@@ -321,6 +321,85 @@ class Reading:
             bench.say(f"{self.name}: {line}")
 
 
+@dataclass(frozen=True)
+class Table:
+    """A grid of the package: settings varied, scored on the development set.
+
+    It may be stopped anywhere, and several processes may work on it.
+    """
+
+    grid: Grid
+    chapter: str
+    beside: Callable[[Path], None] = lambda folder: None
+    """Writes what else the chapter reads into the folder."""
+    smoked: tuple[str, ...] = ()
+    """Variants of the smoke test; all when empty."""
+
+    @property
+    def name(self) -> str:
+        """Of the grid, the module and the stored run."""
+        return self.grid.name
+
+    @property
+    def command(self) -> str:
+        """What is typed to make all of it."""
+        return f"python -m experiments {self.name}"
+
+    def states(self, bench: Bench) -> list[str]:
+        """A line for each cell: whether it is there."""
+        there = read(self.name, bench.folder).cells
+        return [
+            f"{'stored' if cell in there else 'missing':8} "
+            f"{cell.variant}, seed {cell.seed}"
+            for cell in self.grid.cells
+        ]
+
+    def make(self, bench: Bench) -> None:
+        """Train the cells that are missing.
+
+        Raises:
+            ConfigError: a variant that there is not, or seeds: all of a
+                table are trained.
+        """
+        if bench.seeds:
+            raise ConfigError(
+                f"{self.name} was given seeds, and has its own, "
+                f"{self.grid.seeds}: leave out --seeds."
+            )
+        grid, outputs = self.grid, Path("outputs")
+        if bench.smoke:
+            grid, outputs = self._shortened(), bench.stored("outputs")
+        found = train(
+            grid,
+            outputs,
+            bench.folder,
+            command=self.command,
+            only=bench.only,
+            quiet=bench.smoke,
+        )
+        self.beside(bench.folder)
+        bench.say(f"{self.name}: {len(found.cells)} cells\n{found.markdown()}")
+
+    def _shortened(self) -> Grid:
+        """A few variants, tiny, on a few pairs of the built-in grammar."""
+        text = {"data.corpus": "grammar", "data.pieces": "word"}
+        base = changed_experiment(self.grid.base, TINY | text)
+        chosen = self.smoked or tuple(self.grid.variants)
+        variants = {name: self.grid.variants[name] for name in chosen}
+        return Grid(self.name, base, variants, self.grid.seeds[:1])
+
+
+TINY = {
+    "model.d_model": 16,
+    "model.n_heads": 2,
+    "model.d_ff": 32,
+    "model.n_layers": 1,
+    "data.train_pairs": 100,
+    "train.epochs": 1,
+}
+"""Settings of a training of seconds."""
+
+
 def tiny_run(
     scratch: Path, name: str, preset: str = "grammar", **changes: Any
 ) -> Path:
@@ -332,9 +411,6 @@ def tiny_run(
         preset: ``grammar`` or ``grammar-lm``.
         changes: settings besides, by their dotted names.
     """
-    sizes = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
-    usual = {f"model.{key}": value for key, value in sizes.items()}
-    usual |= {"data.train_pairs": 100, "train.epochs": 1}
-    settings = changed_experiment(PRESETS[preset], usual | changes)
+    settings = changed_experiment(PRESETS[preset], TINY | changes)
     settings = dataclasses.replace(settings, name=name)
     return run(settings, scratch, quiet=True)

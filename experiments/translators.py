@@ -18,6 +18,7 @@ from torch.optim import Optimizer
 from experiments.lab import Bench, Record
 from transformer_course import checkpoint
 from transformer_course.attention import MultiHeadAttention
+from transformer_course.checkpoint import Build
 from transformer_course.config import (
     AnyModelConfig,
     Experiment,
@@ -54,8 +55,6 @@ BASE = changed_experiment(
         "train.epochs": 1000,
     },
 )
-
-Build = Callable[[AnyModelConfig], nn.Module]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ write and the BLEU without the penalty.
 import sys
 from pathlib import Path
 
-from tools.train_table_3 import GRID
+from experiments.table_3 import GRID
 from transformer_course import checkpoint, runs
 from transformer_course.data.corpora import load_corpus
 from transformer_course.device import machine
@@ -60,11 +60,11 @@ def main() -> None:
     rows = {}
     for name in [BASE, *variants]:
         cell = Cell(name, grid.seeds[0])
-        with grid.all_variants[name].context():
-            loaded = checkpoint.load(
-                chosen_checkpoint(outputs / NAME / cell.name)
-            )
-            written = translate(loaded.model, loaded.tokenizer, dev.src)
+        loaded = checkpoint.load(
+            chosen_checkpoint(outputs / NAME / cell.name),
+            build=grid.all_variants[name].build,
+        )
+        written = translate(loaded.model, loaded.tokenizer, dev.src)
         rows[name] = lengths(written, dev.tgt)
         print(name, rows[name], flush=True)
     about = {

@@ -1,7 +1,6 @@
 """What a training needs, made from its settings."""
 
 import ctypes
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +8,7 @@ from torch import nn
 
 from transformer_course import checkpoint
 from transformer_course.batches import Batches
-from transformer_course.config import AnyModelConfig, Experiment
+from transformer_course.config import Experiment
 from transformer_course.errors import CheckpointError, ConfigError
 from transformer_course.experiment.folder import chosen_checkpoint
 from transformer_course.tasks.table import find_task
@@ -40,7 +39,7 @@ def prepare(
     tokenizer: Tokenizer | None = None,
     output_dir: Path = Path("outputs"),
     resumed: bool = False,
-    build: Callable[[AnyModelConfig], nn.Module] = checkpoint.build,
+    build: checkpoint.Build = checkpoint.build,
 ) -> Prepared:
     """Corpus → tokenizer → batches and a model with its first weights.
 

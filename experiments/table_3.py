@@ -1,47 +1,26 @@
-"""Table 3 of the paper in small: the stored grid of chapter 15.
+"""What does each size and setting of a Transformer bring?
 
-    python tools/train_table_3.py                    all cells that are missing
-    python tools/train_table_3.py heads-1 post-norm  these variants
-    python tools/train_table_3.py --estimate         how long that would take
-    python tools/train_table_3.py --short            two cells, a minute
-
-English to Japanese, one factor changed at a time, three seeds each. Stop it
-when you like; started again, it goes on. Two cores are used best by starting
-it twice, with OMP_NUM_THREADS=1. What is there already under ``runs/table-3/``
-is not trained again.
+Table 3 of the paper in small: English to Japanese, one factor changed at a
+time, three seeds each. Two cores are used best by starting it twice, with
+OMP_NUM_THREADS=1.
 """
 
 import dataclasses
-import itertools
-import sys
-import time
 from pathlib import Path
-from unittest import mock
 
-import torch
-import tyro
 from torch import nn
 
-from transformer_course import checkpoint, runs, transformer
+from experiments.lab import Table
+from transformer_course import runs
 from transformer_course.attention import MultiHeadAttention
-from transformer_course.buckets import BucketedBatches
 from transformer_course.config import (
     DataConfig,
     Experiment,
     ModelConfig,
     TrainConfig,
 )
-from transformer_course.errors import CourseError
-from transformer_course.experiment import keep_freed_memory, prepare
-from transformer_course.grid import (
-    BASE,
-    Cell,
-    Grid,
-    Variant,
-    changed_experiment,
-    train,
-)
-from transformer_course.train import make_optimizer, train_step
+from transformer_course.grid import BASE, Grid, Variant
+from transformer_course.transformer import Transformer
 
 D_KEY = 8
 """Width of queries and keys in row B; 32 in the base."""
@@ -64,9 +43,16 @@ class NarrowKeys(MultiHeadAttention):
         return x.view(batch, length, self.n_heads, -1).transpose(1, 2)
 
 
-def narrow_keys():
-    """A context in which models are built with narrow keys."""
-    return mock.patch.object(transformer, "MultiHeadAttention", NarrowKeys)
+class NarrowKeyed(Transformer):
+    """All its attentions have narrow keys."""
+
+    def draw_weights(self) -> None:
+        """Put them into their places, then draw."""
+        for name, part in list(self.named_modules()):
+            if isinstance(part, MultiHeadAttention):
+                sizes = self.config.d_model, self.config.n_heads
+                self.set_submodule(name, NarrowKeys(*sizes))
+        super().draw_weights()
 
 
 BASE_EXPERIMENT = Experiment(
@@ -98,7 +84,7 @@ def _one(row: str, label: str, setting: str, value) -> Variant:
 VARIANTS = {
     "heads-1": _one("A", "1 head", "model.n_heads", 1),
     "heads-8": _one("A", "8 heads", "model.n_heads", 8),
-    "d-key-8": Variant({}, f"d_k = {D_KEY}, d_v = 32", "B", narrow_keys),
+    "d-key-8": Variant({}, f"d_k = {D_KEY}, d_v = 32", "B", NarrowKeyed),
     "layers-1": _one("C", "N = 1", "model.n_layers", 1),
     "layers-4": _one("C", "N = 4", "model.n_layers", 4),
     "d-model-64": _one("C", "d_model = 64", "model.d_model", 64),
@@ -199,82 +185,6 @@ def write_paper(folder: Path) -> None:
     runs.write_json(path, about, indent=1)
 
 
-# --- how long it takes ------------------------------------------------------
-
-MEASURED = 8
-"""Batches that are timed for the estimate."""
-
-
-def core_seconds(grid: Grid, variant: str, batches: BucketedBatches) -> float:
-    """What the training of a cell takes of one core, from a few steps.
-
-    Each batch is trained on twice, and the second time counts: a product of
-    matrices is slower the first time that it meets a shape.
-    """
-    settings = grid.experiment(Cell(variant, grid.seeds[0]))
-    with grid.all_variants[variant].context():
-        model = checkpoint.build(settings.model).train()
-    optimizer = make_optimizer(model, settings.train)
-    seconds = 0.0
-    for batch in itertools.islice(batches.epoch(0), MEASURED):
-        train_step(model, batch, optimizer, settings.train)
-        started = time.process_time()
-        train_step(model, batch, optimizer, settings.train)
-        seconds += time.process_time() - started
-    return seconds / MEASURED * len(batches) * settings.train.epochs
-
-
-def print_estimate(grid: Grid) -> None:
-    """The time of each variant's cells, and of the whole grid."""
-    torch.set_num_threads(1)
-    batches = prepare(grid.base).batches  # all variants have the same
-    total = 0.0
-    for variant in grid.all_variants:
-        seconds = core_seconds(grid, variant, batches)
-        total += seconds * len(grid.seeds)
-        print(f"{variant:14} {seconds:6.0f} s a cell", flush=True)
-    print(
-        f"{len(grid.cells)} cells: {total / 3600:.1f} hours of one core, "
-        f"{total / 7200:.1f} of two; text and scoring add about a tenth"
-    )
-
-
-def shortened(grid: Grid) -> Grid:
-    """Two cells on a few pairs, to see that all works."""
-    base = changed_experiment(
-        grid.base, {"data.train_pairs": 2000, "train.epochs": 2}
-    )
-    name, variants = f"{grid.name}-short", {"d-key-8": VARIANTS["d-key-8"]}
-    return Grid(name, base, variants, seeds=grid.seeds[:1])
-
-
-def main(
-    variants: tyro.conf.Positional[tuple[str, ...]] = (),
-    estimate: bool = False,
-    short: bool = False,
-) -> None:
-    """Train what is missing of table 3 in small.
-
-    Args:
-        variants: these only; all when none is named.
-        estimate: train nothing; say how long it would take.
-        short: two cells on 2,000 pairs, stored under outputs/.
-    """
-    keep_freed_memory()
-    if estimate:
-        return print_estimate(GRID)
-    grid, folder = GRID, runs.folder(GRID.name)
-    if short:
-        grid = shortened(GRID)
-        folder = Path("outputs") / grid.name / "runs"
-    write_paper(folder)
-    command = "python tools/train_table_3.py"
-    try:
-        found = train(grid, folder=folder, command=command, only=variants)
-    except CourseError as error:
-        sys.exit(str(error))
-    print(found.markdown())
-
-
-if __name__ == "__main__":
-    tyro.cli(main)
+EXPERIMENT = Table(
+    GRID, "15_translation", beside=write_paper, smoked=("d-key-8",)
+)

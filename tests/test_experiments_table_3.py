@@ -1,11 +1,7 @@
-"""The variants of ``tools/train_table_3.py`` are what they say."""
+"""The variants of table 3 are what they say."""
 
 import dataclasses
-import itertools
 import json
-import sys
-from pathlib import Path
-from unittest import mock
 
 import pytest
 import torch
@@ -18,29 +14,29 @@ from tiny import (
     with_bos,
 )
 
-sys.path.append(str(Path(__file__).parents[1] / "tools"))
-
-import train_table_3
-from train_table_3 import (
+from experiments.lab import Bench
+from experiments.table_3 import (
     D_KEY,
+    EXPERIMENT,
     GRID,
     PAPER,
     VARIANTS,
+    NarrowKeyed,
     NarrowKeys,
-    narrow_keys,
-    shortened,
     write_paper,
 )
-
+from transformer_course import checkpoint
 from transformer_course.attention import MultiHeadAttention
+from transformer_course.errors import CheckpointError, ConfigError
 from transformer_course.generate import greedy_search
 from transformer_course.grid import BASE, Cell, weights
-from transformer_course.transformer import Transformer
+from transformer_course.grid.plan import count
 
 
 def test_a_variant_changes_one_setting_or_the_keys_alone():
     for name, variant in VARIANTS.items():
-        assert len(variant.changes) == (variant.within is None), name
+        changed = variant.build is checkpoint.build
+        assert len(variant.changes) == changed, name
 
 
 def test_every_kind_of_row_is_there_and_three_seeds():
@@ -49,8 +45,7 @@ def test_every_kind_of_row_is_there_and_three_seeds():
 
 
 def test_keys_and_queries_are_narrow_and_values_are_not():
-    with narrow_keys():
-        model = Transformer(tiny_config())
+    model = NarrowKeyed(tiny_config())
     heads, width = 2, 16
     layers = [m for m in model.modules() if isinstance(m, MultiHeadAttention)]
     assert len(layers) == 6  # 2 + 2 × 2
@@ -66,8 +61,7 @@ def test_keys_and_queries_are_narrow_and_values_are_not():
 
 def test_row_b_has_fewer_weights_by_what_queries_and_keys_lose():
     settings = GRID.base.model
-    with narrow_keys():
-        narrow = sum(p.numel() for p in Transformer(settings).parameters())
+    narrow = count(NarrowKeyed(settings))
     layers = 3 * settings.n_layers  # of attention, in both stacks
     lost = settings.d_model - settings.n_heads * D_KEY
     per_layer = 2 * settings.d_model * lost
@@ -88,8 +82,7 @@ def test_scores_of_narrow_keys_are_divided_by_the_root_of_their_width():
 
 def test_a_model_with_narrow_keys_learns_and_writes():
     torch.manual_seed(0)
-    with narrow_keys():
-        model = Transformer(tiny_config())
+    model = NarrowKeyed(tiny_config())
     src = ragged_ids([3, 5])
     model(src, with_bos(src)).sum().backward()
     assert all(g.abs().sum() > 0 for g in gradients(model).values())
@@ -132,33 +125,19 @@ def test_variants_differ_from_the_base(name):
     cell = Cell(name, 0)
     base = GRID.experiment(Cell(BASE, 0))
     here = dataclasses.replace(GRID.experiment(cell), name=base.name)
-    assert (here != base) == (VARIANTS[name].within is None)
+    assert (here != base) == (VARIANTS[name].build is checkpoint.build)
 
 
-def test_the_short_grid_is_short_and_has_another_name():
-    short = shortened(GRID)
-    assert len(short.cells) == 2
-    assert short.base.data.train_pairs == 2000
-    assert short.name != GRID.name
+def test_a_checkpoint_with_narrow_keys_is_built_as_it_was(tmp_path):
+    model = NarrowKeyed(tiny_config(n_heads=1)).eval()
+    checkpoint.save(tmp_path / "narrow", model)
+    src = ragged_ids([3, 5])
+    loaded = checkpoint.load(tmp_path / "narrow", build=NarrowKeyed).model
+    close(loaded(src, with_bos(src)), model(src, with_bos(src)))
+    with pytest.raises(CheckpointError):
+        checkpoint.load(tmp_path / "narrow")
 
 
-def test_the_estimate_counts_every_cell(monkeypatch, capsys):
-    monkeypatch.setattr(train_table_3, "prepare", mock.MagicMock())
-    monkeypatch.setattr(train_table_3, "core_seconds", lambda *_: 3600.0)
-    train_table_3.print_estimate(GRID)
-    hours = float(len(GRID.cells))
-    assert f"{hours} hours of one core" in capsys.readouterr().out
-
-
-def test_a_variant_s_time_is_its_steps_times_a_step_s(monkeypatch):
-    """Measured on batches of one kind: twice as many take twice as long."""
-    monkeypatch.setattr(train_table_3, "train_step", lambda *_: None)
-    monkeypatch.setattr(
-        train_table_3.time, "process_time", itertools.count().__next__
-    )
-    for size in (8, 16):
-        batches = mock.MagicMock()
-        batches.__len__.return_value = size
-        batches.epoch.return_value = [None] * size
-        seconds = train_table_3.core_seconds(GRID, BASE, batches)
-        assert seconds == size * GRID.base.train.epochs
+def test_a_table_has_its_own_seeds(tmp_path):
+    with pytest.raises(ConfigError, match="leave out --seeds"):
+        EXPERIMENT.make(Bench(tmp_path, seeds=(1,)))
