@@ -81,12 +81,6 @@ def built_by(mistake: str) -> Build:
     return build
 
 
-VARIANTS = {
-    name: Training(name, build=built_by(name))
-    for name in (RIGHT, *NAMES["MISTAKES"])
-}
-
-
 @torch.inference_mode()
 def greedy(model, tokenizer, sentences: list[str]) -> list[str]:
     """The likeliest next word, again and again, for all at once."""
@@ -105,6 +99,12 @@ def greedy(model, tokenizer, sentences: list[str]) -> list[str]:
     return written
 
 
+VARIANTS = {
+    name: Training(name, build=built_by(name), write=greedy)
+    for name in (RIGHT, *NAMES["MISTAKES"])
+}
+
+
 def measure(training: Training, seed: int, bench: Bench) -> Record:
     """The curve, and what is written; or the error that it ends with."""
     try:
@@ -114,7 +114,7 @@ def measure(training: Training, seed: int, bench: Bench) -> Record:
     found = {"seed": seed, "nll": curve.rounded("nll")}
     if curve.stopped:
         return found | {"error": curve.stopped}
-    return {**found, "dev": curve.looks, **curve.end.written(greedy)}
+    return {**found, "dev": curve.looks, **curve.end.written()}
 
 
 class Slugs(Files):
