@@ -11,12 +11,10 @@ from typing import Annotated
 import tyro
 
 import experiments
-from experiments.lab import Bench, Experiment, Reading, Table
+from experiments.lab import Bench, Made
 from transformer_course import runs
 from transformer_course.errors import ConfigError, CourseError
 from transformer_course.experiment import keep_freed_memory
-
-Made = Experiment | Reading | Table
 
 
 def find_all() -> dict[str, Made]:

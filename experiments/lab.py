@@ -12,6 +12,7 @@ so that a smoke test does the same with less of everything.
 
 import dataclasses
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,6 +148,39 @@ class Entries(Files):
 # --- experiments -------------------------------------------------------------
 
 
+class Made(ABC):
+    """What makes stored runs: a question with its chapter and its command."""
+
+    name: str
+    """Of the module, with ``-`` for ``_``, and of the folder in ``runs/``."""
+    chapter: str
+    """The chapter that asks, as ``08_add_and_norm``."""
+    adds_to: tuple[str, ...] = ()
+    """Names of stored runs that another makes, and this one adds a file to."""
+
+    @property
+    def command(self) -> str:
+        """What is typed to make all of it."""
+        return f"python -m experiments {self.name}"
+
+    @property
+    def makes(self) -> tuple[str, ...]:
+        """Names of the stored runs that it makes."""
+        return (self.name,)
+
+    def command_for(self, run: str) -> str:
+        """What is typed to make one of them."""
+        return self.command
+
+    @abstractmethod
+    def states(self, bench: Bench) -> list[str]:
+        """What is there, a line each."""
+
+    @abstractmethod
+    def make(self, bench: Bench) -> None:
+        """Make what is missing."""
+
+
 class Cell(NamedTuple):
     """One variant with one seed."""
 
@@ -155,7 +189,7 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Experiment:
+class Experiment(Made):
     """A question that is asked of variants, each with several seeds.
 
     Raises:
@@ -163,9 +197,7 @@ class Experiment:
     """
 
     name: str
-    """Of the module, with ``-`` for ``_``, and of the folder in ``runs/``."""
     chapter: str
-    """The chapter that asks, as ``08_add_and_norm``."""
     variants: Mapping[str, Any]
     """By name: whatever ``measure`` understands."""
     measure: Callable[[Any, int, Bench], Any]
@@ -194,11 +226,6 @@ class Experiment:
                 f"the seeds of {self.name} are {self.seeds}: give one or "
                 "more, all different."
             )
-
-    @property
-    def command(self) -> str:
-        """What is typed to make all of it."""
-        return f"python -m experiments {self.name}"
 
     def cells(self, bench: Bench) -> list[Cell]:
         """What is asked for, seed by seed, so that all variants advance alike.
@@ -282,7 +309,7 @@ def _is_named(variant: str, names: Sequence[str]) -> bool:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Reading(Made):
     """A question that is asked of models which have been trained.
 
     It is made anew, since other weights give other answers; what was written
@@ -299,12 +326,24 @@ class Reading:
     smoke_inputs: Callable[[Path], Sequence[Path]] = lambda scratch: ()
     """Makes tiny trainings in a folder, to be read in a smoke test."""
     writes: tuple[str, ...] = ()
-    """Names of the stored runs it makes; its own when empty."""
+    """Names of the stored runs it makes, where these are not its own."""
+    adds_to: tuple[str, ...] = ()
+    """As in Made; it makes none of its own then."""
 
     @property
     def command(self) -> str:
         """What is typed to make it."""
-        return " ".join(["python -m experiments", self.name, *self.inputs])
+        return " ".join([super().command, *self.inputs])
+
+    @property
+    def makes(self) -> tuple[str, ...]:
+        return self.writes or (() if self.adds_to else (self.name,))
+
+    def command_for(self, run: str) -> str:
+        training = f"outputs/{run}"
+        if training in self.inputs and len(self.makes) > 1:
+            return f"{super().command} {training}"
+        return self.command
 
     def states(self, bench: Bench) -> list[str]:
         """A line for each training that it reads."""
@@ -321,8 +360,19 @@ class Reading:
             bench.say(f"{self.name}: {line}")
 
 
+def made_of(name: str, bench: Bench) -> Record:
+    """What heads a file that was made of trainings."""
+    typed = ["python -m experiments", name, *map(str, bench.inputs)]
+    return {"command": " ".join(typed), "machine": machine()}
+
+
+def like(name: str) -> str:
+    """What is typed to train a stored run again."""
+    return f"transformer-course train --like runs/{name}"
+
+
 @dataclass(frozen=True)
-class Table:
+class Table(Made):
     """A grid of the package: settings varied, scored on the development set.
 
     It may be stopped anywhere, and several processes may work on it.
@@ -337,13 +387,7 @@ class Table:
 
     @property
     def name(self) -> str:
-        """Of the grid, the module and the stored run."""
         return self.grid.name
-
-    @property
-    def command(self) -> str:
-        """What is typed to make all of it."""
-        return f"python -m experiments {self.name}"
 
     def states(self, bench: Bench) -> list[str]:
         """A line for each cell: whether it is there."""

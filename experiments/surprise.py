@@ -146,5 +146,5 @@ EXPERIMENT = Reading(
     read=read,
     inputs=("outputs/soseki-cpu", "outputs/soseki-lm"),
     smoke_inputs=lambda scratch: [tiny_run(scratch, "lm", "grammar-lm")],
-    writes=("soseki-cpu", "soseki-lm"),
+    adds_to=("soseki-cpu", "soseki-lm"),
 )

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from experiments.lab import Bench, Reading, tiny_run
+from experiments.lab import Bench, Reading, like, tiny_run
 from transformer_course import checkpoint, runs
 from transformer_course.config import DataConfig
 from transformer_course.data.text import ParallelText
@@ -128,9 +128,8 @@ def read(bench: Bench) -> Iterator[str]:
     """Score and store each training."""
     for output in bench.inputs:
         found = results(output)
-        command = f"transformer-course train {output.name}"
-        to = bench.stored(output.name)
-        runs.store(output, output.name, command, found, to=to)
+        name = output.name
+        runs.store(output, name, like(name), found, to=bench.stored(name))
         yield f"{output.name}: {found['dev']} {found['test']}"
 
 

@@ -69,7 +69,7 @@ def test_what_is_stored_is_found(name):
     one = EXPERIMENTS[name]
     if isinstance(one, Experiment):
         assert one.missing(Bench(runs.folder(name))) == []
-    for run in getattr(one, "writes", ()) or (name,):
+    for run in (*one.makes, *one.adds_to):
         assert runs.folder(run).is_dir()
 
 

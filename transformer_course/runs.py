@@ -90,7 +90,8 @@ def read_counts(name: str) -> dict[str, np.ndarray]:
         there = sorted(p.parent.name for p in path.parents[1].glob("*/*.npz"))
         raise CourseError(
             f"there are no stored counts of a run {name!r}; there are of: "
-            f"{', '.join(there) or 'none'}. tools/store_run.py makes them."
+            f"{', '.join(there) or 'none'}. python -m experiments "
+            f"translations outputs/{name} makes them."
         )
     with np.load(path) as arrays:
         return dict(arrays)

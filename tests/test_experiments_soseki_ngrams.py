@@ -1,17 +1,12 @@
-"""What ``tools/train_ngrams.py`` keeps beside the means, and what it draws."""
+"""What is kept of n-grams beside the means, and what they draw."""
 
 import json
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1] / "tools"))
-
-from train_ngrams import LENGTH, ORDERS, compare, draw
-
+from experiments.soseki_ngrams import LENGTH, ORDERS, compare, draw
 from transformer_course import runs
 from transformer_course.ngram import KneserNey
 from transformer_course.tokenizer import EOS

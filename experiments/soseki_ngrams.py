@@ -1,28 +1,25 @@
-"""Count n-grams in Soseki, the baseline of chapter 16's language model.
+"""How far do n-grams get, the baseline of a language model?
 
-    python tools/train_ngrams.py outputs/soseki-lm
-
-The text is cut up by the tokenizer of that run, so that perplexities can be
-compared token by token, and then by characters. Held-out works are scored,
-chapter by chapter: ``texts.npz`` holds the nats of each (PART-UNIT-ORDER). The
-longest model of characters also writes a few texts.
+The text is cut up by the tokenizer of that model's training, so that
+perplexities can be compared token by token, and then by characters. Held-out
+works are scored, chapter by chapter: ``texts.npz`` holds the nats of each
+(PART-UNIT-ORDER). The longest model of characters also writes a few texts.
 """
 
 import random
-import sys
-from pathlib import Path
+from collections.abc import Iterator
 
 import numpy as np
 
+from experiments.lab import Bench, Reading, made_of, tiny_run
 from transformer_course import runs
-from transformer_course.data.corpora import load_texts
-from transformer_course.device import machine
+from transformer_course.config import DataConfig, from_dict
+from transformer_course.experiment.folder import RunFolder
 from transformer_course.ngram import KneserNey
-from transformer_course.tokenizer import EOS, Tokenizer
+from transformer_course.tasks.table import find_task
+from transformer_course.tokenizer import EOS
 
 ORDERS = (1, 2, 3, 4, 5)
-NAME = "soseki-ngrams"
-COMMAND = "python tools/train_ngrams.py outputs/soseki-lm"
 DRAWN = 5
 """Texts that are drawn."""
 LENGTH = 60
@@ -75,15 +72,16 @@ def compare(cut, vocabulary: list, splits, unit: str) -> tuple:
             nats = [model.nll(text) for text in parts[name]]
             row[name] = score(nats, parts[name], getattr(splits, name).tgt)
             kept[f"{name}-{unit}-{order}"] = np.array(nats, dtype=np.float32)
-        print(row, flush=True)
         rows.append(row)
     return rows, kept, model
 
 
-def main() -> None:
-    """Take the run's folder from the command line."""
-    tokenizer = Tokenizer.load(Path(sys.argv[1]) / "tokenizer.model")
-    splits = load_texts("soseki")
+def read(bench: Bench) -> Iterator[str]:
+    """Count in the text of a training, cut up in both ways."""
+    (output,) = map(RunFolder, bench.inputs)
+    settings, tokenizer = output.settings(), output.load_tokenizer()
+    task = find_task(settings["task"])
+    splits = task.load(from_dict(DataConfig, settings["data"]))
     everything = [*splits.train.tgt, *splits.dev.tgt, *splits.test.tgt]
     characters = [*sorted(set("".join(everything))), EOS]
     pieces, nats, _ = compare(
@@ -95,17 +93,23 @@ def main() -> None:
     letters, more, model = compare(
         lambda text: [*text, EOS], characters, splits, "characters"
     )
+    drawn = range(SEED, SEED + bench.few(DRAWN))
     about = {
-        "command": COMMAND,
-        "machine": machine(),
+        **made_of("soseki-ngrams", bench),
         "seed": SEED,
         "pieces": pieces,
         "characters": letters,
-        "drawn": [draw(model, characters, SEED + i) for i in range(DRAWN)],
+        "drawn": [draw(model, characters, seed) for seed in drawn],
     }
-    runs.write_json(runs.folder(NAME) / "ngrams.json", about, indent=1)
-    runs.write_arrays(runs.folder(NAME) / "texts.npz", nats | more)
+    runs.write_json(bench.folder / "ngrams.json", about, indent=1)
+    runs.write_arrays(bench.folder / "texts.npz", nats | more)
+    yield from map(str, [*pieces, *letters])
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Reading(
+    name="soseki-ngrams",
+    chapter="16_soseki",
+    read=read,
+    inputs=("outputs/soseki-lm",),
+    smoke_inputs=lambda scratch: [tiny_run(scratch, "lm", "grammar-lm")],
+)

@@ -1,26 +1,28 @@
-"""Score a finished training on its test set, and store it under runs/.
-
-    python tools/store_run.py outputs/enja "transformer-course train enja"
+"""How good are a training's translations?
 
 Both the best epoch's weights and the average are scored, greedy and with a
-beam of 5, on all sentences and on those whose source side is unseen. The
+beam of 5, on all test sentences and on those whose source side is unseen. The
 length penalty is the one that does best on the development set; the scores of
 all that were tried there are kept. What BLEU counts in each sentence is
 stored too, with the text cut up in several ways, so that intervals and
 comparisons can be made without the corpus.
 """
 
-import sys
+import json
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
+from experiments.lab import Bench, Reading, Record, like, tiny_run
 from transformer_course import checkpoint, runs
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.plain import from_plain
 from transformer_course.data.text import ParallelText, Splits, unseen
+from transformer_course.experiment.folder import RunFolder
 from transformer_course.score import bleu_counts, corpus_bleu, corpus_chrf
 from transformer_course.tokenizer import Tokenizer
 from transformer_course.translate import encode_source, translate
@@ -137,6 +139,15 @@ class Scored(NamedTuple):
     """The beam's first few translations of unseen sentences."""
 
 
+def shortened(splits: Splits, bench: Bench) -> Splits:
+    """All that is held out; in a smoke test a few sentences of it."""
+    dev, test = (
+        part.take(range(bench.few(len(part))))
+        for part in (splits.dev, splits.test)
+    )
+    return replace(splits, dev=dev, test=test)
+
+
 def scored(
     weights: str, model, tokenizer: Tokenizer, splits: Splits, tgt: str
 ) -> Scored:
@@ -166,12 +177,13 @@ def scored(
 
 
 def results(
-    output: Path, reverse: bool = False
+    output: Path, bench: Bench, reverse: bool = False
 ) -> tuple[dict, dict[str, np.ndarray]]:
     """Scores, samples and counts of every kind of weights in the folder.
 
     Args:
         output: of a training.
+        bench: how many sentences.
         reverse: translate the other way, which a model learns that was
             trained both ways.
     """
@@ -185,7 +197,7 @@ def results(
         corpus, src, tgt = map(loaded.details.get, ("corpus", "src", "tgt"))
         if reverse:
             src, tgt = tgt, src
-        splits = load_corpus(corpus, src=src, tgt=tgt)
+        splits = shortened(load_corpus(corpus, src=src, tgt=tgt), bench)
         found = scored(name, model, tokenizer, splits, tgt)
         rows += found.rows
         counts |= found.counts
@@ -204,18 +216,73 @@ def results(
     return found, counts
 
 
-def main() -> None:
-    """Take the folder and the command from the command line."""
-    output, command = Path(sys.argv[1]), sys.argv[2]
-    found, counts = results(output)
-    folder = runs.store(output, output.name, command, found, counts)
-    for row in found["rows"]:
-        print(
-            f"{row['weights']:8} beam {row['beam']} {row['sentences']:6} "
-            f"({row['count']}) BLEU {row['bleu']:.2f} chrF {row['chrf']:.2f}"
-        )
-    print(folder)
+def told(row: Record) -> str:
+    """A row in words."""
+    return (
+        f"{row['weights']:8} beam {row['beam']} {row['sentences']:6} "
+        f"({row['count']}) BLEU {row['bleu']:.2f} chrF {row['chrf']:.2f}"
+    )
 
 
-if __name__ == "__main__":
-    main()
+def read(bench: Bench) -> Iterator[str]:
+    """Score and store each training."""
+    for output in bench.inputs:
+        found, counts = results(output, bench)
+        name = output.name
+        to = bench.stored(name)
+        runs.store(output, name, like(name), found, counts, to=to)
+        yield from (f"{name} {told(row)}" for row in found["rows"])
+
+
+def smoke_inputs(scratch: Path) -> list[Path]:
+    """A tiny training, stored as others are."""
+    output = tiny_run(scratch, "tiny")
+    bench = Bench(scratch.parent / "translations", (), (), (output,), True)
+    list(read(bench))
+    return [output]
+
+
+def decoded(
+    output: Path, bench: Bench, text: ParallelText
+) -> tuple[Record, list[str]]:
+    """What a training's stored run says of its beam, and what that writes.
+
+    The best epoch's weights or, where there is one, the average.
+    """
+    path = bench.stored(output.name) / "run.json"
+    stored = json.loads(path.read_text("utf-8"))
+    rows = stored["results"]["rows"]
+    row = next(r for r in reversed(rows) if r["beam"] == BEAMS[-1])
+    loaded = checkpoint.load(output / "checkpoints" / row["weights"])
+    written = translate(
+        loaded.model, loaded.tokenizer, text.src, row["beam"], row["alpha"]
+    )
+    about = {key: row[key] for key in ("weights", "beam", "alpha")}
+    return about | {"settings": stored["settings"]}, written
+
+
+def dev_of(output: Path) -> ParallelText:
+    """The development set of a training's corpus, as it was translated."""
+    data = RunFolder(output).settings()["data"]
+    return load_corpus(data["corpus"], src=data["src"], tgt=data["tgt"]).dev
+
+
+NAMES = (
+    "enja",
+    "enja-seed-1",
+    "enja-post-norm",
+    "enja-gru",
+    "enja-longer",
+    "enja-sampled",
+    "enja-r-drop",
+    "enja-both",
+    "jaen",
+)
+EXPERIMENT = Reading(
+    name="translations",
+    chapter="15_translation",
+    read=read,
+    inputs=tuple(f"outputs/{name}" for name in NAMES),
+    smoke_inputs=smoke_inputs,
+    writes=NAMES,
+)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tools import store_run
+from experiments import translations
 from transformer_course import runs
 from transformer_course.data.text import ParallelText
 from transformer_course.errors import CourseError
@@ -17,23 +17,23 @@ WRITTEN = ["猫 は ミルク を 飲 む 。", "犬 が 寝 る", "彼 は 読 
 
 
 def test_counts_give_the_scores_of_the_rows():
-    counts = store_run.counts_of("best", 5, WRITTEN, TEXT, "ja")
-    rows = store_run.score_rows("best", 5, WRITTEN, TEXT, [0, 2])
+    counts = translations.counts_of("best", 5, WRITTEN, TEXT, "ja")
+    rows = translations.score_rows("best", 5, WRITTEN, TEXT, [0, 2])
     words = counts["best-5-words"]
     for row, places in zip(rows, ([0, 1, 2], [0, 2]), strict=True):
         assert round(bleu_of_counts(words[places]), 2) == row["bleu"]
 
 
 def test_japanese_is_counted_in_every_cut_english_where_it_has_spaces():
-    counts = store_run.counts_of("best", 1, WRITTEN, TEXT, "ja")
-    assert set(counts) == {f"best-1-{cut}" for cut in store_run.CUTS}
-    english = store_run.counts_of("best", 1, TEXT.src, TEXT.swap(), "en")
-    assert set(english) == {f"best-1-{cut}" for cut in store_run.SPACED}
+    counts = translations.counts_of("best", 1, WRITTEN, TEXT, "ja")
+    assert set(counts) == {f"best-1-{cut}" for cut in translations.CUTS}
+    english = translations.counts_of("best", 1, TEXT.src, TEXT.swap(), "en")
+    assert set(english) == {f"best-1-{cut}" for cut in translations.SPACED}
     assert bleu_of_counts(english["best-1-words"]) == pytest.approx(100)
 
 
 def test_a_cut_changes_how_long_the_same_text_is():
-    counts = store_run.counts_of("best", 1, WRITTEN, TEXT, "ja")
+    counts = translations.counts_of("best", 1, WRITTEN, TEXT, "ja")
     lengths = {
         name.removeprefix("best-1-"): found[:, 1].sum()
         for name, found in counts.items()
@@ -47,7 +47,7 @@ def test_a_cut_changes_how_long_the_same_text_is():
 
 def test_stored_counts_are_read_back(monkeypatch, tmp_path):
     monkeypatch.setattr(runs, "folder", lambda name: tmp_path / name)
-    counts = store_run.counts_of("best", 1, WRITTEN, TEXT, "ja")
+    counts = translations.counts_of("best", 1, WRITTEN, TEXT, "ja")
     runs.write_arrays(tmp_path / "one" / "counts.npz", counts)
     found = runs.read_counts("one")
     assert set(found) == set(counts)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tools import choose_samples
+from experiments import judging
 from transformer_course import runs
 
 VERDICTS = {"right", "partly", "wrong"}
@@ -40,10 +40,10 @@ def test_notes_stay_with_the_japanese_they_are_about():
             },
         }
     ]
-    notes = choose_samples.notes_of(old)
-    kept = choose_samples.annotated("犬 だ", notes)
+    notes = judging.notes_of(old)
+    kept = judging.annotated("犬 だ", notes)
     assert kept == {"text": "犬 だ", "gloss": "a dog", "verdict": "wrong"}
-    fresh = choose_samples.annotated("鳥 だ", notes)
+    fresh = judging.annotated("鳥 だ", notes)
     assert fresh == {"text": "鳥 だ", "gloss": "", "verdict": ""}
-    reference = choose_samples.annotated("猫 だ", notes, verdict=False)
+    reference = judging.annotated("猫 だ", notes, verdict=False)
     assert reference == {"text": "猫 だ", "gloss": "a cat"}

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tools import judge_translations
-from tools.judge_translations import EVERY, KINDS, VERDICTS
+from experiments import translation_errors
+from experiments.translation_errors import EVERY, KINDS, VERDICTS
 from transformer_course import runs
 
 
@@ -45,9 +45,9 @@ def test_they_are_chosen_by_place_from_the_development_set(stored):
 def test_notes_stay_with_source_and_translation():
     judged = {"gloss": "a dog", "verdict": "wrong", "kind": "word"}
     output = {"text": "犬 だ", **judged}
-    notes = judge_translations.notes_of(
+    notes = translation_errors.notes_of(
         [{"src": "a cat", "outputs": {"a": output}}]
     )
-    assert judge_translations.annotated("a cat", "犬 だ", notes) == output
+    assert translation_errors.annotated("a cat", "犬 だ", notes) == output
     empty = {"text": "犬 だ", "gloss": "", "verdict": "", "kind": ""}
-    assert judge_translations.annotated("a dog", "犬 だ", notes) == empty
+    assert translation_errors.annotated("a dog", "犬 だ", notes) == empty

@@ -1,6 +1,4 @@
-"""Where translators look while they write: cross-attention, word by word.
-
-    python -m tools.store_attention outputs/enja outputs/enja-gru
+"""Where do translators look while they write?
 
 For every 50th development sentence, the reference is fed to each model as if
 it wrote it, so that all of them write the same words; what they then look at,
@@ -12,22 +10,18 @@ both are written by hand, and kept when the file is made again.
 """
 
 import json
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from tools.choose_samples import CREDIT
-from transformer_course import checkpoint, recurrent, runs
+from experiments.judging import CREDIT
+from experiments.lab import Bench, Reading, made_of
+from experiments.translations import dev_of, smoke_inputs
+from transformer_course import checkpoint, runs
 from transformer_course.batches import pad_rows
-from transformer_course.data.corpora import load_corpus
 from transformer_course.data.text import ParallelText
-from transformer_course.device import machine
 from transformer_course.experiment import chosen_checkpoint
 from transformer_course.explain import cross_attention
 from transformer_course.recurrent import RecurrentTranslator
@@ -38,27 +32,29 @@ EVERY = 50
 END = "</s>"
 
 
-@contextmanager
-def overheard() -> Iterator[list[Tensor]]:
-    """The weights of a recurrent decoder's steps, while it decodes."""
-    heard: list[Tensor] = []
-    masked_softmax = recurrent.masked_softmax
+class Overheard(RecurrentTranslator):
+    """Keeps the weights of its decoder's steps."""
 
-    def listening(scores, mask):
-        heard.append(masked_softmax(scores, mask))
-        return heard[-1]
+    def __init__(self, config):
+        super().__init__(config)
+        self.heard: list[Tensor] = []
 
-    with mock.patch.object(recurrent, "masked_softmax", listening):
-        yield heard
+    def _attend(self, memory, mask, cache):
+        sources, words, _ = memory.shape
+        each = torch.eye(words).expand(sources, -1, -1)  # what is fetched from
+        self.heard.append(super()._attend(each, mask, cache))  # it: a weight
+        return super()._attend(memory, mask, cache)
 
 
 def weights_of(model, src: Tensor, tgt_in: Tensor) -> Tensor:
     """(layer, head, target, source) of one pair; a GRU has one of each."""
     if not isinstance(model, RecurrentTranslator):
         return cross_attention(model, src, tgt_in)[0]
-    with overheard() as heard, torch.no_grad():
-        model(src, tgt_in)
-    return torch.cat(heard, dim=1)[None]  # (1, 1, target, source)
+    listening = Overheard(model.config).eval()
+    listening.load_state_dict(model.state_dict())
+    with torch.no_grad():
+        listening(src, tgt_in)
+    return torch.cat(listening.heard, dim=1)[None]  # (1, 1, target, source)
 
 
 def word_starts(pieces: list[str]) -> list[int]:
@@ -132,36 +128,37 @@ def words_of(text: ParallelText, known: dict[str, dict]) -> list[dict]:
     return found
 
 
-def main() -> None:
-    """Take the trainings' folders from the command line."""
-    outputs = [Path(name) for name in sys.argv[1:]]
-    folder = runs.folder("enja-attention")
-    path, known = folder / "words.json", {}
+def read(bench: Bench) -> Iterator[str]:
+    """Look at each model's attention, and keep what was written by hand."""
+    path, known = bench.folder / "words.json", {}
     if path.is_file():
         old = json.loads(path.read_text("utf-8"))["sentences"]
         known = {one["text"]: one for one in old}
-    dev = load_corpus("small_parallel_enja").dev
-    text = dev.take(range(0, len(dev), EVERY))
+    dev = dev_of(bench.inputs[0])
+    text = dev.take(range(0, len(dev), EVERY)[: bench.few(len(dev))])
     arrays, chosen = {}, {}
-    for output in outputs:
+    for output in bench.inputs:
         weights = chosen_checkpoint(output)
         loaded = checkpoint.load(weights)
         chosen[output.name] = weights.name
         model = loaded.model.eval()
         arrays |= maps_of(output.name, model, loaded.tokenizer, text)
-    names = " ".join(f"outputs/{name}" for name in chosen)
     stored = {
-        "command": f"python -m tools.store_attention {names}",
-        "machine": machine(),
+        **made_of("enja-attention", bench),
         "split": "dev",
         "credit": CREDIT,
         "weights": chosen,
         "sentences": words_of(text, known),
     }
     runs.write_json(path, stored)
-    runs.write_arrays(folder / "maps.npz", arrays)
-    print(folder)
+    runs.write_arrays(bench.folder / "maps.npz", arrays)
+    yield f"{len(arrays)} arrays"
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Reading(
+    name="enja-attention",
+    chapter="15_translation",
+    read=read,
+    inputs=("outputs/enja", "outputs/enja-gru"),
+    smoke_inputs=smoke_inputs,
+)

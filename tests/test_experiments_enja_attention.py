@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from tiny import close, random_ids, tiny_gru, tiny_transformer, with_bos
 
-from tools.store_attention import (
+from experiments.enja_attention import (
     by_words,
     expected,
     weights_of,

@@ -1,12 +1,11 @@
 """What is stored of several trainings that translate together."""
 
-import sys
-
 import pytest
 import torch
 from tiny import decided, tiny_gru, tiny_splits, tiny_transformer
 
-from tools import store_ensemble
+from experiments import enja_ensemble
+from experiments.lab import Bench
 from transformer_course import checkpoint, runs
 from transformer_course.score import bleu_of_counts
 from transformer_course.tokenizer import Tokenizer
@@ -27,19 +26,19 @@ def folders(tmp_path, monkeypatch):
     for name, model in made.items():
         checkpoint.save(tmp_path / name, model, tokenizer, details)
     monkeypatch.setattr(
-        store_ensemble, "load_corpus", lambda name, src, tgt: splits
+        enja_ensemble, "load_corpus", lambda name, src, tgt: splits
     )
     monkeypatch.setattr(runs, "folder", lambda name: tmp_path / "runs" / name)
-    return [str(tmp_path / name) for name in made]
+    return tuple(tmp_path / name for name in made)
 
 
 def test_scores_and_counts_are_stored_as_those_of_a_training(
-    folders, monkeypatch, capsys
+    folders, tmp_path
 ):
-    monkeypatch.setattr(sys, "argv", ["store", "both", *folders])
-    store_ensemble.main()
+    bench = Bench(tmp_path / "runs" / "both", inputs=folders)
+    assert list(enja_ensemble.read(bench))
     stored, counts = runs.read("both"), runs.read_counts("both")
-    assert stored.settings == {"models": folders}
+    assert stored.settings == {"models": list(map(str, folders))}
     assert stored.epochs == []
     (best,) = stored.results["dev_bleu_of_the_beam"].values()
     for row in stored.results["rows"]:

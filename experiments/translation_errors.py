@@ -1,9 +1,6 @@
-"""Translations of every tenth development sentence, for somebody to judge.
+"""What is wrong with the translations that are wrong?
 
-    python -m tools.judge_translations outputs/enja-gru outputs/enja
-
-English to Japanese, decoded as ``choose_samples.py`` does: with a beam of 5,
-by the average of the last epochs where there is one. In
+Every tenth development sentence, English to Japanese, with a beam of 5. In
 ``runs/translation-errors/judged.json`` each translation has a gloss and a
 verdict and, unless it is right, the kind of its gravest error. These are
 written into the file by hand. When it is made again, those are kept whose
@@ -11,13 +8,12 @@ sentence and Japanese are still the same; a test finds the others.
 """
 
 import json
-import sys
-from pathlib import Path
+from collections.abc import Iterator
 
-from tools.choose_samples import CREDIT, system
+from experiments import translations
+from experiments.judging import CREDIT
+from experiments.lab import Bench, Reading, made_of
 from transformer_course import runs
-from transformer_course.data.corpora import load_corpus
-from transformer_course.device import machine
 
 EVERY = 10
 VERDICTS = {
@@ -54,19 +50,18 @@ def annotated(src: str, text: str, notes: Notes) -> dict[str, str]:
     return {"text": text} | {name: known.get(name, "") for name in fields}
 
 
-def main() -> None:
-    """Take the trainings' folders from the command line."""
-    outputs = [Path(name) for name in sys.argv[1:]]
-    path = runs.folder("translation-errors") / "judged.json"
+def read(bench: Bench) -> Iterator[str]:
+    """Translate, and keep what was written by hand."""
+    path = bench.folder / "judged.json"
     notes = {}
     if path.is_file():
         notes = notes_of(json.loads(path.read_text("utf-8"))["samples"])
-    dev = load_corpus("small_parallel_enja").dev
-    places = range(0, len(dev), EVERY)
+    dev = translations.dev_of(bench.inputs[0])
+    places = range(0, len(dev), EVERY)[: bench.few(len(dev))]
     text = dev.take(places)
     systems, written = {}, {}
-    for output in outputs:
-        about, written[output.name] = system(output, text)
+    for output in bench.inputs:
+        about, written[output.name] = translations.decoded(output, bench, text)
         about.pop("settings")  # they stand in runs/NAME/run.json
         systems[output.name] = about
     samples = [
@@ -80,10 +75,8 @@ def main() -> None:
         }
         for i, (place, src) in enumerate(zip(places, text.src, strict=True))
     ]
-    names = " ".join(f"outputs/{name}" for name in systems)
     stored = {
-        "command": f"python -m tools.judge_translations {names}",
-        "machine": machine(),
+        **made_of("translation-errors", bench),
         "split": "dev",
         "credit": CREDIT,
         "verdicts": VERDICTS,
@@ -92,8 +85,13 @@ def main() -> None:
         "samples": samples,
     }
     runs.write_json(path, stored, indent=1)
-    print(path)
+    yield f"{len(samples)} sentences, {len(systems)} systems"
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Reading(
+    name="translation-errors",
+    chapter="15_translation",
+    read=read,
+    inputs=("outputs/enja-gru", "outputs/enja", "outputs/enja-longer"),
+    smoke_inputs=translations.smoke_inputs,
+)

@@ -1,33 +1,34 @@
-"""Store the other direction of a training both ways.
-
-    python -m tools.store_reverse outputs/enja-both jaen-both
+"""How well does a training both ways translate the other way?
 
 A training with ``both_ways`` learns to translate in two directions, and is
-scored in one. This scores the other one as ``store_run.py`` does, and the
+scored in one. This scores the other one as ``translations`` does, and the
 epochs of which the weights are still there: those that are averaged. (To have
 them all, copy each ``checkpoints/epoch-*`` aside while the training runs.)
 """
 
 import dataclasses
 import json
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from tools.store_run import results
+from experiments.lab import Bench, Reading, made_of, tiny_run
+from experiments.translations import results, told
 from transformer_course import checkpoint, runs
 from transformer_course.config import DataConfig, from_dict
 from transformer_course.data.corpora import load_corpus
-from transformer_course.errors import CourseError
+from transformer_course.errors import ConfigError
+from transformer_course.experiment.folder import RunFolder
 from transformer_course.tasks.table import task_of
 
 
-def looked_at(output: Path, folder: Path) -> dict:
+def looked_at(output: Path, folder: Path, bench: Bench) -> dict:
     """What a training's record of an epoch holds, the other way round."""
     loaded = checkpoint.load(folder)
     model, tokenizer = loaded.model.eval(), loaded.tokenizer
     about, task = loaded.details, task_of(model.config, loaded.details)
     dev = load_corpus(about["corpus"], src=about["tgt"], tgt=about["src"]).dev
-    settings = json.loads((output / "experiment.json").read_text("utf-8"))
+    dev = dev.take(range(bench.few(len(dev))))
+    settings = RunFolder(output).settings()
     smoothing = settings["train"]["label_smoothing"]
     batches = task.scored_batches(model.config, tokenizer, dev)
     means = task.evaluate(model, batches, smoothing)
@@ -38,12 +39,12 @@ def looked_at(output: Path, folder: Path) -> dict:
     }
 
 
-def epochs_of(output: Path) -> list[dict]:
+def epochs_of(output: Path, bench: Bench) -> list[dict]:
     """A record for each epoch that is there, and for their average."""
     folders = sorted((output / "checkpoints").glob("epoch-*"))
     records = [
         {"kind": "epoch", "epoch": int(folder.name.removeprefix("epoch-"))}
-        | looked_at(output, folder)
+        | looked_at(output, folder, bench)
         for folder in folders
     ]
     average = output / "checkpoints" / "average"
@@ -51,7 +52,7 @@ def epochs_of(output: Path) -> list[dict]:
         kept = runs.read_lines(output / "metrics.jsonl")
         of = next(r["epochs"] for r in kept if r["kind"] == "average")
         about = {"kind": "average", "epochs": of}
-        records.append(about | looked_at(output, average))
+        records.append(about | looked_at(output, average, bench))
     return records
 
 
@@ -59,7 +60,7 @@ def turned(settings: dict) -> dict:
     """A training's settings with source and target exchanged."""
     data = from_dict(DataConfig, settings["data"])
     if not data.both_ways:
-        raise CourseError(
+        raise ConfigError(
             f"the training {settings['name']} learned one direction only: "
             "give the folder of one with data.both_ways."
         )
@@ -67,30 +68,34 @@ def turned(settings: dict) -> dict:
     return settings | {"data": dataclasses.asdict(data)}
 
 
-def main() -> None:
-    """Take the folder and the stored run's name from the command line."""
-    output, name = Path(sys.argv[1]), sys.argv[2]
-    settings = json.loads((output / "experiment.json").read_text("utf-8"))
+def read(bench: Bench) -> Iterator[str]:
+    """Score the other direction, and store it as a training is stored."""
+    (output,) = bench.inputs
+    settings = RunFolder(output).settings()
     machine = settings.pop("machine", "unknown")  # the one that trained
     settings = turned(settings)
-    found, counts = results(output, reverse=True)
-    folder = runs.folder(name)
+    found, counts = results(output, bench, reverse=True)
     about = {
         "settings": settings,
-        "command": f"python -m tools.store_reverse outputs/{output.name} "
-        + name,
+        **made_of("jaen-both", bench),
         "machine": machine,
         "results": found,
     }
-    runs.write_json(folder / "run.json", about, indent=1)
-    runs.write_arrays(folder / "counts.npz", counts)
-    lines = [runs.rounded(record) for record in epochs_of(output)]
+    runs.write_json(bench.folder / "run.json", about, indent=1)
+    runs.write_arrays(bench.folder / "counts.npz", counts)
+    lines = [runs.rounded(record) for record in epochs_of(output, bench)]
     text = "".join(json.dumps(x, ensure_ascii=False) + "\n" for x in lines)
-    runs.write_text(folder / "epochs.jsonl", text)
-    runs.write_text(folder / "steps.jsonl", "")
-    for row in found["rows"]:
-        print(row["weights"], row["beam"], row["sentences"], row["bleu"])
+    runs.write_text(bench.folder / "epochs.jsonl", text)
+    runs.write_text(bench.folder / "steps.jsonl", "")
+    yield from map(told, found["rows"])
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Reading(
+    name="jaen-both",
+    chapter="15_translation",
+    read=read,
+    inputs=("outputs/enja-both",),
+    smoke_inputs=lambda scratch: [
+        tiny_run(scratch, "both", **{"data.both_ways": True})
+    ],
+)

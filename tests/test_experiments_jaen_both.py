@@ -4,8 +4,8 @@ from dataclasses import asdict
 
 import pytest
 
-from tools.store_reverse import turned
-from transformer_course.errors import CourseError
+from experiments.jaen_both import turned
+from transformer_course.errors import ConfigError
 from transformer_course.presets import PRESETS
 
 
@@ -17,5 +17,5 @@ def test_source_and_target_are_exchanged_and_nothing_else():
 
 
 def test_a_training_in_one_direction_has_no_other():
-    with pytest.raises(CourseError, match="one direction only"):
+    with pytest.raises(ConfigError, match="one direction only"):
         turned(asdict(PRESETS["enja"]))
