@@ -11,6 +11,7 @@ from typing import Annotated
 import tyro
 
 import experiments
+from experiments.index import write
 from experiments.lab import Bench, Made
 from transformer_course import runs
 from transformer_course.errors import ConfigError, CourseError
@@ -71,6 +72,7 @@ def main(
     only: tuple[str, ...] = (),
     seeds: tuple[int, ...] = (),
     smoke: bool = False,
+    index: bool = False,
     show: Annotated[bool, tyro.conf.arg(name="list")] = False,
 ) -> None:
     """Make what is missing of an experiment, under ``runs/NAME/``.
@@ -81,8 +83,11 @@ def main(
         only: variants; all when none is named.
         seeds: the experiment's own when none is named.
         smoke: seconds, a few of everything, and nothing is kept.
+        index: write what makes and reads each stored run: runs/README.md.
         show: say which variants are there, and train nothing.
     """
+    if index:
+        return write(find_all().values())
     if not name:
         if not smoke:
             print(listed())

@@ -74,6 +74,33 @@ def read(name: str) -> Run:
     )
 
 
+def settings_of(place: Path) -> dict[str, Any]:
+    """The settings of a training, from a stored run or from outputs/NAME.
+
+    Raises:
+        CourseError: what is there was not made by ``transformer-course
+            train``, or is damaged.
+    """
+    if (place / "experiment.json").is_file():
+        settings = _read_json(place / "experiment.json")
+        settings.pop("machine", None)
+        return settings
+    if not (place / "run.json").is_file():
+        raise CourseError(
+            f"{place} holds no training: give a folder of outputs/, or one "
+            "of runs/ that transformer-course train has made (it has a "
+            "run.json)."
+        )
+    about = _read_json(place / "run.json")
+    if not str(about.get("command")).startswith("transformer-course train"):
+        raise CourseError(
+            f"{place} was made by {about.get('command')!r}, and not by "
+            "transformer-course train, which alone can be repeated: "
+            "runs/README.md says how it is made today."
+        )
+    return about["settings"]
+
+
 def read_counts(name: str) -> dict[str, np.ndarray]:
     """What BLEU counts in each test sentence of a stored run, by name.
 
