@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from transformer_course import runs
+from transformer_course.data.corpora import load_corpus
+from transformer_course.data.text import Splits
 from transformer_course.device import machine
 from transformer_course.errors import ConfigError
 from transformer_course.experiment import run
@@ -442,6 +444,22 @@ TINY = {
     "train.epochs": 1,
 }
 """Settings of a training of seconds."""
+
+
+def splits_for(details: Record, bench: Bench) -> Splits:
+    """What a checkpoint was trained on; in a smoke test little of it.
+
+    Args:
+        details: of the checkpoint.
+        bench: how much of it.
+    """
+    about = {key: details[key] for key in ("src", "tgt")}
+    splits = load_corpus(details["corpus"], **about)
+    sizes = {"train": bench.few(len(splits.train), 50)}
+    sizes |= {p: bench.few(len(getattr(splits, p))) for p in ("dev", "test")}
+    return Splits(
+        **{p: getattr(splits, p).take(range(n)) for p, n in sizes.items()}
+    )
 
 
 def tiny_run(

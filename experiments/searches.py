@@ -18,10 +18,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from experiments.lab import Bench, Reading, tiny_run
+from experiments.lab import Bench, Reading, splits_for, tiny_run
 from transformer_course import checkpoint, runs
 from transformer_course.batches import sorted_batches
-from transformer_course.data.corpora import load_corpus
 from transformer_course.data.text import ParallelText, Splits, unseen
 from transformer_course.device import machine, pick_device
 from transformer_course.errors import CourseError
@@ -203,7 +202,7 @@ def compare(folder: Path, bench: Bench) -> Iterator[str]:
     if not missing and "chosen" in stored:
         return
     loaded = checkpoint.load(chosen, pick_device("auto"))
-    splits = splits_for(loaded, bench)
+    splits = splits_for(loaded.details, bench)
     stored["sentences"] = len(splits.dev)
     greedy = measure(loaded, splits.dev, WAYS[0], [])[1] if missing else []
     for way in missing:
@@ -219,17 +218,6 @@ def compare(folder: Path, bench: Bench) -> Iterator[str]:
     runs.write_arrays(path.with_suffix(".npz"), arrays)
     runs.write_json(path, stored | {"chosen": penalties}, indent=1)
     yield f"{folder.name}: on the test set {penalties}"
-
-
-def splits_for(loaded: checkpoint.Checkpoint, bench: Bench) -> Splits:
-    """What a run was trained on; in a smoke test little of it."""
-    about = loaded.details
-    splits = load_corpus(about["corpus"], src=about["src"], tgt=about["tgt"])
-    dev, test = (
-        part.take(range(bench.few(len(part))))
-        for part in (splits.dev, splits.test)
-    )
-    return Splits(splits.train, dev, test)
 
 
 def chosen_penalties(rows: list[dict]) -> dict[int, float]:

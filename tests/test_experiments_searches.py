@@ -39,7 +39,7 @@ def save_model(folder, seed: int) -> None:
 @pytest.fixture
 def trained(tmp_path, monkeypatch):
     """A run's folder, where the tool writes, and how often it measured."""
-    monkeypatch.setattr(searches, "load_corpus", lambda *_, **__: SPLITS)
+    monkeypatch.setattr(searches, "splits_for", lambda *_: SPLITS)
     monkeypatch.setattr(searches, "WAYS", FEW)
     measured = []
     measure = searches.measure

@@ -1,9 +1,4 @@
-"""Write haiku with a trained model, judge them, and store what was found.
-
-    python tools/compare_haiku.py forms
-    python tools/compare_haiku.py outputs/haiku
-    python tools/compare_haiku.py outputs/haiku-scratch \
-        "transformer-course train haiku --name haiku-scratch ..."
+"""What do models that read a keyword write, and is it haiku?
 
 The keywords are those of the development book and the commonest others of
 the training books. For each, a haiku is searched greedily and with a beam,
@@ -13,39 +8,31 @@ read as 5-7-5, that have their keyword in them, that differ from each other,
 and that stand in the training books, word for word or up to two characters.
 The same is counted of what the poet wrote.
 
-The readings of janome miss many a haiku and let pass some lines that are
-none. ``forms`` measures how many, on lines whose form is known, and stores it
-in ``runs/haiku-forms/forms.json``.
-
 ``runs/NAME/`` gets ``run.json``, ``outputs.json`` (every line),
 ``samples.json`` (some, with glosses that are filled in by hand and kept when
 the file is made again) and ``attention.npz`` with ``attention.json``.
 """
 
-import hashlib
 import json
-import re
-import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from experiments.haiku_forms import CREDIT, SEED, forms
+from experiments.lab import Bench, Reading, splits_for, tiny_run
 from experiments.text_runs import other_sources, scores
 from transformer_course import checkpoint, explain, runs
 from transformer_course.batches import pad_rows
-from transformer_course.data.aozora.morae import expand_repeats, form, tokens
-from transformer_course.data.corpora import load_corpus
+from transformer_course.data.aozora.morae import expand_repeats
 from transformer_course.data.text import ParallelText, Splits
-from transformer_course.device import machine
+from transformer_course.tasks.table import find_task
 from transformer_course.tokenizer import BOS
 from transformer_course.translate import draw, encode_source, translate
 
-CREDIT = "Haiku of the poets: from Aozora Bunko; in the public domain."
 WEIGHTS = ("best", "last")
 """Checkpoints that write: the best by the development book, and the last."""
-SEED = 0
 BEAM_SIZE = 5
 TEMPERATURES = (0.7, 1.0)
 FURTHER = 50
@@ -56,8 +43,12 @@ SHOWN = 12
 """Keywords of which samples are kept."""
 MAPPED = 8
 """Keywords of which attention is kept."""
-CLAUSES = range(9, 19)
-"""Characters of the pieces of prose that are compared with haiku."""
+
+COMMANDS = {
+    "haiku-scratch": "transformer-course train haiku --name haiku-scratch "
+    "--train.start-from None --model.vocab-size 3000"
+}
+"""What a training was made with, where that is more than its name."""
 
 Ways = dict[str, list[str]]
 
@@ -132,13 +123,6 @@ class Shelf:
         return self.lines[best] if distances[best] <= NEAR else None
 
 
-def forms(lines: Sequence[str]) -> dict[str, float]:
-    """Shares of the lines that are 5-7-5, are not, and nobody can tell."""
-    counts = Counter(map(form, lines))
-    kinds = ("5-7-5", "other", "unknown")
-    return {kind: round(counts[kind] / len(lines), 4) for kind in kinds}
-
-
 def about(lines: list[str], keywords: Sequence[str], shelf: Shelf) -> dict:
     """What is counted of the lines that were written to these keywords."""
     pairs = list(zip(keywords, lines, strict=True))
@@ -156,55 +140,6 @@ def about(lines: list[str], keywords: Sequence[str], shelf: Shelf) -> dict:
         "near": [[line, near[line]] for line in dict.fromkeys(close)],
         "mean_characters": round(sum(map(len, lines)) / len(lines), 2),
     }
-
-
-def without_a_word(line: str) -> str:
-    """A line that has lost one of its words, drawn by a hash of it."""
-    words = [token.surface for token in tokens(line)]
-    digest = hashlib.sha256(f"{SEED} {line}".encode()).digest()
-    lost = int.from_bytes(digest[:8], "big") % len(words)
-    return "".join(words[:lost] + words[lost + 1 :])
-
-
-def clauses(sentences: Iterable[str]) -> list[str]:
-    """Pieces of prose as long as a haiku, between its signs."""
-    cut = (re.split(r"[^\w]", sentence) for sentence in sentences)
-    return [c for piece in cut for c in piece if len(c) in CLAUSES]
-
-
-def measured_forms(splits: Splits) -> dict:
-    """How far :func:`form` can be trusted: lines whose form is known.
-
-    Poets' haiku are the ceiling. The same with a word less, and prose, are
-    nearly all none.
-    """
-    prose = clauses(load_corpus("soseki", "ja", "ja").dev.tgt)
-    poems = splits.train.tgt
-    groups = {
-        "train": poems,
-        "dev": splits.dev.tgt,
-        "test": splits.test.tgt,
-        "train_without_a_word": [without_a_word(poem) for poem in poems],
-        "prose": prose,
-    }
-    return {
-        name: {"lines": len(lines)} | forms(lines)
-        for name, lines in groups.items()
-    }
-
-
-def store_forms() -> Path:
-    """Measure :func:`form` and store what was found."""
-    found = {
-        "command": "python tools/compare_haiku.py forms",
-        "credit": CREDIT,
-        "machine": machine(),
-        "seed": SEED,
-        "forms": measured_forms(load_corpus("haiku", "ja", "ja")),
-    }
-    path = runs.folder("haiku-forms") / "forms.json"
-    runs.write_json(path, found, indent=1)
-    return path
 
 
 # --- what is shown -----------------------------------------------------------
@@ -281,22 +216,26 @@ def maps(model, tokenizer, keywords, lines) -> tuple[list, list[dict]]:
 # --- all of it ---------------------------------------------------------------
 
 
-def judged(model, tokenizer, splits: Splits, asked: Ways) -> dict:
+def judged(
+    model, tokenizer, splits: Splits, keywords: list[str], asked: Ways
+) -> dict:
     """Scores of one checkpoint, and what is counted of its lines."""
+    task = find_task("next_sentence")
     shelf = Shelf(splits.train.tgt)
-    dev, further = splits.dev.src, further_keywords(splits)
-    size = len(dev)
+    size = len(splits.dev)
+    parts = {"dev": slice(size), "further": slice(size, None)}
     return {
-        "dev": scores(model, tokenizer, splits.dev),
-        "test": scores(model, tokenizer, splits.test),
+        "dev": scores(task, model, tokenizer, splits.dev),
+        "test": scores(task, model, tokenizer, splits.test),
         "dev_other_keyword": scores(
-            model, tokenizer, other_sources(splits.dev)
+            task, model, tokenizer, other_sources(splits.dev)
         ),
         "written": {
-            "dev": {w: about(asked[w][:size], dev, shelf) for w in asked},
-            "further": {
-                w: about(asked[w][size:], further, shelf) for w in asked
-            },
+            name: {
+                way: about(lines[part], keywords[part], shelf)
+                for way, lines in asked.items()
+            }
+            for name, part in parts.items()
         },
     }
 
@@ -316,30 +255,29 @@ def results(splits: Splits, weights: dict[str, dict], parameters: int) -> dict:
     }
 
 
-def main() -> None:
-    """Take the folder, and the command, from the command line."""
-    if sys.argv[1] == "forms":
-        print(store_forms())
-        return
-    output = Path(sys.argv[1])
-    command = f"transformer-course train {output.name}"
-    if len(sys.argv) > 2:
-        command = sys.argv[2]
-    splits = load_corpus("haiku", "ja", "ja")
-    keywords = [*splits.dev.src, *further_keywords(splits)]
+def store(output: Path, bench: Bench) -> Iterator[str]:
+    """Let both checkpoints of a training write, and store what they wrote."""
     lines, found, arrays, labels = {}, {}, {}, []
     for name in WEIGHTS:
         loaded = checkpoint.load(output / "checkpoints" / name)
         model, tokenizer = loaded.model, loaded.tokenizer
+        splits = splits_for(loaded.details, bench)
+        further = further_keywords(splits, bench.few(FURTHER))
+        keywords = [*splits.dev.src, *further]
         lines[name] = write(model, tokenizer, keywords)
-        found[name] = judged(model, tokenizer, splits, lines[name])
+        found[name] = judged(model, tokenizer, splits, keywords, lines[name])
         greedy = lines[name]["greedy"]
         weights, pieces = maps(model, tokenizer, keywords, greedy)
         arrays |= {f"{name}-{i}": w for i, w in enumerate(weights)}
         labels += [{"map": f"{name}-{i}"} | p for i, p in enumerate(pieces)]
-    parameters = sum(p.numel() for p in model.parameters())
-    kept = results(splits, found, parameters)
-    folder = runs.store(output, output.name, command, kept)
+    usual = f"transformer-course train {output.name}"
+    folder = runs.store(
+        output,
+        output.name,
+        COMMANDS.get(output.name, usual),
+        results(splits, found, sum(p.numel() for p in model.parameters())),
+        to=bench.stored(output.name),
+    )
     runs.write_json(
         folder / "outputs.json", {"keywords": keywords, **lines}, indent=0
     )
@@ -350,13 +288,21 @@ def main() -> None:
     )
     runs.write_arrays(folder / "attention.npz", arrays)
     runs.write_json(folder / "attention.json", labels, indent=1)
-    print(folder)
     for name in WEIGHTS:
-        print(name, {k: found[name][k] for k in ("dev", "test")})
-        for group, ways in found[name]["written"].items():
-            for way, row in ways.items():
-                print(group, way, {k: row[k] for k in list(row)[:6]})
+        yield f"{output.name}: {name} {found[name]['dev']}"
 
 
-if __name__ == "__main__":
-    main()
+def read(bench: Bench) -> Iterator[str]:
+    """Store what each training wrote."""
+    for output in bench.inputs:
+        yield from store(output, bench)
+
+
+EXPERIMENT = Reading(
+    name="haiku",
+    chapter="16_soseki",
+    read=read,
+    inputs=("outputs/haiku", "outputs/haiku-scratch"),
+    smoke_inputs=lambda scratch: [tiny_run(scratch, "tiny")],
+    writes=("haiku", "haiku-scratch"),
+)

@@ -1,25 +1,18 @@
-"""What ``tools/compare_haiku.py`` counts is what it says."""
+"""What is counted of haiku is what it says."""
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1] / "tools"))
-
-from compare_haiku import (
+from experiments.haiku import (
     Shelf,
     about,
     chosen_to_map,
-    clauses,
-    forms,
     further_keywords,
     read_glosses,
     sample_rows,
-    without_a_word,
 )
-
+from experiments.haiku_forms import clauses, forms, without_a_word
 from transformer_course.data.text import ParallelText, Splits
 
 LINES = [
