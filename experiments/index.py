@@ -19,18 +19,6 @@ TOOLS = {
     "haiku": ("16_soseki", "`python tools/compare_haiku.py`"),
     "haiku-forms": ("16_soseki", "`python tools/compare_haiku.py`"),
     "haiku-scratch": ("16_soseki", "`python tools/compare_haiku.py`"),
-    "layer-times": (
-        "01_sequence_to_sequence",
-        "`python tools/measure_layers.py`",
-    ),
-    "padding": ("11_batches", "`python tools/measure_padding.py`"),
-    "positions": (
-        "03_positional_encoding",
-        "`python tools/compare_positions.py`",
-    ),
-    "scores": ("05_score_functions", "`python tools/compare_scores.py`"),
-    "searches": ("13_generation", "`python tools/compare_searches.py`"),
-    "soseki-pieces": ("02_tokens_and_embeddings", "`tools`"),
     "soseki-published": ("16_soseki", "copied by hand; the file says whence"),
 }
 """Runs that no experiment makes: the page that asks, and who makes them."""

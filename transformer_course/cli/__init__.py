@@ -48,7 +48,7 @@ def main(args: list[str] | None = None) -> None:
         print(f"{PROGRAM} {version(PROGRAM)}")
         return
     try:
-        _parsed(args)()
+        parsed(args)()
     except Interrupted as stop:
         tell(str(stop))
         sys.exit(130)
@@ -62,7 +62,7 @@ def main(args: list[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _parsed(args: list[str]) -> Callable[[], None]:
+def parsed(args: list[str]) -> Callable[[], None]:
     """The command that is asked for, with its arguments.
 
     Settings check themselves when they are made, which is while tyro parses.
