@@ -7,16 +7,14 @@ length penalty is chosen on the development set too.
 
 from collections.abc import Iterator
 
-from experiments.lab import Bench, Reading, made_of
+from experiments.lab import Bench, Reading, made_of, splits_for
 from experiments.translations import (
     CREDIT,
     scored,
-    shortened,
     smoke_inputs,
     told,
 )
 from transformer_course import runs
-from transformer_course.data.corpora import load_corpus
 from transformer_course.score import corpus_bleu
 from transformer_course.text_model import TextModel
 from transformer_course.translate import translate
@@ -27,12 +25,11 @@ def read(bench: Bench) -> Iterator[str]:
     first, *others = (TextModel.load(path, "cpu") for path in bench.inputs)
     loaded = first.beside(others)
     model, tokenizer = loaded.model, loaded.tokenizer
-    corpus, src, tgt = map(loaded.details.get, ("corpus", "src", "tgt"))
-    splits = shortened(load_corpus(corpus, src=src, tgt=tgt), bench)
+    splits = splits_for(loaded.details, bench)
     greedy = corpus_bleu(
         translate(model, tokenizer, splits.dev.src), splits.dev.tgt
     )
-    found = scored("ensemble", model, tokenizer, splits, tgt)
+    found = scored("ensemble", model, tokenizer, splits, loaded.details["tgt"])
     about = {
         "settings": {"models": list(map(str, bench.inputs))},
         **made_of("enja-ensemble", bench),

@@ -16,9 +16,6 @@ from transformer_course.errors import CourseError
 ROOT = Path(__file__).parents[1]
 TOOLS = {
     "cell-times": ("lecturers", "`python -m tools.time_cells`"),
-    "haiku": ("16_soseki", "`python tools/compare_haiku.py`"),
-    "haiku-forms": ("16_soseki", "`python tools/compare_haiku.py`"),
-    "haiku-scratch": ("16_soseki", "`python tools/compare_haiku.py`"),
     "soseki-published": ("16_soseki", "copied by hand; the file says whence"),
 }
 """Runs that no experiment makes: the page that asks, and who makes them."""

@@ -10,14 +10,13 @@ comparisons can be made without the corpus.
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from experiments.lab import Bench, Reading, Record, like, tiny_run
+from experiments.lab import Bench, Reading, Record, like, splits_for, tiny_run
 from transformer_course import checkpoint, runs
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.plain import from_plain
@@ -139,15 +138,6 @@ class Scored(NamedTuple):
     """The beam's first few translations of unseen sentences."""
 
 
-def shortened(splits: Splits, bench: Bench) -> Splits:
-    """All that is held out; in a smoke test a few sentences of it."""
-    dev, test = (
-        part.take(range(bench.few(len(part))))
-        for part in (splits.dev, splits.test)
-    )
-    return replace(splits, dev=dev, test=test)
-
-
 def scored(
     weights: str, model, tokenizer: Tokenizer, splits: Splits, tgt: str
 ) -> Scored:
@@ -194,10 +184,11 @@ def results(
             continue
         loaded = checkpoint.load(folder)
         model, tokenizer = loaded.model, loaded.tokenizer
-        corpus, src, tgt = map(loaded.details.get, ("corpus", "src", "tgt"))
+        src, tgt = map(loaded.details.get, ("src", "tgt"))
         if reverse:
             src, tgt = tgt, src
-        splits = shortened(load_corpus(corpus, src=src, tgt=tgt), bench)
+        about = loaded.details | {"src": src, "tgt": tgt}
+        splits = splits_for(about, bench)
         found = scored(name, model, tokenizer, splits, tgt)
         rows += found.rows
         counts |= found.counts

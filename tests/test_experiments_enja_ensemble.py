@@ -26,7 +26,7 @@ def folders(tmp_path, monkeypatch):
     for name, model in made.items():
         checkpoint.save(tmp_path / name, model, tokenizer, details)
     monkeypatch.setattr(
-        enja_ensemble, "load_corpus", lambda name, src, tgt: splits
+        enja_ensemble, "splits_for", lambda details, bench: splits
     )
     monkeypatch.setattr(runs, "folder", lambda name: tmp_path / "runs" / name)
     return tuple(tmp_path / name for name in made)
