@@ -414,7 +414,7 @@ class Table(Made):
             )
         grid, outputs = self.grid, Path("outputs")
         if bench.smoke:
-            grid, outputs = self._shortened(), bench.stored("outputs")
+            grid, outputs = self.shortened(), bench.stored("outputs")
         found = train(
             grid,
             outputs,
@@ -426,7 +426,7 @@ class Table(Made):
         self.beside(bench.folder)
         bench.say(f"{self.name}: {len(found.cells)} cells\n{found.markdown()}")
 
-    def _shortened(self) -> Grid:
+    def shortened(self) -> Grid:
         """A few variants, tiny, on a few pairs of the built-in grammar."""
         text = {"data.corpus": "grammar", "data.pieces": "word"}
         base = changed_experiment(self.grid.base, TINY | text)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.measure_lengths import lengths
+from experiments.table_3_lengths import lengths
 from transformer_course.score import corpus_bleu
 
 REFERENCES = ["犬 は 猫 を 見 る 。", "彼女 は とても 長い 本 を 読 む 。"]
