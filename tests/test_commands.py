@@ -67,6 +67,8 @@ TOLD = sorted({typed for text in TEXTS for typed in commands_in(text)})
 
 def parse(command: str) -> None:
     """Read a command as it would be read, and do nothing."""
+    for place, example in (("/NAME", "/enja"), ("NAME", "norms")):
+        command = command.replace(place, example)
     match shlex.split(command):
         case ["transformer-course", *args]:
             parsed(args)

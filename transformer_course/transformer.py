@@ -242,11 +242,8 @@ class Transformer(nn.Module):
             self.to_logits.weight = self.tgt_embedding.weight
 
     def draw_weights(self) -> None:
-        """Give the linear maps their first weights.
-
-        The last thing that is done when a model is built: a model of another
-        kind changes its parts before, or the weights after.
-        """
+        """Draw first weights when all is built; other kinds of models change
+        parts before, or the weights after."""
         _initialise(self)
 
     def forward(
@@ -345,11 +342,7 @@ class LanguageModel(nn.Module):
         return self.decode(ids)
 
     def encode(self, src: Int[Tensor, "batch source"]) -> None:
-        """Refuse a source.
-
-        Raises:
-            ConfigError: always.
-        """
+        """Refuse a source: raise a ConfigError."""
         raise ConfigError(
             "a source was given, but a language model reads none: it goes on "
             "with a text, so give the text as a prefix (generate MODEL "
