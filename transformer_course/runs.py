@@ -9,7 +9,6 @@ typed in.
 
 import io
 import json
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -205,36 +204,6 @@ def write_json(path: Path, values: Any, indent: int | None = None) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a text file of a stored run; it is whole, or as it was."""
     _write(path, text)
-
-
-def add_seeds(
-    path: Path,
-    about: Record,
-    seeds: Sequence[int],
-    train_once: Callable[[int], Record],
-) -> Iterator[Record]:
-    """Train with the seeds that a variant's file does not have yet.
-
-    The file holds what it is about and, under ``seeds``, a result for each
-    seed in their order; it is written after every training.
-
-    Args:
-        path: of the variant's file.
-        about: what a new file says of the variant.
-        seeds: all that there shall be.
-        train_once: from a seed to a result.
-
-    Yields:
-        Each new result.
-    """
-    stored = {**about, "seeds": []}
-    if path.exists():
-        stored = _read_json(path)
-    for seed in seeds[len(stored["seeds"]) :]:
-        result = train_once(seed)
-        stored["seeds"].append(result)
-        write_json(path, stored)
-        yield result
 
 
 def read_lines(path: Path) -> list[Record]:
