@@ -23,8 +23,9 @@ from tiny import (
     tiny_splits,
     tiny_transformer,
 )
+from tiny_runs import losses
 
-from transformer_course import checkpoint, cli, files
+from transformer_course import checkpoint, cli, files, runs
 from transformer_course.cli import main, texts
 from transformer_course.data import manifest
 from transformer_course.data.corpora import CORPORA
@@ -880,6 +881,48 @@ def test_auto_takes_what_there_is():
     expected = "cuda" if torch.cuda.is_available() else pick_device().type
     assert pick_device("auto").type == expected
     assert pick_device("cpu") == torch.device("cpu")
+
+
+# --- train: a run once more -------------------------------------------------
+
+
+def test_a_run_is_repeated_with_its_settings(run, tmp_path, monkeypatch):
+    with_pairs(monkeypatch, tiny_splits())
+    sizes = "--model.d-model 8 --model.n-heads 2 --model.n-layers 1"
+    out = ["--output-dir", tmp_path]
+    run(
+        *("train", "grammar", *out, *sizes.split()),
+        *("--train.epochs", "1", "--train.seed", "3"),
+    )
+    first = tmp_path / "grammar"
+    like = ["train", "--like", first, *out]
+    assert_error(run(*like), "holds a run already")
+    status, _, _ = run(*like, "--name", "again")
+    assert status == 0
+    assert losses(first) == losses(tmp_path / "again") != []
+    run(*like, f"--like={first}", "--name", "changed", "--train.seed", "4")
+    about = (tmp_path / "changed" / "experiment.json").read_text("utf-8")
+    settings = json.loads(about)
+    assert settings["train"]["seed"] == 4
+    assert settings["model"]["d_model"] == 8
+
+
+@pytest.mark.parametrize("name", ["failures", "enja-ensemble", "jaen-both"])
+def test_what_train_has_not_made_is_not_repeated(run, name):
+    result = run("train", "--like", runs.folder(name))
+    assert_error(result, str(runs.folder(name)), "transformer-course train")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--like"], ["grammar", "--like", "RUN"], ["--like", "RUN", "--lkie"]],
+    ids=" ".join,
+)
+def test_like_is_typed_wrongly(run, arguments):
+    folder = str(runs.folder("enja"))
+    given = [folder if word == "RUN" else word for word in arguments]
+    status, out, err = run("train", *given)
+    assert (status, out) == (2, "") and err
 
 
 # --- wrong usage ------------------------------------------------------------

@@ -11,7 +11,7 @@ from tiny import Killed, dies_at, tiny_corpus, tiny_splits
 from tiny_runs import SIZES, assert_same_runs, other, records, tiny
 from torch import Tensor, nn
 
-from transformer_course import checkpoint
+from transformer_course import checkpoint, runs
 from transformer_course.config import (
     AnyModelConfig,
     DataConfig,
@@ -26,11 +26,23 @@ from transformer_course.errors import ConfigError, CorpusError
 from transformer_course.experiment import RunFolder, prepare, run
 from transformer_course.grid import Grid, Variant, train
 from transformer_course.loss import Score
-from transformer_course.tasks.table import TASKS, find_task, task_of
+from transformer_course.presets import PRESETS
+from transformer_course.tasks.table import (
+    TASKS,
+    experiment_of,
+    find_task,
+    task_of,
+)
 from transformer_course.tasks.task import Judged, Task
 
 SOSEKI = {"corpus": "soseki", "src": "ja", "tgt": "ja"}
 each_task = pytest.mark.parametrize("name", TASKS)
+
+STORED = [
+    path.parent
+    for path in sorted(runs.folder("").glob("*/run.json"))
+    if "transformer-course train" in path.read_text("utf-8")
+]
 
 
 @pytest.fixture(autouse=True)
@@ -393,3 +405,39 @@ def test_a_made_up_task_refuses_what_does_not_fit(sides):
         prepare(dataclasses.replace(sides, model=ModelConfig(**SIZES)))
     with pytest.raises(ConfigError, match="these have:.*plane"):
         prepare(other(sides, corpus="grammar"))
+
+
+# --- settings that were stored ----------------------------------------------
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_an_experiment_is_what_its_settings_say(name):
+    preset = PRESETS[name]
+    assert experiment_of(dataclasses.asdict(preset)) == preset
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: path.name)
+def test_a_stored_run_can_be_trained_again(path):
+    """By its preset's settings, where it has one: younger ones by default."""
+    found = experiment_of(runs.settings_of(path))
+    find_task(found.task).check(found)
+    checkpoint.build(found.model)
+    if path.name in PRESETS:
+        assert found == PRESETS[path.name]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"data": None}, "data is not there"),
+        ({"model": {"n_layrs": 1}}, "no setting n_layrs"),
+        ({"model": {"d_hidden": 4, "n_heads": 1}}, "no setting d_hidden"),
+        ({"train": {"epochs": "two"}}, "epochs cannot be 'two'"),
+        ({"task": "juggling"}, "no task 'juggling'"),
+    ],
+)
+def test_settings_that_are_none_of_a_training_are_refused(changes, words):
+    settings = dataclasses.asdict(PRESETS["grammar"]) | changes
+    kept = {k: v for k, v in settings.items() if v is not None}
+    with pytest.raises(ConfigError, match=words):
+        experiment_of(kept)

@@ -260,12 +260,16 @@ class MultiHeadAttention(nn.Module):
         if return_weights or (self.training and self.dropout.p > 0):
             output, weights = self._explicit(q, k, v, mask)
         else:
-            output, weights = fused_attention(q, k, v, mask), None
+            output, weights = self.attend(q, k, v, mask), None
         output = self.to_output(self._merge(output))
         output = output.reshape(batch, length, d_model)
         if not return_weights:
             return output
         return output, self._unshare(weights, batch, length)
+
+    def attend(self, query, key, value, mask):
+        """The heads' outputs, where nobody asks for the weights."""
+        return fused_attention(query, key, value, mask)
 
     def _project(self, query, memory, cache):
         """Queries, keys and values, each (batch, heads, length, d_head)."""

@@ -13,6 +13,7 @@ import json
 import os
 import secrets
 import shutil
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -74,6 +75,10 @@ FORMAT_1_VALUES = {
     "best": None,
 }
 """What format 1, which has no hashes, has in resume.json: names and types."""
+
+
+Build = Callable[[AnyModelConfig], nn.Module]
+"""From a config to a new model."""
 
 
 class Resume(NamedTuple):
@@ -146,15 +151,24 @@ def save(
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
+def load(
+    folder: str | Path,
+    device: str | torch.device = "cpu",
+    build: Build = build,
+) -> Checkpoint:
     """Read a checkpoint that :func:`save` wrote.
+
+    Args:
+        folder: where it stands.
+        device: where the model shall be.
+        build: what made the model, where it was not :func:`build`.
 
     Raises:
         CheckpointError: the folder is missing or damaged, of a newer format,
             of another tokenizer, or holds a pickle in place of safetensors.
     """
     content = settled(folder, read_all)
-    model = _model(content)
+    model = _model(content, build)
     tokenizer = None
     if "tokenizer.model" in content.files:
         tokenizer = Tokenizer(content.files["tokenizer.model"])
@@ -293,7 +307,7 @@ def _weights(content: Content) -> Tensors:
     return tensors
 
 
-def _model(content: Content) -> nn.Module:
+def _model(content: Content, build: Build) -> nn.Module:
     """Built and filled, once it is known that the weights fit."""
     folder, header = content.folder, content.header
     if header["kind"] not in list(KINDS):
@@ -301,18 +315,18 @@ def _model(content: Content) -> nn.Module:
             f"{folder} holds a model of kind {header['kind']!r}, but "
             f"only {', '.join(KINDS)} are known: update the package."
         )
-    config_class, model_class = KINDS[header["kind"]]
+    config_class, _ = KINDS[header["kind"]]
     values, tensors = header["model"], _weights(content)
     try:
         config = from_dict(config_class, values)
         _check_depth(values, tensors)
         with torch.device("meta"):  # shapes alone, without memory
-            shapes = model_class(config)
+            shapes = build(config)
         check_fit(shapes, tensors, folder)
         _check_memory(shapes)
     except INVALID as error:
         raise no_model(folder / "config.json", error) from error
-    model = model_class(config)
+    model = build(config)
     fill(model, tensors)
     return model
 

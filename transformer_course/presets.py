@@ -1,4 +1,17 @@
-"""Trainings with names: the ones that the book quotes, and their parents."""
+"""Trainings with names: those to learn from, and to begin one's own with.
+
+- ``grammar``, ``grammar-lm``: a translator and a language model of the
+  built-in corpus, in minutes; the chapters' live cells use them.
+- ``enja``, ``enja-gru``: the translator that the book is about, and the
+  recurrent network that it is compared with.
+- ``enja-both``, ``jaen``: both directions at once; from there on, Japanese
+  to English.
+- ``soseki``, ``soseki-cpu``: the next sentence, on a GPU and on a CPU; from
+  the small one, ``haiku``. ``soseki-lm``: the same text without a source.
+
+A training that only answered a question has no name here: ``transformer-course
+train --like runs/NAME`` repeats it.
+"""
 
 import dataclasses
 
@@ -10,39 +23,6 @@ from transformer_course.config import (
     RecurrentConfig,
     TrainConfig,
 )
-
-
-def _trained_on(
-    name: str,
-    start: str,
-    epochs: int,
-    rate: float,
-    src: str,
-    tgt: str,
-    sampling: float = 0.0,
-    r_drop: float = 0.0,
-) -> Experiment:
-    """Train a translator on, in one direction, while the rate falls far."""
-    return Experiment(
-        name=name,
-        data=DataConfig(
-            corpus="small_parallel_enja",
-            src=src,
-            tgt=tgt,
-            subword_sampling=sampling,
-            token_budget=1536,
-        ),
-        model=ModelConfig(dropout=0.3, norm_first=True),
-        train=TrainConfig(
-            epochs=epochs,
-            start_from=start,
-            warmup=200,
-            peak_rate=rate,
-            r_drop=r_drop,
-            bf16=True,
-        ),
-    )
-
 
 _SOSEKI = DataConfig(corpus="soseki", src="ja", tgt="ja", max_shapes=24)
 
@@ -89,28 +69,23 @@ PRESETS: dict[str, Experiment] = {
         model=ModelConfig(dropout=0.3, norm_first=True),
         train=TrainConfig(epochs=7, warmup=1000, peak_rate=1e-3, bf16=True),
     ),
-    "enja-longer": _trained_on(
-        "enja-longer", "enja", 12, 5e-4, src="en", tgt="ja"
+    "jaen": Experiment(
+        name="jaen",
+        data=DataConfig(
+            corpus="small_parallel_enja",
+            src="ja",
+            tgt="en",
+            token_budget=1536,
+        ),
+        model=ModelConfig(dropout=0.3, norm_first=True),
+        train=TrainConfig(
+            epochs=8,
+            start_from="enja-both",
+            warmup=200,
+            peak_rate=7e-4,
+            bf16=True,
+        ),
     ),
-    "enja-sampled": _trained_on(
-        "enja-sampled",
-        "enja",
-        12,
-        5e-4,
-        src="en",
-        tgt="ja",
-        sampling=0.2,
-    ),
-    "enja-r-drop": _trained_on(
-        "enja-r-drop",
-        "enja",
-        6,
-        5e-4,
-        src="en",
-        tgt="ja",
-        r_drop=5.0,
-    ),
-    "jaen": _trained_on("jaen", "enja-both", 8, 7e-4, src="ja", tgt="en"),
     "enja-gru": Experiment(
         name="enja-gru",
         data=DataConfig(corpus="small_parallel_enja", token_budget=1536),

@@ -9,7 +9,6 @@ typed in.
 
 import io
 import json
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,6 +73,33 @@ def read(name: str) -> Run:
     )
 
 
+def settings_of(place: Path) -> dict[str, Any]:
+    """The settings of a training, from a stored run or from outputs/NAME.
+
+    Raises:
+        CourseError: what is there was not made by ``transformer-course
+            train``, or is damaged.
+    """
+    if (place / "experiment.json").is_file():
+        settings = _read_json(place / "experiment.json")
+        settings.pop("machine", None)
+        return settings
+    if not (place / "run.json").is_file():
+        raise CourseError(
+            f"{place} holds no training: give a folder of outputs/, or one "
+            "of runs/ that transformer-course train has made (it has a "
+            "run.json)."
+        )
+    about = _read_json(place / "run.json")
+    if not str(about.get("command")).startswith("transformer-course train"):
+        raise CourseError(
+            f"{place} was made by {about.get('command')!r}, and not by "
+            "transformer-course train, which alone can be repeated: "
+            "runs/README.md says how it is made today."
+        )
+    return about["settings"]
+
+
 def read_counts(name: str) -> dict[str, np.ndarray]:
     """What BLEU counts in each test sentence of a stored run, by name.
 
@@ -90,7 +116,8 @@ def read_counts(name: str) -> dict[str, np.ndarray]:
         there = sorted(p.parent.name for p in path.parents[1].glob("*/*.npz"))
         raise CourseError(
             f"there are no stored counts of a run {name!r}; there are of: "
-            f"{', '.join(there) or 'none'}. tools/store_run.py makes them."
+            f"{', '.join(there) or 'none'}. python -m experiments "
+            f"translations outputs/{name} makes them."
         )
     with np.load(path) as arrays:
         return dict(arrays)
@@ -103,6 +130,7 @@ def store(
     results: dict[str, Any],
     counts: dict[str, np.ndarray] | None = None,
     machine: str = "unknown",
+    to: Path | None = None,
 ) -> Path:
     """Make a stored run from a training's folder.
 
@@ -115,6 +143,7 @@ def store(
         results: test scores and samples.
         counts: for :func:`read_counts`.
         machine: of a training so old that its folder does not say.
+        to: the folder of the stored run; ``runs/NAME`` when None.
 
     Returns:
         The folder of the stored run.
@@ -123,7 +152,7 @@ def store(
         CourseError: a file of the training is missing or damaged, or one of
             the stored run cannot be written.
     """
-    path = folder(name)
+    path = to or folder(name)
     settings = _read_json(output / "experiment.json")
     trained_on = settings.pop("machine", machine)
     steps, epochs = _kept(output / "metrics.jsonl")
@@ -175,36 +204,6 @@ def write_json(path: Path, values: Any, indent: int | None = None) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a text file of a stored run; it is whole, or as it was."""
     _write(path, text)
-
-
-def add_seeds(
-    path: Path,
-    about: Record,
-    seeds: Sequence[int],
-    train_once: Callable[[int], Record],
-) -> Iterator[Record]:
-    """Train with the seeds that a variant's file does not have yet.
-
-    The file holds what it is about and, under ``seeds``, a result for each
-    seed in their order; it is written after every training.
-
-    Args:
-        path: of the variant's file.
-        about: what a new file says of the variant.
-        seeds: all that there shall be.
-        train_once: from a seed to a result.
-
-    Yields:
-        Each new result.
-    """
-    stored = {**about, "seeds": []}
-    if path.exists():
-        stored = _read_json(path)
-    for seed in seeds[len(stored["seeds"]) :]:
-        result = train_once(seed)
-        stored["seeds"].append(result)
-        write_json(path, stored)
-        yield result
 
 
 def read_lines(path: Path) -> list[Record]:

@@ -167,6 +167,8 @@ def fit(
     on_step: Callable[[Progress, Score, float], Any] | None = None,
     on_epoch: Callable[[Progress, dict[str, float]], Any] | None = None,
     objective: Objective = training_score,
+    steps: int | None = None,
+    schedule: Callable[[int, int, float], float] = learning_rate,
 ) -> Progress:
     """Train from where ``progress`` stands to the last epoch.
 
@@ -181,6 +183,8 @@ def fit(
         on_epoch: called after each epoch with the progress and the means of
             its training scores.
         objective: what is made smaller.
+        steps: end after this one, wherever the epoch is.
+        schedule: from step, warm-up and peak rate to the rate.
 
     Raises:
         DivergedError: the loss is not a number, or an epoch ends with
@@ -193,13 +197,15 @@ def fit(
     while progress.epoch < config.epochs:
         epoch = batches.epoch(progress.epoch)
         for batch in itertools.islice(epoch, progress.batch, None):
-            rate = learning_rate(progress.step + 1, config.warmup, peak)
+            rate = schedule(progress.step + 1, config.warmup, peak)
             for group in optimizer.param_groups:
                 group["lr"] = rate
             score = train_step(model, batch, optimizer, config, objective)
             progress.count(score)
             if on_step:
                 on_step(progress, score, rate)
+            if progress.step == steps:
+                return progress
         check_finite(model)
         train_means = progress.means()
         progress.next_epoch()

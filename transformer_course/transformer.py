@@ -237,9 +237,14 @@ class Transformer(nn.Module):
         self.encoder = Encoder(config)
         self.dropout = nn.Dropout(config.dropout)
         self.to_logits = _to_logits(config)
-        _initialise(self)
+        self.draw_weights()
         if config.tied:
             self.to_logits.weight = self.tgt_embedding.weight
+
+    def draw_weights(self) -> None:
+        """Draw first weights when all is built; other kinds of models change
+        parts before, or the weights after."""
+        _initialise(self)
 
     def forward(
         self,
@@ -337,11 +342,7 @@ class LanguageModel(nn.Module):
         return self.decode(ids)
 
     def encode(self, src: Int[Tensor, "batch source"]) -> None:
-        """Refuse a source.
-
-        Raises:
-            ConfigError: always.
-        """
+        """Refuse a source: raise a ConfigError."""
         raise ConfigError(
             "a source was given, but a language model reads none: it goes on "
             "with a text, so give the text as a prefix (generate MODEL "

@@ -26,7 +26,7 @@ from transformer_course.cli.texts import (
     score_files,
     translate,
 )
-from transformer_course.cli.training import train
+from transformer_course.cli.training import train, train_like
 from transformer_course.console import tell
 from transformer_course.errors import CourseError, Interrupted
 
@@ -48,7 +48,7 @@ def main(args: list[str] | None = None) -> None:
         print(f"{PROGRAM} {version(PROGRAM)}")
         return
     try:
-        _parsed(args)()
+        parsed(args)()
     except Interrupted as stop:
         tell(str(stop))
         sys.exit(130)
@@ -62,7 +62,7 @@ def main(args: list[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _parsed(args: list[str]) -> Callable[[], None]:
+def parsed(args: list[str]) -> Callable[[], None]:
     """The command that is asked for, with its arguments.
 
     Settings check themselves when they are made, which is while tyro parses.
@@ -76,6 +76,8 @@ def _parsed(args: list[str]) -> Callable[[], None]:
     commands = {name: _later(command) for name, command in COMMANDS.items()}
     try:
         with contextlib.redirect_stderr(told):
+            if args[:1] == ["train"] and (like := train_like(args[1:])):
+                return functools.partial(train, like)
             return tyro.extras.subcommand_cli_from_dict(
                 commands,
                 prog=PROGRAM,

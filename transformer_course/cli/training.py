@@ -1,5 +1,6 @@
-"""``train``: a preset, with any of its settings changed."""
+"""``train``: a preset, or a run once more, with any setting changed."""
 
+import argparse
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -32,7 +33,11 @@ def train(
         Annotated[Preset, tyro.conf.arg(name="")]
     ],
 ) -> None:
-    """Train a preset, with any of its settings changed."""
+    """Train a preset, with any of its settings changed.
+
+    In a preset's place, --like RUN takes the settings of a training that was
+    made before: a folder of runs/ or of outputs/.
+    """
     from transformer_course.experiment import run
     from transformer_course.tasks.table import find_task
 
@@ -41,3 +46,35 @@ def train(
     folder = run(Experiment(**values), output_dir, resume)
     use = find_task(training.task).first_use(folder)
     print(f"done: {folder}. Try: {PROGRAM} {use}")
+
+
+def train_like(args: list[str]) -> Training | None:
+    """The training that ``train --like RUN`` asks for; None without it.
+
+    Args:
+        args: what stands behind ``train``.
+
+    Raises:
+        CourseError: that run was not made by ``train``.
+        SystemExit: wrong usage, or help.
+    """
+    finding = argparse.ArgumentParser(
+        prog=f"{PROGRAM} train", add_help=False, allow_abbrev=False
+    )
+    finding.add_argument("--like", type=Path, metavar="RUN")
+    found, others = finding.parse_known_args(args)
+    if found.like is None:
+        return None
+    from transformer_course.runs import settings_of
+    from transformer_course.tasks.table import experiment_of
+
+    like = experiment_of(settings_of(found.like))
+    return tyro.cli(
+        Training,
+        prog=f"{PROGRAM} train --like {found.like}",
+        description="Train as this run was trained, with any of its settings "
+        "changed.",
+        default=Training(**vars(like)),
+        args=others,
+        config=(tyro.conf.AvoidSubcommands,),
+    )

@@ -39,6 +39,7 @@ def prepare(
     tokenizer: Tokenizer | None = None,
     output_dir: Path = Path("outputs"),
     resumed: bool = False,
+    build: checkpoint.Build = checkpoint.build,
 ) -> Prepared:
     """Corpus → tokenizer → batches and a model with its first weights.
 
@@ -52,6 +53,7 @@ def prepare(
         output_dir: where the run is that the training starts from.
         resumed: the weights will come from the run itself, so that what it
             once started from need not be there any more.
+        build: from a config to the model, with its first weights.
 
     Raises:
         ConfigError: settings that do not go together.
@@ -71,7 +73,7 @@ def prepare(
         _check_needed(start, tokenizer, train.start_from)
     set_seed(train.seed)
     config = task.sized(experiment.model, tokenizer)
-    model = checkpoint.build(config)
+    model = build(config)
     if start:
         _begin_with(model, start, train.start_from)
     return Prepared(

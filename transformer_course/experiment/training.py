@@ -30,6 +30,7 @@ def run(
     output_dir: Path = Path("outputs"),
     resume: bool = False,
     quiet: bool = False,
+    build: checkpoint.Build = checkpoint.build,
 ) -> Path:
     """Train an experiment in ``output_dir/NAME``, or go on with it.
 
@@ -39,6 +40,7 @@ def run(
             starts from is looked for here too.
         resume: go on with a run that was stopped.
         quiet: print nothing.
+        build: from a config to the model, with its first weights.
 
     Returns:
         The folder.
@@ -61,7 +63,7 @@ def run(
     keep_freed_memory()
     if not quiet:
         tell(f"{folder.path}: preparing ...")
-    prepared = prepare(experiment, tokenizer, output_dir, goes_on)
+    prepared = prepare(experiment, tokenizer, output_dir, goes_on, build)
     model = prepared.model.to(device)
     optimizer = make_optimizer(model, experiment.train)
     with folder.writing(), folder.held():
@@ -69,7 +71,7 @@ def run(
         progress = Progress()
         if goes_on:
             last = folder.checkpoints / "last"
-            progress = _restore(last, model, optimizer)
+            progress = _restore(last, model, optimizer, build)
         if not quiet:
             begin = _beginning(folder, experiment, prepared, progress, resume)
             print(begin, flush=True)
@@ -185,9 +187,11 @@ def _beginning(
     return f"{text}; going on after step {progress.step:,}"
 
 
-def _restore(last: Path, model: nn.Module, optimizer) -> Progress:
+def _restore(
+    last: Path, model: nn.Module, optimizer, build: checkpoint.Build
+) -> Progress:
     try:
-        saved = checkpoint.load(last)
+        saved = checkpoint.load(last, build=build)
         if saved.resume is None:
             raise CheckpointError(f"{last} holds no state to go on from.")
         model.load_state_dict(saved.model.state_dict())

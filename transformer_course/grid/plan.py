@@ -1,11 +1,8 @@
 """What a grid trains: its variants, its cells, and their settings."""
 
-import contextlib
 import dataclasses
 import functools
 import re
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, get_type_hints
 
@@ -31,13 +28,8 @@ class Variant:
     """What a reader is told; the changes in words when empty."""
     row: str = ""
     """The letter of a published table's row that this one stands beside."""
-    within: Callable[[], AbstractContextManager] | None = None
-    """For what no setting says: a context in which the variant is trained and
-    its model built."""
-
-    def context(self) -> AbstractContextManager:
-        """Where the variant is trained."""
-        return self.within() if self.within else contextlib.nullcontext()
+    build: checkpoint.Build = checkpoint.build
+    """From a config to the model, for what no setting says."""
 
     def described(self) -> dict[str, Any]:
         """All that can be stored."""
@@ -159,8 +151,11 @@ def _check_variant(grid: Grid, name: str) -> None:
         weights(changed.model)
     except (ConfigError, CorpusError) as error:
         raise ConfigError(f"variant {name!r}: {error}") from error
-    within = grid.all_variants[name].within
-    if name != BASE and changed == grid.base and within is None:
+    same = (changed, grid.all_variants[name].build) == (
+        grid.base,
+        checkpoint.build,
+    )
+    if name != BASE and same:
         raise ConfigError(
             f"variant {name!r} changes nothing: the base has {changes} "
             "already."

@@ -155,16 +155,18 @@ class _Work:
 
     def train(self, cell: Cell) -> None:
         """Train a cell, or go on with it, and store what came of it."""
-        with self.grid.all_variants[cell.variant].context():
-            record = self._train(cell)
-        runs.write_json(self.record(cell), record, indent=1)
+        runs.write_json(self.record(cell), self._train(cell), indent=1)
         self.tidy(cell)
 
     def _train(self, cell: Cell) -> dict[str, Any]:
         settings = self.grid.experiment(cell)
-        folder = self.run(cell)
+        folder, build = (
+            self.run(cell),
+            self.grid.all_variants[cell.variant].build,
+        )
+        begun = folder.begun
         try:
-            run(settings, self.outputs, resume=folder.begun, quiet=True)
+            run(settings, self.outputs, begun, quiet=True, build=build)
         except Interrupted as stop:
             raise Interrupted(
                 f"stopped in {cell.name}, and saved. Go on with the same "
@@ -174,7 +176,7 @@ class _Work:
             diverged = str(error)
         else:
             diverged = ""
-        found = _scored(folder, diverged)
+        found = _scored(folder, diverged, build)
         return {
             "variant": cell.variant,
             "seed": cell.seed,
@@ -201,7 +203,9 @@ class _Work:
             runs.write_text(self.folder / "table.md", found.markdown())
 
 
-def _scored(folder: RunFolder, diverged: str) -> dict[str, Any]:
+def _scored(
+    folder: RunFolder, diverged: str, build: checkpoint.Build
+) -> dict[str, Any]:
     """What a run recorded: the best weights' scores, and the curve.
 
     The best epoch is taken, or the average of the last ones where that is
@@ -213,7 +217,7 @@ def _scored(folder: RunFolder, diverged: str) -> dict[str, Any]:
         return {"diverged": diverged, "curve": curve}
     best = max(scored, key=quality_of)
     return {
-        "weights": count(checkpoint.load(folder.chosen()).model),
+        "weights": count(checkpoint.load(folder.chosen(), build=build).model),
         "chosen": f"epoch {best['epoch']}" if "epoch" in best else "average",
         "dev": runs.rounded(
             {m: best[f"dev_{m}"] for m in METRICS if f"dev_{m}" in best}

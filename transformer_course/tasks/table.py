@@ -1,8 +1,17 @@
 """The tasks there are, by name."""
 
+import dataclasses
 from typing import Any
 
-from transformer_course.config import AnyModelConfig
+from transformer_course.config import (
+    AnyModelConfig,
+    DataConfig,
+    Experiment,
+    Settings,
+    TrainConfig,
+    from_dict,
+    upgraded,
+)
 from transformer_course.data.corpora import find
 from transformer_course.errors import ConfigError
 from transformer_course.tasks.language_modelling import LanguageModelling
@@ -53,3 +62,36 @@ def task_of(
             return task
     on = f" on {corpus.name}" if corpus else ""
     raise ConfigError(f"no task trains a {type(config).__name__}{on}.")
+
+
+def experiment_of(settings: Settings) -> Experiment:
+    """The experiment whose settings were stored, by this version or before.
+
+    A setting that is younger than what was stored has its default. The kind
+    of the model is the one of its task's that knows all of its settings.
+
+    Raises:
+        ConfigError: a part is missing, or a setting is unknown or has a value
+            that it cannot have.
+    """
+    for part in ("name", "data", "model", "train"):
+        if part not in settings:
+            raise ConfigError(
+                f"these are not the settings of a training: {part} is not "
+                "there."
+            )
+    settings = upgraded(settings)
+    given, models = settings["model"], find_task(settings["task"]).models
+    known = [kind for kind in models if not given.keys() - names_of(kind)]
+    return Experiment(
+        settings["name"],
+        from_dict(DataConfig, settings["data"]),
+        from_dict((known or models)[0], given),
+        from_dict(TrainConfig, settings["train"]),
+        settings["task"],
+    )
+
+
+def names_of(kind: type[AnyModelConfig]) -> set[str]:
+    """The settings that a model's config has."""
+    return {field.name for field in dataclasses.fields(kind)}

@@ -9,9 +9,9 @@ for newspapers), and of a small table of words that verse reads in its own way
 (:data:`VERSE`).
 
 This errs in both ways, and so it is measured on lines whose form is known
-(``tools/compare_haiku.py``): the share of real haiku that it calls 5-7-5 is
-the ceiling for a model's, and its share of real haiku that have lost a word
-is the floor. What is known to go wrong:
+(``experiments/haiku_forms.py``): the share of real haiku that it calls 5-7-5
+is the ceiling for a model's, and its share of real haiku that have lost a
+word is the floor. What is known to go wrong:
 
 - old spelling: きやう (kyō) is two morae and is counted as three, though けふ
   and てふ come out right;

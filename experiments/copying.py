@@ -1,0 +1,160 @@
+"""How long a text fits into a recurrent network's state?
+
+The network reads a row of random symbols and writes it down again. All of the
+row that it can use is in what the encoder hands over, so the accuracy at each
+length says how much that holds. With attention it can look back.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from experiments.lab import Bench, Experiment, Record
+from transformer_course.config import RecurrentConfig
+from transformer_course.generate import greedy_search
+from transformer_course.recurrent import RecurrentTranslator
+from transformer_course.tokenizer import BOS, EOS, UNK
+
+STEPS = 1200
+ROWS = 64
+"""Rows in a batch; all rows of a batch have one length."""
+SYMBOLS = 16
+LONGEST = 16
+"""Rows in training have 1 to so many symbols."""
+LENGTHS = (1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32)
+"""Lengths that are tested, some longer than any in training."""
+TESTED = 100
+"""Rows tested at each length."""
+LOOKS = (1 / 4, 1 / 2, 1)
+"""Parts of the training after which the network is tested."""
+PEAK_RATE = 3e-3
+WARMUP = 100
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network to be trained."""
+
+    about: str
+    d_hidden: int
+    attention: bool = False
+    steps: int = STEPS
+
+    def config(self) -> RecurrentConfig:
+        """Its sizes: 4 special ids and the symbols."""
+        return RecurrentConfig(
+            vocab_size=UNK + 1 + SYMBOLS,
+            d_model=32,
+            d_hidden=self.d_hidden,
+            dropout=0.0,
+            attention=self.attention,
+        )
+
+
+VARIANTS = {
+    "state-32": Network("a state of 32 numbers", 32),
+    "state-64": Network("a state of 64 numbers", 64),
+    "state-128": Network("a state of 128 numbers", 128),
+    "longer": Network("a state of 64 numbers, 4 × the steps", 64, steps=4800),
+    "attention": Network("a state of 64 numbers, attention", 64, True),
+}
+
+
+def rows_to_copy(
+    rows: int, length: int, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Random symbols: as a source, and as a target that begins with bos."""
+    drawn = torch.randint(SYMBOLS, (rows, length), generator=generator)
+    src = F.pad(drawn + UNK + 1, (0, 1), value=EOS)
+    return src, F.pad(src, (1, 0), value=BOS)
+
+
+def rate_at(step: int, steps: int) -> float:
+    """Up for the warm-up, then down to zero in a straight line."""
+    return PEAK_RATE * min(step / WARMUP, (steps - step) / (steps - WARMUP))
+
+
+@torch.no_grad()
+def accuracy_by_length(
+    model: nn.Module, seed: int, bench: Bench
+) -> dict[str, list[float]]:
+    """Share of symbols right, and of rows, when it writes by itself."""
+    generator = torch.Generator().manual_seed(1000 + seed)
+    symbols, rows = [], []
+    tested = bench.few(TESTED)
+    for length in LENGTHS[: bench.few(len(LENGTHS))]:
+        src, _ = rows_to_copy(tested, length, generator)
+        written = greedy_search(model, src, max_length=length + 1)
+        pairs = list(zip(written, src[:, :-1].tolist(), strict=True))
+        right = sum(
+            a == b
+            for got, row in pairs
+            for a, b in zip(got, row, strict=False)
+        )
+        symbols.append(round(right / (tested * length), 4))
+        rows.append(sum(got == row for got, row in pairs) / tested)
+    return {"symbols": symbols, "rows": rows}
+
+
+def measure(network: Network, seed: int, bench: Bench) -> Record:
+    """One training: its losses, and what was right at each look."""
+    torch.manual_seed(seed)
+    model = RecurrentTranslator(network.config())
+    optimizer = torch.optim.Adam(model.parameters())
+    generator = torch.Generator().manual_seed(seed)
+    losses, looks = [], []
+    last = bench.few(network.steps)
+    at = {round(part * last) for part in LOOKS}
+    for step in range(1, last + 1):
+        length = int(torch.randint(1, LONGEST + 1, (), generator=generator))
+        src, tgt = rows_to_copy(ROWS, length, generator)
+        logits = model(src, tgt[:, :-1]).flatten(0, 1)
+        loss = F.cross_entropy(logits, tgt[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.param_groups[0]["lr"] = rate_at(step, network.steps)
+        optimizer.step()
+        losses.append(round(loss.item(), 4))
+        if step in at:
+            found = accuracy_by_length(model, seed, bench)
+            looks.append({"step": step, **found})
+    return {"seed": seed, "loss": losses, "looks": looks}
+
+
+def about(network: Network) -> Record:
+    """What heads a network's file."""
+    model = RecurrentTranslator(network.config())
+    weights = sum(p.numel() for p in model.parameters())
+    return {"about": network.about, "weights": weights}
+
+
+def settings() -> Record:
+    """What the curves were made with."""
+    return {
+        "rows": ROWS,
+        "symbols": SYMBOLS,
+        "longest": LONGEST,
+        "lengths": LENGTHS,
+        "tested": TESTED,
+        "peak_rate": PEAK_RATE,
+        "warmup": WARMUP,
+        "variants": {
+            name: dataclasses.asdict(network.config())
+            | {"steps": network.steps}
+            for name, network in VARIANTS.items()
+        },
+    }
+
+
+EXPERIMENT = Experiment(
+    name="copying",
+    chapter="01_sequence_to_sequence",
+    variants=VARIANTS,
+    measure=measure,
+    about=about,
+    settings=settings,
+)

@@ -1,0 +1,164 @@
+"""Where do translators look while they write?
+
+For every 50th development sentence, the reference is fed to each model as if
+it wrote it, so that all of them write the same words; what they then look at,
+and how probable each word was to them, is stored in
+``runs/enja-attention/maps.npz``. A word's weight is the sum over
+its source pieces, in the row of its first target piece. ``words.json`` beside
+it holds the words, their glosses, and which source words each corresponds to:
+both are written by hand, and kept when the file is made again.
+"""
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from experiments.judging import CREDIT
+from experiments.lab import Bench, Reading, made_of
+from experiments.translations import dev_of, smoke_inputs
+from transformer_course import checkpoint, runs
+from transformer_course.batches import pad_rows
+from transformer_course.data.text import ParallelText
+from transformer_course.experiment import chosen_checkpoint
+from transformer_course.explain import cross_attention
+from transformer_course.recurrent import RecurrentTranslator
+from transformer_course.tokenizer import BOS, EOS, Tokenizer
+from transformer_course.translate import encode_source
+
+EVERY = 50
+END = "</s>"
+
+
+class Overheard(RecurrentTranslator):
+    """Keeps the weights of its decoder's steps."""
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.heard: list[Tensor] = []
+
+    def _attend(self, memory, mask, cache):
+        sources, words, _ = memory.shape
+        each = torch.eye(words).expand(sources, -1, -1)  # what is fetched from
+        self.heard.append(super()._attend(each, mask, cache))  # it: a weight
+        return super()._attend(memory, mask, cache)
+
+
+def weights_of(model, src: Tensor, tgt_in: Tensor) -> Tensor:
+    """(layer, head, target, source) of one pair; a GRU has one of each."""
+    if not isinstance(model, RecurrentTranslator):
+        return cross_attention(model, src, tgt_in)[0]
+    listening = Overheard(model.config).eval()
+    listening.load_state_dict(model.state_dict())
+    with torch.no_grad():
+        listening(src, tgt_in)
+    return torch.cat(listening.heard, dim=1)[None]  # (1, 1, target, source)
+
+
+def word_starts(pieces: list[str]) -> list[int]:
+    """The place of each word's first piece, and of what ends the sentence."""
+    first = [i for i, p in enumerate(pieces) if i == 0 or p.startswith("▁")]
+    return [*first, len(pieces)]
+
+
+def by_words(
+    weights: Tensor, source: list[str], target: list[str]
+) -> np.ndarray:
+    """Weights between pieces as weights between words.
+
+    Args:
+        weights: (layer, head, target, source), a row and a column more than
+            there are pieces, for eos.
+        source: pieces.
+        target: pieces.
+    """
+    starts = word_starts(source)
+    ends = [*starts[1:], len(source) + 1]
+    columns = [
+        weights[..., a:b].sum(dim=-1)
+        for a, b in zip(starts, ends, strict=True)
+    ]
+    words = torch.stack(columns, dim=-1)[:, :, word_starts(target)]
+    return words.numpy().astype(np.float16)
+
+
+def expected(model, src: Tensor, tgt: list[int]) -> np.ndarray:
+    """The probability that the model gives to each token of a target."""
+    tgt_in, tgt_out = pad_rows([[BOS, *tgt]]), torch.tensor([*tgt, EOS])
+    with torch.no_grad():
+        chances = model(src, tgt_in)[0].float().softmax(dim=-1)
+    return chances.gather(1, tgt_out[:, None])[:, 0].numpy()
+
+
+def maps_of(
+    name: str, model, tokenizer: Tokenizer, text: ParallelText
+) -> dict[str, np.ndarray]:
+    """Of each pair ``NAME-i``, a map between words and the sentences' ends,
+    and ``NAME-i-p``, how probable each word's first piece was."""
+    found = {}
+    for i, (source, target) in enumerate(text):
+        src = pad_rows([encode_source(tokenizer, source)])
+        ids = tokenizer.encode(target)
+        weights = weights_of(model, src, pad_rows([[BOS, *ids]]))
+        pieces = [tokenizer.pieces(side) for side in (source, target)]
+        found[f"{name}-{i}"] = by_words(weights, *pieces)
+        p = expected(model, src, ids)[word_starts(pieces[1])]
+        found[f"{name}-{i}-p"] = p.astype(np.float16)
+    return found
+
+
+def words_of(text: ParallelText, known: dict[str, dict]) -> list[dict]:
+    """The words of each pair, with what was written by hand about them."""
+    found = []
+    for source, target in text:
+        words = target.split()
+        notes = known.get(target, {})
+        empty = [""] * len(words)
+        found.append(
+            {
+                "source": [*source.split(), END],
+                "target": [*words, END],
+                "text": target,
+                "gloss": notes.get("gloss", empty),
+                "gold": notes.get("gold", [[] for _ in words]),
+            }
+        )
+    return found
+
+
+def read(bench: Bench) -> Iterator[str]:
+    """Look at each model's attention, and keep what was written by hand."""
+    path, known = bench.folder / "words.json", {}
+    if path.is_file():
+        old = json.loads(path.read_text("utf-8"))["sentences"]
+        known = {one["text"]: one for one in old}
+    dev = dev_of(bench.inputs[0])
+    text = dev.take(range(0, len(dev), EVERY)[: bench.few(len(dev))])
+    arrays, chosen = {}, {}
+    for output in bench.inputs:
+        weights = chosen_checkpoint(output)
+        loaded = checkpoint.load(weights)
+        chosen[output.name] = weights.name
+        model = loaded.model.eval()
+        arrays |= maps_of(output.name, model, loaded.tokenizer, text)
+    stored = {
+        **made_of("enja-attention", bench),
+        "split": "dev",
+        "credit": CREDIT,
+        "weights": chosen,
+        "sentences": words_of(text, known),
+    }
+    runs.write_json(path, stored)
+    runs.write_arrays(bench.folder / "maps.npz", arrays)
+    yield f"{len(arrays)} arrays"
+
+
+EXPERIMENT = Reading(
+    name="enja-attention",
+    chapter="15_translation",
+    read=read,
+    inputs=("outputs/enja", "outputs/enja-gru"),
+    smoke_inputs=smoke_inputs,
+)

@@ -1,0 +1,63 @@
+"""What do several translators write together?
+
+Where the folder of a training is named, those of its weights are taken that
+do better on the development set greedily, as the command line does. The
+length penalty is chosen on the development set too.
+"""
+
+from collections.abc import Iterator
+
+from experiments.lab import Bench, Reading, made_of, splits_for
+from experiments.translations import (
+    CREDIT,
+    scored,
+    smoke_inputs,
+    told,
+)
+from transformer_course import runs
+from transformer_course.score import corpus_bleu
+from transformer_course.text_model import TextModel
+from transformer_course.translate import translate
+
+
+def read(bench: Bench) -> Iterator[str]:
+    """Score the models' mean, and store it as a training is stored."""
+    first, *others = (TextModel.load(path, "cpu") for path in bench.inputs)
+    loaded = first.beside(others)
+    model, tokenizer = loaded.model, loaded.tokenizer
+    splits = splits_for(loaded.details, bench)
+    greedy = corpus_bleu(
+        translate(model, tokenizer, splits.dev.src), splits.dev.tgt
+    )
+    found = scored("ensemble", model, tokenizer, splits, loaded.details["tgt"])
+    about = {
+        "settings": {"models": list(map(str, bench.inputs))},
+        **made_of("enja-ensemble", bench),
+        "results": {
+            "dev_bleu_greedy": round(greedy.value, 2),
+            "dev_bleu_of_the_beam": {"ensemble": found.dev_bleu},
+            "split": "test",
+            "rows": found.rows,
+            "samples": found.samples,
+            "credit": CREDIT,
+            "parameters": sum(p.numel() for p in model.parameters()),
+        },
+    }
+    runs.write_json(bench.folder / "run.json", about, indent=1)
+    runs.write_arrays(bench.folder / "counts.npz", found.counts)
+    for record in ("epochs", "steps"):  # it was not trained
+        runs.write_text(bench.folder / f"{record}.jsonl", "")
+    yield from map(told, found.rows)
+
+
+EXPERIMENT = Reading(
+    name="enja-ensemble",
+    chapter="15_translation",
+    read=read,
+    inputs=(
+        "outputs/enja-longer/checkpoints/average",
+        "outputs/enja-seed-1/checkpoints/average",
+        "outputs/enja-gru",
+    ),
+    smoke_inputs=lambda scratch: smoke_inputs(scratch) * 2,
+)

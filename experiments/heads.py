@@ -1,0 +1,69 @@
+"""How many heads, at one width?
+
+All models have as many weights, and start from the same ones. One more has the
+package's 4 heads, but splits and merges them by ``view`` alone. After the last
+step each model is measured on the whole development set.
+"""
+
+from experiments.failures import look
+from experiments.lab import Experiment, Record
+from experiments.translators import (
+    BASE,
+    Moment,
+    Training,
+    measured,
+    settings_of,
+    with_parts,
+)
+from transformer_course.attention import MultiHeadAttention
+from transformer_course.score import corpus_bleu
+from transformer_course.translate import translate
+
+WIDTH = BASE.model.d_model
+COUNTS = (1, 2, 4, 8, 16, 32)
+
+
+class ByView(MultiHeadAttention):
+    """The right shapes, but a row of a head holds pieces of other tokens."""
+
+    def _split(self, x):
+        batch, length, _ = x.shape
+        return x.view(batch, self.n_heads, length, self.d_head)
+
+    def _merge(self, x):
+        batch, _, length, _ = x.shape
+        return x.reshape(batch, length, self.n_heads * self.d_head)
+
+
+VARIANTS = {
+    f"heads-{count}": Training(
+        f"heads: {count}, each {WIDTH // count} wide", {"model.n_heads": count}
+    )
+    for count in COUNTS
+} | {
+    "view-only": Training(
+        "4 heads, split and merged by view alone",
+        build=with_parts(
+            MultiHeadAttention, lambda c: ByView(c.d_model, c.n_heads)
+        ),
+    )
+}
+
+
+def look_at_the_end(moment: Moment) -> Record:
+    """As failures are looked at, after the last step only; BLEU on all."""
+    if not moment.last:
+        return {}
+    model, tokenizer = moment.prepared.model, moment.prepared.tokenizer
+    dev = moment.prepared.splits.dev
+    bleu = corpus_bleu(translate(model, tokenizer, dev.src), dev.tgt).value
+    return look(moment) | {"bleu_all": round(bleu, 2)}
+
+
+EXPERIMENT = Experiment(
+    name="heads",
+    chapter="07_multi_head_attention",
+    variants=VARIANTS,
+    measure=measured(look_at_the_end),
+    settings=lambda: settings_of(VARIANTS),
+)

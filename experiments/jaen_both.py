@@ -1,0 +1,101 @@
+"""How well does a training both ways translate the other way?
+
+A training with ``both_ways`` learns to translate in two directions, and is
+scored in one. This scores the other one as ``translations`` does, and the
+epochs of which the weights are still there: those that are averaged. (To have
+them all, copy each ``checkpoints/epoch-*`` aside while the training runs.)
+"""
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from experiments.lab import Bench, Reading, made_of, tiny_run
+from experiments.translations import results, told
+from transformer_course import checkpoint, runs
+from transformer_course.config import DataConfig, from_dict
+from transformer_course.data.corpora import load_corpus
+from transformer_course.errors import ConfigError
+from transformer_course.experiment.folder import RunFolder
+from transformer_course.tasks.table import task_of
+
+
+def looked_at(output: Path, folder: Path, bench: Bench) -> dict:
+    """What a training's record of an epoch holds, the other way round."""
+    loaded = checkpoint.load(folder)
+    model, tokenizer = loaded.model.eval(), loaded.tokenizer
+    about, task = loaded.details, task_of(model.config, loaded.details)
+    dev = load_corpus(about["corpus"], src=about["tgt"], tgt=about["src"]).dev
+    dev = dev.take(range(bench.few(len(dev))))
+    settings = RunFolder(output).settings()
+    smoothing = settings["train"]["label_smoothing"]
+    batches = task.scored_batches(model.config, tokenizer, dev)
+    means = task.evaluate(model, batches, smoothing)
+    metrics = means | task.metrics(model, tokenizer, dev, means)
+    return {
+        **{f"dev_{key}": value for key, value in metrics.items()},
+        "samples": task.samples(model, tokenizer, dev),
+    }
+
+
+def epochs_of(output: Path, bench: Bench) -> list[dict]:
+    """A record for each epoch that is there, and for their average."""
+    folders = sorted((output / "checkpoints").glob("epoch-*"))
+    records = [
+        {"kind": "epoch", "epoch": int(folder.name.removeprefix("epoch-"))}
+        | looked_at(output, folder, bench)
+        for folder in folders
+    ]
+    average = output / "checkpoints" / "average"
+    if average.is_dir():
+        kept = runs.read_lines(output / "metrics.jsonl")
+        of = next(r["epochs"] for r in kept if r["kind"] == "average")
+        about = {"kind": "average", "epochs": of}
+        records.append(about | looked_at(output, average, bench))
+    return records
+
+
+def turned(settings: dict) -> dict:
+    """A training's settings with source and target exchanged."""
+    data = from_dict(DataConfig, settings["data"])
+    if not data.both_ways:
+        raise ConfigError(
+            f"the training {settings['name']} learned one direction only: "
+            "give the folder of one with data.both_ways."
+        )
+    data = dataclasses.replace(data, src=data.tgt, tgt=data.src)
+    return settings | {"data": dataclasses.asdict(data)}
+
+
+def read(bench: Bench) -> Iterator[str]:
+    """Score the other direction, and store it as a training is stored."""
+    (output,) = bench.inputs
+    settings = RunFolder(output).settings()
+    machine = settings.pop("machine", "unknown")  # the one that trained
+    settings = turned(settings)
+    found, counts = results(output, bench, reverse=True)
+    about = {
+        "settings": settings,
+        **made_of("jaen-both", bench),
+        "machine": machine,
+        "results": found,
+    }
+    runs.write_json(bench.folder / "run.json", about, indent=1)
+    runs.write_arrays(bench.folder / "counts.npz", counts)
+    lines = [runs.rounded(record) for record in epochs_of(output, bench)]
+    text = "".join(json.dumps(x, ensure_ascii=False) + "\n" for x in lines)
+    runs.write_text(bench.folder / "epochs.jsonl", text)
+    runs.write_text(bench.folder / "steps.jsonl", "")
+    yield from map(told, found["rows"])
+
+
+EXPERIMENT = Reading(
+    name="jaen-both",
+    chapter="15_translation",
+    read=read,
+    inputs=("outputs/enja-both",),
+    smoke_inputs=lambda scratch: [
+        tiny_run(scratch, "both", **{"data.both_ways": True})
+    ],
+)

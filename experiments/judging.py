@@ -1,0 +1,78 @@
+"""Which of a few translations are right?
+
+It is for readers to judge, in ``runs/judging/samples.json``: sentences of the
+development set, with a beam of 5. Glosses and verdicts are written into the
+file by hand. When it is made again, those are kept whose Japanese is still
+the same; a test finds the others.
+"""
+
+import json
+from collections.abc import Iterator
+
+from experiments import translations
+from experiments.lab import Bench, Reading, made_of
+from transformer_course import runs
+
+PLACES = (10, 115, 26, 25, 278, 138, 146, 17)
+CREDIT = f"{translations.CREDIT} Translations, glosses and verdicts: this "
+CREDIT += "course."
+
+Notes = dict[str, dict]
+
+
+def notes_of(samples: list[dict]) -> Notes:
+    """The handwritten notes, by the Japanese that they are about."""
+    texts = [t for s in samples for t in (s["ref"], *s["outputs"].values())]
+    return {text["text"]: text for text in texts}
+
+
+def annotated(text: str, notes: Notes, verdict: bool = True) -> dict:
+    """A Japanese sentence with its notes; empty ones to be filled in."""
+    known = notes.get(text, {})
+    found = {"text": text, "gloss": known.get("gloss", "")}
+    return found | ({"verdict": known.get("verdict", "")} if verdict else {})
+
+
+def read(bench: Bench) -> Iterator[str]:
+    """Translate, and keep what was written by hand."""
+    path = bench.folder / "samples.json"
+    notes = {}
+    if path.is_file():
+        notes = notes_of(json.loads(path.read_text("utf-8"))["samples"])
+    places = PLACES[: bench.few(len(PLACES))]
+    text = translations.dev_of(bench.inputs[0]).take(places)
+    systems, written = {}, {}
+    for output in bench.inputs:
+        systems[output.name], written[output.name] = translations.decoded(
+            output, bench, text
+        )
+    samples = [
+        {
+            "place": place,
+            "src": text.src[i],
+            "ref": annotated(text.tgt[i], notes, verdict=False),
+            "outputs": {
+                name: annotated(lines[i], notes)
+                for name, lines in written.items()
+            },
+        }
+        for i, place in enumerate(places)
+    ]
+    stored = {
+        **made_of("judging", bench),
+        "split": "dev",
+        "credit": CREDIT,
+        "systems": systems,
+        "samples": samples,
+    }
+    runs.write_json(path, stored, indent=1)
+    yield f"{len(samples)} sentences, {len(systems)} systems"
+
+
+EXPERIMENT = Reading(
+    name="judging",
+    chapter="14_evaluation",
+    read=read,
+    inputs=("outputs/enja", "outputs/enja-gru"),
+    smoke_inputs=translations.smoke_inputs,
+)

@@ -1,0 +1,139 @@
+"""What does a training tell of a Transformer that is built wrongly?
+
+The code that is trained is chapter 10's own: the cells of the notebook that
+build the Transformer by hand, with the one edit that its table of mistakes
+names.
+"""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import nbformat
+import torch
+from torch import nn
+
+from experiments.lab import Bench, Experiment, Files, Record
+from experiments.translators import (
+    BASE,
+    STEPS,
+    TRANSLATED,
+    Build,
+    Moment,
+    Training,
+    follow,
+)
+from transformer_course.attention import MultiHeadAttention
+from transformer_course.batches import pad_rows
+from transformer_course.layers import AddNorm, FeedForward, TokenEmbedding
+from transformer_course.masks import causal_mask, padding_mask
+from transformer_course.mode import evaluating
+from transformer_course.positional_encoding import sinusoidal_encoding
+from transformer_course.tokenizer import BOS, EOS
+from transformer_course.translate import encode_source
+
+NOTEBOOK = Path(__file__).parents[1] / "book/en/10_transformer.ipynb"
+BUILT_IN = ("encoder-layer", "decoder-layer", "stack", "whole")
+"""Cells of the notebook."""
+LONGEST = 40
+"""Tokens that are written at the most."""
+RIGHT = "nothing"
+
+
+def chapter() -> dict:
+    """The chapter's names: its build, as text, and its mistakes."""
+    cells = {c.id: c.source for c in nbformat.read(NOTEBOOK, 4).cells}
+    parts = (
+        AddNorm,
+        FeedForward,
+        MultiHeadAttention,
+        TokenEmbedding,
+        causal_mask,
+        padding_mask,
+        sinusoidal_encoding,
+    )
+    names = {"nn": nn, **{part.__name__: part for part in parts}}
+    names["text"] = "\n\n".join(cells[name] for name in BUILT_IN)
+    exec(names["text"], names)
+    exec(cells["mistakes"], names)
+    return names
+
+
+NAMES = chapter()
+
+
+def built_by(mistake: str) -> Build:
+    """Build the chapter's Transformer, with a mistake or without."""
+
+    def build(config):
+        right = mistake == RIGHT
+        kind = NAMES["MyTransformer"] if right else NAMES["broken"](mistake)
+        model = kind(
+            config.vocab_size,
+            config.d_model,
+            config.n_heads,
+            config.d_ff,
+            config.n_layers,
+        )
+        model.config = config
+        return model
+
+    return build
+
+
+@torch.inference_mode()
+def greedy(model, tokenizer, sentences: list[str]) -> list[str]:
+    """The likeliest next word, again and again, for all at once."""
+    src = pad_rows([encode_source(tokenizer, s) for s in sentences])
+    tgt = torch.full((len(sentences), 1), BOS)
+    with evaluating(model):
+        for _ in range(LONGEST):
+            best = model(src, tgt)[:, -1].argmax(dim=-1, keepdim=True)
+            tgt = torch.cat([tgt, best], dim=1)
+            if (tgt == EOS).any(dim=1).all():
+                break
+    written = []
+    for row in tgt[:, 1:].tolist():
+        end = row.index(EOS) if EOS in row else len(row)
+        written.append(tokenizer.decode([i for i in row[:end] if i > 2]))
+    return written
+
+
+VARIANTS = {
+    name: Training(name, build=built_by(name), write=greedy)
+    for name in (RIGHT, *NAMES["MISTAKES"])
+}
+
+
+def measure(training: Training, seed: int, bench: Bench) -> Record:
+    """The curve, and what is written; or the error that it ends with."""
+    try:
+        curve = follow(training, seed, bench, Moment.means)
+    except RuntimeError as error:  # of shapes, in the first step
+        return {"seed": seed, "nll": [], "error": str(error)}
+    found = {"seed": seed, "nll": curve.rounded("nll")}
+    if curve.stopped:
+        return found | {"error": curve.stopped}
+    return {**found, "dev": curve.looks, **curve.end.written()}
+
+
+class Slugs(Files):
+    """A file for each mistake, named by its letters and digits."""
+
+    def path(self, name: str) -> str:
+        return super().path(re.sub("[^a-z0-9]+", "-", name.lower()))
+
+
+EXPERIMENT = Experiment(
+    name="mistakes",
+    chapter="10_transformer",
+    variants=VARIANTS,
+    measure=measure,
+    settings=lambda: {
+        "steps": STEPS,
+        "translated": TRANSLATED,
+        "experiment": dataclasses.asdict(BASE),
+        "edits": NAMES["MISTAKES"],
+    },
+    files=Slugs(),
+)

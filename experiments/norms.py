@@ -1,0 +1,253 @@
+"""Where to put the norm?
+
+``post`` and ``pre`` hold the grid: depth × peak rate × warm-up. ``parts``
+leaves out the residual connection, the norm, or pre-norm's last norm, or lets
+the sub-layers begin with small outputs. ``few-pairs`` trains on few sentences:
+as it is, with dropout, with label smoothing, without norms, without residual
+connections. Batches are half as large as elsewhere.
+"""
+
+import dataclasses
+
+import torch
+from torch import nn
+
+from experiments.failures import rate_without_warmup
+from experiments.lab import Bench, Experiment, Groups, Record
+from experiments.translators import Moment, Training, follow, with_parts
+from transformer_course.batches import Batch
+from transformer_course.layers import AddNorm
+from transformer_course.loss import Score
+from transformer_course.objective import evaluate, score_batch
+from transformer_course.tokenizer import EOS, PAD
+from transformer_course.train import learning_rate
+from transformer_course.transformer import Transformer
+
+STEPS, WARMUP = 150, 50
+TOKENS = 512
+"""Target tokens in a batch."""
+DEPTHS = (2, 4, 8)
+"""Layers of the encoder, and of the decoder."""
+RATES = (1e-3, 4e-3, 1.6e-2)
+FEW, FEW_STEPS, FEW_RATE = 500, 400, 2e-3
+"""Training pairs, steps and rate of ``few-pairs``."""
+FEW_EVERY = 50
+"""Its steps between two looks at the development set."""
+DEV_BATCHES, OWN_BATCHES = 5, 10
+"""Batches that are looked at, of the development set and of those learned."""
+TOGETHER = 5
+"""Steps whose mean loss is stored as one number."""
+
+
+# --- what is left out --------------------------------------------------------
+
+
+class AddOnly(AddNorm):
+    """x + Sublayer(x): no norm."""
+
+    def forward(self, x, sublayer):
+        """``x`` with what the sub-layer adds to it."""
+        return x + self.dropout(sublayer(x))
+
+
+class NormOnly(AddNorm):
+    """LayerNorm(Sublayer(x)): no residual connection."""
+
+    def forward(self, x, sublayer):
+        """The sub-layer's output in the place of ``x``."""
+        return self.norm(self.dropout(sublayer(x)))
+
+
+class NoFinalNorm(Transformer):
+    """Both stacks end as they are."""
+
+    def draw_weights(self) -> None:
+        """Take the norms at the end away, then draw."""
+        self.encoder.norm = self.decoder.norm = nn.Identity()
+        super().draw_weights()
+
+
+class SmallStart(Transformer):
+    """What sub-layers add starts small."""
+
+    def draw_weights(self) -> None:
+        """Draw; the last matrix of each sub-layer over √(2 × layers)."""
+        super().draw_weights()
+        factor = (2 * self.config.n_layers) ** -0.5
+        with torch.no_grad():
+            for name, weight in self.named_parameters():
+                if name.endswith(("to_output.weight", "narrow.weight")):
+                    weight.mul_(factor)
+
+
+def score_without_source(
+    model: nn.Module, batch: Batch, smoothing: float = 0.0
+) -> Score:
+    """The encoder reads an empty sentence, whatever the source."""
+    empty = torch.full_like(batch.src[:, :1], EOS)
+    return score_batch(model, batch._replace(src=empty), smoothing)
+
+
+ADD_ONLY = with_parts(AddNorm, lambda c: AddOnly(c.d_model, c.dropout))
+NORM_ONLY = with_parts(AddNorm, lambda c: NormOnly(c.d_model, c.dropout))
+
+
+# --- the variants ------------------------------------------------------------
+
+
+def cell(depth: int, rate: float, warmup: bool) -> str:
+    """What a cell of the grid is called in its file."""
+    how = "warm-up" if warmup else "no warm-up"
+    return f"{depth} layers, rate {rate:g}, {how}"
+
+
+def variant(
+    depth: int = 2,
+    rate: float = 4e-3,
+    warmup: bool = True,
+    norm_first: bool = False,
+    dropout: float = 0.0,
+    smoothing: float = 0.1,
+    pairs: int | None = None,
+    **seams,
+) -> Training:
+    """A training of these settings; ``seams`` are those of Training."""
+    changes = {
+        "model.n_layers": depth,
+        "model.norm_first": norm_first,
+        "model.dropout": dropout,
+        "data.token_budget": TOKENS,
+        "data.train_pairs": pairs,
+        "train.peak_rate": rate,
+        "train.warmup": WARMUP,
+        "train.label_smoothing": smoothing,
+    }
+    schedule = learning_rate if warmup else rate_without_warmup
+    return Training("", changes, schedule=schedule, **seams)
+
+
+def few(**changes) -> Training:
+    """A training on few sentences."""
+    usual = {"smoothing": 0.0, "norm_first": True}
+    return variant(rate=FEW_RATE, pairs=FEW, **usual | changes)
+
+
+GRID = [(d, r, w) for d in DEPTHS for r in RATES for w in (True, False)]
+FOUR = [(4, 4e-3, True)]
+MORE = [*FOUR, (8, 1e-3, True), (8, 4e-3, True), (4, 4e-3, False)]
+PARTS = {
+    "no residual": (FOUR, {"build": NORM_ONLY}),
+    "no norm": (FOUR, {"build": ADD_ONLY}),
+    "pre-norm, no final norm": (
+        FOUR,
+        {"norm_first": True, "build": NoFinalNorm},
+    ),
+    "post-norm, small start": (MORE, {"build": SmallStart}),
+    "pre-norm, small start": (FOUR, {"norm_first": True, "build": SmallStart}),
+    "pre-norm, no source": (
+        FOUR,
+        {"norm_first": True, "score": score_without_source},
+    ),
+}
+VARIANTS = {
+    f"{group}/{cell(*where)}": variant(*where, norm_first=group == "pre")
+    for group in ("post", "pre")
+    for where in GRID
+}
+VARIANTS |= {
+    f"parts/{name}, {cell(*where)}": variant(*where, **changes)
+    for name, (cells, changes) in PARTS.items()
+    for where in cells
+}
+VARIANTS |= {
+    "few-pairs/neither": few(),
+    "few-pairs/dropout": few(dropout=0.1),
+    "few-pairs/smoothing": few(smoothing=0.1),
+    "few-pairs/no norm": few(build=ADD_ONLY, norm_first=False),
+    "few-pairs/no residual": few(build=NORM_ONLY, norm_first=False),
+}
+
+
+# --- what is measured --------------------------------------------------------
+
+
+def look(moment: Moment) -> Record:
+    """Losses without dropout, and the spread of the memory."""
+    prepared, score = moment.prepared, moment.training.score
+    epoch = prepared.batches.epoch(0)
+    own = [b for b, _ in zip(epoch, range(OWN_BATCHES), strict=False)]
+    dev = prepared.dev_batches[:DEV_BATCHES]
+    dev, seen = (
+        evaluate(prepared.model, part, score=score) for part in (dev, own)
+    )
+    return {
+        "dev_nll": round(dev["nll"], 4),
+        "dev_accuracy": round(dev["accuracy"], 4),
+        "train_nll": round(seen["nll"], 4),
+        "spread": round(spread_of(prepared), 4),
+    }
+
+
+@torch.inference_mode()
+def spread_of(prepared) -> float:
+    """How much the memory differs between the words of a sentence.
+
+    The standard deviation over the positions of a sentence, averaged over
+    components and sentences, over the memory's root mean square.
+    """
+    model = prepared.model.eval()
+    src = prepared.dev_batches[0].src
+    found, size = [], []
+    for row, vectors in zip(src, model.encode(src), strict=True):
+        real = vectors[row != PAD]
+        found.append(real.std(dim=0).mean())
+        size.append(real.square().mean())
+    model.train()
+    return float(torch.stack(found).mean() / torch.stack(size).mean().sqrt())
+
+
+def measure(training: Training, seed: int, bench: Bench) -> Record:
+    """The curve, and what was seen after the last step."""
+    watched = training.changes["data.train_pairs"] is not None
+    curve = follow(
+        training,
+        seed,
+        bench,
+        look if watched else None,
+        steps=FEW_STEPS if watched else STEPS,
+        every=FEW_EVERY,
+    )
+    nll = [means["nll"] for means in curve.scores]
+    parts = [nll[i : i + TOGETHER] for i in range(0, len(nll), TOGETHER)]
+    stopped = curve.stopped and curve.stopped.partition(":")[0]
+    return {
+        "seed": seed,
+        "nll": [round(sum(part) / len(part), 3) for part in parts],
+        **look(curve.end),
+        **({"looks": curve.looks} if watched else {}),
+        "stopped": stopped,
+    }
+
+
+def settings() -> Record:
+    """What the runs were made with."""
+    return {
+        "steps": STEPS,
+        "warmup": WARMUP,
+        "depths": DEPTHS,
+        "rates": RATES,
+        "together": TOGETHER,
+        "experiment": dataclasses.asdict(variant().experiment(0)),
+        "cells": {name: dict(v.changes) for name, v in VARIANTS.items()},
+    }
+
+
+EXPERIMENT = Experiment(
+    name="norms",
+    chapter="08_add_and_norm",
+    variants=VARIANTS,
+    measure=measure,
+    settings=settings,
+    files=Groups(),
+    smoked=("post/2 layers, rate 0.001, no warm-up", "parts", "few-pairs"),
+)

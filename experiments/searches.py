@@ -1,0 +1,261 @@
+"""How should a trained translator search?
+
+Beams of several sizes, each with several length penalties, and sampling, for
+the checkpoint that is best on the development set. ``runs/searches/NAME.json``
+is written anew after each way; what is there is kept, unless it is of other
+weights. Last, each size of beam translates the test set once, with the length
+penalty that the development set likes best, and what BLEU counts in each
+sentence is stored in ``runs/searches/NAME.npz``.
+"""
+
+import hashlib
+import itertools
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from experiments.lab import Bench, Reading, splits_for, tiny_run
+from transformer_course import checkpoint, runs
+from transformer_course.batches import sorted_batches
+from transformer_course.data.text import ParallelText, Splits, unseen
+from transformer_course.device import machine, pick_device
+from transformer_course.errors import CourseError
+from transformer_course.experiment import chosen_checkpoint
+from transformer_course.generate import sample
+from transformer_course.score import bleu_counts, corpus_bleu
+from transformer_course.translate import (
+    Candidate,
+    candidates,
+    encode_source,
+    translate,
+)
+
+WAYS = (
+    [{"beam": 1, "alpha": 0.0}]
+    + [
+        {"beam": beam, "alpha": alpha}
+        for beam, alpha in itertools.product(
+            (2, 5, 10), (0.0, 0.3, 0.6, 1.0, 1.4, 1.8)
+        )
+    ]
+    + [
+        {"temperature": temperature, "top_p": top_p}
+        for temperature, top_p in ((1.0, 1.0), (1.0, 0.9), (0.5, 1.0))
+    ]
+)
+SMOKED = [WAYS[0], WAYS[1], WAYS[-1]]
+SEED = 0
+BATCH = 50
+LIKELIER = 1e-3
+"""Nats by which a log-probability must be larger to be called so."""
+EXAMPLES = 6
+CREDIT = "Sentences: Tanaka Corpus / Tatoeba (CC BY 2.0 FR), as cut up in "
+CREDIT += "odashi/small_parallel_enja."
+
+
+def draw(
+    loaded: checkpoint.Checkpoint, sentences: list[str], **how: float
+) -> list[str]:
+    """One sampled translation of each sentence."""
+    device = next(loaded.model.parameters()).device
+    generator = torch.Generator(device).manual_seed(SEED)
+    limit = loaded.model.config.max_length
+    ids = [encode_source(loaded.tokenizer, s, limit) for s in sentences]
+    written = [""] * len(ids)
+    for places, src in sorted_batches(ids, BATCH):
+        drawn = sample(loaded.model, src, generator=generator, **how)
+        for place, target in zip(places, drawn, strict=True):
+            written[place] = loaded.tokenizer.decode(target)
+    return written
+
+
+def timed(work: Callable[[], list]) -> tuple[list, float]:
+    """What the work gives, and its seconds: of the processor, since others
+    may use it too; by the clock on a GPU."""
+    clock = time.process_time
+    if torch.cuda.is_available():
+        clock = time.perf_counter
+    start = clock()
+    return work(), clock() - start
+
+
+def quality(written: list[str], dev: ParallelText) -> dict:
+    """Scores of the translations, and how long they are."""
+    bleu = corpus_bleu(written, dev.tgt)
+    words = [len(text.split()) for text in written]
+    wanted = [len(text.split()) for text in dev.tgt]
+    pairs = list(zip(words, wanted, strict=True))
+    return {
+        "bleu": round(bleu.value, 2),
+        "signature": bleu.signature,
+        "length_ratio": round(sum(words) / sum(wanted), 4),
+        "empty": words.count(0),
+        "short": sum(2 * w <= r for w, r in pairs),
+    }
+
+
+def measure(
+    loaded: checkpoint.Checkpoint,
+    dev: ParallelText,
+    way: dict,
+    greedy: list[Candidate],
+) -> tuple[dict, list[Candidate]]:
+    """One way of decoding the development set; the best candidates too."""
+    best = []
+    if "beam" in way:
+        size, alpha = way["beam"], way["alpha"]
+        found, seconds = timed(
+            lambda: candidates(
+                loaded.model, loaded.tokenizer, dev.src, size, alpha, BATCH
+            )
+        )
+        best = [beam[0] for beam in found]
+        written = [one.text for one in best]
+    else:
+        written, seconds = timed(lambda: draw(loaded, dev.src, **way))
+    row = {
+        **way,
+        **quality(written, dev),
+        "ms_per_sentence": round(1000 * seconds / len(dev), 2),
+    }
+    if best and greedy:
+        gains = [
+            one.log_prob - other.log_prob
+            for one, other in zip(best, greedy, strict=True)
+        ]
+        row["log_prob"] = round(
+            sum(one.log_prob for one in best) / len(best), 4
+        )
+        row["likelier_than_greedy"] = sum(g > LIKELIER for g in gains)
+        row["less_likely_than_greedy"] = sum(g < -LIKELIER for g in gains)
+    return row, best
+
+
+def likelier_but_short(
+    best: list[Candidate], greedy: list[Candidate], dev: ParallelText
+) -> list[dict]:
+    """Where a wide beam found what is likelier, but half as long at most."""
+    found = [
+        {
+            "src": dev.src[i],
+            "tgt": dev.tgt[i],
+            "greedy": two.text,
+            "greedy_log_prob": round(two.log_prob, 3),
+            "beam": one.text,
+            "beam_log_prob": round(one.log_prob, 3),
+        }
+        for i, (one, two) in enumerate(zip(best, greedy, strict=True))
+        if one.log_prob > two.log_prob + LIKELIER
+        and 2 * len(one.text.split()) <= len(two.text.split())
+    ]
+    return sorted(found, key=lambda e: len(e["src"]))[:EXAMPLES]
+
+
+def fingerprint(chosen: Path) -> str:
+    """Tells a checkpoint's weights from others."""
+    weights = (chosen / "model.safetensors").read_bytes()
+    return hashlib.sha256(weights).hexdigest()[:16]
+
+
+def begin(path: Path, folder: Path, chosen: Path) -> dict:
+    """What is stored already of these weights, or an empty table."""
+    about = {
+        "command": f"python -m experiments searches {folder}",
+        "machine": machine(),
+        "run": folder.name,
+        "checkpoint": chosen.name,
+        "weights": fingerprint(chosen),
+        "split": "dev",
+        "seed": SEED,
+        "credit": CREDIT,
+        "rows": [],
+        "examples": {},
+    }
+    if not path.exists():
+        return about
+    stored = json.loads(path.read_text("utf-8"))
+    return stored if stored["weights"] == about["weights"] else about
+
+
+def is_done(way: dict, rows: list[dict]) -> bool:
+    """Whether a row has these settings."""
+    return any(way.items() <= row.items() for row in rows)
+
+
+def compare(folder: Path, bench: Bench) -> Iterator[str]:
+    """Measure what is missing of a run, and write it after each way.
+
+    Raises:
+        CourseError: the run has no checkpoint.
+    """
+    chosen = chosen_checkpoint(folder)
+    if chosen is None:
+        raise CourseError(f"{folder} has no checkpoint: train it first.")
+    path = bench.folder / f"{folder.name}.json"
+    stored = begin(path, folder, chosen)
+    ways = SMOKED if bench.smoke else WAYS
+    missing = [way for way in ways if not is_done(way, stored["rows"])]
+    if not missing and "chosen" in stored:
+        return
+    loaded = checkpoint.load(chosen, pick_device("auto"))
+    splits = splits_for(loaded.details, bench)
+    stored["sentences"] = len(splits.dev)
+    greedy = measure(loaded, splits.dev, WAYS[0], [])[1] if missing else []
+    for way in missing:
+        row, best = measure(loaded, splits.dev, way, greedy)
+        stored["rows"].append(row)
+        if way.get("alpha") == 0 and way["beam"] > 1:
+            examples = likelier_but_short(best, greedy, splits.dev)
+            stored["examples"][str(way["beam"])] = examples
+        runs.write_json(path, stored, indent=1)
+        yield f"{folder.name}: {row}"
+    penalties = chosen_penalties(stored["rows"])
+    arrays = count_on_test(loaded, splits, penalties)
+    runs.write_arrays(path.with_suffix(".npz"), arrays)
+    runs.write_json(path, stored | {"chosen": penalties}, indent=1)
+    yield f"{folder.name}: on the test set {penalties}"
+
+
+def chosen_penalties(rows: list[dict]) -> dict[int, float]:
+    """For each size of beam, the length penalty that scores best."""
+    best: dict[int, dict] = {}
+    for row in rows:
+        if "beam" in row:
+            known = best.setdefault(row["beam"], row)
+            best[row["beam"]] = max(known, row, key=lambda r: r["bleu"])
+    return {beam: row["alpha"] for beam, row in best.items()}
+
+
+def count_on_test(
+    loaded: checkpoint.Checkpoint, splits: Splits, penalties: dict[int, float]
+) -> dict[str, np.ndarray]:
+    """What BLEU counts in the test set's translations, for each beam."""
+    text = splits.test
+    new = unseen(text, splits.train)
+    found = {"unseen": np.isin(np.arange(len(text)), new)}
+    for beam, alpha in penalties.items():
+        written = translate(
+            loaded.model, loaded.tokenizer, text.src, beam, alpha, BATCH
+        )
+        counts = bleu_counts(written, text.tgt)
+        found[f"beam-{beam}"] = counts.astype(np.uint16)
+    return found
+
+
+def read(bench: Bench) -> Iterator[str]:
+    """Compare the ways, run by run."""
+    for folder in bench.inputs:
+        yield from compare(folder, bench)
+
+
+EXPERIMENT = Reading(
+    name="searches",
+    chapter="13_generation",
+    read=read,
+    inputs=("outputs/enja",),
+    smoke_inputs=lambda scratch: [tiny_run(scratch, "tiny")],
+)

@@ -1,0 +1,143 @@
+"""What has a training on running text or next sentences learned?
+
+Held-out works are scored per token and per character. Of a model that reads a
+sentence and writes the next, three things more are measured on the
+development work: how much the right source helps, against the source of
+another pair; how many different answers it gives; and how many of them stand
+in the training text word for word.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+from experiments.lab import Bench, Reading, like, tiny_run
+from transformer_course import checkpoint, runs
+from transformer_course.config import DataConfig
+from transformer_course.data.text import ParallelText
+from transformer_course.experiment import chosen_checkpoint
+from transformer_course.generate import sample
+from transformer_course.tasks.table import task_of
+from transformer_course.tasks.writing import Writing
+from transformer_course.translate import draw, translate
+
+CREDIT = "Text: Natsume Soseki, from Aozora Bunko; in the public domain."
+SEED = 0
+BEAM_SIZE = 5
+DRAWN = 40
+"""Texts drawn from a language model."""
+LENGTH = 120
+"""Tokens of each at the most."""
+
+
+def scores(
+    task: Writing, model, tokenizer, text: ParallelText
+) -> dict[str, float]:
+    """Of one held-out text, rounded."""
+    found = task.text_nll(model, tokenizer, text)
+    return {
+        "nll": round(found.nll, 4),
+        "accuracy": round(found.accuracy, 4),
+        "tokens": found.tokens,
+        "characters": found.characters,
+        "nll_per_character": round(found.nll_per_character, 4),
+    }
+
+
+def other_sources(text: ParallelText) -> ParallelText:
+    """Each target with the source of another pair, drawn once."""
+    generator = torch.Generator().manual_seed(SEED)
+    order = torch.randperm(len(text), generator=generator).tolist()
+    sources = [""] * len(text)
+    for place, following in zip(order, order[1:] + order[:1], strict=True):
+        sources[place] = text.src[following]
+    return ParallelText(sources, text.tgt)
+
+
+def about_answers(answers: list[str], known: set[str]) -> dict:
+    """How varied answers are, and how many of them are quotations."""
+    counts = Counter(answers)
+    copied = [answer for answer in answers if answer in known]
+    long = [answer for answer in copied if len(answer) > 10]
+    return {
+        "answers": len(answers),
+        "different": len(counts),
+        "most_common": counts.most_common(5),
+        "mean_characters": round(sum(map(len, answers)) / len(answers), 2),
+        "copied": len(copied),
+        "copied_over_10_characters": len(long),
+        "longest_copies": sorted(set(copied), key=len)[-3:],
+    }
+
+
+def results_of_pairs(task: Writing, model, tokenizer, splits) -> dict:
+    """What a model of next sentences answers to the development work."""
+    dev = splits.dev
+    ways = {
+        "greedy": translate(model, tokenizer, dev.src),
+        "beam": translate(model, tokenizer, dev.src, BEAM_SIZE),
+        "sampled": draw(model, tokenizer, dev.src, SEED),
+        "author": dev.tgt,
+    }
+    known = {*splits.train.src, *splits.train.tgt}
+    return {
+        "dev_other_source": scores(task, model, tokenizer, other_sources(dev)),
+        "answers": {
+            way: about_answers(answers, known) for way, answers in ways.items()
+        },
+    }
+
+
+def results_of_text(model, tokenizer) -> dict:
+    """Texts drawn from a language model, from nothing."""
+    drawn = sample(
+        model,
+        prefix=torch.empty(DRAWN, 0, dtype=torch.long),
+        generator=torch.Generator().manual_seed(SEED),
+        max_length=LENGTH,
+    )
+    return {"seed": SEED, "drawn": [tokenizer.decode(ids) for ids in drawn]}
+
+
+def data_of(details: dict) -> DataConfig:
+    """What a checkpoint of Soseki was trained on, by its corpus."""
+    kept = ("corpus", "src", "tgt")
+    return DataConfig(**{key: details[key] for key in kept})
+
+
+def results(output: Path) -> dict:
+    """Of the checkpoint that is best on the development work."""
+    loaded = checkpoint.load(chosen_checkpoint(output))
+    model, tokenizer = loaded.model, loaded.tokenizer
+    task = task_of(model.config, loaded.details)
+    splits = task.load(data_of(loaded.details))
+    found = {
+        "credit": CREDIT,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "dev": scores(task, model, tokenizer, splits.dev),
+        "test": scores(task, model, tokenizer, splits.test),
+    }
+    if task.prompted == "tgt":
+        return found | results_of_text(model, tokenizer)
+    return found | results_of_pairs(task, model, tokenizer, splits)
+
+
+def read(bench: Bench) -> Iterator[str]:
+    """Score and store each training."""
+    for output in bench.inputs:
+        found = results(output)
+        name = output.name
+        runs.store(output, name, like(name), found, to=bench.stored(name))
+        yield f"{output.name}: {found['dev']} {found['test']}"
+
+
+EXPERIMENT = Reading(
+    name="text-runs",
+    chapter="16_soseki",
+    read=read,
+    inputs=("outputs/soseki-cpu", "outputs/soseki-lm"),
+    smoke_inputs=lambda scratch: [tiny_run(scratch, "lm", "grammar-lm")],
+    writes=("soseki-cpu", "soseki-lm"),
+)

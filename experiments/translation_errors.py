@@ -1,0 +1,97 @@
+"""What is wrong with the translations that are wrong?
+
+Every tenth development sentence, English to Japanese, with a beam of 5. In
+``runs/translation-errors/judged.json`` each translation has a gloss and a
+verdict and, unless it is right, the kind of its gravest error. These are
+written into the file by hand. When it is made again, those are kept whose
+sentence and Japanese are still the same; a test finds the others.
+"""
+
+import json
+from collections.abc import Iterator
+
+from experiments import translations
+from experiments.judging import CREDIT
+from experiments.lab import Bench, Reading, made_of
+from transformer_course import runs
+
+EVERY = 10
+VERDICTS = {
+    "right": "says what the source says, in Japanese that people might write",
+    "partly": "says some of it, and little else",
+    "wrong": "says something else, or nothing",
+}
+KINDS = {
+    "word": "a word of the source is taken for another one",
+    "phrase": "a turn of phrase is translated word by word",
+    "missing": "something is left out",
+    "opposite": "a not or an or is lost or misplaced",
+    "roles": "who does what to whom is turned round",
+    "broken": "not a sentence",
+}
+"""What a translation that is not right may suffer from."""
+
+Notes = dict[tuple[str, str], dict[str, str]]
+
+
+def notes_of(samples: list[dict]) -> Notes:
+    """What was written by hand, by source and translation."""
+    return {
+        (sample["src"], output["text"]): output
+        for sample in samples
+        for output in sample["outputs"].values()
+    }
+
+
+def annotated(src: str, text: str, notes: Notes) -> dict[str, str]:
+    """A translation with its notes; empty ones to be filled in."""
+    known = notes.get((src, text), {})
+    fields = ("gloss", "verdict", "kind")
+    return {"text": text} | {name: known.get(name, "") for name in fields}
+
+
+def read(bench: Bench) -> Iterator[str]:
+    """Translate, and keep what was written by hand."""
+    path = bench.folder / "judged.json"
+    notes = {}
+    if path.is_file():
+        notes = notes_of(json.loads(path.read_text("utf-8"))["samples"])
+    dev = translations.dev_of(bench.inputs[0])
+    places = range(0, len(dev), EVERY)[: bench.few(len(dev))]
+    text = dev.take(places)
+    systems, written = {}, {}
+    for output in bench.inputs:
+        about, written[output.name] = translations.decoded(output, bench, text)
+        about.pop("settings")  # they stand in runs/NAME/run.json
+        systems[output.name] = about
+    samples = [
+        {
+            "place": place,
+            "src": src,
+            "outputs": {
+                name: annotated(src, lines[i], notes)
+                for name, lines in written.items()
+            },
+        }
+        for i, (place, src) in enumerate(zip(places, text.src, strict=True))
+    ]
+    stored = {
+        **made_of("translation-errors", bench),
+        "split": "dev",
+        "credit": CREDIT,
+        "verdicts": VERDICTS,
+        "kinds": KINDS,
+        "systems": systems,
+        "samples": samples,
+    }
+    runs.write_json(path, stored, indent=1)
+    yield f"{len(samples)} sentences, {len(systems)} systems"
+
+
+EXPERIMENT = Reading(
+    name="translation-errors",
+    chapter="15_translation",
+    read=read,
+    inputs=("outputs/enja-gru", "outputs/enja", "outputs/enja-longer"),
+    smoke_inputs=translations.smoke_inputs,
+)

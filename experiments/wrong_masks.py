@@ -1,0 +1,206 @@
+"""What does a training learn whose masks are wrong?
+
+Corpus, model and steps are those of the failures; what is changed here is who
+may attend to whom, or how the others are hidden. After the last step each
+model is looked at more closely: what it answers when the future is not there
+or consists of random words, and what more padding does to its translations.
+"""
+
+import math
+from collections import defaultdict
+
+import torch
+import torch.nn.functional as F
+
+from experiments.failures import at_one_length, look
+from experiments.lab import Experiment, Record
+from experiments.translators import (
+    TRANSLATED,
+    Build,
+    Moment,
+    Training,
+    causal_of,
+    measured,
+    padding_of,
+    settings_of,
+    with_masks,
+    with_parts,
+)
+from transformer_course.attention import MultiHeadAttention, dot_score
+from transformer_course.batches import Batch
+from transformer_course.experiment import Prepared
+from transformer_course.generate import greedy_search
+from transformer_course.masks import padding_mask
+from transformer_course.mode import evaluating
+from transformer_course.score import corpus_bleu
+from transformer_course.tokenizer import PAD
+from transformer_course.translate import encode_source
+
+MORE_PADDING = (0, 5, 20, 80)
+"""Columns of padding added to sources that have none."""
+
+
+# --- what is wrong -----------------------------------------------------------
+
+
+def padding_open(mask, whose: str):
+    """Padding may be attended to."""
+    return causal_of(mask) if whose == "own" else torch.ones_like(mask)
+
+
+def future_open(mask, whose: str):
+    """The future may be attended to."""
+    return padding_of(mask) if whose == "own" else mask
+
+
+class HiddenAfterSoftmax(MultiHeadAttention):
+    """Hidden weights are set to 0, and the others left as they are."""
+
+    def attend(self, query, key, value, mask):
+        """The heads' outputs, by weights that no longer sum to one."""
+        scores = dot_score(query, key) / math.sqrt(query.size(-1))
+        return (scores.softmax(dim=-1) * mask) @ value
+
+
+class ZeroedBeforeSoftmax(MultiHeadAttention):
+    """Hidden scores are multiplied by 0."""
+
+    def attend(self, query, key, value, mask):
+        """The heads' outputs; what is hidden still has a weight."""
+        scores = dot_score(query, key) / math.sqrt(query.size(-1))
+        return (scores * mask).softmax(dim=-1) @ value
+
+
+def attending_by(kind: type[MultiHeadAttention]) -> Build:
+    """Build a model whose attentions are of this class."""
+    return with_parts(MultiHeadAttention, lambda c: kind(c.d_model, c.n_heads))
+
+
+VARIANTS = {
+    "correct": Training("both masks, −∞ before the softmax"),
+    "no-padding-mask": Training(
+        "no padding mask", build=with_masks(padding_open)
+    ),
+    "no-padding-mask-one-length": Training(
+        "no padding mask, all padded to one length",
+        build=with_masks(padding_open),
+        data=at_one_length,
+    ),
+    "no-causal-mask": Training(
+        "no causal mask", build=with_masks(future_open)
+    ),
+    "after-softmax": Training(
+        "masks multiplied after the softmax",
+        build=attending_by(HiddenAfterSoftmax),
+    ),
+    "zeroed-scores": Training(
+        "masks multiplied before the softmax",
+        build=attending_by(ZeroedBeforeSoftmax),
+    ),
+}
+
+
+# --- a closer look -----------------------------------------------------------
+
+
+def look_closer(moment: Moment) -> Record:
+    """As at failures; at the end also with the future changed, and padding."""
+    seen = look(moment)
+    if moment.last:
+        found = moment.prepared
+        with evaluating(found.model), torch.inference_mode():
+            seen["accuracy_without_future"] = without_future(found)
+            seen["accuracy_random_future"] = random_future(found)
+            seen["padding"] = with_padding(moment)
+    return seen
+
+
+def without_future(prepared: Prepared) -> float:
+    """Teacher-forced accuracy when later tokens do not exist yet."""
+    right = real = 0
+    for batch in prepared.dev_batches:
+        found = _token_by_token(prepared.model, batch)
+        counts = batch.tgt_out != PAD
+        right += int(((found == batch.tgt_out) & counts).sum())
+        real += int(counts.sum())
+    return round(right / real, 4)
+
+
+def _token_by_token(model, batch: Batch):
+    """The model's answer to each true prefix, computed on its own."""
+    memory, src_mask = model.encode(batch.src), padding_mask(batch.src)
+    cache = model.new_cache()
+    found = [
+        model.decode(token, memory, src_mask, cache)
+        for token in batch.tgt_in.split(1, dim=1)
+    ]
+    return torch.cat(found, dim=1).argmax(dim=-1)
+
+
+def random_future(prepared: Prepared) -> float:
+    """Teacher-forced accuracy when all later tokens are random words.
+
+    As many of them as in training: only what they say has gone.
+    """
+    model = prepared.model
+    generator = torch.Generator().manual_seed(0)
+    right = real = 0
+    for batch in prepared.dev_batches:
+        tgt_in, tgt_out = batch.tgt_in, batch.tgt_out
+        memory, src_mask = model.encode(batch.src), padding_mask(batch.src)
+        words = tgt_in[:, 1:][tgt_in[:, 1:] != PAD]
+        for i in range(tgt_in.size(1)):
+            later = tgt_in != PAD
+            later[:, : i + 1] = False
+            drawn = torch.randint(
+                len(words), tgt_in.shape, generator=generator
+            )
+            changed = torch.where(later, words[drawn], tgt_in)
+            logits = model.decode(changed, memory, src_mask)[:, i]
+            counts = tgt_out[:, i] != PAD
+            found = logits.argmax(dim=-1)
+            right += int(((found == tgt_out[:, i]) & counts).sum())
+            real += int(counts.sum())
+    return round(right / real, 4)
+
+
+def with_padding(moment: Moment) -> list[Record]:
+    """BLEU, and how many translations change, for more and more padding."""
+    size = moment.bench.few(TRANSLATED)
+    dev = moment.prepared.splits.dev.take(range(size))
+    found: list[Record] = []
+    alone: list[str] = []
+    for width in MORE_PADDING:
+        written = translate_padded(moment.prepared, dev.src, width)
+        alone = alone or written
+        changed = sum(a != b for a, b in zip(alone, written, strict=True))
+        bleu = round(corpus_bleu(written, dev.tgt).value, 2)
+        found.append({"columns": width, "bleu": bleu, "changed": changed})
+    return found
+
+
+def translate_padded(
+    prepared: Prepared, sentences: list[str], width: int
+) -> list[str]:
+    """Translate with ``width`` columns of padding after every sentence."""
+    places = defaultdict(list)
+    ids = [encode_source(prepared.tokenizer, s) for s in sentences]
+    for place, row in enumerate(ids):
+        places[len(row)].append(place)
+    written = [""] * len(sentences)
+    for same_length in places.values():
+        src = torch.tensor([ids[place] for place in same_length])
+        src = F.pad(src, (0, width), value=PAD)
+        targets = greedy_search(prepared.model, src)
+        for place, target in zip(same_length, targets, strict=True):
+            written[place] = prepared.tokenizer.decode(target)
+    return written
+
+
+EXPERIMENT = Experiment(
+    name="wrong-masks",
+    chapter="06_masks",
+    variants=VARIANTS,
+    measure=measured(look_closer),
+    settings=lambda: settings_of(VARIANTS),
+)

@@ -1,0 +1,168 @@
+"""What every experiment has, and what the lab does with it."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.__main__ import find, find_all
+from experiments.lab import (
+    Bench,
+    Entries,
+    Experiment,
+    Files,
+    Groups,
+    Rows,
+)
+from transformer_course import runs
+from transformer_course.errors import ConfigError
+
+ROOT = Path(__file__).parents[1]
+EXPERIMENTS = find_all()
+VARIANTS = {name: name for name in ("one/a", "one/b", "two/c")}
+
+
+def counted(files: Files | None = None, **settings) -> tuple[Experiment, list]:
+    """An experiment that notes what it measures."""
+    measured = []
+
+    def measure(variant, seed, bench):
+        measured.append((variant, seed))
+        return {"seed": seed}
+
+    settings = {"variants": VARIANTS, "seeds": (0, 1)} | settings
+    about = {"about": lambda variant: {"about": variant}}
+    settings |= {"measure": measure, "files": files or Files()}
+    return Experiment("counted", "00", **about | settings), measured
+
+
+@pytest.fixture(scope="module")
+def smoke():
+    """What all experiments say that do a few of everything, in one process.
+
+    Without the check of annotations, which takes longer than they do.
+    """
+    before = sorted(runs.folder("").rglob("*"))
+    done = subprocess.run(
+        [sys.executable, "-m", "experiments", "--smoke"],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert sorted(runs.folder("").rglob("*")) == before
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_few_of_everything_can_be_made(name, smoke):
+    assert [line for line in smoke if line.startswith(f"{name}: ")]
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_what_is_stored_is_found(name):
+    one = EXPERIMENTS[name]
+    if isinstance(one, Experiment):
+        assert one.missing(Bench(runs.folder(name))) == []
+    for run in (*one.makes, *one.adds_to):
+        assert runs.folder(run).is_dir()
+
+
+def test_an_experiment_is_named_as_its_module():
+    assert find("feed-forward").name == "feed-forward"
+    with pytest.raises(ConfigError, match="no experiment 'nrms'; there are:"):
+        find("nrms")
+
+
+@pytest.mark.parametrize(
+    "files", [Files(), Groups(), Entries("all.json", "rows")]
+)
+def test_each_cell_is_measured_once(files, tmp_path):
+    seeds = (0,) if isinstance(files, Entries) else (0, 1)
+    one, measured = counted(files, seeds=seeds)
+    one.make(Bench(tmp_path, say=list))
+    assert measured == [(v, s) for s in seeds for v in VARIANTS]
+    one.make(Bench(tmp_path, say=list))
+    assert len(measured) == len(set(measured))
+    assert one.missing(Bench(tmp_path)) == []
+
+
+def test_what_was_stopped_goes_on(tmp_path):
+    one, measured = counted(Groups())
+
+    def stop(line):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        one.make(Bench(tmp_path, say=stop))
+    stored = json.loads((tmp_path / "one.json").read_text("utf-8"))
+    assert stored == {"a": [{"seed": 0}]}
+    one.make(Bench(tmp_path, say=list))
+    assert len(measured) == len(set(measured)) == 6
+
+
+def test_variants_groups_and_seeds_can_be_chosen(tmp_path):
+    one, _ = counted()
+    assert one.cells(Bench(tmp_path, ("one",), (1,))) == [
+        ("one/a", 1),
+        ("one/b", 1),
+    ]
+    with pytest.raises(ConfigError, match="no variant 'three'; it has: one/a"):
+        one.cells(Bench(tmp_path, ("three",)))
+
+
+def test_a_row_is_known_by_what_it_says(tmp_path):
+    rows = Rows("rows", lambda record: record["name"])
+    one, _ = counted(rows, seeds=(0, 1))
+
+    def measure(variant, seed, bench):
+        return {"name": variant.partition("/")[2], "seed": seed}
+
+    one = dataclasses.replace(one, measure=measure)
+    one.make(Bench(tmp_path, ("one/b",), say=list))
+    stored = json.loads((tmp_path / "one.json").read_text("utf-8"))
+    assert stored["rows"] == [{"name": "b", "seed": s} for s in (0, 1)]
+    assert one.missing(Bench(tmp_path, seeds=(0,))) == [
+        ("one/a", 0),
+        ("two/c", 0),
+    ]
+
+
+def test_a_group_may_have_fewer_seeds(tmp_path):
+    one, _ = counted(seeds_of={"one": (1,)})
+    assert one.cells(Bench(tmp_path)) == [
+        ("two/c", 0),
+        ("one/a", 1),
+        ("one/b", 1),
+        ("two/c", 1),
+    ]
+
+
+def test_what_is_not_usual_is_made_when_it_is_named(tmp_path):
+    one, _ = counted(usual=("one",), seeds=(0,))
+    assert len(one.cells(Bench(tmp_path))) == 2
+    assert one.cells(Bench(tmp_path, ("two",))) == [("two/c", 0)]
+
+
+@pytest.mark.parametrize("wrong", [{"seeds": (0, 0)}, {"variants": {}}])
+def test_an_experiment_has_variants_and_different_seeds(wrong):
+    with pytest.raises(ConfigError, match="counted"):
+        counted(**wrong)
+
+
+def test_settings_are_written_when_something_is_missing(tmp_path):
+    one, _ = counted(settings=lambda: {"steps": 3})
+    one = dataclasses.replace(one, files=Groups())
+    one.make(Bench(tmp_path, say=list))
+    path = tmp_path / "settings.json"
+    about = json.loads(path.read_text("utf-8"))
+    assert about["command"] == "python -m experiments counted"
+    assert about["seeds"] == [0, 1] and about["steps"] == 3
+    path.unlink()
+    one.make(Bench(tmp_path, say=list))
+    assert not path.exists()
