@@ -1,4 +1,4 @@
-"""Two linear maps and a kink, for each word alone."""
+"""Two linear maps with a ReLU between, for each word alone."""
 
 import torch
 import torch.nn.functional as F
@@ -25,9 +25,7 @@ def feed_forward(
     W_2: Float[Tensor, "d_ff d_model"],
     b_2: Float[Tensor, " d_model"],
 ) -> Float[Tensor, "batch length d_model"]:
-    """Send each word through two linear maps with the paper's kink between.
-
-    The kink is a ReLU.
+    """Send each word through two linear maps with a ReLU between.
 
     Args:
         x: the stream.
@@ -71,111 +69,120 @@ def feed_forward_as_memory(x, W_1, b_1, W_2, b_2):
 EDITS = """
 # kink_left_out (#what-a-mean-cannot-compute)
 - .clamp(min=0) ->
-There is no kink: two linear maps, one after the other, are one linear map.
+There is no ReLU between your two maps.
 
-The width between them is then good for nothing.
+Two linear maps, one after the other, are one linear map: the width between
+them is then useless.
 
 # kink_at_the_end
 - .clamp(min=0) ->
 - units @ W_2 + b_2 -> (units @ W_2 + b_2).clamp(min=0)
-Your kink is behind the second map, and there is none between the two.
+Your ReLU comes after the second map, and there is none between the two.
 
-The two maps are then one. And the answer can never be negative: it could add
-to the stream, but take nothing away.
+Without it the two maps are one linear map. And the answer can never be
+negative: it could add to the stream, but take nothing away.
 
 # kink_twice
 - units @ W_2 + b_2 -> (units @ W_2 + b_2).clamp(min=0)
-You have a kink behind each of the two maps.
+You apply an activation after each of the two maps.
 
-The second one is too many: the answer can never be negative, so that it could
+The second one is too many: with it the answer can never be negative. It could
 add to the stream, but take nothing away.
 
 # kink_before
 - x @ -> x.clamp(min=0) @
 - .clamp(min=0) ->
-Your kink comes before the first map: it cuts the stream.
+Your ReLU comes before the first map: it cuts off the stream's numbers.
 
-All negative numbers of a word are lost before the part has looked at them. The
-units are what is cut.
+All negative numbers of a word are lost before the first map sees them. It is
+the hidden units that are cut off at 0.
 
 # kink_upside_down (#relu-and-gelu)
 - min=0 -> max=0
-You keep what is *below* zero, and cut what is above.
+You keep what is *below* zero, and cut off what is above.
 
-max(0, z) is never negative. `clamp(max=0)` says the opposite: that 0 is the
+max(0, z) is never negative. `clamp(max=0)` does the opposite: it makes 0 the
 largest number allowed.
 
 # maximum_of_python
 - sums.clamp(min=0) -> max(0, sums)
-Python's `max` is asked which of two things is larger, 0 or a tensor.
+You call Python's `max` with 0 and a tensor.
 
-A tensor has many numbers, and each of them is to be compared with 0: that
-takes a function of torch.
+It asks once which of the two is larger. But each number of the tensor has to
+be compared with 0: use a function of torch.
 
 # gelu_for_relu (#relu-and-gelu)
 - sums.clamp(min=0) -> F.gelu(sums)
 or
 - sums.clamp(min=0) -> F.gelu(sums, approximate="tanh")
-Your kink is a GELU, as in BERT.
+Your activation is a GELU, as in BERT.
 
-Many models have it, and it works as well. Asked for is the paper's max(0, z):
-weights that were trained with one do not fit the other.
+Many models use it, and it works as well. But the exercise asks for the paper's
+ReLU: weights that were trained with one do not fit the other.
 
 # sigmoid_for_relu (#relu-and-gelu)
 - clamp(min=0) -> sigmoid()
-Your kink is a sigmoid: all your units lie between 0 and 1.
+Your activation is a sigmoid: all your units lie between 0 and 1.
 
-Asked for is the paper's max(0, z), which has no upper end.
+The exercise asks for the paper's ReLU, max(0, z), which has no upper limit.
 
 # tanh_for_relu (#relu-and-gelu)
 - clamp(min=0) -> tanh()
-Your kink is a tanh: all your units lie between -1 and 1.
+Your activation is a tanh: all your units lie between -1 and 1.
 
-Asked for is the paper's max(0, z), which has no upper end.
+The exercise asks for the paper's ReLU, max(0, z), which is never negative and
+has no upper limit.
 
 # silu_for_relu (#relu-and-gelu)
 - sums.clamp(min=0) -> F.silu(sums)
-Your kink is a SiLU, or Swish: z times its sigmoid.
+Your activation is a SiLU, or Swish: z times its sigmoid.
 
-Newer models have it. Asked for is the paper's max(0, z): weights that were
-trained with one do not fit the other.
+Newer models use it. But the exercise asks for the paper's ReLU: weights that
+were trained with one do not fit the other.
 
 # softmax_for_relu
 - clamp(min=0) -> softmax(dim=-1)
-You take a softmax over the units: they compete, and sum to one.
+You take a softmax over the units, so they compete and sum to 1.
 
-That belongs to attention. Here each unit fires for itself, or does not: max(0,
-z).
+That belongs to attention. Here each unit fires, or does not fire, whatever the
+others do: max(0, z).
 
 # leaky_relu (#relu-and-gelu)
 - sums.clamp(min=0) -> F.leaky_relu(sums)
-Your kink lets a hundredth of what is below zero through, as a leaky ReLU does.
+or
+- sums.clamp(min=0) -> F.leaky_relu(sums, 0.1)
+or
+- sums.clamp(min=0) -> F.leaky_relu(sums, 0.2)
+Your activation is a leaky ReLU: below zero it lets a part of z through.
 
-Asked for is the paper's max(0, z), which is exactly 0 there.
+The exercise asks for the paper's ReLU, max(0, z), which is exactly 0 there.
 
 # unit_fires_or_not
 - sums.clamp(min=0) -> (sums > 0).to(x.dtype)
 Your units are 1 or 0: they say that they fire, but not how strongly.
 
-max(0, z) keeps z where that is above zero. And a step has no slope, so that
-the first map would learn nothing.
+max(0, z) keeps z where z is above zero. And a step has no slope, so the first
+map would learn nothing.
 
 # absolute_for_relu
 - clamp(min=0) -> abs()
-You turn what is below zero into its opposite.
+You take absolute values: negative sums become positive.
 
-Then a unit fires for the contrary of what it looks for as well. max(0, z) is 0
+A unit then also fires for the opposite of what it looks for. max(0, z) is 0
 there.
 
 # first_bias_forgotten
 - + b_1 ->
-You never add `b_1`.
+You never add `b_1`, the bias of the first map.
 
-All your units begin to fire at zero; a bias lets each begin elsewhere.
+It lets each unit have a threshold of its own. Without it all of them begin to
+fire at zero.
 
 # second_bias_forgotten
 - + b_2 ->
-You never add `b_2`, at the end of the second map.
+You never add `b_2`, the bias of the second map.
+
+Each of the two maps has a bias. `b_2` is added to every word's answer.
 
 # both_biases_forgotten
 - + b_1 ->
@@ -187,17 +194,17 @@ Attention has no biases in the paper; the feed-forward part has two.
 # first_bias_too_late
 - + b_1 ->
 - clamp(min=0) -> clamp(min=0) + b_1
-You add `b_1` behind the kink.
+You add `b_1` after the activation.
 
-It is to move the place at which a unit begins to fire. Behind the kink it only
-adds the same to every word.
+It should move the point at which a unit begins to fire. After the activation
+it only adds the same to every word.
 
 # stream_added (08_add_and_norm#two-places-for-the-norm)
 - return -> return x +
 You add the stream to your answer.
 
-That has to be done, but it is the layer's business: with it done twice, every
-word would count double.
+That has to be done, but by the layer around this part. Done twice, it would
+count every word double.
 
 # weights_transposed
 - W_1 -> W_1.T
@@ -206,15 +213,15 @@ or
 - W_1 -> W_1.T
 or
 - W_2 -> W_2.T
-You multiply by the transposed matrices.
+You multiply by a transposed matrix.
 
-That fails, unless the part is as wide inside as outside. `F.linear` and
-`nn.Linear` keep a row for each *output*; the formula, and what you are given
-here, has x on the left, and a column for each output.
+That fails, unless the part is as wide inside as outside. `nn.Linear` keeps a
+row for each *output*. The matrices here follow the formula: x stands on the
+left, and each output has a column.
 
 # words_summed_up (#the-same-at-every-position)
 - x @ -> x.mean(dim=1, keepdim=True).expand_as(x) @
-All words of a sentence get the same answer: that of their mean.
+You give all words of a sentence the same answer: that of their mean.
 
 The part reads one word at a time and sees none of the others.
 
@@ -224,9 +231,13 @@ or
 - return units @ W_2 + b_2
 + answer = x + units @ W_2 + b_2
 + return F.layer_norm(answer, x.shape[-1:])
-You normalise, too: what the part reads, or what comes out.
+or
+- return units @ W_2 + b_2
++ return F.layer_norm(units @ W_2 + b_2, x.shape[-1:])
+You also normalise: what the part reads, or what comes out.
 
-The norm is the layer's business, and has a gain and a bias of its own.
+The norm is the task of the layer around this part. It has a gain and a bias
+of its own.
 
 # another_kink (#relu-and-gelu)
 - sums.clamp(min=0) -> F.softplus(sums)
@@ -248,10 +259,10 @@ or
 - clamp(min=0) -> square()
 or
 - clamp(min=0) -> clamp(min=0).square()
-Your kink is not the paper's: it bends elsewhere, or in another way.
+Your activation is not the paper's ReLU.
 
-Asked for is max(0, z): nothing below zero, and z itself above, without an
-upper end.
+The exercise asks for max(0, z): 0 below zero, and z itself above, without an
+upper limit.
 
 # bias_subtracted
 - + b_1 -> - b_1
@@ -262,16 +273,16 @@ or
 - + b_2 -> - b_2
 You subtract a bias.
 
-As a threshold it would have to be subtracted. A bias is added: it can be
-negative itself.
+A threshold would have to be subtracted. A bias is added: it can be negative
+itself.
 
 # biases_swapped
 - + b_1 -> + b_2
 - + b_2 -> + b_1
-You use the two biases in each other's place.
+You swap the two biases.
 
 That fails, unless the part is as wide inside as outside. A bias has a number
-for each *output* of its map: `b_1` for each unit.
+for each *output* of its map: `b_1` has one for each unit.
 
 # bias_before_the_map
 - x @ W_1 + b_1 -> (x + b_1) @ W_1
@@ -280,7 +291,7 @@ or
 or
 - x @ W_1 + b_1 -> (x + b_1) @ W_1
 - units @ W_2 + b_2 -> (units + b_2) @ W_2
-You add a bias before its map, and not behind it.
+You add a bias before its map, not after it.
 
 That fails, unless the part is as wide inside as outside. A bias has a number
 for each *output* of its map.
@@ -293,14 +304,14 @@ or
 - units @ W_2 -> W_2.T @ units
 You multiply with the matrix on the left.
 
-On paper a column is multiplied so. Here a word is a *row* of x, and its
-numbers stand on the last axis: x comes first.
+On paper that is how a column is multiplied. Here a word is a *row* of x, with
+its numbers on the last axis: x comes first.
 
 # never_narrowed
 - @ W_2 + b_2 ->
 You return the units: the second map is missing.
 
-The part gives as many numbers for each word as it was given.
+The part returns as many numbers for each word as it was given.
 
 # words_added_together (#the-same-at-every-position)
 - units @ W_2 + b_2
@@ -309,7 +320,7 @@ or
 - x @ W_1 -> x.softmax(dim=1) @ W_1
 or
 - clamp(min=0) -> softmax(dim=1)
-Your words have to do with each other: you take a mean or a softmax over them.
+Your words influence each other: you take a mean or a softmax over them.
 
 The part reads one word at a time and sees none of the others.
 
@@ -321,8 +332,8 @@ or
 - sums.clamp(min=0) -> F.layer_norm(sums, sums.shape[-1:]).clamp(min=0)
 You scale or normalise the units.
 
-Attention divides its scores by a root. The feed-forward part has nothing
-between its maps but the kink.
+Attention divides its scores by a root. The feed-forward part has only a ReLU
+between its maps.
 """
 
 EXERCISE = exercise_of(

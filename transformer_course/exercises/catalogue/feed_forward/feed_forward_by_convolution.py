@@ -76,65 +76,63 @@ EDITS = """
 # axes_left_alone
 - x.transpose(1, 2) -> x
 - answers.transpose(1, 2) -> answers
-Your convolution takes words for channels.
+You leave the axes as they are, so the convolution takes words for channels.
 
-It wants the channels on the second axis, where yours has the words. That is an
-error, unless there are as many words as numbers: then there is none, and all
-words are mixed.
+It expects the channels on the second axis, where you have the words. That is
+an error, unless a sentence has as many words as a word has numbers: then all
+words are mixed, and nothing tells you.
 
 # axes_not_brought_back
 - answers.transpose(1, 2) -> answers
-Your result is (batch, channels, length), as the convolution gives it.
+Your result is (batch, channels, length), as a convolution returns it.
 
-The numbers are right. Whoever reads the stream next expects a word's numbers
-on the last axis.
+Swap the axes back: the next layer expects a word's numbers on the last axis.
 
 # axes_back_too_early
 - (units, -> (units.transpose(1, 2),
 - answers.transpose(1, 2) -> answers
-You bring the axes back *between* the two convolutions.
+You swap the axes back *between* the two convolutions.
 
-The second one wants channels on the second axis as well.
+The second one expects channels on the second axis as well.
 
 # axes_only_brought_back
 - x.transpose(1, 2) -> x
-Your first convolution takes words for channels; the axes change places only at
-the end.
+You swap the axes only at the end, so your first convolution takes words for
+channels.
 
-That is an error, unless there are as many words as numbers. They have to
-change places before the first convolution as well.
+That is an error, unless a sentence has as many words as a word has numbers.
+Swap the axes before the first convolution as well.
 
 # axes_by_view (07_multi_head_attention#splitting-and-merging)
 - x.transpose(1, 2) -> x.reshape(x.mT.shape)
 - answers.transpose(1, 2) -> answers.reshape(x.shape)
-You exchange axes by `view` or `reshape`, there and back.
+You use `view` or `reshape` to swap axes, before and after the convolutions.
 
-All shapes are right. But the numbers stay in the order in which they lie in
-memory: a channel of yours mixes the numbers of several words.
+That gives the right shape, but the numbers stay in the order in which they lie
+in memory: each of your channels mixes the numbers of several words.
 
 # axes_there_by_view (07_multi_head_attention#splitting-and-merging)
 - x.transpose(1, 2) -> x.reshape(x.mT.shape)
-You bring the axes into order by `view` or `reshape`.
+You use `view` or `reshape` to swap the axes before the convolutions.
 
-The shape is right. But the numbers stay in the order in which they lie in
-memory: a channel of yours mixes the numbers of several words. (The way back is
-right.)
+That gives the right shape, but the numbers stay in the order in which they lie
+in memory: each of your channels mixes the numbers of several words.
 
 # axes_back_by_view (07_multi_head_attention#splitting-and-merging)
 - answers.transpose(1, 2) -> answers.reshape(x.shape)
-You bring the result into order by `view` or `reshape`.
+You use `view` or `reshape` to swap the axes of the result back.
 
-The shape is right. But the numbers stay in the order in which they lie in
-memory, channel after channel: your first word gets the first channel of
-several words. (The way there is right.)
+That gives the right shape, but the numbers stay in the order in which they lie
+in memory, channel after channel: your first word gets the first channel of
+several words.
 
 # sentence_for_channels
 - x.transpose(1, 2) -> x.transpose(0, 1)
 - answers.transpose(1, 2) -> answers.transpose(0, 1)
-You exchange the sentences with the words, not words with numbers.
+You swap the axes of sentences and words, not those of words and numbers.
 
-That is an error, unless there are as many sentences as numbers. The channels
-are a word's numbers, which stand on the last axis.
+That is an error, unless there are as many sentences as numbers in a word. The
+channels are a word's numbers, which stand on the last axis.
 
 # kernels_transposed
 - channels, kernel_1 -> channels, kernel_1.transpose(0, 1)
@@ -143,11 +141,11 @@ or
 - channels, kernel_1 -> channels, kernel_1.transpose(0, 1)
 or
 - units, kernel_2 -> units, kernel_2.transpose(0, 1)
-You exchange the axes of the kernels.
+You swap the axes of a kernel.
 
-That is an error, unless the part is as wide inside as outside. A kernel has
-the channels that come *out* on its first axis already, as a convolution wants
-it.
+That is an error, unless the part is as wide inside as outside. The kernels
+already have the channels that come *out* on their first axis, as a convolution
+expects them.
 
 # convolved_with_padding
 - b_1) -> b_1, padding=1)
@@ -156,46 +154,44 @@ or
 - b_1) -> b_1, padding=1)
 or
 - b_2) -> b_2, padding=1)
-Your sentence comes out longer than it went in.
+You pad the sentence by a word at each end, so it comes out longer.
 
-You pad it by one word at each end. That is right for a window of three; a
-window of one word needs none.
+That suits a window of three words; a window of one word needs no padding.
 
 # convolved_without_kink (#what-a-mean-cannot-compute)
 - .relu() ->
-There is no kink between your convolutions.
+There is no ReLU between your convolutions.
 
-Two linear maps, one after the other, are one linear map; and a convolution is
-linear too.
+A convolution is a linear map, and two linear maps, one after the other, are
+one.
 
 # convolved_kink_at_the_end (#the-formula)
 - .relu() ->
 - b_2) -> b_2).relu()
-Your kink is behind the second convolution, in place of the first.
+Your ReLU comes after the second convolution, and there is none between them.
 
-Then there is none between the two linear maps, and the answer can never be
-negative.
+Without it the two are one linear map. And the answer can never be negative.
 
 # convolved_kink_twice (#the-formula)
 - b_2) -> b_2).relu()
-You have a kink behind each of the two convolutions.
+You apply an activation after each of the two convolutions.
 
-The second one is too many: the answer can never be negative.
+The second one is too many: with it the answer can never be negative.
 
 # convolved_kink_before (#the-formula)
 - F.conv1d(channels -> F.conv1d(channels.relu()
 - .relu() ->
-Your kink comes before the first convolution: it cuts the stream.
+Your ReLU comes before the first convolution: it cuts off the stream's numbers.
 
-All negative numbers of a word are lost before the part has looked at them. The
-units are what is cut.
+All negative numbers of a word are lost before the first convolution sees them.
+It is the hidden units that are cut off at 0.
 
 # convolved_with_gelu (#relu-and-gelu)
 - F.conv1d(channels, kernel_1, b_1).relu()
 + F.gelu(F.conv1d(channels, kernel_1, b_1))
-Your kink is a GELU, as in BERT.
+Your activation is a GELU, as in BERT.
 
-Asked for is the *same* part as in the exercise before: the paper's max(0, z).
+The exercise asks for the *same* part as the one before, with the paper's ReLU.
 
 # convolved_without_biases (#the-formula)
 - , b_1 ->
@@ -206,26 +202,30 @@ You use neither `b_1` nor `b_2`.
 
 # convolved_without_first_bias (#the-formula)
 - , b_1 ->
-You never use `b_1`. `F.conv1d` adds a bias only if it is given one.
+You never use `b_1`.
+
+`F.conv1d` adds a bias only if it is given one.
 
 # convolved_without_second_bias (#the-formula)
 - , b_2 ->
-You never use `b_2`. `F.conv1d` adds a bias only if it is given one.
+You never use `b_2`.
+
+`F.conv1d` adds a bias only if it is given one.
 
 # convolved_stream_added (08_add_and_norm#two-places-for-the-norm)
 - return -> return x +
 You add the stream to your answer.
 
-That has to be done, but it is the layer's business: with it done twice, every
-word would count double.
+That has to be done, but by the layer around this part. Done twice, it would
+count every word double.
 
 # convolved_bias_too_late (#the-formula)
 - , b_1 ->
 - .relu() -> .relu() + b_1[:, None]
-You add `b_1` behind the kink.
+You add `b_1` after the activation.
 
-It is to move the place at which a unit begins to fire. Behind the kink it only
-adds the same to every word.
+It should move the point at which a unit begins to fire. After the activation
+it only adds the same to every word.
 
 # convolved_with_another_kink (#relu-and-gelu)
 - relu -> sigmoid
@@ -245,38 +245,38 @@ or
 + F.elu(F.conv1d(channels, kernel_1, b_1))
 or
 - relu() -> abs()
-Your kink is not the paper's.
+Your activation is not the paper's ReLU.
 
-Asked for is the *same* part as in the exercise before, with its max(0, z).
+The exercise asks for the *same* part as the one before, with its max(0, z).
 
 # convolved_with_a_softmax
 - relu() -> softmax(dim=1)
 or
 - relu() -> softmax(dim=-1)
-You take a softmax of the units: they compete.
+You take a softmax of the units, so they compete.
 
-That belongs to attention. Here each unit fires for itself, or does not: max(0,
-z).
+That belongs to attention. Here each unit fires, or does not fire, whatever the
+others do: max(0, z).
 
 # convolved_kink_upside_down (#relu-and-gelu)
 - relu() -> clamp(max=0)
-You keep what is *below* zero, and cut what is above.
+You keep what is *below* zero, and cut off what is above.
 
-max(0, z) is never negative.
+max(0, z) is never negative: it cuts off what is below.
 
 # convolved_once
 - F.conv1d(units, kernel_2, b_2) -> units
 You return the units: the second convolution is missing.
 
-The part gives as many numbers for each word as it was given.
+The part returns as many numbers for each word as it was given.
 
 # convolved_biases_swapped (#the-formula)
 - , b_1 -> , b_2
 - , b_2 -> , b_1
-You use the two biases in each other's place.
+You swap the two biases.
 
 That is an error, unless the part is as wide inside as outside. A bias has a
-number for each channel that comes *out*: `b_1` for each unit.
+number for each channel that comes *out*: `b_1` has one for each unit.
 
 # kernels_as_matrices (#the-formula)
 - x.transpose(1, 2) -> x
@@ -290,8 +290,8 @@ or
 - answers.transpose(1, 2) -> answers
 You use the kernels as if they were matrices.
 
-They have a third axis, of length 1: the window. A convolution takes them so; a
-linear map would need them without it.
+They have a third axis, of length 1: the window. A convolution needs it; for a
+linear map you would have to take it away.
 
 # windows_reach_over_words
 - b_1) -> b_1, stride=2)
@@ -302,7 +302,7 @@ or
 - b_2) -> b_2, stride=2)
 You convolve with a stride of 2: every second word is left out.
 
-Each word gets its answer, so the window moves by one word at a time.
+Each word needs an answer, so the window has to move one word at a time.
 """
 
 
@@ -327,8 +327,8 @@ EXERCISE = exercise_of(
         "wants. Which two axes change places, and what has to be done at the "
         "end?",
         "Transpose the last two axes before the first convolution, and again "
-        "behind the second. Between the two convolutions there is only the "
-        "kink: its place does not depend on the order of axes.",
+        "after the second. Between the two convolutions there is only the "
+        "ReLU, which does not depend on the order of axes.",
     ),
     cases=[
         as_convolution(*ONE_WORD),
@@ -341,7 +341,7 @@ EXERCISE = exercise_of(
             torch.tensor([-2.0, 0.0]),
         ),
         drawn("a single word", 5, 1, 1, 2, 4),
-        drawn("two words of one number", 6, 1, 2, 1, 4),
+        drawn("two words of width 1", 6, 1, 2, 1, 4),
         drawn("five words", 7, 1, 5, 2, 3),
         drawn("as many sentences as numbers", 8, 2, 3, 2, 4),
         as_convolution(

@@ -14,7 +14,7 @@ from transformer_course.transformer import DecoderLayer, EncoderLayer
 
 
 def layer_weights(d_model: int, n_heads: int, d_ff: int, decoder: bool) -> int:
-    """Count the weights of one layer of the Transformer, all of them.
+    """Count all weights of one layer of the Transformer.
 
     As in the paper: attention has no biases, the feed-forward part has two,
     and each norm has a gain and a bias.
@@ -69,101 +69,104 @@ EDITS = """
 # all_but_the_small
 - + d_ff + d_model ->
 - + norms * norm ->
-You count the matrices alone: neither biases nor norms.
+You count the matrices alone, without biases and norms.
 
-For a width of 512 these are 12d² and 16d², and hardly anything is missing. But
-asked for are *all* weights.
+For a width of 512 hardly anything is missing. But the exercise asks for *all*
+weights.
 
 # by_the_rule_of_thumb
 - attentions * attention + feed_forward + norms * norm
 + (16 if decoder else 12) * d_model**2
-You count 12d², and 16d² for the decoder, whatever the sizes are.
+You count 12d² weights, and 16d² for the decoder, whatever `d_ff` is.
 
-That holds for matrices alone, and for an inside four times as wide. Here
-`d_ff` may be anything, and biases and norms count.
+That holds for the matrices alone, and only where `d_ff` is 4 · `d_model`. Here
+it can be anything, and biases and norms count.
 
 # all_but_biases
 - + d_ff + d_model ->
-You forget the two biases of the feed-forward part.
+You leave out the two biases of the feed-forward part.
 
-Attention has none in the paper, the feed-forward part has one for each of its
-two maps.
+In the paper attention has no biases, but the feed-forward part has one for
+each of its two maps.
 
 # all_but_norms
 - + norms * norm ->
-You forget the norms.
+You leave out the norms.
 
-Each has something to be learned for every number of the stream.
+Each learns a gain and a bias for every number of the stream.
 
 # norms_of_half_size (08_add_and_norm#layer-norm-by-hand)
 - norm = 2 * d_model -> norm = d_model
-Your norms have one vector each.
+You count one vector for each norm.
 
-They have two: a gain and a bias.
+It has two: a gain and a bias.
 
 # one_norm_for_all
 - norms * norm -> norm
 You count one norm for the whole layer.
 
-There is one around each sub-layer.
+Each sub-layer has a norm of its own.
 
 # third_norm_forgotten
 - (2, 3) -> (2, 2)
-You give a decoder layer two norms. (An encoder layer is right.)
+You count two norms in a decoder layer.
 
-Cross-attention is a third sub-layer, and each has its norm.
+Cross-attention is a third sub-layer, and each sub-layer has a norm.
 
 # attention_with_biases (07_multi_head_attention#counting)
 - 4 * d_model**2 -> 4 * (d_model**2 + d_model)
-You count biases on attention's four matrices.
+You count a bias for each of attention's four matrices.
 
-Many programs have them, BERT among them. In the paper there are none.
+Many models have them, BERT among them. In the paper there are none.
 
 # output_matrix_forgotten (07_multi_head_attention#counting)
 - 4 * -> 3 *
 You count three matrices for an attention.
 
-Query, key and value make three; what the heads say goes through a fourth.
+Queries, keys and values take three. A fourth, W_O, mixes what the heads
+return.
 
 # every_head_full_width (07_multi_head_attention#counting)
 - 4 * -> n_heads * 4 *
-Your attention grows with the number of heads.
+You let all four matrices of attention grow with the number of heads.
 
-The heads share out the width: each matrix of one head has d · d/h numbers, and
-there are h of them. The number of heads cancels.
+The heads divide the width among themselves: each matrix of one head has
+d · d/h numbers, and there are h heads. The number of heads cancels out.
 
 # projections_full_width (07_multi_head_attention#counting)
 - 4 * -> (n_heads * 3 + 1) *
-Your three projections grow with the number of heads.
+You let the projections of queries, keys and values grow with the number of
+heads.
 
-The heads share out the width: each matrix of one head has d · d/h numbers, and
-there are h of them. The number of heads cancels.
+The heads divide the width among themselves: each matrix of one head has
+d · d/h numbers, and there are h heads. The number of heads cancels out.
 
 # one_head_counted (07_multi_head_attention#counting)
 - 4 * d_model**2 -> 3 * d_model * (d_model // n_heads) + d_model**2
 You count the projections of one head only.
 
-Each head has its own three, of d · d/h numbers.
+Each head has three of its own, of d · d/h numbers.
 
 # attention_divided_by_heads (07_multi_head_attention#counting)
 - 4 * d_model**2 -> 4 * d_model**2 // n_heads
-You divide attention by the number of heads.
+You divide attention's weights by the number of heads.
 
-A head has matrices of d · d/h numbers. But there are h heads, and the fourth
-matrix is whole: the number of heads cancels.
+The matrices of a head have d · d/h numbers. But there are h heads, and W_O has
+the full width: the number of heads cancels out.
 
 # cross_attention_forgotten
 - (2, 3) -> (1, 3)
-You forget cross-attention. (An encoder layer is right.)
+You leave out cross-attention.
 
-A decoder layer has attention twice, with matrices of their own.
+A decoder layer has two attentions, each with four matrices of its own.
 
 # cross_attention_half
 - attentions * attention -> (attention + attention // 2 * decoder)
-You count two matrices for cross-attention. (An encoder layer is right.)
+You count two matrices for cross-attention.
 
-Only keys and values come from the source, but queries and the output have
-matrices of their own there too: it is a whole attention.
+It is a whole attention, with four of its own: W_Q, W_K, W_V and W_O. Keys and
+values come from the source, but they are projected with matrices of this
+layer.
 
 # decoder_like_encoder
 - (2, 3) -> (1, 2)
@@ -173,87 +176,87 @@ It has cross-attention, and a third norm.
 
 # encoder_for_decoder
 - if decoder -> if not decoder
-You have the two kinds of layers the wrong way round.
+You swap the two kinds of layer.
 
-What you count for the encoder is a decoder layer.
+Your encoder layer has cross-attention and a third norm; these belong to the
+decoder.
 
 # feed_forward_twice
 - + feed_forward -> + attentions * feed_forward
-You give a decoder layer two feed-forward parts. (An encoder layer is right.)
+You count two feed-forward parts in a decoder layer.
 
-Attention stands twice in it, the feed-forward part once.
+It has two attentions, but only one feed-forward part.
 
 # always_four_times (#four-times-as-wide)
 - attention = 4
 + d_ff = 4 * d_model
 + attention = 4
-You take the inside to be 4 · d_model wide, whatever `d_ff` is.
+You take 4 · `d_model` for the inner width, whatever `d_ff` is.
 
-Four was the paper's choice, and no law.
+Four is the paper's choice, but no law.
 
 # feed_forward_forgotten (#the-formula)
 - + feed_forward ->
-You count attention and norms, and no feed-forward part.
+You leave out the feed-forward part.
 
 With the paper's sizes that is two thirds of an encoder layer.
 
 # second_matrix_forgotten (#the-formula)
 - 2 * d_model * d_ff -> d_model * d_ff
-You count one of the feed-forward part's two matrices.
+You count only one of the feed-forward part's two matrices.
 
 One widens, the other narrows.
 
 # biases_of_one_width (#the-formula)
 - + d_ff + d_model -> + 2 * d_ff
-Both your biases are d_ff wide.
+You count `d_ff` numbers for both biases.
 
 A bias has a number for each *output* of its map. The second map leads back to
-d_model.
+`d_model` numbers.
 
 # biases_of_the_stream (#the-formula)
 - + d_ff + d_model -> + 2 * d_model
-Both your biases are d_model wide.
+You count `d_model` numbers for both biases.
 
-A bias has a number for each *output* of its map. The first map leads to d_ff
+A bias has a number for each *output* of its map. The first map leads to `d_ff`
 units.
 
 # first_bias_only (#the-formula)
 - + d_ff + d_model -> + d_ff
-You count one of the feed-forward part's two biases, that of d_ff numbers.
+You count only the first of the feed-forward part's two biases.
 
-The second map has one too.
+The second map has one too, of `d_model` numbers.
 
 # second_bias_only (#the-formula)
 - + d_ff + d_model -> + d_model
-You count one of the feed-forward part's two biases, that of d_model numbers.
+You count only the second of the feed-forward part's two biases.
 
-The first map has one too, with a number for each unit.
+The first map has one too, with a number for each of the `d_ff` units.
 
 # norm_at_the_end
 - norms * norm -> (norms + 1) * norm
 You count one norm too many.
 
-The one at the end of a stack of pre-norm layers belongs to the stack, and the
-paper's has none. Around each sub-layer there is one.
+A layer has one for each sub-layer. A stack of pre-norm layers ends with one
+more, but that belongs to the stack, and the paper's stack has none.
 
 # three_attention_biases (07_multi_head_attention#counting)
 - 4 * d_model**2 -> 4 * d_model**2 + 3 * d_model
-You count biases on queries, keys and values.
+You count biases for queries, keys and values.
 
-Many programs have them. In the paper there are none.
+Many models have them. In the paper there are none.
 
 # one_attention_bias (07_multi_head_attention#counting)
 - 4 * d_model**2 -> 4 * d_model**2 + d_model
-You count a bias for each attention, on its output.
+You count a bias for the output of each attention.
 
 In the paper there is none.
 
 # cross_attention_of_three
 - attentions * attention -> (attentions * attention - decoder * d_model**2)
-You count three matrices for cross-attention. (An encoder layer is right.)
+You count three matrices for cross-attention.
 
-Keys and values come from the source, queries from the target, and the output
-has a matrix too: it is a whole attention.
+It is a whole attention, with four of its own: W_Q, W_K, W_V and W_O.
 
 # encoder_like_decoder
 - else (1, 2) -> else (2, 3)
@@ -265,7 +268,7 @@ It has no cross-attention, and two norms.
 - (2, 3) -> (3, 3)
 or
 - (2, 3) -> (3, 4)
-You give a decoder layer three attentions. (An encoder layer is right.)
+You count three attentions in a decoder layer.
 
 It has two: masked self-attention, which is one part, and cross-attention.
 
@@ -274,19 +277,19 @@ It has two: masked self-attention, which is one part, and cross-attention.
 + return 6 * (attentions * attention + feed_forward + norms * norm)
 You count six layers.
 
-That is the paper's stack. Asked for is one layer of it.
+That is the paper's whole stack. The exercise asks for one layer of it.
 
 # one_norm_too_few
 - norms * norm -> (norms - 1) * norm
 You count one norm too few.
 
-There is one around *each* sub-layer: the feed-forward part has its own.
+*Each* sub-layer has a norm, the feed-forward part too.
 
 # norms_of_two_numbers (08_add_and_norm#layer-norm-by-hand)
 - norm = 2 * d_model -> norm = 2
-Your norms have two numbers each.
+You count two numbers for each norm.
 
-They have two *vectors*: a gain and a bias for every number of the stream.
+It has two *vectors*: a gain and a bias for every number of the stream.
 
 # norms_with_a_matrix (08_add_and_norm#layer-norm-by-hand)
 - norm = 2 * d_model -> norm = d_model**2
@@ -294,30 +297,30 @@ or
 - norm = 2 * d_model -> norm = 2 * d_model**2
 or
 - norm = 2 * d_model -> norm = d_model**2 + d_model
-Your norms have matrices.
+You count a matrix for each norm.
 
-A gain multiplies each number of the stream by one of its own: it is a vector,
-and so is the bias.
+The gain has one factor for each number of the stream: it is a vector, and so
+is the bias.
 
 # three_matrices_inside (#the-formula)
 - 2 * d_model * d_ff -> 3 * d_model * d_ff
 You count three matrices for the feed-forward part.
 
-Newer models have a third, a gate. The paper's part has two: one widens, the
-other narrows.
+Newer models have a third, for a gate. The paper's part has two: one widens,
+the other narrows.
 
 # feed_forward_for_each_head
 - + feed_forward -> + n_heads * feed_forward
 You count a feed-forward part for each head.
 
-The heads belong to attention alone. Feed-forward reads what they have said
-together.
+Only attention has heads. There is one feed-forward part, which reads what all
+heads have returned together.
 
 # one_feed_forward_bias (#the-formula)
 - + d_ff + d_model -> + 1
 or
 - + d_ff + d_model -> + 2
-Your biases are single numbers.
+You count biases of a single number.
 
 A bias has a number for each output of its map.
 """
@@ -347,8 +350,9 @@ EXERCISE = exercise_of(
     ),
     cases=[
         case("an encoder layer of width 2", 2, 1, 3, False),
+        case("an encoder layer of two heads", 2, 2, 3, False),
+        case("a decoder layer of two heads", 2, 2, 3, True),
         case("a decoder layer of width 2", 2, 1, 3, True),
-        case("two heads", 2, 2, 3, False),
         case("an inside four times as wide", 4, 2, 16, False),
         case("the paper's encoder layer", 512, 8, 2048, False),
         case("the paper's decoder layer", 512, 8, 2048, True),
