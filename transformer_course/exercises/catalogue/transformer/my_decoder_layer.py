@@ -11,6 +11,7 @@ from transformer_course.exercises.engine.exercise import (
     Case,
     build_and_call,
     exercise_of,
+    mistake,
     module_case,
     other,
 )
@@ -101,93 +102,76 @@ EDITS = """
 - , mask=mask ->
 Your self-attention gets no mask: a word sees the words after it.
 
-In training they are there to be read, so that the loss falls; and what the
+In training those words are there to be read, so the loss falls. But what the
 model writes is worthless.
-
-# DecoderWithoutMasks (#break-it)
-- , mask=mask ->
-- , mask=src_mask ->
-You use neither mask: words see the future, and the source's padding.
-
-Self-attention needs the target's mask, cross-attention the source's.
 
 # DecoderMaskInverted (06_masks#everybodys-conventions)
 - mask=mask -> mask=~mask
-Your self-attention looks at what the mask hides, and only at that.
+You invert the mask of self-attention: it sees only what should be hidden.
 
-In this course True says that a key *may be* attended to, and so says
-`MultiHeadAttention` of the package.
+In this course True means that a key *may* be attended to. That is also how
+`MultiHeadAttention` takes it.
 
 # DecoderSourceMaskInverted (06_masks#everybodys-conventions)
 - mask=src_mask -> mask=~src_mask
-Your cross-attention looks at nothing but the source's padding.
+You invert the mask of cross-attention: it sees only the source's padding.
 
-In this course True says that a key *may be* attended to.
-
-# DecoderMasksInverted (06_masks#everybodys-conventions)
-- mask=mask -> mask=~mask
-- mask=src_mask -> mask=~src_mask
-Both your attentions look at what the masks hide, and only at that.
-
-In this course True says that a key *may be* attended to, and so says
-`MultiHeadAttention` of the package. (That of PyTorch wants the opposite.)
+In this course True means that a key *may* be attended to. That is also how
+`MultiHeadAttention` takes it.
 
 # DecoderSeesSourcePadding (#break-it)
 - , mask=src_mask ->
 Your cross-attention gets no mask: it looks at the source's padding.
 
-A translation then depends on how far the source was filled up.
+A translation then depends on how much padding the source has.
 
 # DecoderNeverReadsSource (#break-it)
 - said, memory, mask=src_mask -> said
-Your cross-attention looks at the target, and never at the memory.
+Your cross-attention gets no memory: it looks at the target.
 
-Left alone with its first argument it is self-attention. Nothing of the source
-reaches the layer, and without a mask the future does.
+Called with one argument, attention is self-attention. Then nothing of the
+source reaches the layer.
 
 # DecoderTargetForSource (#break-it)
 - said, memory -> said
-Your cross-attention looks at the target, under the source's mask.
+Your cross-attention looks at the target, with the source's mask.
 
-That ends in an error, unless both are equally long. Keys and values are to
-come from the memory.
+That is an error, unless both are equally long. Keys and values have to come
+from the memory.
 
 # DecoderMemoryAsks (#break-it)
 - said, memory -> memory, said
-Your cross-attention has query and memory swapped.
+You swap query and memory in cross-attention.
 
-The source asks, and the target is looked at: its result has a row for each
-*source* word. Where lengths differ, that ends in an error; where they are
-equal, nothing tells you.
+The source asks and the target is looked at, so the result has a row for each
+*source* word. Where the lengths differ, that is an error; where they are equal,
+nothing tells you.
 
 # DecoderMasksSwapped (06_masks#two-masks-at-once)
 - mask=mask -> mask=src_mask
 - mask=src_mask -> mask=mask
-Your two masks are in each other's place.
+You swap the two masks.
 
-Self-attention gets the source's, cross-attention the target's. Unless both
-sides are equally long, that is an error. A mask belongs to the side that is
-*looked at*.
+Self-attention gets the source's mask, and cross-attention the target's. Unless
+both sides are equally long, that is an error. A mask belongs to the side that
+is *looked at*.
 
 # DecoderTargetMaskAcross (06_masks#two-masks-at-once)
 - mask=src_mask -> mask=mask
-Your cross-attention has the target's mask.
+You give cross-attention the target's mask.
 
 Where target and source differ in length, that is an error. Where they do not,
-the first target word sees one source word only, and the source's padding is
-open. The whole source may be read, from the beginning.
+the first target word sees only one source word, and the last one sees the
+padding. Every target word may read the whole source.
 
 # DecoderQueryKeyValue (07_multi_head_attention#the-packages-layer)
 - said, memory -> said, memory, memory
 or
 - (x, mask=mask) -> (x, x, x, mask=mask)
-or
-- (x, mask=mask) -> (x, x, x, mask)
-You hand over query, key and value, each by itself.
+You give attention three arguments: query, key and value.
 
-That is how PyTorch's `nn.MultiheadAttention` is called. That of the package is
-given what asks and what is looked at, and makes keys *and* values of the
-second.
+PyTorch's `nn.MultiheadAttention` is called that way. This course's takes two:
+what asks, and what is looked at. It makes keys *and* values from the second.
 
 # DecoderAttentionUnpacked
 - mask=mask) -> mask=mask)[0]
@@ -195,23 +179,23 @@ second.
 or
 - own = -> own, _ =
 - across = -> across, _ =
-You take the first item of what the two attentions return.
+You unpack what the two attentions return.
 
-PyTorch's own returns a pair. Here it is one tensor, and its first item is the
-first *sentence*: all sentences are given that one's answer.
+PyTorch's attention returns a pair. This one returns one tensor, and the first
+item of it is the first *sentence*, not the answer.
 
 # DecoderSelfAttentionOfSource
 - x, mask=mask -> x, memory, mask=src_mask
 Your *self*-attention looks at the memory as well.
 
-The target's words then never see each other. Self-attention has one sequence:
-in the decoder, the target.
+The target's words then never see each other. Self-attention looks at the
+sequence that asks: in the decoder, the target.
 
 # DecoderWithoutCrossAttention
 - self.norm_2(said + across) -> said
 You leave cross-attention out, and its norm: nothing of the source is read.
 
-What is left is the layer of a model that only continues a text.
+What is left is a layer of a model that only continues a text.
 
 # DecoderCrossFirst
 - self.self_attention(x, mask=mask)
@@ -220,56 +204,62 @@ What is left is the layer of a model that only continues a text.
 + self.self_attention(said, mask=mask)
 Your cross-attention comes before self-attention.
 
-A word first looks back at what has been said, and asks the source then.
+A word first looks back at what has been said. Then it asks the source.
 
 # DecoderOfOneAttention
 - cross_attention -> self_attention
 You look at the source with the weights of self-attention.
 
-`cross_attention` is never used. They are two parts, and learn different
-things.
+You never use `cross_attention`. The two attentions learn different things.
 
 # DecoderInPreNorm (08_add_and_norm#two-places-for-the-norm)
-- attention(x, -> attention(self.norm_1(x),
+- attention(x -> attention(self.norm_1(x)
 - self.norm_1 ->
-- attention(said, -> attention(self.norm_2(said),
+- attention(said -> attention(self.norm_2(said)
 - self.norm_2 ->
 - feed_forward(heard) -> feed_forward(self.norm_3(heard))
 - self.norm_3 ->
 Your layer is pre-norm: you normalise what the parts *read*.
 
-Many models are built so. Asked for is the paper's way, which normalises the
-sums.
+Many models are built that way. But the exercise asks for the paper's post-norm,
+which normalises the sums.
+
+# DecoderMemoryNormed (08_add_and_norm#two-places-for-the-norm)
+- memory, mask -> self.norm_2(memory), mask
+or
+- memory, mask -> self.norm_1(memory), mask
+You normalise the memory before cross-attention reads it.
+
+The encoder has already normalised it, and the norms of this layer belong to
+the target's stream. Hand the memory on as it is.
 
 # DecoderWithoutSums (08_add_and_norm#the-word-itself)
 - x + own -> own
 - said + across -> across
 - heard + made -> made
-You never add what was there before: all three residual connections are
-missing.
+You leave out all three residual connections: nothing is added to the stream.
 
 Each part's answer replaces the stream, and the word itself is lost.
 
 # DecoderFirstSumForgotten (08_add_and_norm#the-word-itself)
 - x + own -> own
-What self-attention says *replaces* the stream.
+Self-attention's answer *replaces* the stream.
 
-Its residual connection is missing, and with it the word itself. The other two
-are there.
+Its residual connection is missing, and with it the word itself.
 
 # DecoderCrossReplaces (08_add_and_norm#the-word-itself)
 - said + across -> across
-What cross-attention says *replaces* the stream.
+Cross-attention's answer *replaces* the stream.
 
-Its residual connection is missing, and with it all that the target's words
-have said so far. The other two are there.
+Its residual connection is missing, and with it all that self-attention has
+found in the target.
 
 # DecoderLastSumForgotten (08_add_and_norm#the-word-itself)
 - heard + made -> made
-What the feed-forward part says *replaces* the stream.
+The feed-forward part's answer *replaces* the stream.
 
-Its residual connection is missing, and with it all that was heard. The other
-two are there.
+Its residual connection is missing, and with it all that the two attentions
+have found.
 
 # DecoderWithoutFeedForward
 - self.norm_3(heard + made) -> heard
@@ -281,72 +271,60 @@ Half of the layer's weights are never used.
 - said, memory -> x, memory
 Your cross-attention asks with what entered the *layer*.
 
-Then it knows nothing of what the target's words have told each other. It is to
-ask with what the first norm has given.
+Then it knows nothing of what self-attention has found. It should ask with the
+output of the first norm.
 
 # DecoderPartsInParallel
 - said, memory -> x, memory
 - self.norm_2(said + across) -> self.norm_1(x + own + across)
-Your two attentions read the same stream, and are added together.
+Your two attentions read the same stream, and you add both answers at once.
 
-Cross-attention comes *after* self-attention and its norm: it asks with what
-the target's words have told each other. Each of the two has a sum and a norm
-of its own.
-
-# DecoderLastNormOnly
-- self.norm_1 ->
-- self.norm_2 ->
-You normalise once, at the end of the layer.
-
-Each of the three sums has a norm behind it.
+Cross-attention comes *after* self-attention and its norm. Each of the two has
+a sum and a norm of its own.
 
 # DecoderWithoutNorms (08_add_and_norm#through-many-layers)
 - self.norm_1 ->
 - self.norm_2 ->
 - self.norm_3 ->
-You add, but you never normalise.
+You leave out all three norms.
 
-Through many layers the stream would grow without end.
+Through many layers the stream would grow without limit.
 
 # DecoderFirstNormForgotten
 - self.norm_1 ->
-You do not normalise the sum around self-attention.
+You do not normalise the sum after self-attention.
 
-Each of the three sums has a norm behind it.
+Each of the three sums is followed by a norm.
 
 # DecoderSecondNormForgotten
 - self.norm_2 ->
-You do not normalise the sum around cross-attention.
+You do not normalise the sum after cross-attention.
 
-Each of the three sums has a norm behind it.
+Each of the three sums is followed by a norm.
 
 # DecoderThirdNormForgotten
 - self.norm_3 ->
-You do not normalise your last sum.
+You do not normalise the last sum.
 
-Each of the three sums has a norm behind it.
+Each of the three sums is followed by a norm.
 
 # DecoderNormsSwapped
 - norm_2 -> norm_3
 - norm_3 -> norm_2
-You use the second and the third norm in each other's place.
+or
+- norm_1 -> norm_2
+- norm_2 -> norm_1
+You swap two of the norms.
 
-A fresh layer does not notice, since all norms begin alike. Trained weights do.
+They are numbered in the order of the parts. A new layer does not show it, since
+all norms start alike. With trained weights the results are wrong.
 
 # DecoderOfOneNorm
 - norm_2 -> norm_1
 - norm_3 -> norm_1
 You use the same norm three times.
 
-Each sum has a norm of its own, with a gain and a bias to be learned.
-
-# DecoderNormsInAnotherOrder
-- norm_1 -> norm_2
-- norm_2 -> norm_1
-Your norms are not in their order.
-
-They are numbered as the parts follow each other. A fresh layer does not
-notice, since all norms begin alike. Trained weights do.
+Each sum has a norm of its own, which learns its own gain and bias.
 
 # DecoderNormUsedTwice
 - norm_2 -> norm_1
@@ -354,15 +332,15 @@ or
 - norm_3 -> norm_2
 You use one norm twice, and another one never.
 
-Each sum has a norm of its own, with a gain and a bias to be learned.
+Each sum has a norm of its own, which learns its own gain and bias.
 
 # DecoderAttentionsSwapped
 - self.self_attention -> self.cross_attention
 - self.cross_attention(said -> self.self_attention(said
-You use the two attentions in each other's place.
+You swap the two attentions.
 
-A fresh layer does not notice. Trained weights do: `self_attention` looks at
-the target, `cross_attention` at the source.
+`self_attention` looks at the target, `cross_attention` at the source. Before
+training nothing shows it. With trained weights the results are wrong.
 
 # DecoderAddsTheInput (08_add_and_norm#the-word-itself)
 - said + across -> x + across
@@ -371,22 +349,22 @@ or
 - said + across -> x + across
 or
 - heard + made -> x + made
-A later sum of yours adds the stream as it was further below.
+A later sum of yours adds what entered the *layer*.
 
-Each sum adds what its own part has read: what the norm before has given.
+Each sum adds what its own part has read: the output of the norm before it.
 
 # DecoderMemoryAdded (08_add_and_norm#the-word-itself)
 - said + across -> memory + across
 Your second sum adds the memory.
 
-Unless both sides are equally long, that is an error. The stream is the
-target's: cross-attention brings something of the source into it.
+Unless both sides are equally long, that is an error. The sum has to add the
+target's stream, to which cross-attention brings something of the source.
 
 # DecoderFeedForwardReadsLess
 - feed_forward(heard) -> feed_forward(said)
 or
 - feed_forward(heard) -> feed_forward(x)
-Your feed-forward part does not read what the second norm has given.
+Your feed-forward part does not read the output of the second norm.
 
 It comes after both attentions, and reads the stream as they have left it.
 
@@ -404,70 +382,70 @@ or
 + return heard
 Your feed-forward part comes between the two attentions.
 
-It is the last of the three: it works on what both have brought.
+It is the last of the three parts: it works on what both attentions have found.
 
 # DecoderAnswersNormed (08_add_and_norm#two-places-for-the-norm)
 - self.norm_1(x + own) -> x + self.norm_1(own)
 - self.norm_2(said + across) -> said + self.norm_2(across)
 - self.norm_3(heard + made) -> heard + self.norm_3(made)
-or
-- self.norm_1(x + own) -> x + self.norm_1(own)
-or
-- self.norm_2(said + across) -> said + self.norm_2(across)
-or
-- self.norm_3(heard + made) -> heard + self.norm_3(made)
-You normalise what a part answers, and add it then.
+You normalise the parts' answers, and add them afterwards.
 
-The sum itself is never normalised, so that the stream grows. Post-norm
-normalises the sum.
-
-# DecoderPartlyInPreNorm (08_add_and_norm#two-places-for-the-norm)
-- attention(x, -> attention(self.norm_1(x),
-- self.norm_1 ->
-or
-- attention(said, -> attention(self.norm_2(said),
-- self.norm_2 ->
-or
-- feed_forward(heard) -> feed_forward(self.norm_3(heard))
-- self.norm_3 ->
-One of your parts is in pre-norm: there you normalise what it *reads*.
-
-The others are right. The paper normalises all three sums.
+Then the sums are not normalised, and the stream grows. Post-norm normalises
+the sum.
 
 # DecoderMasksPositional
 - x, mask=mask -> x, mask
-You hand over a mask without its name.
+You pass a mask without its name, as the second argument of attention.
 
-Behind the query comes the *memory*, and nothing more. The mask goes by its
-name, `mask`.
+The second argument is the *memory*. Pass the mask by its name, `mask`.
 
 # DecoderMasksJoined (06_masks#two-masks-at-once)
 - mask=mask -> mask=mask & src_mask
 or
 - mask=src_mask -> mask=mask & src_mask
-One of your attentions has both masks, joined.
+You combine both masks for one attention.
 
-The target's speaks of target words, the source's of source words. Unless both
-sides are equally long, that is an error. Each belongs to the side that is
-*looked at*.
+One mask is about target words, the other about source words. Unless both sides
+are equally long, combining them is an error. A mask belongs to the side that
+is *looked at*.
 
 # DecoderMaskOfAnotherName
 - mask=mask -> attn_mask=mask
 - mask=src_mask -> attn_mask=src_mask
-You hand a mask over under a name that attention does not know.
+You pass a mask under a name that attention does not know.
 
-That of the package calls it `mask`, whichever it is.
+Both attentions call it `mask`.
 
 # DecoderAddsAgain (08_add_and_norm#the-word-itself)
 - return -> return heard +
-or
-- return -> return x +
-You add the stream once more, behind a norm.
+You add the stream once more, after a norm.
 
-It is in the sum already, and what leaves a layer in post-norm has been
-normalised.
-
+The sum contains it already, and a post-norm layer returns what its last norm
+returns.
 """
+
+
+@mistake(see="10_transformer#break-it")
+class DecoderWithoutMasks(MyDecoderLayer):
+    """You use neither mask: words see the future, and the source's padding.
+
+    Self-attention needs the target's mask, cross-attention the source's.
+    """
+
+    def forward(self, x, memory, mask, src_mask):
+        return super().forward(x, memory, None, None)
+
+
+@mistake(see="06_masks#everybodys-conventions")
+class DecoderMasksInverted(MyDecoderLayer):
+    """You invert both masks: the attentions see only what should be hidden.
+
+    In this course True means that a key *may* be attended to. That is also
+    how `MultiHeadAttention` takes it. (PyTorch's takes it the other way.)
+    """
+
+    def forward(self, x, memory, mask, src_mask):
+        return super().forward(x, memory, ~mask, ~src_mask)
 
 
 def decoder_case(

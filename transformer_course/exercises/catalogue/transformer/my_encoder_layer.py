@@ -97,105 +97,108 @@ EDITS = """
 - , mask=mask ->
 Your self-attention gets no mask: words look at padding.
 
-A sentence then comes out differently, depending on how far it was filled up.
-Such a model still learns, so that nothing in training tells you.
+A sentence's result then depends on how much padding it has. The model still
+learns, so nothing in training tells you.
 
 # EncoderMaskInverted (06_masks#everybodys-conventions)
 - mask=mask -> mask=~mask
-Your self-attention looks at nothing but padding.
+You invert the mask: your self-attention looks only at padding.
 
-In this course True says that a key *may be* attended to, and so says
-`MultiHeadAttention` of the package. (That of PyTorch wants the opposite.)
+In this course True means that a key *may* be attended to. That is also how
+`MultiHeadAttention` takes it. (PyTorch's takes it the other way.)
 
 # EncoderMaskAsMemory
 - mask=mask -> mask
-You hand the mask over as the second argument of attention.
+You pass the mask as the second argument of attention.
 
-That is the *memory*: the positions to look at. The mask goes by its name,
-`mask`.
+The second argument is the *memory*: what is looked at. Pass the mask by its
+name, `mask`.
 
 # EncoderQueryKeyValue (07_multi_head_attention#the-packages-layer)
 - (x, mask=mask) -> (x, x, x, mask=mask)
 or
 - (x, mask=mask) -> (x, x, x, mask)
-You hand the stream over three times, as query, key and value.
+You pass the stream three times, as query, key and value.
 
-That is how PyTorch's `nn.MultiheadAttention` is called. That of the package is
-given what asks and what is looked at, and makes keys *and* values of the
-second; without a second, it looks at the first.
+PyTorch's `nn.MultiheadAttention` is called that way. This course's takes what
+asks and what is looked at, and makes keys *and* values from the second. Without
+a second one it looks at the first.
 
 # EncoderAttentionUnpacked
 - (x, mask=mask) -> (x, mask=mask)[0]
 or
 - answer = -> answer, _ =
-You take the first item of what attention returns.
+You unpack what attention returns.
 
-PyTorch's own returns a pair. Here it is one tensor, and its first item is the
-first *sentence*: all sentences are given that one's answer.
+PyTorch's attention returns a pair. This one returns one tensor, and the first
+item of it is the first *sentence*, not the answer.
 
 # EncoderInPreNorm (08_add_and_norm#two-places-for-the-norm)
-- attention(x, -> attention(self.norm_1(x),
+- attention(x -> attention(self.norm_1(x)
 - self.norm_1 ->
 - feed_forward(heard) -> feed_forward(self.norm_2(heard))
 - self.norm_2 ->
 Your layer is pre-norm: you normalise what the parts *read*.
 
-Many models are built so, and weights of one do not fit the other. Asked for is
-the paper's way, which normalises the sums.
+Many models are built that way. But the exercise asks for the paper's post-norm,
+which normalises the sums. Weights of one do not fit the other.
 
 # EncoderWithoutSums (08_add_and_norm#the-word-itself)
 - x + answer -> answer
 - heard + made -> made
-You never add what was there before: both residual connections are missing.
+You leave out both residual connections: nothing is added to the stream.
 
 Each part's answer replaces the stream, and the word itself is lost.
 
 # EncoderFirstSumForgotten (#break-it)
 - x + answer -> answer
-You do not add the stream to what attention says.
+You do not add the stream to attention's answer.
 
-The residual connection around the feed-forward part is there, the first one is
-missing.
+The residual connection around attention is missing, and with it the word
+itself.
 
 # EncoderSecondSumForgotten (#break-it)
 - heard + made -> made
-You do not add the stream to what the feed-forward part says.
+You do not add the stream to the feed-forward part's answer.
 
-The residual connection around attention is there, the second one is missing.
+The residual connection around that part is missing, and with it all that
+attention has found.
 
 # EncoderAddsTheInput
 - heard + made -> x + made
 Your second sum adds what entered the *layer*.
 
-What attention has brought then reaches the next layer only through the
-feed-forward part. The second sum keeps what the first norm has given.
+What attention has found then reaches the next layer only through the
+feed-forward part. The second sum has to add the output of the first norm.
 
 # EncoderAddsBeforeTheNorm (08_add_and_norm#two-places-for-the-norm)
 - heard + made -> x + answer + made
 Your second sum adds the first one as it was *before* its norm.
 
-In post-norm the stream itself is what the norm has given: that is read, and
-that is added.
+In post-norm the norm's output is the stream: the second part reads it, and the
+second sum adds it.
 
 # EncoderPartsInParallel
 - feed_forward(heard) -> feed_forward(x)
 Your feed-forward part reads what entered the *layer*.
 
-It works beside attention, then, and not after it: it never hears what
+Then it works beside attention, not after it, and learns nothing of what
 attention has found.
 
 # EncoderFeedForwardReadsTheAnswer
 - feed_forward(heard) -> feed_forward(answer)
 Your feed-forward part reads attention's bare answer, without sum and norm.
 
-It is to read the stream: the word itself, with what it has heard, normalised.
+It has to read the stream: the normalised sum of the word itself and that
+answer.
 
 # EncoderFeedForwardFirst
 - self.self_attention(x, mask=mask) -> self.feed_forward(x)
 - self.feed_forward(heard) -> self.self_attention(heard, mask=mask)
 Your feed-forward part comes before attention.
 
-First a word hears the others, then something is made of it.
+A word first collects from the others. Then the feed-forward part works on what
+it has collected.
 
 # EncoderWithoutFeedForward
 - self.norm_2(heard + made) -> heard
@@ -207,33 +210,34 @@ Most of the layer's weights are never used.
 - norm_2 -> norm_1
 You use the same norm twice.
 
-Each sum has a norm of its own, with a gain and a bias to be learned.
+Each sum has a norm of its own, which learns its own gain and bias.
 
 # EncoderNormsSwapped
 - norm_1 -> norm_2
 - norm_2 -> norm_1
-You use the two norms in the wrong order.
+You swap the two norms.
 
-A fresh layer does not notice, since both begin alike. Trained weights do.
+The first one belongs to attention. A new layer does not show it, since both
+start alike. With trained weights the results are wrong.
 
 # EncoderWithoutNorms (08_add_and_norm#through-many-layers)
 - self.norm_1 ->
 - self.norm_2 ->
-You add, but you never normalise.
+You leave out both norms.
 
-Through many layers the stream would grow without end.
+Through many layers the stream would grow without limit.
 
 # EncoderFirstNormForgotten
 - self.norm_1 ->
-You normalise once, at the end of the layer.
+You do not normalise the first sum.
 
-Each of the two sums has a norm behind it.
+Each of the two sums is followed by a norm.
 
 # EncoderLastNormForgotten
 - self.norm_2 ->
-You do not normalise your second sum.
+You do not normalise the second sum.
 
-Each of the two sums has a norm behind it.
+Each of the two sums is followed by a norm.
 
 # EncoderAnswersNormed (08_add_and_norm#two-places-for-the-norm)
 - self.norm_1(x + answer) -> x + self.norm_1(answer)
@@ -242,9 +246,9 @@ or
 - self.norm_1(x + answer) -> x + self.norm_1(answer)
 or
 - self.norm_2(heard + made) -> heard + self.norm_2(made)
-You normalise what a part answers, and add it then.
+You normalise a part's answer, and add it afterwards.
 
-The sums themselves are never normalised, so that the stream grows. Post-norm
+Then the sum itself is not normalised, and the stream grows. Post-norm
 normalises the sum.
 
 # EncoderNormsWhatItReads (08_add_and_norm#two-places-for-the-norm)
@@ -253,27 +257,27 @@ normalises the sum.
 + answer = self
 - norm_1(x + answer) -> norm_2(x + answer)
 - self.norm_2 ->
-You normalise before each part, and keep what was normalised.
+You normalise before each part, and add to what was normalised.
 
-That is neither pre-norm, where the stream itself goes straight on, nor
-post-norm, where the sum is normalised: the last sum has no norm.
+In pre-norm you would add to the stream itself. The exercise asks for post-norm,
+where each sum is normalised, the last one too.
 
 # EncoderHalfInPreNorm (08_add_and_norm#two-places-for-the-norm)
-- attention(x, -> attention(self.norm_1(x),
+- attention(x -> attention(self.norm_1(x)
 - self.norm_1 ->
 or
 - feed_forward(heard) -> feed_forward(self.norm_2(heard))
 - self.norm_2 ->
 One of your two parts is in pre-norm: there you normalise what it *reads*.
 
-The other is right. The paper normalises both sums.
+The paper is in post-norm: it normalises both sums.
 
 # EncoderNormedTooOften (08_add_and_norm#two-places-for-the-norm)
-- attention(x, -> attention(self.norm_1(x),
+- attention(x -> attention(self.norm_1(x)
 or
 - feed_forward(heard) -> feed_forward(self.norm_2(heard))
 or
-- attention(x, -> attention(self.norm_1(x),
+- attention(x -> attention(self.norm_1(x)
 - feed_forward(heard) -> feed_forward(self.norm_2(heard))
 You normalise what a part reads, and the sum as well.
 
@@ -288,16 +292,16 @@ or
 - return -> return heard +
 or
 - return -> return x +
-You add the stream once more, behind a norm.
+You add the stream once more, after a norm.
 
-It is in the sum already, and what leaves a layer in post-norm has been
-normalised.
+The sum contains it already. In post-norm nothing is added between a norm and
+the next part.
 
 # EncoderMaskForFeedForward
 - feed_forward(heard) -> feed_forward(heard, mask=mask)
 You give the mask to the feed-forward part as well.
 
-It reads each word alone, and looks at no other: there is nothing to hide.
+That part reads each word alone, so there is nothing to hide.
 
 # EncoderMaskOfAnotherName
 - mask=mask -> attn_mask=mask
@@ -305,9 +309,9 @@ or
 - mask=mask -> key_padding_mask=mask
 or
 - mask=mask -> key_padding_mask=~mask
-You hand the mask over under a name that attention does not know.
+You pass the mask under a name that attention does not know.
 
-PyTorch's own has such names. That of the package calls it `mask`.
+PyTorch's attention uses such names. This course's calls it `mask`.
 
 # EncoderFeedForwardTwice
 - made = self.feed_forward(heard)
@@ -316,7 +320,7 @@ or
 - return self.norm_2(heard + made)
 + heard = self.norm_2(heard + made)
 + return self.norm_2(heard + self.feed_forward(heard))
-Your feed-forward part is there twice.
+You use the feed-forward part twice.
 
 It follows attention once, with one sum and one norm.
 
@@ -328,7 +332,7 @@ or
 - made = self
 + heard = self.norm_2(heard + self.self_attention(heard, mask=mask))
 + made = self
-Your attention is there twice.
+You use attention twice.
 
 An encoder layer has two parts: attention, then feed-forward.
 
@@ -339,10 +343,10 @@ or
 or
 - return self.norm_2(heard + made)
 + return self.norm_2(heard + made) * mask[:, 0, 0, :, None]
-You multiply by the mask: at padding there is a 0.
+You multiply by the mask, which sets something to 0 at padding.
 
-What stands there matters to nobody, since nobody looks at it. The mask is for
-attention alone.
+That is not needed: attention's mask hides those places, so no word ever reads
+them. Use the mask in attention only.
 
 # EncoderWithAnotherKink
 - heard = self.norm_1(x + answer) -> heard = self.norm_1(x + answer).relu()
@@ -351,9 +355,10 @@ or
 or
 - answer = self.self_attention(x, mask=mask)
 + answer = self.self_attention(x, mask=mask).relu()
-You put a ReLU behind a part.
+You apply a ReLU outside the feed-forward part.
 
-There is one inside the feed-forward part, between its two maps, and no other.
+The layer has only one, and that is inside the feed-forward part, between its
+two maps.
 
 # EncoderAverages (08_add_and_norm#the-word-itself)
 - x + answer -> (x + answer) / 2
@@ -368,9 +373,9 @@ or
 - x + answer -> x * answer
 or
 - heard + made -> heard * made
-You do not add what a part answers, but join it otherwise to the stream.
+You combine a part's answer with the stream, but not by adding it.
 
-What a residual connection means is a plain sum.
+A residual connection is a plain sum.
 """
 
 

@@ -19,8 +19,9 @@ from transformer_course.exercises.engine.exercise import (
 class MyStack(nn.Module):
     """Layers on top of each other, each with weights of its own.
 
-    All layers are made when the stack is, by so many calls of ``make_layer``.
-    They are parts of the stack: ``parameters()`` gives the weights of all.
+    The stack makes all its layers when it is built, each by one call of
+    ``make_layer``. They are parts of it: ``parameters()`` gives the weights
+    of all.
 
     Args:
         make_layer: makes a new layer, with new weights, at each call. A layer
@@ -100,37 +101,37 @@ EDITS = """
 - [make_layer() for _ in range(n_layers)] -> [make_layer()] * n_layers
 Your stack is one layer, used again and again.
 
-`make_layer` is called once, and a list that repeats its result, or a loop over
-it, holds the same object each time. All steps share one set of weights.
-(Universal Transformers do that on purpose.)
+You call `make_layer` once. A list that repeats its result holds the same object
+each time, so all steps share one set of weights. (Universal Transformers do
+that on purpose.)
 
 # LayersInAPlainList (#break-it)
 - nn.ModuleList(layers) -> layers
-Your layers are in a plain Python list: the module does not know them.
+You keep the layers in a plain Python list: the module does not know them.
 
-What comes out is right. But `parameters()` is empty, so the optimiser trains
-nothing, `to(device)` moves nothing, and a saved file holds nothing.
+That does not change the output. But `parameters()` is empty, so the optimiser
+trains nothing, `to(device)` moves nothing, and a saved file holds nothing.
 
 # OneLayerInAPlainList (#break-it)
 - [make_layer() for _ in range(n_layers)] -> [make_layer()] * n_layers
 - nn.ModuleList(layers) -> layers
 Your stack is one layer, used again and again, in a plain Python list.
 
-Two things are wrong. `make_layer` is called once, so that all steps share one
-set of weights. And the module does not know what is in a plain list:
-`parameters()` is empty, and nothing is trained.
+Two things are wrong. You call `make_layer` once, so all steps share one set of
+weights. And the module does not know what is in a plain list: `parameters()`
+is empty, and nothing is trained.
 
 # LayersNeverMade
 - make_layer() -> make_layer
-Your list holds `make_layer` itself, and no layer.
+Your list holds `make_layer` itself instead of layers.
 
-It is a function: only a *call* of it makes a layer.
+It is a function: you have to *call* it to make a layer.
 
 # LayersGivenANumber
 - make_layer() for _ in -> make_layer(i) for i in
-You hand `make_layer` a number.
+You give `make_layer` a number.
 
-It takes nothing: each call makes the next layer.
+It takes no arguments: each call makes the next layer.
 
 # SequentialWithOthers
 - ModuleList(layers) -> Sequential(*layers)
@@ -138,32 +139,31 @@ It takes nothing: each call makes the next layer.
 -     x = layer(x, *others)
 - return x
 + return self.layers(x, *others)
-Your layers are in an `nn.Sequential`, and are right as long as there is
-nothing but `x`.
+You call an `nn.Sequential` with several arguments.
 
-It hands on one thing only, from layer to layer. With a mask or a memory it
-raises an error.
+It passes only one value from layer to layer. With a mask or a memory it raises
+an error.
 
 # ListCalled
 - for layer in self.layers:
 -     x = layer(x, *others)
 - return x
 + return self.layers(x, *others)
-You call the list of layers as if it were one.
+You call the list of layers as if it were a layer.
 
-An `nn.ModuleList` only keeps modules, so that they are found. Which of them
-reads what is for `forward` to say.
+An `nn.ModuleList` only registers modules. Your `forward` has to call each of
+them.
 
 # CopiesOfOneLayer (#must-each-layer-have-its-own-weights)
 - layers = [make_layer() for _ in range(n_layers)]
 + import copy
 + layer = make_layer()
 + layers = [copy.deepcopy(layer) for _ in range(n_layers)]
-Your layers are copies of one: they begin with the same weights.
+Your layers are copies of one: they start with the same weights.
 
-`make_layer` is called once only. It is no disaster: they are separate objects,
-training draws them apart, and PyTorch's own stacks are made so. Asked for are
-layers that each begin with weights of their own.
+You call `make_layer` only once. Such a stack can still learn, as the copies
+are separate objects; PyTorch's own stacks are made that way. But the exercise
+asks for layers that each start with weights of their own.
 
 # LayersMadeAnew
 - layers = [make_layer() for _ in range(n_layers)]
@@ -171,14 +171,14 @@ layers that each begin with weights of their own.
 + self.make_layer, self.n_layers = make_layer, n_layers
 - for layer in self.layers:
 + for layer in [self.make_layer() for _ in range(self.n_layers)]:
-Your layers are made in `forward`, new ones at each call.
+You make new layers in `forward`, at each call.
 
-Each call then has other weights, and nothing that was learned is kept. They
-are made once, when the stack is.
+Each call then has other weights, and nothing that was learned is kept. Make
+the layers once, in `__init__`.
 
 # StopsAfterOneLayer
 - x = layer -> return layer
-You return what the first layer gives: the others are never asked.
+You return the first layer's result: the others are never called.
 
 Does the `return` stand inside the loop?
 
@@ -186,27 +186,26 @@ Does the `return` stand inside the loop?
 - x = layer -> layer
 You return what entered the stack: no layer's result is kept.
 
-The layers are asked, but `x` stays as it was. It has to become what each of
-them gives.
+You call the layers, but `x` stays as it was. Replace it by each layer's
+result.
 
 # EachReadsTheFirstX (#break-it)
 - x = layer -> y = layer
 - return x -> return y
-Each of your layers reads what entered the stack, and the last one's answer is
-returned.
+Each of your layers reads what entered the stack, and you return the last one's
+result.
 
-What the others have made is thrown away. A layer is to read what the one below
-it has given.
+The results of the others are thrown away. Each layer has to read the result of
+the one below it.
 
 # SumOfLayers
 - for layer in self.layers:
 -     x = layer(x, *others)
 - return x
 + return sum(layer(x, *others) for layer in self.layers)
-Your layers stand side by side, and their results are added up.
+You add up the results of layers that all read what entered the stack.
 
-Each reads what entered the stack. On top of each other, a layer reads what the
-one below it has given.
+Each layer has to read the result of the one below it.
 
 # AllOutputsReturned
 - for layer
@@ -233,20 +232,23 @@ or
 + x = layer(x, *others)
 +     outputs.append(x)
 - return x -> return torch.stack(outputs)
-You return a list, with what each layer gives.
+You return the results of all layers.
 
-Asked for is what leaves the stack: the last of them.
+The exercise asks for one: that of the highest layer.
 
 # OthersInOneTuple
 - *others -> others
 Your layers get `others` as one tuple.
 
-Inside `forward` it is a tuple, which has to be unpacked again: a layer expects
-a mask and a memory one after the other.
+Inside `forward` it is a tuple: unpack it again with a star. A layer expects a
+mask and a memory as separate arguments.
 
 # OthersNotHandedOn
 - , *others ->
 Your layers do not get `others`: they have neither mask nor memory.
+
+Without a mask they see padding or the future; without a memory a decoder knows
+nothing of the source.
 
 # OthersForTheFirstLayer
 - x = layer(x, *others)
@@ -254,19 +256,19 @@ Your layers do not get `others`: they have neither mask nor memory.
 +     others = ()
 Only your first layer gets `others`.
 
-Masks and memory are the same for all layers, and each of them needs them.
+Every layer needs them: they are the same for all.
 
 # StackUpsideDown
 - in self.layers -> in reversed(self.layers)
 Your stream goes through the last layer first.
 
-The layer that was made first is the lowest, and reads `x`.
+The layer that was made first is the lowest: it has to read `x`.
 
 # StackAddsOnceMore
 - x = layer -> x = x + layer
-You add the stream to what each layer gives.
+You add the stream to each layer's result.
 
-The layers have residual connections of their own, inside. A stack only hands
+The layers have residual connections of their own, inside. A stack only passes
 the stream on.
 
 # StackAddsAtTheEnd (08_add_and_norm#the-word-itself)
@@ -276,24 +278,24 @@ the stream on.
 - return x -> return entered + x
 You add what entered the stack to what leaves it.
 
-The layers have residual connections of their own, inside. A stack only hands
+The layers have residual connections of their own, inside. A stack only passes
 the stream on.
 
 # OneLayerTooFew
 - range(n_layers) -> range(1, n_layers)
 Your stack has one layer too few.
 
-A `range` that begins with 1 ends before its last number too.
+A `range` that starts at 1 still stops before its end.
 
 # OneLayerTooMany
 - range(n_layers) -> range(n_layers + 1)
 Your stack has one layer too many.
 
-`n_layers` says how many there are, with the lowest.
+`n_layers` counts all of them, the lowest included.
 
 # OneLayerOnly
 - range(n_layers) -> range(1)
-Your stack has a single layer: `n_layers` does not matter to it.
+Your stack has a single layer, whatever `n_layers` says.
 
 A stack of six has six layers, each made by a call of its own.
 
@@ -301,40 +303,41 @@ A stack of six has six layers, each made by a call of its own.
 - ModuleList(layers) -> Sequential(layers)
 You give `nn.Sequential` a list.
 
-It takes the modules one by one: a list has to be unpacked. And it hands on one
-thing only, from layer to layer.
+It takes modules as separate arguments: unpack the list with a star. But it
+passes only one value from layer to layer, so it cannot pass on a mask.
 
 # ListUnpacked
 - ModuleList(layers) -> ModuleList(*layers)
 You unpack the list for `nn.ModuleList`.
 
-It takes the list as it is. (`nn.Sequential` takes modules one by one.)
+It takes the list itself. (`nn.Sequential` takes modules as separate
+arguments.)
 
 # OnlyOneOther
 - *others -> *others[:1]
-Your layers get the first of `others` only.
+Your layers get only the first of `others`.
 
-There may be a memory and a mask: hand all of them on.
+There can be a memory and a mask: pass all of them on.
 
 # LastLayerNotAsked
 - in self.layers -> in self.layers[:-1]
 You leave out the last layer.
 
-It is made, but the stream never goes through it.
+You make it, but the stream never goes through it.
 
 # FirstLayerNotAsked
 - in self.layers -> in self.layers[1:]
 You leave out the first layer.
 
-It is made, but the stream never goes through it.
+You make it, but the stream never goes through it.
 
 # OneOfTheLayersAlways
 - x = layer -> x = self.layers[0]
 or
 - x = layer -> x = self.layers[-1]
-You ask the same layer again and again.
+You call the same layer again and again.
 
-All are made, but the stream goes through one of them only.
+You make all of them, but the stream goes through only one.
 
 # SixLayersAlways
 - range(n_layers) -> range(6)
@@ -352,14 +355,14 @@ or
 + layers = [make_layer() for _ in range(n_layers)]
 You make more layers than the stack has, and throw some away.
 
-`make_layer` is called once for each layer.
+Call `make_layer` just once for each layer.
 
 # StackNormed (08_add_and_norm#two-places-for-the-norm)
 - return x -> return nn.functional.layer_norm(x, x.shape[-1:])
 You normalise what leaves the stack.
 
-In post-norm each layer has done so already; asked for is what the highest
-layer gives.
+The exercise asks for the highest layer's result as it is. In post-norm each
+layer has normalised it already.
 
 # StackAverages
 - for layer in self.layers:
@@ -367,10 +370,10 @@ layer gives.
 - return x
 + outputs = [layer(x, *others) for layer in self.layers]
 + return sum(outputs) / len(outputs)
-Your layers stand side by side, and you take the mean of their results.
+You take the mean of the results of layers that all read what entered the
+stack.
 
-Each reads what entered the stack. On top of each other, a layer reads what the
-one below it has given.
+Each layer has to read the result of the one below it.
 
 # AllOutputsAdded
 - for layer
@@ -380,17 +383,17 @@ one below it has given.
 + x = layer(x, *others)
 +     outputs.append(x)
 - return x -> return sum(outputs)
-You add up what all layers give.
+You add up the results of all layers.
 
-Asked for is what leaves the stack: the last of them.
+The exercise asks for one: that of the highest layer.
 
 # OthersAsStream
 - x = layer(x, *others)
 + x = layer(x, *others)
 +     others = (x, *others[1:]) if others else ()
-You give each layer the stream in place of the first of `others`.
+You replace the first of `others` by the stream, from the second layer on.
 
-Masks and memory stay as they are, for all layers.
+Give all layers the same masks and memory.
 """
 
 
@@ -449,12 +452,12 @@ EXERCISE = exercise_of(
         "Two questions: how many times is `make_layer` called, and when? And "
         "how does a module learn that the things in a list are its own?",
         "PyTorch has a list for modules, which registers what is in it. In "
-        "`forward`, walk over it with one name for the stream, and give every "
-        "layer all that stands behind `x`.",
+        "`forward`, loop over it with one name for the stream, and give every "
+        "layer all that comes after `x`.",
     ),
     cases=[
-        stack_case("one layer, number i gives 2x + i", 1, ONE),
         stack_case("two layers, number i gives 2x + i", 2, ONE),
+        stack_case("one layer, number i gives 2x + i", 1, ONE),
         stack_case("three layers, number i gives 2x + i", 3, ONE),
         stack_case("two layers and a mask: 2x + i + mask", 2, ONE, 100 * ONE),
         stack_case(
