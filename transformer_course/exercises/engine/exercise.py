@@ -4,7 +4,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, TypeVar
 
 import torch
@@ -72,10 +72,15 @@ def build_and_call(candidate: Implementation, given: Case) -> Any:
 
 def give_weights(module: nn.Module) -> None:
     """Fill every parameter with numbers that depend on its name alone."""
-    for name, weight in module.named_parameters():
-        draw = Draw(sum(i * ord(sign) for i, sign in enumerate(name, 1)))
-        with torch.no_grad():
-            weight.copy_(draw.normal(*weight.shape) * 0.5)
+    with torch.no_grad():
+        for name, weight in module.named_parameters():
+            weight.copy_(_weight(name, weight.shape))
+
+
+@cache
+def _weight(name: str, shape: torch.Size) -> Tensor:
+    draw = Draw(sum(i * ord(sign) for i, sign in enumerate(name, 1)))
+    return draw.normal(*shape) * 0.5
 
 
 def other(right: Decorated) -> Decorated:
