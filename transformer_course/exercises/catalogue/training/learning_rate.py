@@ -17,8 +17,8 @@ def learning_rate(step: int, d_model: int, warmup: int) -> float:
     Args:
         step: which update it is; the first is 1.
         d_model: the width of the model.
-        warmup: for so many steps the rate rises in a straight line, which
-            is 0 at step 0; then it falls as 1/√step.
+        warmup: for this many steps the rate rises in a straight line, from
+            0 at step 0; then it falls as 1/√step.
 
     Returns:
         The rate. At ``step == warmup`` it is 1/√(d_model · warmup), the
@@ -57,99 +57,97 @@ EDITS = """
 - min -> max
 Your rate is the larger of the two branches, not the smaller.
 
-So it begins high, falls until the warm-up ends, and then rises in a straight
-line for ever.
+So it starts high, falls until the warm-up ends, and then rises for ever.
 
 # without_warmup
 - min(rising, falling) -> falling
-Your rate begins at its highest and only falls: nothing is warmed up.
+Your rate starts at its highest and only falls: there is no warm-up.
 
-The first steps rest on the gradients of very few batches. They are to be
+The first steps rest on the gradients of very few batches. They should be
 short.
 
 # rises_for_ever
 - min(rising, falling) -> rising
 Your rate rises and never falls.
 
-The straight line is right as far as the end of the warm-up. There the other
-branch begins.
+The straight line ends with the warm-up. There the other branch takes over.
 
 # flat_after_warmup
 - step**-0.5 -> warmup**-0.5
-After the warm-up your rate stays where it is.
+After the warm-up your rate stays the same.
 
 It should fall from there, in proportion to 1/√step.
 
 # flat_in_warmup
 - step * warmup**-1.5 -> warmup**-0.5
-Your rate is at its peak through all of the warm-up.
+Your rate is at its peak during the whole warm-up.
 
-It should rise to there, in a straight line from 0. What comes after is right.
+It should rise to the peak in a straight line from 0.
 
 # falls_too_fast
 - step**-0.5 -> warmup**0.5 / step
 After the warm-up your rate falls like 1/step.
 
-The warm-up and the peak are right. With 1/√step the decline is much slower:
-four times the steps halve it.
+It should fall like 1/√step, which is much slower: after four times as many
+steps it is half.
 
 # falls_from_the_root_of_what_is_left
 - min(rising, falling)
 + (rising if step <= warmup else (step - warmup) ** -0.5)
-After the warm-up your rate begins anew, and jumps.
+After the warm-up your rate jumps.
 
 You seem to count the steps of the decline from the end of the warm-up. The
-formula has the step itself: both branches meet there without a jump.
+formula has the step itself, so that the branches meet without a jump.
 
 # warmup_to_the_first_power
 - warmup**-1.5 -> warmup**-1
-Your line rises too fast: it is step / warmup.
+Your rising branch is step / warmup, which rises too fast.
 
-The two branches have to meet at the end of the warm-up, where the other one is
+The two branches have to meet at the end of the warm-up, where both are
 1/√warmup.
 
 # warmup_to_half_power
 - warmup**-1.5 -> warmup**-0.5
-Your line rises far too fast: it is step / √warmup.
+Your rising branch is step / √warmup, which rises far too fast.
 
-It reaches the other branch after a few steps, so that hardly anything is
-warmed up. Look at the exponent of the warm-up in the formula once more.
+It meets the other branch after a few steps, so there is hardly any warm-up.
+Check the exponent of the warm-up in the formula.
 
 # exponents_exchanged
 - warmup**-1.5 -> warmup**-0.5
 - step**-0.5 -> step**-1.5
-You have the two exponents of the branches the wrong way round.
+You swap the exponents of the two branches.
 
-Your rate falls like step to the power of -1.5, far too fast. With the right
-ones both branches are 1/√warmup where the warm-up ends.
+So your rate falls like step to the power of -1.5, far too fast. At the end of
+the warm-up both branches should be 1/√warmup.
 
 # root_of_the_step
 - step**-0.5 -> step**0.5
 After the warm-up your rate goes on rising, like √step.
 
-One sign is missing: the falling branch is 1/√step.
+A minus is missing in the exponent: the falling branch is 1/√step.
 
 # step_without_root
 - step**-0.5 -> 1 / step
 Your falling branch is 1/step: the root is missing.
 
-The rate falls far too soon. The two branches have to meet at the end of the
-warm-up, where both are 1/√warmup.
+The two branches have to meet at the end of the warm-up, where both are
+1/√warmup.
 
 # sum_of_both
 - min(rising, falling) -> (rising + falling)
 You add the two branches.
 
-Each holds on its own side of the warm-up's end: only one of them counts at any
-step.
+At each step only one of them counts: one during the warm-up, the other after
+it.
 
 # width_in_one_branch
 - return d_model**-0.5 * min(rising, falling)
 + return rising if step < warmup else d_model**-0.5 * falling
-The width enters only one of the two branches.
+You use the width in only one of the two branches.
 
 It seems to be missing where the rate rises, so that the rate jumps at the end
-of the warm-up. It scales the whole.
+of the warm-up. It scales both branches.
 
 # width_inside_the_minimum
 - d_model**-0.5 * min(rising, falling)
@@ -157,42 +155,44 @@ of the warm-up. It scales the whole.
 or
 - d_model**-0.5 * min(rising, falling)
 + min(rising, d_model**-0.5 * falling)
-The width enters one of the two branches only, before the smaller is taken.
+You scale only one of the two branches by the width, before you take the
+smaller.
 
-So they meet at another step than the end of the warm-up. It scales the whole.
+So they do not meet at the end of the warm-up. The width scales both.
 
 # peak_without_warmup
 - step * warmup**-1.5 -> step / warmup
 - step**-0.5 -> (warmup / step) ** 0.5
-Your rate rises to 1/√d_model, however long the warm-up is.
+Your peak does not depend on the length of the warm-up.
 
-The shape of the curve is right; all of it is too high by √warmup. The longer
-the rise, the lower the peak.
+That makes the whole curve higher by a factor of √warmup. The longer the
+warm-up, the lower the peak should be.
 
 # minus_before_the_root
 - step**-0.5 -> -(step**0.5)
-Your rate is negative: where it should be 1/√step, it is -√step.
+Your falling branch is -√step, so the rate is negative.
 
-The minus belongs to the exponent.
+It should be 1/√step: the minus belongs to the exponent.
 
 # width_left_out
 - d_model**-0.5 * ->
-Your rate is the same for a model of any width.
+Your rate does not depend on the width of the model.
 
-The shape of the curve is right; all of it is too high by √d_model.
+That makes the whole curve higher by a factor of √d_model. Wider models need
+lower rates.
 
 # wider_is_faster
 - d_model**-0.5 -> d_model**0.5
 Your rate grows with the width of the model.
 
-You multiply by √d_model. A wider layer sums over more weights, so that the
-same step in each moves its output further: it gets a *lower* rate.
+You multiply by √d_model. A wider layer sums over more weights, so the same
+step in each moves its output further: it needs a *lower* rate.
 
 # divided_by_the_width
 - d_model**-0.5 -> d_model**-1
 You divide by d_model, not by its square root.
 
-The shape of the curve is right; all of it is too low by √d_model.
+That makes the whole curve lower by a factor of √d_model.
 
 # steps_from_zero
 - step * -> (step - 1) *
@@ -201,9 +201,9 @@ or
 - rising = step
 + step = step - 1
 + rising = step
-Your rate is always that of the step before: the first one is 0.
+Your rate is always that of the step before: you count from 0.
 
-You count from 0. Here the first update is step 1.
+Here the first update is step 1.
 
 # steps_from_two
 - rising = step
@@ -211,23 +211,23 @@ You count from 0. Here the first update is step 1.
 + rising = step
 Your rate is always that of the step after.
 
-You add 1 to the step, as is needed where steps are counted from 0. Here the
+You add 1 to the step. That is needed where steps are counted from 0; here the
 first update is step 1 already.
 
 # whole_warmups
 - step * warmup**-1.5 -> step // warmup * warmup**-0.5
 You divide the step by the warm-up with `//`, which rounds down.
 
-Through all of the warm-up your rate is 0. A quotient with its fraction is made
-by `/`.
+So your rate is 0 during the whole warm-up. Divide with `/`, which keeps the
+fraction.
 
 # warmup_like_a_root
 - step * warmup**-1.5 -> step**0.5 / warmup
 or
 - step * warmup**-1.5 -> step**0.5 * warmup**-1.5
-Your rate rises like √step, and not in a straight line.
+Your rate rises like √step, not in a straight line.
 
-In the rising branch stands the step itself.
+The rising branch has the step itself, without a root.
 
 # warmup_like_a_square
 - step * warmup**-1.5 -> step**2 * warmup**-2.5
@@ -235,16 +235,16 @@ or
 - step * warmup**-1.5 -> (step / warmup) ** 1.5
 or
 - step * warmup**-1.5 -> step**1.5 * warmup**-2
-Your rate does not rise in a straight line: it begins too flat.
+Your rate does not rise in a straight line: it starts too flat.
 
-In the rising branch stands the step itself; only the warm-up has an exponent.
+The rising branch has the step itself; only the warm-up has an exponent.
 
 # product_of_both
 - min(rising, falling) -> (rising * falling)
 You multiply the two branches.
 
-Each holds on its own side of the warm-up's end: only one of them counts at any
-step.
+At each step only one of them counts: one during the warm-up, the other after
+it.
 
 # falls_by_three_halves
 - step**-0.5 -> step**-1.5
@@ -252,10 +252,10 @@ or
 - step**-0.5 -> warmup * step**-1.5
 or
 - min(rising, falling) -> (rising if step < warmup else step**-1.5)
-Your falling branch is the step to the power of -1.5.
+Your falling branch has the step to the power of -1.5.
 
-That exponent belongs to the warm-up, in the other branch. The rate falls like
-1/√step.
+That exponent belongs to the warm-up, in the other branch. The rate should fall
+like 1/√step.
 
 # falls_from_the_end_of_the_warmup
 - min(rising, falling)
@@ -268,14 +268,14 @@ or
 + (rising if step <= warmup else (step - warmup + 1) ** -0.5)
 You count the steps of the decline from the end of the warm-up.
 
-The formula has the step itself, in both branches: they meet at the end of the
-warm-up without a jump.
+The formula has the step itself in both branches, so that they meet at the end
+of the warm-up.
 
 # one_more_in_the_decline
 - step**-0.5 -> (step + 1) ** -0.5
 or
 - step**-0.5 -> max(step - 1, 1) ** -0.5
-Your decline is a step before or behind the rise.
+Your falling branch is one step early or late.
 
 Both branches have the same step, so that they meet at the end of the warm-up.
 
@@ -283,25 +283,26 @@ Both branches have the same step, so that they meet at the end of the warm-up.
 - rising = step -> rising = (step + 1)
 or
 - rising = step -> rising = (step - 1)
-Your rise is a step before or behind the decline.
+Your rising branch is one step early or late.
 
-The line is 0 at step 0, and meets the other branch at the end of the warm-up.
+It is 0 at step 0, and meets the other branch at the end of the warm-up.
 
 # width_without_sign
 - d_model**-0.5 -> d_model * -0.5
 or
 - d_model**-0.5 -> -(d_model**0.5)
-Your rate is negative: the minus is that of the width's exponent.
+You multiply by a negative number where the width should be.
 
-Raised to the power of -0.5, the width gives 1/√d_model.
+The minus belongs to its exponent: the width to the power of -0.5 is
+1/√d_model.
 
 # width_to_the_three_halves
 - d_model**-0.5 -> d_model**-1.5
 or
 - d_model**-0.5 -> d_model
-Your rate has a wrong power of the width.
+You use the wrong power of the width.
 
-It is multiplied by 1/√d_model, that is the width to the power of -0.5.
+The rate is scaled by 1/√d_model, the width to the power of -0.5.
 """
 
 
@@ -318,8 +319,8 @@ EXERCISE = exercise_of(
     points=2,
     hints=(
         "There are two branches, one that rises and one that falls. At one "
-        "step they are equal: which, and what are both there? Which of the "
-        "two counts on either side of it?",
+        "step they are equal: which one, and what is their value there? Which "
+        "of the two counts before it, and which after it?",
         "The falling branch is the step to the power of minus a half. The "
         "rising one has the step itself, and a power of the warm-up that "
         "makes both equal when the step is the warm-up. Take the smaller, "

@@ -25,8 +25,8 @@ def smoothed_loss(
 
     Args:
         logits: the model's answer at each place.
-        tgt_out: the right token at each place; ``pad_id`` where nothing is
-            asked.
+        tgt_out: the right token at each place; ``pad_id`` at places that do
+            not count.
         smoothing: ε. It is spread evenly over all V words of the
             vocabulary, the right one and padding among them: each should get
             ε/V, and the right one 1 - ε + ε/V in all.
@@ -83,18 +83,18 @@ def loss_by_loop(logits, tgt_out, smoothing=0.0, pad_id=0):
 EDITS = """
 # padding_counted (#over-real-tokens-only)
 - each[real] -> each
-You count padding as if it were a word to be guessed.
+You count padding as if it were a word to be predicted.
 
-"What comes after the end?" is no question. A model learns to answer it soon,
-and your loss gets lower the more padding there is.
+The model soon learns to predict it, so your loss gets lower the more padding
+there is. Only real tokens count.
 
 # padding_times_zero (#over-real-tokens-only)
 - each[real].mean() -> (each * real).sum() / real.sum()
 You multiply the loss at padding by 0.
 
-Where it is infinite, that is NaN: 0 · ∞ has no value, and one such place
-spoils the whole sum. Pick the places that count, or put a 0 in place of the
-others.
+Where the loss is infinite that gives NaN, since 0 · ∞ has no value, and one
+NaN spoils the whole sum. Select the places that count, or replace the others
+by 0.
 
 # divided_by_all_places (#over-real-tokens-only)
 - each[real] -> each.masked_fill(~real, 0.0)
@@ -102,7 +102,7 @@ or
 - each[real] -> (each * real)
 You leave padding out of the sum, but not out of the number that you divide by.
 
-So the loss gets lower the more padding stands beside the words.
+So your loss gets lower the more padding there is.
 
 # smoothing_over_padding (#over-real-tokens-only)
 - smoothing * evenly -> smoothing * evenly.mean()
@@ -111,70 +111,78 @@ or
 + (
 +     (1 - smoothing) * right[real].sum() + smoothing * evenly.sum()
 + ) / real.sum()
-The smoothing counts places of padding too.
+In the smoothing you count places of padding too.
 
-The part for the right token is a mean over real tokens. The part for all words
-of the vocabulary is a mean over all places.
+The part that is spread over all words of the vocabulary has to be averaged
+over the same real tokens as the part of the right token.
 
 # mean_of_sentence_means (#over-real-tokens-only)
 - each[real].mean()
 + (each.masked_fill(~real, 0.0).sum(dim=1) / real.sum(dim=1)).mean()
 or
 - each[real].mean() -> ((each * real).sum(dim=1) / real.sum(dim=1)).mean()
-Yours is a mean of the sentences' means.
+You take the mean of each sentence first, and then the mean of these means.
 
-A word of a short sentence then counts for more than one of a long sentence.
-Sum over all real tokens of the batch, and divide once.
+A token of a short sentence then counts more than one of a long sentence. Sum
+over all real tokens of the batch, and divide once.
 
 # divided_by_the_sentences (#over-real-tokens-only)
 - mean() -> sum() / len(logits)
 You divide by the number of sentences.
 
-That is nats per sentence. Per token is asked for, or else long sentences look
-worse.
+That gives nats per sentence, which makes long sentences look worse. The
+exercise asks for nats per token.
 
 # summed (#over-real-tokens-only)
 - mean() -> sum()
-Yours is the sum over the tokens. Asked for is the mean of them.
+You return the sum over the tokens, not their mean.
+
+A sum depends on how many tokens the batch has, and so would the length of a
+training step.
 
 # padding_always_zero (#over-real-tokens-only)
 - pad_id -> 0
-Your loss takes 0 for padding, whatever `pad_id` says.
+You take 0 for padding, whatever `pad_id` says.
+
+In another vocabulary 0 can be a word: then that word is ignored, and padding
+is counted.
 
 # not_smoothed
 - (1 - smoothing) * right + smoothing * evenly -> right
-Your loss is the same for every ε: nothing is smoothed.
+Your loss is the same for every ε: you never use `smoothing`.
+
+The right token should get 1 - ε, and all words of the vocabulary share ε.
 
 # smoothed_the_other_way
 - (1 - smoothing) * right + smoothing * evenly
 + smoothing * right + (1 - smoothing) * evenly
-You have ε and 1 - ε the wrong way round.
+You swap ε and 1 - ε.
 
 The right token gets only ε, and nearly everything is spread over the
-vocabulary. Without smoothing, your model would learn nothing at all.
+vocabulary. With `smoothing=0` your model would learn nothing.
 
 # spread_over_the_others
 - surprise.mean(dim=-1)
-+ (surprise.sum(dim=-1) - right) / (logits.size(-1) - 1)
++ surprise.scatter(-1, tgt_out[..., None], 0).sum(-1) / (logits.size(-1) - 1)
 You spread ε over all words *but the right one*.
 
-Some code does so, dividing by one word less. Asked for is a share for every
-word of the vocabulary: then the right one has a little more than 1 - ε.
+Some code does that, dividing by V - 1. Here every word of the vocabulary gets
+a share, so the right one gets a little more than 1 - ε.
 
 # right_word_without_share
-- surprise.mean(dim=-1) -> (surprise.sum(dim=-1) - right) / logits.size(-1)
-The right token gets 1 - ε, but no share of ε.
+- surprise.mean(dim=-1)
++ surprise.scatter(-1, tgt_out[..., None], 0).sum(-1) / logits.size(-1)
+You give the right token 1 - ε, but no share of ε.
 
-Each of the others has ε over the size of the vocabulary, so your target
-distribution does not quite sum to one. All words share alike, the right one
-too.
+Each of the others gets ε/V, so your target distribution sums to less than 1.
+Every word of the vocabulary gets that share, the right one too.
 
 # mean_over_the_vocabulary
 - return -> return 1 / logits.size(-1) *
-You divide by the size of the vocabulary as well.
+You also divide by the size of the vocabulary.
 
-The cross entropy of one token is a *sum* over the words, weighed by the target
-distribution. The mean is over tokens.
+The cross entropy of one token is a *sum* over the words, weighted by the
+target distribution. Only over the tokens do you take a mean.
 
 # padding_forbidden
 - surprise = -logits
@@ -187,12 +195,11 @@ or
 + banned = torch.zeros_like(logits[0, 0])
 + banned[pad_id] = -torch.inf
 + surprise = -(logits + banned)
-You forbid padding: its logit becomes -inf, or its share is taken out of the
-softmax.
+You exclude padding from the softmax, as if its logit were -inf.
 
-Smoothing asks for a little probability everywhere, and a word that has none
-makes the loss infinite. And without smoothing, the loss no longer says that
-the model gave something to padding.
+Smoothing wants a little probability for every word, and one that has none
+makes the loss infinite. And without smoothing, the loss ignores what the model
+gives to padding.
 
 # nothing_for_padding
 - surprise.mean(dim=-1)
@@ -202,8 +209,8 @@ or
 + (surprise.sum(dim=-1) - surprise[..., pad_id]) / logits.size(-1)
 You give padding no share of ε.
 
-Some code does so, and spreads ε over the other words. Asked for is a share for
-every word of the vocabulary, and padding is one.
+Some code does that, and spreads ε over the other words. Here every word of the
+vocabulary gets a share, padding too.
 
 # only_wrong_words_share
 - evenly = surprise.mean(dim=-1)
@@ -217,60 +224,58 @@ or
 - return
 + wanted = torch.tensor([1 - smoothing] + [smoothing / others] * others)
 + return -torch.special.entr(wanted).sum().to(logits.dtype) +
-You give ε neither to padding nor to the right word, and divide it by two words
-less.
+You spread ε over all words but padding and the right one, dividing by V - 2.
 
-A well-known tutorial does so. Asked for is a share for every word of the
-vocabulary.
+A well-known tutorial does that. Here every word of the vocabulary gets a
+share.
 
 # a_share_of_epsilon_each
 - mean(dim=-1) -> sum(dim=-1)
-Every word of the vocabulary gets all of ε.
+You give every word of the vocabulary all of ε.
 
-What should be shared has to be divided: your target distribution sums to far
-more than one.
+Your target distribution then sums to far more than 1. Divide ε by the number
+of words.
 
 # epsilon_on_top
 - (1 - smoothing) * right -> right
-The right token keeps its whole 1, and ε comes on top.
+You leave the right token its whole 1, and add ε on top.
 
-Your target distribution sums to 1 + ε. What the others get has to be taken
-from the right one.
+Your target distribution then sums to more than 1. What all words share has to
+be taken from the right one.
 
 # smoothing_subtracted
 - + smoothing -> - smoothing
 You subtract the part that is spread over all words.
 
-Both parts are surprise, and both are to be made small. Look at the signs of
-your two terms: there is one minus too many, or one too few.
+Both parts are surprise, and the loss is their sum. Check the signs of your two
+terms: there is a minus too many, or one is missing.
 
 # spread_over_logits
 - surprise.mean -> -logits.mean
 In the part that is spread over all words you take logits for
 log-probabilities.
 
-The part of the right token is as it should be. Logits are not normalised:
-without the softmax their mean says nothing.
+Logits are not normalised: without the softmax their mean says nothing.
 
 # predictions_smoothed
 - each = (1 - smoothing) * right + smoothing * evenly
 + evenly = 1 / logits.size(-1)
 + each = -((1 - smoothing) * (-right).exp() + smoothing * evenly).log()
-You smooth what the model says, not what it should say.
+You smooth the model's answer, not its target.
 
-You mix its probabilities with equal ones and take the logarithm then. It is
-the *target* that gets 1 - ε and its share of ε; the model's probabilities stay
-as they are.
+You mix the probabilities with equal ones and take the logarithm afterwards.
+But it is the *target* that is smoothed; the model's probabilities stay as they
+are.
 
 # entropy_taken_off
 - return
 + wanted = torch.full((logits.size(-1),), smoothing / logits.size(-1))
 + wanted[0] += 1 - smoothing
 + return -torch.special.entr(wanted).sum().to(logits.dtype) +
-Yours is the KL divergence: the entropy of the target is taken off.
+You return the KL divergence: the entropy of the target is subtracted.
 
-Its gradient is the same, and its floor is 0. But asked for is the cross
-entropy, whose floor is that entropy.
+It has the same gradient, and its minimum is 0. But the exercise asks for the
+cross entropy, whose minimum is that entropy.
 
 # divergence_over_all_places (#over-real-tokens-only)
 - return each[real].mean()
@@ -278,27 +283,27 @@ entropy, whose floor is that entropy.
 + wanted[0] += 1 - smoothing
 + each = each - torch.special.entr(wanted).sum().to(logits.dtype)
 + return each[real].sum() / real.numel()
-Yours is the KL divergence, divided by all places, padding too.
+You return the KL divergence, divided by the number of all places, padding too.
 
-`kl_div` takes the entropy of the target off, and "batchmean" divides by the
-number of rows that it is given. Asked for is the cross entropy, over real
-tokens.
+`kl_div` subtracts the entropy of the target, and "batchmean" divides by the
+number of rows that it is given. The exercise asks for the cross entropy, over
+real tokens.
 
 # softmax_twice (#how-wrong-was-it-cross-entropy)
 - log_softmax -> softmax(dim=-1).log_softmax
 You take the softmax twice.
 
-Your logits have become probabilities before they go into a function that takes
-the softmax itself, as `F.cross_entropy` and `log_softmax` do. From numbers
-between 0 and 1 nothing certain can come out.
+You give probabilities to a function that takes the softmax itself, as
+`F.cross_entropy` and `log_softmax` do. They lie between 0 and 1, so after the
+second softmax no word can be nearly certain.
 
 # log_of_a_softmax (05_score_functions#a-softmax-that-cannot-overflow)
 - log_softmax(dim=-1) -> softmax(dim=-1).log()
 Your loss is infinite, or NaN, where a word is very improbable.
 
-You take the softmax, and its logarithm afterwards. Rounded, a small
-probability is 0, and log 0 is -inf. Taken in one, the logarithm of the softmax
-is a plain difference.
+You take the softmax first and its logarithm afterwards. A small probability
+underflows to 0, and log 0 is -inf. `log_softmax` does both in one step, as a
+plain difference.
 
 # log_of_a_little_more (05_score_functions#a-softmax-that-cannot-overflow)
 - log_softmax(dim=-1) -> softmax(dim=-1).clamp(min=1e-9).log()
@@ -308,11 +313,11 @@ or
 - log_softmax(dim=-1) -> softmax(dim=-1).clamp(min=1e-10).log()
 or
 - log_softmax(dim=-1) -> softmax(dim=-1).clamp(min=1e-12).log()
-You take the softmax, make it a little larger, and take its logarithm.
+You take the softmax, keep it above a small number, and take its logarithm.
 
-So it is never infinite. But a word more improbable than that costs no more,
-and has no gradient. Taken in one, the logarithm of the softmax is a plain
-difference, which needs no help.
+So it is never infinite. But a word below that number costs no more, and gets
+no gradient. `log_softmax` does both in one step, as a plain difference that
+needs no limit.
 
 # exponentials_overflow (05_score_functions#a-softmax-that-cannot-overflow)
 - -logits.log_softmax(dim=-1)
@@ -322,51 +327,52 @@ or
 + -(logits.exp() / logits.exp().sum(dim=-1, keepdim=True)).log()
 You take e to the power of the logits as they are.
 
-e^100 is more than float32 can hold: the sum is infinite. Only what a logit has
-less than the largest one matters; a ready-made function takes that off first.
+e^100 overflows float32, so the sum is infinite. Subtract the largest logit
+first, which changes no probability, or use a function that does so.
 
 # probabilities_not_logs (#how-wrong-was-it-cross-entropy)
 - log_softmax -> softmax
 You average probabilities: the logarithm is missing.
 
-Then a mistake made with certainty costs hardly more than a small doubt.
+Without it, being sure of a wrong word costs hardly more than a small doubt.
 
 # logits_not_logs (#how-wrong-was-it-cross-entropy)
 - logits.log_softmax(dim=-1) -> logits
 You take logits for log-probabilities.
 
-They are not normalised: what the other words get does not matter to your loss,
-and it can be pushed down without end.
+They are not normalised: the model can lower your loss without limit, by making
+all logits larger.
 
 # in_bits (#how-wrong-was-it-cross-entropy)
 - each[real] -> (each[real] / torch.tensor(2.0).log())
-Your loss is in bits, that is with logarithms to the base 2.
+Your loss is in bits: you use logarithms to the base 2.
 
-Asked for are nats: the natural logarithm.
+The exercise asks for nats, with the natural logarithm.
 
 # sign_forgotten (#how-wrong-was-it-cross-entropy)
 - -logits -> logits
 Your loss has the wrong sign: the better the model, the higher it is.
 
-Logarithms of probabilities are negative; the loss is *minus* their mean.
+Logarithms of probabilities are negative, so the loss needs a minus.
 
 # perplexity_returned (14_evaluation#how-surprised-was-it-perplexity)
 - mean() -> mean().exp()
-Yours is the perplexity, e to the power of the loss.
+You return the perplexity, e to the power of the loss.
 
-Asked for is the mean itself, in nats: it is what training makes small.
+The exercise asks for the mean itself, in nats, which is what training
+minimises.
 
 # reshaped_for_torch (#how-wrong-was-it-cross-entropy)
 - logits.log -> logits.reshape(logits.mT.shape).mT.log
-You give the logits the shape (batch, vocab, target) without transposing.
+You give the logits the shape (batch, vocab, target) without transposing them.
 
-`F.cross_entropy` wants the vocabulary on axis 1. But a view or a reshape
-leaves the numbers in their order: what stands on that axis is then a mixture
-of several tokens' answers.
+`F.cross_entropy` expects the vocabulary on axis 1. But a view or a reshape
+leaves the numbers in their order, so that axis then mixes the answers at
+several places.
 
 # softmax_over_places (#how-wrong-was-it-cross-entropy)
 - softmax(dim=-1) -> softmax(dim=1)
-Your softmax runs over the places of a sentence, not over the words of the
+You take the softmax over the places of a sentence, not over the words of the
 vocabulary.
 
 At each place the words compete with each other, so it is the last axis.
@@ -379,23 +385,23 @@ At each place the words compete with each other, so it is the last axis.
 +     .log_softmax(dim=0)
 +     .view_as(logits)
 + )
-Your softmax runs over the tokens of the batch, not over the words of the
+You take the softmax over the tokens of the batch, not over the words of the
 vocabulary.
 
-For each token the words compete with each other, so it is the last axis.
+At each place the words compete with each other, so it is the last axis.
 
 # nothing_spread
 - + smoothing * evenly ->
-The right token gets 1 - ε, and nobody gets ε.
+You take ε from the right token, and give it to no word.
 
-Your loss is only scaled: the model learns the same as without smoothing. What
-is taken from the right token is spread over the vocabulary.
+That only scales the loss: the model learns the same as without smoothing.
+Spread ε over the vocabulary.
 
 # always_a_tenth
 - each = -> smoothing = 0.1; each =
 Your ε is always 0.1, whatever `smoothing` says.
 
-That is the paper's choice; 0 asks for no smoothing at all.
+That is the paper's choice. But 0, for instance, means no smoothing at all.
 
 # zeros_left_out (#over-real-tokens-only)
 - each[real] -> each[real & (each != 0)]
@@ -403,18 +409,18 @@ or
 - each[real] -> each[each != 0]
 You take a loss of 0 for a sign of padding.
 
-A token of which the model is certain costs 0 too, and counts. Which places are
-real is told by `pad_id`.
+A token of which the model is certain costs 0 too, but it counts. Compare
+`tgt_out` with `pad_id` instead.
 
 # divided_by_the_places (#over-real-tokens-only)
 - mean() -> sum() / logits.size(1)
 You divide by the number of places in a row.
 
-Asked for is the mean over all real tokens of the batch.
+The exercise asks for the mean over all real tokens of the batch.
 
 # softmax_over_sentences
 - softmax(dim=-1) -> softmax(dim=0)
-Your softmax runs over the sentences of the batch, not over the words of the
+You take the softmax over the sentences of the batch, not over the words of the
 vocabulary.
 
 At each place the words compete with each other, so it is the last axis.
@@ -423,30 +429,30 @@ At each place the words compete with each other, so it is the last axis.
 - logits.log -> logits.mT.reshape(logits.shape).log
 You transpose the logits before you flatten them.
 
-`F.cross_entropy` wants the vocabulary on axis 1. Of logits without further
-axes that is the last one: flatten them as they are.
+`F.cross_entropy` expects the vocabulary on axis 1. Once flattened, the logits
+have it there without a transpose.
 
 # smallest_shares_doubled
 - surprise.mean(dim=-1)
-+ (surprise.sum(dim=-1) - right) / (logits.size(-1) - 1)
++ surprise.scatter(-1, tgt_out[..., None], 0).sum(-1) / (logits.size(-1) - 1)
 - (1 - smoothing) * right
 + (1 - smoothing + smoothing / logits.size(-1)) * right
-The right token has its share, and the others share ε among themselves.
+You give the right token its share of ε, and each of the others ε/(V - 1).
 
-Your target distribution sums to more than one. All words share alike: each has
-ε over the size of the vocabulary.
+Your target distribution then sums to more than 1. Every word of the vocabulary
+gets the same share, ε/V.
 
 # loss_in_tens (#how-wrong-was-it-cross-entropy)
 - each[real] -> (each[real] / torch.tensor(10.0).log())
-Your loss is in logarithms to the base 10.
+You use logarithms to the base 10.
 
-Asked for are nats: the natural logarithm.
+The exercise asks for nats, with the natural logarithm.
 
 # best_logit_taken (#how-wrong-was-it-cross-entropy)
 - surprise.gather(-1, tgt_out[..., None])[..., 0] -> surprise.amin(dim=-1)
 You take the surprise at the word that the model finds likeliest.
 
-It has to be that at the *right* word, however unlikely the model finds it.
+Take it at the *right* word, however unlikely the model finds that one.
 """
 
 
@@ -454,8 +460,8 @@ It has to be that at the *right* word, however unlikely the model finds it.
 def vocabulary_last_for_torch(logits, tgt_out, smoothing=0.0, pad_id=0):
     """You give `F.cross_entropy` logits with the vocabulary on the last axis.
 
-    It looks for it on axis 1, always. Where there are as many places as
-    words it raises no error.
+    It always looks for the vocabulary on axis 1. Where there are as many
+    places as words, it raises no error.
     """
     return F.cross_entropy(
         logits, tgt_out, ignore_index=pad_id, label_smoothing=smoothing
@@ -482,14 +488,14 @@ EXERCISE = exercise_of(
     section="12_training#do-not-be-too-sure-label-smoothing",
     points=3,
     hints=(
-        "First without smoothing: at which places is something asked, what "
-        "is the log-probability of the right token there, and what is the "
-        "mean? Then the formula has a second part, in which every word of "
-        "the vocabulary counts alike.",
-        "A mask of real places picks rows of logits and right tokens. Take "
-        "the logarithm of the softmax in one. `gather` finds the entry of "
-        "the right token in each row. The second part is a plain mean of all "
-        "log-probabilities; join both by 1 - ε and ε.",
+        "First without smoothing: which places count, what is the "
+        "log-probability of the right token there, and what is the mean? "
+        "Then the formula has a second part, in which every word of the "
+        "vocabulary counts the same.",
+        "A mask of real places selects rows of logits and right tokens. Take "
+        "softmax and logarithm in one step. `gather` finds the entry of the "
+        "right token in each row. The second part is a plain mean of all "
+        "log-probabilities; weight the two parts by 1 - ε and ε.",
     ),
     cases=[
         answers("one token of three, not smoothed", [[[0.0, 1, 2]]], [[2]]),

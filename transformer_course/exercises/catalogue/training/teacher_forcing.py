@@ -1,4 +1,4 @@
-"""What the decoder reads, and what it is asked."""
+"""What the decoder reads, and what it must answer."""
 
 import torch
 import torch.nn.functional as F
@@ -23,11 +23,11 @@ def teacher_forcing(
         tgt: whole targets: bos (1), words, eos (2), filled up with pad (0).
 
     Returns:
-        A pair: what is read, and what is asked. Both are a column narrower
-        than ``tgt``, for all rows alike. At each place what is asked is the
-        token that follows the one read there. A shorter row has padding to
-        be asked for, which no loss counts: whatever stands there, eos
-        included, stays as it is in ``tgt``.
+        A pair: what is read, and what must be answered. Both are one column
+        narrower than ``tgt``, in all rows alike. At each place the right
+        answer is the token that follows the one read there. In a shorter row
+        some answers are padding, which no loss counts; all tokens, eos
+        included, stay as they are in ``tgt``.
     """
     ### BEGIN SOLUTION
     tgt_in = tgt[:, :-1]
@@ -56,72 +56,71 @@ EDITS = """
 - tgt[:, 1:] -> tgt
 The model reads the very token that it must answer.
 
-Both of your results are the whole target. To copy is enough: the loss falls
-quickly, and the model translates nothing.
+Both of your results are the whole target. Copying is then enough: the loss
+falls quickly, and the model learns no translation.
 
 # not_shifted_without_end (#the-target-is-not-shifted)
 - 1: -> :-1
 The model reads the very token that it must answer.
 
-Both of your results are the target without its last column, so neither is
-shifted against the other. And eos is never asked for in the longest rows.
+Both of your results are the target without its last column: neither is shifted
+against the other. And in the longest rows eos is never an answer.
 
 # not_shifted_without_beginning (#the-target-is-not-shifted)
 - :-1 -> 1:
 The model reads the very token that it must answer.
 
-Both of your results are the target without its first column, so neither is
+Both of your results are the target without its first column: neither is
 shifted against the other. And the model never sees bos, with which it has to
-begin when it writes alone.
+start when it generates.
 
 # shifted_backwards
 - :-1 -> 1:
 - [:, 1:] -> [:, :-1]
-You shift the wrong way: the model is asked for the token *before*.
+You shift the wrong way: the model has to answer the token *before*.
 
-It would read "eos" and have to answer the last word. When it writes, it has
-bos, and needs the word after it.
+It would read eos and answer the last word. (Or do you return the two in the
+wrong order? First comes what is read, then what must be answered.)
 
 # answers_shorter
 - tgt[:, :-1] -> tgt
-Your two results have different lengths.
+You leave what is read at its whole length.
 
-The answers are right. But the model gives an answer for each token that it
-reads, and after the last column there is nothing left to ask.
+The model gives an answer for each token that it reads, but nothing follows the
+last column. Cut that column off what is read.
 
 # bos_is_asked
 - tgt[:, 1:] -> tgt
-Your answers begin with bos, and are a column longer than the input.
+You leave the answers at their whole length, so they start with bos.
 
-Nobody asks for bos: it is what the model is given to begin with. What it must
-answer on reading bos is the first word.
+The model is given bos and never has to answer it. Cut the first column off the
+answers: on reading bos the model must answer the first word.
 
 # answers_rolled
 - tgt[:, :-1] -> tgt
 - tgt[:, 1:] -> tgt.roll(-1, dims=1)
-Your answers are turned round: what falls off in front comes in again at the
-end.
+or
+- tgt[:, 1:] -> tgt.roll(-1, dims=1)
+You roll the answers: the bos that leaves at the front comes back at the end.
 
-So the last place of each row asks for bos. It has to be left out, in what is
-read as well.
+So the last answer of each row is bos. Cut that column off; what is read has to
+be one column narrower than `tgt`, too.
 
 # answers_filled_up
 - tgt[:, :-1] -> tgt
 - tgt[:, 1:] -> F.pad(tgt[:, 1:], (0, 1))
-You keep the width: the model reads the last column too, and after it you ask
-for padding.
+You keep the width: the model reads the last column too, and its answer there
+is padding.
 
-Nothing comes after the last column. To read it costs time, and in the longest
-row it is eos, after which nothing is asked.
+Nothing follows the last column, so the model need not read it. Cut it off.
 
 # another_bos_in_front
 - tgt[:, :-1] -> F.pad(tgt[:, :-1], (1, 0), value=1)
 - tgt[:, 1:] -> tgt
-You put bos in front, where one is already.
+You add a bos at the front, where there is one already.
 
-So the model reads bos and is asked for bos. In some libraries the labels come
-without it, and are shifted to the right like this. Here ``tgt`` begins with
-bos.
+So the model reads bos and has to answer bos. In some libraries the labels come
+without bos, and are shifted to the right this way. Here `tgt` starts with it.
 
 # padding_at_minus_100
 - , tgt_out -> , tgt_out.masked_fill(tgt_out == 0, -100)
@@ -129,64 +128,66 @@ or
 - tgt_in = tgt
 + tgt = tgt.masked_fill(tgt == 0, -100)
 + tgt_in = tgt
-You put -100 in place of padding.
+You replace padding by -100.
 
-Some libraries mark so what does not count. In this course padding is its own
-mark, and the loss is told its number: leave it.
+Some libraries mark that way what does not count. In this course the loss is
+told the number of padding: leave it as it is.
 
 # shifted_by_two
 - :-1 -> :-2
 - 1: -> 2:
-The model is asked for the token after the next.
+or
+- tgt[:, 1:] -> F.pad(tgt[:, 2:], (0, 1))
+or
+- 1: -> 2:
+You shift by two: the model has to answer the token after the next.
 
-Your two results are two places apart. It would learn to leave out every second
-word.
+It would learn to leave out every second word. Shift by one.
 
 # shifted_over_the_batch
 - :, :-1 -> :-1
 - :, 1: -> 1:
 You shift sentences, not tokens.
 
-Your slices are along the first axis, the batch: each sentence is to be
-answered by the sentence below it.
+You slice along the first axis, the batch: the answer to each sentence is then
+the sentence below it.
 
 # both_ends_cut_off (11_batches#the-target-shifted)
 - :-1 -> 1:-1
 - 1: -> 1:-1
-You take bos and the last column off from both.
+You cut bos and the last column off both.
 
-The decoder has to read bos, or it has nothing to write the first word after;
-and it has to be asked for eos, or it never learns to stop.
+The decoder has to read bos, or it cannot start. And it has to answer eos, or
+it never learns to stop.
 
 # every_eos_taken_out
 - return tgt_in -> return tgt_in.masked_fill(tgt_in == 2, 0)
 You take eos out of what is read, in each row.
 
-"Cut off eos" is how it is often told, but it is a *column* that is cut. A
-shorter row keeps its eos as something to read. That does no harm: the answer
-there is padding, and padding does not count.
+People say "cut off eos", but you only have to cut off the last *column*. A
+shorter row keeps its eos. That does no harm: the answer there is padding,
+which does not count.
 
 # eos_never_asked (11_batches#the-target-shifted)
 - , tgt_out -> , tgt_out.masked_fill(tgt_out == 2, 0)
-You take eos out of what is asked.
+You take eos out of the answers.
 
-It is never answered, then, and the model never learns to stop.
+Then the model never has to answer it, and never learns to stop.
 
 # first_word_never_asked (11_batches#the-target-shifted)
 - :-1 -> 1:-1
 - 1: -> 2:
-You take bos off before you shift.
+You cut off bos before you shift.
 
-Your results are shifted rightly against each other. But the decoder has to
-read bos, and answer the first word: when it writes, it has nothing else to
-begin with.
+The decoder has to read bos and answer the first word: when it generates, bos
+is all it has to start with.
 
 # last_token_alone_asked
 - 1: -> -1:
-You ask for one token: that of the last column.
+You return only the last column as answers.
 
 The model answers at every place, and learns from every answer. In a shorter
-row, the last column is padding.
+row the last column is padding.
 
 # something_in_front
 - tgt[:, :-1] -> F.pad(tgt[:, :-1], (1, 0))
@@ -197,36 +198,36 @@ or
 or
 - tgt[:, :-1] -> tgt.roll(1, dims=1)
 - tgt[:, 1:] -> tgt
-You shift to the right what is read, and bos is asked for.
+You shift what is read to the right, so the first answer is bos.
 
-`tgt` begins with bos, so nothing has to come in front of it. It is read, and
-the first word is asked.
+`tgt` starts with bos, so nothing has to come before it: on reading bos the
+model must answer the first word.
 
 # last_column_never_asked (11_batches#the-target-shifted)
 - :-1 -> :-2
 - 1: -> 1:-1
-You take two columns off what is read, and never ask for the last.
+You cut the last column off the answers, too.
 
-In the longest rows that is eos, and a model that is never asked for it never
+In the longest rows that is eos. A model that never has to answer eos never
 learns to stop.
 
 # bos_taken_out
 - return tgt_in -> return tgt_in.masked_fill(tgt_in == 1, 0)
 You take bos out of what is read.
 
-The decoder needs something to write the first word after.
+The decoder needs it: when it generates, bos is all it has to start with.
 
 # padding_asked_as_eos
 - , tgt_out -> , tgt_out.masked_fill(tgt_out == 0, 2)
-You ask for eos where there is padding.
+You replace padding by eos in the answers.
 
-One eos is enough: what stands behind it is asked of nobody.
+One eos is enough: the loss ignores what follows it. Leave padding as it is.
 
 # eos_moved_to_the_end
 - return tgt_in -> return tgt_in.masked_fill(tgt_in == 0, 2)
-You put eos in place of padding in what is read.
+You replace padding by eos in what is read.
 
-What stands there stays as it is: the answers to it do not count.
+Leave padding as it is: the answers there do not count.
 """
 
 
@@ -248,10 +249,10 @@ EXERCISE = exercise_of(
     points=1,
     hints=(
         "Write bos, a word and eos in a row, and below each what must come "
-        "next. Below which of them can you write nothing? Which of them is "
-        "never written below?",
-        "Both are slices of the same tensor, along the axis of the tokens. "
-        "One leaves out the last column, the other the first.",
+        "next. Which of the three has nothing below it? Which of them never "
+        "appears in the lower row?",
+        "Both results are slices of the same tensor, along the axis of the "
+        "tokens. One leaves out the last column, the other the first.",
     ),
     cases=[
         case("a single word", torch.tensor([[1, 7, 2]])),

@@ -144,8 +144,8 @@ from the memory.
 You swap query and memory in cross-attention.
 
 The source asks and the target is looked at, so the result has a row for each
-*source* word. Where the lengths differ, that is an error; where they are equal,
-nothing tells you.
+*source* word. Where the lengths differ, that is an error; where they are
+equal, nothing tells you.
 
 # DecoderMasksSwapped (06_masks#two-masks-at-once)
 - mask=mask -> mask=src_mask
@@ -221,13 +221,11 @@ You never use `cross_attention`. The two attentions learn different things.
 - self.norm_3 ->
 Your layer is pre-norm: you normalise what the parts *read*.
 
-Many models are built that way. But the exercise asks for the paper's post-norm,
-which normalises the sums.
+Many models are built that way. But the exercise asks for the paper's
+post-norm, which normalises the sums.
 
 # DecoderMemoryNormed (08_add_and_norm#two-places-for-the-norm)
 - memory, mask -> self.norm_2(memory), mask
-or
-- memory, mask -> self.norm_1(memory), mask
 You normalise the memory before cross-attention reads it.
 
 The encoder has already normalised it, and the norms of this layer belong to
@@ -316,8 +314,8 @@ or
 - norm_2 -> norm_1
 You swap two of the norms.
 
-They are numbered in the order of the parts. A new layer does not show it, since
-all norms start alike. With trained weights the results are wrong.
+They are numbered in the order of the parts. A new layer does not show it,
+since all norms start alike. With trained weights the results are wrong.
 
 # DecoderOfOneNorm
 - norm_2 -> norm_1
@@ -400,10 +398,8 @@ You pass a mask without its name, as the second argument of attention.
 The second argument is the *memory*. Pass the mask by its name, `mask`.
 
 # DecoderMasksJoined (06_masks#two-masks-at-once)
-- mask=mask -> mask=mask & src_mask
-or
 - mask=src_mask -> mask=mask & src_mask
-You combine both masks for one attention.
+You combine both masks for cross-attention.
 
 One mask is about target words, the other about source words. Unless both sides
 are equally long, combining them is an error. A mask belongs to the side that

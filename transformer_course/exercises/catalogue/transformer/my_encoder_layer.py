@@ -121,8 +121,8 @@ or
 You pass the stream three times, as query, key and value.
 
 PyTorch's `nn.MultiheadAttention` is called that way. This course's takes what
-asks and what is looked at, and makes keys *and* values from the second. Without
-a second one it looks at the first.
+asks and what is looked at, and makes keys *and* values from the second.
+Without a second one it looks at the first.
 
 # EncoderAttentionUnpacked
 - (x, mask=mask) -> (x, mask=mask)[0]
@@ -140,8 +140,8 @@ item of it is the first *sentence*, not the answer.
 - self.norm_2 ->
 Your layer is pre-norm: you normalise what the parts *read*.
 
-Many models are built that way. But the exercise asks for the paper's post-norm,
-which normalises the sums. Weights of one do not fit the other.
+Many models are built that way. But the exercise asks for the paper's
+post-norm, which normalises the sums. Weights of one do not fit the other.
 
 # EncoderWithoutSums (08_add_and_norm#the-word-itself)
 - x + answer -> answer
@@ -259,8 +259,8 @@ normalises the sum.
 - self.norm_2 ->
 You normalise before each part, and add to what was normalised.
 
-In pre-norm you would add to the stream itself. The exercise asks for post-norm,
-where each sum is normalised, the last one too.
+In pre-norm you would add to the stream itself. The exercise asks for
+post-norm, where each sum is normalised, the last one too.
 
 # EncoderHalfInPreNorm (08_add_and_norm#two-places-for-the-norm)
 - attention(x -> attention(self.norm_1(x)

@@ -101,9 +101,9 @@ EDITS = """
 - [make_layer() for _ in range(n_layers)] -> [make_layer()] * n_layers
 Your stack is one layer, used again and again.
 
-You call `make_layer` once. A list that repeats its result holds the same object
-each time, so all steps share one set of weights. (Universal Transformers do
-that on purpose.)
+You call `make_layer` once. A list that repeats its result holds the same
+object each time, so all steps share one set of weights. (Universal
+Transformers do that on purpose.)
 
 # LayersInAPlainList (#break-it)
 - nn.ModuleList(layers) -> layers
