@@ -16,16 +16,16 @@ from transformer_course.exercises.engine.exercise import (
 def attention_weights(
     query: Float[Tensor, "query d"], key: Float[Tensor, "key d"]
 ) -> Float[Tensor, "query key"]:
-    """Say how each query of one sentence shares its attention out.
+    """Compute how each query of one sentence shares out its attention.
 
     The score of a query and a key is their dot product, not divided by
-    anything here; a softmax makes weights of scores, however large they are.
+    anything here; a softmax makes weights of the scores, however large these are.
     No batch, no heads.
 
     Args:
         query: a row for each position that asks.
-        key: a row for each position that may be looked at. There may be
-            more or fewer of them than queries.
+        key: a row for each position that may be looked at; there may be
+            more or fewer of these.
 
     Returns:
         A row for each query: its weights for the keys, which sum to one, in
@@ -333,8 +333,8 @@ EXERCISE = exercise_of(
         ),
         case(
             "one query's scores are large",
-            torch.tensor([[300.0], [1.0]]),
-            torch.tensor([[4.0], [3.0]]),
+            torch.tensor([[300.0, 0.0], [1.0, 2.0]]),
+            torch.tensor([[4.0, 0.0], [3.0, 1.0]]),
         ),
         case(
             "more keys than queries",

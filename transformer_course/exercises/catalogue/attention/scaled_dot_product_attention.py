@@ -541,19 +541,19 @@ EXERCISE = exercise_of(
             torch.tensor([[1.0, 0.0, 0.0, 2.0], [0.0, 1.0, 5.0, 0.0]]),
         ),
         case(
-            "as many queries, keys and numbers: nothing but the values shows",
+            "as many queries as keys as numbers",
             torch.tensor([[2.0, 1.0], [0.0, -1.0]]),
             torch.tensor([[1.0, 3.0], [-1.0, 0.0]]),
             torch.tensor([[1.0, 0.0], [4.0, 1.0]]),
         ),
         case(
             "a batch of two sentences",
-            torch.tensor([[[1.0]], [[2.0]]]),
-            torch.tensor([[[1.0], [0.0]], [[0.0], [1.0]]]),
+            torch.tensor([[[1.0, 1.0]], [[2.0, 0.0]]]),
+            torch.tensor([[[1.0, 2.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 3.0]]]),
             torch.tensor([[[1.0], [2.0]], [[3.0], [5.0]]]),
         ),
         case(
-            "two sentences of two words, two numbers wide",
+            "two sentences of two words of width 2",
             Draw(61).normal(2, 2, 2),
             Draw(62).normal(2, 2, 2),
             Draw(63).normal(2, 2, 2),
@@ -566,8 +566,8 @@ EXERCISE = exercise_of(
         ),
         case(
             "one query's scores are large",
-            torch.tensor([[300.0], [1.0]]),
-            torch.tensor([[4.0], [3.0]]),
+            torch.tensor([[300.0, 0.0], [1.0, 2.0]]),
+            torch.tensor([[4.0, 0.0], [3.0, 1.0]]),
             torch.tensor([[1.0], [2.0]]),
         ),
         case(

@@ -26,15 +26,15 @@ def additive_score(
 
     Args:
         query: a row for each position that asks.
-        key: a row for each position that is asked. There may be more or
-            fewer of them than queries, and of another width.
+        key: a row for each position that may be looked at; there may be
+            more or fewer of these, and of another width.
         U_q: projects the queries.
         U_k: projects the keys.
         v: reads a number off the hidden units.
 
     Returns:
-        The scores, a row for each query: divided by nothing, and from before
-        any softmax.
+        The scores, a row for each query: not divided by anything, and
+        without a softmax.
     """
     ### BEGIN SOLUTION
     asking = (query @ U_q)[:, :, None, :]
@@ -403,7 +403,7 @@ EXERCISE = exercise_of(
     ),
     cases=[
         case(
-            "one query, one key, all of one number",
+            "one query, one key, all of width 1",
             torch.tensor([[[1.0]]]),
             torch.tensor([[[2.0]]]),
             torch.tensor([[0.5]]),

@@ -240,9 +240,6 @@ Where that belongs to a score far below zero, it is far above all scores: all
 powers underflow to 0, and 0/0 is NaN.
 
 # another_number_taken_away
-- scores.amax(dim=dim, keepdim=True)
-+ scores.median(dim=dim, keepdim=True).values
-or
 - scores.amax(dim=dim, keepdim=True) -> scores.sum(dim=dim, keepdim=True)
 or
 - scores.amax(dim=dim, keepdim=True) -> scores.select(dim, 0).unsqueeze(dim)
