@@ -19,7 +19,7 @@ def attention_weights(
     """Compute how each query of one sentence shares out its attention.
 
     The score of a query and a key is their dot product, not divided by
-    anything here; a softmax makes weights of the scores, however large these are.
+    anything here; a softmax makes weights of the scores, which may be large.
     No batch, no heads.
 
     Args:

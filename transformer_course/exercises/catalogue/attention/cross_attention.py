@@ -274,12 +274,6 @@ You add the target's rows to what was fetched.
 That sum belongs to the layer around this one (chapter 08). (Where the head is
 not as wide as the model, your code raises an error.)
 
-# QueryAdded
-- weights @ value -> query + weights @ value
-You add the queries to what was fetched.
-
-There is no residual inside the head.
-
 # CrossSoftmaxOverTarget (#everybody-asks-at-once)
 - dim=-1 -> dim=1
 Your softmax runs over the words of the target.
@@ -371,12 +365,6 @@ You squash each score by itself, with a sigmoid.
 A softmax compares a score with the others of its row, and makes the row sum to
 one.
 
-# CrossLogarithms
-- softmax -> log_softmax
-You mix the values with the *logarithms* of the weights.
-
-They are negative, and no mean can be taken with them.
-
 # CrossPowersNotDivided
 - softmax(dim=-1) -> exp()
 or
@@ -409,13 +397,6 @@ What a word is found by and what it hands over are two things to learn.
 You use `to_query` for the values; `to_value` is never used.
 
 What a word looks for and what it hands over are two things to learn.
-
-# ProjectedTwice (#why-three-projections)
-- self.to_value(memory) -> self.to_value(key)
-You project the keys once more to get your values.
-
-Each projection starts from the rows that came in. (Where the head is not as
-wide as the model, your code raises an error.)
 
 # QueriesNotProjected (#why-three-projections)
 - self.to_query(tgt) -> tgt
@@ -461,24 +442,6 @@ Your table has a row for each key: a word of the source.
 
 A row belongs to a query, a word of the target. (Where the two sentences have
 different lengths, your code may raise an error when it mixes the values.)
-
-# CrossNegated
-- query @ -> -query @
-The word that fits best gets the smallest weight: a sign is wrong.
-
-The larger the dot product, the *more* a query looks there.
-
-# CrossDirections (#close-or-only-long)
-- scores =
-+ query = nn.functional.normalize(query, dim=-1)
-+ key = nn.functional.normalize(key, dim=-1)
-+ scores =
-or
-- query @ key.mT / query.size(-1) ** 0.5
-+ torch.cosine_similarity(query[:, :, None], key[:, None], dim=-1)
-You compare directions only: your score is the cosine of the angle.
-
-A dot product depends on lengths too: a longer query gives sharper weights.
 
 # ValuesOfTheQueries
 - weights @ value -> weights @ query

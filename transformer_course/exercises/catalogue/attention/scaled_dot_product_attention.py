@@ -136,13 +136,7 @@ The paper's heads are 64 wide. Here the width is that of the query.
 # scaled_otherwise (05_score_functions#divide-by-the-root)
 - math.sqrt(query.size(-1)) -> query.size(-1) ** 2
 or
-- math.sqrt(query.size(-1)) -> math.sqrt(512)
-or
 - math.sqrt(query.size(-1)) -> int(math.sqrt(query.size(-1)))
-or
-- math.sqrt(query.size(-1)) -> query.size(-1) ** 0.25
-or
-- math.sqrt(query.size(-1)) -> math.log(query.size(-1))
 or
 - math.sqrt(query.size(-1)) -> key.size(-2)
 or
@@ -225,13 +219,6 @@ Your softmax runs over axis 1, counted from the left.
 
 In one sentence that is the keys. In a batch it is the queries, and with heads
 yet another one: axes in front move everything to the right.
-
-# softmax_over_the_heads
-- softmax(dim=-1) -> softmax(dim=-3)
-Your softmax runs over the third axis from the right.
-
-That is the batch, or the heads; in one sentence alone there is none. Each
-query shares out its own unit among the keys, the last axis.
 
 # softmax_over_everything
 - scores.softmax(dim=-1) -> scores.flatten().softmax(dim=0).view_as(scores)
@@ -438,22 +425,11 @@ You make weights of the scores without taking powers.
 Scores of both signs then give weights below 0 or above 1. Made positive by a
 ReLU or by absolute values, a score of -2 counts as much as one of 0, or of 2.
 
-# all_or_nothing (#a-lookup-that-can-learn)
-- scores.softmax(dim=-1)
-+ torch.eye(key.size(-2)).to(key)[scores.argmax(dim=-1)]
-or
-- scores.softmax(dim=-1) -> torch.eye(key.size(-2))[scores.argmax(dim=-1)]
-Your best key takes all, and the others get nothing.
-
-That is a dictionary. It has no slope, so nothing could learn how to ask.
-
 # softmax_at_the_end
 - scores.softmax(dim=-1) -> scores
 - weights @ value -> (weights @ value).softmax(dim=-1)
 or
 - weights @ value -> (weights @ value).softmax(dim=-1)
-or
-- weights @ value -> (scores @ value).softmax(dim=-1)
 You put the *output* through a softmax.
 
 A softmax makes weights of scores. The output is a mean of the values, which
@@ -478,12 +454,6 @@ You add the query to what it has fetched.
 
 That sum belongs to the layer around attention (chapter 08). (Where the values
 have another width, your code raises an error.)
-
-# values_softened
-- weights @ value -> weights @ value.softmax(dim=-1)
-You put the values through a softmax.
-
-A softmax makes weights of scores. Values are handed over as they are.
 
 # values_transposed
 - weights @ value -> weights @ value.mT

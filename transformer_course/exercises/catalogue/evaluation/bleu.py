@@ -158,11 +158,6 @@ Each n has a precision of its own, and BLEU takes the mean of the four.
 - ** (1 / 4) -> ** (1 / 3)
 or
 - rest[:4], rest[4:] -> rest[:3], rest[4:7]
-or
-- ** (1 / 4) -> ** (1 / 3)
-- math.prod(precisions) -> math.prod(precisions[:3])
-or
-- math.prod(precisions) -> math.prod(precisions[:3])
 You leave out the four words in a row.
 
 BLEU takes the mean over n = 1, 2, 3 and 4.
@@ -221,8 +216,6 @@ or
 - precisions = [m / t for m, t in zip(matches, totals, strict=True)]
 + first, *rest = zip(matches, totals)
 + precisions = [first[0] / first[1]] + [(m + 1) / (t + 1) for m, t in rest]
-or
-- m / t -> (m + 1) / (t + 1)
 You add 1 to the matches and to the totals.
 
 That is a kind of smoothing, for single sentences. The exercise does not ask
@@ -324,15 +317,6 @@ or
 You *reward* what is too short: your factor is above 1 where h < r.
 
 A penalty is a factor below 1: e to the power of 1 - r/h.
-
-# penalty_for_the_good
-- min(0.0, 1 - r / h) -> 0.0 if h < r else 1 - r / h
-or
-- min(0.0, 1 - r / h) -> max(0.0, 1 - r / h)
-Your factor is 1 for what is too short, and above 1 for what is longer.
-
-If h ≥ r it has to be 1. Otherwise it is e to the power of 1 - r/h, which is
-below 1.
 
 # share_of_the_length
 - math.exp(min(0.0, 1 - r / h)) -> min(1.0, h / r)
@@ -451,12 +435,6 @@ You compute the totals from h, as if all sentences were one.
 No n-gram reaches from one sentence into the next. The last four columns have
 the totals: sum these.
 
-# precision_upside_down
-- m / t -> t / m
-You divide what was written by what matches.
-
-A precision is a share: it lies between 0 and 1.
-
 # another_root
 - 1 / 4 -> 1 / 2
 or
@@ -490,25 +468,9 @@ counts.
 or
 - math.prod(precisions) ** (1 / 4)
 + math.exp(sum(math.log2(p) for p in precisions) / 4)
-or
-- math.prod(precisions) ** (1 / 4)
-+ math.exp(sum(math.log10(p) for p in precisions) / 4)
 You take logarithms to one base, and powers of another.
 
 Natural logarithms go with e, those to the base of 2 with 2.
-
-# weighted_unevenly
-- math.prod(precisions) ** (1 / 4)
-+ math.prod(p**w for p, w in zip(precisions, [0.4, 0.3, 0.2, 0.1]))
-or
-- math.prod(precisions) ** (1 / 4)
-+ math.prod(p**w for p, w in zip(precisions, [0.1, 0.2, 0.3, 0.4]))
-or
-- math.prod(precisions) ** (1 / 4)
-+ math.prod(p ** (1 / n) for n, p in enumerate(precisions, 1))
-You weight the four precisions differently.
-
-In BLEU each has the same weight, a quarter.
 
 # columns_in_turn
 - rest[:4], rest[4:] -> rest[::2], rest[1::2]

@@ -129,12 +129,6 @@ You look only at the reference whose length is closest.
 That is how r is chosen, for the brevity penalty. An n-gram may match in any of
 them.
 
-# longest_reference_only
-- in references: -> in [max(references, key=len)]:
-You look at the longest reference only.
-
-An n-gram may match in any of them.
-
 # best_single_reference
 - (written & allowed).total()
 + max((written & n_grams(r)).total() for r in references)
@@ -154,9 +148,6 @@ matches than words.
 # mean_over_references
 - (written & allowed).total()
 + sum((written & n_grams(r)).total() for r in references) / len(references)
-or
-- (written & allowed).total()
-+ sum((written & n_grams(r)).total() for r in references) // len(references)
 You take the mean over the references.
 
 One of them is enough: an n-gram matches as often as in the reference that has
@@ -381,29 +372,6 @@ or
 You look for a string in a string, and find words inside other words.
 
 *he* does not stand in *the cat*. Compare whole words, in tuples for example.
-
-# words_found_apart
-- (written & allowed).total()
-+ sum(
-+     c
-+     for gram, c in written.items()
-+     if any(all(w in r for w in gram) for r in references)
-+ )
-You let an n-gram match if all of its words stand somewhere in a reference.
-
-They have to stand there in a row, and in this order.
-
-# edges_filled
-- starts =
-+ words = ["<s>"] * (n - 1) + words + ["</s>"] * (n - 1)
-+     starts =
-or
-- starts =
-+ words = ["<s>"] + words + ["</s>"]
-+     starts =
-You add marks before and after the sentence, which become parts of n-grams.
-
-A language model does so. Here a row of w words has w - n + 1 n-grams.
 
 # divided_already
 - return matches, total -> return matches / total if total else 0.0

@@ -266,24 +266,6 @@ You cut small probabilities off, or add a little to each.
 A token that the model held for all but impossible costs as much as its
 logarithm says.
 
-# product_of_logarithms
-- nats.mean().exp() -> nats.prod().pow(1 / real.sum())
-or
-- -log_probs[real] -> log_probs[real]
-- nats.mean().exp() -> nats.prod() ** (-1 / real.sum())
-You multiply logarithms.
-
-Probabilities are multiplied; their logarithms are summed.
-
-# one_over_the_mean
-- nats.mean().exp() -> 1 / nats.mean()
-or
-- -log_probs -> log_probs
-- nats.mean().exp() -> 1 / nats.mean()
-You take 1 over the mean of logarithms.
-
-The inverse of a logarithm is an exponential, not 1 over it.
-
 # negative
 - return -> return -
 Your result is negative: a minus stands outside the exponential.
@@ -298,13 +280,6 @@ You divide by one token more, or one fewer, than there are.
 
 Every real token counts once, and nothing else does. At least one is real, so
 you never divide by 0.
-
-# median
-- mean -> median
-You take the median of the surprise.
-
-Then it does not matter how surprising the other tokens were. The exercise asks
-for the mean.
 
 # weighted_by_probability
 - -log_probs[real] -> -log_probs[real] * log_probs[real].exp()
@@ -324,12 +299,6 @@ or
 You divide by the length of the longest sentence.
 
 Divide by the number of real tokens, of all sentences together.
-
-# kinds_of_tokens
-- mean() -> sum().div(len(set(tgt_out[real].tolist())))
-You divide by the number of different tokens.
-
-A token that comes twice is guessed twice. The mean is over places.
 
 # normalized_again
 - nats =
@@ -354,16 +323,6 @@ You divide by the number of tokens after the exponential.
 
 Divide the sum of the logarithms: that is their mean. The exponential comes
 last.
-
-# root_of_the_sum
-- nats.mean().exp() -> nats.sum().sqrt()
-or
-- nats.mean().exp() -> nats.mean().sqrt()
-or
-- nats.mean().exp() -> nats.mean().square()
-You apply another function than the exponential to the mean.
-
-A logarithm is undone by an exponential, and by nothing else.
 """
 
 

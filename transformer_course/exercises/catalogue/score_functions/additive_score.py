@@ -95,8 +95,8 @@ see the query's, which is the same for every key: the two never meet.
 - return scores -> return scores.tanh()
 You apply tanh to the score instead of the hidden units.
 
-Every score then lies between -1 and 1. It belongs to each hidden unit, before
-`v` reads them.
+Every score then lies between -1 and 1. The tanh belongs to the hidden units,
+before `v` reads them.
 
 # vector_inside_the_tanh
 - asking + asked -> v * (asking + asked)
@@ -119,15 +119,7 @@ How much a hidden unit counts, and for or against a key, is to be learned too.
 or
 - tanh -> sigmoid
 or
-- tanh -> sin
-or
-- tanh() -> exp()
-or
 - (asking + asked).tanh() -> torch.nn.functional.gelu(asking + asked)
-or
-- (asking + asked).tanh() -> torch.nn.functional.leaky_relu(asking + asked)
-or
-- (asking + asked).tanh() -> torch.nn.functional.softplus(asking + asked)
 or
 - tanh() -> softmax(dim=-1)
 You apply another function than tanh to the hidden units.
@@ -307,8 +299,6 @@ see the query's: the two never meet inside a tanh.
 or
 - (asking + asked).tanh() -> asking * asked
 - hidden @ v -> hidden.sum(dim=-1).tanh()
-or
-- (asking + asked).tanh() -> asking.tanh() * asked.tanh()
 You multiply queries and keys, and apply tanh before or after that.
 
 The additive score adds the two, applies tanh to each hidden unit, and lets `v`
@@ -326,28 +316,11 @@ You compare the keys with each other; the queries are never used.
 
 A score compares a query with a key, and each query needs a row.
 
-# vector_made_shares
-- @ v -> @ v.softmax(dim=0)
-or
-- @ v -> @ (v / v.norm())
-or
-- @ v -> @ v.tanh()
-You change `v` before you multiply by it.
-
-It is used as it is, large or small and of either sign: a hidden unit may speak
-against a key, too.
-
 # halved
 - asking + asked -> (asking + asked) / 2
 You take the *mean* of query and key, not their sum.
 
 Half as much inside a tanh gives other scores.
-
-# largest_hidden_unit
-- hidden @ v -> (hidden * v).amax(dim=-1)
-You take the largest hidden unit.
-
-A product with `v` is a sum: every unit has its say.
 
 # summed_over_another_axis (#three-scores-in-the-package)
 - hidden @ v -> (hidden * v).sum(dim=2)

@@ -250,58 +250,17 @@ You divide the result by the number of keys, or of queries or sentences.
 
 The chain rule has a sum, not a mean.
 
-# mean_divided_by_a_sum
-- mean = -> mean = 1 / gradient.sum(dim=-1, keepdim=True) *
-You divide the mean by the sum of the gradient.
-
-The weights of a row sum to one already: the sum of each gradient times its
-weight *is* a mean.
-
-# largest_taken_away
-- (weights * gradient).sum(dim=-1 -> gradient.amax(dim=-1
-You take away the largest gradient of a row.
-
-That is how a softmax is kept from overflowing. Its gradient has a weighted
-mean there.
-
 # own_part_left_out
 - gradient - mean) -> gradient - (mean - weights * gradient))
 You leave a key's own gradient out of the mean.
 
 The diagonal of J is aᵢ (1 - aᵢ), not aᵢ: the sum goes over all keys.
 
-# sign_of_the_second_term
-- gradient - mean) -> (1 - 2 * weights) * gradient + mean)
-or
-- gradient - mean) -> (1 - weights) * gradient + mean)
-Beside its diagonal your J has a plus.
-
-What one weight gains the others lose: J_ij is -aᵢ aⱼ there.
-
 # parts_exchanged
 - weights * (gradient - mean) -> gradient * (weights - mean)
-or
-- weights * (gradient - mean)
-+ gradient * (weights - weights.square().sum(dim=-1, keepdim=True))
 You have exchanged weights and gradient.
 
 The weight stands in front, and the mean is taken away from the *gradient*.
-
-# gradient_on_the_diagonal
-- weights * (gradient - mean)
-+ (gradient * gradient - weights * mean)
-or
-- weights * (gradient - mean) -> gradient - weights * mean
-You put the gradient on the diagonal of J.
-
-J is made of the weights alone, and multiplied by the gradient afterwards.
-
-# jacobian_summed
-- weights * (gradient - mean)
-+ weights * (1 - weights.sum(dim=-1, keepdim=True))
-You sum the rows of J: that is 0, always.
-
-All weights of a row together stay 1. Multiply by the gradient first, then sum.
 
 # diagonal_returned
 - weights * (gradient - mean) -> weights * (1 - weights)
@@ -320,8 +279,6 @@ You multiply by 1 minus a number, as for a sigmoid.
 In a softmax the other keys of a row come in as well, by a weighted mean.
 
 # shares_made_again
-- weights * (gradient - mean) -> weights * gradient / mean
-or
 - weights * (gradient - mean) -> (weights * gradient).softmax(dim=-1)
 or
 - weights * (gradient - mean) -> weights * gradient.softmax(dim=-1)

@@ -272,20 +272,14 @@ scores. To divide them is a temperature, and changes the shares.
 # scores_stretched (#a-temperature)
 - - largest) -> / scores.norm(dim=dim, keepdim=True))
 or
-- scores - largest -> scores / scores.abs().amax(dim=dim, keepdim=True)
-or
 - scores - largest -> scores / scores.max()
-or
-- scores - largest
-+ (scores - scores.amin(dim=dim, keepdim=True)) / (
-+     largest - scores.amin(dim=dim, keepdim=True))
 or
 - scores - largest -> scores / scores.sum(dim=dim, keepdim=True)
 or
 - scores - largest -> scores / scores.size(dim) ** 0.5
 or
 - scores - largest -> scores / 100
-You divide the scores: by a length, a sum, a range or a constant.
+You divide the scores: by a length, a maximum, a sum or a constant.
 
 A softmax depends on differences, so you may take a number away from all
 scores. To divide them is a temperature, and changes the shares.
@@ -293,15 +287,11 @@ scores. To divide them is a temperature, and changes the shares.
 # scores_cut_off
 - scores - largest -> scores.clamp(max=80)
 or
-- scores - largest -> scores.clamp(-80, 80)
-or
 - scores - largest -> scores.clamp(max=88)
 or
 - scores - largest -> scores.clamp(max=100)
 or
 - scores - largest -> scores.clamp(max=50)
-or
-- scores - largest -> scores.clamp(-50, 50)
 or
 - scores - largest -> scores.clamp(max=20)
 or
@@ -337,16 +327,6 @@ You never divide by the sum.
 With the largest score taken away the largest power is 1, and the shares sum to
 more than one.
 
-# powers_divided_by_something_else
-- powers.sum( -> powers.mean(
-or
-- powers.sum(dim -> powers.norm(dim
-or
-- powers.sum(dim=dim, keepdim=True) -> scores.size(dim)
-You divide the powers by their mean, their length or their number.
-
-Only divided by their *sum* do they sum to one.
-
 # logarithms_of_shares
 - powers / powers.sum(dim=dim, keepdim=True) -> scores.log_softmax(dim=dim)
 or
@@ -366,14 +346,6 @@ scores as they are.
 They overflow before the logarithm makes them small again: infinity is taken
 away, and every share is 0. Take the largest score away first.
 
-# powers_of_another_base
-- (scores - largest).exp() -> 2.0 ** (scores - largest)
-or
-- (scores - largest).exp() -> 10.0 ** (scores - largest)
-Your powers are those of 2 or 10, not of e.
-
-The shares sum to one, but are more even, or less.
-
 # positive_in_another_way
 - (scores - largest).exp() -> (scores - largest).square()
 or
@@ -384,8 +356,6 @@ or
 - (scores - largest).exp() -> scores.relu()
 or
 - (scores - largest).exp() -> scores.sigmoid()
-or
-- (scores - largest).exp() -> scores - scores.amin(dim=dim, keepdim=True)
 or
 - (scores - largest).exp() -> scores
 You divide something else than powers of e by its sum.
@@ -398,13 +368,6 @@ they are may be negative. A softmax takes e to the power of each.
 You squash each score by itself, with a sigmoid.
 
 Every share is between 0 and 1, but they do not sum to one.
-
-# zeros_hidden
-- / powers.sum
-+ * (scores != 0) / (powers * (scores != 0)).sum
-You give nothing to a score of 0.
-
-0 is a score like any other. What may get nothing has minus infinity.
 
 # infinity_forgotten
 - - largest) -> .masked_fill(scores == -torch.inf, 0.0) - largest)
@@ -440,12 +403,6 @@ You apply a softmax twice.
 
 The second one takes shares for scores. Shares lie between 0 and 1, so hardly
 any difference is left.
-
-# all_or_nothing (04_attention#a-lookup-that-can-learn)
-- powers / powers.sum(dim=dim, keepdim=True) -> (scores == largest).to(scores)
-Your largest score takes all, and the others get nothing.
-
-That is an argmax, and has no slope. In a softmax near ones share.
 """
 
 
