@@ -427,10 +427,10 @@ EXERCISE = exercise_of(
         texts("other words of the same letters", "a part", "ap art", n=2),
         texts("a word inside another", "he", "the cat", n=1),
         texts("two references", "cold milk", "milk", "cold tea", n=1),
+        texts("across two references", "cat milk", "a cat", "milk", n=2),
         texts("each has it once", "milk milk", "tea milk", "the milk", n=1),
         texts("in the second only", "tea", "milk", "tea", n=1),
         texts("in the first only", "milk", "milk", "tea", n=1),
-        texts("across two references", "cat milk", "a cat", "milk", n=2),
         texts("in two references", "milk tea", "milk", "milk", n=1),
         texts(
             "four references of several lengths",

@@ -77,7 +77,7 @@ by its sum: what one weight gains the others lose. A gradient that is the same
 for all keys has to give 0.
 
 # mean_not_weighted
-- weights * (gradient - mean) -> weights * gradient - mean
+- weights * (gradient - mean) -> (weights * gradient - mean)
 You weight the gradient, but not the mean that you take away from it.
 
 It has to be aᵢ · (gᵢ − Σ aⱼgⱼ), with aᵢ in front of both.
@@ -236,7 +236,7 @@ and mean.
 
 # one_weight_twice
 - weights * gradient) -> weights * weights * gradient)
-- weights * (gradient - mean) -> weights * gradient - mean
+- weights * (gradient - mean) -> (weights * gradient - mean)
 In J's second term you have one weight twice, aᵢ aᵢ instead of aᵢ aⱼ.
 
 One weight goes with J's row, the other with its column, so their new axes of
