@@ -469,12 +469,12 @@ EXERCISE = exercise_of(
     section="04_attention#one-formula-different-sources",
     points=2,
     hints=(
-        "Two streams come in, and three things are made of them. Who asks? "
-        "Who is looked at? What is handed over belongs to what was looked "
-        "at.",
+        "Two sentences come in, and queries, keys and values are made of "
+        "them. Which of the two asks, and which is looked at? What is handed "
+        "over belongs to what was looked at.",
         "There is one output for each query, so the queries are made of the "
-        "stream whose length the output has to have; keys and values of the "
-        "other. What then follows is the exercise above.",
+        "sentence whose length the output has to have; keys and values of "
+        "the other. What then follows is the exercise above.",
     ),
     cases=[
         module_case(
