@@ -104,59 +104,56 @@ EDITS = """
 - query =
 + tgt, memory = memory, tgt
 + query =
-In your layer the *source* asks, and the target is asked.
+Your queries come from the source, keys and values from the target.
 
-Your queries come from `memory`, keys and values from `tgt`. Who asks decides
-the length of the output: it is to have one row for each word of the target, or
-the decoder has nothing to go on with. Where both sentences are equally long
-nothing but the numbers shows it.
+There is one row of output for each query, and the decoder needs one for each
+word of the *target*. Where both sentences are equally long only the numbers
+show the mistake.
 
 # TargetLooksAtItself
 - query =
 + memory = tgt
 + query =
-Your layer never looks at `memory`: the target looks at itself.
+You never look at `memory`: the target looks at itself.
 
 That is self-attention. With it alone the decoder would never see the sentence
 that it has to translate.
 
 # SourceLooksAtItself
 - tgt -> memory
-Your layer never looks at `tgt`: the source looks at itself.
+You never look at `tgt`: the source looks at itself.
 
-That is the encoder's self-attention. There are to be as many outputs as words
-of the target.
+That is the encoder's self-attention. Here each word of the target needs a row
+of output.
 
 # ValuesFromTarget
 - value(memory) -> value(tgt)
-Your values come from `tgt`, your keys from `memory`.
+Your values come from `tgt`.
 
-Key and value of an entry belong together. With yours the target asks the
-source where to look, and then fetches from itself. (Where the two have
-different lengths, it ends in an error.)
+They have to come from where the keys come from: the target asks the source
+where to look, and fetches what stands there. (Where the two have different
+lengths, your code raises an error.)
 
 # KeysFromTarget
 - key(memory) -> key(tgt)
-Your keys come from `tgt`, your values from `memory`.
+Your keys come from `tgt`.
 
-Key and value of an entry belong together. With yours the target compares
-itself with itself, and then fetches from the source at those places. (Where
-the two have different lengths, it ends in an error.)
+They have to come from where the values come from: what the target finds by a
+key of the source is the source's value. (Where the two have different lengths,
+your code raises an error.)
 
 # QueriesAndKeysExchanged
 - tgt -> memory
 - key(memory) -> key(tgt)
-You take the source's rows for queries and the target's for keys, and the
-values from the source.
+Your queries come from the source, and your keys from the target.
 
-Then the source asks the target. (Where the two have different lengths, it ends
-in an error.)
+Then the source asks the target. (Where the two have different lengths, your
+code raises an error.)
 
 # ProjectionsExchanged (#why-three-projections)
 - to_query -> to_key
 - to_key -> to_query
-The right rows go through the wrong projections: `to_key` makes your queries,
-and `to_query` your keys.
+`to_key` makes your queries, and `to_query` your keys.
 
 A layer trained like this would learn as well, with the two names exchanged.
 But weights from elsewhere, loaded into it, would give other outputs.
@@ -164,6 +161,9 @@ But weights from elsewhere, loaded into it, would give other outputs.
 # OneProjectionForAll (#why-three-projections)
 - to_key -> to_query
 - to_value -> to_query
+or
+- to_query -> to_key
+- to_value -> to_key
 You use one projection for queries, keys and values.
 
 What a word looks for, what it is found by and what it hands over are three
@@ -171,15 +171,14 @@ things to learn, so there are three projections.
 
 # KeysHandedOver (#why-three-projections)
 - weights @ value -> weights @ key
-You hand over the keys; `to_value` is never used.
+You mix the keys; `to_value` is never used.
 
 What a word is found by and what it hands over are two things to learn.
 
 # KeysAndValuesExchanged (#why-three-projections)
 - to_key -> to_value
 - to_value -> to_key
-The source goes through the wrong projections: `to_value` makes your keys, and
-`to_key` your values.
+`to_value` makes your keys, and `to_key` your values.
 
 A layer trained like this would learn as well, with the two names exchanged.
 But weights from elsewhere, loaded into it, would give other outputs.
@@ -201,8 +200,8 @@ or
 - query.size(-1) -> self.to_key.out_features
 You attend with the rows as they come in: no projection is used.
 
-Then a word can find only what resembles it, and there is nothing that this
-layer could learn.
+Then a word can find only what resembles it, and the layer has nothing to
+learn.
 
 # ProjectionsBent (#why-three-projections)
 - scores =
@@ -212,55 +211,68 @@ or
 - scores =
 + query, key = query.relu(), key.relu()
 + scores =
-You put a ReLU behind the projections.
+You apply a ReLU to what the projections give.
 
-They are linear: no activation follows them, though some libraries offer one.
-Without negative numbers no score could say "anything but this".
-
-# ProjectionsTanh (#why-three-projections)
-- scores =
-+ query, key, value = query.tanh(), key.tanh(), value.tanh()
-+ scores =
-or
-- scores =
-+ query, key = query.tanh(), key.tanh()
-+ scores =
-or
-- weights @ value -> weights @ value.relu()
-or
-- weights @ value -> (weights @ value).relu()
-You bend what the projections give, or what was fetched.
-
-The projections are linear, and nothing follows the head.
+They are linear: no activation follows them. Without negative numbers no score
+could say "anything but this".
 
 # ScaledByModelWidth (05_score_functions#divide-by-the-root)
 - query.size(-1) -> tgt.size(-1)
-You divide by the root of the width of the *rows*, d_model.
+You divide by √d_model, the root of the width of the rows that come in.
 
-The sum in a score has as many terms as one head's keys have numbers. A wrong
-root raises no error, and may train well. But weights from elsewhere give other
-outputs with it.
+A score is a sum of d_head products, so divide by √d_head. With a wrong root a
+layer may train well, but weights from elsewhere give other outputs.
 
 # ScaledByLength (05_score_functions#divide-by-the-root)
 - query.size(-1) -> query.size(1)
 You divide by the root of the number of words in the target.
 
-A word would look differently when others ask beside it. What makes a dot
-product large is how many products are summed in it: the width of the head.
+A score is a sum of d_head products, so divide by √d_head. Other words of the
+target must not change where one of them looks.
+
+# ScaledBySourceLength (05_score_functions#divide-by-the-root)
+- query.size(-1) -> key.size(1)
+You divide by the root of the number of words in the source.
+
+A score is a sum of d_head products, so divide by √d_head, however long the
+source is.
 
 # CrossUnscaled (#the-same-in-the-package)
 - / query.size(-1) ** 0.5 ->
-Your scores are not divided by the root of the head's width.
+You do not divide the scores by √d_head.
 
-The wider the head, the more of the weight goes to a single word.
+The wider the head, the more of the weight then goes to a single word.
+
+# ScaledTwice (05_score_functions#divide-by-the-root)
+- ** 0.5 ->
+You divide the scores by d_head, not by its root.
+
+Perhaps by the root twice: once by you, and once by the function from above
+that you call. Your weights come out far more even than the paper's.
+
+# MultipliedByTheRoot (05_score_functions#divide-by-the-root)
+- / query -> * query
+You multiply by the root of the head's width instead of dividing.
+
+Scores get larger instead of smaller, and one word takes nearly all.
+
+# ScaledAfterwards (05_score_functions#divide-by-the-root)
+- / query.size(-1) ** 0.5 ->
+- scores.softmax(dim=-1) -> scores.softmax(dim=-1) / query.size(-1) ** 0.5
+or
+- / query.size(-1) ** 0.5 ->
+- weights @ value -> weights @ value / query.size(-1) ** 0.5
+You divide after the softmax: the weights, or the output.
+
+The root belongs to the scores. After the softmax it only makes smaller what is
+fetched.
 
 # TargetAdded
 - weights @ value -> tgt + weights @ value
 You add the target's rows to what was fetched.
 
-That sum belongs to the layer around this one (chapter 08). Asked for is what
-the head has fetched, and nothing else. (Where the head is not as wide as the
-model, yours ends in an error.)
+That sum belongs to the layer around this one (chapter 08). (Where the head is
+not as wide as the model, your code raises an error.)
 
 # CrossSoftmaxOverTarget (#everybody-asks-at-once)
 - dim=-1 -> dim=1
@@ -269,12 +281,11 @@ Your softmax runs over the words of the target.
 Each word of the target shares out its own unit of attention over the *source*:
 every row of the weights has to sum to one.
 
-# ScaledTwice (05_score_functions#divide-by-the-root)
-- ** 0.5 ->
-Your scores are divided by d_head, not by its root.
+# CrossSoftmaxOverSentences (#everybody-asks-at-once)
+- dim=-1 -> dim=0
+Your softmax runs along the first axis, over the sentences.
 
-Or by the root twice: once by you, and once more by the function from above,
-which you call. Your attention is far more even than the paper's.
+Each sentence then shares its attention with its neighbours in the batch.
 
 # WeightsFirst
 - return
@@ -285,20 +296,28 @@ You return the weights first, and what was fetched second.
 # CrossScoresOverflow (05_score_functions#a-softmax-that-cannot-overflow)
 - scores.softmax(
 + (lambda x, dim: x.exp() / x.exp().sum(dim, keepdim=True))(scores,
-Your layer is right until a score is large: then it gives NaN.
+Where a score is large, your layer gives NaN.
 
-You divide powers by their sum, and e¹⁰⁰ is beyond 32 bits: infinity over
+You divide powers by their sum, and e¹⁰⁰ overflows float32: infinity over
 infinity. PyTorch's softmax takes the largest score of the row away first.
+
+# CrossMaximumOfEverything (05_score_functions#a-softmax-that-cannot-overflow)
+- scores.softmax(
++ (lambda x, dim: x / x.sum(dim, keepdim=True))((scores - scores.max()).exp(),
+You take away the largest score of the *whole* tensor, not of each row.
+
+Where all scores of a row are far below it, all powers of the row underflow to
+0, and 0/0 is NaN.
 
 # CrossFutureHidden (06_masks#the-future)
 - weights =
 + seen = torch.ones_like(scores).tril() > 0
 + scores = scores.masked_fill(~seen, -torch.inf)
 + weights =
-Your first word of the target sees one word of the source, the second two.
+The first target word sees only one source word, the second only two.
 
-That is a causal mask, and it belongs to the target's look at itself. The
-source is known from the beginning: all of it may be seen.
+That is a causal mask. It belongs to the target's look at itself: the source is
+known from the beginning, and all of it may be seen.
 
 # MemoryAndTarget
 - query =
@@ -308,87 +327,43 @@ or
 - query =
 + memory = torch.cat([tgt, memory], dim=1)
 + query =
-Your target looks at the source and at itself, in one row of keys.
+Your target looks at the source and at itself, joined to one sequence.
 
-Some models do so. The paper's has two layers for it, and this one is for the
-source alone: there are as many weights as the source has words.
+The paper has two layers for that, and this one is for the source alone.
 
 # CrossScoresReturned
 - , weights -> , scores
 or
 - , weights -> , query @ key.mT
-What was fetched is right, but beside it you return the scores, from before the
-softmax.
+You return the scores, from before the softmax, in the place of the weights.
 
-Asked for are the weights: positive, and of each word the sum is one.
+Weights are positive, and each row of them sums to one.
 
-# ScaledBySourceLength (05_score_functions#divide-by-the-root)
-- query.size(-1) -> key.size(1)
-or
-- query.size(-1) -> len(key)
-You divide by the root of the number of words in the source, or of sentences.
+# CrossWeightsTransposed (#everybody-asks-at-once)
+- , weights -> , weights.mT
+You return the weights transposed.
 
-What makes a dot product large is how many products are summed in it: the width
-of the head.
-
-# MultipliedByTheRoot (05_score_functions#divide-by-the-root)
-- / query -> * query
-You multiply by the root of the head's width in place of dividing.
-
-Scores get larger instead of smaller, and one word takes nearly all.
-
-# ScaledAfterwards (05_score_functions#divide-by-the-root)
-- / query.size(-1) ** 0.5 ->
-- scores.softmax(dim=-1) -> scores.softmax(dim=-1) / query.size(-1) ** 0.5
-or
-- / query.size(-1) ** 0.5 ->
-- weights @ value -> weights @ value / query.size(-1) ** 0.5
-or
-- weights @ value -> weights @ value / query.size(-1) ** 0.5
-You divide after the softmax: the weights, or the output.
-
-The root belongs to the scores. Afterwards the weights come from scores as
-large as before, and what is fetched is only made smaller.
-
-# CrossSoftmaxOverSentences (#everybody-asks-at-once)
-- dim=-1 -> dim=0
-Your softmax runs along the first axis, that of the sentences.
-
-So it does if it is told 0. Each sentence would share its attention with its
-neighbours in the batch.
+A row belongs to a query: a word of the target.
 
 # CrossNoSoftmax
 - scores.softmax(dim=-1) -> scores
-There is no softmax: the values are mixed with the scores themselves.
+There is no softmax: you mix the values with the scores themselves.
 
 Scores may be negative, and their sum may be anything.
 
 # CrossSoftmaxTwice
 - scores.softmax(dim=-1) -> scores.softmax(dim=-1).softmax(dim=-1)
-Your weights have been through a softmax twice.
+You apply a softmax twice.
 
-The second one takes weights for scores. These lie between 0 and 1, so that
-hardly any difference between the words is left.
+The second one takes weights for scores. Weights lie between 0 and 1, so hardly
+any difference between the words is left.
 
 # CrossSigmoid
 - softmax(dim=-1) -> sigmoid()
 You squash each score by itself, with a sigmoid.
 
-Every weight is between 0 and 1, but no row sums to one.
-
-# CrossLogarithms
-- softmax -> log_softmax
-You mix the values with the *logarithms* of the weights.
-
-They are all negative, and no mean can be taken with them.
-
-# CrossMaximumOfEverything (05_score_functions#a-softmax-that-cannot-overflow)
-- scores.softmax(
-+ (lambda x, dim: x / x.sum(dim, keepdim=True))((scores - scores.max()).exp(),
-You take away the largest score of the *whole* tensor, not of each row.
-
-A row whose scores are all far below it has nothing but powers of 0, and 0 is
-divided by 0.
+A softmax compares a score with the others of its row, and makes the row sum to
+one.
 
 # CrossPowersNotDivided
 - softmax(dim=-1) -> exp()
@@ -397,24 +372,7 @@ or
 + (scores - scores.amax(dim=-1, keepdim=True)).exp()
 Your weights are powers of the scores, never divided by their sum.
 
-They are positive, but no shares: a row does not sum to one.
-
-# QueryAdded
-- weights @ value -> query + weights @ value
-You add the queries to what was fetched.
-
-There is no residual inside the head: asked for is what was fetched, and
-nothing else.
-
-# FetchedNormalized
-- weights @ value
-+ nn.functional.layer_norm(weights @ value, value.shape[-1:])
-or
-- weights @ value
-+ nn.functional.layer_norm(tgt + weights @ value, value.shape[-1:])
-You normalize what was fetched.
-
-That belongs to the layer around this one (chapter 08).
+They are positive, but a row does not sum to one.
 
 # QueryProjectionForKeys (#why-three-projections)
 - to_key -> to_query
@@ -440,26 +398,6 @@ You use `to_query` for the values; `to_value` is never used.
 
 What a word looks for and what it hands over are two things to learn.
 
-# KeyProjectionForAll (#why-three-projections)
-- to_query -> to_key
-- to_value -> to_key
-or
-- to_query -> to_value
-- to_key -> to_value
-You use one projection for queries, keys and values.
-
-What a word looks for, what it is found by and what it hands over are three
-things to learn, so there are three projections.
-
-# ProjectedTwice (#why-three-projections)
-- self.to_value(memory) -> self.to_value(key)
-or
-- self.to_key(memory) -> self.to_key(query)
-You send through one projection what has been through another.
-
-Each of the three starts from the rows that came in. (Where the head is not as
-wide as the model, yours ends in an error.)
-
 # QueriesNotProjected (#why-three-projections)
 - self.to_query(tgt) -> tgt
 or
@@ -467,42 +405,31 @@ or
 Your queries are the rows of `tgt` as they are; `to_query` is never used.
 
 What a word looks for is to be learned. (Where the head is not as wide as the
-model, yours ends in an error.)
+model, your code raises an error.)
 
 # KeysNotProjected (#why-three-projections)
 - self.to_key(memory) -> memory
 Your keys are the rows of `memory` as they are; `to_key` is never used.
 
 What a word is found by is to be learned. (Where the head is not as wide as the
-model, yours ends in an error.)
+model, your code raises an error.)
 
 # MatricesNotTransposed
 - self.to_query(tgt) -> tgt @ self.to_query.weight
 - self.to_key(memory) -> memory @ self.to_key.weight
 - self.to_value(memory) -> memory @ self.to_value.weight
-or
-- self.to_query(tgt) -> tgt @ self.to_query.weight.reshape(tgt.size(-1), -1)
-- self.to_key(memory)
-+ memory @ self.to_key.weight.reshape(tgt.size(-1), -1)
-- self.to_value(memory)
-+ memory @ self.to_value.weight.reshape(tgt.size(-1), -1)
-You multiply by the projections' matrices as they lie.
+You multiply by the projections' matrices without transposing them.
 
 `nn.Linear` keeps its matrix transposed: a row for each number that comes out.
 Call the layer, or transpose.
 
 # CrossKeysReshaped (07_multi_head_attention#splitting-and-merging)
 - key.mT -> key.reshape(key.mT.shape)
-You give the keys the shape of their transpose without transposing.
+You give the keys the shape of their transpose, but do not transpose them.
 
 A view or a reshape leaves the numbers in the order in which they lie in
-memory: they are cut into other rows. The shape fits, so no error is raised.
-
-# CrossWeightsTransposed (#everybody-asks-at-once)
-- , weights -> , weights.mT
-You return the weights transposed: a row for each word of the source.
-
-A row belongs to who asks: a word of the target.
+memory, so each column mixes several keys. The shape fits, so no error is
+raised.
 
 # KeysAsk (#everybody-asks-at-once)
 - query @ key.mT -> key @ query.mT
@@ -511,42 +438,17 @@ or
 - weights @ value -> weights @ query
 or
 - scores.softmax(dim=-1) -> scores.mT.softmax(dim=-1)
-or
-- scores.softmax(dim=-1) -> scores.mT.softmax(dim=-1)
-- weights @ value -> weights @ query
-In your table the keys ask and the queries are asked.
+Your table has a row for each key: a word of the source.
 
-It has a row for each word of the source. (Where the two sentences have
-different lengths, mixing ends in an error.)
-
-# CrossNegated
-- query @ -> -query @
-The word that fits best gets the smallest weight: a sign is turned.
-
-# CrossDirections (#close-or-only-long)
-- scores =
-+ query = nn.functional.normalize(query, dim=-1)
-+ key = nn.functional.normalize(key, dim=-1)
-+ scores =
-or
-- query @ key.mT / query.size(-1) ** 0.5
-+ torch.cosine_similarity(query[:, :, None], key[:, None], dim=-1)
-You compare directions only: your score is the cosine of the angle.
-
-A dot product has the lengths in it too: a longer query looks more sharply.
+A row belongs to a query, a word of the target. (Where the two sentences have
+different lengths, your code may raise an error when it mixes the values.)
 
 # ValuesOfTheQueries
 - weights @ value -> weights @ query
-Your output is a mixture of the *queries*; the values are never used.
+You mix the *queries*; the values are never used.
 
-Who asks does not hand over. (Where the two sentences have different lengths,
-it ends in an error.)
-
-# BestWordOnly (#a-lookup-that-can-learn)
-- scores.softmax(dim=-1) -> torch.eye(key.size(1))[scores.argmax(dim=-1)]
-Your best word takes all, and the others get nothing.
-
-That is a dictionary: there is no slope, so nothing could learn how to ask.
+The values are what the source hands over. (Where the two sentences have
+different lengths, your code raises an error.)
 """
 
 
@@ -567,12 +469,12 @@ EXERCISE = exercise_of(
     section="04_attention#one-formula-different-sources",
     points=2,
     hints=(
-        "Two streams come in, and three things are made of them. Who asks? "
-        "Who is looked at? What is handed over belongs to what was looked "
-        "at.",
+        "Two sentences come in, and queries, keys and values are made of "
+        "them. Which of the two asks, and which is looked at? What is handed "
+        "over belongs to what was looked at.",
         "There is one output for each query, so the queries are made of the "
-        "stream whose length the output has to have; keys and values of the "
-        "other. What then follows is the exercise above.",
+        "sentence whose length the output has to have; keys and values of "
+        "the other. What then follows is the exercise above.",
     ),
     cases=[
         module_case(

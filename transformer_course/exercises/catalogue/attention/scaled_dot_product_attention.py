@@ -77,56 +77,55 @@ def attention_by_two_roots(query, key, value):
 EDITS = """
 # unscaled
 - / scale ->
-Your scores are not divided by anything.
+You do not divide the scores.
 
 The wider the vectors, the larger their dot products, and the more of the
 weight goes to a single key.
 
 # scaled_by_axis_one
 - query.size(-1) -> query.size(1)
-Your divisor is the root of the size of axis 1, counted from the left.
+You divide by the root of the size of axis 1, counted from the left.
 
-In one sentence that is the width of a query. In a batch of them it is the
-number of queries, and with heads yet another one: leading axes move everything
-to the right.
+In one sentence that is the width of a query. In a batch it is the number of
+queries, and with heads yet another one: axes in front move everything to the
+right.
 
 # scaled_by_the_width (05_score_functions#divide-by-the-root)
 - math.sqrt(query.size(-1)) -> query.size(-1)
 You divide by d_k, not by its root.
 
 The *variance* of a dot product grows like d_k, its typical size like the root.
-Your attention is far more even than the paper's.
+Your weights come out far more even than the paper's.
 
 # scaled_by_the_root_of_the_keys
 - query.size(-1) -> key.size(-2)
 You divide by the root of the number of *keys*.
 
-The divisor would change with the length of the sentence. What makes a dot
-product large is how many products are summed in it: the width of a vector.
+A dot product is a sum of d_k products, so divide by √d_k, however long the
+sentence is.
 
 # scaled_by_the_root_of_the_queries
 - query.size(-1) -> query.size(-2)
 You divide by the root of the number of *queries*.
 
-A query would look differently when others ask beside it. What makes a dot
-product large is how many products are summed in it: the width of a vector.
+A dot product is a sum of d_k products, so divide by √d_k. Other queries must
+not change where one of them looks.
 
 # scaled_by_the_root_of_the_values
 - query.size(-1) -> value.size(-1)
 You divide by the root of the width of the *values*.
 
 The values have no part in the scores, and may be wider or narrower than the
-keys. Often the two are equal, and nobody notices.
+keys. Often the two are equally wide, and nobody notices.
 
 # scaled_by_the_root_of_axis_zero
 - query.size(-1) -> key.size(0)
 or
 - query.size(-1) -> query.size(0)
-You divide by the root of the first axis' size.
+You divide by the root of the size of the first axis.
 
-In a batch that is the number of sentences, and in one sentence that of words.
-What makes a dot product large is how many products are summed in it: the width
-of a vector, the last axis.
+In a batch that is the number of sentences, and in one sentence the number of
+words. A dot product is a sum of d_k products: d_k is the last axis.
 
 # scaled_by_eight
 - math.sqrt(query.size(-1)) -> 8
@@ -134,19 +133,33 @@ You divide by 8, the root of the paper's width, whatever the width is.
 
 The paper's heads are 64 wide. Here the width is that of the query.
 
+# scaled_otherwise (05_score_functions#divide-by-the-root)
+- math.sqrt(query.size(-1)) -> query.size(-1) ** 2
+or
+- math.sqrt(query.size(-1)) -> int(math.sqrt(query.size(-1)))
+or
+- math.sqrt(query.size(-1)) -> key.size(-2)
+or
+- math.sqrt(query.size(-1)) -> query.norm(dim=-1, keepdim=True)
+You divide by another number than √d_k.
+
+It is the square root of the width of a query, and need not be a whole number.
+It does not depend on how large the numbers are, nor on how many keys there
+are.
+
 # future_hidden (06_masks#the-future)
 - weights =
 + seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
 + scores = scores.masked_fill(~seen, -torch.inf)
 + weights =
-Your queries look only at keys that stand no later than they do.
+You hide from each query the keys that stand after it.
 
-That is a causal mask. It belongs to the decoder's self-attention alone
-(chapter 06); here every query may look at every key.
+That is a causal mask (chapter 06), and belongs to the decoder's self-attention
+alone. Here every query may look at every key.
 
 # multiplied_by_the_root
 - / scale -> * scale
-You multiply by the root of d_k in place of dividing.
+You multiply by √d_k instead of dividing.
 
 Scores get larger instead of smaller, and one key takes nearly all.
 
@@ -157,144 +170,184 @@ Scores get larger instead of smaller, and one key takes nearly all.
 + output =
 You divide *after* the softmax: rows no longer sum to one.
 
-The root is there to keep the softmax from sitting on one key. Afterwards it is
-too late for that, and the output is only made smaller.
-
-# no_softmax
-- .softmax(dim=-1) ->
-There is no softmax: the values are mixed with the scores themselves.
-
-Scores may be negative, and their sum may be anything. Without a softmax the
-output is no mean of the values.
-
-# softmax_over_the_queries (#everybody-asks-at-once)
-- dim=-1 -> dim=-2
-Your softmax runs over the queries: the columns of the weights sum to one, not
-the rows.
-
-Each query shares out its own unit of attention among the keys.
-
-# softmax_over_no_axis_named
-- dim=-1 -> dim=0 if scores.dim() == 3 else 1
-or
-- dim=-1 -> dim=0
-Your softmax runs along the first axis, that of the sentences.
-
-So it does if it is not told an axis: in a batch it takes the first, in one
-sentence alone the second. Each sentence would share its attention with its
-neighbours in the batch.
-
-# logarithms_mixed
-- softmax -> log_softmax
-You mix the values with the *logarithms* of the weights.
-
-They are all negative, and no mean can be taken with them.
-
-# softmax_twice
-- output =
-+ weights = weights.softmax(dim=-1)
-+ output =
-Your weights have been through a softmax twice.
-
-The second one takes weights for scores. These lie between 0 and 1, so that
-hardly any difference between the keys is left.
-
-# softmax_over_axis_one
-- dim=-1 -> dim=1
-Your softmax runs over axis 1, counted from the left.
-
-In one sentence that is the keys. In a batch of them it is the queries, and
-with heads yet another one: leading axes move everything to the right.
-
-# keys_transposed_for_a_batch
-- transpose(-2, -1) -> transpose(1, 2)
-You transpose axes 1 and 2, counted from the left.
-
-In a batch of sentences these are the last two. One sentence alone has no axis
-2, and with heads in front they are others: leading axes move everything to the
-right.
-
-# keys_transposed_for_a_sentence
-- transpose(-2, -1) -> transpose(0, 1)
-You transpose axes 0 and 1, counted from the left.
-
-In one sentence these are all. In a batch the first axis is the batch, and
-sentences get mixed: leading axes move everything to the right.
-
-# keys_turned_round
-- transpose(-2, -1) -> permute(*reversed(range(key.dim())))
-You transpose *all* axes of the keys, which turns their order round.
-
-In one sentence that is right: there are only two. In a batch the sentences
-come to lie on the last axis, where the keys should be.
-
-# keys_reshaped (07_multi_head_attention#splitting-and-merging)
-- transpose(-2, -1) -> reshape(key.mT.shape)
-You give the keys the shape of their transpose without transposing.
-
-A view or a reshape leaves the numbers in the order in which they lie in
-memory: they are cut into other rows, and each score mixes several keys. The
-shape fits, so no error is raised.
-
-# keys_mixed (#a-lookup-that-can-learn)
-- @ value -> @ key
-Your output is a mixture of the *keys*; the values are never used.
-
-A key says what an entry is found by, a value what it hands over. Compare with
-the keys, mix the values.
-
-# weights_turned_to_mix (#everybody-asks-at-once)
-- weights @ -> weights.mT @
-You transpose the weights before you mix the values with them.
-
-A row of the weights belongs to one query, and its shares go with the rows of
-the values. Turned, query and key have changed their parts. (Where there are
-more or fewer keys than queries, it ends in an error.)
-
-# values_compared (#a-lookup-that-can-learn)
-- @ key. -> @ value.
-You compare the queries with the *values*; the keys are never used.
-
-A key says what an entry is found by, a value what it hands over. (Where the
-two have different widths, yours ends in an error.)
-
-# results_exchanged
-- output, weights -> weights, output
-You return the weights first and the output second.
-
-# scores_returned
-- output, weights -> output, scores
-or
-- output, weights -> output, scores * scale
-Your output is right, but returned beside it are the scores, from before the
-softmax.
-
-Asked for are the weights: positive, and of each query the sum is one.
-
-# scores_overflow (05_score_functions#a-softmax-that-cannot-overflow)
-- scores.softmax(
-+ (lambda x, dim: x.exp() / x.exp().sum(dim, keepdim=True))(scores,
-Your output is right until a score is large: then it is NaN.
-
-You divide powers by their sum, and e¹⁰⁰ is beyond 32 bits: infinity over
-infinity. PyTorch's softmax takes the largest score of the row away first.
+The root is there to keep the softmax from giving nearly all to one key. After
+the softmax it is too late for that, and the output only gets smaller.
 
 # output_scaled
 - / scale ->
 - return output
 + output = output / scale
 + return output
-You divide the *output* by the root, and not the scores.
+You divide the *output* by the root, not the scores.
 
-The weights come from scores as large as before, and the output is no mean of
-the values any more. The root belongs inside the softmax.
+The weights come from scores as large as before, and the output is only made
+smaller. The root belongs inside the softmax.
+
+# output_scaled_as_well
+- output = -> output = 1 / scale *
+You divide the output by the root.
+
+An output is a mean of the values, and as large as these: the root belongs to
+the scores alone.
+
+# no_softmax
+- .softmax(dim=-1) ->
+There is no softmax: you mix the values with the scores themselves.
+
+Scores may be negative, and their sum may be anything, so the output is no mean
+of the values.
+
+# softmax_over_the_queries (#everybody-asks-at-once)
+- dim=-1 -> dim=-2
+Your softmax runs over the queries, down the columns.
+
+Each query shares out its own unit of attention among the keys: it is the
+*rows* of the weights that have to sum to one.
+
+# softmax_over_no_axis_named
+- dim=-1 -> dim=0 if scores.dim() == 3 else 1
+or
+- dim=-1 -> dim=0
+Your softmax runs along the first axis.
+
+In a batch that is the axis of the sentences: each of them shares its attention
+with its neighbours. (A softmax that is not told an axis may do this, too.)
+
+# softmax_over_axis_one
+- dim=-1 -> dim=1
+Your softmax runs over axis 1, counted from the left.
+
+In one sentence that is the keys. In a batch it is the queries, and with heads
+yet another one: axes in front move everything to the right.
 
 # softmax_over_everything
 - scores.softmax(dim=-1) -> scores.flatten().softmax(dim=0).view_as(scores)
-Your weights sum to one over the whole tensor, not in each row.
+or
+- scores.softmax(dim=-1)
++ (scores - scores.amax(dim=-1, keepdim=True)).exp()
+- output =
++ weights = weights / weights.sum()
++ output =
+You divide by the sum over the whole tensor, not by the sum of each row.
 
-Every query shares out a unit of its own. What another query finds, or another
-sentence of the batch, must not change its weights.
+Every query has one unit of attention of its own. What another query finds, or
+another sentence of the batch, must not change its weights.
+
+# logarithms_mixed
+- softmax -> log_softmax
+You mix the values with the *logarithms* of the weights.
+
+They are negative, and no mean can be taken with them.
+
+# softmax_twice
+- output =
++ weights = weights.softmax(dim=-1)
++ output =
+You apply a softmax twice.
+
+The second one takes weights for scores. Weights lie between 0 and 1, so hardly
+any difference between the keys is left.
+
+# keys_transposed_for_a_batch
+- transpose(-2, -1) -> transpose(1, 2)
+You transpose axes 1 and 2, counted from the left.
+
+In a batch of sentences these are the last two. One sentence alone has no axis
+2, and with heads in front they are others.
+
+# keys_transposed_for_a_sentence
+- transpose(-2, -1) -> transpose(0, 1)
+You transpose axes 0 and 1, counted from the left.
+
+In one sentence these are all there are. In a batch axis 0 is the batch, and
+sentences get mixed.
+
+# keys_turned_round
+- transpose(-2, -1) -> permute(*reversed(range(key.dim())))
+You reverse the order of *all* axes of the keys.
+
+In one sentence that is right: there are only two. In a batch the sentences end
+up on the last axis, where the keys should be.
+
+# keys_reshaped (07_multi_head_attention#splitting-and-merging)
+- transpose(-2, -1) -> reshape(key.mT.shape)
+You give the keys the shape of their transpose, but do not transpose them.
+
+A view or a reshape leaves the numbers in the order in which they lie in
+memory, so each score mixes several keys. The shape fits, so no error is
+raised.
+
+# keys_as_they_lie (#everybody-asks-at-once)
+- key.transpose(-2, -1) -> key
+You multiply by the keys without transposing them.
+
+A matrix product takes rows by columns, so the keys have to stand in columns.
+(Where there are not as many keys as numbers in a row, your code raises an
+error.)
+
+# keys_mixed (#a-lookup-that-can-learn)
+- @ value -> @ key
+You mix the *keys*; the values are never used.
+
+A key says what an entry is found by, a value what it hands over. Compare with
+the keys, mix the values.
+
+# weights_turned_to_mix (#everybody-asks-at-once)
+- weights @ -> weights.mT @
+You transpose the weights before you mix the values.
+
+A row of the weights belongs to one query, and its shares go with the rows of
+the values. (Where there are more or fewer keys than queries, your code raises
+an error.)
+
+# values_compared (#a-lookup-that-can-learn)
+- @ key. -> @ value.
+You compare the queries with the *values*; the keys are never used.
+
+A key says what an entry is found by, a value what it hands over. (Where the
+two have different widths, your code raises an error.)
+
+# results_exchanged
+- output, weights -> weights, output
+You return the weights first and the output second.
+
+The output comes first, then the weights.
+
+# scores_returned
+- output, weights -> output, scores
+or
+- output, weights -> output, scores * scale
+You return the scores, from before the softmax, in the place of the weights.
+
+Weights are positive, and each row of them sums to one.
+
+# other_weights_returned
+- return output, weights
++ return output, (scores * scale).softmax(dim=-1)
+or
+- return output, weights -> return output, weights.mT
+or
+- return output, weights -> return output, weights.log()
+Beside the output you return other weights than those that you mixed with.
+
+They may come from unscaled scores, or be transposed, or logarithms. Return the
+very weights that made the output: a row for each query.
+
+# scores_overflow (05_score_functions#a-softmax-that-cannot-overflow)
+- scores.softmax(
++ (lambda x, dim: x.exp() / x.exp().sum(dim, keepdim=True))(scores,
+Where a score is large, your result is NaN.
+
+You divide powers by their sum, and e¹⁰⁰ overflows float32: infinity over
+infinity. PyTorch's softmax takes the largest score of the row away first.
+
+# maximum_of_everything (05_score_functions#a-softmax-that-cannot-overflow)
+- scores.softmax(
++ (lambda x, dim: x / x.sum(dim, keepdim=True))((scores - scores.max()).exp(),
+You take away the largest score of the *whole* tensor, not of each row.
+
+Where all scores of a row are far below it, all powers of the row underflow to
+0, and 0/0 is NaN: what one query finds breaks the weights of another.
 
 # no_sum_below
 - scores.softmax(dim=-1)
@@ -303,8 +356,8 @@ or
 - scores.softmax(dim=-1) -> scores.exp()
 Your weights are powers of the scores, never divided by their sum.
 
-They are positive, but no shares: a row does not sum to one, and the output
-need not lie among the values.
+They are positive, but a row does not sum to one. (To take the largest score
+away first keeps powers small, but does not replace the division.)
 
 # divided_by_other_rows (#everybody-asks-at-once)
 - scores.softmax(dim=-1) -> scores.exp() / scores.exp().sum(dim=-1)
@@ -317,89 +370,40 @@ or
 You divide powers by the sums of the rows, but not each row by its own.
 
 The sums have lost an axis, and broadcasting lines axes up from the right.
-Where the sizes do not fit, it ends in an error.
-
-# maximum_of_everything (05_score_functions#a-softmax-that-cannot-overflow)
-- scores.softmax(
-+ (lambda x, dim: x / x.sum(dim, keepdim=True))((scores - scores.max()).exp(),
-You take away the largest score of the *whole* tensor, not of each row.
-
-A row whose scores are all far below it has nothing but powers of 0, and 0 is
-divided by 0: what one query finds breaks another one's weights.
-
-# scaled_otherwise (05_score_functions#divide-by-the-root)
-- math.sqrt(query.size(-1)) -> query.size(-1) ** 2
-or
-- math.sqrt(query.size(-1)) -> math.sqrt(2 * query.size(-1))
-or
-- math.sqrt(query.size(-1)) -> 2 * math.sqrt(query.size(-1))
-or
-- math.sqrt(query.size(-1)) -> math.sqrt(512)
-or
-- math.sqrt(query.size(-1)) -> int(math.sqrt(query.size(-1)))
-or
-- math.sqrt(query.size(-1)) -> query.size(-1) ** (1 / 3)
-or
-- math.sqrt(query.size(-1)) -> query.size(-1) ** 0.25
-or
-- math.sqrt(query.size(-1)) -> math.log(query.size(-1))
-or
-- math.sqrt(query.size(-1)) -> math.log(query.size(-1) + 1)
-You divide by a number that comes from the width, or a constant, but is not its
-square root: a square, another root, a rounded one, a logarithm.
-
-The divisor is the square root of d_k, the width of a query, and need not be a
-whole number.
-
-# scaled_by_a_length (05_score_functions#divide-by-the-root)
-- math.sqrt(query.size(-1)) -> query.norm(dim=-1, keepdim=True)
-or
-- math.sqrt(query.size(-1)) -> key.size(-2)
-or
-- math.sqrt(query.size(-1)) -> math.sqrt(query.numel())
-You divide each query by its own length, or all scores by the number of keys,
-or by the root of how many numbers all queries have.
-
-The divisor is the root of d_k: how many numbers one query has, not how large
-they are, and not how many queries or keys there are.
+Where the sizes do not fit, your code raises an error.
 
 # directions_compared (#close-or-only-long)
 - query @ key. -> F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).
 or
 - query @ key. -> F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).
 - / scale ->
-or
-- query @ key.
-+ query / query.norm(dim=-1, keepdim=True) @ (
-+     key / key.norm(dim=-1, keepdim=True)).
-- / scale ->
 You compare directions only: your score is the cosine of the angle.
 
-A dot product has the lengths in it too: a longer query looks more sharply.
-With a cosine no score leaves [-1, 1], and no key can take nearly all.
+A dot product depends on lengths too: a longer query gives sharper weights. No
+cosine leaves [-1, 1], so no key can take nearly all.
 
 # queries_alone (#everybody-asks-at-once)
 - @ key. -> @ query.
-You compare the queries with each other; the keys are not looked at.
+You compare the queries with each other; the keys are never used.
 
-What asks and what is asked are two tensors, and need not be equally long.
+A score compares a query with a key, and each key needs a column.
 
 # keys_alone (#everybody-asks-at-once)
 - query @ key -> key @ key
-You compare the keys with each other; the queries are not looked at.
+You compare the keys with each other; the queries are never used.
 
-There has to be a row for each query.
+A score compares a query with a key, and each query needs a row.
 
 # keys_ask (#everybody-asks-at-once)
 - query @ key. -> key @ query.
-In your table the keys ask and the queries are asked.
+You have exchanged queries and keys: your table has a row for each key.
 
-It has a row for each key, and each of them has a unit to share out. (Where
-there are more or fewer keys than queries, mixing ends in an error.)
+It is each *query* that shares out its attention. (Where there are more or
+fewer keys than queries, your code raises an error when it mixes the values.)
 
 # scores_negated
 - query @ -> -query @
-The key that fits best gets the smallest weight: a sign is turned.
+The key that fits best gets the smallest weight: a sign is wrong.
 
 The larger the dot product, the *more* a query looks there.
 
@@ -407,8 +411,8 @@ The larger the dot product, the *more* a query looks there.
 - softmax(dim=-1) -> sigmoid()
 You squash each score by itself, with a sigmoid.
 
-Every weight is between 0 and 1, but no row sums to one. A softmax compares a
-score with the others of its row.
+A softmax compares a score with the others of its row, and makes the row sum to
+one.
 
 # without_powers
 - scores.softmax(dim=-1) -> scores / scores.sum(dim=-1, keepdim=True)
@@ -416,38 +420,20 @@ or
 - scores.softmax(dim=-1) -> scores.relu() / scores.relu().sum(-1, keepdim=True)
 or
 - scores.softmax(dim=-1) -> scores.abs() / scores.abs().sum(-1, keepdim=True)
-or
-- scores.softmax(dim=-1) -> scores / scores.norm(dim=-1, keepdim=True)
-or
-- scores.softmax(dim=-1) -> scores.relu()
 You make weights of the scores without taking powers.
 
-Divided by their sum they may be negative; made positive by a ReLU or absolute
-values, a score of -2 may count as much as one of 2, or all may become 0.
-
-# all_or_nothing (#a-lookup-that-can-learn)
-- scores.softmax(dim=-1)
-+ torch.eye(key.size(-2)).to(key)[scores.argmax(dim=-1)]
-or
-- scores.softmax(dim=-1) -> torch.eye(key.size(-2))[scores.argmax(dim=-1)]
-or
-- scores.softmax(dim=-1)
-+ torch.eye(key.size(-2)).long()[scores.argmax(dim=-1)]
-Your best key takes all, and the others get nothing.
-
-That is a dictionary: there is no slope, so nothing could learn how to ask.
+Scores of both signs then give weights below 0 or above 1. Made positive by a
+ReLU or by absolute values, a score of -2 counts as much as one of 0, or of 2.
 
 # softmax_at_the_end
 - scores.softmax(dim=-1) -> scores
 - weights @ value -> (weights @ value).softmax(dim=-1)
 or
 - weights @ value -> (weights @ value).softmax(dim=-1)
-or
-- weights @ value -> (scores @ value).softmax(dim=-1)
 You put the *output* through a softmax.
 
-It makes shares of scores. What is fetched are values, of any size and sign:
-means of them, and nothing follows.
+A softmax makes weights of scores. The output is a mean of the values, which
+may have any size and sign.
 
 # scores_mixed
 - weights @ value -> scores @ value
@@ -455,28 +441,9 @@ You mix the values with the scores; the weights are only returned.
 
 A mean is taken with weights that are positive and sum to one.
 
-# other_weights_returned
-- return output, weights
-+ return output, (scores * scale).softmax(dim=-1)
-or
-- return output, weights -> return output, weights.mT
-or
-- return output, weights -> return output, weights.log()
-Your output is right, but beside it you return other weights: those of unscaled
-scores, or their transpose, or their logarithms.
-
-Asked for are the very weights with which the output was mixed: a row for each
-query.
-
-# output_scaled_as_well
-- output = -> output = 1 / scale *
-You divide the output by the root as well, not the scores alone.
-
-An output is a mean of the values, and as large as these.
-
 # values_averaged
 - weights @ value -> weights @ value / key.size(-2)
-You take the mean over the keys where you have to sum.
+You divide the output by the number of keys.
 
 The weights sum to one already: the sum of all values, each times its weight,
 *is* a mean.
@@ -486,62 +453,16 @@ The weights sum to one already: the sum of all values, each times its weight,
 You add the query to what it has fetched.
 
 That sum belongs to the layer around attention (chapter 08). (Where the values
-have another width, yours ends in an error.)
-
-# values_softened
-- weights @ value -> weights @ value.softmax(dim=-1)
-You put the values through a softmax too.
-
-It makes shares of scores. Values are handed over as they are.
+have another width, your code raises an error.)
 
 # values_transposed
 - weights @ value -> weights @ value.mT
 or
 - weights @ value -> value @ weights
-or
-- weights @ value -> value.mT @ weights
-You turn the values round, or have them in front of the weights.
+You transpose the values, or multiply with them in front of the weights.
 
-A row of the weights goes with the *rows* of the values: each stands for a key.
-Where the sizes do not fit, yours ends in an error.
-
-# keys_as_they_lie (#everybody-asks-at-once)
-- key.transpose(-2, -1) -> key
-You multiply by the keys as they lie: no matrix is transposed.
-
-A product goes row by column, so the keys have to stand in columns. (Where they
-are not as many as a row has numbers, yours ends in an error.)
-
-# scores_cut_off (05_score_functions#a-softmax-that-cannot-overflow)
-- scores.softmax -> scores.clamp(max=50).softmax
-You cut large scores off at some limit.
-
-Nothing overflows, but scores beyond the limit become alike. To take the
-largest score of the row away changes no share.
-
-# positive_scores
-- scores.softmax -> scores.abs().softmax
-or
-- scores.softmax -> scores.relu().softmax
-You make the scores positive before the softmax.
-
-It makes positive shares of any numbers, and a score of -2 has to get less than
-one of 0, or of 2.
-
-# queries_and_keys_softened
-- query @ -> query.softmax(dim=-1) @
-or
-- query @ key -> query.softmax(dim=-1) @ key.softmax(dim=-1)
-You put the rows through a softmax before you compare them.
-
-Compare them as they are: what is shared out are the scores.
-
-# softmax_over_the_heads
-- softmax(dim=-1) -> softmax(dim=-3)
-Your softmax runs over the third axis from the right.
-
-That is the batch, or the heads; in one sentence alone there is none. Each
-query shares out its own unit among the keys, the last axis.
+A row of the weights goes with the *rows* of the values: each belongs to a key.
+Where the sizes do not fit, your code raises an error.
 """
 
 
@@ -590,19 +511,19 @@ EXERCISE = exercise_of(
             torch.tensor([[1.0, 0.0, 0.0, 2.0], [0.0, 1.0, 5.0, 0.0]]),
         ),
         case(
-            "as many queries, keys and numbers: nothing but the values shows",
+            "as many queries as keys as numbers",
             torch.tensor([[2.0, 1.0], [0.0, -1.0]]),
             torch.tensor([[1.0, 3.0], [-1.0, 0.0]]),
             torch.tensor([[1.0, 0.0], [4.0, 1.0]]),
         ),
         case(
             "a batch of two sentences",
-            torch.tensor([[[1.0]], [[2.0]]]),
-            torch.tensor([[[1.0], [0.0]], [[0.0], [1.0]]]),
+            torch.tensor([[[1.0, 1.0]], [[2.0, 0.0]]]),
+            torch.tensor([[[1.0, 2.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 3.0]]]),
             torch.tensor([[[1.0], [2.0]], [[3.0], [5.0]]]),
         ),
         case(
-            "two sentences of two words, two numbers wide",
+            "two sentences of two words of width 2",
             Draw(61).normal(2, 2, 2),
             Draw(62).normal(2, 2, 2),
             Draw(63).normal(2, 2, 2),
@@ -615,8 +536,8 @@ EXERCISE = exercise_of(
         ),
         case(
             "one query's scores are large",
-            torch.tensor([[300.0], [1.0]]),
-            torch.tensor([[4.0], [3.0]]),
+            torch.tensor([[300.0, 0.0], [1.0, 2.0]]),
+            torch.tensor([[4.0, 0.0], [3.0, 1.0]]),
             torch.tensor([[1.0], [2.0]]),
         ),
         case(

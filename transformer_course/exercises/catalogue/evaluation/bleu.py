@@ -20,13 +20,13 @@ def bleu(counts: Int[Tensor, "sentence 10"]) -> float:
 
     Args:
         counts: a row for each sentence: the number of words written, h, and
-            wanted, r; then the clipped matches of n = 1, 2, 3, 4 words in a
-            row, and the numbers of these that were written. In a short
+            of the reference, r; then the clipped matches of n = 1, 2, 3, 4
+            words in a row, and how many of these were written. In a short
             sentence some are 0.
 
     Returns:
-        A plain number from 0 to 100; 0 if for one of the four n there is no
-        match in the whole corpus.
+        A plain number from 0 to 100; 0 if one of the four n has no match in
+        the whole corpus.
     """
     ### BEGIN SOLUTION
     h, r, *rest = counts.sum(dim=0).tolist()
@@ -90,36 +90,18 @@ or
 or
 - h, r, *rest =
 + if len(counts) > 1:
-+     words = counts[:, 1].tolist()
-+     each = [bleu(row[None]) for row in counts]
-+     return sum(map(math.prod, zip(words, each))) / sum(words)
-+ h, r, *rest =
-or
-- h, r, *rest =
-+ if len(counts) > 1:
 +     return sum(bleu(row[None]) for row in counts)
 + h, r, *rest =
-or
-- h, r, *rest =
-+ if len(counts) > 1:
-+     return max(bleu(row[None]) for row in counts)
-+ h, r, *rest =
-or
-- h, r, *rest =
-+ if len(counts) > 1:
-+     each = [bleu(row[None]) for row in counts]
-+     return math.prod(each) ** (1 / len(each))
-+ h, r, *rest =
-You take BLEU of each sentence, and a mean of these, or their sum or largest.
+You compute BLEU for each sentence, and combine the scores.
 
-A sentence in which no four words in a row match gets 0, however near it came.
-Counts are summed over the corpus first; then there is one division.
+A sentence in which no four words in a row match gets 0, however close it is.
+Sum the counts over the corpus first, then compute one score.
 
 # mean_of_precisions
 - precisions = [m / t for m, t in zip(matches, totals, strict=True)]
 + shares = counts[:, 2:6] / counts[:, 6:].double().clamp(min=1)
 + precisions = shares.mean(dim=0).tolist()
-You divide in each sentence, and take means of the precisions.
+You divide in each sentence, and take the mean of the precisions.
 
 A short sentence then counts as much as a long one. Sum the matches, and the
 totals, over the corpus; then divide once for each n.
@@ -127,17 +109,22 @@ totals, over the corpus; then divide once for each n.
 # penalty_by_sentence
 - math.exp(min(0.0, 1 - r / h))
 + (1 - counts[:, 1] / counts[:, 0].double()).clamp(max=0).exp().mean().item()
-You take a brevity penalty for each sentence.
+or
+- math.exp(min(0.0, 1 - r / h))
++ math.exp((1 - counts[:, 1] / counts[:, 0].double()).clamp(max=0).sum())
+or
+- r / h -> counts[:, :2].amax(dim=1).sum().item() / h
+You compute a brevity penalty for each sentence.
 
-One short sentence is no fault, as long as the text as a whole is long enough:
-both lengths are summed over the corpus, and there is one penalty.
+One short sentence is no fault, as long as the text as a whole is long enough.
+Sum both lengths over the corpus: there is one penalty.
 
 # arithmetic_mean
 - math.prod(precisions) ** (1 / 4) -> sum(precisions) / 4
 You add the four precisions and divide by four.
 
-Then single words, which match easily, decide. BLEU takes the geometric mean:
-halving any one of the four costs the same.
+Single words, which match easily, then count most. BLEU takes the geometric
+mean: halving any one of the four costs the same.
 
 # harmonic_mean
 - math.prod(precisions) ** (1 / 4) -> 4 / sum(1 / p for p in precisions)
@@ -150,61 +137,57 @@ of the four costs the same.
 - 0 in matches -> False
 - m / t -> m / max(t, 1)
 - math.prod(precisions) ** (1 / 4) -> sum(precisions) / 4
-You add the four precisions and divide by four.
+You add the four precisions and divide by four, zeros included.
 
-Then single words, which match easily, decide, and nothing is lost where no
-four words in a row match. BLEU takes the geometric mean, in which one zero
-makes all zero.
+BLEU takes the geometric mean: if one precision is 0, so is the score.
 
 # product_without_root
 - ** (1 / 4) ->
 You multiply the four precisions, but take no root.
 
-A mean of four equal precisions has to be that precision.
+The mean of four equal precisions has to be that precision.
 
 # one_division_for_all
 - math.prod(precisions) ** (1 / 4) -> sum(matches) / sum(totals)
-You put all n into one sum, and divide once.
+You sum over all n, and divide once.
 
-Each n has a precision of its own, and the four are then averaged.
+Each n has a precision of its own, and BLEU takes the mean of the four.
 
 # up_to_three
 - rest[:4], rest[4:] -> rest[:3], rest[4:7]
 - ** (1 / 4) -> ** (1 / 3)
 or
 - rest[:4], rest[4:] -> rest[:3], rest[4:7]
-or
-- ** (1 / 4) -> ** (1 / 3)
-- math.prod(precisions) -> math.prod(precisions[:3])
-or
-- math.prod(precisions) -> math.prod(precisions[:3])
-or
-- ** (1 / 4) -> ** (1 / 2)
-- math.prod(precisions) -> math.prod(precisions[:2])
-You leave out the fours.
+You leave out the four words in a row.
 
-Your mean is of three precisions, or of two: the last columns of each group are
-missing.
+BLEU takes the mean over n = 1, 2, 3 and 4.
 
 # without_single_words
 - rest[:4], rest[4:] -> rest[1:4], rest[5:]
 - ** (1 / 4) -> ** (1 / 3)
 You leave out the single words.
 
-Your mean is of three precisions: the first column of each group is missing.
+BLEU takes the mean over n = 1, 2, 3 and 4.
+
+# words_alone
+- math.prod(precisions) ** (1 / 4) -> precisions[0]
+You use the precision of single words alone.
+
+Then the order of the words does not matter. BLEU takes the mean over n = 1, 2,
+3 and 4.
+
+# fours_alone
+- rest[:4], rest[4:] -> rest[3:4], rest[7:]
+- ** (1 / 4) ->
+You use the precision of four words in a row alone.
+
+BLEU takes the mean over n = 1, 2, 3 and 4.
 
 # matches_over_totals_of_one
 - m / t -> m / totals[0]
 You divide every match by the number of single words.
 
-Longer n-grams are fewer: each n has a total of its own.
-
-# fours_alone
-- rest[:4], rest[4:] -> rest[3:4], rest[7:]
-- ** (1 / 4) ->
-Your precision is that of four words in a row alone.
-
-BLEU takes the mean over one to four.
+There are fewer of the longer n-grams: each n has a total of its own.
 
 # zeros_left_out
 - 0 in matches -> not any(matches)
@@ -216,16 +199,9 @@ or
 or
 - 0 in matches -> False
 - strict=True) -> strict=True) if m
-or
-- 0 in matches -> not any(matches)
-- strict=True) -> strict=True) if t
-- 1 / 4 -> 1 / len(precisions)
-or
-- 0 in matches -> not any(matches)
-- m / t -> m / t if m else 1.0
 You leave out an n without matches, and average the others.
 
-Not smoothed, a zero makes the whole score zero; so it is asked.
+Without smoothing, one precision of 0 makes the whole score 0.
 
 # one_added_to_each
 - 0 in matches -> False
@@ -240,347 +216,10 @@ or
 - precisions = [m / t for m, t in zip(matches, totals, strict=True)]
 + first, *rest = zip(matches, totals)
 + precisions = [first[0] / first[1]] + [(m + 1) / (t + 1) for m, t in rest]
-or
-- m / t -> (m + 1) / (t + 1)
-or
-- 0 in matches -> False
-- m / t -> (m + 1) / (t + 4)
 You add 1 to the matches and to the totals.
 
-That is a kind of smoothing, for single sentences. Here it is not asked for: it
-changes every score.
-
-# zeros_fail
-- 0 in matches -> False
-- math.prod(precisions) ** (1 / 4)
-+ math.exp(sum(math.log(p) for p in precisions) / 4)
-Your code fails where one n has no match: log 0.
-
-The score is 0 then. A geometric mean with a zero in it is zero.
-
-# no_brevity_penalty
-- min(0.0, 1 - r / h) -> 0
-What is too short costs nothing.
-
-Who writes only the words that are sure gets full marks: the brevity penalty is
-missing.
-
-# penalty_turned_round
-- r / h -> h / r
-You punish what is too long, and not what is too short.
-
-Each word too many lowers the precisions already. What they do not see is what
-is missing. (Which of the two lengths comes first in a row?)
-
-# longer_ones_punished_by_more
-- 1 - r / h -> r / h - 1
-You punish what is too long, and not what is too short.
-
-The fraction in your exponent stands upside down, and the sign with it: the
-exponent is negative for h above r.
-
-# long_ones_rewarded
-- min(0.0, 1 - r / h) -> 1 - r / h
-What is longer than the reference gets more than it should.
-
-Your factor is e to the power of 1 - r/h on both sides. For h of r or more it
-is 1.
-
-# long_ones_punished_too
-- 0.0, 1 - r / h -> 1 - h / r, 1 - r / h
-You punish what is too short, and what is too long as well.
-
-Too long needs no penalty: each word too many lowers the precisions.
-
-# penalty_upside_down
-- min(0.0, 1 - r / h) -> max(0.0, 1 - h / r)
-You *reward* what is too short.
-
-In your exponent the fraction stands upside down: for h below r it makes the
-factor larger than 1.
-
-# share_of_the_length
-- math.exp(min(0.0, 1 - r / h)) -> min(1.0, h / r)
-Your brevity penalty is the share h / r itself.
-
-It is close to the right one for what is nearly long enough, and too mild for
-what is not: BLEU has an exponential there.
-
-# penalty_under_the_root
-- brevity * -> brevity**0.25 *
-You take the brevity penalty into the mean.
-
-Under the fourth root it loses most of its force. It multiplies the mean when
-that is done.
-
-# zero_to_one
-- 100 * ->
-Your score goes from 0 to 1. Asked for is 0 to 100.
-
-# sentences_without_fours_left_out
-- h, r, *rest =
-+ counts = counts[(counts[:, 2:6] > 0).all(dim=1)]
-+ h, r, *rest =
-You leave out the sentences in which some n has no match.
-
-They are the bad ones, and the score rises. All sentences go into the sums; a
-zero counts only if it is left when all are added.
-
-# first_sentence_only
-- counts.sum(dim=0) -> counts[0]
-Only the first sentence counts.
-
-Sum over the rows before you divide.
-
-# divided_by_the_words_wanted
-- precisions =
-+ wanted = counts[:, 1].tolist()
-+ totals = [sum(max(0, r - n) for r in wanted) for n in range(4)]
-+ precisions =
-or
-- precisions =
-+ totals = [r - n for n in range(4)]
-+ precisions =
-You divide the matches by what the *reference* has.
-
-You seem to take r, and n - 1 fewer for longer n-grams. That is recall; BLEU
-divides by what was written, which the last four columns say.
-
-# one_zero_makes_all_zero
-- 0 in matches -> 0 in counts[:, 2:6]
-Your score is 0 as soon as one sentence has an n without a match.
-
-Sum over the corpus first. It is 0 only if there is no match in any sentence.
-
-# totals_of_one_long_sentence
-- precisions =
-+ totals = [h - n for n in range(4)]
-+ precisions =
-You compute the totals from the sum of the lengths, as if all were one
-sentence.
-
-No n-gram reaches from one sentence into the next. The last four columns have
-the totals: sum these.
-
-# rounded
-- 100 * brevity * mean -> round(100 * brevity * mean, 2)
-or
-- 100 * brevity * mean -> round(100 * brevity * mean, 1)
-or
-- 100 * brevity * mean -> round(100 * brevity * mean)
-or
-- 100 * brevity * mean -> int(100 * brevity * mean)
-or
-- 100 * brevity * mean -> float(round(100 * brevity * mean))
-Your score is rounded.
-
-Two decimals are enough to print it, but who compares or averages scores wants
-all of them: round where it is shown.
-
-# nothing_over_nothing
-- 0 in matches -> False
-- m / t -> m / t if t else math.nan
-Where no sentence has four words your score is NaN: 0 matches of 0.
-
-There is no match of four, so the score is 0. See to it before you divide.
-
-# another_root
-- 1 / 4 -> 1 / 2
-or
-- 1 / 4 -> 1 / 3
-or
-- 1 / 4 -> 1 // 4
-or
-- ** (1 / 4) -> / 4
-or
-- math.prod(precisions) ** (1 / 4)
-+ (math.prod(matches) / math.prod(totals)) ** (1 / 8)
-or
-- 1 / 4 -> 1 / 5
-or
-- math.prod(precisions) ** (1 / 4)
-+ (math.prod(matches) / sum(totals)) ** (1 / 4)
-You multiply the precisions, but what you do then is not the fourth root.
-
-Four equal precisions have to have just this one for their mean. (In Python
-`x ** 1 / 4` is a quarter of x, and `1 // 4` is 0.)
-
-# logarithms_left
-- math.prod(precisions) ** (1 / 4) -> sum(map(math.log, precisions)) / 4
-or
-- math.prod(precisions) ** (1 / 4) -> sum(map(math.log, precisions))
-or
-- math.prod(precisions) ** (1 / 4) -> -sum(map(math.log, precisions)) / 4
-You take the mean of the logarithms, and leave it at that.
-
-It is negative, or 0. What a logarithm has made, an exponential undoes.
-
-# logarithms_of_two_bases
-- math.prod(precisions) ** (1 / 4)
-+ 2 ** (sum(math.log(p) for p in precisions) / 4)
-or
-- math.prod(precisions) ** (1 / 4)
-+ math.exp(sum(math.log2(p) for p in precisions) / 4)
-or
-- math.prod(precisions) ** (1 / 4)
-+ math.exp(sum(math.log10(p) for p in precisions) / 4)
-or
-- math.prod(precisions) ** (1 / 4)
-+ 10 ** (sum(math.log(p) for p in precisions) / 4)
-You take logarithms to one base, and powers of another.
-
-Natural logarithms go with e, those to the base of 2 with 2.
-
-# weighted_unevenly
-- math.prod(precisions) ** (1 / 4)
-+ math.prod(p**w for p, w in zip(precisions, [0.4, 0.3, 0.2, 0.1]))
-or
-- math.prod(precisions) ** (1 / 4)
-+ math.prod(p**w for p, w in zip(precisions, [0.1, 0.2, 0.3, 0.4]))
-or
-- math.prod(precisions) ** (1 / 4)
-+ math.prod(p ** (1 / n) for n, p in enumerate(precisions, 1))
-or
-- math.prod(precisions) ** (1 / 4)
-+ math.prod(p ** (0.5**n) for n, p in enumerate(precisions, 1))
-Your four precisions do not count alike.
-
-In BLEU each has the same weight, a quarter.
-
-# words_alone
-- math.prod(precisions) ** (1 / 4) -> precisions[0]
-Your precision is that of single words alone.
-
-Then the order of the words does not matter. BLEU takes the mean over one to
-four.
-
-# precision_upside_down
-- m / t -> t / m
-You divide what was written by what matches.
-
-A precision is a share: it lies between 0 and 1.
-
-# precision_times_words_wanted
-- m / t -> m / r
-You divide every match by the number of words wanted.
-
-That is recall, and for single words only. BLEU divides by what was written;
-each n has a total of its own.
-
-# penalty_for_the_good
-- min(0.0, 1 - r / h) -> 0.0 if h < r else 1 - r / h
-or
-- min(0.0, 1 - r / h) -> max(0.0, 1 - r / h)
-You let the penalty work where it has no place, for h above r, and spare what
-is too short.
-
-For h of r or more the factor is 1. For less it is e to the power of 1 - r/h,
-which is below 1.
-
-# another_exponent
-- 1 - r / h -> h / r - 1
-or
-- 1 - r / h -> h - r
-or
-- math.exp(min(0.0, 1 - r / h)) -> (1.0 if h >= r else math.exp(-r / h))
-or
-- math.exp(min(0.0, 1 - r / h)) -> 2 ** min(0.0, 1 - r / h)
-or
-- min(0.0, 1 - r / h) -> min(0.0, 1 - (r / h) ** 2)
-or
-- 1 - r / h -> (h - r) / (h + r)
-or
-- math.exp(min(0.0, 1 - r / h)) -> (1.0 if h >= r else math.exp(-h / r))
-Your penalty sets in where it should, but with another exponent.
-
-It is e to the power of 1 - r/h. For half of the words wanted, that is e⁻¹.
-
-# short_ones_rewarded
-- math.exp(min(0.0, 1 - r / h)) -> math.exp(max(0.0, r / h - 1))
-or
-- brevity * mean -> mean / brevity
-or
-- math.exp(min(0.0, 1 - r / h)) -> max(1.0, r / h)
-What is too short gets *more*.
-
-Your factor is above 1 where h is below r. A penalty is a factor below 1.
-
-# exponent_for_the_factor
-- math.exp(min(0.0, 1 - r / h)) -> min(0.0, 1 - r / h)
-or
-- math.exp(min(0.0, 1 - r / h)) -> (1.0 if h >= r else 1 - r / h)
-or
-- brevity * mean -> (min(0.0, 1 - r / h) + mean)
-or
-- math.exp(min(0.0, 1 - r / h)) -> max(0.0, min(1.0, 2 - r / h))
-You take the exponent, 1 - r/h, for the factor itself.
-
-It is 0 or negative. e to its power is the factor: 1, or less.
-
-# always_punished
-- min(0.0, 1 - r / h) -> 1 - h / r
-or
-- math.exp(min(0.0, 1 - r / h)) -> h / r
-or
-- min(0.0, 1 - r / h) -> -r / h
-or
-- min(0.0, 1 - r / h) -> -abs(1 - r / h)
-or
-- math.exp(min(0.0, 1 - r / h)) -> min(h / r, r / h)
-or
-- min(0.0, 1 - r / h) -> -abs(1 - h / r)
-Your factor depends on the lengths on both sides: too short, and too long.
-
-For h of r or more it is 1, and nothing else. What is too long has lower
-precisions already.
-
-# penalties_multiplied
-- math.exp(min(0.0, 1 - r / h))
-+ math.exp((1 - counts[:, 1] / counts[:, 0].double()).clamp(max=0).sum())
-or
-- r / h -> counts[:, :2].amax(dim=1).sum().item() / h
-You look whether each sentence is long enough by itself.
-
-One short sentence is no fault, as long as the text as a whole is long enough.
-Both lengths are summed over the corpus first.
-
-# penalty_by_matches
-- r / h -> r / matches[0]
-or
-- r / h -> r / max(1, matches[0])
-You compare the words wanted with those that *match*.
-
-The penalty looks at nothing but lengths: all words that were written count.
-
-# hundred_under_the_root
-- m / t -> 100 * m / t
-or
-- math.prod(precisions) ** (1 / 4) -> (100 * math.prod(precisions)) ** (1 / 4)
-- 100 * brevity -> brevity
-or
-- 100 * brevity * mean -> (100 * brevity * mean**4) ** (1 / 4)
-You multiply by 100 at the wrong place, or twice.
-
-Under the fourth root 100 becomes 3.16. It multiplies the score when all else
-is done.
-
-# columns_in_turn
-- rest[:4], rest[4:] -> rest[::2], rest[1::2]
-- m / t -> m / max(t, 1)
-or
-- rest[:4], rest[4:] -> rest[::2], rest[1::2]
-or
-- rest[:4], rest[4:] -> rest[::2], rest[1::2]
-- m / t -> (m / t if t else 0)
-You take the columns in turn: matches, total, matches, total.
-
-They come in groups: four of matches first, then four of totals.
-
-# groups_exchanged
-- matches, totals = rest[:4], rest[4:] -> totals, matches = rest[:4], rest[4:]
-You take the matches for the totals.
-
-The first group of four is of matches, the second of totals.
+That is a kind of smoothing, for single sentences. The exercise does not ask
+for it, and it raises every precision that is not perfect.
 
 # nearly_zero
 - 0 in matches -> False
@@ -593,17 +232,22 @@ or
 - m / t -> max(m, 1e-9) / max(t, 1)
 or
 - 0 in matches -> False
-- m / t -> (m + 1e-8) / (t + 1e-8)
-or
-- 0 in matches -> False
 - m / t -> (m / t if t else 0.0) + 1e-9
 or
 - 0 in matches -> False
 - m / t -> max(m, 0.1) / max(t, 1)
-You put a small number in place of a zero.
+You replace a zero by a small number.
 
-That is a kind of smoothing: under the fourth root 10⁻⁹ becomes 0.006. Not
-smoothed, a zero makes the whole score zero.
+That is a kind of smoothing: under the fourth root 10⁻⁹ becomes 0.006. Without
+smoothing, one precision of 0 makes the whole score 0.
+
+# zeros_fail
+- 0 in matches -> False
+- math.prod(precisions) ** (1 / 4)
++ math.exp(sum(math.log(p) for p in precisions) / 4)
+Your code raises an error where one n has no match: log 0.
+
+The score is 0 then: a geometric mean with a zero in it is zero.
 
 # zeros_not_caught
 - 0 in matches -> False
@@ -612,10 +256,236 @@ or
 - m / t -> m / max(t, 1)
 - math.prod(precisions) ** (1 / 4)
 + math.exp(sum(math.log(p) for p in precisions) / 4)
-Your code fails where there is nothing to divide by, or to take a logarithm of.
+Your code raises an error where it divides by 0 or takes the logarithm of 0.
 
 A corpus of short sentences has no four words in a row: 0 matches of 0. The
 score is 0 then.
+
+# nothing_over_nothing
+- 0 in matches -> False
+- m / t -> m / t if t else math.nan
+Where no sentence has four words your score is NaN: 0 matches of 0.
+
+There is no match of four words, so the score is 0. Check before you divide.
+
+# one_zero_makes_all_zero
+- 0 in matches -> 0 in counts[:, 2:6]
+Your score is 0 as soon as one sentence has an n without a match.
+
+Sum over the corpus first. The score is 0 only if some n has no match in any
+sentence.
+
+# no_brevity_penalty
+- min(0.0, 1 - r / h) -> 0
+A translation that is too short costs nothing: you have no brevity penalty.
+
+Whoever writes only the words they are sure of gets full marks.
+
+# penalty_turned_round
+- r / h -> h / r
+or
+- 1 - r / h -> r / h - 1
+You punish what is too long, not what is too short.
+
+Each word too many lowers the precisions already. What they do not see is what
+is missing. (Which of the two lengths comes first in a row?)
+
+# long_ones_rewarded
+- min(0.0, 1 - r / h) -> 1 - r / h
+What is longer than the reference gets more than it should.
+
+You multiply by e to the power of 1 - r/h for long texts too. If h ≥ r, the
+factor has to be 1.
+
+# long_ones_punished_too
+- 0.0, 1 - r / h -> 1 - h / r, 1 - r / h
+or
+- min(0.0, 1 - r / h) -> -abs(1 - r / h)
+or
+- math.exp(min(0.0, 1 - r / h)) -> min(h / r, r / h)
+You punish what is too short, and what is too long as well.
+
+Each word too many lowers the precisions already. If h ≥ r, the factor has to
+be 1.
+
+# short_ones_rewarded
+- math.exp(min(0.0, 1 - r / h)) -> math.exp(max(0.0, r / h - 1))
+or
+- min(0.0, 1 - r / h) -> max(0.0, 1 - h / r)
+or
+- brevity * mean -> mean / brevity
+You *reward* what is too short: your factor is above 1 where h < r.
+
+A penalty is a factor below 1: e to the power of 1 - r/h.
+
+# share_of_the_length
+- math.exp(min(0.0, 1 - r / h)) -> min(1.0, h / r)
+Your brevity penalty is h/r itself.
+
+That is close for nearly full length, but too mild for much shorter texts: BLEU
+takes e to the power of 1 - r/h.
+
+# another_exponent
+- 1 - r / h -> h / r - 1
+or
+- 1 - r / h -> h - r
+or
+- math.exp(min(0.0, 1 - r / h)) -> (1.0 if h >= r else math.exp(-r / h))
+or
+- math.exp(min(0.0, 1 - r / h)) -> 2 ** min(0.0, 1 - r / h)
+Your penalty is a power, but not e to the power of 1 - r/h.
+
+Half as many words as the reference has give e⁻¹.
+
+# exponent_for_the_factor
+- math.exp(min(0.0, 1 - r / h)) -> min(0.0, 1 - r / h)
+or
+- math.exp(min(0.0, 1 - r / h)) -> (1.0 if h >= r else 1 - r / h)
+You take the exponent, 1 - r/h, for the factor itself.
+
+It is 0 or negative where the factor counts. The factor is e to its power.
+
+# always_punished
+- min(0.0, 1 - r / h) -> 1 - h / r
+or
+- math.exp(min(0.0, 1 - r / h)) -> h / r
+or
+- min(0.0, 1 - r / h) -> -r / h
+Your factor depends on the lengths even where the text is long enough.
+
+If h ≥ r it has to be 1: what is too long has lower precisions already.
+
+# penalty_under_the_root
+- brevity * -> brevity**0.25 *
+You take the fourth root of the brevity penalty, too.
+
+Under the root it loses most of its force. Multiply the mean by the penalty
+after the root is taken.
+
+# penalty_by_matches
+- r / h -> r / matches[0]
+or
+- r / h -> r / max(1, matches[0])
+You compare the length of the reference with the number of matches.
+
+The penalty looks at lengths only: all words that were written count.
+
+# zero_to_one
+- 100 * ->
+Your score goes from 0 to 1. The exercise asks for 0 to 100.
+
+# hundred_under_the_root
+- m / t -> 100 * m / t
+or
+- math.prod(precisions) ** (1 / 4) -> (100 * math.prod(precisions)) ** (1 / 4)
+- 100 * brevity -> brevity
+You multiply by 100 in the wrong place, or twice.
+
+Under the fourth root 100 becomes 3.16. Multiply the finished score by it.
+
+# rounded
+- 100 * brevity * mean -> round(100 * brevity * mean, 2)
+or
+- 100 * brevity * mean -> round(100 * brevity * mean, 1)
+or
+- 100 * brevity * mean -> round(100 * brevity * mean)
+or
+- 100 * brevity * mean -> int(100 * brevity * mean)
+You round your score.
+
+Two decimals are enough to print it, but whoever compares or averages scores
+needs all of them: round where you print.
+
+# sentences_without_fours_left_out
+- h, r, *rest =
++ counts = counts[(counts[:, 2:6] > 0).all(dim=1)]
++ h, r, *rest =
+You leave out the sentences in which some n has no match.
+
+They are the bad ones, so the score rises. All sentences go into the sums.
+
+# first_sentence_only
+- counts.sum(dim=0) -> counts[0]
+You look at the first sentence only.
+
+Sum over the rows before you divide.
+
+# divided_by_the_words_wanted
+- precisions =
++ wanted = counts[:, 1].tolist()
++ totals = [sum(max(0, r - n) for r in wanted) for n in range(4)]
++ precisions =
+or
+- precisions =
++ totals = [r - n for n in range(4)]
++ precisions =
+or
+- m / t -> m / r
+You divide the matches by the length of the *reference*.
+
+That is recall. BLEU divides by what was written, which the last four columns
+say.
+
+# totals_of_one_long_sentence
+- precisions =
++ totals = [h - n for n in range(4)]
++ precisions =
+You compute the totals from h, as if all sentences were one.
+
+No n-gram reaches from one sentence into the next. The last four columns have
+the totals: sum these.
+
+# another_root
+- 1 / 4 -> 1 / 2
+or
+- 1 / 4 -> 1 / 3
+or
+- 1 / 4 -> 1 // 4
+or
+- ** (1 / 4) -> / 4
+or
+- math.prod(precisions) ** (1 / 4)
++ (math.prod(matches) / math.prod(totals)) ** (1 / 8)
+You multiply the precisions, but do not take the fourth root.
+
+The mean of four equal precisions has to be that precision. (In Python
+`x ** 1 / 4` is a quarter of x, and `1 // 4` is 0.)
+
+# logarithms_left
+- math.prod(precisions) ** (1 / 4) -> sum(map(math.log, precisions)) / 4
+or
+- math.prod(precisions) ** (1 / 4) -> sum(map(math.log, precisions))
+or
+- math.prod(precisions) ** (1 / 4) -> -sum(map(math.log, precisions)) / 4
+You use logarithms of the precisions, and take no exponential afterwards.
+
+Their mean is the logarithm of the geometric mean: e to its power is what
+counts.
+
+# logarithms_of_two_bases
+- math.prod(precisions) ** (1 / 4)
++ 2 ** (sum(math.log(p) for p in precisions) / 4)
+or
+- math.prod(precisions) ** (1 / 4)
++ math.exp(sum(math.log2(p) for p in precisions) / 4)
+You take logarithms to one base, and powers of another.
+
+Natural logarithms go with e, those to the base of 2 with 2.
+
+# columns_in_turn
+- rest[:4], rest[4:] -> rest[::2], rest[1::2]
+- m / t -> m / max(t, 1)
+or
+- rest[:4], rest[4:] -> rest[::2], rest[1::2]
+You take the columns in turn: matches, total, matches, total.
+
+They come in groups: four of matches first, then four of totals.
+
+# groups_exchanged
+- matches, totals = rest[:4], rest[4:] -> totals, matches = rest[:4], rest[4:]
+You take the matches for the totals, and the totals for the matches.
+
+The first group of four is of matches, the second of totals.
 """
 
 

@@ -23,10 +23,10 @@ def clipped_matches(
 
     Returns:
         How many n-grams of the hypothesis match, and how many it has; one
-        that is written twice is two. Each n-gram by itself matches at most as
-        often as it stands in *that one* reference which has it most often
-        (Papineni et al. 2002); for another n-gram that may be another
-        reference. Both are 0 if the hypothesis has fewer than n words.
+        that is written twice counts twice. An n-gram matches at most as often
+        as it stands in the *one* reference that has it most often (Papineni
+        et al. 2002); for another n-gram that may be another reference. Both
+        are 0 if the hypothesis has fewer than n words.
     """
 
     ### BEGIN SOLUTION
@@ -78,35 +78,35 @@ EDITS = """
 - (written & allowed).total() -> sum(written[gram] for gram in allowed)
 You do not clip: whatever stands in a reference matches each time.
 
-So *milk milk milk* gets full marks if milk is mentioned once.
+So *milk milk milk* gets full marks if a reference says milk once.
 
 # each_kind_once
 - n_grams(hypothesis) -> Counter(set(n_grams(hypothesis)))
-You count kinds of n-grams: one that comes twice counts once.
+You count distinct n-grams: one that is written twice counts once.
 
-Sets forget how often. If *the* stands twice on both sides, both match; and the
-total is the number of all n-grams written.
+If *the* stands twice on both sides, both match; and the total is the number of
+all n-grams written. A set forgets how often.
 
 # matches_of_each_kind_once
 - (written & allowed).total() -> len(written & allowed)
-An n-gram matches at most once, however often the reference has it.
+You let an n-gram match at most once, however often the reference has it.
 
-Your total is right. But if *the* stands twice on both sides, both match.
+If *the* stands twice on both sides, both match.
 
 # clipped_at_the_sum
 - |= -> +=
 You add up what the references have.
 
 With two references *milk milk* would match twice, though neither says milk
-more than once. A match is clipped at the most that any one of them has.
+more than once. Clip at the most that any one of them has.
 
 # clipped_at_the_least
 - allowed = Counter() -> allowed = n_grams(references[0])
 - |= -> &=
-An n-gram matches only as often as *every* reference has it.
+You let an n-gram match only as often as *every* reference has it.
 
-Then a further reference could only lower the score. It is there so that more
-ways to say it are allowed: clip at the most that any one has.
+Then a further reference could only lower the score. It is there to allow more
+ways of saying it: clip at the most that any one has.
 
 # first_reference_only
 - in references: -> in references[:1]:
@@ -116,7 +116,7 @@ A word that another translator chose is right as well.
 
 # last_reference_only
 - |= -> =
-Only the last reference counts.
+You look at the last reference only.
 
 Does your loop over the references forget what it found before?
 
@@ -134,70 +134,56 @@ them.
 + max((written & n_grams(r)).total() for r in references)
 You match with each reference, and keep the best of the results.
 
-Clipping goes n-gram by n-gram: one may be found in the first reference, and
-the next one in the second.
+Clip n-gram by n-gram: one may be found in the first reference, and the next
+one in the second.
 
 # summed_over_references
 - (written & allowed).total()
 + sum((written & n_grams(r)).total() for r in references)
 You add up the matches with each reference.
 
-A word that stands in two references is counted twice, and there may be more
+A word that stands in two references then counts twice, and there may be more
 matches than words.
+
+# mean_over_references
+- (written & allowed).total()
++ sum((written & n_grams(r)).total() for r in references) / len(references)
+You take the mean over the references.
+
+One of them is enough: an n-gram matches as often as in the reference that has
+it most often.
 
 # references_joined
 - in references: -> in [sum(references, [])]:
 You join the references to one long text.
 
-What each has is then added up, and the end of one and the beginning of the
-next make n-grams that stand in neither.
+That adds up what each of them has, and makes n-grams of the end of one and the
+beginning of the next.
 
 # total_of_kinds
 - total = written.total() -> total = len(written)
-Your second number counts each kind of n-gram once.
+Your second number counts distinct n-grams.
 
-The matches are right. But *milk milk milk* has three words, not one, and two
-of them are wrong.
+*milk milk milk* has three words, not one, and two of them may be wrong.
 
 # total_before_matches
 - matches, total -> total, matches
-Your two numbers are right, but the wrong way round.
+You return the total first, and the matches second.
 
-The matches come first, then all that there are.
+The matches come first, then how many n-grams there are.
 
 # total_of_words
 - written.total() -> len(hypothesis)
 Your second number counts words, whatever n is.
 
-The matches are right. But a row of w words has fewer pairs than words: w - 1,
-and of longer n-grams fewer still.
+A row of w words has fewer pairs than words: w - 1, and still fewer of longer
+n-grams.
 
 # total_below_zero
 - written.total() -> len(hypothesis) - n + 1
 Your second number is negative for very short sentences.
 
-You compute it by a formula. A sentence of one word has no triples: 0 of them,
-not -1.
-
-# counts_of_the_reference
-- (written & allowed).total() -> sum(allowed[gram] for gram in written)
-You count how often each n-gram stands in the *reference*.
-
-One *the* written, and two in the reference: that is one match. Of the two
-counts it is always the smaller.
-
-# characters (#parts-of-words-chrf)
-- starts =
-+ words = " ".join(words)
-+     starts =
-or
-- starts =
-+ words = "".join(words)
-+     starts =
-Your n-grams are of characters.
-
-So it is in chrF. Here the words are joined to a text somewhere, where they
-should be kept apart.
+A sentence of one word has no triples: 0 of them, not -1.
 
 # total_of_the_reference (#parts-of-words-chrf)
 - written.total() -> n_grams(references[0]).total()
@@ -212,13 +198,88 @@ or
 Your second number counts the n-grams of the references, or of one of them.
 
 That is recall: how much of the reference was written. BLEU has precision: how
-much of what was written is in the reference.
+much of what was written is in a reference.
+
+# total_at_least_one
+- total = written.total() -> total = max(1, written.total())
+Your second number is never 0.
+
+Where there are fewer than n words there are 0 n-grams. It is up to whoever
+divides to check for that.
+
+# zero_without_matches
+- total = written.total() -> total = written.total() if matches else 0
+Your second number is 0 where nothing matches.
+
+It counts all n-grams written, right or wrong.
+
+# total_less_the_matches
+- total = written.total() -> total = written.total() - matches
+Your second number counts only the n-grams that do not match.
+
+It counts all n-grams written, right or wrong.
+
+# counts_of_the_reference
+- (written & allowed).total() -> sum(allowed[gram] for gram in written)
+You count how often each n-gram stands in the *reference*.
+
+One *the* written, and two in the reference: that is one match. Take the
+smaller of the two counts.
+
+# larger_of_two_counts
+- (written & allowed) -> (written | allowed)
+or
+- (written & allowed).total()
++ sum(max(written[gram], allowed[gram]) for gram in written)
+You take the larger of the two counts.
+
+Only what stands on both sides matches: take the *smaller* of the count in the
+hypothesis and the one allowed.
+
+# matches_from_the_reference
+- (written & allowed).total()
++ sum(gram in written for gram in n_grams(references[0]).elements())
+or
+- (written & allowed).total()
++ sum(gram in written for r in references for gram in n_grams(r).elements())
+You go through the *reference*, and count what of it was written.
+
+That is recall. Go through the hypothesis, and count what of it is right.
+
+# misses_counted
+- written & -> written -
+Your first number counts what does *not* match.
+
+It has to count the matches.
+
+# all_or_none
+- (written & allowed).total()
++ sum(c for gram, c in written.items() if c <= allowed[gram])
+or
+- (written & allowed).total()
++ sum(c for gram, c in written.items() if c == allowed[gram])
+You give nothing to an n-gram that is written too often.
+
+*the the*, where the reference has one *the*, is one match and one too many.
+
+# characters (#parts-of-words-chrf)
+- starts =
++ words = " ".join(words)
++     starts =
+or
+- starts =
++ words = "".join(words)
++     starts =
+Your n-grams are of characters.
+
+chrF has those. Here they are of words: do you join the words to one string
+somewhere?
 
 # last_n_gram_missing
 - n + 1 -> n
 You miss the last n-gram of each sentence.
 
-A row of w words has w - n + 1 of them; yours are one fewer.
+A row of w words has w - n + 1 of them; you count one fewer.
 
 # shorter_ones_at_the_end
 - - n + 1 ->
@@ -234,7 +295,7 @@ A row of w words has w - n + 1 n-grams.
 +     return Counter(tuple(words[i:j]) for i, j in spans)
 You count all n-grams *up to* n together.
 
-Each order has a precision of its own; the mean is taken later.
+Each n has a precision of its own; their mean is taken later.
 
 # single_words_only
 - def n_grams
@@ -256,30 +317,31 @@ Then the order of the words does not matter at all.
 - in starts) -> in starts[::n])
 You cut the sentences into blocks of n words.
 
-N-grams overlap: the second one begins at the second word, not at the word
-after the first block.
+N-grams overlap: the second one begins at the second word, not after the first
+block.
 
 # order_ignored
 - tuple(words[i : i + n]) -> tuple(sorted(words[i : i + n]))
 or
 - tuple(words[i : i + n]) -> frozenset(words[i : i + n])
-Inside an n-gram, your order of words does not matter.
+You ignore the order of the words inside an n-gram.
 
-*cold the* matches *the cold*. Longer n-grams are there to see the order: keep
-the words as they stand.
+*cold the* then matches *the cold*. Longer n-grams are there to check the
+order.
 
 # same_place_only
 - words[i : i + n] -> [i, *words[i : i + n]]
-An n-gram of yours matches only at the same place of the sentence.
+You let an n-gram match only at the same place of the sentence.
 
-One word too many in front, and nothing is right any more. It may stand
-anywhere in the reference.
+Then one word too many in front leaves nothing right. It may stand anywhere in
+the reference.
 
 # words_run_together
 - tuple(words[i : i + n]) -> "".join(words[i : i + n])
 You join the words of an n-gram with nothing between them.
 
-Then *a part* is the same as *ap art*. Keep the words apart, in a tuple say.
+Then *a part* is the same as *ap art*. Keep the words apart, in a tuple for
+example.
 
 # slices_to_n
 - words[i : i + n] -> words[i:n]
@@ -293,14 +355,7 @@ later.
 - n + 1) -> n)
 Your n-grams have n + 1 words.
 
-For n = 1 they are pairs. A slice leaves out the place that stands behind the
-colon.
-
-# misses_counted
-- written & -> written -
-Your first number counts what does *not* match.
-
-It is the total less the matches: asked for are the matches themselves.
+For n = 1 they are pairs. A slice leaves out the place behind the colon.
 
 # words_inside_words
 - (written & allowed).total()
@@ -314,136 +369,9 @@ or
 + for gram, count in written.items():
 +     inside = [" ".join(gram) in " ".join(r) for r in references]
 +     matches += count * any(inside)
-You look for a text in a text, and find words inside other words.
+You look for a string in a string, and find words inside other words.
 
-*he* does not stand in *the cat*. Compare whole words: keep them apart, in
-tuples say.
-
-# larger_of_two_counts
-- (written & allowed) -> (written | allowed)
-or
-- (written & allowed).total()
-+ sum(max(written[gram], allowed[gram]) for gram in written)
-or
-- (written & allowed).total()
-+ sum(max(written[gram], allowed[gram]) for gram in written if gram in allowed)
-You take the larger of the two counts.
-
-What matches is what stands on both sides: of the count in the hypothesis and
-the one allowed it is the *smaller*.
-
-# all_or_none
-- (written & allowed).total()
-+ sum(c for gram, c in written.items() if c <= allowed[gram])
-or
-- (written & allowed).total()
-+ sum(c for gram, c in written.items() if c == allowed[gram])
-or
-- (written & allowed).total()
-+ sum(
-+     c
-+     for gram, c in written.items()
-+     if any(n_grams(r)[gram] == c for r in references)
-+ )
-An n-gram that is written too often gets nothing.
-
-*the the* where one *the* is wanted: that is one match, and one too many.
-
-# matches_from_the_reference
-- (written & allowed).total()
-+ sum(gram in written for gram in n_grams(references[0]).elements())
-or
-- (written & allowed).total()
-+ sum(gram in written for r in references for gram in n_grams(r).elements())
-You go through the *reference*, and look what of it was written.
-
-That is recall. Go through the hypothesis: each n-gram of it is right, or not.
-
-# gaps_allowed
-- starts =
-+ from itertools import combinations
-+
-+     starts =
-- Counter(tuple(words[i : i + n]) for i in starts)
-+ Counter(combinations(words, n))
-Your n-grams leave out words in between.
-
-*old milk* is no pair of *old cold milk*. The n words stand in a row.
-
-# edges_filled
-- starts =
-+ words = ["<s>"] * (n - 1) + words + ["</s>"] * (n - 1)
-+     starts =
-or
-- starts =
-+ words = ["<s>"] + words + ["</s>"]
-+     starts =
-or
-- starts =
-+ words = ["<s>"] * (n - 1) + words
-+     starts =
-You put marks around the sentence, which become parts of n-grams.
-
-A language model does so. Here a row of w words has w - n + 1 n-grams.
-
-# words_found_apart
-- (written & allowed).total()
-+ sum(
-+     c
-+     for gram, c in written.items()
-+     if all(any(w in r for r in references) for w in gram)
-+ )
-or
-- (written & allowed).total()
-+ sum(
-+     c
-+     for gram, c in written.items()
-+     if any(all(w in r for w in gram) for r in references)
-+ )
-An n-gram of yours matches if all of its words stand somewhere.
-
-They have to stand there in a row, and in this order; and not more often than
-that.
-
-# total_at_least_one
-- total = written.total() -> total = max(1, written.total())
-Your second number is never 0.
-
-Who divides by it has to take care, not who counts. Where there are fewer than
-n words there are 0 n-grams.
-
-# zero_without_matches
-- total = written.total() -> total = written.total() if matches else 0
-Your second number is 0 where nothing matches.
-
-What was written was written: it counts below the fraction.
-
-# longest_reference_only
-- in references: -> in [max(references, key=len)]:
-or
-- in references: -> in [min(references, key=len)]:
-You look at the longest reference only, or at the shortest.
-
-An n-gram may match in any of them.
-
-# total_less_the_matches
-- total = written.total() -> total = written.total() - matches
-or
-- total = written.total() -> total = (written | allowed).total()
-Your second number is not that of all n-grams written.
-
-It counts those that match and those that do not, and of the hypothesis alone.
-
-# mean_over_references
-- (written & allowed).total()
-+ sum((written & n_grams(r)).total() for r in references) / len(references)
-or
-- (written & allowed).total()
-+ sum((written & n_grams(r)).total() for r in references) // len(references)
-You take the mean over the references.
-
-They are different ways to say it, of which one is enough: an n-gram matches as
-often as in the one that has it most often.
+*he* does not stand in *the cat*. Compare whole words, in tuples for example.
 
 # divided_already
 - return matches, total -> return matches / total if total else 0.0
@@ -451,11 +379,9 @@ or
 - return matches, total -> return matches / total
 or
 - return matches, total -> return matches / max(1, total)
-or
-- return matches, total -> return matches / total if total else 0
 You return the precision, matches divided by the total.
 
-Over a corpus both are summed before they are divided, so both are wanted.
+Over a corpus both numbers are summed before they are divided, so return both.
 """
 
 CAT = "the old cat did not drink the cold milk"
@@ -483,7 +409,7 @@ EXERCISE = exercise_of(
     hints=(
         "Take one reference first. How often does each n-gram stand in the "
         "hypothesis, how often in the reference, and which of the two counts "
-        "is what may match? Then: what do two references allow?",
+        "limits the matches? Then: what do two references allow?",
         "Counters of tuples do nearly all of it: & takes the smaller of two "
         "counts, | the larger. Join the references by one of them, then the "
         "hypothesis by the other.",
@@ -501,10 +427,10 @@ EXERCISE = exercise_of(
         texts("other words of the same letters", "a part", "ap art", n=2),
         texts("a word inside another", "he", "the cat", n=1),
         texts("two references", "cold milk", "milk", "cold tea", n=1),
-        texts("each has it once", "milk milk", "milk", "the milk", n=1),
+        texts("across two references", "cat milk", "a cat", "milk", n=2),
+        texts("each has it once", "milk milk", "tea milk", "the milk", n=1),
         texts("in the second only", "tea", "milk", "tea", n=1),
         texts("in the first only", "milk", "milk", "tea", n=1),
-        texts("across two references", "cat milk", "a cat", "milk", n=2),
         texts("in two references", "milk tea", "milk", "milk", n=1),
         texts(
             "four references of several lengths",

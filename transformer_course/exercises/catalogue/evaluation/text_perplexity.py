@@ -32,7 +32,7 @@ def text_perplexity(
     Returns:
         The number of equally likely tokens that would leave one as unsure,
         over all real tokens of the text, each of which counts alike: a tensor
-        without axes, of the logarithms' dtype.
+        without axes, of the dtype of `log_probs`.
     """
     ### BEGIN SOLUTION
     real = tgt_out != pad_id
@@ -85,40 +85,49 @@ So the text looks less surprising than it is.
 - pad_id -> 0
 You take 0 for padding, whatever `pad_id` says.
 
+Ids are names: elsewhere 0 may be a word, and padding another number.
+
 # to_the_base_of_two
 - return -> return 2 **
 - .exp() ->
 or
 - return -> return 10 **
 - .exp() ->
-or
-- .exp() -> .mul(math.log(2)).exp2()
 You take 2, or 10, to the power of nats.
 
-These logarithms are natural, so it is e that has to be raised. (2 goes with
-bits: logarithms to the base of 2.)
+These logarithms are natural, so take e to their power. (2 goes with bits:
+logarithms to the base of 2.)
+
+# bits_to_the_base_of_e
+- mean() -> mean().div(math.log(2))
+You convert nats to bits, and then take e to their power.
+
+With bits it is 2 that is raised to the power, with nats it is e. Either will
+do, but both steps have to match.
 
 # cross_entropy_itself
 - .exp() ->
-Yours is the cross entropy, in nats.
+or
+- nats.mean().exp() -> nats.mean() / math.log(2)
+You return the cross entropy, in nats or in bits.
 
-All but the last step: for six equally likely words it says 1.79, where the
-perplexity is 6.
+One step is missing: e, or 2, to its power. For six equally likely words the
+cross entropy is 1.79 nats, and the perplexity 6.
 
 # sign_forgotten
 - -log_probs -> log_probs
 or
 - return -> return 1 /
-Your result is 1 over the perplexity.
+You return 1 over the perplexity: a sign is missing.
 
-It lies between 0 and 1, and is higher for the better model: a mean
-*probability*. One sign is missing.
+It lies between 0 and 1, and is higher for the better model. It is a mean
+*probability*.
 
 # mean_of_sentences
 - return nats.mean().exp()
 + sums = torch.where(real, -log_probs, 0).sum(dim=1)
 + return (sums / real.sum(dim=1)).exp().mean()
-You take the perplexity of each sentence, and the mean of these.
+You take the mean of the sentences' perplexities.
 
 One bad sentence then weighs as much as many good ones. Take the mean of the
 *surprise*, over all tokens, and the exponential once.
@@ -126,31 +135,33 @@ One bad sentence then weighs as much as many good ones. Take the mean of the
 # each_sentence_alike
 - -log_probs[real]
 + torch.where(real, -log_probs, 0).sum(dim=1) / real.sum(dim=1)
-Each sentence counts alike, however long it is.
+You take the mean of the sentences' mean surprise.
 
-Yours is a mean of the sentences' mean surprise. A token of a short sentence
-counts for more than one of a long sentence: divide once, by all tokens.
+Each sentence then counts alike, however long it is. Each *token* has to count
+alike: divide once, by the number of all tokens.
 
 # mean_of_tokens
 - mean().exp() -> exp().mean()
-You take 1 over the probability of each token, and the mean of these.
+or
+- nats.mean().exp() -> nats.exp().sum()
+You take 1 over the probability of each token, and the mean or sum of these.
 
-A single improbable token then decides nearly all. The mean is of the
-logarithms; the exponential comes after it.
+A single improbable token then decides nearly all. Take the mean of the
+logarithms, and the exponential after it.
 
 # mean_probability
 - nats.mean().exp() -> 1 / (-nats).exp().mean()
-Yours is 1 over the mean probability.
+You return 1 over the mean probability.
 
-Improbable tokens hardly count in it. The mean is of the *logarithms*; the
-exponential comes after it.
+Improbable tokens hardly count in it. Take the mean of the *logarithms*, and
+the exponential after it.
 
 # of_the_whole_text
 - mean -> sum
 You do not divide by the number of tokens.
 
-Yours is 1 over the probability of the text as a whole, which grows with every
-word. Asked for is what it is *per token*.
+1 over the probability of the text as a whole grows with every word. The
+exercise asks for the perplexity *per token*.
 
 # end_left_out
 - nats =
@@ -158,8 +169,7 @@ word. Asked for is what it is *per token*.
 + nats =
 You leave out eos.
 
-That the sentence ends is a question too, and the model has answered it. Only
-padding counts nowhere.
+The model has to guess where a sentence ends, too. Only padding does not count.
 
 # per_sentence
 - mean() -> sum().div(len(tgt_out))
@@ -172,30 +182,32 @@ Then long sentences look worse, though each of their words may be easy.
 
 # infinity_times_zero (12_training#over-real-tokens-only)
 - -log_probs[real] -> -(log_probs * real).sum() / real.sum()
-Your result is right until minus infinity stands at padding: then it is NaN.
+Where padding has minus infinity, your result is NaN.
 
-You multiply by 0 what does not count, and 0 times infinity is not a number.
-Choose the real places, or put 0 there.
+You multiply by 0 what does not count, and 0 times infinity is NaN. Choose the
+real places, or put 0 in the others.
 
 # padding_by_its_logarithm
 - tgt_out != pad_id -> log_probs != 0
 You take for padding what has a logarithm of 0.
 
 That is the logarithm of 1: a token that the model was sure of. It is real, and
-counts. Which tokens are padding the ids say.
+counts. The ids say what is padding.
+
+# padding_by_its_infinity
+- tgt_out != pad_id -> log_probs.isfinite()
+or
+- -log_probs[real] -> -log_probs.nan_to_num(neginf=0.0)
+- mean() -> sum().div(real.sum())
+You leave out only what has a logarithm of minus infinity.
+
+Padding may have any number there. The ids say what is padding.
 
 # logarithm_once_more
 - -log_probs[real] -> -log_probs[real].log()
-You take the logarithm of what is a logarithm already.
+You take the logarithm of logarithms.
 
-It is below 0, and has none: the result is NaN.
-
-# bits_to_the_base_of_e
-- -log_probs[real] -> -log_probs[real] / math.log(2)
-You go from nats to bits, and then take e to their power.
-
-With bits it is 2 that has to be raised; with nats it is e. Either will do, but
-both steps have to be of one kind.
+They are below 0 and have none: the result is NaN.
 
 # first_token_left_out (12_training#over-real-tokens-only)
 - nats =
@@ -205,12 +217,30 @@ You leave out the first token of each sentence.
 
 `tgt_out` is shifted already: its first token is the first that was guessed.
 
+# last_token_left_out (12_training#over-real-tokens-only)
+- nats =
++ real, log_probs = real[:, :-1], log_probs[:, :-1]
++ nats =
+or
+- nats =
++ real = real & real.roll(-1, 1)
++ nats =
+You leave out the last token.
+
+`tgt_out` is shifted already: its last token was guessed too.
+
 # greater_than_padding
 - tgt_out != pad_id -> tgt_out > pad_id
-You take for real what has a larger number than padding.
+You take for real what has a larger id than padding.
 
 Ids are names, and their order means nothing: where `pad_id` is not 0, smaller
-ones are words too.
+ids are words too.
+
+# padding_taken
+- tgt_out != pad_id -> tgt_out == pad_id
+You use the padding, and leave out what is real.
+
+Where nothing is padded nothing is left, and the mean of nothing is NaN.
 
 # probabilities_vanish
 - -log_probs[real] -> -log_probs[real].exp().log()
@@ -218,21 +248,10 @@ or
 - nats.mean().exp() -> (1 / (-nats).exp().prod()) ** (1 / real.sum())
 or
 - nats.mean().exp() -> (-nats).exp().prod() ** (-1 / real.sum())
-Your result is right until a probability is too small: then it is infinite.
+Where a probability is very small, your result is infinite.
 
-You go back to probabilities. e⁻¹²⁰ is 0 in 32 bits, and a product of many is
-soon 0 too. Stay with the logarithms until the mean is taken.
-
-# padding_by_its_infinity
-- tgt_out != pad_id -> log_probs.isfinite()
-or
-- -log_probs[real] -> -log_probs.nan_to_num(neginf=0.0)
-- mean() -> sum().div(real.sum())
-or
-- -log_probs[real] -> -log_probs.nan_to_num(neginf=0.0)
-You leave out nothing but what has a logarithm of minus infinity.
-
-At padding there may be any number. Which tokens are padding the ids say.
+You go back to probabilities. e⁻¹²⁰ underflows to 0 in float32, and a product
+of many is soon 0 too. Stay with the logarithms until the mean is taken.
 
 # cut_off
 - -log_probs[real] -> -log_probs[real].clamp(min=-100)
@@ -242,60 +261,25 @@ or
 - -log_probs[real] -> -(log_probs[real].exp() + 1e-8).log()
 or
 - -log_probs[real] -> -(log_probs[real].exp() + 1e-10).log()
-or
-- -log_probs[real] -> -(log_probs[real].exp() + 1e-12).log()
-You cut small probabilities off, or add a little to each of them.
+You cut small probabilities off, or add a little to each.
 
 A token that the model held for all but impossible costs as much as its
 logarithm says.
-
-# product_of_logarithms
-- nats.mean().exp() -> nats.prod().pow(1 / real.sum())
-or
-- nats.mean().exp() -> nats.prod().pow(-1 / real.sum())
-or
-- -log_probs[real] -> log_probs[real]
-- nats.mean().exp() -> nats.prod() ** (-1 / real.sum())
-You multiply logarithms.
-
-It is probabilities that are multiplied; of their logarithms the sum is taken.
-
-# one_over_the_mean
-- nats.mean().exp() -> 1 / nats.mean()
-or
-- -log_probs -> log_probs
-- nats.mean().exp() -> 1 / nats.mean()
-You take 1 over the mean of logarithms.
-
-1 over a mean *probability* would be near. To come back from a logarithm takes
-an exponential.
 
 # negative
 - return -> return -
 Your result is negative: a minus stands outside the exponential.
 
-It belongs into the exponent. A perplexity is a number of tokens, 1 or more.
+It belongs in the exponent. A perplexity is 1 or more.
 
 # one_too_many
 - mean() -> sum().div(real.sum() + 1)
 or
 - mean() -> sum().div(real.sum() - 1)
-or
-- mean() -> sum().div(real.sum() + 1e-2)
-You divide by one token more, or one fewer, than there are, or by a little
-more.
+You divide by one token more, or one fewer, than there are.
 
-Each real token counts, and nothing else: one at least is real, so nothing has
-to be added.
-
-# median
-- mean -> median
-or
-- nats.mean() -> (-nats).median().neg()
-You take the median of the surprise.
-
-Then it does not matter how much the other tokens surprised. Asked for is the
-mean.
+Every real token counts once, and nothing else does. At least one is real, so
+you never divide by 0.
 
 # weighted_by_probability
 - -log_probs[real] -> -log_probs[real] * log_probs[real].exp()
@@ -304,8 +288,8 @@ or
 - mean -> sum
 You multiply each logarithm by its probability.
 
-So it is in an entropy, where all tokens that may come are summed. Here each
-token *has* come, and counts once.
+An entropy does so, where all tokens that may come are summed. Here each token
+*has* come, and counts once.
 
 # longest_sentence
 - mean() -> sum().div(tgt_out.size(1))
@@ -314,22 +298,11 @@ or
 - nats.mean().exp() -> nats.exp().mean()
 You divide by the length of the longest sentence.
 
-Padding counts in it, or the other sentences do not. Divide by the number of
-real tokens, of all sentences together.
-
-# kinds_of_tokens
-- mean() -> sum().div(len(set(tgt_out[real].tolist())))
-You divide by the number of different tokens.
-
-A token that comes twice is guessed twice. The mean is over places.
+Divide by the number of real tokens, of all sentences together.
 
 # normalized_again
 - nats =
 + log_probs = log_probs.log_softmax(dim=-1)
-+ nats =
-or
-- nats =
-+ log_probs = log_probs.softmax(dim=-1).log()
 + nats =
 You put the logarithms through a softmax, along the sentence.
 
@@ -344,57 +317,12 @@ You look at one sentence only.
 
 All real tokens of the text count, of all its sentences.
 
-# last_token_left_out (12_training#over-real-tokens-only)
-- nats =
-+ real, log_probs = real[:, :-1], log_probs[:, :-1]
-+ nats =
-or
-- nats =
-+ real = real & real.roll(-1, 1)
-+ nats =
-You leave out the last token.
-
-`tgt_out` is shifted already: its last token was guessed too.
-
 # divided_afterwards
 - nats.mean().exp() -> nats.sum().exp() / real.sum()
 You divide by the number of tokens after the exponential.
 
-Divide the sum of the logarithms: that is a mean. The exponential comes last.
-
-# tokens_summed
-- nats.mean().exp() -> nats.exp().sum()
-You take 1 over the probability of each token, and sum these.
-
-A single improbable token then decides nearly all. The mean is of the
-logarithms; the exponential comes after it.
-
-# padding_taken
-- tgt_out != pad_id -> tgt_out == pad_id
-You take padding, and leave out what is real.
-
-Where nothing is padded there is nothing left, and the mean of nothing is NaN.
-
-# root_of_the_sum
-- nats.mean().exp() -> nats.sum().sqrt()
-or
-- nats.mean().exp() -> nats.mean().sqrt()
-or
-- nats.mean().exp() -> nats.square().mean().sqrt()
-or
-- nats.mean().exp() -> nats.mean().expm1()
-or
-- nats.mean().exp() -> nats.mean().square()
-You come back from the mean by another function than the exponential.
-
-What has been made by a logarithm is undone by e to its power, and by nothing
-else.
-
-# bits_returned
-- nats.mean().exp() -> nats.mean() / math.log(2)
-Yours is the cross entropy, in bits.
-
-All but the last step: 2 to the power of it is the perplexity.
+Divide the sum of the logarithms: that is their mean. The exponential comes
+last.
 """
 
 
@@ -424,8 +352,8 @@ EXERCISE = exercise_of(
     cases=[
         case("a die", logs([1 / 6]), torch.tensor([[4]])),
         case(
-            "a sure token and an unsure one",
-            logs([1.0, 1 / 4]),
+            "an unsure token and a sure one",
+            logs([1 / 4, 1.0]),
             torch.tensor([[4, 2]]),
         ),
         case(

@@ -26,15 +26,15 @@ def additive_score(
 
     Args:
         query: a row for each position that asks.
-        key: a row for each position that is asked. There may be more or
-            fewer of them than queries, and of another width.
+        key: a row for each position that may be looked at; there may be
+            more or fewer of these, and of another width.
         U_q: projects the queries.
         U_k: projects the keys.
         v: reads a number off the hidden units.
 
     Returns:
-        The scores, a row for each query: divided by nothing, and from before
-        any softmax.
+        The scores, a row for each query: not divided by anything, and
+        without a softmax.
     """
     ### BEGIN SOLUTION
     asking = (query @ U_q)[:, :, None, :]
@@ -76,85 +76,92 @@ def additive_by_einsum(query, key, U_q, U_k, v):
 EDITS = """
 # tanh_forgotten
 - .tanh() ->
-There is no tanh: your score is a sum of two numbers, one of the query and one
-of the key.
+There is no tanh.
 
-The query's is the same for every key, and the softmax does not see what all
-keys share. It no longer matters what is asked.
+Without it a score is one number of the query plus one of the key. The query's
+is the same for every key, and a softmax does not see what all keys share: it
+no longer matters what the query says.
 
 # tanh_before_the_sum
 - (asking -> (asking.tanh()
 - asked).tanh() -> asked.tanh())
-You bend query and key each by itself, and add them afterwards.
+You apply tanh to query and key separately.
 
-The score is then one number of the query plus one of the key. The query's is
-the same for every key, and the softmax does not see it: the two never meet.
+A score is then one number of the query plus one of the key. A softmax does not
+see the query's, which is the same for every key: the two never meet.
 
 # tanh_of_the_score
 - .tanh() ->
 - return scores -> return scores.tanh()
-You bend the score in place of the hidden units.
+You apply tanh to the score instead of the hidden units.
 
-Inside the tanh there is then a number of the query plus one of the key, and
-every score lies between -1 and 1. The hidden units are to be bent one by one,
+Every score then lies between -1 and 1. The tanh belongs to the hidden units,
 before `v` reads them.
 
 # vector_inside_the_tanh
 - asking + asked -> v * (asking + asked)
 - hidden @ v -> hidden.sum(dim=-1)
-You multiply by `v` before the tanh, and sum what has been bent.
+or
+- asking + asked -> v * (asking + asked)
+You multiply by `v` inside the tanh.
 
-Then no hidden unit can count for more than 1: `v` is there to say how much
-each of them counts.
+`v` says how much each hidden unit counts, and reads them after the tanh. In
+front of it no unit can count for more than 1.
 
 # vector_forgotten
 - hidden @ v -> hidden.sum(dim=-1)
-You sum the hidden units; `v` is not used.
+You sum the hidden units; `v` is never used.
 
-How much a hidden unit counts, and for or against, is to be learned too.
+How much a hidden unit counts, and for or against a key, is to be learned too.
 
-# bent_by_relu
+# tanh_replaced
 - tanh -> relu
-You bend by a ReLU in place of the tanh.
-
-A tanh stays between -1 and 1, and keeps the score bounded, however long the
-key. With a ReLU a long key scores as high as it likes.
-
-# bent_by_sigmoid
+or
 - tanh -> sigmoid
-You bend by a sigmoid in place of the tanh.
+or
+- (asking + asked).tanh() -> torch.nn.functional.gelu(asking + asked)
+or
+- tanh() -> softmax(dim=-1)
+You apply another function than tanh to the hidden units.
 
-The two are akin, but a sigmoid lies between 0 and 1, and is a quarter as
-steep: other scores come out.
+A tanh goes from -1 to 1, and through 0: it keeps the score bounded, and a
+hidden unit may speak for a key or against it.
 
 # projections_multiplied
 - + -> *
 You *multiply* projected queries and keys, number by number.
 
-The additive score adds the two. (A tanh of products is no score of this
-chapter.)
+The additive score adds them.
 
 # dot_of_projections
 - (asking + asked).tanh() -> asking * asked
 - hidden @ v -> hidden.sum(dim=-1)
 Your score is the dot product of projected queries and keys.
 
-That is a general score, with the matrix U_q U_kᵀ; neither a tanh nor `v`
-occurs in it.
+That is a general score, with the matrix U_q U_kᵀ. It has neither a tanh nor
+`v`.
 
 # query_not_looked_at
 - asking + -> 0 * asking +
 or
 - asking + ->
-Your score is one of the keys alone; what is asked does not matter.
+Your score depends on the key alone; the query is not looked at.
+
+Each query then gives the same weights. Add both projections.
+
+# queries_only
+- asking + asked -> asking + 0 * asked
+or
+- + asked).tanh() -> ).tanh()
+Your score depends on the query alone: all keys get the same.
+
+The softmax would share the attention out evenly. Add both projections.
 
 # projections_subtracted
 - + -> -
 or
 - asking + asked -> asked - asking
-or
-- asking + asked -> (asking - asked).abs()
-You take the keys *away* from the queries, or these from the keys.
+You subtract queries and keys.
 
 A matrix can learn the sign, so a model would train as well. But weights from
 elsewhere would give other scores.
@@ -164,17 +171,17 @@ elsewhere would give other scores.
 - U_k -> U_q
 You project the queries by `U_k` and the keys by `U_q`.
 
-Where both have one width nothing warns you. Where they have not, it ends in an
+Where both have the same width nothing warns you. Otherwise your code raises an
 error.
 
 # one_matrix_for_both
 - U_k -> U_q
 or
 - U_q -> U_k
-You project both by one matrix; the other is not used.
+You project both by one matrix; the other is never used.
 
-Queries and keys may have different widths and speak different languages: each
-has a matrix of its own. (Where the widths differ, yours ends in an error.)
+Queries and keys may mean different things, and have different widths: each has
+a matrix of its own. (Where the widths differ, your code raises an error.)
 
 # matrices_transposed (#three-scores-in-the-package)
 - U_q -> U_q.T
@@ -182,8 +189,8 @@ has a matrix of its own. (Where the widths differ, yours ends in an error.)
 You transpose the matrices before you multiply by them.
 
 `nn.Linear` keeps its matrix that way. Here they are given as the formula has
-them: as many rows as a query, or a key, has numbers. (Where a matrix is not
-square, yours ends in an error.)
+them, with as many rows as a query, or a key, has numbers. (Where a matrix is
+not square, your code raises an error.)
 
 # nothing_projected
 - (query @ U_q) -> query
@@ -192,26 +199,27 @@ or
 - (query @ U_q) -> query
 or
 - (key @ U_k) -> key
-You add queries or keys as they are; a matrix is not used.
+You do not project the queries or the keys.
 
-Queries and keys may have different widths and speak different languages: each
-has a matrix of its own, into the hidden units. (Where the widths do not fit,
-yours ends in an error.)
+Each has a matrix of its own, into the hidden units. (Where the widths do not
+fit, your code raises an error.)
 
 # hidden_units_averaged
 - @ v -> @ v / len(v)
-You take the *mean* over the hidden units, not their sum.
+or
+- hidden @ v -> hidden.mean(dim=-1)
+You take the *mean* over the hidden units.
 
-The score would get smaller the more hidden units there are: a product with `v`
-is a sum.
+The score would get smaller the more hidden units there are. A product with `v`
+is a sum, in which `v` says how much each unit counts.
 
 # axes_of_one_sentence (#three-scores-in-the-package)
 - [:, :, None, :] -> [:, None]
 - [:, None, :, :] -> [None]
 Your new axes are where they belong for a single sentence, without a batch.
 
-With a batch in front every axis moves to the right: yours adds sentences to
-sentences, and query 1 to key 1, query 2 to key 2.
+A batch in front moves every axis to the right: you add sentences to sentences,
+and query 1 to key 1, query 2 to key 2.
 
 # row_by_row (#three-scores-in-the-package)
 - [:, :, None, :] ->
@@ -219,23 +227,25 @@ sentences, and query 1 to key 1, query 2 to key 2.
 You add query 1 to key 1, query 2 to key 2, and so on.
 
 Every query has to meet every key. Where there are more or fewer keys than
-queries, yours ends in an error; or, with one query, it has an axis too few.
+queries, your code raises an error or returns an axis too few.
 
 # keys_in_rows (#three-scores-in-the-package)
 - [:, :, None, :] -> [:, None, :, :]
 - [:, None, :, :] -> [:, :, None, :]
 Your table has a row for each key and a column for each query.
 
-A row belongs to who asks. The softmax that follows would run over the queries.
+A row belongs to a query. The softmax that follows would run over the queries.
 
 # weights_in_place_of_scores (04_attention#everybody-asks-at-once)
 - return scores -> return scores.softmax(dim=-1)
 or
 - return scores -> return scores.softmax(dim=-2)
-You return weights: there is a softmax at the end.
+or
+- return scores -> return scores.log_softmax(dim=-1)
+You return weights, or their logarithms: there is a softmax at the end.
 
-Asked for is the score. The softmax comes after it, and is the same for every
-score function.
+The exercise asks for the score. The softmax comes after it, and is the same
+for every score function.
 
 # additive_divided_by_a_root (#a-temperature)
 - return scores -> return scores / len(v) ** 0.5
@@ -246,161 +256,71 @@ You divide by the root of the number of hidden units.
 That belongs to the dot product, which grows with the width. This score is
 bounded by its tanh, and `v` starts small enough.
 
-# additive_divided_by_the_querys_root (#a-temperature)
+# additive_divided_by_another_root (#a-temperature)
 - return scores -> return scores / query.size(-1) ** 0.5
-You divide by the root of the queries' width.
+or
+- return scores -> return scores / key.size(-1) ** 0.5
+or
+- asking + asked -> (asking + asked) / query.size(-1) ** 0.5
+or
+- hidden @ v -> hidden @ v / key.size(1) ** 0.5
+You divide by the root of a width or a length.
 
 That belongs to the dot product, a sum of so many products. This score is
-bounded by its tanh, however wide a query is.
+bounded by its tanh: nothing is divided.
 
 # vector_not_summed
 - hidden @ v -> hidden * v
-You multiply the hidden units by `v`, but do not sum them up.
+You multiply the hidden units by `v`, but do not sum them.
 
 Your result has a number for each hidden unit. A score is one number for each
 query and key.
 
-# bent_twice
+# tanh_twice
 - asking + asked -> asking.tanh() + asked.tanh()
 or
 - return scores -> return scores.tanh()
-You bend more than once.
+You apply tanh twice.
 
-One tanh is in the formula: that of the hidden units, when query and key have
-been added.
+The formula has one tanh: around the sum of the projected query and key.
 
-# one_side_bent
+# tanh_of_one_side
 - (asking + asked).tanh() -> (asking.tanh() + asked)
 or
 - (asking + asked).tanh() -> (asking + asked.tanh())
-You bend one side alone, and add the other as it is.
+You apply tanh to one of the two, and add the other as it is.
 
-The score is then one number of the query plus one of the key, and the softmax
-does not see the query's: the two never meet inside a tanh.
+A score is then one number of the query plus one of the key. A softmax does not
+see the query's: the two never meet inside a tanh.
 
-# bent_by_another_function
-- tanh -> sin
-or
-- tanh() -> exp()
-or
-- (asking + asked).tanh() -> torch.nn.functional.gelu(asking + asked)
-or
-- (asking + asked).tanh() -> torch.nn.functional.leaky_relu(asking + asked)
-or
-- (asking + asked).tanh() -> torch.nn.functional.silu(asking + asked)
-or
-- (asking + asked).tanh() -> torch.nn.functional.elu(asking + asked)
-or
-- (asking + asked).tanh() -> torch.nn.functional.softplus(asking + asked)
-or
-- tanh() -> abs()
-or
-- tanh() -> square()
-or
-- tanh() -> softmax(dim=-1)
-You bend by another function than the tanh.
-
-A tanh goes from -1 to 1, and through 0: it keeps the score bounded, and a
-hidden unit may speak for a key, or against it.
-
-# dot_of_bent_projections
+# tanh_around_a_product
 - (asking + asked).tanh() -> asking.tanh() * asked.tanh()
 - hidden @ v -> hidden.sum(dim=-1)
 or
 - (asking + asked).tanh() -> asking * asked
 - hidden @ v -> hidden.sum(dim=-1).tanh()
-or
-- (asking + asked).tanh() -> asking.tanh() * asked.tanh()
-Query and key meet in a product; you bend before or after it.
+You multiply queries and keys, and apply tanh before or after that.
 
-The additive score adds the two, bends each hidden unit, and lets `v` read
-them.
-
-# queries_only
-- asking + asked -> asking + 0 * asked
-or
-- + asked).tanh() -> ).tanh()
-Your score is one of the queries alone: all keys get the same.
-
-The softmax would share the attention out evenly.
+The additive score adds the two, applies tanh to each hidden unit, and lets `v`
+read them.
 
 # queries_with_themselves (#three-scores-in-the-package)
 - (key @ U_k) -> (query @ U_k)
-You compare the queries with each other; the keys are not looked at.
+You compare the queries with each other; the keys are never used.
+
+A score compares a query with a key, and each key needs a column.
 
 # keys_with_themselves (#three-scores-in-the-package)
 - (query @ U_q) -> (key @ U_q)
-You compare the keys with each other; the queries are not looked at.
+You compare the keys with each other; the queries are never used.
 
-# vector_made_shares
-- @ v -> @ v.softmax(dim=0)
-or
-- @ v -> @ v.abs()
-or
-- @ v -> @ (v / v.norm())
-or
-- @ v -> @ v.tanh()
-or
-- @ v -> @ (v / v.sum())
-You change `v` before you multiply by it.
-
-It is used as it is: large or small, and of either sign. So a hidden unit may
-speak against a key, too.
-
-# vector_on_one_side
-- asking + -> asking * v +
-or
-- asking + asked -> asking + asked * v
-or
-- asking + asked -> v * (asking + asked)
-or
-- (asking + asked).tanh() -> (asking + v).tanh() + asked
-You multiply by `v` inside the tanh.
-
-`v` reads the hidden units when they are bent, once.
+A score compares a query with a key, and each query needs a row.
 
 # halved
 - asking + asked -> (asking + asked) / 2
 You take the *mean* of query and key, not their sum.
 
-Inside a tanh that is not the same: half as much is bent less.
-
-# averaged_without_vector
-- hidden @ v -> hidden.mean(dim=-1)
-You take the mean of the hidden units; `v` is not used.
-
-How much a hidden unit counts, and for or against, is to be learned too.
-
-# largest_hidden_unit
-- hidden @ v -> (hidden * v).amax(dim=-1)
-or
-- hidden @ v -> hidden.amax(dim=-1)
-You take the largest hidden unit.
-
-A product with `v` is a sum: every unit has its say.
-
-# divided_by_another_root (#a-temperature)
-- return scores -> return scores / key.size(-1) ** 0.5
-or
-- hidden @ v -> hidden @ v * len(v)
-or
-- asking + asked -> (asking + asked) / query.size(-1) ** 0.5
-or
-- asking + asked -> (asking + asked) / key.size(-1) ** 0.5
-or
-- hidden @ v -> hidden @ v / key.size(1) ** 0.5
-or
-- hidden @ v -> hidden @ v * len(v) ** 0.5
-You divide by a width, a length, or a root of one.
-
-That belongs to the dot product, a sum of so many products. This score is
-bounded by its tanh: it is divided by nothing.
-
-# logarithms_in_place_of_scores (04_attention#everybody-asks-at-once)
-- return scores -> return scores.log_softmax(dim=-1)
-You return logarithms of weights: there is a log-softmax at the end.
-
-Asked for is the score, from before any softmax.
+Half as much inside a tanh gives other scores.
 
 # summed_over_another_axis (#three-scores-in-the-package)
 - hidden @ v -> (hidden * v).sum(dim=2)
@@ -408,7 +328,7 @@ or
 - hidden @ v -> (hidden * v).sum(dim=1)
 or
 - hidden @ v -> (hidden * v).sum()
-You sum over the keys, or the queries, not over the hidden units.
+You sum over the keys or the queries, not over the hidden units.
 
 A score is left for each query and key: what goes is the last axis.
 
@@ -421,10 +341,10 @@ or
 + pairs = q.repeat(1, key.size(1), 1) + k.repeat(1, query.size(1), 1)
 + hidden = pairs.tanh().view(hidden.shape)
 + scores =
-Your pairs are in another order than that in which you lay the table out.
+Your pairs stand in another order than your table takes them in.
 
-Repeated as a whole, queries and keys run side by side; one of the two has to
-be repeated row by row. The shape fits, so no error is raised.
+Repeat the keys as a whole, and the queries row by row (or the other way round,
+and transpose). The shape fits, so no error is raised.
 """
 
 
@@ -456,7 +376,7 @@ EXERCISE = exercise_of(
     ),
     cases=[
         case(
-            "one query, one key, all of one number",
+            "one query, one key, all of width 1",
             torch.tensor([[[1.0]]]),
             torch.tensor([[[2.0]]]),
             torch.tensor([[0.5]]),

@@ -62,9 +62,9 @@ EDITS = """
 - - largest ->
 You take the powers of the scores as they are.
 
-e¹⁰⁰ is beyond 32 bits, e¹² beyond half precision: infinity over infinity is
-not a number. And where all scores are far below zero every power is 0, and 0
-is divided by 0.
+e¹⁰⁰ overflows float32, and e¹² float16: infinity over infinity is NaN. And
+where all scores are far below zero, all powers underflow to 0, and so does
+their sum: 0/0 is NaN as well.
 
 # powers_in_double
 - scores - largest -> scores.double()
@@ -80,10 +80,23 @@ or
 - return powers / powers.sum(dim=dim, keepdim=True)
 + shares = powers / powers.sum(dim=dim, keepdim=True)
 + return shares.to(scores.dtype)
-You compute in more bits, and take the powers of the scores as they are.
+You compute in a wider dtype, and take the powers of the scores as they are.
 
-64 of them put the limit off, from a score of 88 to one of 709, and cost double
-the memory. No number of bits is enough; a softmax sees differences only.
+That only puts the limit off: float64 overflows from a score of 710 on. A
+softmax depends on differences alone, so no dtype needs to overflow.
+
+# dtype_not_restored
+- powers =
++ scores, largest = scores.float(), largest.float()
++ powers =
+or
+- powers =
++ scores, largest = scores.double(), largest.double()
++ powers =
+You compute in another dtype, and return the result in it.
+
+Convert the shares back to the scores' dtype. (With the largest score taken
+away no dtype overflows, so you need not convert at all.)
 
 # a_little_added
 - - largest ->
@@ -91,8 +104,8 @@ the memory. No number of bits is enough; a softmax sees differences only.
 + (powers.sum(dim=dim, keepdim=True) + 1e-9)
 You add a little to the sum, so that it is not 0.
 
-Scores far below zero then give shares of 0, which sum to 0 and not to one. And
-large scores still overflow.
+Scores far below zero then give shares of 0, which do not sum to one. And large
+scores still overflow.
 
 # not_a_number_replaced
 - - largest ->
@@ -102,10 +115,10 @@ or
 - - largest ->
 - powers / powers.sum(dim=dim, keepdim=True)
 + (powers / powers.sum(dim=dim, keepdim=True)).nan_to_num(1.0)
-You let the powers overflow, and put a number in place of the NaN.
+You let the powers overflow, and replace NaN by a number.
 
 With 0 the *largest* score, which should have got most, gets nothing; with 1
-two large scores get all, each of them.
+each of two large scores gets all.
 
 # maximum_of_everything
 - amax(dim=dim, keepdim=True) -> max()
@@ -115,9 +128,8 @@ or
 + (powers.sum(dim=dim, keepdim=True) + 1e-9)
 You take away the largest score of the *whole* tensor.
 
-Nothing overflows. But a row whose scores are all far below that one has
-nothing but powers of 0, and no shares come of them: what stands in one
-sentence would break another one.
+Where all scores of a row are far below it, all its powers underflow to 0, and
+0/0 is NaN: what stands in one sentence would break another one.
 
 # axis_ignored
 - largest =
@@ -131,20 +143,22 @@ or
 - largest =
 + dim = min(1, scores.dim() - 1)
 + largest =
-Your shares sum to one along one certain axis, whatever `dim` says.
+You always work along the same axis, whatever `dim` says.
+
+Only the caller knows along which axis the scores belong together.
 
 # maximum_along_another_axis
 - amax(dim=dim -> amax(dim=-1
-You take the maximum along the last axis, and the sum along `dim`.
+You take the maximum along the last axis, whatever `dim` says.
 
-What is taken away must be the same number for all that are summed together:
-only then does it cancel.
+What you take away must be the same number for all scores that are summed
+together: only then does it cancel.
 
 # sum_along_another_axis
 - sum(dim=dim -> sum(dim=-1
-You take the maximum along `dim`, and the sum along the last axis.
+You sum along the last axis, whatever `dim` says.
 
-The shares have to sum to one along the axis that is asked for.
+The shares have to sum to one along `dim`.
 
 # sum_of_everything
 - sum(dim=dim, keepdim=True) -> sum()
@@ -161,25 +175,31 @@ to do so by itself.
 
 # maximum_only_above
 - powers.sum -> scores.exp().sum
-You take the maximum away above the fraction, but not below it.
+You take the maximum away above the fraction line, but not below it.
 
-It cancels only if it stands in both. And the powers below overflow as before.
+It cancels only if it stands in both, and the powers below overflow as before.
+
+# maximum_only_below
+- return powers -> return scores.exp()
+You take the maximum away below the fraction line, but not above it.
+
+It cancels only if it stands in both, and the powers above overflow as before.
 
 # maximum_without_its_axis
 - amax(dim=dim, keepdim=True) -> amax(dim=dim)
-The maximum has lost the axis that it was taken along; the sum has kept it.
+The maximum has lost the axis that it was taken along.
 
 Broadcasting lines axes up from the right, so each number meets the maximum of
-another row. With a single row nothing shows; and where the sizes do not fit,
-it ends in an error.
+another row. With a single row nothing shows; where the sizes do not fit, your
+code raises an error.
 
 # sum_without_its_axis
 - sum(dim=dim, keepdim=True) -> sum(dim=dim)
-The sum has lost the axis that it was taken along; the maximum has kept it.
+The sum has lost the axis that it was taken along.
 
 Broadcasting lines axes up from the right, so each power is divided by the sum
-of another row. With a single row nothing shows; and where the sizes do not
-fit, it ends in an error.
+of another row. With a single row nothing shows; where the sizes do not fit,
+your code raises an error.
 
 # softmax_rows_exchanged
 - amax(dim=dim, keepdim=True) -> amax(dim=dim)
@@ -187,19 +207,26 @@ fit, it ends in an error.
 Maximum and sum have lost the axis that they were taken along.
 
 Broadcasting lines axes up from the right, so each number meets the maximum and
-the sum of another row. With a single row nothing shows; and where the sizes do
-not fit, it ends in an error.
+the sum of another row. With a single row nothing shows; where the sizes do not
+fit, your code raises an error.
 
 # mean_taken_away
 - amax -> mean
+or
+- scores.amax(dim=dim, keepdim=True)
++ scores.where(scores.isfinite(), torch.nan).nanmean(dim=dim, keepdim=True)
+or
+- scores.amax(dim=dim, keepdim=True) -> scores.mean()
 You take away the mean, not the largest score.
 
-Any number that all share cancels. But the largest score may be far above the
-mean, and its power still overflows; and beside a score of minus infinity the
-mean is minus infinity too.
+Any number that is the same for all scores cancels. But the largest score may
+be far above the mean, and its power still overflows. And where a score is
+minus infinity, so is a mean that takes it in.
 
 # minimum_taken_away
 - amax -> amin
+or
+- scores.amax(dim=dim, keepdim=True) -> scores.min()
 You take away the *smallest* score.
 
 All powers are then 1 or more, and the largest overflows as soon as two scores
@@ -209,8 +236,29 @@ are far apart.
 - scores.amax -> scores.abs().amax
 You take away the largest *absolute* value.
 
-Where that belongs to a score far below zero, it is far above all scores: every
-power becomes 0, and 0 is divided by 0.
+Where that belongs to a score far below zero, it is far above all scores: all
+powers underflow to 0, and 0/0 is NaN.
+
+# another_number_taken_away
+- scores.amax(dim=dim, keepdim=True) -> scores.sum(dim=dim, keepdim=True)
+or
+- scores.amax(dim=dim, keepdim=True) -> scores.select(dim, 0).unsqueeze(dim)
+or
+- scores.amax(dim=dim, keepdim=True) -> 100
+or
+- scores.amax(dim=dim, keepdim=True)
++ scores.amax(dim=dim, keepdim=True).clamp(min=0)
+You take away another number than the largest score of the row.
+
+Any number that is the same for all scores cancels. But only the largest one
+makes every power at most 1, and one of them 1: nothing overflows, and the sum
+is not 0.
+
+# maximum_added
+- - largest -> + largest
+You *add* the largest score, which makes the powers still larger.
+
+Take it away: then the largest power is 1.
 
 # divided_by_the_maximum (#a-temperature)
 - - largest -> / largest
@@ -218,71 +266,75 @@ or
 - (scores - largest).exp() -> (scores / largest).softmax(dim=dim)
 You *divide* the scores by the largest one.
 
-A softmax sees differences, so a number may be taken away from all of them. To
-divide them is a temperature: other shares come out.
+A softmax depends on differences, so you may take a number away from all
+scores. To divide them is a temperature, and changes the shares.
 
-# no_powers
-- .exp() ->
-There are no powers: you divide the scores themselves by their sum.
-
-A share has to be positive, and it is e to the score that makes it so. With the
-largest one taken away, all of yours are 0 or below.
-
-# powers_not_divided
-- / powers.sum(dim=dim, keepdim=True) ->
-Your largest share is always 1: you never divide by the sum.
-
-# logarithms_of_shares
-- powers / powers.sum(dim=dim, keepdim=True) -> scores.log_softmax(dim=dim)
+# scores_stretched (#a-temperature)
+- - largest) -> / scores.norm(dim=dim, keepdim=True))
 or
-- powers / powers.sum(dim=dim, keepdim=True)
-+ (powers / powers.sum(dim=dim, keepdim=True)).log()
-What you return are the *logarithms* of the shares.
+- scores - largest -> scores / scores.max()
+or
+- scores - largest -> scores / scores.sum(dim=dim, keepdim=True)
+or
+- scores - largest -> scores / scores.size(dim) ** 0.5
+or
+- scores - largest -> scores / 100
+You divide the scores: by a length, a maximum, a sum or a constant.
 
-# maximum_added
-- - largest -> + largest
-You *add* the largest score, and so make the powers still larger.
-
-Any number that all share cancels. Taken away, it makes the largest power 1.
+A softmax depends on differences, so you may take a number away from all
+scores. To divide them is a temperature, and changes the shares.
 
 # scores_cut_off
 - scores - largest -> scores.clamp(max=80)
 or
-- scores - largest -> scores.clamp(-80, 80)
-or
-- scores - largest -> scores.clamp(max=50)
-or
-- scores - largest -> scores.clamp(-50, 50)
-or
 - scores - largest -> scores.clamp(max=88)
-or
-- scores - largest -> scores.clamp(-88, 88)
 or
 - scores - largest -> scores.clamp(max=100)
 or
-- scores - largest -> scores.clamp(-100, 100)
+- scores - largest -> scores.clamp(max=50)
 or
 - scores - largest -> scores.clamp(max=20)
 or
-- scores - largest -> scores.clamp(-20, 20)
-or
 - scores - largest -> scores.clamp(max=10)
 or
-- scores - largest -> scores.clamp(-10, 10)
-or
-- (scores - largest).exp() -> scores.exp().clamp(max=1e30)
+- scores - largest -> scores.double().clamp(max=10)
+- powers / powers.sum(dim=dim, keepdim=True)
++ (powers / powers.sum(dim=dim, keepdim=True)).to(scores.dtype)
 or
 - (scores - largest).exp() -> scores.exp().nan_to_num()
-You cut large scores off at some limit.
+You cut large scores or their powers off at some limit.
 
-Nothing overflows, but scores beyond the limit become alike: 1000 and 999 get
-equal shares. And where all are far below zero, 0 is divided by 0.
+Scores beyond the limit become alike: 1000 and 999 get equal shares. And where
+all scores are far below zero, 0/0 is NaN.
 
 # difference_turned_round
 - scores - largest -> largest - scores
 You take the scores away from the largest one: the smallest gets most.
 
 The difference has to be 0 for the largest score, and below 0 for all others.
+
+# no_powers
+- .exp() ->
+There are no powers: you divide the scores by their sum.
+
+Only e to the score makes every share positive. With the largest score taken
+away, what you divide is 0 or below.
+
+# powers_not_divided
+- / powers.sum(dim=dim, keepdim=True) ->
+You never divide by the sum.
+
+With the largest score taken away the largest power is 1, and the shares sum to
+more than one.
+
+# logarithms_of_shares
+- powers / powers.sum(dim=dim, keepdim=True) -> scores.log_softmax(dim=dim)
+or
+- powers / powers.sum(dim=dim, keepdim=True)
++ (powers / powers.sum(dim=dim, keepdim=True)).log()
+You return the *logarithms* of the shares.
+
+Shares are positive, and sum to one.
 
 # logarithm_of_the_sum_overflows
 - powers = (scores - largest).exp()
@@ -293,102 +345,6 @@ scores as they are.
 
 They overflow before the logarithm makes them small again: infinity is taken
 away, and every share is 0. Take the largest score away first.
-
-# scores_stretched (#a-temperature)
-- - largest) -> / scores.norm(dim=dim, keepdim=True))
-or
-- scores - largest -> scores / scores.abs().amax(dim=dim, keepdim=True)
-or
-- scores - largest -> scores / scores.max()
-or
-- powers =
-+ shifted = scores - scores.mean(dim=dim, keepdim=True)
-+ spread = shifted.norm(dim=dim, keepdim=True)
-+ powers =
-- scores - largest -> shifted / spread * (scores.size(dim) - 1) ** 0.5
-or
-- powers =
-+ shifted = scores - scores.mean(dim=dim, keepdim=True)
-+ spread = shifted.norm(dim=dim, keepdim=True)
-+ spread = spread / torch.tensor(scores.size(dim) - 1).to(scores) ** 0.5
-+ powers =
-- scores - largest -> shifted / (spread + 1e-5)
-or
-- scores - largest
-+ (scores - scores.amin(dim=dim, keepdim=True)) / (
-+     largest - scores.amin(dim=dim, keepdim=True))
-or
-- scores - largest
-+ scores / scores.sum(dim=dim, keepdim=True)
-or
-- scores - largest -> scores / scores.size(dim) ** 0.5
-or
-- scores - largest -> (scores - largest) / scores.size(dim) ** 0.5
-or
-- scores - largest -> scores / 100
-or
-- scores - largest -> (scores - largest) / 100
-You divide the scores: by a length, a spread, a range or a constant.
-
-A softmax sees differences, so a number may be taken away from all of them. To
-divide them is a temperature: other shares come out.
-
-# mean_of_everything
-- scores.amax(dim=dim, keepdim=True) -> scores.mean()
-or
-- scores.amax(dim=dim, keepdim=True) -> scores.min()
-You take away the mean, or the smallest score, of the *whole* tensor.
-
-The largest score of a row may be far above it, and its power overflows; or all
-of a row far below it, and 0 is divided by 0.
-
-# another_number_taken_away
-- scores.amax(dim=dim, keepdim=True)
-+ scores.median(dim=dim, keepdim=True).values
-or
-- scores.amax(dim=dim, keepdim=True) -> scores.sum(dim=dim, keepdim=True)
-or
-- scores.amax(dim=dim, keepdim=True) -> scores.select(dim, 0).unsqueeze(dim)
-or
-- scores.amax(dim=dim, keepdim=True) -> scores.select(dim, -1).unsqueeze(dim)
-or
-- scores.amax(dim=dim, keepdim=True) -> 100
-or
-- scores.amax(dim=dim, keepdim=True)
-+ scores.amax(dim=dim, keepdim=True).clamp(min=0)
-or
-- scores.amax(dim=dim, keepdim=True) -> scores.norm(dim=dim, keepdim=True)
-You take away another number than the largest score of the row.
-
-Any number that all share cancels. But only with the largest one no power is
-above 1, and one of them *is* 1: nothing overflows, and the sum is not 0.
-
-# maximum_only_below
-- return powers -> return scores.exp()
-You take the maximum away below the fraction, but not above it.
-
-It cancels only if it stands in both. And the powers above overflow as before.
-
-# powers_divided_by_something_else
-- powers.sum( -> powers.mean(
-or
-- powers.sum(dim -> powers.norm(dim
-or
-- powers.sum(dim=dim, keepdim=True) -> scores.size(dim)
-You divide the powers by their mean, by a length, or by how many there are.
-
-Shares come of dividing by the *sum*: then they sum to one.
-
-# powers_of_another_base
-- (scores - largest).exp() -> 2.0 ** (scores - largest)
-or
-- (scores - largest).exp() -> 10.0 ** (scores - largest)
-or
-- (scores - largest).exp() -> 2.0 ** scores
-Your powers are those of 2 or 10, not of e.
-
-The shares sum to one, but they are more even, or less: a softmax takes e to
-the power of each score.
 
 # positive_in_another_way
 - (scores - largest).exp() -> (scores - largest).square()
@@ -401,17 +357,11 @@ or
 or
 - (scores - largest).exp() -> scores.sigmoid()
 or
-- (scores - largest).exp() -> torch.nn.functional.softplus(scores)
-or
-- scores - largest -> scores.relu() - largest
-or
-- (scores - largest).exp() -> scores - scores.amin(dim=dim, keepdim=True)
-or
 - (scores - largest).exp() -> scores
-You make the scores positive in another way than by powers of e, or not at all.
+You divide something else than powers of e by its sum.
 
-Squares, absolute values or a ReLU lose the order of the scores; a softmax
-takes e to the power of each.
+Squares, absolute values and a ReLU lose the order of the scores, and scores as
+they are may be negative. A softmax takes e to the power of each.
 
 # one_by_one
 - powers / powers.sum(dim=dim, keepdim=True) -> scores.sigmoid()
@@ -419,25 +369,18 @@ You squash each score by itself, with a sigmoid.
 
 Every share is between 0 and 1, but they do not sum to one.
 
-# zeros_hidden
-- / powers.sum
-+ * (scores != 0) / (powers * (scores != 0)).sum
-You take a score of 0 for one that may get nothing.
-
-0 is a score like any other. What may get nothing has minus infinity.
-
 # infinity_forgotten
 - - largest) -> .masked_fill(scores == -torch.inf, 0.0) - largest)
 You replace minus infinity by 0.
 
-Then it is a score like any other, and gets a share. Its power is 0 by itself.
+Then it is a score like any other, and gets a share. Its power is 0 anyway.
 
 # powers_shifted
 - (scores - largest).exp() -> (scores.exp() - largest.exp())
 You take the powers first, and the largest one away afterwards.
 
-They have overflowed by then. And a number taken away from the *powers* does
-not cancel: it has to be taken from the scores.
+They have overflowed by then. And only a number taken away from the *scores*
+cancels.
 
 # divided_before_the_powers
 - (scores - largest).exp() -> scores - largest
@@ -446,8 +389,6 @@ not cancel: it has to be taken from the scores.
 or
 - powers.sum(dim=dim, keepdim=True)
 + (scores - largest).sum(dim=dim, keepdim=True).exp()
-or
-- powers.sum(dim=dim, keepdim=True) -> scores.sum(dim=dim, keepdim=True).exp()
 or
 - powers.sum(dim=dim, keepdim=True) -> scores.sum(dim=dim, keepdim=True)
 You sum before you take the powers.
@@ -458,15 +399,10 @@ sum these.
 # softmax_twice
 - powers / powers.sum(dim=dim, keepdim=True)
 + (powers / powers.sum(dim=dim, keepdim=True)).softmax(dim=dim)
-You take a softmax of the shares once more.
+You apply a softmax twice.
 
-They lie between 0 and 1, so that hardly any difference is left.
-
-# all_or_nothing (04_attention#a-lookup-that-can-learn)
-- powers / powers.sum(dim=dim, keepdim=True) -> (scores == largest).to(scores)
-Your largest score takes all, and the others get nothing.
-
-That is a maximum, and has no slope. Near ones share.
+The second one takes shares for scores. Shares lie between 0 and 1, so hardly
+any difference is left.
 """
 
 
