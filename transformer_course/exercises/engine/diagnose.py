@@ -13,13 +13,17 @@ from transformer_course.exercises.engine.exercise import (
     numel,
 )
 from transformer_course.exercises.engine.match import (
-    find_misconception,
+    find_one,
     find_two,
     is_right,
     known,
     shows,
 )
-from transformer_course.exercises.engine.outcome import Outcome, observe
+from transformer_course.exercises.engine.outcome import (
+    Outcome,
+    mended,
+    observe,
+)
 from transformer_course.exercises.engine.slips import (
     Slip,
     find_slip,
@@ -37,7 +41,7 @@ class Form:
     """What is seen of code that is not run on a case."""
 
     unused: Sequence[str]
-    """The parameters that it never looks at."""
+    """The parameters that it never uses."""
     parameters: Callable[[int], Slip | None]
     """What is wrong with a class's parameters, built as in a case."""
 
@@ -105,8 +109,15 @@ def outcomes(
 
 def expected_of(exercise: Exercise) -> tuple[Outcome, ...]:
     """What the solution does, case by case."""
+    return outcomes_of(exercise, exercise.solution)
+
+
+def outcomes_of(
+    exercise: Exercise, implementation: Implementation
+) -> tuple[Outcome, ...]:
+    """What the solution or a mistake does, case by case; it is kept."""
     return tuple(
-        known(exercise, exercise.solution, number)
+        known(exercise, implementation, number)
         for number in range(len(exercise.tried))
     )
 
@@ -128,16 +139,9 @@ def judge(
             exercise.tried[first], found[first], expected[first]
         )
 
-    mistake = find_misconception(exercise, found, expected, wrong)
-    if mistake is not None:
-        telling = [
-            number for number in wrong if shows(exercise, mistake, number)
-        ]
-        return messages.misconception(
-            exercise, mistake_of(mistake), example(telling or wrong)
-        )
-    if two := find_two(exercise, found, wrong):
-        return messages.two_misconceptions(exercise, two, example(wrong))
+    if told := known_mistakes(exercise, found, expected, wrong):
+        mistakes, number = told
+        return messages.misconception(exercise, mistakes, example([number]))
     if found[wrong[0]].failure:
         failed = [number for number in wrong if found[number].failure]
         return messages.error(exercise, example(failed), len(failed))
@@ -147,6 +151,65 @@ def judge(
     if slip:
         return messages.slip(exercise, slip, example(wrong))
     return messages.unknown(exercise, form.unused, example(wrong), len(wrong))
+
+
+def known_mistakes(
+    exercise: Exercise,
+    found: Sequence[Outcome],
+    expected: Sequence[Outcome],
+    wrong: Sequence[int],
+) -> tuple[list[Implementation | Slip], int] | None:
+    """Known mistakes with the slips beside them, and a case that shows them.
+
+    A slip of form may hide a known mistake: results are compared as they are,
+    then in the shape and dtype that are asked for. Gradients, and what else
+    is beside a result, are compared with those of the known mistake.
+    """
+    results, forms = found, {}
+    mistakes = find_one(exercise, found, expected, wrong) or find_two(
+        exercise, found, expected, wrong
+    )
+    if mistakes is None:
+        results = list(map(mended, found, expected))
+        forms = slips(exercise, found, results, wrong)
+        left = wrong_cases(exercise, results, expected)
+        mistakes = find_one(exercise, results, expected, left)
+    if mistakes is None:
+        return None
+
+    def shown(number: int) -> int:
+        return shows(exercise, mistakes, number) + (number in forms)
+
+    number = max(wrong, key=shown)  # the smallest of those that show most
+    whole = outcomes_of(exercise, mistakes.whole)
+    parts = map(mistake_of, mistakes.parts)
+    besides = slips(exercise, results, whole, wrong)
+    if 2 * len(besides) <= len(found):
+        besides = {}  # here and there, a gradient has another kink
+    return [*one_of(forms, number), *parts, *one_of(besides, number)], number
+
+
+def slips(
+    exercise: Exercise,
+    found: Sequence[Outcome],
+    expected: Sequence[Outcome],
+    numbers: Sequence[int],
+) -> dict[int, Slip]:
+    """What is wrong in form, for each of these cases in which it is."""
+    return {
+        number: slip
+        for number in numbers
+        if (
+            slip := find_slip(
+                found[number], expected[number], exercise.tolerance
+            )
+        )
+    }
+
+
+def one_of(slips: dict[int, Slip], number: int) -> list[Slip]:
+    """That of a case, or the first; an empty list, if there is none."""
+    return [slips.get(number, slip) for slip in slips.values()][:1]
 
 
 def wrong_cases(

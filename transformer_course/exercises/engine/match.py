@@ -1,9 +1,9 @@
 """Is it right, and if not: which mistake does the same?"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
-from transformer_course.exercises.engine.edits import Edit
 from transformer_course.exercises.engine.exercise import (
     Exercise,
     Implementation,
@@ -16,6 +16,16 @@ from transformer_course.exercises.engine.outcome import (
 )
 from transformer_course.exercises.engine.slips import same_gradients
 from transformer_course.exercises.engine.values import same
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the catalogue has that does the same everywhere."""
+
+    parts: tuple[Implementation, ...]
+    """One mistake, or two that are made at once."""
+    whole: Implementation
+    """What they come to."""
 
 
 @cache
@@ -38,19 +48,32 @@ def is_right(found: Outcome, expected: Outcome, tolerance: float) -> bool:
     )
 
 
-def shows(exercise: Exercise, mistake: Implementation, number: int) -> bool:
-    """Whether a mistake shows in one case."""
-    found = known(exercise, mistake, number)
-    expected = known(exercise, exercise.solution, number)
-    return not is_right(found, expected, exercise.tolerance)
+def shows(exercise: Exercise, mistakes: Known, number: int) -> int:
+    """How many of the mistakes show in one case.
+
+    One of two does where it is wrong by itself, and the two differ from it.
+    """
+    right, whole, *parts = (
+        known(exercise, implementation, number)
+        for implementation in (
+            exercise.solution,
+            mistakes.whole,
+            *mistakes.parts,
+        )
+    )
+    return sum(
+        not is_right(part, right, exercise.tolerance)
+        and (part is whole or not _alike(part, whole, exercise.tolerance))
+        for part in parts
+    )
 
 
-def find_misconception(
+def find_one(
     exercise: Exercise,
     found: Sequence[Outcome],
     expected: Sequence[Outcome],
     wrong: Sequence[int],
-) -> Implementation | None:
+) -> Known | None:
     """The one mistake of the catalogue that does the same in every case.
 
     Args:
@@ -68,12 +91,15 @@ def find_misconception(
     ]
     if len(set(map(mistake_of, alike))) != 1:
         return None
-    return alike[0]
+    return Known((alike[0],), alike[0])
 
 
 def find_two(
-    exercise: Exercise, found: Sequence[Outcome], wrong: Sequence[int]
-) -> tuple[Edit, Edit] | None:
+    exercise: Exercise,
+    found: Sequence[Outcome],
+    expected: Sequence[Outcome],
+    wrong: Sequence[int],
+) -> Known | None:
     """Two mistakes of the catalogue that together do the same everywhere.
 
     Where several pairs do, the first of them in the catalogue's order.
@@ -81,18 +107,17 @@ def find_two(
     Args:
         exercise: what was asked.
         found: what was done, case by case.
-        wrong: the cases in which that is not what the solution does. Only
-            results tell two mistakes, no errors: those have many causes. Nor
-            do gradients: two mistakes may cancel out.
+        expected: what the solution does.
+        wrong: the cases in which they differ. Only results tell two mistakes,
+            no errors: those have many causes. Nor do gradients: two mistakes
+            may cancel out.
     """
     values = [
         number
         for number in wrong
         if found[number].failure is None
         and not same(
-            found[number].value,
-            known(exercise, exercise.solution, number).value,
-            exercise.tolerance,
+            found[number].value, expected[number].value, exercise.tolerance
         )
     ]
     if not values:
@@ -104,7 +129,7 @@ def find_two(
             found[values[0]].value,
             exercise.tolerance,
         ) and _same_everywhere(exercise, both, found, wrong):
-            return one, other
+            return Known((one.implementation, other.implementation), both)
     return None
 
 

@@ -12,28 +12,23 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from transformer_course.exercises.engine import reading, show
-from transformer_course.exercises.engine.edits import Edit
 from transformer_course.exercises.engine.exercise import (
     DRAWN,
     Case,
     Exercise,
     Implementation,
-    mistake_of,
 )
 from transformer_course.exercises.engine.outcome import (
     Failure,
     Outcome,
     arguments,
 )
-from transformer_course.exercises.engine.slips import (
-    Slip,
-    changed_input,
-    unused,
-)
+from transformer_course.exercises.engine.slips import Slip, unused
 from transformer_course.exercises.engine.values import same
 from transformer_course.exercises.engine.verdict import Kind, Verdict
 
 PRINTED_LINES = 6
+NUMBERS = ["no", "one", "two", "three", "four"]
 NO_MEMORY = r"can't allocate memory|not enough memory|bad alloc"
 
 
@@ -47,7 +42,9 @@ class Example(NamedTuple):
 
 def paragraph(text: str) -> str:
     """Text of one paragraph, in lines of an even width."""
-    return textwrap.fill(" ".join(text.split()), show.WIDTH)
+    return textwrap.fill(
+        " ".join(text.split()), show.WIDTH, break_on_hyphens=False
+    )
 
 
 def prose(docstring: str) -> str:
@@ -98,15 +95,18 @@ def wrong_kind(exercise: Exercise) -> Verdict:
     """A class in place of a function, or the other way round."""
     kinds = ["a function", "a class"]
     wanted, given = kinds[:: -1 if inspect.isclass(exercise.solution) else 1]
-    text = f"{exercise.name}: asked for is {wanted}, and yours is {given}."
-    return _verdict(exercise, "slip", "wrong_kind", text)
+    text = (
+        f"{exercise.name}: the exercise asks for {wanted}, and yours is "
+        f"{given}."
+    )
+    return _verdict(exercise, "slip", "wrong_kind", paragraph(text))
 
 
 def wrong_call(exercise: Exercise, candidate: Implementation) -> Verdict:
     """It does not take the arguments that it is given."""
     text = (
-        f"{exercise.name}: its arguments are not those that are asked for. "
-        f"Yours is {show.signature(candidate)}; it is called as "
+        f"{exercise.name}: its arguments are not those that the exercise asks "
+        f"for. Yours is {show.signature(candidate)}; it is called as "
         f"{show.signature(exercise.solution)}."
     )
     return _verdict(exercise, "slip", "wrong_arguments", paragraph(text))
@@ -142,7 +142,11 @@ def _failure(failure: Failure) -> str:
         first = "it calls itself, and never stops doing so"
     said = f"{failure.kind}: {first}" if first else failure.kind
     text = textwrap.fill(
-        said, show.WIDTH, initial_indent="    ", subsequent_indent="      "
+        said,
+        show.WIDTH,
+        initial_indent="    ",
+        subsequent_indent="      ",
+        break_on_hyphens=False,
     )
     if failure.line is None:
         return text
@@ -166,41 +170,40 @@ def slip(exercise: Exercise, found: Slip, example: Example) -> Verdict:
 
 
 def misconception(
-    exercise: Exercise, mistake: Implementation, example: Example
+    exercise: Exercise,
+    mistakes: Sequence[Implementation | Slip],
+    example: Example,
 ) -> Verdict:
-    """A mistake that is known, and where to read about it."""
-    besides = changed_input(example.found, example.expected)
+    """What is known of the catalogue, and slips beside it.
+
+    Args:
+        exercise: what was asked.
+        mistakes: one, or several that are made at once.
+        example: where they show.
+    """
+    of_catalogue = [one for one in mistakes if not isinstance(one, Slip)]
+    if len(mistakes) == 1:
+        like = "a well-known mistake"
+        texts = [_told(*mistakes)[1]]
+    else:
+        like = f"{NUMBERS[len(mistakes)]} mistakes at once"
+        texts = [f"{n}. {_told(one)[1]}" for n, one in enumerate(mistakes, 1)]
     return _verdict(
         exercise,
         "misconception",
-        mistake.__name__,
-        f"{exercise.name}: not right yet. It does what a well-known mistake "
-        "does.",
-        prose(mistake.__doc__ or ""),
+        " and ".join(_told(one)[0] for one in mistakes),
+        f"{exercise.name}: not right yet. It behaves like {like}:",
+        *map(prose, texts),
         _differs(exercise, example),
-        paragraph(f"Besides: {besides.text}") if besides else "",
-        section=exercise.section_of(mistake),
+        section=exercise.section_of(of_catalogue[0]),
     )
 
 
-def two_misconceptions(
-    exercise: Exercise, two: tuple[Edit, Edit], example: Example
-) -> Verdict:
-    """Two mistakes that are known, made at once."""
-    mistakes = [mistake_of(edit.implementation) for edit in two]
-    return _verdict(
-        exercise,
-        "misconception",
-        " and ".join(mistake.__name__ for mistake in mistakes),
-        f"{exercise.name}: not right yet. It does what two well-known "
-        "mistakes do together.",
-        *(
-            prose(f"{number}. {mistake.__doc__}")
-            for number, mistake in enumerate(mistakes, start=1)
-        ),
-        _differs(exercise, example),
-        section=exercise.section_of(mistakes[0]),
-    )
+def _told(mistake: Implementation | Slip) -> tuple[str, str]:
+    """Its name and its text."""
+    if isinstance(mistake, Slip):
+        return mistake.name, mistake.text
+    return mistake.__name__, mistake.__doc__ or ""
 
 
 def unknown(
@@ -219,10 +222,10 @@ def unknown(
         "unknown",
         "",
         paragraph(
-            f"{exercise.name}: not right yet, on {wrong}, and not in a way "
-            "that we know."
+            f"{exercise.name}: not right yet. It differs on {wrong}, and we "
+            "do not recognise the mistake."
         ),
-        f"It never looks at {never}." if never else "",
+        f"Your code never uses {never}." if never else "",
         _differs(exercise, example),
         section=exercise.section,
     )
@@ -237,7 +240,7 @@ def _differs(exercise: Exercise, example: Example) -> str:
         result = _gradients(found, expected)
     else:
         result = show.beside(expected.value, found.value)
-    where = f"The smallest of our inputs where it differs ({case.note}):"
+    where = f"The smallest of our inputs where it shows ({case.note}):"
     return (
         f"{paragraph(where)}\n\n"
         f"{_given(exercise, case)}\n\n{textwrap.indent(result, '    ')}"

@@ -17,7 +17,11 @@ from transformer_course.exercises.engine.exercise import (
     Exercise,
     Implementation,
 )
-from transformer_course.exercises.engine.values import fresh, tensors_in
+from transformer_course.exercises.engine.values import (
+    fresh,
+    in_form,
+    tensors_in,
+)
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,15 @@ def fresh_call(
         return exercise.run(implementation, _copy(case))
     except (Exception, SystemExit) as error:
         return error
+
+
+def mended(found: Outcome, expected: Outcome) -> Outcome:
+    """The same results in the form that is asked for, where they have it."""
+    return replace(
+        found,
+        value=in_form(found.value, expected.value),
+        again=in_form(found.again, expected.value),
+    )
 
 
 def _copy(case: Case) -> Case:

@@ -38,11 +38,15 @@ class Slip:
 def find_slip(
     found: Outcome, expected: Outcome, tolerance: float
 ) -> Slip | None:
-    """The first that applies to one case; None if none does."""
+    """The first that applies to one case; None if none does.
+
+    What is expected may be what a known mistake does: then it is a slip that
+    was made beside that.
+    """
     slips = (
         changed_input(found, expected),
         _returned(found.value, expected.value),
-        _not_repeated(found, tolerance),
+        _not_repeated(found, expected, tolerance),
         _gradients(found, expected, tolerance),
     )
     return next((slip for slip in slips if slip is not None), None)
@@ -79,12 +83,12 @@ def _returned(value: Any, wanted: Any, name: str = "result") -> Slip | None:
         return Slip(
             "wrong_type",
             f"Your {name} is a generator. Is there a `yield` in place of a "
-            f"`return`? What is asked for is {show.kind(wanted)}.",
+            f"`return`? The exercise asks for {show.kind(wanted)}.",
         )
     if type(value) is not type(wanted):
         return Slip(
             "wrong_type",
-            f"Your {name} is {show.kind(value)}; what is asked for is "
+            f"Your {name} is {show.kind(value)}; the exercise asks for "
             f"{show.kind(wanted)}.",
         )
     return None
@@ -96,28 +100,34 @@ def _sequence(value: Any, wanted: Any, name: str) -> Slip | None:
             return None  # a list of ids, say, may be of any length
         return Slip(
             "wrong_number_of_results",
-            f"Your {name} has {len(value)} parts; {len(wanted)} are asked "
-            "for.",
+            f"Your {name} has {len(value)} parts; the exercise asks for "
+            f"{len(wanted)}.",
         )
     for number, (one, other) in enumerate(
         zip(value, wanted, strict=True), start=1
     ):
-        if slip := _returned(one, other, f"{name}'s part {number}"):
+        if slip := _returned(one, other, _part(name, number)):
             return slip
     return None
+
+
+def _part(name: str, number: int) -> str:
+    """The second result; the second result's third part."""
+    nth = {1: "first", 2: "second", 3: "third"}.get(number, f"{number}th")
+    return f"{nth} result" if name == "result" else f"{name}'s {nth} part"
 
 
 def _tensor(value: Tensor, wanted: Tensor, name: str) -> Slip | None:
     if value.shape != wanted.shape:
         return Slip(
             "wrong_shape",
-            f"Your {name} has the shape {show.shape(value)}; asked for is "
-            f"{show.shape(wanted)}.",
+            f"Your {name} has the shape {show.shape(value)}; the exercise "
+            f"asks for {show.shape(wanted)}.",
         )
     if value.dtype != wanted.dtype:
         return Slip(
             "wrong_dtype",
-            f"Your {name} holds {show.dtype(value)}; asked for is "
+            f"Your {name} holds {show.dtype(value)}; the exercise asks for "
             f"{show.dtype(wanted)}.",
         )
     if value.isnan().any() and not wanted.isnan().any():
@@ -129,7 +139,13 @@ def _tensor(value: Tensor, wanted: Tensor, name: str) -> Slip | None:
     return None
 
 
-def _not_repeated(found: Outcome, tolerance: float) -> Slip | None:
+def _not_repeated(
+    found: Outcome, expected: Outcome, tolerance: float
+) -> Slip | None:
+    if expected.again_failure or not same(
+        expected.again, expected.value, tolerance
+    ):
+        return None
     if found.again_failure is not None:
         failure = found.again_failure
         return Slip(
@@ -156,23 +172,22 @@ def _gradients(
     if any(gradient.isnan().any() for gradient in found.gradients):
         return Slip(
             "gradient_not_a_number",
-            "The result is right, but its gradient contains NaN: one step of "
-            "training, and the weights are NaN too. An infinity or a "
+            "The gradient of your result contains NaN: one step of training, "
+            "and all the model's parameters are NaN. An infinity or a "
             "division by zero on the way there is put right too late.",
         )
     if any(gradient.any() for gradient in found.gradients):
         return Slip(
             "wrong_gradient",
-            "The result is right, but its gradient is not: some part of the "
+            "The gradient of your result is not right: some part of the "
             "computation is hidden from it. Is there a `detach`, a `.data` or "
             "a `no_grad`?",
         )
     return Slip(
         "gradient_cut",
-        "The result is right, but no gradient flows back through it, so "
-        "that nothing before could learn. What takes it out of the graph: "
-        "`detach`, `.data`, `no_grad`, `item`, NumPy, a new tensor made of "
-        "old numbers?",
+        "No gradient flows back through your result, so that nothing before "
+        "it could learn. What takes it out of the graph: `detach`, `.data`, "
+        "`no_grad`, `item`, NumPy, a new tensor made of old numbers?",
     )
 
 
@@ -238,7 +253,7 @@ def wrong_call(candidate: Implementation, case: Case) -> bool:
 
 
 def unused(candidate: Implementation) -> list[str]:
-    """The parameters that a function never looks at."""
+    """The parameters that a function never uses."""
     code = getattr(inspect.unwrap(candidate), "__code__", None)
     if code is None:
         return []

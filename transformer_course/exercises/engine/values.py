@@ -2,8 +2,10 @@
 
 import copy
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import is_dataclass
+from itertools import accumulate
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -47,6 +49,39 @@ def fresh(value: Any) -> Any:
     if isinstance(value, list | tuple | dict):
         return map_tensors(fresh, copy.copy(value))
     return copy.deepcopy(value)
+
+
+def in_form(value: Any, wanted: Any) -> Any:
+    """The same numbers in the shape and dtype of a result that is wanted.
+
+    A tensor without such a form stays as it is: axes are only laid together
+    or parted, and what is no number of a dtype is not made one.
+    """
+    if isinstance(value, Tensor) and isinstance(wanted, Tensor):
+        if not _same_order(value.shape, wanted.shape):
+            return value
+        return _with_dtype(value.reshape(wanted.shape), wanted.dtype)
+    lists = all(isinstance(one, list | tuple) for one in (value, wanted))
+    if lists and len(value) == len(wanted):
+        return list(map(in_form, value, wanted))
+    return value
+
+
+def _same_order(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether one shape is the other with some axes laid together."""
+    ends = [set(accumulate(shape, mul, initial=1)) for shape in (one, other)]
+    return math.prod(one) == math.prod(other) and (
+        ends[0] <= ends[1] or ends[1] <= ends[0]
+    )
+
+
+def _with_dtype(tensor: Tensor, dtype: torch.dtype) -> Tensor:
+    if tensor.is_complex():
+        return tensor
+    cast = tensor.to(dtype)
+    if tensor.is_floating_point() and dtype.is_floating_point:
+        return cast
+    return cast if torch.equal(cast.double(), tensor.double()) else tensor
 
 
 def same(one: Any, other: Any, tolerance: float) -> bool:
