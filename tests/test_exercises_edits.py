@@ -1,5 +1,7 @@
 """Mistakes that are edits of a solution; two of them made at once."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -146,6 +148,26 @@ def test_a_try_with_two_mistakes_is_told_both(exercise):
     assert "1. Your code divides." in verdict.text
     assert "2. Your code shifts the other way." in verdict.text
     assert verdict.section == "06_masks#the-future"
+
+
+def test_two_are_shown_where_each_of_them_changes_something(exercise):
+    """Nothing divides 0, and below 2 the second does what is right."""
+    late = "- wide + 1 -> wide + (x < 2)\n"
+    text = TEXT.replace("- wide + 1 -> wide\n", late)
+    cases = [
+        case(f"x is {x}", torch.tensor([x]), 3.0) for x in (0.0, 1.0, 2.0)
+    ]
+    edited = replace(exercise_with(made(text)), cases=cases)
+    verdict = diagnose(edited, lambda x, by: x / by + (x < 2))
+    assert verdict.mistake == "divided and not_shifted"
+    assert "(x is 2.0)" in verdict.text
+    assert "(x is 0.0)" in diagnose(edited, lambda x, by: x * 7).text
+
+
+def test_a_lost_gradient_is_told_beside_two(exercise):
+    cut = diagnose(exercise, lambda x, by=2.0: (x / by - 1).detach())
+    assert cut.mistake == "divided and shifted_back and gradient_cut"
+    assert "three mistakes at once" in cut.text
 
 
 def test_one_mistake_is_told_alone(exercise):

@@ -158,11 +158,16 @@ def _failure(failure: Failure) -> str:
 
 def slip(exercise: Exercise, found: Slip, example: Example) -> Verdict:
     """A mistake of form."""
+    is_right = all(
+        same(value, example.expected.value, exercise.tolerance)
+        for value in (example.found.value, example.found.again)
+    )
+    but = ", though the result is" if is_right else ""
     return _verdict(
         exercise,
         "slip",
         found.name,
-        f"{exercise.name}: not right yet.",
+        f"{exercise.name}: not right yet{but}.",
         paragraph(found.text),
         _differs(exercise, example),
         "",
