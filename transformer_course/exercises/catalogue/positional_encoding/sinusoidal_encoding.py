@@ -80,46 +80,49 @@ or
 - angle.sin(), angle.cos() -> angle[:, 0::2].sin(), angle[:, 1::2].cos()
 Yours is the wrong twin of the famous heat map.
 
-You take the number of the column for that of the pair: speeds fall twice as
-fast, and the sine and the cosine of a pair do not turn at the same speed. They
-are no longer the tip of one hand.
+You use the number of the column where the formula has that of the pair. So
+speeds fall twice as fast, and the sine and the cosine of a pair turn at two
+speeds: together they are no longer the tip of one hand.
 
 # speeds_of_their_own (#the-famous-heat-map-and-its-wrong-twin)
 - arange(0, d_model, 2) -> arange(d_model)
 - angle.sin(), angle.cos() -> angle[:, 0::2].sin(), angle[:, 1::2].cos()
 Each of your columns has a speed of its own.
 
-The sines are right; each cosine turns more slowly than its sine. The two of a
-pair are to be the tip of *one* hand, with one angle.
+So each cosine turns more slowly than its sine. The two columns of a pair are
+the tip of *one* hand: they share one angle.
 
 # exponent_doubled (#the-famous-heat-map-and-its-wrong-twin)
 - (column / -> (2 * column /
-Your pairs are pairs, but their speeds fall twice as fast.
+The exponents of your pairs of columns are twice too large.
 
-Perhaps you double a number that runs over 0, 2, 4, … already. The last hands
-of a wide table would hardly move in a million places.
+Do you double a number that runs over 0, 2, 4, … already? Speeds then fall
+twice as fast: the last hands of a wide table hardly move in a million places.
 
 # exponent_halved
 - (column / -> (column / 2 /
-Your pairs are pairs, but their speeds fall half as fast.
+The exponents of your pairs of columns are half as large as they should be.
 
-The slowest hand is to be almost ten thousand times slower than the first;
-yours only about a hundred times. Pair i has 2i in its exponent.
+Pair i has 2i in its exponent. In a wide table the slowest hand (pair of
+columns) is almost ten thousand times slower than the first; yours is only
+about a hundred times slower.
 
 # table_concatenated (#the-famous-heat-map-and-its-wrong-twin)
 - stack -> cat
 - .flatten(1) ->
 All your sines come first, then all cosines.
 
-It is the authors' own layout, and to the matrix that comes next one order of
-columns is as good as another. Asked for is the order of the paper's formula.
+That is the layout of the authors' code, and the matrix that comes next can
+learn from either. This exercise asks for the order of the paper's formula,
+with each cosine beside its sine.
 
 # spaced_as_in_the_code (#the-famous-heat-map-and-its-wrong-twin)
 - / d_model) -> / (d_model - 2))
-Your slowest hand has exactly 1/10000 of the first one's speed.
+Your slowest hand (pair of columns) has exactly 1/10000 of the first one's
+speed.
 
-So it is in the authors' code, which divides i by d/2 - 1. The formula divides
-it by d/2, and that is asked for.
+You divide i by d/2 - 1, as the authors' code does. The formula divides it by
+d/2, and this exercise asks for the formula.
 
 # table_of_the_code (#the-famous-heat-map-and-its-wrong-twin)
 - / d_model) -> / (d_model - 2))
@@ -127,23 +130,23 @@ it by d/2, and that is asked for.
 - .flatten(1) ->
 Yours is the table of the authors' code, not that of their formula.
 
-All sines come first, and the slowest hand has exactly 1/10000 of the first
-one's speed. Asked for is the formula: each cosine beside its sine, and i
-divided by d/2.
+All sines come first, and the slowest hand (pair of columns) has exactly
+1/10000 of the first one's speed. This exercise asks for the formula: each
+cosine beside its sine, and i divided by d/2.
 
 # cosine_first
 - [sin, cos] -> [cos, sin]
 In each of your pairs the cosine comes first.
 
-A place's hand is then as good as before. But the formula has the sine in the
-even columns, and weights from elsewhere count on it.
+A model could learn from it as well. But the formula has the sine in the even
+columns, and weights trained elsewhere rely on that.
 
 # places_from_one
 - arange(length) -> arange(1, length + 1)
 Your places begin at 1.
 
-At place 0 all hands stand at twelve: sines 0, cosines 1. Your table lacks that
-row, and has one too many at its end.
+Places are counted from 0, where every sine is 0 and every cosine 1. Your table
+lacks that row, and has one too many at its end.
 
 # exponent_without_the_width
 - column / d_model -> column.float()
@@ -151,16 +154,16 @@ or
 - column / d_model -> column
 Your exponents are not divided by the width.
 
-The second hand is then a hundred million times slower than the first. The
-whole range, from 1 to a ten-thousandth, is to be spread over the hands that
-there are.
+Your second hand (pair of columns) is then a hundred million times slower than
+the first. Divided by d_model, the exponents spread the speeds between 1 and
+1/10000, however many pairs there are.
 
 # exponents_of_the_cosines
 - arange(0, d_model, 2) -> arange(1, d_model, 2)
 Your exponents are those of the odd columns: 1, 3, 5, …
 
-A pair has the exponent of its sine, which stands in an even column; the first
-hand turns by a radian for each place.
+Both columns of a pair have the exponent of the even one, where the sine
+stands. So the first pair has exponent 0, and turns by one radian per place.
 
 # hands_ever_faster
 - place / -> place *
@@ -175,33 +178,47 @@ or
 or
 - / 10_000 ** (column / d_model)
 + * (column * (math.log(10_000.0) / d_model)).exp()
-Your hands get *faster* from pair to pair.
+Your hands (pairs of columns) get *faster* from pair to pair.
 
-The place is to be divided by a power of 10000. A hand that goes round hundreds
-of times from one place to the next says nothing about where it is.
+The place has to be divided by a power of 10000, not multiplied. A hand that
+goes round hundreds of times between two places does not tell them apart.
 
 # one_speed_for_all
 - column / d_model -> column // d_model
-All your hands turn at one speed, that of the first.
+All your hands (pairs of columns) turn at one speed, that of the first.
 
-Perhaps a division is one of whole numbers, and its result always 0. One hand
-alone cannot tell a place from another that is some rounds away.
+Do you divide by `//`, so that every exponent is 0? A single speed cannot tell
+a place from another that is some rounds away.
 
 # rounds_for_radians
 - place / -> 2 * math.pi * place /
-Your first hand makes a whole round from each place to the next.
+You multiply the angles by 2π.
 
-The formula's angles are radians: there is no 2π in it. Your first pair is the
-same everywhere.
+The formula's angles are radians already. With 2π, your first hand (pair of
+columns) makes a whole round from each place to the next, and is the same
+everywhere.
+
+# degrees_for_radians
+- arange(length) -> arange(length).deg2rad()
+Your hands (pairs of columns) turn too slowly: you take the angles for degrees.
+
+The formula's angles are radians, which is what `sin` and `cos` expect.
+
+# places_as_shares
+- arange(length) -> arange(length) / length
+You divide the places by the length of the table.
+
+Then a place's row depends on how long the table is, and the same place looks
+different in a longer sentence. The formula takes the number p itself.
 
 # table_cut_anew (07_multi_head_attention#splitting-and-merging)
 - , dim=-1 ->
 - .flatten(1) -> .view(length, d_model)
-All your numbers are there, but places are mixed.
+Your rows mix the numbers of several places.
 
 You lay the sines of all places before all cosines, and cut the whole into rows
-anew. A view or a reshape leaves numbers in the order in which they lie in
-memory: it never brings a cosine beside its sine.
+anew. `view` and `reshape` leave numbers in the order in which they lie in
+memory: they never bring a cosine beside its sine.
 
 # sines_alone
 - [sin, cos] -> [sin, sin]
@@ -209,43 +226,57 @@ or
 - [sin, cos] -> [cos, cos]
 Both columns of your pairs hold the same number, a sine or a cosine.
 
-From a sine alone one cannot tell whether a hand is going up or down, and a
-step is no longer a turn. Two numbers make the tip of a hand.
+A sine alone does not say whether a hand is going up or down. It takes both, a
+sine and a cosine, to say where its tip is.
 
 # powers_of_e
 - 10_000 ** (column / d_model) -> (column / d_model).exp()
-Your slowest hand has only about a third of the first one's speed.
+You take a power of e where the formula has one of 10000.
 
-You take a power of e where the formula has one of 10000. As an exponential
-it needs a logarithm: 10000^a is e^(a · ln 10000).
+With `exp` you need a logarithm: 10000^a is e^(a · ln 10000).
+
+# logarithm_to_base_ten
+- 10_000 ** (column / d_model) -> (4 * column / d_model).exp()
+You take a power of e with a logarithm to the base of 10.
+
+10000^a is e^(a · ln 10000), with the natural logarithm, `math.log`. With
+`log10` the slowest hand (pair of columns) is only about 55 times slower than
+the first, not 10000 times.
+
+# multiplied_by_ten_thousand
+- 10_000 ** (column -> (10_000 * column
+You multiply 10000 by the exponent, instead of raising it to that power.
+
+For the first pair you then divide by 0. 10000 to the power of 0 is 1, so that
+the first angle is the place itself.
 
 # divided_after_the_sine
 - angle = place / -> scale =
 - angle.sin(), angle.cos() -> place.sin() / scale, place.cos() / scale
 You divide the sine, not the angle.
 
-All your hands turn at one speed, and get shorter from pair to pair. The power
-of 10000 stands inside the brackets of sine and cosine: it slows a hand down.
+All your hands (pairs of columns) turn at one speed, and get shorter from pair
+to pair. The power of 10000 stands inside the sine and the cosine: it slows a
+hand down.
 
 # divided_after_the_power
 - 10_000 ** (column / d_model) -> 10_000.0**column / d_model
 or
 - 10_000 ** (column / d_model) -> 10_000**column / d_model
-You divide by the width what is a power already.
+You divide the power by the width, and not its exponent.
 
-`a ** b / c` is (a ** b) / c. What is divided by the width is the exponent: it
-needs brackets.
+`a ** b / c` is (a ** b) / c. Put the exponent in brackets.
 
 # thousand_for_ten_thousand
 - 10_000 -> 1_000
-Your hands are those of 1000, where the formula has 10000.
+Your speeds fall as powers of 1000. The formula has 10000: four zeros.
 
 # places_in_columns
 - .flatten(1) -> .flatten(1).T
-Your table lies on its side: a column for each place.
+Your table lies on its side: it has a column for each place.
 
-Asked for is a *row* for each place. It is added to sentences of the shape
-(length, d_model).
+Each place has to be a *row*, since the table is added to sentences of the
+shape (length, d_model).
 """
 
 

@@ -83,72 +83,73 @@ EDITS = """
 - .flatten(-2) ->
 Your pairs are the two *halves* of a vector: number i with number i + d/2.
 
-Many libraries do so, and it is as good. But asked for are neighbours; to go
-from one to the other, the columns of W_Q and W_K would have to be permuted.
+Many libraries do so, and it works as well. But this exercise asks for
+neighbours: weights made for one layout do not fit the other, unless the
+columns of W_Q and W_K are reordered.
 
 # halves_with_angles_of_neighbours
 - x[..., 0::2], x[..., 1::2] -> x.chunk(2, dim=-1)
 - return torch.stack([new_first, new_second], dim=-1).flatten(-2)
 + cos, sin = (each.repeat_interleave(2, dim=-1) for each in (cos, sin))
 + return x * cos + torch.cat([-second, first], dim=-1) * sin
-You exchange numbers between the *halves* of a vector, but lay the angles out
+You exchange numbers between the *halves* of a vector, but arrange the angles
 for neighbours.
 
 The two layouts do not go together: the numbers that meet have different
-angles, and that is no turn. Asked for are neighbours in both.
+angles, and that is no turn. Use neighbours in both.
 
 # pairs_left_apart
 - stack -> cat
 - .flatten(-2) ->
 You turn neighbours, but do not put them back where they were.
 
-All first numbers come first, then all second ones. If queries and keys are
-treated alike, scores are the same; but each arrow is asked for in its own
+All first numbers come first, then all second ones. Scores would be the same,
+if queries and keys are treated alike; but each number has to stay in its own
 place.
 
 # turned_the_other_way
 - angle = place -> angle = -place
 You turn the other way round.
 
-The scores of a query behind a key become those of a query in front of it. A
-model trained like this would learn as well; weights from elsewhere would not
+A query then sees the keys behind it as if they were ahead of it. A model
+trained like this would learn as well, but weights trained elsewhere would not
 work in it.
 
 # second_from_the_turned_first
 - new_second = first -> new_second = new_first
 The second number of your pairs is computed from the *turned* first.
 
-Both come from the arrow as it was before. Yours gets longer or shorter by
-turning: a name was overwritten too early.
+Both have to be computed from the old numbers, or the arrow changes its
+length. Do you overwrite a name too early?
 
 # sine_and_cosine_exchanged
 - angle.cos(), angle.sin() -> angle.sin(), angle.cos()
-Sine and cosine have changed places.
+You have swapped sine and cosine.
 
-At place 0, where the angle is 0, nothing should move. Yours does there.
+Where the angle is 0, nothing may move: there the cosine is 1 and the sine 0.
 
 # mirrored
 - - second -> + second
 - + second -> - second
 or
 - + second -> - second
-Your arrows are mirrored besides being turned: a sign is wrong.
+Your arrows are not only turned, but also mirrored: a sign is wrong.
 
-Where queries and keys are mirrored alike, scores know the distance all the
-same. But at place 0, where the angle is 0, nothing should move; and weights
-from elsewhere would not work.
+If queries and keys are mirrored alike, scores still depend on the distance.
+But where the angle is 0, nothing may move, and weights trained elsewhere would
+not work with yours.
 
 # degrees_for_radians
 - arange(length) -> arange(length).deg2rad()
-Your arrows turn too little: by degrees, where radians are meant.
+Your arrows turn too little: you take the angles for degrees.
 
-The first pair is to turn by a radian, some 57°, for each place.
+They are radians: the first pair turns by one radian, some 57°, per place.
 
 # both_signs_plus
 - - second -> + second
-Both of your sums have a plus.
+You add in both sums, where one of them needs a minus.
 
-That is no turn: an arrow gets longer or shorter by it, and the score no longer
+Then an arrow changes its length: it is no turn, and the score no longer
 depends on the distance alone.
 
 # turns_ever_faster
@@ -163,44 +164,53 @@ or
 - angle.cos(), angle.sin() -> angle.cos().to(x), angle.sin().to(x)
 Your pairs turn *faster* from one to the next.
 
-The place is to be divided by a power of 10000. An arrow that goes round
-hundreds of times from one place to the next says nothing about the distance.
+The place has to be divided by a power of 10000, not multiplied. An arrow that
+goes round hundreds of times between two places says nothing about their
+distance.
 
 # shrunk_by_the_cosine
 - cos - second * sin -> cos
 - first * sin + second -> second
 You multiply by the cosine alone: arrows get shorter and do not turn.
 
-The other half of the turn is missing, in which the two numbers of a pair
-exchange something.
+In a turn each new number is made of both old ones: the terms with the sine
+are missing.
 
 # table_added (#added-not-concatenated)
 - torch.stack([new_first, new_second] -> x + torch.stack([sin, cos]
 You *add* the table of positions; nothing is turned.
 
-Then the score of two places has four terms, of which one compares positions. A
-turn puts the distance, and nothing else of the places, into the score.
+Then words and positions are mixed in every score. A turn puts the distance of
+two places into their score, and nothing else about the places.
 
 # turned_from_place_one
 - arange(length) -> arange(1, length + 1)
 Your places begin at 1: the first vector is turned too.
 
-Scores do not notice it, as they know the distance only. But place 0 is to be
-left as it is: it will matter when words come one at a time.
+Scores do not change, since they depend on the distance alone. But place 0 has
+to stay as it is: keys that another program has turned would be one place off
+against your queries.
 
 # turned_by_head
 - arange(length)[:, None] -> arange(x.size(1))[:, None, None]
 You turn by the number of the *head*, not by the place.
 
-All places of a head are turned alike, and the score learns nothing about the
-distance. Which axis counts the places?
+All places of a head are turned alike, so that the score says nothing about
+their distance. Which axis counts the places?
+
+# turned_by_sentence
+- arange(length)[:, None] -> arange(len(x))[:, None, None, None]
+You turn by the number of the *sentence* in the batch, not by the place.
+
+All places of a sentence are turned alike, so that the score says nothing about
+their distance. Which axis counts the places?
 
 # hands_of_one_speed
 - / d_head) -> // d_head)
 All your pairs turn at one speed.
 
-One hand alone is back where it was, or nearly, after a few words. Each pair
-has a speed of its own: pair i has 2i in its exponent.
+After some six words they are nearly back where they began. Each pair needs a
+speed of its own: pair i has 2i in its exponent.
 
 # turned_with_broken_pairs (#the-famous-heat-map-and-its-wrong-twin)
 - arange(0, d_head, 2) -> arange(d_head)
@@ -208,72 +218,98 @@ has a speed of its own: pair i has 2i in its exponent.
 - first * sin + second * cos -> first * sin[:, 1::2] + second * cos[:, 1::2]
 The two numbers of a pair are turned by different angles.
 
-That is no turn. A pair is one arrow and has one angle, which the number of the
-pair gives, not that of the column.
+That is no turn. A pair is one arrow and has one angle: it depends on the
+number of the pair, not on that of the column.
 
 # turns_fall_twice_as_fast (#the-famous-heat-map-and-its-wrong-twin)
 - arange(0, d_head, 2) -> arange(0, 2 * d_head, 4)
-Your speeds fall twice as fast from pair to pair.
+Your exponents are twice too large: speeds fall twice as fast from pair to
+pair.
 
-Perhaps you double a number that runs over 0, 2, 4, … already.
+Do you double a number that runs over 0, 2, 4, … already?
 
 # turns_fall_half_as_fast
 - arange(0, d_head, 2) -> arange(d_head // 2)
-Your speeds fall half as fast from pair to pair.
+Your exponents are half as large as they should be.
 
-Pair i has 2i in its exponent, not i.
+Pair i has 2i in its exponent, not i. Your speeds fall too slowly from pair to
+pair.
+
+# exponents_of_the_second
+- arange(0, d_head, 2) -> arange(1, d_head, 2)
+Your exponents are those of the odd columns: 1, 3, 5, …
+
+A pair has the exponent of its first number, which stands in an even column. So
+the first pair has exponent 0, and turns by one radian per place.
+
+# divided_after_the_power
+- 10_000 ** (torch.arange(0, d_head, 2) / d_head)
++ 10_000.0 ** torch.arange(0, d_head, 2) / d_head
+or
+- 10_000 ** (torch.arange(0, d_head, 2) / d_head)
++ 10_000 ** torch.arange(0, d_head, 2) / d_head
+You divide the power by the width, and not its exponent.
+
+`a ** b / c` is (a ** b) / c. Put the exponent in brackets.
 
 # speeds_of_the_whole_width
 - / d_head) -> / (x.size(1) * d_head))
 Your speeds are those of a vector as wide as all heads together.
 
-Each head turns by itself: what counts is the width of one head.
+Each head turns its own vectors: what counts is the width of one head.
 
 # halves_taken_neighbours_made
 - x[..., 0::2], x[..., 1::2] -> x.chunk(2, dim=-1)
 Your pairs are the two *halves* of a vector, and come back as neighbours.
 
-Numbers change places by that, at place 0 too, where nothing should move.
-Neighbours are to be turned, and to stay where they are.
+So numbers change places, even at place 0, where nothing may move. Turn
+neighbours, and leave each number where it was.
+
+# pairs_returned_swapped
+- [new_first, new_second] -> [new_second, new_first]
+You put the two numbers of each pair back in the wrong order.
+
+The turned first number belongs in the even column, the second in the odd one.
+Where the angle is 0, nothing may move.
 
 # neighbours_with_angles_of_halves
 - return torch.stack([new_first, new_second], dim=-1).flatten(-2)
 + cos, sin = torch.cat([cos, cos], dim=-1), torch.cat([sin, sin], dim=-1)
 + across = torch.stack([-second, first], dim=-1).flatten(-2)
 + return x * cos + across * sin
-You exchange numbers between neighbours, but lay the angles out for *halves*.
+You exchange numbers between neighbours, but arrange the angles for *halves*.
 
 The two layouts do not go together: the numbers that meet have different
-angles, and that is no turn. Asked for are neighbours in both.
+angles, and that is no turn. Use neighbours in both.
 
 # second_like_the_first
 - first * sin + second * cos -> first * cos + second * sin
-Your second number is made as the first one is, with another sign.
+You make the second number like the first one, with another sign.
 
-In one of them the first number meets the cosine, in the other the sine. At
-place 0, where the angle is 0, each has to come back as it was.
+In a turn each old number meets the cosine once and the sine once. Where the
+angle is 0, both have to come back as they were.
 
 # table_multiplied
 - torch.stack([new_first, new_second] -> x * torch.stack([sin, cos]
-You *multiply* by the table of positions: each number gets longer or shorter.
+You *multiply* by the table of positions, number by number.
 
-A turn mixes the two numbers of a pair: both new ones are made of both old
-ones.
+A turn mixes the two numbers of a pair: each new one is made of both old ones.
 
 # rounds_at_each_place
 - place / -> 2 * math.pi * place /
-Your first pair makes a whole round from each place to the next.
+You multiply the angles by 2π.
 
-The formula's angles are radians: there is no 2π in it.
+They are radians already. With 2π, your first pair makes a whole round from
+each place to the next.
 
 # turns_without_the_width
 - / d_head) -> + 0.0)
 or
 - / d_head) -> )
-Your exponents are not divided by the width.
+You do not divide the exponents by the width.
 
-The second pair then hardly turns at all. The speeds, from 1 to a
-ten-thousandth, are to be spread over the pairs that there are.
+The second pair then hardly turns at all. Divided by d_head, the exponents
+spread the speeds between 1 and 1/10000, however many pairs there are.
 """
 
 
