@@ -72,103 +72,126 @@ def added_by_composing(x, sublayer, norm, norm_first):
 EDITS = """
 # always_post_norm
 - if norm_first -> if False
-Your norm is behind the sum, always: post-norm.
+Your norm always stands behind the sum: post-norm.
 
-That is the paper's way, and right when `norm_first` is False. When it is
-True, only what the sub-layer *reads* is to be normalised.
+That is the paper's way, for `norm_first=False`. If it is True, you have to
+normalise only what the sub-layer *reads*.
 
 # always_pre_norm
 - if norm_first -> if True
-Your norm is before the sub-layer, always: pre-norm.
+Your norm always stands before the sub-layer: pre-norm.
 
-That is right when `norm_first` is True. It is often printed with the words
-"as in the paper", but the paper normalises the *sum*.
+That is the way for `norm_first=True`. If it is False, you have to normalise
+the *sum*, as the paper does.
 
 # places_swapped
 - if norm_first -> if not norm_first
 You have pre-norm and post-norm the wrong way round.
 
-Both formulas are there. The name says where the norm stands, seen from the
-sub-layer: *pre* is before it.
+The name says where the norm stands, seen from the sub-layer: *pre* is before
+it, *post* behind the sum.
 
 # normed_word_kept
 - return x -> return norm(x)
 In pre-norm you add the sub-layer's answer to the *normalised* word.
 
-Then nothing passes by the norm any more. Pre-norm leaves the stream as it is;
-only what the sub-layer reads is normalised.
+Then nothing bypasses the norm any more. Pre-norm leaves the stream as it is,
+and normalises only what the sub-layer reads.
+
+# norm_on_the_wrong_branch
+- x + sublayer(norm(x)) -> norm(x) + sublayer(x)
+In pre-norm you normalise the word that is added, and not what the sub-layer
+reads.
+
+It has to be the other way round: the sub-layer reads the normalised word, and
+the word itself is added as it is.
 
 # word_forgotten (#the-word-itself)
 - return x + -> return
 - norm(x + -> norm(
 You never add what was there before: there is no residual connection.
 
-What comes out is the sub-layer's answer alone, and the word itself is lost.
+The word itself is lost: nothing but the sub-layer's answer is left.
+
+# multiplied_in_place_of_added (#the-word-itself)
+- return x + -> return x *
+- norm(x + -> norm(x *
+You *multiply* the word by the sub-layer's answer.
+
+The residual connection is a sum: where the sub-layer answers 0, the word goes
+on unchanged.
+
+# mean_of_word_and_answer (#the-word-itself)
+- return x + sublayer(norm(x)) -> return (x + sublayer(norm(x))) / 2
+- norm(x + sublayer(x)) -> norm((x + sublayer(x)) / 2)
+You take the mean of the word and the sub-layer's answer.
+
+The residual connection is their sum. With the mean, a word is halved in each
+layer.
 
 # word_forgotten_in_pre_norm (#the-word-itself)
 - return x + -> return
 In pre-norm you never add what was there before.
 
-What comes out is the sub-layer's answer alone. In post-norm the residual
-connection is there.
+The word itself is lost: nothing but the sub-layer's answer is left.
 
 # word_forgotten_in_post_norm (#the-word-itself)
 - norm(x + -> norm(
 In post-norm you never add what was there before.
 
-What comes out is the sub-layer's answer alone, normalised. In pre-norm the
-residual connection is there.
+The word itself is lost: nothing but the sub-layer's answer is left. The norm
+goes around the *sum* of both.
 
 # normed_twice
 - x + sublayer(norm(x)) -> norm(x + sublayer(norm(x)))
 - + sublayer(x) -> + sublayer(norm(x))
 You normalise twice, before the sub-layer and behind the sum.
 
-Pre-norm has the one and post-norm the other.
+Pre-norm has only the first of these norms, post-norm only the second.
 
 # pre_norm_and_once_more
 - x + sublayer(norm(x)) -> norm(x + sublayer(norm(x)))
 In pre-norm you normalise the sum as well.
 
-That is one norm too many: the stream is to go straight on. The one more norm
-that pre-norm needs stands at the end of the whole stack.
+That is one norm too many: the stream has to go straight on. Pre-norm needs
+one more norm only once, at the end of the whole stack.
 
 # answer_normed
 - norm(x + sublayer(x)) -> x + norm(sublayer(x))
 In post-norm you normalise the sub-layer's answer before it is added.
 
-The sum itself is then never normalised, and grows from layer to layer.
+Then the sum itself is never normalised, and grows from layer to layer.
 Post-norm normalises the sum.
 
 # answer_normed_in_pre_norm
 - sublayer(norm(x)) -> norm(sublayer(x))
 In pre-norm you normalise what the sub-layer *answers*.
 
-It is what it *reads* that is to be normalised.
+Normalise what it *reads*.
 
 # norm_left_out (#through-many-layers)
 - sublayer(norm(x)) -> sublayer(x)
 - norm(x + sublayer(x)) -> x + sublayer(x)
 You only add: nothing is ever normalised.
 
-Through many layers the stream would grow without end.
+Through many layers the stream would grow and grow.
 
 # norm_left_out_of_post_norm (#through-many-layers)
 - norm(x + sublayer(x)) -> x + sublayer(x)
 In post-norm you only add: nothing is normalised.
 
-What is to be normalised there is the sum.
+Post-norm normalises the sum.
 
 # norm_left_out_of_pre_norm (#through-many-layers)
 - sublayer(norm(x)) -> sublayer(x)
 In pre-norm you only add: nothing is normalised.
 
-What is to be normalised there is what the sub-layer reads.
+Pre-norm normalises what the sub-layer reads.
 
 # answer_normed_in_both
 - sublayer(norm(x)) -> norm(sublayer(x))
 - norm(x + sublayer(x)) -> x + norm(sublayer(x))
-You normalise the sub-layer's answer, always.
+You always normalise the sub-layer's answer.
 
 That is neither of the two ways. Pre-norm normalises what the sub-layer
 *reads*, post-norm the *sum*.
@@ -177,32 +200,32 @@ That is neither of the two ways. Pre-norm normalises what the sub-layer
 - sublayer(norm(x)) -> norm(sublayer(norm(x)))
 In pre-norm you normalise what the sub-layer reads, and its answer as well.
 
-Some later models do so. In pre-norm the answer is added as it is.
+Some later models do so. Pre-norm adds the answer as it is.
 
 # summands_normed
 - norm(x + sublayer(x)) -> norm(x) + norm(sublayer(x))
-In post-norm you normalise the word and the answer, and add them then.
+In post-norm you normalise the word and the answer first, and then add them.
 
-The norm of a sum is not the sum of the norms.
+Add first, then normalise: the norm of a sum is not the sum of the norms.
 
 # word_normed_in_post_norm
 - norm(x + sublayer(x)) -> norm(x) + sublayer(x)
 In post-norm you normalise the word alone, and add the answer to that.
 
-The norm stands behind the sum.
+Add first: the norm stands behind the sum.
 
 # post_norm_and_once_more
 - + sublayer(x) -> + sublayer(norm(x))
 In post-norm you also normalise what the sub-layer reads.
 
-That is one norm too many: it reads the word as it is, and the sum is
-normalised.
+That is one norm too many: in post-norm the sub-layer reads the word as it is,
+and only the sum is normalised.
 
 # one_way_after_the_other
 - return x -> x = x
 In pre-norm you go on into post-norm, and apply the sub-layer again.
 
-Does the way through `norm_first` end, once its sum is there?
+Is there an `else`, or a `return`, between the two ways?
 """
 
 

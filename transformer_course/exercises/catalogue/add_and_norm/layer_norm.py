@@ -66,30 +66,30 @@ EDITS = """
 - torch.mean((x - mean).square( -> torch.var((x
 Your variance divides by d - 1.
 
-So do `x.var` and `x.std`, unless they are told otherwise. The formula divides
-by d, so that a word of few numbers comes out larger than yours.
+`x.var` and `x.std` do so by default. The formula divides by d, so with few
+components the right result is larger than yours.
 
 # norm_epsilon_outside (#two-details)
 - (variance + epsilon).sqrt() -> (variance.sqrt() + epsilon)
 Your epsilon stands outside the root.
 
-You add it to the deviation, and not to the variance. Where words vary little,
-that is another number; where they do not vary at all, the root's slope at 0
-is infinite, and a gradient may become NaN.
+You add it to the deviation, and not to the variance. Where a word varies
+little, that gives another number; where it does not vary at all, the slope of
+the root is infinite, and the gradient may become NaN.
 
 # norm_annotated (#two-details)
 - torch.mean((x - mean).square( -> torch.var((x
 - (variance + epsilon).sqrt() -> (variance.sqrt() + epsilon)
 Your deviation divides by d - 1, and your epsilon is outside the root.
 
-A much copied teaching version has it like this. Weights that were trained
-with it do not fit other programs.
+A much copied teaching version does the same. Weights that were trained with it
+do not fit other programs.
 
 # norm_without_root
 - .sqrt() ->
 You divide by the variance, and not by its root.
 
-A vector ten times as long would come out ten times as *short*.
+Then a vector ten times as long comes out ten times as *short*.
 
 # norm_without_epsilon (#two-details)
 - (variance + epsilon) -> variance
@@ -99,31 +99,33 @@ A word whose numbers are all the same has no variance, and you divide 0 by 0.
 
 # norm_of_fixed_epsilon
 - epsilon -> 1e-5
-Your epsilon is always 1e-5, whatever the caller asks for.
+Your epsilon is always 1e-5, whatever `epsilon` says.
+
+Models differ in it: with another epsilon, trained weights give other results.
 
 # norm_over_all (#why-not-batch-norm)
 - (x, dim=-1 -> (x, dim=(0, 1, 2)
 - ), dim=-1 -> ), dim=(0, 1, 2)
 You take one mean and one variance of the whole batch.
 
-Then what becomes of a word depends on all others, on the padding and on what
-stands after it. Each word's vector has a mean of its own.
+Then a word's result depends on all other words, on the padding and on what
+comes later. Each word has a mean and a variance of its own.
 
 # norm_over_sentence (#why-not-batch-norm)
 - (x, dim=-1 -> (x, dim=(1, 2)
 - ), dim=-1 -> ), dim=(1, 2)
 You take one mean and one variance of each sentence.
 
-A word's vector would depend on the later words, which no mask prevents. The
-mean is over a word's own numbers, the last axis alone.
+Then a word's result depends on later words, and no mask prevents that. Take
+both over a word's own numbers: the last axis alone.
 
 # norm_over_words (#why-not-batch-norm)
 - (x, dim=-1 -> (x, dim=1
 - ), dim=-1 -> ), dim=1
 You normalise each component over the words of its sentence.
 
-That is down the columns. A word's vector has to get mean 0 and variance 1
-over its *own* numbers, whatever stands beside it.
+A word's vector has to get mean 0 and variance 1 over its *own* numbers,
+whatever stands beside it.
 
 # norm_over_neighbours (#why-not-batch-norm)
 - (x, dim=-1 -> (x, dim=0
@@ -138,8 +140,8 @@ sentences, and a batch of one becomes zeros.
 - ), dim=-1 -> ), dim=(0, 1)
 You normalise each component over all words of all sentences.
 
-That is batch norm. In a decoder it looks into the future, and it counts the
-padding as well.
+That is batch norm. In a decoder it looks into the future, and it includes the
+padding.
 
 # norm_axis_lost
 - (x, dim=-1, keepdim=True) -> (x, dim=-1)
@@ -154,71 +156,87 @@ or
 + torch.var(x, dim=-1, correction=0)
 Your means have lost the axis that they were taken over.
 
-There is one for each word, of shape (batch, length). Broadcasting lines axes
-up from the right: against (batch, length, d_model) the words are taken for
-components. Mostly that is an error; with as many words as components it is
-none, and wrong.
+There is one number for each word, in the shape (batch, length). Broadcasting
+aligns axes from the right: against (batch, length, d_model) it takes words for
+components. Mostly that is an error; with as many words as components the
+result is wrong.
 
 # norm_to_length_one
 - torch.mean((x -> torch.sum((x
 You divide by the root of the *sum* of squares.
 
-Every vector gets length 1, so that its numbers are the smaller, the more of
-them there are. Divided by the root of their mean, they have the same size for
-any width.
+So every vector gets length 1, and its numbers get smaller the more of them
+there are. Divide by the root of the *mean* of squares: then their size does
+not depend on the width.
 
 # norm_mean_kept (#rmsnorm)
 - (x - mean).square -> x.square
 - (x - mean) / -> x /
-You divide by the root of the mean square, and never take the mean off.
+You divide by the root of the mean square, and never subtract the mean.
 
-That is RMSNorm, which later models have, and a vector keeps its mean. Layer
-norm takes the mean off before it squares.
+That is RMSNorm, used in later models. Layer norm subtracts the mean, from the
+numbers and before it squares.
 
 # norm_mean_not_subtracted
 - (x - mean) / -> x /
-You divide by the right deviation, but the mean is still there.
+You divide the numbers themselves, and not their distances from the mean.
 
-What comes out has variance 1 and not mean 0. What is to be divided is the
-distance from the mean.
+Then the mean is not 0: subtract it before you divide.
 
 # norm_variance_about_zero
 - (x - mean).square -> x.square
-You take the mean off, but your variance is the mean of the squares *before*
-that.
+Your variance is the mean of the squares of the numbers themselves.
 
-A variance is the mean square of the distances from the mean.
+A variance is the mean of the squared distances from the mean.
 
 # norm_centred_only
 - / (variance + epsilon).sqrt() ->
-You take the mean off, and divide by nothing.
+You do not divide by the deviation.
 
-A vector ten times as long stays ten times as long.
+So a vector ten times as long stays ten times as long. The variance has to
+become 1.
 
 # norm_without_gain
 - gain * ->
 You never multiply by the gain.
 
-How far each component spreads is learned.
+The model learns how far each component spreads: that is what the gain is for.
 
 # norm_without_bias
 - + bias ->
 You never add the bias.
 
-Around which value each component lies is learned.
+The model learns around which value each component lies: that is what the bias
+is for.
 
 # norm_only
 - gain * ->
 - + bias ->
-You normalise, and use neither the gain nor the bias.
+You use neither the gain nor the bias.
 
-What is learned is how far each component spreads, and around which value.
+By these two the model learns how far each component spreads, and around which
+value.
 
 # norm_bias_first
 - gain * normed + bias -> gain * (normed + bias)
 You add the bias before you multiply by the gain.
 
-The gain then scales the bias too. It comes last.
+Then the gain scales the bias too. Multiply first, and add the bias last.
+
+# norm_gain_first
+- mean = torch.mean -> x = gain * x; mean = torch.mean
+- gain * normed -> normed
+You multiply by the gain *before* you normalise.
+
+The norm then undoes a part of it. Multiply by the gain what has been
+normalised.
+
+# norm_gain_plus_one
+- gain * normed -> (1 + gain) * normed
+You multiply by 1 + gain.
+
+Some models keep a gain that begins at 0, and add 1 to it. Here the gain begins
+at 1, and is used as it is.
 
 # norm_brackets_forgotten
 - (x - mean) / -> x - mean /
@@ -226,42 +244,63 @@ or
 - (x - mean) / (variance + epsilon).sqrt()
 + gain * mean / (variance + epsilon).sqrt()
 - gain * normed + bias -> x - normed + bias
-You divide the mean alone, and then take it off.
+You divide the mean alone, and then subtract it.
 
-A division comes before a difference, unless there are brackets. It is the
-distance from the mean that is divided.
+Without brackets, Python divides before it subtracts. Divide the distance from
+the mean.
 
 # norm_by_absolute_distance
 - torch.mean((x - mean).square() -> torch.mean((x - mean).abs()
 - (variance + epsilon).sqrt() -> (variance + epsilon)
 You divide by the mean *absolute* distance from the mean.
 
-It is near the standard deviation, but another number: that is the root of the
-mean square, and large distances count for more.
+The standard deviation is another number, the root of the mean *squared*
+distance: large distances count for more in it.
 
 # norm_epsilon_as_floor (#two-details)
 - (variance + epsilon) -> variance.clamp(min=epsilon)
 You use epsilon only where the variance is smaller.
 
-That keeps 0 from being divided by too. But asked for is the sum of both,
-always: where the variance is small, it gives something else.
+That avoids a division by 0 as well. But the formula always adds epsilon to the
+variance, and where that is small the result differs.
 
 # norm_by_range
 - (x - mean) / (variance + epsilon).sqrt()
 + (x - x.amin(-1, True)) / (x.amax(-1, True) - x.amin(-1, True) + epsilon)
-You stretch each word's numbers to the range from 0 to 1.
+You bring each word's numbers to a fixed range, by its smallest and its largest
+one.
 
-That is called normalising too. Here it means mean 0 and variance 1.
+That is also called normalising. A layer norm makes the mean 0 and the variance
+1.
 
 # norm_gain_and_bias_swapped
 - gain * normed + bias -> bias * normed + gain
-You multiply by the bias, and add the gain. It is the other way about.
+You multiply by the bias, and add the gain.
+
+It has to be the other way round.
 
 # norm_epsilon_added_last (#two-details)
 - (variance + epsilon).sqrt() -> variance.sqrt() + epsilon
 You add epsilon to the quotient, and not to the variance.
 
-It shifts all numbers by a little, and 0 is still divided by 0.
+That shifts all numbers by a little, and 0 is still divided by 0.
+
+# norm_statistics_detached
+- normed =
++ mean, variance = mean.detach(), variance.detach()
++ normed =
+or
+- normed =
++ variance = variance.detach()
++ normed =
+or
+- normed =
++ mean = mean.detach()
++ normed =
+No gradient goes through your mean, or your variance.
+
+Both depend on the word, and the gradient has to know it. Is there a `detach`,
+a `.data` or a `no_grad`?
 """
 
 

@@ -84,9 +84,8 @@ EDITS = """
 - last_norm(x) -> x
 You forget the last norm.
 
-In pre-norm nothing ever normalises the stream itself: it is a sum of all that
-was added, and grows with each sub-layer. Whoever reads it next gets numbers
-of any size.
+In pre-norm nothing else normalises the stream itself: it is the sum of all
+that was added, and grows with each sub-layer.
 
 # last_norm_in_every_layer
 - return last_norm(x)
@@ -94,8 +93,7 @@ of any size.
 + return x
 You apply the last norm behind every sub-layer.
 
-Then the stream never goes straight through, and it is no longer pre-norm.
-Once is enough, at the end.
+Then the stream no longer goes straight through. Apply it once, at the end.
 
 # last_norm_first
 - for sublayer,
@@ -104,47 +102,52 @@ Once is enough, at the end.
 - last_norm(x) -> x
 You apply the last norm first, to what enters the stack.
 
-There it is of little use: each sub-layer has a norm before it. What is left
-without one is the stream at the end.
+There it is not needed, since each sub-layer has a norm before it. It is the
+stream at the end that nothing has normalised.
 
 # stack_in_post_norm (#two-places-for-the-norm)
 - x + sublayer(norm(x)) -> norm(x + sublayer(x))
 Your stack is post-norm: you normalise the sums.
 
-In pre-norm only what a sub-layer reads is normalised.
+Pre-norm normalises only what a sub-layer reads.
 
 # stack_without_sums (#the-word-itself)
 - x = x + -> x =
 You never add what was there before: each sub-layer's answer replaces the
 stream.
 
-Nothing of the word itself is left after the first of them.
+Then nothing of the word itself is left after the first sub-layer.
 
 # stack_keeps_the_normed (#two-places-for-the-norm)
 - x = x + -> x = norm(x) +
 You add each answer to the *normalised* stream.
 
-The stream is to go straight on, and only what a sub-layer reads is
-normalised.
+The stream has to go straight on: normalise only what a sub-layer reads.
+
+# stack_norm_on_the_wrong_branch (#two-places-for-the-norm)
+- x + sublayer(norm(x)) -> norm(x) + sublayer(x)
+You normalise the stream that is added, and not what the sub-layer reads.
+
+It has to be the other way round: the sub-layer reads the normalised stream,
+and the stream itself goes straight on.
 
 # stack_norms_answers (#two-places-for-the-norm)
 - sublayer(norm(x)) -> norm(sublayer(x))
 You normalise what each sub-layer *answers*.
 
-It is what it *reads* that is to be normalised.
+Normalise what it *reads*.
 
 # stack_without_norms (#the-word-itself)
 - norm(x)) -> x)
-Your sub-layers read the stream as it is: `norms` is never used.
+Your sub-layers read the stream as it is: you never use `norms`.
 
-Only the last norm is there.
+Each sub-layer has a norm of its own before it.
 
 # stack_of_one_layer
 - sublayer(norm -> sublayers[0](norm
 You apply the first sub-layer again and again.
 
-There are as many steps as there should be, but the other sub-layers are never
-asked.
+The other sub-layers are never called. Each step has a sub-layer of its own.
 
 # stack_of_one_norm
 - norm(x)) -> norms[0](x))
@@ -166,8 +169,8 @@ Does the `return` stand inside the loop?
 - norm(x)) -> norm(first))
 Each of your sub-layers reads what entered the *stack*.
 
-It is to read what the one below it has left: the stream so far, with all that
-was added to it.
+It has to read the stream so far, with all that the sub-layers below have added
+to it.
 
 # stack_adds_the_first (#the-word-itself)
 - for sublayer,
@@ -176,8 +179,8 @@ was added to it.
 - x = x + -> x = first +
 You add what entered the *stack* to each answer.
 
-Each sub-layer then throws away what those below it have added. It is the
-stream so far that is kept.
+So each sub-layer throws away what those below it have added. Add to the stream
+so far.
 
 # stack_adds_once (#the-word-itself)
 - for sublayer,
@@ -187,18 +190,27 @@ stream so far that is kept.
 - last_norm(x) -> last_norm(first + x)
 You add what entered the stack once, at its end.
 
-Between the sub-layers nothing is kept. The sum goes around *each* of them.
+Between the sub-layers nothing is kept. Add around *each* of them.
 
 # stack_forgets_the_others
 - zip(sublayers, norms, -> zip(sublayers[-1:], norms[-1:],
 Only your last sub-layer counts.
 
-What each of them adds is added to the stream as it *entered*, and the next
-one replaces it. The stream itself has to move on from step to step.
+The others' answers are lost: each step begins again with what entered the
+stack. Let each step change the stream that the next one reads.
 
 # stack_upside_down
 - zip(sublayers, norms, -> zip(sublayers[::-1], norms[::-1],
-You begin with the last sub-layer: the stack stands on its head.
+You begin with the last sub-layer: your stack is upside down.
+
+The first sub-layer of the list is the bottom one, and comes first.
+
+# stack_norms_reversed
+- , norms, -> , norms[::-1],
+You take the norms in reverse order.
+
+They are in the same order as the sub-layers: the first norm belongs to the
+first sub-layer.
 
 # last_norm_twice
 - for sublayer,
@@ -206,12 +218,12 @@ You begin with the last sub-layer: the stack stands on its head.
 + for sublayer,
 You apply the last norm at both ends.
 
-What enters the stack is to stay as it is. Each sub-layer has a norm before
-it.
+What enters the stack has to stay as it is: each sub-layer has a norm before
+it. Apply the last norm once, at the end.
 
 # last_norm_in_place_of_all (#two-places-for-the-norm)
 - norm(x)) -> last_norm(x))
-Your sub-layers all read through the last norm: `norms` is never used.
+Your sub-layers all read through the last norm: you never use `norms`.
 
 Each has a norm of its own, with its own gain and bias.
 
@@ -222,27 +234,40 @@ Each has a norm of its own, with its own gain and bias.
 - last_norm(x) -> last_norm(answer)
 Your last norm reads the last sub-layer's answer, and not the stream.
 
-All that those below have added is lost at the end.
+So all that was added before is lost at the end.
+
+# last_norm_of_the_loop
+- last_norm(x) -> norm(x)
+You end with the last of `norms`, and never use `last_norm`.
+
+Those in `norms` belong to the sub-layers. The norm at the end is one more, with
+its own gain and bias.
 
 # stack_norms_sums_too (#two-places-for-the-norm)
 - x + sublayer(norm(x)) -> norm(x + sublayer(norm(x)))
 You normalise what each sub-layer reads, and the sum as well.
 
-Pre-norm has the first of these alone, and the stream goes straight on.
+Pre-norm has only the first of these norms: the stream goes straight on.
 
 # stack_without_its_last
 - zip(sublayers, norms, -> zip(sublayers[:-1], norms[:-1],
 You leave out the last sub-layer.
 
-Does your loop count one too few?
+Does your loop make one step too few?
+
+# stack_without_its_first
+- zip(sublayers, norms, -> zip(sublayers[1:], norms[1:],
+You leave out the first sub-layer.
+
+Does your loop begin at 1? The first index is 0.
 
 # stack_in_all_pairs
 - zip(sublayers, norms, strict=True)
 + [(one, norm) for one in sublayers for norm in norms]
 Each of your sub-layers is applied once with *every* norm.
 
-Is there a loop in a loop? The first sub-layer belongs to the first norm, the
-second to the second.
+Do you use a loop inside a loop? The first norm belongs to the first sub-layer,
+the second to the second: walk through both at once.
 """
 
 

@@ -77,15 +77,6 @@ EDITS = """
 - somewhere = mask.any
 + mask = ~mask
 + somewhere = mask.any
-or
-- ~opened -> mask
-- weights * somewhere -> weights
-or
-- ~opened, -torch.inf -> mask, torch.finfo(scores.dtype).min
-- weights * somewhere -> weights
-or
-- ~opened, -torch.inf -> mask, -1e9
-- weights * somewhere -> weights
 Your weights lie on the keys that the mask hides.
 
 In this course True says that a key *may be* attended to.
@@ -95,8 +86,8 @@ In this course True says that a key *may be* attended to.
 - weights * somewhere -> weights * mask
 You hide keys *after* the softmax, by multiplying their weights by 0.
 
-The hidden keys stay in the softmax's sum: what is left of a row does not sum
-to one, and how much is missing tells what was hidden.
+The hidden keys are still part of the softmax's sum. So what is left of a row
+does not sum to one, and what is missing depends on the hidden scores.
 
 # scores_times_zero
 - scores.masked_fill(~opened, -torch.inf) -> (scores * mask)
@@ -106,36 +97,36 @@ or
 - weights * somewhere -> weights * mask
 You multiply the hidden scores by 0 before the softmax.
 
-A score of 0 is an ordinary score: its key gets a share of e⁰ = 1.
+A score of 0 is an ordinary score: its key still gets a weight, for e⁰ is 1.
 
 # empty_rows_not_a_number (#rows-that-may-attend-nowhere)
 - ~opened -> ~mask
 A row that may attend nowhere becomes NaN.
 
-Every score in it is -inf, and the softmax divides 0 by 0. Rows that may look
-somewhere are right.
+All its scores are -inf, so that the softmax divides 0 by 0. Such a row has to
+be all zeros.
 
 # empty_rows_see_all (#rows-that-may-attend-nowhere)
 - weights * somewhere -> weights
 A row that may attend nowhere looks everywhere, as if nothing were hidden.
 
-To open such a row keeps the softmax finite, but its weights have to go
-afterwards. Rows that may look somewhere are right.
+Opening such a row keeps the softmax finite, but afterwards its weights have to
+be set to 0.
 
 # empty_rows_uniform (#how-minus-is-infinity)
 - ~opened, -torch.inf -> ~mask, torch.finfo(scores.dtype).min
 - weights * somewhere -> weights
 A row that may attend nowhere looks everywhere, with equal weights.
 
-You hide by a number that is very low, but finite. Where all scores of a row
-have it, the softmax finds them equal. Rows that may look somewhere are right.
+You hide with a number that is very low, but finite. Where all scores of a row
+are that number, they are equal to the softmax. Such a row has to be all zeros.
 
 # hidden_by_minus_1e9 (#how-minus-is-infinity)
 - ~opened, -torch.inf -> ~mask, -1e9
 - weights * somewhere -> weights
-You hide by -1e9 or a number like it.
+You hide with -1e9 or a number like it.
 
-It is too large for float16, and a row that may attend nowhere looks
+float16 goes down to -65504 only. And a row that may attend nowhere looks
 everywhere, with equal weights.
 
 # not_low_enough (#how-minus-is-infinity)
@@ -144,28 +135,28 @@ everywhere, with equal weights.
 or
 - ~opened, -torch.inf -> ~mask, -1e4
 - weights * somewhere -> weights * mask
-You hide by a number that is low, but not low enough.
+You hide with a number that is low, but not low enough.
 
-There are scores that are lower still: then the hidden keys get nearly all,
-and those that may be seen get nothing.
+Scores can be lower still: then the hidden keys get nearly all the weight, and
+those that may be seen get nothing.
 
 # minus_1e9_and_zeros (#how-minus-is-infinity)
 - ~opened, -torch.inf -> ~mask, -1e9
 - weights * somewhere -> weights * mask
-You use a number that float16 does not have, such as -1e9.
+You hide with a number that float16 does not have, such as -1e9.
 
-In float32 your weights are right. But the lowest number of float16 is -65504:
-give the lowest of the scores' own dtype, or -inf.
+The lowest number of float16 is -65504. Use the lowest of the scores' own
+dtype, or -inf.
 
 # not_a_number_mended (#rows-that-may-attend-nowhere)
 - scores.masked_fill(~opened, -torch.inf)
 + (scores + torch.zeros_like(scores).masked_fill(~mask, -torch.inf))
 - weights * somewhere -> weights.nan_to_num(0.0)
-The result is right, but its gradient is NaN for empty rows.
+The gradient of empty rows is NaN, though their weights are not.
 
-You add -inf to hidden scores, let the softmax divide 0 by 0, and put zeros in
-place of the NaN. The way back still goes through it: 0 · NaN is NaN. One
-training step, and weights are NaN.
+You add -inf to hidden scores, let the softmax divide 0 by 0, and replace the
+NaN by zeros. The gradient still goes through it: 0 · NaN is NaN. After one
+training step all the model's parameters are NaN.
 
 # softmax_over_queries (04_attention#three-tokens-by-hand)
 - softmax(dim=-1) -> softmax(dim=-2)
@@ -183,21 +174,24 @@ Each query spreads its own attention: every *row* has to sum to one.
 - weights * somewhere -> weights.view_as(scores)
 Your softmax runs over queries and keys together.
 
-The whole table sums to one. Each query spreads its own attention: every *row*
-has to sum to one.
+So it is the whole table that sums to one. Each query spreads its own
+attention: every *row* has to sum to one.
 
 # mask_ignored
 - scores.masked_fill(~opened, -torch.inf) -> scores
 - weights * somewhere -> weights
 Your weights are those of a plain softmax: nothing is hidden.
 
+Where the mask is False, the weight has to be 0, and the others of the row
+have to sum to one.
+
 # mask_added_to_scores (#everybodys-conventions)
 - scores.masked_fill(~opened, -torch.inf) -> (scores + mask)
 - weights * somewhere -> weights
 You add the mask to the scores, as if it held 0 and -inf.
 
-It holds True and False, which count as 1 and 0: what may be seen gets a
-little more weight, and nothing is hidden.
+It holds True and False, which count as 1 and 0: keys that may be seen get
+more weight, but none is hidden.
 
 # zero_times_infinity (#how-minus-is-infinity)
 - scores.masked_fill(~opened, -torch.inf)
@@ -218,10 +212,10 @@ or
 + hidden = scores.masked_fill(~opened, -torch.inf)
 + terms = (hidden - hidden.max()).exp()
 + weights = terms / terms.sum(dim=-1, keepdim=True)
-You take one maximum off all scores, that of the whole table.
+You subtract one maximum from all scores, that of the whole table.
 
-In a row that lies far below it, every e^s is 0, and so is their sum. Each row
-needs its own maximum.
+In a row that lies far below it, every e^s underflows to 0, and so does their
+sum. Each row needs its own maximum.
 
 # exponentials_of_large_scores
 (05_score_functions#a-softmax-that-cannot-overflow)
@@ -239,8 +233,8 @@ or
 + weights = terms / total.masked_fill(total == 0, 1.0)
 You take e^s of the scores as they are.
 
-Of a large score that is infinity, and infinity divided by itself is NaN. Of
-very low ones it is 0, and so is their sum.
+For a large score that is infinity, and infinity divided by infinity is NaN.
+For very low scores it is 0, and so is their sum.
 
 # softmax_over_axis_1 (04_attention#three-tokens-by-hand)
 - softmax(dim=-1) -> softmax(dim=1)
@@ -253,17 +247,42 @@ or
 - weights * somewhere -> weights * mask
 Your softmax runs over axis 1.
 
-In a table of two axes those are the keys. With a batch in front, they are
-not: count from the end.
+In a table of two axes those are the keys; with a batch in front they are not.
+The keys are the last axis, -1.
+
+# weights_in_float32
+- softmax(dim=-1) -> softmax(dim=-1, dtype=torch.float32)
+or
+- weights * somewhere -> (weights * somewhere).float()
+Your weights are float32, whatever the scores are.
+
+It is a good idea to compute a softmax in float32. But the weights have to be
+returned in the dtype of the scores, or the product with the values fails.
+
+# axis_lost
+- mask.any(dim=-1, keepdim=True) -> mask.any(dim=-1)
+When you ask which rows are empty, you lose the axis of the keys.
+
+Without `keepdim=True` there is one number for each query, and broadcasting
+takes the queries for keys. Where the sizes differ, that is an error; where
+they do not, the wrong keys are hidden.
+
+# empty_columns_for_rows (#rows-that-may-attend-nowhere)
+- mask.any(dim=-1 -> mask.any(dim=-2
+You look for empty *columns*: keys that no query may attend to.
+
+It is a *row* that may be empty, a query that may attend to no key. For a row,
+`any` runs over the keys, the last axis.
 """
 
 
 @mistake(see=BEFORE)
 def mask_after_and_divided(scores, mask):
-    """You multiply weights by 0 after a softmax, and divide by what is left.
+    """You strike weights out after the softmax and divide by the sum of the
+    rest.
 
     On paper that is right. But where a hidden key has by far the largest
-    score, nothing is left of the others but 0, and 0 is divided by 0. An
+    score, the weights of all others underflow to 0, and you divide 0 by 0. An
     empty row is 0 / 0 too.
     """
     weights = scores.softmax(dim=-1) * mask
@@ -272,11 +291,12 @@ def mask_after_and_divided(scores, mask):
 
 @mistake(see=BEFORE)
 def mask_after_and_divided_safely(scores, mask):
-    """You multiply weights by 0 after a softmax, and divide by what is left
-    plus a little.
+    """You strike weights out after the softmax and divide by the sum of the
+    rest, guarded against 0.
 
-    Where a hidden key has by far the largest score, nothing is left of the
-    others but 0, and you give 0 to all. Empty rows come out right.
+    Where a hidden key has by far the largest score, the weights of all others
+    underflow to 0: the guard keeps that from being NaN, but the row is all
+    zeros. Hide keys *before* the softmax.
     """
     weights = scores.softmax(dim=-1) * mask
     return weights / (weights.sum(dim=-1, keepdim=True) + 1e-9)
@@ -286,8 +306,8 @@ def mask_after_and_divided_safely(scores, mask):
 def exponentials_times_zero(scores, mask):
     """You take e^s of every score, and multiply the hidden ones by 0.
 
-    e^s of a large score is infinity, and 0 times infinity is NaN. And where
-    all are hidden, or all scores are very low, 0 is divided by 0.
+    For a large score e^s is infinity, and 0 times infinity is NaN. And where
+    all keys are hidden, or all scores very low, you divide 0 by 0.
     """
     terms = scores.exp() * mask
     return terms / terms.sum(dim=-1, keepdim=True)

@@ -49,83 +49,115 @@ EDITS = """
 Your mask is True at padding and False at words.
 
 In this course True says that a key *may be* attended to. With your mask a
-sentence would look at nothing but its padding. (Yours is the convention of
-`nn.MultiheadAttention`.)
+sentence would look at nothing but its padding. (`nn.MultiheadAttention` uses
+your convention.)
 
 # padding_added (#everybodys-conventions)
-- return real[:, None, None, :]
-+ real = real[:, None, None, :]
-+ return torch.zeros(real.shape).masked_fill(~real, -torch.inf)
+- [:, None, None, :] -> [:, None, None, :].float().log()
 Your mask is a table of numbers to be added to the scores: 0 and -inf.
 
-That works too, and some libraries want it so. But it cannot be joined with
-another mask by `&`, and asked for is a mask of True and False.
+That works too, and some libraries expect it. But `&` cannot join it with
+another mask, and this exercise asks for a mask of True and False.
+
+# padding_of_numbers (#two-masks-at-once)
+- return -> return 1 *
+or
+- return -> return 1.0 *
+Your mask holds the numbers 1 and 0, not True and False.
+
+`~` does not turn 1 into 0, and `masked_fill` takes no such mask. A comparison
+gives True and False by itself.
 
 # padding_in_two_axes (#two-masks-at-once)
 - real[:, None, None, :] -> real
 Your mask has only the batch and the keys as its axes.
 
-Scores are (batch, heads, query, key), and broadcasting lines axes up from the
+Scores are (batch, heads, query, key), and broadcasting aligns axes from the
 right: your batch would be taken for the queries.
 
 # padding_in_three_axes (#two-masks-at-once)
 - [:, None, None, :] -> [:, None, :]
 Your mask has an axis for the queries, but none for the heads.
 
-Broadcasting lines axes up from the right: against scores of (batch, heads,
+Broadcasting aligns axes from the right: against scores of (batch, heads,
 query, key) your batch would be taken for the heads.
 
 # padding_batch_at_heads
 - [:, None, None, :] -> [None, :, None, :]
-The batch stands on the axis of the heads.
+Your batch stands on the axis of the heads.
 
-Against scores of (batch, heads, query, key) your mask says something about
-each head, and the same about every sentence.
+Scores are (batch, heads, query, key). Against them your mask differs from
+head to head, and is the same for every sentence.
+
+# padding_batch_at_queries (#two-masks-at-once)
+- [:, None, None, :] -> [None, None]
+Your two axes of size 1 stand in front: the batch is on the axis of the
+queries.
+
+Scores are (batch, heads, query, key). The new axes belong between the batch
+and the keys.
+
+# padding_axes_behind (#two-masks-at-once)
+- [:, None, None, :] -> [:, :, None, None]
+Your two axes of size 1 stand behind: the keys are on the axis of the heads.
+
+Scores are (batch, heads, query, key). The new axes belong between the batch
+and the keys.
 
 # padding_of_queries
 - [:, None, None, :] -> [:, None, :, None]
 Your mask hides queries, not keys.
 
-Its tokens lie on the third axis, that of the queries: a word still looks at
-padding, and padding may look nowhere.
+Its tokens lie on the third axis, that of the queries: words still look at
+padding, and padding may look nowhere. Keys are the last axis.
 
 # padding_of_queries_too (#rows-that-may-attend-nowhere)
 - real[:, None, None, :] -> real[:, None, None, :] & real[:, None, :, None]
 Your mask hides padding as a key, and as a query too.
 
 It looks tidier, but it makes rows that may attend nowhere. Nobody uses what
-padding asks for: it is enough to hide it as a key.
+comes out at padding: it is enough to hide it as a key.
+
+# padding_where_both
+- real[:, None, None, :] -> real[:, None, None, :] | real[:, None, :, None]
+Your mask hides padding as a key only where the query is padding too.
+
+Words still look at padding. Whether a key may be attended to does not depend
+on the query.
 
 # padding_always_zero
 - pad_id -> 0
 Your mask takes 0 for padding, whatever `pad_id` says.
 
+Not every tokenizer pads with 0: elsewhere 0 may be a word, and padding another
+number.
+
 # padding_by_comparing_sizes
 - != -> >
 Your mask takes all ids up to `pad_id` for padding.
 
-Ids are names, not sizes: a smaller one is a word as well.
+Ids are names, not sizes: a smaller id is a word as well.
 
 # padding_by_length
 - ids != pad_id
 + torch.arange(ids.size(1)) < (ids != pad_id).sum(dim=1, keepdim=True)
-You count the real tokens, and take so many from the left.
+You count the real tokens, and open as many places from the left.
 
-Where the filling is on the left, you hide words and show padding.
+Where the padding is on the left, you hide words and show padding.
 
 # padding_and_all_after
 - ids != pad_id -> (ids == pad_id).cumsum(dim=1) == 0
 You hide everything from the first padding on.
 
-Where the filling is on the left, no word is left to be seen.
+Where the padding is on the left, you hide all words.
 
 # padding_alone_opened (#rows-that-may-attend-nowhere)
 - real[:, None, None, :]
 + (real | ~real.any(dim=1, keepdim=True))[:, None, None, :]
-A sentence of padding alone may be looked at everywhere.
+In a sentence of padding alone you open every place.
 
-A mask says what is real, and nothing is. What becomes of a row that may
-attend nowhere is for the softmax to settle.
+The mask says which tokens are real, and none is. It is the softmax that has
+to deal with rows that may attend nowhere.
 """
 
 

@@ -55,67 +55,75 @@ def merge_by_filling(x):
 EDITS = """
 # merged_without_transpose
 - x.transpose(1, 2) -> x
-Your shape is right, but you have not swapped heads and length.
+You have not swapped heads and length before you merge.
 
-The numbers lie in memory head after head. Read like that, the first row of
-your result is what *one* head says at the first tokens, in place of what all
-heads say at the first one. No error is raised.
+The numbers lie in memory head after head. Read in that order, your first row
+is what *one* head says at the first tokens, not what all heads say at the
+first one. The shape fits, so that no error is raised.
 
 # merged_by_view
 - reshape -> view
-Your heads and length are swapped, but then `view` refuses.
+You swap axes, and then `view` refuses.
 
 After `transpose` the numbers no longer lie in memory in the order in which
-they are read, and `view` never moves a number. What copies them into order?
+they are read, and `view` never moves a number. Which function copies them
+where it has to?
 
 # merged_by_turns
 - transpose(1, 2) -> permute(0, 2, 3, 1)
-You lay the heads' numbers down in turns.
+You interleave the heads' numbers.
 
-First comes the first number of every head, then the second of every head.
-Asked for is one head's section after the other.
+First comes the first number of every head, then the second of every head. The
+sections have to lie one after the other: all numbers of the first head, then
+all of the second.
 
 # merged_wrong_axes
 - (1, 2) -> (2, 3)
-You swap the last two axes, length and numbers, and not the heads.
+You swap the last two axes, length and numbers, and leave the heads where they
+are.
 
-The shape comes out right all the same, after reshaping. But a row of your
-result holds one number of several tokens.
+The shape fits after reshaping. But a row of your result mixes several tokens.
 
 # merged_over_the_batch
 - (1, 2) -> (0, 1)
-You swap the heads with the batch, in place of the length.
+You swap the heads with the batch, not with the length.
 
-The shape comes out right all the same, after reshaping. But what the heads
-say of one sentence lands in another one's row.
+The shape fits after reshaping. But what the heads say about one sentence ends
+up in the rows of another.
 
 # merged_by_sum (#what-w-o-does)
 - transpose(1, 2).reshape(batch, length, -1) -> sum(dim=1)
 You add the heads up.
 
-Then nobody can tell any more which head said what. They are added later, once
-each has been multiplied by its own rows of the output matrix; here they are
-laid side by side.
+Then it is lost which head said what. They are added later, after each has been
+multiplied by its own rows of the output matrix; here they have to lie side by
+side.
 
 # merged_by_mean (#what-w-o-does)
 - transpose(1, 2).reshape(batch, length, -1) -> mean(dim=1)
 You take the mean over the heads.
 
-Averaging was the very thing that several heads were to avoid. They are laid
-side by side, so that each keeps its own numbers.
+Averaging is just what several heads are there to avoid. They have to lie side
+by side, so that each keeps its own numbers.
+
+# merged_first_head
+- transpose(1, 2).reshape(batch, length, -1) -> select(1, 0)
+You return the first head alone.
+
+The others are lost. All heads have to lie side by side in a token's row.
 
 # merged_in_length
 - transpose(1, 2).reshape(batch, length, -1) -> flatten(1, 2)
-You lay the heads' answers one below the other.
+You put the heads' answers one below the other.
 
-With two heads the sentence has become twice as long. They belong side by
-side, in the row of their token.
+With two heads the sentence becomes twice as long. They belong side by side, in
+the row of their token.
 
 # merged_not_joined
 - .reshape(batch, length, -1) ->
-You bring the heads back behind the length, and leave it at that.
+You bring the heads back behind the length, and stop there.
 
-Heads and their numbers are still two axes, and are to become one.
+The heads and their numbers are still two axes: make them one.
 
 # merged_sizes_misread
 - _, length -> length, _
@@ -127,24 +135,35 @@ What comes in is (batch, heads, length, d_head): the length is the third.
 - transpose(1, 2).reshape(batch, length, -1) -> flatten(2)
 You join the length with the numbers: (batch, heads, length · d_head).
 
-Each head then has one long row of its own. Each *token* is to have one, with
-what all heads say.
+So each *head* has one long row. Each *token* needs one, with what all heads
+say.
+
+# merged_on_its_side
+- -1) -> -1).mT
+Your result lies on its side: (batch, d_model, length).
+
+Each token needs a row, of the width d_model.
+
+# merged_batch_into_the_length
+- -1) -> -1).flatten(0, 1)
+You make one axis of the batch and the length.
+
+Sentences have to stay apart: the result is (batch, length, d_model).
 
 # merged_far_axes
 - (1, 2) -> (1, 3)
 You swap the heads with the numbers, and not with the length.
 
-The shape comes out right all the same, after reshaping. But a row of your
-result mixes several tokens.
+The shape fits after reshaping. But a row of your result mixes several tokens.
 
 # merged_into_the_batch
 - transpose(1, 2).reshape(batch, length, -1) -> flatten(0, 1)
 or
 - transpose(1, 2).reshape(batch, length, -1) -> transpose(0, 1).flatten(0, 1)
-You lay the heads' answers one below the other, as if they were sentences.
+You put the heads' answers one below the other, as if they were sentences.
 
-With two heads the batch has become twice as large. They belong side by side,
-in the row of their token.
+With two heads the batch becomes twice as large. They belong side by side, in
+the row of their token.
 """
 
 
@@ -167,8 +186,8 @@ EXERCISE = exercise_of(
         "Not every function can do the second to a transposed tensor.",
     ),
     cases=[
-        case("two heads of one number", numbered(1, 2, 2, 1)),
-        case("two heads of two numbers", numbered(1, 2, 2, 2)),
+        case("two heads of width 1", numbered(1, 2, 2, 1)),
+        case("two heads of width 2", numbered(1, 2, 2, 2)),
         case("a single token", numbered(1, 3, 1, 2)),
         case("one head", numbered(1, 1, 3, 2)),
         case("three heads, two tokens", numbered(1, 3, 2, 2)),

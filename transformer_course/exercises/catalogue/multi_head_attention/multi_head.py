@@ -152,32 +152,35 @@ EDITS = """
 - (q, k, -> (q / self.n_heads**0.5, k,
 You divide the scores by √d_model.
 
-Each head's dot product has only d_model / h terms, and its size goes with the
-root of *their* number. Divided by more, the softmax comes out too even.
+A head's dot product has only d_model / h terms, and grows with the root of
+*their* number. If you divide by more, the weights come out too even.
 
 # NotScaled
 - (q, k, -> (q * q.size(-1) ** 0.5, k,
 You do not divide the scores by anything.
 
-Each head's scores are divided by the root of its own width, or the softmax
-becomes too sharp.
+They have to be divided by the root of a head's width, or the weights become
+too sharp.
 
 # ScaledWithoutRoot
 - (q, k, -> (q / q.size(-1) ** 0.5, k,
 You divide the scores by d_head, and not by its root.
 
+The size of a dot product grows with the root of the width. (Or do you divide
+by the root twice? `scaled_dot_product_attention` has done it already.)
+
 # ScaledByNumberOfHeads
 - (q, k, -> (q * (q.size(-1) / self.n_heads) ** 0.5, k,
 You divide the scores by the root of the *number* of heads.
 
-It is the *width* of a head that the size of a dot product goes with.
+A dot product grows with the root of a head's *width*.
 
 # NoOutputMatrix (#what-w-o-does)
 - self.to_output(merge_heads(answers)) -> merge_heads(answers)
 You leave out the output matrix.
 
-The heads' answers stand side by side, and each would write into its own
-section only. `to_output` mixes them.
+Without it, each head writes into its own section of the result only.
+`to_output` mixes the heads.
 
 # OneWideHead
 - self.n_heads -> 1
@@ -187,8 +190,8 @@ or
 - merge_heads(answers) -> answers
 You attend once, with the whole width, as if there were one head.
 
-Each token gets one pattern of weights. The numbers have to be split over the
-heads before the scores are computed.
+So each token has one row of weights, where it should have one for each head.
+The numbers have to be split before the scores are computed.
 
 # SplitAndMergedByView (#splitting-and-merging)
 - split_heads(x, self.n_heads)
@@ -196,31 +199,44 @@ heads before the scores are computed.
 - merge_heads(answers) -> answers.reshape(query.shape)
 You split, and merge, by `view` or `reshape` without a transpose.
 
-All shapes are right, and merging undoes the mistake of splitting. But your
-heads are sections of the sentence: tokens of different sections never meet.
+All shapes fit, since merging undoes the mistake of splitting. But your heads
+are sections of the sentence: tokens of different sections never meet.
 
 # SplitByView (#splitting-and-merging)
 - split_heads(x, self.n_heads)
 + x.reshape(len(x), self.n_heads, x.size(1), -1)
 You split by `view` or `reshape` without a transpose.
 
-The shape is right, but your heads are sections of the sentence: tokens of
-different sections never meet. (How you merge is right.)
+The shape fits, but your heads are sections of the sentence: tokens of
+different sections never meet.
 
 # MergedByView (#splitting-and-merging)
 - merge_heads(answers) -> answers.reshape(query.shape)
 You merge by `view` or `reshape` without a transpose.
 
-The heads are split well. But their answers are read head after head: a
-token's row holds what one head says at several tokens.
+The heads' answers are then read head after head: a token's row holds what one
+head says at several tokens.
+
+# HeadsInTurns (#splitting-and-merging)
+- split_heads(x, self.n_heads)
++ x.unflatten(-1, (-1, self.n_heads)).permute(0, 3, 1, 2)
+- merge_heads(answers) -> answers.permute(0, 2, 3, 1).flatten(2)
+or
+- split_heads(x, self.n_heads)
++ x.unflatten(-1, (-1, self.n_heads)).permute(0, 3, 1, 2)
+You deal a token's numbers out to the heads in turn.
+
+With two heads, one has the numbers 0, 2, 4 and so on, the other 1, 3, 5. Each
+head has to get a section of numbers that lie side by side, as from
+`split_heads`.
 
 # MemoryIgnored
 - query if memory is None else memory -> query
 Your heads never look at the memory.
 
-Keys and values come from the query, even when a memory is given. This is
-self-attention, always; with a mask for a memory of another length it ends in
-an error.
+Keys and values come from the query, even when a memory is given. So it is
+always self-attention, and a mask for a memory of another length ends in an
+error.
 
 # QueryAndMemorySwapped
 - query(query) -> query(source)
@@ -228,31 +244,56 @@ an error.
 - value(source) -> value(query)
 Your queries come from the memory, your keys and values from `query`.
 
-It is the other way about: `query` asks, so the result has a row for each of
-*its* tokens, and what is fetched comes from the memory. Self-attention does
-not notice.
+It has to be the other way round: the result has a row for each token of
+`query`, and what it fetches comes from the memory. In self-attention this does
+not show.
+
+# MemoryAsksItself
+- query(query) -> query(source)
+You make the queries from the memory, too.
+
+The result needs a row for each token of `query`: these are the tokens that
+ask. In self-attention this does not show.
+
+# KeysFromQuery
+- key(source) -> key(query)
+or
+- key(source) -> key(query)
+- scaled_dot_product_attention -> attend
+Your keys come from `query`, though there is a memory.
+
+Then what is looked at is not what is fetched: keys and values both come from
+the memory. Where the lengths differ, this ends in an error.
 
 # ValuesFromQuery
 - value(source) -> value(query)
 or
 - value(source) -> value(query)
 - scaled_dot_product_attention -> attend
-Your keys come from the memory, but your values from `query`.
+Your values come from `query`, though there is a memory.
 
-What is looked at is then not what is fetched. Where the lengths differ, it
-ends in an error.
+Then what is looked at is not what is fetched: keys and values both come from
+the memory. Where the lengths differ, this ends in an error.
 
 # ValuesAreKeys
 - self.to_value -> self.to_key
-You fetch the keys: the value projection is never used.
+You make the values with the matrix of the keys.
 
-What a token is found by, and what it hands over, are two things to learn.
+`to_value` is never used. By what a token is found, and what it hands over, are
+two things to learn.
 
 # KeysByQueryMatrix
 - self.to_key -> self.to_query
 You make the keys with the matrix of the queries.
 
-`to_key` is never used. What a token looks for, and what it is found by, are
+`to_key` is never used. What a token looks for, and by what it is found, are
+two things to learn.
+
+# QueriesByKeyMatrix
+- self.to_query -> self.to_key
+You make the queries with the matrix of the keys.
+
+`to_query` is never used. What a token looks for, and by what it is found, are
 two things to learn.
 
 # NotProjected
@@ -260,7 +301,7 @@ two things to learn.
 You split the tokens themselves: none of the three projections is used.
 
 Each head then sees only its own section of every token, and has nothing to
-learn. With the projections it sees all of the token, from its side.
+learn. A projection reads the whole token for each head.
 
 # SplitBeforeProjecting (#one-matrix-or-one-for-each-head)
 - query(query) -> query(split_heads(query, self.n_heads))
@@ -270,33 +311,36 @@ learn. With the projections it sees all of the token, from its side.
 You split the tokens first, and project the pieces.
 
 The matrices are as wide as the model, and the pieces are not: with more than
-one head there is an error. Each head reads *all* of a token; only what comes
-out of a projection is shared out.
+one head there is an error. Each head reads *all* of a token; split what comes
+out of the projections.
 
 # MemoryAlwaysExpected
 - query if memory is None else memory -> memory
 You use the memory without asking whether there is one.
 
-Left out, it is None: then the sentence attends to itself, and keys and values
-come from the query.
+If it is left out, it is None: then the sentence attends to itself, and keys
+and values come from the query.
 
 # QueryAdded
 - return -> return query +
 You add the query to what the heads say.
 
-That sum belongs to the layer around this one (chapter 08). Asked for is what
-comes out of the output matrix, and nothing else.
+That sum belongs to the layer around this one (chapter 08). Return what comes
+out of the output matrix.
 
 # ProjectedByRelu
 - heads(x, -> heads(x.relu(),
 Your queries, keys and values have no negative numbers.
 
-There seems to be a relu on the projections, as one Keras layer has by
-default. In the Transformer they are linear.
+Is there a ReLU behind the projections? In the Transformer they are linear:
+scores and answers need negative numbers, too.
 
 # MaskIgnored (06_masks#the-padding-mask-by-hand)
 - v, mask -> v
-Nothing is hidden: the mask is never used.
+You never use the mask: nothing is hidden.
+
+Where it is False, a key must not be attended to; the other weights of the row
+sum to one.
 
 # MaskInverted (06_masks#everybodys-conventions)
 - v, mask -> v, None if mask is None else ~mask
@@ -306,7 +350,7 @@ or
 or
 - v, mask -> v, None if mask is None else ~mask, -1e9
 - scaled_dot_product_attention -> attend
-You look at what the mask hides, and only at that.
+You look at exactly those keys that the mask hides.
 
 In this course True says that a key *may be* attended to.
 
@@ -314,8 +358,8 @@ In this course True says that a key *may be* attended to.
 - v, mask -> v, None if mask is None else mask[:, :1]
 All your heads use the mask of the first one.
 
-Mostly a mask is the same for all heads. But the task says that it is
-broadcast over them, so that each may have its own.
+Mostly a mask is the same for all heads. But its second axis may be as long as
+there are heads: then each head has a mask of its own.
 
 # MaskAfterSoftmax (06_masks#why-minus-infinity-and-why-before-the-softmax)
 - answers, _ -> _, weights
@@ -324,24 +368,23 @@ broadcast over them, so that each may have its own.
 + answers = (weights if mask is None else weights * mask) @ v
 You hide keys *after* the softmax, by multiplying their weights by 0.
 
-The hidden keys stay in the softmax's sum: what is left of a row does not sum
-to one.
+The hidden keys are still part of the softmax's sum: what is left of a row does
+not sum to one.
 
 # HiddenScoresZero (06_masks#why-minus-infinity-and-why-before-the-softmax)
 - scaled_dot_product_attention -> attend
 - v, mask -> v, mask, 0.0
-You multiply the hidden scores by 0 before the softmax.
+You set the hidden scores to 0 before the softmax.
 
-A score of 0 is an ordinary score: its key gets a share of e⁰ = 1.
+A score of 0 is an ordinary score: its key still gets a weight, for e⁰ is 1.
 
 # SoftmaxOverHeads (04_attention#three-tokens-by-hand)
 - scaled_dot_product_attention -> attend
 - v, mask -> v, mask, -1e9, 1
 Your softmax runs over the heads.
 
-With an axis for the heads, axis 1 is no longer the keys'. For each pair of
-tokens your heads share out one weight; it is each head's row over the *keys*
-that has to sum to one.
+With an axis for the heads, axis 1 is no longer that of the keys. Each head's
+row over the *keys*, the last axis, has to sum to one.
 
 # SoftmaxOverQueries (04_attention#three-tokens-by-hand)
 - scaled_dot_product_attention -> attend
@@ -356,26 +399,25 @@ Each query spreads its own attention: every *row* has to sum to one.
 +     whole = mask[:, 0].expand(len(q), q.size(2), k.size(2))
 +     mask = whole.repeat(self.n_heads, 1, 1).view(*q.shape[:3], -1)
 + answers, _ =
-Half of your heads see the padding of another sentence.
+Some of your heads use the mask of another sentence.
 
-You seem to fold the heads into the batch. The rows are then sentence 1 once
-for each head, next sentence 2 once for each head; your masks stand in another
-order, sentence 1, 2, 1, 2.
+Do you fold the heads into the batch? The rows are then sentence 1 for each
+head, followed by sentence 2 for each head. `repeat` puts the masks into
+another order: sentence 1, 2, 1, 2.
 
 # NotTransposed (#splitting-and-merging)
 - split_heads(x, self.n_heads) -> x.unflatten(-1, (self.n_heads, -1))
 - merge_heads(answers) -> answers.flatten(2)
 You attend with the heads *behind* the length: (batch, length, heads, d_head).
 
-A matrix product works on the last two axes: a token's heads attend to each
-other, and tokens never meet. The heads have to stand ahead of the length.
+A matrix product works on the last two axes: the heads of one token attend to
+each other, and tokens never meet. The heads have to stand ahead of the length.
 
 # HeadsAndWidthSwapped (#splitting-and-merging)
 - self.n_heads -> x.size(-1) // self.n_heads
-You take the number of heads for the width of a head.
+You confuse the number of heads with the width of a head.
 
-With 6 numbers and 2 heads, yours are 3 heads of 2 numbers, in place of 2
-heads of 3.
+From 6 numbers and 2 heads you make 3 heads of width 2, not 2 heads of width 3.
 
 # KeysAndValuesSwapped
 - self.to_key -> self.to_value
@@ -383,7 +425,7 @@ heads of 3.
 You make keys with the matrix of the values, and values with that of the keys.
 
 Trained from scratch, it would learn as well. But weights that were trained
-elsewhere give something else.
+elsewhere would not work in it.
 
 # MaskAfterAndDivided (06_masks#why-minus-infinity-and-why-before-the-softmax)
 - answers, _ -> _, weights
@@ -397,23 +439,23 @@ or
 + v)
 + weights = weights if mask is None else weights * mask
 + answers = weights / (weights.sum(dim=-1, keepdim=True) + 1e-9) @ v
-You hide keys after the softmax, and divide by what is left.
+You strike weights out after the softmax, and divide by the sum of the rest.
 
 On paper that is right. But where a hidden key has by far the largest score,
-nothing is left of the others but 0.
+the weights of all others underflow to 0.
 
 # NotLowEnough (06_masks#how-minus-is-infinity)
 - scaled_dot_product_attention -> attend
 - v, mask -> v, mask, -1e4
-You hide by a number that is low, but not low enough.
+You hide with a number that is low, but not low enough.
 
-There are scores that are lower still: then the hidden keys get nearly all.
+Scores can be lower still: then the hidden keys get nearly all the weight.
 
 # SoftmaxByExp (05_score_functions#a-softmax-that-cannot-overflow)
 - scaled_dot_product_attention -> attend_by_exp
 You take e^s of the scores as they are.
 
-e^s of a large score is infinity, and infinity divided by infinity is NaN.
+For a large score that is infinity, and infinity divided by infinity is NaN.
 """
 
 BY_HAND = "Q·1 K·2 V·10 O·(-1)"

@@ -61,59 +61,56 @@ EDITS = """
 # split_by_view_alone
 - view(batch, length, n_heads -> reshape(batch, n_heads, length
 - pieces.transpose(1, 2) -> pieces
-Your shape is right, but your "heads" are sections of the *sentence*.
+Your "heads" are sections of the *sentence*.
 
 `view` and `reshape` read the numbers in the order in which they lie in
 memory, token after token. So your first head holds all the numbers of the
-first tokens, one piece in each row, and never meets the last token.
+first tokens, and nothing of the last ones. The shape fits, so that no error is
+raised.
 
 # split_not_transposed
 - pieces.transpose(1, 2) -> pieces
 Your heads stand behind the length: (batch, length, heads, d_head).
 
-Each token's numbers are cut into the right pieces. But a matrix product works
-on the last two axes: with yours, a token's heads would attend to each other,
-and tokens would not meet.
+A matrix product works on the last two axes. With yours, the heads of one token
+would attend to each other, and tokens would never meet.
 
 # split_by_turns
-- n_heads, d_head -> d_head, n_heads
-- transpose(1, 2) -> permute(0, 3, 1, 2)
-Your heads take a token's numbers in turns.
+- n_heads, d_head) -> d_head, n_heads).mT
+You deal a token's numbers out to the heads in turn.
 
-With two heads, one has the numbers 0, 2, 4 and so on, the other 1, 3, 5.
-Asked for are sections that lie side by side. (A layer could be trained like
-this, since its columns have no order. But its weights would fit no other
-program.)
+With two heads, one has the numbers 0, 2, 4 and so on, the other 1, 3, 5. Each
+head has to get a section of numbers that lie side by side. (A layer could be
+trained with yours, but its weights would fit no other program.)
 
 # split_sizes_swapped
 - n_heads, d_head -> d_head, n_heads
-You take the number of heads for the width of a head.
+You confuse the number of heads with the width of a head.
 
-With 8 numbers and 2 heads, yours are 4 heads of 2 numbers, in place of 2
-heads of 4.
+From 8 numbers and 2 heads you make 4 heads of width 2, not 2 heads of width 4.
 
 # split_heads_before_batch (#folding-the-heads-into-the-batch)
 - transpose(1, 2) -> permute(2, 0, 1, 3)
 Your heads stand ahead of the batch: (heads, batch, length, d_head).
 
-The pieces are right. But masks and other programs expect the batch first:
-(batch, heads, length, d_head).
+Masks and other programs expect the batch first: (batch, heads, length,
+d_head).
 
 # split_into_the_batch (#folding-the-heads-into-the-batch)
 - transpose(1, 2) -> transpose(1, 2).flatten(0, 1)
-You have made one axis of the batch and the heads.
+You make one axis of the batch and the heads.
 
-To attention that makes no difference, and many programs do so. Asked for here
-are two axes, so that masks of (batch, 1, 1, key) still fit.
+Attention works like that as well, and many programs do so. This exercise asks
+for two axes, so that masks of (batch, 1, 1, key) still fit.
 
 # split_over_the_batch
 - view(batch, length, n_heads -> reshape(n_heads, batch, length
 - transpose(1, 2) -> transpose(0, 1)
 Your heads mix the sentences of the batch.
 
-The shape is right, and so are batches of one with a single head. But a `view`
-or `reshape` that begins with the heads reads the batch in their place: one
-sentence's numbers stand in another one's row.
+A `view` or `reshape` that begins with the heads cuts the batch where a token
+should be cut. The shape fits, but the numbers of one sentence end up in the
+rows of another.
 
 # split_transposed_too_early
 - x.view(batch, length, n_heads
@@ -121,57 +118,68 @@ sentence's numbers stand in another one's row.
 - pieces.transpose(1, 2) -> pieces
 You transpose first, and cut afterwards.
 
-The shape is right. But the axis that you cut is then no longer that of a
-token's numbers: each row of yours mixes the numbers of several tokens.
+Then the axis that you cut is no longer that of a token's numbers: each of your
+rows mixes several tokens. The shape fits, so that no error is raised.
 
 # split_all_alike
 - transpose(1, 2) -> transpose(1, 2)[:, :1].repeat(1, n_heads, 1, 1)
 All your heads hold the same numbers, the first of each token.
 
-What they would compute is the same too. Each head is to have a section of its
-own.
+Then all of them compute the same. Each head needs a section of its own.
 
 # split_wrong_axes
 - (1, 2) -> (2, 3)
 You swap the heads with the numbers of a head: (batch, length, d_head, heads).
 
-The heads' axis is to stand ahead of the length.
+The axis of the heads has to stand ahead of the length.
+
+# split_far_axes
+- (1, 2) -> (1, 3)
+You swap the length with the numbers of a head: (batch, d_head, heads, length).
+
+The axis of the heads has to stand ahead of the length, and the numbers last.
+
+# split_swapped_with_the_batch
+- (1, 2) -> (0, 2)
+You swap the heads with the batch: (heads, length, batch, d_head).
+
+The axis of the heads has to stand ahead of the length, behind the batch.
 
 # split_length_last
 - transpose(1, 2) -> permute(0, 2, 3, 1)
 Your heads lie on their side: (batch, heads, d_head, length).
 
-Keys are turned like that once scores are computed. A split leaves each token
-a row.
+Keys are transposed like that later, to compute scores. After the split each
+token has a row.
 
 # split_overlapping
 - x.view(batch, length, n_heads, d_head)
 + x.unfold(-1, d_head, 1)[:, :, :n_heads]
 Your sections overlap: each begins one number after the one before it.
 
-They are to lie side by side, so the second head begins where the first one
-ends. At the end of each token there are numbers that no head gets.
+They have to lie side by side: the second head begins where the first one ends.
+With yours, no head gets the last numbers of a token.
 
 # split_whole_for_each
 - pieces.transpose(1, 2) -> x[:, None].repeat(1, n_heads, 1, 1)
 Each of your heads holds all the numbers of every token.
 
-They are to share them: with h heads, each is d_model / h numbers wide.
+The heads have to share them: with h heads, each gets d_model / h numbers.
 
 # split_the_sentence
 - pieces.transpose(1, 2) -> torch.stack(x.chunk(n_heads, dim=1), dim=1)
 You cut the sentence into parts, one for each head.
 
-It is the *numbers of each token* that are shared out. Every head sees all of
-the sentence.
+Cut the *numbers of each token*: every head sees the whole sentence.
 
 # split_folded_by_view (#folding-the-heads-into-the-batch)
 - view(batch, length, n_heads -> reshape(batch * n_heads, length
 - pieces.transpose(1, 2) -> pieces
 You make one axis of the batch and the heads, by `view` or `reshape` alone.
 
-Asked for are two axes. And as numbers are read in the order in which they lie
-in memory, your rows are sections of the *sentence*, not of its tokens.
+This exercise asks for two axes. And numbers are read in the order in which
+they lie in memory: your rows are sections of the *sentence*, not of its
+tokens.
 """
 
 
@@ -195,11 +203,11 @@ EXERCISE = exercise_of(
         "are two steps, and `view` alone cannot do the second.",
     ),
     cases=[
-        case("two tokens, two heads of one number", numbered(1, 2, 2), 2),
+        case("two tokens, two heads of width 1", numbered(1, 2, 2), 2),
         case("a single token", numbered(1, 1, 4), 2),
-        case("two tokens, two heads of two", numbered(1, 2, 4), 2),
+        case("two tokens, two heads of width 2", numbered(1, 2, 4), 2),
         case("one head", numbered(1, 2, 3), 1),
-        case("two heads of three numbers", numbered(1, 2, 6), 2),
+        case("two heads of width 3", numbered(1, 2, 6), 2),
         case("two sentences", numbered(2, 3, 4), 2),
         case("three heads, five tokens", numbered(2, 5, 6), 3),
         case("float64", numbered(2, 2, 4).double(), 2),
