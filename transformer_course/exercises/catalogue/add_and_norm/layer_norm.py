@@ -174,8 +174,8 @@ not depend on the width.
 - (x - mean) / -> x /
 You divide by the root of the mean square, and never subtract the mean.
 
-That is RMSNorm, used in later models. Layer norm subtracts the mean, from the
-numbers and before it squares.
+That is RMSNorm, used in later models; it does not subtract the mean. Layer
+norm does so first, before anything is squared or divided.
 
 # norm_mean_not_subtracted
 - (x - mean) / -> x /
@@ -214,8 +214,8 @@ is for.
 - + bias ->
 You use neither the gain nor the bias.
 
-By these two the model learns how far each component spreads, and around which
-value.
+With these two the model learns how far each component spreads, and around
+which value.
 
 # norm_bias_first
 - gain * normed + bias -> gain * (normed + bias)

@@ -65,212 +65,230 @@ EDITS = """
 You multiply by the length penalty.
 
 Log-probabilities are negative: multiplied, those of long sentences fall even
-lower. The penalty is there to *lift* them.
+lower. Divided, they are *raised*.
 
 # brackets_left_out
 - ((5 + lengths) / 6) ** alpha -> (5 + lengths) * 6**alpha
-Your exponent reaches the 6 alone.
+Your exponent belongs to the 6 alone.
 
-`a / b / c**d` divides a by b, and the result by c**d. The whole fraction needs
-brackets, and the exponent stands behind them.
+`a / b / c**d` divides a by b, and the result by c**d. Put the whole fraction
+in brackets, and the exponent behind them.
 
 # best_first
 - log_probs / penalty -> (log_probs / penalty).sort(descending=True).values
 Your scores are sorted.
 
-Which hypothesis a score belongs to is told by its place. Who ranks them needs
-that.
+The place of a score says which hypothesis it belongs to. Whoever ranks them
+needs that order.
+
+# ranking_returned
+- log_probs / penalty -> (log_probs / penalty).argsort(descending=True)
+You return a ranking: the indices of the hypotheses, the best one first.
+
+Return the scores themselves, in the order of `log_probs`.
 
 # sign_turned
 - return -> return -
 Your scores have the other sign.
 
-They are positive, and the best hypothesis has the smallest. A beam keeps the
-largest.
+Log-probabilities are negative, and so are scores. With yours the best
+hypothesis has the smallest score, but a beam keeps the largest.
 
 # alpha_turned
 - ** alpha -> ** (1 / alpha)
 Your exponent is 1/α.
 
-A larger α should mean more help for long sentences; with yours it is less, and
-with 0 it fails.
+A larger α should help long sentences more. With yours it helps them less, and
+with α = 0 there is an error.
 
 # bos_counted
 - tgt[:, 1:] -> tgt
 You count bos.
 
-Your lengths are one too large: bos was given, not written.
+It was given, not written: your lengths are one too large.
 
 # eos_not_counted
 - tgt[:, 1:] != 0 -> tgt > 2
 You do not count eos.
 
-It is a token that was written, and its logarithm is in the sum.
+eos is a token that was written: its log-probability is in the sum, too.
 
 # eos_always_counted
 - tgt[:, 1:] != 0 -> tgt > 2
 - 5 + -> 6 +
-You count an eos in each hypothesis, and one that has not ended has none.
+You count an eos in every hypothesis.
 
-Your length seems to be that of its words and one more. What counts is what was
-written.
+One that has not ended has none. Do you count the words and add 1? Count what
+was written.
 
 # hypotheses_counted
 - written.sum(dim=1) -> len(tgt)
 You take the number of hypotheses for the length.
 
-`len` of a tensor is the size of its first axis, the beam. Each hypothesis has
-a length of its own, along the second.
+`len` of a tensor is the size of its first axis, the beam. The tokens of a
+hypothesis lie along the second.
 
 # last_place_not_counted
 - 5 + -> 4 +
-You take one off for eos in each row.
+You subtract 1 in each row, for eos.
 
-Eos counts, for it was written. And a hypothesis that has not ended has none to
-be taken off.
+eos counts, since it was written. And a hypothesis that has not ended has none.
 
 # padding_counted
 - written.sum(dim=1) -> tgt.size(1) - 1
-All hypotheses of your beam have one length: you count padding.
+All hypotheses of your beam have the same length: you count padding.
 
-A beam with finished and unfinished hypotheses is where lengths have to
-compete.
+Then the penalty is the same for all, and changes nothing in their order.
 
 # lengths_summed
 - sum(dim=1) -> sum()
-All hypotheses of your beam have one length: that of all together.
+All hypotheses of your beam have the same length: that of all together.
 
-The sum runs over the whole beam. Each row has a length of its own.
+Your sum runs over the whole beam. Each row has a length of its own.
 
 # all_places_counted
 - written.sum(dim=1) -> tgt.size(1)
-All hypotheses of your beam have one length: you count padding, and bos.
+All hypotheses of your beam have the same length: you count padding, and bos.
 
-What counts is the tokens written.
+Count only the tokens that were written in each row.
 
 # length_itself
 - ((5 + lengths) / 6) -> lengths
 You divide by the length to the power of alpha.
 
-That is another penalty, and a much stronger one. Here the length comes with 5
-added, and over 6.
+That is another penalty, and a much stronger one. Here 5 is added to the
+length, and the sum is divided by 6.
+
+# divided_by_length_too
+- log_probs / -> log_probs / lengths /
+You divide by the length, and by the length penalty as well.
+
+The penalty takes the place of the length: divide once.
+
+# penalty_in_the_logarithm
+- / penalty -> - penalty.log()
+You subtract the logarithm of the length penalty.
+
+That divides the *probability* by the penalty. The formula divides its
+logarithm.
 
 # five_left_out
 - 5 + -> 0 +
 You divide by (length / 6) to the power of alpha: the 5 is missing.
 
-It keeps short sentences from being judged by their length alone: a sentence of
-one token has a penalty of exactly 1.
+With it, the penalty grows slowly: a sentence of one token has a penalty of
+exactly 1.
 
 # base_and_exponent_exchanged
 - ((5 + lengths) / 6) ** alpha -> alpha ** ((5 + lengths) / 6)
-You raise alpha to the power of the length.
+You raise alpha to the power of the fraction.
 
-The fraction is the base and alpha the exponent.
+The fraction is the base, and alpha the exponent.
 
 # mean_per_token
 - ((5 + lengths) / 6) ** alpha -> lengths
-You divide by the length: a mean per token, whatever alpha is.
+You divide by the length: that gives a mean per token, whatever alpha is.
 
-That is another penalty. Here the length comes with 5 added, over 6, and to the
-power of alpha.
+Here 5 is added to the length, the sum is divided by 6, and that is raised to
+the power of alpha.
 
 # without_alpha
 -  ** alpha ->
 You never use alpha: your exponent is always 1.
 
-It says how much length should count, and is chosen on a development set.
+Alpha says how much the length should count, and is chosen on a development
+set.
 
 # times_alpha
 - ** alpha -> * alpha
 You multiply by alpha where it should be the exponent.
 
-With alpha = 0 you would divide by 0.
+With alpha = 0 you divide by 0, where nothing should change.
 
 # six_outside_the_power
 - ((5 + lengths) / 6) ** alpha -> (5 + lengths) ** alpha / 6
 You take the power of 5 + length, and divide it by 6 afterwards.
 
 The exponent belongs to the whole fraction. With alpha = 0 nothing should
-change; yours gets 6 times as large.
+change, but yours divides by 1/6.
 
 # only_length_over_six
 - (5 + lengths) -> 5 + lengths
 You divide only the length by 6, not 5 + length.
 
-Brackets: a sentence of one token has a penalty of exactly 1.
+Put the sum in brackets: a sentence of one token has a penalty of exactly 1.
 
 # six_left_out
 -  / 6 ->
 You do not divide by 6.
 
-The order of the hypotheses would be the same. But a score should be log p
-itself for one token, and can then be compared.
+That alone does not change the order of the hypotheses. But for a sentence of
+one token the score should be log p itself.
 
 # penalty_taken_off
 - / penalty -> - penalty
 You subtract the length penalty from the log-probability.
 
-The formula divides. Subtracted, it makes long sentences worse.
+The formula divides by it. Subtracted, it makes long sentences worse.
 
 # penalty_added
 - / penalty -> + penalty
 You add the length penalty to the log-probability.
 
-That is another rule, a reward for each word. Here the formula divides.
+That is another rule, a reward for each word. This formula divides by it.
 
 # of_probabilities
 - log_probs / -> log_probs.exp() /
 You take the exponential of the log-probabilities first.
 
-Divided, a *probability* of a long sentence gets even smaller. It is the
-logarithm, a negative number, that is divided.
+Divided, the *probability* of a long sentence gets even smaller. Divide its
+logarithm, which is negative.
 
 # not_penalised
 - / penalty -> * 1.0
 Your scores are the log-probabilities as they are.
 
-Every word costs, so the shortest hypothesis wins.
+Without a penalty every word costs, and the shortest hypothesis wins.
 
 # logarithm_twice
 - log_probs / -> log_probs.log() /
 You take the logarithm of the log-probabilities.
 
-They are logarithms already, and negative: a negative number has none, and
-what comes out is NaN.
+They are logarithms already. They are negative, and the logarithm of a negative
+number is NaN.
 
 # last_column_left_out
 - [:, 1:] -> [:, 1:-1]
 You leave out the last column, as if eos stood there in each row.
 
-Eos counts, for it was written. And in the last column there may be a word, or
-padding.
+eos counts, since it was written. And in the last column there may be a word,
+or padding.
 
 # longest_for_all
 - sum(dim=1) -> sum(dim=1).max()
-All hypotheses of your beam have one length, that of the longest.
+All hypotheses of your beam have the same length, that of the longest.
 
-Each has a length of its own, or else nothing is changed in their order.
+Then the penalty is the same for all, and changes nothing in their order.
 
 # unended_not_penalised
 - log_probs / penalty
 + torch.where((tgt == 2).any(dim=1), log_probs / penalty, log_probs)
-Only those hypotheses that have ended get a length penalty of yours.
+You apply the length penalty only to hypotheses that have ended.
 
-A beam holds both kinds, and compares them: all are to be ranked by one rule.
+A beam holds both kinds, and compares them: rank all by one rule.
 
 # probabilities_returned
 - log_probs / penalty -> (log_probs / penalty).exp()
 You take the exponential of your scores.
 
-The order of the hypotheses is the same. But the formula has no exponential,
-and for long sentences nothing would be left but 0.
+The formula has no exponential, and for long sentences nothing would be left
+but 0.
 
 # penalty_alone
 - log_probs / penalty -> penalty + 0 * log_probs
 You return the length penalty itself.
 
-It is what log p is divided by. Asked for is the score.
+Divide log p by it: the quotient is the score.
 """
 
 

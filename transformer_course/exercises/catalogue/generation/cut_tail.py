@@ -77,15 +77,15 @@ EDITS = """
 - before < p -> before <= p
 You drop the word with which the sum goes beyond p.
 
-What you keep holds less than the share p. And where one word alone is more
-probable than p, nothing is left, and 0 is divided by 0.
+What you keep then holds less than the share p. And where one word alone is
+more probable than p, nothing is left, and you divide 0 by 0.
 
 # word_that_meets_p_dropped
 - cumsum(dim=-1) - ordered -> cumsum(dim=-1)
 You drop the word with which the sum reaches p.
 
-What you keep holds less than the share p, always. And where one word alone is
-more probable than p, nothing is left, and 0 is divided by 0.
+So what you keep always holds less than the share p. And where one word alone
+is more probable than p, nothing is left, and you divide 0 by 0.
 
 # only_the_first_is_safe
 - cumsum(dim=-1) - ordered -> cumsum(dim=-1)
@@ -94,8 +94,8 @@ more probable than p, nothing is left, and 0 is divided by 0.
 + keep[:, 0] = True
 You drop the word with which the sum goes beyond p, but never the first.
 
-So nothing is divided by 0. But where more than one word is needed, what you
-keep holds less than the share p.
+So some word is always left. But where it takes more than one, what you keep
+holds less than the share p.
 
 # nothing_left_but_the_first
 - cumsum(dim=-1) - ordered -> cumsum(dim=-1)
@@ -104,22 +104,31 @@ keep holds less than the share p.
 + kept = torch
 You drop the word with which the sum reaches p, but never the first.
 
-So nothing is divided by 0. But where more than one word is needed, what you
-keep holds less than the share p.
+So some word is always left. But where it takes more than one, what you keep
+holds less than the share p.
 
 # row_left_empty
 - cumsum(dim=-1) - ordered -> cumsum(dim=-1)
 - keepdim=True) -> keepdim=True).clamp(min=1e-9)
 You drop the word with which the sum reaches p.
 
-What you keep holds less than the share p, always. And where one word alone is
-more probable than p, your row is all zeros: nothing could be drawn from it.
+So what you keep always holds less than the share p. And where one word alone
+is more probable than p, your row is all zeros: nothing can be drawn from it.
+
+# first_not_made_safe
+- keep =
++ before[:, 0] = ordered[:, 0]
++ keep =
+Where the first word alone holds the share p, you drop it.
+
+Do you shift the cut by one, and leave the first place as it was? Nothing
+stands before the most probable word: you always have to keep it.
 
 # one_word_too_many
 - before < p -> before <= p
-Where the sum is exactly p, you take one word more.
+Where the sum is exactly p, you keep one word more.
 
-The set that holds p is complete then.
+Stop there: a sum of p is enough.
 
 # one_more_each_time
 - before < p
@@ -127,22 +136,21 @@ The set that holds p is complete then.
 + keep[:, 1:] = keep[:, :-1].clone()
 You keep one word too many.
 
-You seem to shift the cut by one, so that the word that reaches p is kept; but
-it was kept already.
+Do you shift the cut by one, to keep the word that reaches p? It was kept
+already.
 
 # not_divided
 - kept / kept.sum(dim=-1, keepdim=True) -> kept
 What you keep does not sum to one.
 
-The words are the right ones. Divide them by their sum, or else it is no
-distribution.
+Divide each row by its sum, or else it is no distribution.
 
 # divided_by_p
 - kept.sum(dim=-1, keepdim=True) -> p
 You divide by p.
 
-What was kept holds p *or more*, so your rows sum to more than one. It is their
-own sum that they have to be divided by.
+What is kept holds p *or more*: then such a row sums to more than one. Divide
+each row by its own sum.
 
 # divided_over_all_rows
 - sum(dim=-1, keepdim=True) -> sum()
@@ -157,97 +165,104 @@ or
 + (kept / kept.sum(dim=-1, keepdim=True)).log()
 You return logarithms, with -inf where a word is cut.
 
-That suits what a softmax comes after, as in the package. Probabilities were
-given here, and probabilities are asked for.
+That is right where a softmax follows, as in the package. This exercise asks
+for probabilities.
+
+# minus_infinity_for_zero
+- ordered * keep -> ordered.masked_fill(~keep, -torch.inf)
+You set the words that you cut to -inf.
+
+That is for logits, ahead of a softmax. These are probabilities, and that of a
+word that cannot be drawn is 0.
 
 # taken_for_logits
 - ordered, order = probabilities -> ordered, order = probabilities.softmax(-1)
 You take a softmax first, as if you had been given logits.
 
-These are probabilities already. Another softmax makes them nearly equal, so
+They are probabilities already. Another softmax makes them nearly equal, so
 that far too many words are kept.
 
 # softmax_of_probabilities
 - kept / kept.sum(dim=-1, keepdim=True)
 + kept.masked_fill(kept == 0, -torch.inf).softmax(dim=-1)
-You take a softmax of probabilities.
+You take a softmax of the probabilities that you keep.
 
-The words are the right ones. But a softmax wants logits: of numbers between 0
-and 1 it makes nearly equal shares.
+A softmax is for logits: it turns numbers between 0 and 1 into nearly equal
+shares. Divide by the sum.
 
 # tail_kept
 - , descending=True ->
 You keep the tail: the *least* probable words, until they hold p.
 
-Sorted the other way, the sum begins at the wrong end.
+Sort the other way round: the sum has to begin with the most probable word.
 
 # head_cut_off
 - before < p -> before >= p
 You cut off the head and keep the tail.
 
-The words that hold p are found, and those are the ones that you set to 0.
-Where they are all, 0 is divided by 0.
+You set exactly those words to 0 that hold the share p. Where these are all
+words, you divide 0 by 0.
 
 # left_in_order
 - torch.zeros_like(ordered).scatter(-1, order, ordered * keep)
 + ordered * keep
 Your words have changed places: they are still sorted.
 
-Which word a number belongs to is told by its place. They have to go back to
-where they were.
+The place of a number says which word it belongs to. Put each back where it
+was.
 
 # sorted_twice
 - torch.zeros_like(ordered).scatter(-1, order, ordered * keep)
 + (ordered * keep).gather(-1, order)
 Your words have changed places.
 
-You read by the order that sorting gave you, where you should *write* by it.
-That does the sorting a second time instead of undoing it.
+You *read* by the indices that sorting gave you, where you should *write* by
+them. That reorders the words once more instead of undoing it.
 
 # mask_left_in_order
 - torch.zeros_like(ordered).scatter(-1, order, ordered * keep)
 + probabilities * keep
 You choose places in the sorted row, and apply them to the row as it was.
 
-So what is kept is the first places, whatever words stand there.
+So you keep the first places of the row, whatever words stand there.
 
 # mask_sorted_twice
 - torch.zeros_like(ordered).scatter(-1, order, ordered * keep)
 + probabilities * keep.gather(-1, order)
-You keep the wrong words: the mask is not brought back to their places.
+You keep the wrong words: you do not bring the mask back to their places.
 
-You read it by the order that sorting gave you, where you should *write* by it.
-That does the sorting a second time instead of undoing it.
+You *read* it by the indices that sorting gave you, where you should *write* by
+them. That reorders it once more instead of undoing it.
 
 # never_sorted
 - ordered, order = probabilities.sort(dim=-1, descending=True)
 + ordered = probabilities
 - torch.zeros_like(ordered).scatter(-1, order, ordered * keep)
 + ordered * keep
-You sum the words in the order of the vocabulary.
+You sum the probabilities in the order of the vocabulary.
 
-So it depends on a word's number whether it is kept. Begin with the most
-probable.
+Then it depends on a word's number whether you keep it. Begin with the most
+probable word.
 
 # each_above_p
 - before < p -> ordered >= p
-You keep the words of which each alone has the probability p.
+You keep the words that have at least the probability p, each by itself.
 
-The share p is that of all words kept, together. With yours hardly anything is
-left, and often nothing: 0 divided by 0.
+p is the share that all kept words hold together. With yours hardly a word is
+left, and often none: then you divide 0 by 0.
 
 # each_above_what_is_left
 - before < p -> ordered >= 1 - p
-You keep each word that is at least 1 - p.
+You keep each word that has at least the probability 1 - p.
 
-The share p is that of all words kept, together; how probable the single ones
-are does not matter.
+p is the share that all kept words hold together: compare sums with it, not
+single words.
 
 # compared_with_the_best
 - before < p -> ordered >= p * ordered[:, :1]
-You keep the words that have p times the best one's probability.
+You keep the words that have at least p times the probability of the best one.
 
-Others do so, and call it min-p. Top-p looks at the sum of what is kept.
+That is another rule, called min-p. Top-p looks at the sum of what is kept.
 
 # share_of_the_vocabulary
 - before < p
@@ -256,22 +271,22 @@ or
 - before < p -> torch.arange(ordered.size(-1)) < p * ordered.size(-1)
 You keep a share p of the *words*.
 
-p is a share of the probability, and how many words it takes is another number
-in each row: one where the model is sure, many where it is not.
+p is a share of the *probability*. How many words it takes differs from row to
+row: one where the model is sure, many where it is not.
 
 # as_many_in_each_row
 - before < p -> (before < p)[:1]
-You keep equally many words in each row.
+You keep as many words in each row as the first row needs.
 
-How many it takes is found in one row, or over all. Where the model is sure,
-few words hold p; where it is not, many: each row for itself.
+Where the model is sure, few words hold p; where it is not, many. Count in each
+row by itself.
 
 # as_many_as_the_unsurest
 - before < p -> (before < p).any(dim=0)
 You keep as many words in each row as the row that needs most.
 
-Where the model is sure, few words hold p, and more than these are tail: each
-row for itself.
+Where the model is sure, few words hold p, and you keep some of the tail. Count
+in each row by itself.
 
 # sorted_down_the_rows
 - sort(dim=-1 -> sort(dim=0
@@ -279,11 +294,13 @@ row for itself.
 - scatter(-1 -> scatter(0
 You sort and sum down the columns.
 
-The words of a row compete with each other, so it is the last axis.
+Each row is a distribution: its words are along the last axis.
 
 # nothing_cut
 - before < p -> before < 2
-Nothing is cut: you return the distribution as it was.
+You cut nothing: what you return has all its words.
+
+Once the sum of the most probable words is p or more, all others get 0.
 
 # share_turned
 - before < p -> before < 1 - p
@@ -291,7 +308,7 @@ or
 - before < p -> before <= 1 - p
 You keep the words that hold 1 - p, and cut the rest.
 
-The share p is that of what is kept; the tail gets 1 - p or less.
+p is the share of what you keep. The tail is what is left, 1 - p or less.
 
 # missing_share_spread
 - kept / kept.sum(dim=-1, keepdim=True)
@@ -300,7 +317,7 @@ The share p is that of what is kept; the tail gets 1 - p or less.
 + )
 You give each kept word an equal part of what was cut.
 
-Then the less probable ones gain most. Divided by their sum, words keep their
+So the less probable ones gain most. Divided by their sum, the words keep their
 proportions.
 
 # kept_words_alike
@@ -308,7 +325,7 @@ proportions.
 + (kept > 0) / (kept > 0).sum(dim=-1, keepdim=True)
 All words that you keep are equally probable.
 
-Only the tail is to go: the others keep their proportions.
+Cut only the tail: the other words keep their proportions.
 """
 
 

@@ -100,15 +100,14 @@ EDITS = """
 - [row[: row.index(eos)] if eos in row else row for row in rows] -> rows
 Your search never looks for eos: it writes on to the limit.
 
-Nothing is to be read after the end. The model has not learned what to say
-there, and says anything.
+What a row holds after its eos means nothing: the model has not learned what to
+say there.
 
 # goes_on_for_the_others (#when-to-stop)
 - [row[: row.index(eos)] if eos in row else row for row in rows] -> rows
-What ended early is written on, as long as another row has not ended.
+A sentence that has ended is continued as long as another one has not.
 
-The search stops at the right time. But the rows of a batch end at different
-places, and each must be cut at its own eos.
+The rows of a batch end at different places: cut each of them at its own eos.
 
 # eos_left_out_only (#when-to-stop)
 - row[: row.index(eos)] if eos in row else row
@@ -117,10 +116,10 @@ or
 - ended.all() -> False
 - row[: row.index(eos)] if eos in row else row
 + [i for i in row if i != eos]
-You take eos out of a row, but keep what stands after it.
+You remove eos from a row, but keep what stands after it.
 
-A sentence that has ended goes on in its row, as long as the search does. All
-that comes after eos has to go.
+The row of a sentence that has ended goes on as long as the search does. Remove
+all that comes after eos as well.
 
 # one_end_stops_all (#when-to-stop)
 - ended.all() -> ended.any()
@@ -131,15 +130,13 @@ or
 +     tgt = torch.cat
 The first sentence that ends stops all the others.
 
-Each row has an end of its own: the search goes on as long as any one has not
-ended.
+Each row has an end of its own. Go on until the last of them has ended.
 
 # first_row_stops_all (#when-to-stop)
 - ended.all() -> ended[0]
 When the first sentence of the batch ends, all end.
 
-Each row has an end of its own: the search goes on as long as any one has not
-ended.
+Each row has an end of its own. Go on until the last of them has ended.
 
 # must_end_together (#when-to-stop)
 - ended | (newest == eos) -> newest == eos
@@ -147,43 +144,41 @@ ended.
 + [row[:-1] for row in rows] if ended.all() else rows
 Your search ends only if all sentences write eos in the same step.
 
-They have different lengths. Remember for each row whether it has had its eos,
-and cut it there.
+Sentences have different lengths. Remember for each row whether it has had its
+eos, and cut it there.
 
 # bos_not_given
 - 1), bos) -> 1), 0)
 Your rows do not begin with bos.
 
-The model has only ever begun after bos; after anything else it does not know
-where it is.
+The model has learned to begin after bos. After anything else it may say
+anything.
 
 # first_row_for_all
 - [:, -1].argmax(dim=-1) -> [0, -1].argmax().expand(batch)
 All sentences of your batch get the tokens of the first one.
 
-Is only one row of the logits looked at, one row given to the model, or one
-argmax taken for all? Each row chooses for itself, and row i is about sentence
-i.
+Do you read only one row of the logits, give the model only one row, or take
+one argmax for all? Row i belongs to sentence i: take an argmax in each.
 
 # eos_kept
 - index(eos) -> index(eos) + 1
 Your sentences end with eos.
 
-It says that the sentence has ended. It is no part of it, and is not to be
-returned.
+eos says that a sentence has ended. It is not part of it: do not return it.
 
 # bos_kept
 - tgt[:, 1:] -> tgt
 Your sentences begin with bos.
 
-It was there before anything was written: it is not to be returned.
+bos was there before anything was written: do not return it.
 
 # bos_and_eos_kept
 - index(eos) -> index(eos) + 1
 - tgt[:, 1:] -> tgt
 Your sentences begin with bos and end with eos.
 
-Both are marks for the search. Only what stands between them is to be returned.
+Both are marks for the search. Return only what stands between them.
 
 # padding_kept
 - argmax(dim=-1) -> argmax(dim=-1).masked_fill(ended, 0)
@@ -191,8 +186,8 @@ Both are marks for the search. Only what stands between them is to be returned.
 + [i for i in row if i != eos]
 Your sentences are filled up with 0.
 
-A row that has ended is padded while the others go on. The padding is not to be
-returned, any more than eos is.
+You may pad a row that has ended while the others go on. But do not return the
+padding.
 
 # padding_to_the_limit
 - argmax(dim=-1) -> argmax(dim=-1).masked_fill(ended, 0)
@@ -201,27 +196,27 @@ returned, any more than eos is.
 + [i for i in row if i != eos]
 Your sentences are filled up with 0, as far as the limit.
 
-The padding is not to be returned, any more than eos is. (And when all rows
-have ended there is nothing more to ask.)
+Do not return the padding. (And when all rows have ended, the search is over.)
 
 # only_the_last_token (#the-cache-do-not-compute-it-again)
 - decode(tgt) -> decode(tgt[:, -1:])
 You give the model only the last token.
 
-Without a cache it has no memory: it takes each token for the first one, and
-goes round in circles. It needs the whole beginning, each time.
+Without a cache it remembers nothing, and takes each token for the first one.
+Give it all that is written, each time.
 
 # first_place_read
 - [:, -1] -> [:, 0]
 You read the answer at the first place.
 
-There the model says what comes after bos, and always the same. What comes
-after all that is written stands at the last place. (Or do you give it nothing
-but bos, each time? Then there is no other place.)
+There the model says what comes after bos, the same each time. The next token
+is at the last place. (Or do you give the model nothing but bos, each time?)
 
 # least_probable
 - argmax -> argmin
 You take the *least* probable token, each time.
+
+The larger a logit, the more probable its token.
 
 # first_word_lost
 - row[: -> row[1 :
@@ -230,62 +225,85 @@ or
 - tgt[:, 1:] -> tgt[:, 2:]
 Your sentences lack their first word.
 
-You take off one token more in front than bos.
+You remove one token too many at the beginning: only bos has to go.
+
+# last_word_lost
+- index(eos)] -> index(eos) - 1]
+or
+- row.index(eos)] -> max(0, row.index(eos) - 1)]
+Your sentences lack their last word, where they end with eos.
+
+You cut one place too early: the word ahead of eos belongs to the sentence.
+
+# last_token_taken_off
+- row[: row.index(eos)] if eos in row else row -> row[:-1]
+or
+- [row[: row.index(eos)] if eos in row else row for row in rows]
++ [row[:-1] if eos in row else row for row in rows]
+You remove the last token of a row, as if that were its eos.
+
+In a batch, sentences end at different places: a row may go on after its eos.
+Look for the eos of each row.
 
 # one_token_too_few (#when-to-stop)
 - range(max_length) -> range(max_length - 1)
 A sentence that reaches the limit comes out one token short.
 
-Do you count bos? `max_length` is about what is written, and bos is not. Or do
-you take off the last token without looking whether it is eos?
+Do you count bos among the `max_length` tokens? Does your loop run one time too
+few? Or do you remove the last token without looking whether it is eos?
 
 # one_token_too_many (#when-to-stop)
 - range(max_length) -> range(max_length + 1)
 You write one token more than `max_length` allows.
 
+Does your loop run one time too many? bos is not counted, but all that is
+written is.
+
 # limit_forgotten (#when-to-stop)
 - range(max_length) -> range(8)
-Your search never looks at `max_length`.
+Your search never uses `max_length`.
 
-A model need not ever write eos: without a limit it may go on for ever.
+A model may never write eos: without a limit, the search may go on for ever.
 
 # every_place_appended
 - newest[:, None] -> decode(tgt).argmax(dim=-1)
 You append an answer for *each* place of a row, in each step.
 
-The logits of a row answer what comes after each of its tokens. Only what comes
-after the last one is new.
+The logits of a row say what comes after each of its tokens. Append only what
+comes after the last one.
 
 # unended_thrown_away (#when-to-stop)
 - else row -> else []
 A sentence that reaches the limit without an eos comes out empty.
 
-It ends there: what was written is kept.
+It ends there, and what was written has to be returned.
 
 # always_two (#when-to-stop)
 - tgt = torch.full -> bos, eos = 1, 2; tgt = torch.full
 You take 1 for bos and 2 for eos, whatever `bos` and `eos` say.
 
+Another vocabulary has other numbers for them.
+
 # logits_for_ids
 - argmax -> amax
-You write down how large the largest logit is.
+You append how large the largest logit is.
 
-Asked for is which token has it: its place, not its size.
+Append the token that has it: the place of the logit is the token's id.
 
 # one_sentence_returned (#when-to-stop)
 - for row in rows] -> for row in rows][0]
 You return the ids of the first sentence alone.
 
-Asked for is a list for each sentence of the batch, and a list of these, even
-if there is only one.
+Return a list with a list for each sentence of the batch, even if there is only
+one.
 
 # filled_with_eos (#when-to-stop)
 - argmax(dim=-1) -> argmax(dim=-1).masked_fill(ended, eos)
 - [row[: row.index(eos)] if eos in row else row for row in rows] -> rows
 Your sentences are filled up with eos.
 
-A row that has ended may be filled while the others go on. But neither its eos
-nor what comes after that is to be returned.
+You may fill a row that has ended while the others go on. But return neither
+its eos nor what comes after it.
 
 # padding_over_eos (#when-to-stop)
 -     tgt = torch.cat([tgt, newest[:, None]], dim=1)
@@ -295,18 +313,18 @@ nor what comes after that is to be returned.
 +     tgt = torch.cat([tgt, newest[:, None]], dim=1)
 You put padding in the place of eos itself, and then look for an eos.
 
-A row counts as ended too early: its eos has to be written first. So your
-sentences come back with padding at their ends.
+So your sentences come back with padding at their ends. Write the eos first,
+and pad after it.
 """
 
 
 @mistake
 def ended_rows_dropped(decode, batch, max_length, bos=1, eos=2):
-    """You leave out the rows that have ended, and the model takes the others
-    for them.
+    """You leave out the rows that have ended, so that the others move up into
+    their places.
 
-    It saves work, but then the model has to be told which sources are left.
-    Here row i is about sentence i: give it all rows.
+    To the model row i belongs to sentence i, always. Give it all rows, each
+    time.
     """
     tgt, alive = torch.full((batch, 1), bos), list(range(batch))
     done = [[] for _ in range(batch)]
@@ -339,8 +357,8 @@ def ended_rows_first(decode, batch, max_length, bos=1, eos=2):
 def one_list_for_all(decode, batch, max_length, bos=1, eos=2):
     """All your rows are one and the same list.
 
-    `[[bos]] * batch` makes one list and names it several times: what is
-    appended to one row stands in all of them.
+    Do you use `[[bos]] * batch`? It repeats one list, and what you append to
+    one row stands in all of them.
     """
     rows = [[bos]] * batch
     for _ in range(max_length):

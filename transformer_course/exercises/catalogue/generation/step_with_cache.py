@@ -102,44 +102,44 @@ def step_by_einsum(newest, encoding, keys, values, w_query, w_key, w_value):
 EDITS = """
 # position_zero
 - [held] -> [0]
-Your token believes to be the first one, each time.
+Your token takes itself for the first one, each time.
 
-It comes alone, so that its place in the input is 0. Its place in the sentence
-is not: the cache knows how many came before it.
+It comes alone, at place 0 of the input. But in the sentence there are tokens
+before it, as many as the cache holds.
 
 # position_too_late
 - [held] -> [held + 1]
 Your token is one position too late.
 
 Positions begin at 0: when the cache is empty, the token is at 0. Do you count
-it before you ask where it is?
+the token itself?
 
 # position_too_early
 - [held] -> [held - 1]
 Your token has the position of the token before it.
 
-Positions begin at 0: with n tokens in the cache they are taken from 0 to n -
-1. (And the first token gets the last position of all.)
+Positions begin at 0. So n tokens in the cache have the positions up to n - 1,
+and the newest one is at n.
 
 # position_stays_at_one
 - [held] -> [min(held, 1)]
-The first token is right, and all others believe to be the second.
+All tokens after the first take themselves for the second.
 
-Where a token is, is not only a question of whether the cache is empty.
+A position is a count: how many tokens does the cache hold?
 
 # last_position
 - [held] -> [-1]
 Your token always has the last position that there is.
 
-The table of positions is longer than the sentence. How far the sentence has
-come is told by the cache.
+The table of positions is longer than the sentence. The cache says how many
+tokens there have been.
 
 # all_positions_added
 - [held] -> [: held + 1]
 You add a whole beginning of the table of positions to one token.
 
-By broadcasting, the one token becomes as many as there are positions. It has
-one position.
+By broadcasting, one token becomes as many as there are positions. Add one row
+of the table only.
 
 # batch_for_position
 - keys.size(1) -> len(keys)
@@ -152,119 +152,144 @@ tokens of the cache lie along the second.
 - keys.size(1) -> keys.size(2)
 Your token's position is the width of a key.
 
-The cache is (batch, held, d): how many tokens it holds is told by the axis in
-the middle.
+The cache is (batch, held, d): the tokens lie along the axis in the middle.
 
 # query_without_position
 - x @ w_query -> newest @ w_query
-Your query has no position, though the new key and value have theirs.
+Your query has no position.
 
-The position is added once, to the embedding; all three are made from the sum.
+Add the position to the embedding, and make query, key and value from the sum.
 
 # key_without_position
 - x @ w_key -> newest @ w_key
-Your new key has no position, though the query and the value have theirs.
+Your new key has no position.
 
-The position is added once, to the embedding; all three are made from the sum.
+Add the position to the embedding, and make query, key and value from the sum.
 
 # position_after_the_projection
 - query, key, value = x @ w_query, x @ w_key, x @ w_value
 + weights = w_query, w_key, w_value
 + query, key, value = (newest @ w + encoding[held] for w in weights)
-You add the position to query, key and value.
+You add the position to query, key and value, after the projections.
 
-It belongs to the embedding: added before the projections, it goes through them
-too.
+Add it to the embedding, so that it is projected, too.
 
 # no_position
 - newest + encoding[held] -> newest
 Your token has no position.
 
-The keys in the cache were made with theirs; this one belongs beside them.
+The keys and values in the cache were made with theirs. Add the position to the
+embedding before you project it.
 
 # only_the_query_has_a_position
 - x @ w_key -> newest @ w_key
 - x @ w_value -> newest @ w_value
-Your query has a position, but the new key and value have none.
+Your new key and value have no position.
 
-The position is added once, to the embedding; all three are made from the sum.
+Add the position to the embedding, and make query, key and value from the sum.
 
 # value_without_position
 - x @ w_value -> newest @ w_value
 Your new value has no position.
 
-(With rotary positions it would have none.) Here the position is added to the
-embedding, and query, key and value are made from the sum.
+That would be right with rotary positions. Here you have to add the position to
+the embedding, and make query, key and value from the sum.
 
 # itself_not_seen
 - query @ keys -> query @ keys[:, :held]
 - weights @ values -> weights @ values[:, :held]
 Your token does not see itself.
 
-You attend first, and put its key and value into the cache afterwards. The
-causal mask hides what comes later, and a token is not later than itself; the
-first token would see nothing at all.
+Do you attend first, and add its key and value to the cache afterwards? A
+causal mask hides only what comes later, not the token itself. The first token
+would see nothing at all.
 
 # only_itself_seen
 - query @ keys -> query @ key
 - weights @ values -> weights @ value
 Your token sees nothing but itself.
 
-The cache grows as it should, but you attend to the new key and value alone.
+You attend to the new key and value alone. Attend to all that the cache holds,
+and to the new ones.
 
 # put_in_front
 - [keys, key] -> [key, keys]
 - [values, value] -> [value, values]
-You put the newest in front of the cache.
+You put the newest token in front of the cache.
 
-The output is right, since attention knows no order. But the cache is to be in
-the order of the sentence.
+The output does not depend on the order of keys. But the cache has to be in the
+order of the sentence: the newest token comes last.
 
 # cache_left_as_it_was
 - , keys, values -> , keys[:, :held], values[:, :held]
 You return the cache as it was given.
 
-The output is right. But at the next token this one would be forgotten, and the
-position would be wrong.
+So this token is forgotten when the next one comes, and that one gets the wrong
+position. Return the cache with the new key and value in it.
 
 # only_the_newest_returned
 - , keys, values -> , key, value
 You return the new key and value alone.
 
-The output is right. But at the next token all that came before would be
-forgotten.
+So all tokens before this one are forgotten when the next one comes. Return the
+whole cache.
 
 # inputs_in_the_cache
 - [keys, key] -> [keys @ w_key, key]
 - [values, value] -> [values @ w_value, value]
 You multiply the cached keys and values by the weights once more.
 
-The cache holds what has been projected already, so that it need not be done
-again. Only what is new is to be projected.
+The cache holds what is projected already: that is what it is for. Project only
+the newest token.
+
+# cached_keys_projected_again
+- [keys, key] -> [keys @ w_key, key]
+You multiply the cached keys by the weights once more.
+
+The cache holds what is projected already: that is what it is for. Project only
+the newest token.
+
+# cached_values_projected_again
+- [values, value] -> [values @ w_value, value]
+You multiply the cached values by the weights once more.
+
+The cache holds what is projected already: that is what it is for. Project only
+the newest token.
+
+# cached_positions_added_again
+- [keys, key] -> [keys + encoding[:held], key]
+or
+- [keys, key] -> [keys + encoding[:held], key]
+- [values, value] -> [values + encoding[:held], value]
+You add positions to what is in the cache.
+
+The cached keys and values were made with their positions already. Add one to
+the newest token alone.
 
 # keys_for_values
 - weights @ values -> weights @ keys
 Your output is a mean of keys, not of values.
 
-The weights are right, and so is the cache.
+Keys say where to look; values are what is fetched there.
 
 # key_and_value_swapped
 - x @ w_key, x @ w_value -> x @ w_value, x @ w_key
-The new key is made by the values' weights, and the new value by the keys'.
+You make the new key with the values' weights, and the new value with the
+keys'.
 
-What is in the cache is made the right way round.
+The cache was made the other way round: keys by `w_key`, values by `w_value`.
 
 # query_and_key_swapped
 - x @ w_query, x @ w_key -> x @ w_key, x @ w_query
-The query is made by the keys' weights, and the new key by the queries'.
+You make the query with the keys' weights, and the new key with the queries'.
 
-What is in the cache is made the right way round.
+The keys in the cache were made by `w_key`.
 
 # query_not_projected
 - x @ w_query -> x
 Your query is the token itself.
 
-It has weights of its own, as keys and values have.
+Project it: queries have weights of their own, as keys and values have.
 
 # one_matrix_for_query_and_key
 - x @ w_query -> x @ w_key
@@ -277,50 +302,50 @@ of their own.
 - x @ w_key -> x @ w_query
 You make the new key with the queries' weights.
 
-The keys in the cache were made with the keys' weights: it cannot be compared
-with them.
+The keys in the cache were made with the keys' weights, and the new one stands
+beside them.
 
 # one_matrix_for_key_and_value
 - x @ w_value -> x @ w_key
 You make the new value with the keys' weights.
 
-What a token is found by and what it gives are two things: values have weights
-of their own.
+By what a token is found and what it hands over are two things: values have
+weights of their own.
 
 # key_not_projected
 - x @ w_key -> x
 Your new key is the token itself.
 
-It has weights of its own, as queries and values have.
+Project it: keys have weights of their own, as queries and values have.
 
 # value_not_projected
 - x @ w_value -> x
 Your new value is the token itself.
 
-It has weights of its own, as queries and keys have.
+Project it: values have weights of their own, as queries and keys have.
 
 # weights_transposed
 - query, key, value = x @ w_query, x @ w_key, x @ w_value
 + query, key, value = (x @ w.T for w in (w_query, w_key, w_value))
 You multiply by the transposed weights.
 
-`nn.Linear` keeps its weights so. These are to be used as they stand, as in ``x
-@ w_query``.
+`nn.Linear` stores its weights that way. Use these as they are, as in ``x @
+w_query``.
 
 # token_added
 - return -> return newest +
 or
 - return -> return x +
-You add the embedding to what attention gives.
+You add the embedding to the output of the attention.
 
-The residual connection is another part of the layer. Asked for is the output
-of the attention alone.
+The residual connection is another part of the layer. Return the output of the
+attention alone.
 
 # cache_before_output
 - weights @ values, keys, values -> keys, values, weights @ values
-Your results are the right ones, in another order.
+You return the output last.
 
-The output comes first, then the keys, then the values.
+It comes first, then the keys, then the values.
 
 # mask_of_a_single_row (06_masks#the-future)
 - weights = scores
@@ -328,36 +353,41 @@ The output comes first, then the keys, then the values.
 + weights = scores.masked_fill(future, -torch.inf)
 Your token sees the very first token and nothing else.
 
-You use a causal mask, and of a table with a single row it leaves only the
-first column. The newest token may see all that is there: it needs no mask.
+Do you use a causal mask? In a table with a single row it leaves only the first
+column. The newest token may see all that is there: it needs no mask.
 
 # not_scaled (05_score_functions#divide-by-the-root)
 -  / math.sqrt(x.size(-1)) ->
 You do not divide the scores by the root of the width.
 
+Dot products grow with that root, and large scores put nearly all the weight on
+one key.
+
 # scaled_by_the_length (05_score_functions#divide-by-the-root)
 - x.size(-1) -> keys.size(1)
 You divide the scores by the root of the number of keys.
 
-It is the width of a key that makes dot products large, not how many keys there
-are.
+Dot products grow with the width of a key, not with the number of keys.
 
 # scaled_by_the_width (05_score_functions#divide-by-the-root)
 - math.sqrt(x.size(-1)) -> x.size(-1)
 You divide the scores by the width, not by its root.
 
+Dot products grow with the root of the width. If you divide by more, the weights
+come out too even.
+
 # softmax_over_queries (04_attention#three-tokens-by-hand)
 - dim=-1 -> dim=-2
 Your softmax runs over the queries.
 
-There is only one, so every weight is 1, and your output is the sum of all
-values. A token spreads its attention over the *keys*.
+There is only one query, so every weight is 1, and your output is the sum of
+all values. A token spreads its attention over the *keys*.
 
 # no_softmax
 - .softmax(dim=-1) ->
-You weigh the values by the scores as they are: there is no softmax.
+You weigh the values by the scores themselves: there is no softmax.
 
-Weights are positive, and sum to one.
+Weights have to be positive and to sum to one.
 
 # softmax_over_the_batch (04_attention#three-tokens-by-hand)
 - dim=-1 -> dim=0
@@ -371,23 +401,22 @@ attention over the *keys*, along the last axis.
 - softmax(dim=-1) -> softmax(dim=-1) / math.sqrt(x.size(-1))
 You divide the weights by the root of the width, after the softmax.
 
-It is the scores that are too large, before it. Your weights do not sum to one
-any more.
+Then the weights no longer sum to one. Divide the scores, before the softmax.
 
 # scaled_the_other_way (05_score_functions#divide-by-the-root)
 - / math -> * math
 You *multiply* the scores by the root of the width.
 
-They are too large already: divided by it, they are about as large as one
-product of two numbers.
+Dot products grow with that root, so divide by it: then the width makes them
+no larger.
 
 # exponentials_overflow (05_score_functions#a-softmax-that-cannot-overflow)
 - scores.softmax(dim=-1)
 + scores.exp() / scores.exp().sum(dim=-1, keepdim=True)
-You take e^s of scores as they are.
+You take e^s of the scores as they are.
 
-Of a score of 100 that is infinity, in float32, and infinity divided by
-infinity is NaN. `softmax` takes the largest score off first.
+e¹⁰⁰ overflows float32: it is infinity, and infinity divided by infinity is NaN.
+`softmax` subtracts the largest score first.
 
 # joined_along_another_axis
 - [keys, key], dim=1 -> [keys, key]
@@ -397,8 +426,8 @@ or
 - [values, value], dim=1 -> [values, value], dim=-1
 You join the new key to the cache along the wrong axis.
 
-The cache is (batch, held, d): a token more makes the axis in the middle
-longer. `torch.cat` takes the first one, if it is told none.
+The cache is (batch, held, d): one more token makes the axis in the middle
+longer. Without `dim`, `torch.cat` uses the first axis.
 """
 
 
