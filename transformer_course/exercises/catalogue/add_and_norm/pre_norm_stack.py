@@ -240,8 +240,8 @@ So all that was added before is lost at the end.
 - last_norm(x) -> norm(x)
 You end with the last of `norms`, and never use `last_norm`.
 
-Those in `norms` belong to the sub-layers. The norm at the end is one more, with
-its own gain and bias.
+Those in `norms` belong to the sub-layers. The norm at the end is one more,
+with its own gain and bias.
 
 # stack_norms_sums_too (#two-places-for-the-norm)
 - x + sublayer(norm(x)) -> norm(x + sublayer(norm(x)))

@@ -373,8 +373,8 @@ Dot products grow with the width of a key, not with the number of keys.
 - math.sqrt(x.size(-1)) -> x.size(-1)
 You divide the scores by the width, not by its root.
 
-Dot products grow with the root of the width. If you divide by more, the weights
-come out too even.
+Dot products grow with the root of the width. If you divide by more, the
+weights come out too even.
 
 # softmax_over_queries (04_attention#three-tokens-by-hand)
 - dim=-1 -> dim=-2
@@ -415,8 +415,8 @@ no larger.
 + scores.exp() / scores.exp().sum(dim=-1, keepdim=True)
 You take e^s of the scores as they are.
 
-e¹⁰⁰ overflows float32: it is infinity, and infinity divided by infinity is NaN.
-`softmax` subtracts the largest score first.
+e¹⁰⁰ overflows float32: it is infinity, and infinity divided by infinity is
+NaN. `softmax` subtracts the largest score first.
 
 # joined_along_another_axis
 - [keys, key], dim=1 -> [keys, key]

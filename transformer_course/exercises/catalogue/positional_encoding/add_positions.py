@@ -174,8 +174,8 @@ sinusoidal numbers are zero. In a sum both can still be found.
 - return x -> return x.size(-1) ** 0.5 * x
 You multiply the words by the root of their width.
 
-The embedding layer has done that already (chapter 02). Done twice, the words
-drown the positions.
+The embedding layer has done that already (chapter 02). Words that are even
+larger drown the positions.
 
 # words_divided
 - return x -> return x / x.size(-1) ** 0.5
