@@ -34,6 +34,8 @@ from transformer_course.positional_encoding import sinusoidal_encoding
 
 RATES = (0.0006, 0.002, 0.006, 0.02, 0.06)
 """At the first step; they fall to zero in a straight line."""
+FURTHER = {"scaled-small-step": (0.2,)}
+"""Rates beyond, for what is best at the highest of all at some width."""
 WIDTHS = (2, 8, 64, 512)
 ASIDE = {"no-look": (64,), "wrong-root": (64,), "by-d": (64, 512)}
 """Scores for comparison, and the widths at which they are trained."""
@@ -310,6 +312,7 @@ def settings() -> Record:
     """What the trainings were made with."""
     return {
         "rates": RATES,
+        "further": FURTHER,
         "widths": WIDTHS,
         "aside": ASIDE,
         "steps": STEPS,
@@ -326,7 +329,7 @@ VARIANTS: dict[str, Trained | Timed] = {
     for d_k in WIDTHS
     for name in SCORES
     if d_k in ASIDE.get(name, WIDTHS)
-    for rate in RATES
+    for rate in (*RATES, *FURTHER.get(name, ()))
 }
 VARIANTS |= {
     f"times/{name_of(size._asdict())}": size
