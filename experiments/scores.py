@@ -4,8 +4,9 @@ Quality: the task of chapter 04, the next Japanese word from the word before
 and one look at the English sentence. Every score reads the same queries and
 keys of width d_k, whose components start with variance 1; each is trained at
 several rates. A "small start" draws the two projections smaller, by the fourth
-root of d_k each; a "small step" moves them slower, by its square root. Three
-more are for comparison: the dot product divided by d_k, by the root of a model
+root of d_k each; a "small step" moves them slower, by its square root, and
+with them the two matrices by which the additive score reads them. Three more
+are for comparison: the dot product divided by d_k, by the root of a model
 eight heads wide, and no look at all, with every score zero. Time: forward and
 backward of the score alone.
 """
@@ -34,8 +35,15 @@ from transformer_course.positional_encoding import sinusoidal_encoding
 
 RATES = (0.0006, 0.002, 0.006, 0.02, 0.06)
 """At the first step; they fall to zero in a straight line."""
+FURTHER = {"scaled-small-step": (0.2,)}
+"""Rates beyond, for what is best at the highest of all at some width."""
 WIDTHS = (2, 8, 64, 512)
-ASIDE = {"no-look": (64,), "wrong-root": (64,), "by-d": (64, 512)}
+ASIDE = {
+    "additive-small-step": (8, 64),
+    "no-look": (64,),
+    "wrong-root": (64,),
+    "by-d": (64, 512),
+}
 """Scores for comparison, and the widths at which they are trained."""
 HEADS = 8
 """The wrong root is that of the whole model, so many heads wide."""
@@ -85,6 +93,7 @@ SCORES: dict[str, Callable[[int], Score]] = {
     "scaled-small-step": lambda d: scaled_score,
     "general": lambda d: GeneralScore(d, d),
     "additive": lambda d: AdditiveScore(d, d, d),
+    "additive-small-step": lambda d: AdditiveScore(d, d, d),
     "no-look": lambda d: no_look,
     "wrong-root": lambda d: wrong_root_score,
     "by-d": lambda d: by_d_score,
@@ -234,15 +243,18 @@ class Trained(NamedTuple):
 
     def optimizer(self, model: Aligner) -> torch.optim.Adam:
         """Adam; the projections are a group, with a peak rate of their own."""
-        slower = self.d_k**-0.5 if self.score == "scaled-small-step" else 1.0
-        pair = [model.to_query.weight, model.to_key.weight]
+        slower = self.d_k**-0.5 if self.score.endswith("small-step") else 1.0
+        projections = [model.to_query, model.to_key]
+        if isinstance(model.score, AdditiveScore):
+            projections += [model.score.of_query, model.score.of_key]
+        slow = [layer.weight for layer in projections]
         others = [
-            p for p in model.parameters() if all(p is not q for q in pair)
+            p for p in model.parameters() if all(p is not q for q in slow)
         ]
         return torch.optim.Adam(
             [
                 {"params": others, "peak": self.rate},
-                {"params": pair, "peak": slower * self.rate},
+                {"params": slow, "peak": slower * self.rate},
             ]
         )
 
@@ -310,6 +322,7 @@ def settings() -> Record:
     """What the trainings were made with."""
     return {
         "rates": RATES,
+        "further": FURTHER,
         "widths": WIDTHS,
         "aside": ASIDE,
         "steps": STEPS,
@@ -326,7 +339,7 @@ VARIANTS: dict[str, Trained | Timed] = {
     for d_k in WIDTHS
     for name in SCORES
     if d_k in ASIDE.get(name, WIDTHS)
-    for rate in RATES
+    for rate in (*RATES, *FURTHER.get(name, ()))
 }
 VARIANTS |= {
     f"times/{name_of(size._asdict())}": size
