@@ -4,6 +4,7 @@ from torch import nn
 
 from experiments.lab import Experiment
 from experiments.translators import (
+    Build,
     Training,
     look_at_dev,
     measured,
@@ -22,16 +23,36 @@ class Skip(nn.Module):
         return x
 
 
+def remove_feed_forward(model: Transformer) -> None:
+    """Leave attention, add and norm, nothing else."""
+    for layer in model.encoder.layers:
+        layer.feed_forward, layer.add_norm_2 = nn.Identity(), Skip()
+    for layer in model.decoder.layers:
+        layer.feed_forward, layer.add_norm_3 = nn.Identity(), Skip()
+
+
 class AttentionOnly(Transformer):
     """Attention, add and norm, nothing else."""
 
     def draw_weights(self) -> None:
         """Take the feed-forward parts away, then draw."""
-        for layer in self.encoder.layers:
-            layer.feed_forward, layer.add_norm_2 = nn.Identity(), Skip()
-        for layer in self.decoder.layers:
-            layer.feed_forward, layer.add_norm_3 = nn.Identity(), Skip()
+        remove_feed_forward(self)
         super().draw_weights()
+
+
+class AsMade(Transformer):
+    """Each linear map keeps the weights that PyTorch made it with."""
+
+    def draw_weights(self) -> None:
+        """Draw nothing."""
+
+
+class AttentionOnlyAsMade(Transformer):
+    """Attention only, with the weights that PyTorch made."""
+
+    def draw_weights(self) -> None:
+        """Take the feed-forward parts away, and draw nothing."""
+        remove_feed_forward(self)
 
 
 class LinearFeedForward(FeedForward):
@@ -42,10 +63,10 @@ class LinearFeedForward(FeedForward):
         self.activation = nn.Identity()
 
 
-def without(about: str, **sizes) -> Training:
+def without(about: str, build: Build = AttentionOnly, **sizes) -> Training:
     """No feed-forward part, and other sizes of the model."""
     changes = {f"model.{name}": value for name, value in sizes.items()}
-    return Training(about, changes, build=AttentionOnly)
+    return Training(about, changes, build=build)
 
 
 VARIANTS = {
@@ -72,6 +93,18 @@ VARIANTS = {
     "width-1": Training("1 × d_model", {"model.d_ff": 64}),
     "width-2": Training("2 × d_model", {"model.d_ff": 128}),
     "width-8": Training("8 × d_model", {"model.d_ff": 512}),
+    "width-4-as-made": Training(
+        "4 × d_model, linear maps as PyTorch makes them", build=AsMade
+    ),
+    "none-as-made": without(
+        "no feed-forward part, linear maps as PyTorch makes them",
+        AttentionOnlyAsMade,
+    ),
+    "none-wider-as-made": without(
+        "no feed-forward part, d_model 92, linear maps as PyTorch makes them",
+        AttentionOnlyAsMade,
+        d_model=92,
+    ),
 }
 
 EXPERIMENT = Experiment(
