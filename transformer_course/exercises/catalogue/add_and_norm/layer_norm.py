@@ -89,7 +89,7 @@ do not fit other programs.
 - .sqrt() ->
 You divide by the variance, and not by its root.
 
-Then a vector ten times as long comes out ten times as *short*.
+Then a vector ten times as long comes out a tenth as long.
 
 # norm_without_epsilon (#two-details)
 - (variance + epsilon) -> variance

@@ -171,9 +171,10 @@ things to learn, so there are three projections.
 
 # KeysHandedOver (#why-three-projections)
 - weights @ value -> weights @ key
-You mix the keys; `to_value` is never used.
+Your output is a weighted sum of the keys: `to_value` is never used.
 
-What a word is found by and what it hands over are two things to learn.
+Keys decide where to look, values what is passed on. Each has a matrix of its
+own.
 
 # KeysAndValuesExchanged (#why-three-projections)
 - to_key -> to_value

@@ -93,9 +93,9 @@ Ids are names: elsewhere 0 may be a word, and padding another number.
 or
 - return -> return 10 **
 - .exp() ->
-You take 2, or 10, to the power of nats.
+You raise 2, or 10, to the mean surprise.
 
-These logarithms are natural, so take e to their power. (2 goes with bits:
+These logarithms are natural, so it has to be e. (2 goes with bits, which are
 logarithms to the base of 2.)
 
 # bits_to_the_base_of_e
@@ -111,8 +111,8 @@ or
 - nats.mean().exp() -> nats.mean() / math.log(2)
 You return the cross entropy, in nats or in bits.
 
-One step is missing: e, or 2, to its power. For six equally likely words the
-cross entropy is 1.79 nats, and the perplexity 6.
+The perplexity is e to the power of that, if it is in nats. For six equally
+likely words the cross entropy is 1.79 nats, and the perplexity 6.
 
 # sign_forgotten
 - -log_probs -> log_probs

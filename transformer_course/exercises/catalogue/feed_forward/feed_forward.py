@@ -204,7 +204,7 @@ it only adds the same to every word.
 You add the stream to your answer.
 
 That has to be done, but by the layer around this part. Done twice, it would
-count every word double.
+add every word twice.
 
 # weights_transposed
 - W_1 -> W_1.T

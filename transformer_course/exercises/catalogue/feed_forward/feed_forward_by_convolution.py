@@ -217,7 +217,7 @@ You never use `b_2`.
 You add the stream to your answer.
 
 That has to be done, but by the layer around this part. Done twice, it would
-count every word double.
+add every word twice.
 
 # convolved_bias_too_late (#the-formula)
 - , b_1 ->

@@ -64,8 +64,8 @@ EDITS = """
 - / penalty -> * penalty
 You multiply by the length penalty.
 
-Log-probabilities are negative: multiplied, those of long sentences fall even
-lower. Divided, they are *raised*.
+Log-probabilities are negative. Multiplying makes those of long sentences even
+lower; dividing brings them closer to 0.
 
 # brackets_left_out
 - ((5 + lengths) / 6) ** alpha -> (5 + lengths) * 6**alpha
@@ -241,8 +241,8 @@ That is another rule, a reward for each word. This formula divides by it.
 - log_probs / -> log_probs.exp() /
 You take the exponential of the log-probabilities first.
 
-Divided, the *probability* of a long sentence gets even smaller. Divide its
-logarithm, which is negative.
+Dividing a probability makes it smaller, so long sentences would lose even
+more. Dividing its logarithm, which is negative, brings it closer to 0.
 
 # not_penalised
 - / penalty -> * 1.0

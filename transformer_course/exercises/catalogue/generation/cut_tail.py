@@ -136,8 +136,8 @@ Stop there: a sum of p is enough.
 + keep[:, 1:] = keep[:, :-1].clone()
 You keep one word too many.
 
-Do you shift the cut by one, to keep the word that reaches p? It was kept
-already.
+The word that reaches p is the last one to keep. You also keep the one after
+it: is your cut shifted once too often?
 
 # not_divided
 - kept / kept.sum(dim=-1, keepdim=True) -> kept

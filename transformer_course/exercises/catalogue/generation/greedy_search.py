@@ -105,7 +105,7 @@ say there.
 
 # goes_on_for_the_others (#when-to-stop)
 - [row[: row.index(eos)] if eos in row else row for row in rows] -> rows
-A sentence that has ended is continued as long as another one has not.
+A row of yours keeps its eos, and what was written behind it.
 
 The rows of a batch end at different places: cut each of them at its own eos.
 

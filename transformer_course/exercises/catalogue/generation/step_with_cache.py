@@ -309,8 +309,8 @@ beside them.
 - x @ w_value -> x @ w_key
 You make the new value with the keys' weights.
 
-By what a token is found and what it hands over are two things: values have
-weights of their own.
+Keys decide where to look, values what is passed on: values have weights of
+their own.
 
 # key_not_projected
 - x @ w_key -> x

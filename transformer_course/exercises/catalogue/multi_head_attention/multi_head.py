@@ -458,7 +458,7 @@ You take e^s of the scores as they are.
 For a large score that is infinity, and infinity divided by infinity is NaN.
 """
 
-BY_HAND = "Q·1 K·2 V·10 O·(-1)"
+BY_HAND = "W_Q = I, W_K = 2I, W_V = 10I, W_O = -I"
 FACTORS = {"to_query": 1.0, "to_key": 2.0, "to_value": 10.0, "to_output": -1.0}
 TWO_TOKENS = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]])
 

@@ -122,7 +122,7 @@ or
 - (asking + asked).tanh() -> torch.nn.functional.gelu(asking + asked)
 or
 - tanh() -> softmax(dim=-1)
-You apply another function than tanh to the hidden units.
+You apply a function other than tanh to the hidden units.
 
 A tanh goes from -1 to 1, and through 0: it keeps the score bounded, and a
 hidden unit may speak for a key or against it.

@@ -78,7 +78,7 @@ for all keys has to give 0.
 
 # mean_not_weighted
 - weights * (gradient - mean) -> (weights * gradient - mean)
-You weight the gradient, but not the mean that you take away from it.
+You subtract Σ aⱼgⱼ without the factor aᵢ in front of it.
 
 It has to be aᵢ · (gᵢ − Σ aⱼgⱼ), with aᵢ in front of both.
 
@@ -165,7 +165,7 @@ the weights themselves.
 - weights * (gradient - mean) -> weights - gradient
 or
 - weights * (gradient - mean) -> gradient - weights
-You subtract weights and gradient.
+You return the weights minus the gradient.
 
 "Weights minus what was right" is the gradient of a softmax *and* a cross
 entropy together, in which much cancels. Here any gradient may arrive.

@@ -268,8 +268,8 @@ or
 + (rising if step <= warmup else (step - warmup + 1) ** -0.5)
 You count the steps of the decline from the end of the warm-up.
 
-The formula has the step itself in both branches, so that they meet at the end
-of the warm-up.
+After the warm-up the rate is 1/√step, counted from the very first step. Yours
+drops too steeply: to 1/√2 of the peak after a single step.
 
 # one_more_in_the_decline
 - step**-0.5 -> (step + 1) ** -0.5

@@ -347,7 +347,7 @@ or
 - said + across -> x + across
 or
 - heard + made -> x + made
-A later sum of yours adds what entered the *layer*.
+Your second or third sum adds what entered the *layer*.
 
 Each sum adds what its own part has read: the output of the norm before it.
 

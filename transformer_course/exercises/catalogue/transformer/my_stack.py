@@ -109,8 +109,9 @@ Transformers do that on purpose.)
 - nn.ModuleList(layers) -> layers
 You keep the layers in a plain Python list: the module does not know them.
 
-That does not change the output. But `parameters()` is empty, so the optimiser
-trains nothing, `to(device)` moves nothing, and a saved file holds nothing.
+The list alone does not change the output. But `parameters()` is empty, so the
+optimiser trains nothing, `to(device)` moves nothing, and a saved file holds
+nothing.
 
 # OneLayerInAPlainList (#break-it)
 - [make_layer() for _ in range(n_layers)] -> [make_layer()] * n_layers
