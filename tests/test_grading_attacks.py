@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import textwrap
 from itertools import chain
 from pathlib import Path
 
@@ -310,13 +311,15 @@ def test_a_try_that_takes_its_whole_folder_away_costs_only_itself(
     cell = f"""
 import os, shutil
 folder, outside = os.path.dirname(os.getcwd()), {str(outside)!r}
-{made}
+if os.path.dirname(folder) == {os.path.realpath(fresh_folder)!r}:  # no other
+{textwrap.indent(made, "    ")}
 """
     assert verdict(cell).kind in ("limit", "correct")
     assert verdict("").is_correct
     assert (outside / "kept").read_text() == "kept"
     left = [path.name for path in fresh_folder.iterdir()]
     assert not [name for name in left if "-gone-" not in name]
+    assert ("-gone-" in made) == bool(left)  # it has been where it should
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ import socket
 with socket.socket() as out:
     out.settimeout(1)
 """
-    + REFUSED.format(what="out.connect(('1.1.1.1', 53))").replace(
+    + REFUSED.format(what="out.connect(('203.0.113.1', 53))").replace(
         "\n", "\n    "
     ),
     "all that it may kill": "os.kill(-1, 9)\n",
