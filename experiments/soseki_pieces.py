@@ -94,7 +94,11 @@ class Learned:
 
 
 def learn(lines: list[str], **changed) -> Learned:
-    """A SentencePiece model as the course trains it, with some changes."""
+    """A SentencePiece model as the course trains it, with some changes.
+
+    It leaves out lines of more than 4,192 bytes, as SentencePiece does by
+    itself, and the course's tokenizer does not.
+    """
     model = io.BytesIO()
     settings = {
         "vocab_size": VOCABULARY,
