@@ -7,6 +7,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the cores
         # before torch; a notebook's kernel inherits it
         os.environ[name] = os.environ.get(name) or "1"
 
+os.environ["TRANSFORMER_COURSE_BOOK"] = "1"  # notebooks' figures are checked
+
 import pytest
 import torch
 from jaxtyping import install_import_hook

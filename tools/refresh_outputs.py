@@ -180,6 +180,7 @@ def main() -> int:
     options = parser.parse_args()
     # the kernel of this environment, whatever else is installed
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
+    os.environ["TRANSFORMER_COURSE_BOOK"] = "1"  # its figures are checked
     failed = 0
     start = time.perf_counter()
     for path in options.notebooks or find_notebooks():

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from transformer_course.errors import ConfigError
 from transformer_course.explain import Record, record
+from transformer_course.legible import watch_new_figures
 from transformer_course.transformer import LanguageModel, Transformer
 
 BLACK = "#000000"
@@ -41,6 +42,16 @@ ROLES = {"Q": QUERY, "K": KEY, "V": VALUE}
 STREAMS = {"src": GREY, "tgt": GREY, "M": GREEN, "out": PURPLE}
 
 CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+DASHES = (
+    "-",
+    "--",
+    "-.",
+    ":",
+    (0, (5, 1, 1, 1, 1, 1)),
+    (0, (8, 2)),
+    (0, (1, 1)),
+)
+"""For lines, in the order of the colours: nobody has to see those."""
 
 _RADIUS = 0.27  # of a tensor's circle, in units of a graph's grid
 _PRINTED = 10  # a heat map of up to so many rows and columns shows its values
@@ -63,18 +74,19 @@ def use_style() -> None:
             "font.family": ["DejaVu Sans", "IPAexGothic"],
             "font.size": 10,
             "axes.unicode_minus": True,
-            "axes.prop_cycle": plt.cycler(color=CYCLE),
+            "axes.prop_cycle": plt.cycler(color=CYCLE, linestyle=DASHES),
             "axes.spines.top": False,
             "axes.spines.right": False,
             "axes.titlesize": 10.5,
             "figure.facecolor": "white",
-            "figure.figsize": (5.6, 3.2),
+            "figure.figsize": (5.4, 3.2),
             "figure.dpi": 160,
             "figure.constrained_layout.use": True,
             "legend.frameon": False,
             "lines.linewidth": 1.8,
         }
     )
+    watch_new_figures()
 
 
 def show_source(obj: Any) -> None:
@@ -438,6 +450,11 @@ def _draw_inside(
     )
 
 
+def dash_of(color: str) -> str | tuple:
+    """The dashes that go with a colour of the style; whole for any other."""
+    return dict(zip(CYCLE, DASHES, strict=True)).get(color, "-")
+
+
 def running_mean(values: Sequence[float], window: int) -> list[float]:
     """The mean of each value and those just before it, to calm a curve.
 
@@ -471,7 +488,7 @@ def draw_curves(
         steps: where the values stand, the same for all runs.
         curves: the values of each run.
         label: for the legend.
-        color: of line and band.
+        color: of line and band; the line has that colour's dashes.
     """
     columns = list(zip(*curves, strict=True))
     means = [sum(column) / len(column) for column in columns]
@@ -479,4 +496,6 @@ def draw_curves(
     ax.fill_between(
         steps, list(low), list(high), color=color, alpha=0.2, linewidth=0
     )
-    ax.plot(steps, means, color=color, label=label)
+    ax.plot(
+        steps, means, color=color, linestyle=dash_of(color), label=label
+    )

@@ -1,0 +1,108 @@
+"""Can a figure be read on a phone, and by those who do not see its colours?
+
+The book's figures are looked at by this module when they are drawn, while
+``TRANSFORMER_COURSE_BOOK`` is set: ``make outputs`` and the tests of the
+notebooks set it. A figure that fails stops the cell that drew it.
+"""
+
+import itertools
+import os
+from collections.abc import Iterator
+
+import matplotlib.pyplot as plt
+from matplotlib.backend_bases import DrawEvent
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+
+from transformer_course.errors import ConfigError
+
+PHONE = 358
+"""CSS pixels that a figure has on a screen of 390."""
+SMALLEST = 9.0
+"""CSS pixels that the smallest letters of a figure must have there."""
+
+_POINTS = 72  # to an inch
+_ROUNDING = 0.05  # CSS pixels
+_WATCHED = "TRANSFORMER_COURSE_BOOK"
+
+
+def drawn_texts(figure: Figure) -> Iterator[Text]:
+    """The texts of a figure that are to be seen."""
+    hidden = {
+        text
+        for ax in figure.axes
+        for axis in (ax.xaxis, ax.yaxis)
+        if not (ax.axison and axis.get_visible())
+        for text in axis.findobj(Text)
+    }
+    for text in figure.findobj(Text):
+        seen = text.get_visible() and text.get_text().strip()
+        if seen and text not in hidden:
+            yield text
+
+
+def size_on_phone(figure: Figure, text: Text) -> float:
+    """CSS pixels of a text's letters (their font size) on a phone.
+
+    A figure that is wider than the screen is made smaller, and its letters
+    with it.
+    """
+    width = figure.get_tightbbox().width * figure.dpi
+    shrunk = min(1.0, PHONE / width)
+    return text.get_fontsize() / _POINTS * figure.dpi * shrunk
+
+
+def same_but_for_colour(legend: Legend) -> list[tuple[str, str]]:
+    """Names of lines in a legend that only their colours tell apart."""
+    names = [text.get_text() for text in legend.get_texts()]
+    lines = [
+        (handle.get_linestyle(), handle.get_marker(), handle.get_linewidth())
+        if isinstance(handle, Line2D)
+        else None
+        for handle in legend.legend_handles
+    ]
+    pairs = itertools.combinations(zip(names, lines, strict=True), 2)
+    return [(a, b) for (a, one), (b, other) in pairs if one and one == other]
+
+
+def check(figure: Figure) -> None:
+    """Refuse a figure that cannot be read on a phone or without colours.
+
+    Raises:
+        ConfigError: letters are smaller than :data:`SMALLEST` there, or two
+            lines of a legend differ in nothing but their colour.
+    """
+    sizes = [(size_on_phone(figure, t), t) for t in drawn_texts(figure)]
+    size, text = min(sizes, key=lambda pair: pair[0], default=(SMALLEST, None))
+    if size < SMALLEST - _ROUNDING:
+        width = figure.get_tightbbox().width
+        raise ConfigError(
+            f"the text {text.get_text()!r} of this figure, {width:.1f} inches "
+            f"wide, has {size:.1f} pixels on a phone, below {SMALLEST:g}: "
+            "draw the figure narrower (panels below one another), or its "
+            "text larger."
+        )
+    for legend in figure.findobj(Legend):
+        for pair in same_but_for_colour(legend):
+            raise ConfigError(
+                f"the lines {pair[0]!r} and {pair[1]!r} of this figure differ "
+                "in nothing but their colour: give one of them another "
+                "linestyle or marker."
+            )
+
+
+def watch(figure: Figure) -> None:
+    """Check a figure whenever it is drawn; for ``figure.hooks``."""
+
+    def drawn(event: DrawEvent) -> None:
+        check(event.canvas.figure)
+
+    figure.canvas.mpl_connect("draw_event", drawn)
+
+
+def watch_new_figures() -> None:
+    """Have all figures that follow checked, if the book is being made."""
+    if os.environ.get(_WATCHED):
+        plt.rcParams["figure.hooks"] = [f"{__name__}:{watch.__name__}"]
