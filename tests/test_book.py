@@ -405,6 +405,14 @@ def test_the_picture_is_on_the_first_page(site):
     assert {link.get("href") for link in links} <= set(first.links)
 
 
+def test_each_chapter_says_once_where_in_the_model_it_is(site):
+    strip = 'class="transformer-strip"'
+    for path in site.pages:
+        is_chapter = bool(re.match(r"\d\d_", site.name(path)))
+        built = path.read_text(encoding="utf-8")
+        assert built.count(strip) == is_chapter, site.name(path)
+
+
 def test_links_inside_the_site_resolve(site):
     ids = {path: page.ids for path, page in site.pages.items()}
     broken = []

@@ -1,0 +1,243 @@
+"""Where we are: below a chapter's title, the whole model with its part lit.
+
+The strip is the picture of the first page in small, ``transformer.svg``,
+without its words. What is lit is read there: a box belongs to the chapter that
+it links to, and to those that its attribute ``data-also`` names by number. A
+chapter that no box belongs to is about the whole, and all of it is lit.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+
+PICTURE = Path("figures", "transformer.svg")
+SVG = "{http://www.w3.org/2000/svg}"
+GEOMETRY = {
+    "rect": ("class", "x", "y", "width", "height", "rx"),
+    "circle": ("class", "cx", "cy", "r"),
+}
+"""What is kept of a shape."""
+LETTER, LINE = 6.5, 10
+"""How wide and high a word is drawn: a bar, in units of the picture."""
+
+
+class Words(NamedTuple):
+    """What the strip says in an edition."""
+
+    chapter: str
+    label: str
+    whole: str
+    several: str
+    between: str
+    link: str
+    places: dict[str, str]
+    """Where in the model a chapter is, by its page."""
+
+
+WORDS = {
+    "en": Words(
+        "Chapter {}",
+        "Lit in the picture of the Transformer: {}.",
+        "the whole",
+        "{} ({} times)",
+        ", ",
+        "To the picture in full",
+        {
+            "01_sequence_to_sequence": "before the Transformer: recurrent "
+            "networks, and the attention that lets them look back",
+            "02_tokens_and_embeddings": "both ends, where words become "
+            "vectors and vectors become words",
+            "03_positional_encoding": "the order of the words, added to both "
+            "inputs",
+            "04_attention": "what goes on inside all three kinds of attention",
+            "05_score_functions": "the score inside all three kinds of "
+            "attention",
+            "06_masks": "what an attention may see: in the decoder, no later "
+            "word",
+            "07_multi_head_attention": "the heads inside all three kinds of "
+            "attention",
+            "08_add_and_norm": "the sum and the norm around each part of a "
+            "layer",
+            "09_feed_forward": "the part of each layer that reads one word at "
+            "a time",
+            "10_transformer": "the parts put together: encoder and decoder",
+            "11_batches": "what goes in: the source, the target so far, and "
+            "the right next token",
+            "12_training": "the end, where the loss says how to move all "
+            "weights",
+            "13_generation": "the way out: one token chosen after another",
+            "14_evaluation": "the whole model, judged by what it writes",
+            "15_translation": "the whole model, trained to translate",
+            "16_soseki": "the whole model, trained to write the next sentence",
+        },
+    ),
+    "ja": Words(
+        "第{}章",
+        "Transformer の図で色の付いた部分：{}。",
+        "全体",
+        "{}（{}か所）",
+        "、",
+        "大きな図へ",
+        {
+            "01_sequence_to_sequence": "Transformer の前：再帰型ニューラル"
+            "ネットワークと、原文を見返すための注意機構",
+            "02_tokens_and_embeddings": "両端：単語からベクトルへ、ベクトル"
+            "から単語へ",
+            "03_positional_encoding": "両方の入力に加える、単語の順序",
+            "04_attention": "三種類の注意のすべてで行われる計算",
+            "05_score_functions": "三種類の注意のすべてで使うスコア",
+            "06_masks": "注意が見てよい範囲：デコーダでは、先の単語を見ない",
+            "07_multi_head_attention": "三種類の注意のすべてにあるヘッド",
+            "08_add_and_norm": "部分層ごとの残差結合と正規化",
+            "09_feed_forward": "各層の中で、単語を一つずつ読む部分",
+            "10_transformer": "部品を組み合わせたエンコーダとデコーダ",
+            "11_batches": "入るもの：原文、途中までの目的文、正しい次の"
+            "トークン",
+            "12_training": "出口：損失から、すべての重みの動かし方が決まる",
+            "13_generation": "出力：次のトークンを一つずつ選ぶ",
+            "14_evaluation": "モデル全体を、その出力で評価する",
+            "15_translation": "翻訳のために訓練したモデル全体",
+            "16_soseki": "次の一文を書くために訓練したモデル全体",
+        },
+    ),
+}
+
+
+class Part(NamedTuple):
+    """What can be lit: a box, or the words for what flows."""
+
+    name: str
+    chapters: set[str]
+    """The numbers of those that are about it."""
+    shapes: list[Element]
+
+
+def parts_of(picture: Element) -> Iterator[Part]:
+    """The parts of the picture, in its order."""
+    for element in picture.iterfind(f"{SVG}g/*"):
+        if element.tag == f"{SVG}path":
+            continue
+        words = [
+            text.text or ""
+            for text in element.iter(f"{SVG}text")
+            if text.get("class") != "number"
+        ]
+        chapters = {*element.get("data-also", "").split()}
+        if page := element.get("href"):
+            chapters.add(page[:2])
+        yield Part(" ".join(words), chapters, list(shapes_of(element)))
+
+
+def shapes_of(element: Element) -> Iterator[Element]:
+    """A part without its words; bars for words that stand alone."""
+    for shape in element.iter():
+        tag = shape.tag.removeprefix(SVG)
+        if tag in GEOMETRY:
+            yield Element(
+                tag, {key: shape.get(key, "") for key in GEOMETRY[tag]}
+            )
+        elif shape.get("class") == "data":
+            yield bar(shape)
+
+
+def bar(text: Element) -> Element:
+    """A bar as wide as words, in their place."""
+    width = LETTER * len(text.text or "")
+    place = {
+        "x": float(text.get("x", 0)) - width / 2,
+        "y": float(text.get("y", 0)) - LINE / 2,
+        "width": width,
+        "height": LINE,
+    }
+    numbers = {key: f"{value:g}" for key, value in place.items()}
+    return Element("rect", {"class": "data"} | numbers)
+
+
+def drawing(picture: Element, chapter: str, words: Words) -> Element:
+    """The picture in small, with the parts lit that a chapter is about."""
+    parts = list(parts_of(picture))
+    lit = [part for part in parts if chapter in part.chapters]
+    svg = Element(
+        "svg",
+        {
+            "viewBox": picture.get("viewBox", ""),
+            "role": "img",
+            "aria-label": words.label.format(names(lit, words) or words.whole),
+        },
+    )
+    flows = picture.iterfind(f"{SVG}g/{SVG}path")
+    SubElement(svg, "path", d="".join(path.get("d", "") for path in flows))
+    for part in parts:
+        group = SubElement(
+            svg, "g", {"class": "lit"} if part in (lit or parts) else {}
+        )
+        group.extend(part.shapes)
+    return svg
+
+
+def names(parts: list[Part], words: Words) -> str:
+    """What parts are called, each name once."""
+    counts = Counter(part.name for part in parts)
+    return words.between.join(
+        words.several.format(name, count) if count > 1 else name
+        for name, count in counts.items()
+    )
+
+
+def strip(picture: Element, page: str, words: Words, home: str) -> str:
+    """HTML: the drawing, a link to the picture in full, and a line of words.
+
+    ``home`` is the address of the page that has the picture.
+    """
+    chapter = page[:2]
+    box = Element("div", {"class": "transformer-strip"})
+    link = SubElement(
+        box, "a", href=f"{home}#{picture.get('id')}", title=words.link
+    )
+    link.append(drawing(picture, chapter, words))
+    line = SubElement(box, "p")
+    name = SubElement(line, "strong")
+    name.text = words.chapter.format(chapter)
+    name.tail = f" · {words.places[page]}"
+    return ElementTree.tostring(box, encoding="unicode")
+
+
+def add_strip(app: Sphinx, doctree: nodes.document) -> None:
+    """Put the strip below a chapter's title."""
+    page = app.env.docname
+    if not re.match(r"\d\d_", page):
+        return
+    words = WORDS.get(app.config.language, WORDS["en"])
+    if page not in words.places:
+        logger.warning(
+            "say in course_strip.WORDS where in the model %r is",
+            page,
+            location=page,
+        )
+        return
+    path = Path(app.srcdir, PICTURE)
+    app.env.note_dependency(str(path))
+    html = strip(
+        ElementTree.parse(path).getroot(),
+        page,
+        words,
+        app.builder.get_relative_uri(page, app.config.root_doc),
+    )
+    title = next(doctree.findall(nodes.title))
+    title.parent.insert(1, nodes.raw("", html, format="html"))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.connect("doctree-read", add_strip)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
