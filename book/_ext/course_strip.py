@@ -53,8 +53,8 @@ WORDS = {
         ", ",
         "To the picture in full",
         {
-            "01_sequence_to_sequence": "before the Transformer: recurrent "
-            "networks, and the attention that lets them look back",
+            "01_sequence_to_sequence": "what came before: recurrent networks, "
+            "then attention beside them",
             "02_tokens_and_embeddings": "both ends, where words become "
             "vectors and vectors become words",
             "03_positional_encoding": "the order of the words, added to both "
@@ -89,8 +89,8 @@ WORDS = {
         "、",
         "大きな図へ",
         {
-            "01_sequence_to_sequence": "Transformer の前：再帰型ニューラル"
-            "ネットワークと、原文を見返すための注意機構",
+            "01_sequence_to_sequence": "Transformer 以前：再帰型ニューラル"
+            "ネットワークと、それを助ける注意機構",
             "02_tokens_and_embeddings": "両端：単語からベクトルへ、ベクトル"
             "から単語へ",
             "03_positional_encoding": "両方の入力に加える、単語の順序",
