@@ -496,6 +496,4 @@ def draw_curves(
     ax.fill_between(
         steps, list(low), list(high), color=color, alpha=0.2, linewidth=0
     )
-    ax.plot(
-        steps, means, color=color, linestyle=dash_of(color), label=label
-    )
+    ax.plot(steps, means, color=color, linestyle=dash_of(color), label=label)
