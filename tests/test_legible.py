@@ -76,6 +76,14 @@ def test_lines_that_only_colour_tells_apart_are_refused():
         legible.check(figure)
 
 
+def test_all_dashes_of_the_style_differ():
+    _, ax = plt.subplots()
+    for color in viz.CYCLE:
+        ax.plot([0, 1], label=color)
+    ax.legend()
+    legible.check(ax.figure)
+
+
 @pytest.mark.parametrize("look", [{"linestyle": "--"}, {"marker": "o"}])
 def test_dashes_or_markers_tell_lines_apart(look):
     legible.check(two_lines(**{"linestyle": "-"} | look))

@@ -58,13 +58,20 @@ def same_but_for_colour(legend: Legend) -> list[tuple[str, str]]:
     """Names of lines in a legend that only their colours tell apart."""
     names = [text.get_text() for text in legend.get_texts()]
     lines = [
-        (handle.get_linestyle(), handle.get_marker(), handle.get_linewidth())
-        if isinstance(handle, Line2D)
-        else None
+        _look(handle) if isinstance(handle, Line2D) else None
         for handle in legend.legend_handles
     ]
     pairs = itertools.combinations(zip(names, lines, strict=True), 2)
     return [(a, b) for (a, one), (b, other) in pairs if one and one == other]
+
+
+def _look(line: Line2D) -> tuple:
+    """All that a line differs by, but for its colour.
+
+    ``get_linestyle`` calls any tuple of dashes "--".
+    """
+    dashes = line._unscaled_dash_pattern
+    return dashes, line.get_marker(), line.get_linewidth()
 
 
 def check(figure: Figure) -> None:
