@@ -16,6 +16,8 @@ from transformer_course.moved import names
 
 Position = Literal["sinusoidal", "learned", "rotary", "none"]
 Activation = Literal["relu", "gelu"]
+OWN_FILES = "files"
+"""What the corpus is called when it is two files."""
 Settings = dict[str, Any]
 """An experiment's settings as JSON holds them: data, model, train, task."""
 
@@ -149,11 +151,21 @@ class DataConfig:
     """Which text is learned, and how it is cut."""
 
     corpus: str = "grammar"
-    """Which text, by its name: data list says which there are."""
-    src: Literal["en", "ja"] = "en"
-    """Language that is read."""
-    tgt: Literal["en", "ja"] = "ja"
+    """Which text, by its name: data list says which there are. "files" are
+    two of your own."""
+    src: str = "en"
+    """Language that is read: a code such as en."""
+    tgt: str = "ja"
     """Language that is written."""
+    files: tuple[str, str] | None = None
+    """Two files in a corpus's place, UTF-8, one sentence a line: one to read,
+    and one whose line i translates its line i."""
+    sha256: tuple[str, str] | None = None
+    """Of these files; written down when a training begins, so that a text
+    which has changed since is refused."""
+    spaced: bool = False
+    """In the two files, punctuation and words stand apart by spaces, as in
+    the book's corpora; else they hold text as people write it."""
     train_pairs: int | None = None
     """Train on the first so many pairs; all of them when None."""
     both_ways: bool = False
@@ -187,6 +199,33 @@ class DataConfig:
         _require(
             self.train_pairs is None or self.train_pairs >= 1,
             f"train_pairs is {self.train_pairs}: it must be at least 1.",
+        )
+        for name in ("src", "tgt"):
+            code = getattr(self, name)
+            _require(
+                re.fullmatch("[a-z]{2,3}", code) is not None,
+                f"{name} is {code!r}: it must be a language's code of two or "
+                "three letters, such as en, ja, fr.",
+            )
+        self._check_files()
+
+    def _check_files(self) -> None:
+        """See that there is a corpus or two files, and not both."""
+        _require(
+            (self.corpus == OWN_FILES) == (self.files is not None),
+            f"corpus is {self.corpus!r}, and files are {self.files}: give a "
+            f"corpus, or two files in its place (it is {OWN_FILES!r} then).",
+        )
+        _require(
+            self.files is not None or not (self.sha256 or self.spaced),
+            "sha256 and spaced tell of two files, and none are given: set "
+            "--data.sha256 None and --data.no-spaced.",
+        )
+        _require(
+            self.files is None or self.spaced or self.pieces != "word",
+            "pieces are words, but the files hold text as people write it: "
+            "choose --data.pieces unigram, or cut the text into words and "
+            "add --data.spaced.",
         )
 
 
@@ -283,6 +322,7 @@ def from_dict(kind: type, values: Settings):
         ConfigError: a key that the class does not know, or a value of
             another type.
     """
+    values = from_json(values)
     hints = get_type_hints(kind)
     unknown = sorted(set(values) - set(hints))
     _require(
@@ -293,6 +333,14 @@ def from_dict(kind: type, values: Settings):
     for name, value in values.items():
         require_fits(name, value, hints[name])
     return kind(**values)
+
+
+def from_json(values: Settings) -> Settings:
+    """Settings as they were before JSON, which has no tuples."""
+    return {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in values.items()
+    }
 
 
 def require_fits(name: str, value: Any, hint: Any) -> None:
@@ -311,6 +359,10 @@ def _fits(value: Any, hint: Any) -> bool:
     """Whether a value is of a type; a whole number is a float, too."""
     if get_origin(hint) is Literal:
         return value in get_args(hint)
+    if get_origin(hint) is tuple:
+        return isinstance(value, tuple) and (
+            [type(one) for one in value] == list(get_args(hint))
+        )
     if get_args(hint):  # one of several types
         return any(_fits(value, one) for one in get_args(hint))
     if hint is NoneType:

@@ -15,15 +15,15 @@ import torch
 from torch import Tensor, nn
 
 from transformer_course import checkpoint
-from transformer_course.config import DataConfig
-from transformer_course.data import corpora, plain
+from transformer_course.config import DataConfig, from_dict
+from transformer_course.data import plain
 from transformer_course.device import pick_device
 from transformer_course.ensemble import Ensemble
 from transformer_course.errors import CheckpointError
 from transformer_course.experiment.folder import chosen_checkpoint
 from transformer_course.generate import greedy_search, sample
 from transformer_course.tasks.table import task_of
-from transformer_course.tasks.task import Judged, Task
+from transformer_course.tasks.task import Judged, Task, corpus_of
 from transformer_course.tokenizer import Tokenizer
 from transformer_course.translate import (
     Candidate,
@@ -97,7 +97,7 @@ class TextModel:
         return replace(self, model=Ensemble(models))
 
     def _check_like(self, other: "TextModel") -> None:
-        for key in ("task", "corpus", "src", "tgt"):
+        for key in ("task", "corpus", "src", "tgt", "sha256"):
             mine, theirs = (
                 ({"task": m.task.name} | m.details).get(key)
                 for m in (self, other)
@@ -188,8 +188,10 @@ class TextModel:
             alpha: of its length penalty.
             say: called with each line.
         """
-        corpus, src, tgt = map(self._about, ("corpus", "src", "tgt"))
-        splits = self.task.load(DataConfig(corpus=corpus, src=src, tgt=tgt))
+        for key in ("corpus", "src", "tgt"):
+            self._about(key)
+        data = self._data()
+        splits = self.task.load(data)
         judged = Judged(
             self.model,
             self.tokenizer,
@@ -198,7 +200,8 @@ class TextModel:
             beam_size,
             alpha,
         )
-        return self.task.report(f"{named} on {corpus}, {split}", judged, say)
+        title = f"{named} on {corpus_of(data).name}, {split}"
+        return self.task.report(title, judged, say)
 
     def warnings(
         self, lines: list[str], side: str = "src", first: int = 1
@@ -242,10 +245,17 @@ class TextModel:
     def _language(self, side: str) -> str | None:
         """Of a side whose words stand apart in the corpus; None where text
         is left as it is."""
-        corpus = self.details.get("corpus")
-        if self.as_is or (corpus and not corpora.find(corpus).spaced):
+        known = "corpus" in self.details
+        if self.as_is or (known and not corpus_of(self._data()).spaced):
             return None
         return self._about(side)
+
+    def _data(self) -> DataConfig:
+        """Which text was learned, as far as the checkpoint says it."""
+        kept = ("corpus", "src", "tgt", "files", "sha256", "spaced")
+        known = {key: self.details.get(key) for key in kept}
+        known = {key: value for key, value in known.items() if value}
+        return from_dict(DataConfig, known)
 
     def _about(self, key: str) -> str:
         if key not in self.details:

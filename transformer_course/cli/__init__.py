@@ -26,7 +26,11 @@ from transformer_course.cli.texts import (
     score_files,
     translate,
 )
-from transformer_course.cli.training import train, train_like
+from transformer_course.cli.training import (
+    train,
+    train_like,
+    with_files,
+)
 from transformer_course.console import tell
 from transformer_course.errors import CourseError, Interrupted
 
@@ -76,8 +80,10 @@ def parsed(args: list[str]) -> Callable[[], None]:
     commands = {name: _later(command) for name, command in COMMANDS.items()}
     try:
         with contextlib.redirect_stderr(told):
-            if args[:1] == ["train"] and (like := train_like(args[1:])):
-                return functools.partial(train, like)
+            if args[:1] == ["train"]:
+                args = with_files(args)
+                if like := train_like(args[1:]):
+                    return functools.partial(train, like)
             return tyro.extras.subcommand_cli_from_dict(
                 commands,
                 prog=PROGRAM,

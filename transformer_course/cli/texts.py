@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -158,6 +159,15 @@ def score(
     beam_size: BeamSize = 5,
     alpha: Alpha = 0.6,
     output: Output = None,
+    files: Annotated[
+        tuple[str, str] | None,
+        tyro.conf.arg(
+            metavar="FILE FILE",
+            help="where the two files stand now that the model was trained "
+            "on, if they were moved.",
+            help_behavior_hint="",
+        ),
+    ] = None,
     others: Others = (),
     device: Device = "auto",
 ) -> None:
@@ -170,7 +180,10 @@ def score(
         split: which part of the corpus.
     """
     used = _load(model, others, device, as_is=True)
-    _check_writable(output, model, used.path, *others)
+    if files is not None:
+        used = replace(used, details=used.details | {"files": files})
+    text = map(Path, used.details.get("files") or ())
+    _check_writable(output, model, used.path, *others, *text)
     named = ", ".join(map(str, (used.path, *others)))
     say = partial(print, flush=True)
     written = used.report(named, split, beam_size, alpha, say)

@@ -8,7 +8,7 @@ from typing import Annotated
 import tyro
 
 from transformer_course.cli.options import PROGRAM
-from transformer_course.config import Experiment
+from transformer_course.config import OWN_FILES, Experiment
 from transformer_course.presets import PRESETS
 
 
@@ -46,6 +46,15 @@ def train(
     folder = run(Experiment(**values), output_dir, resume)
     use = find_task(training.task).first_use(folder)
     print(f"done: {folder}. Try: {PROGRAM} {use}")
+
+
+def with_files(args: list[str]) -> list[str]:
+    """What is typed behind ``train``, where ``--data.files`` stands in the
+    place of the preset's corpus."""
+    given = {arg.partition("=")[0] for arg in args}
+    if "--data.files" in given and "--data.corpus" not in given:
+        return [*args, "--data.corpus", OWN_FILES]
+    return args
 
 
 def train_like(args: list[str]) -> Training | None:

@@ -2,13 +2,15 @@
 
 The loaders are below; this is the table of them. A training reads a corpus
 as sentence pairs (:func:`load_corpus`) or as running text
-(:func:`load_texts`).
+(:func:`load_texts`). Two files of a reader's own become a corpus beside the
+table (:func:`of_files`).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
-from transformer_course.data import small_parallel_enja
+from transformer_course.data import own_text, small_parallel_enja
 from transformer_course.data.aozora import haiku, prose
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.manifest import current_name
@@ -81,6 +83,18 @@ def find(name: str) -> Corpus:
     return CORPORA[current_name(name)]
 
 
+def of_files(
+    files: tuple[str, str],
+    sha256: tuple[str, str] | None,
+    languages: tuple[str, str],
+    spaced: bool,
+) -> Corpus:
+    """Two files as a corpus; the arguments are those of
+    :func:`~transformer_course.data.own_text.load`, which reads them."""
+    load = partial(own_text.load, files, sha256, languages, spaced)
+    return Corpus(" and ".join(files), None, languages, spaced, load)
+
+
 def load_corpus(name: str, src: str = "en", tgt: str = "ja") -> Splits:
     """The sentence pairs of a corpus, in the direction asked for.
 
@@ -96,23 +110,33 @@ def load_corpus(name: str, src: str = "en", tgt: str = "ja") -> Splits:
         CorpusError: no such corpus or direction, or its files cannot be had.
     """
     corpus = find(name)
-    # running text had a name of its own once
-    load = corpus.texts if name == "soseki_text" else corpus.pairs
-    if load is None:
+    if name == "soseki_text":  # running text had a name of its own once
+        corpus = replace(corpus, name=name, pairs=corpus.texts)
+    return pairs_of(corpus, src, tgt)
+
+
+def pairs_of(corpus: Corpus, src: str, tgt: str) -> Splits:
+    """The sentence pairs of a corpus, as :func:`load_corpus` gives them.
+
+    Raises:
+        CorpusError: it has none, or not in this direction; or its files
+            cannot be had.
+    """
+    if corpus.pairs is None:
         raise _unread(corpus, "pairs")
     if len(corpus.languages) == 1:
         if (src, tgt) != ("ja", "ja"):
             raise CorpusError(
-                f"{name} is in Japanese, and cannot be had from {src!r} to "
-                f"{tgt!r}: choose ja for both."
+                f"{corpus.name} is in Japanese, and cannot be had from "
+                f"{src!r} to {tgt!r}: choose ja for both."
             )
-        return load()
+        return corpus.pairs()
     if sorted((src, tgt)) != sorted(corpus.languages):
         raise CorpusError(
-            f"{name} cannot be had from {src!r} to {tgt!r}: choose en to ja, "
-            "or ja to en."
+            f"{corpus.name} cannot be had from {src!r} to {tgt!r}: choose en "
+            "to ja, or ja to en."
         )
-    splits = load()
+    splits = corpus.pairs()
     return splits if (src, tgt) == corpus.languages else splits.swap()
 
 

@@ -26,6 +26,9 @@ class ParallelText:
     """The sentences to read."""
     tgt: list[str]
     """The sentences to write, in the same order."""
+    words: str = "none"
+    """How BLEU finds the words of ``tgt``, by the name of sacreBLEU's
+    tokeniser; they stand apart by spaces in ``"none"``."""
 
     def __post_init__(self):
         if len(self.src) != len(self.tgt):
@@ -41,15 +44,14 @@ class ParallelText:
         return zip(self.src, self.tgt, strict=True)
 
     def swap(self) -> "ParallelText":
-        """The same pairs in the other direction."""
+        """The same pairs in the other direction; of text with spaces."""
         return ParallelText(self.tgt, self.src)
 
     def take(self, indices: Iterable[int]) -> "ParallelText":
         """The pairs at ``indices``, for instance those of :func:`unseen`."""
         indices = list(indices)
-        return ParallelText(
-            [self.src[i] for i in indices], [self.tgt[i] for i in indices]
-        )
+        src, tgt = ([s[i] for i in indices] for s in (self.src, self.tgt))
+        return ParallelText(src, tgt, self.words)
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,14 @@ class Splits:
     """What chooses the checkpoint; never learned from."""
     test: ParallelText
     """What is reported; looked at last."""
+    how: str = ""
+    """How the package has parted them, in a line; "" where the corpus comes
+    in parts."""
 
     def swap(self) -> "Splits":
         """The same splits in the other direction."""
-        return Splits(self.train.swap(), self.dev.swap(), self.test.swap())
+        parts = (self.train, self.dev, self.test)
+        return Splits(*(part.swap() for part in parts), self.how)
 
 
 def check_held_out(held_out: set[str], names: Sequence[str]) -> None:
@@ -101,15 +107,24 @@ def read_lines(path: str | Path) -> list[str]:
     Raises:
         CorpusError: the file cannot be read, or is not UTF-8.
     """
+    content = read_content(path)
+    lines = decode_utf8(content, str(path)).removesuffix("\n").split("\n")
+    return [line.removesuffix("\r") for line in lines] if content else []
+
+
+def read_content(path: str | Path) -> bytes:
+    """What is in a file that shall be text.
+
+    Raises:
+        CorpusError: it cannot be read.
+    """
     try:
-        content = Path(path).read_bytes()
+        return Path(path).read_bytes()
     except OSError as error:
         raise CorpusError(
             f"'{path}' cannot be read ({error.strerror}): give the path of a "
             "text file, UTF-8, one sentence a line."
         ) from error
-    lines = decode_utf8(content, str(path)).removesuffix("\n").split("\n")
-    return [line.removesuffix("\r") for line in lines] if content else []
 
 
 def decode_utf8(content: bytes, name: str, first_line: int = 1) -> str:

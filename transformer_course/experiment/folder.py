@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from transformer_course import checkpoint, files
-from transformer_course.config import Experiment, Settings, upgraded
+from transformer_course.config import (
+    Experiment,
+    Settings,
+    from_json,
+    upgraded,
+)
 from transformer_course.console import tell
 from transformer_course.device import machine
 from transformer_course.errors import CheckpointError, ConfigError
@@ -18,8 +23,8 @@ from transformer_course.tokenizer import Tokenizer
 
 Record = dict[str, Any]
 """A line of ``metrics.jsonl``."""
-FREE = ("epochs", "device", "save_every")
-"""Settings that may change when a training goes on."""
+FREE = ("epochs", "device", "save_every", "files")
+"""Settings that may change when a training goes on: files may have moved."""
 CHECKPOINTS = ("average", "best", "last")
 """What a finished run leaves, in the order in which it is preferred."""
 
@@ -167,10 +172,20 @@ class RunFolder:
         return tokenizer
 
     def begin(
-        self, experiment: Experiment, tokenizer: Tokenizer | None
+        self,
+        experiment: Experiment,
+        tokenizer: Tokenizer | None,
+        how_parted: str = "",
     ) -> None:
         """Write settings and tokenizer; a new folder has both, or is not
-        there yet."""
+        there yet.
+
+        Args:
+            experiment: the settings.
+            tokenizer: None where there is no text.
+            how_parted: the text into training, development and test set,
+                where the package has done it.
+        """
         place = self.path
         if not self.begun:
             place = self.path.with_name(f".{self.path.name}.new")
@@ -179,6 +194,8 @@ class RunFolder:
         if tokenizer is not None:
             files.write_whole(place / "tokenizer.model", tokenizer.model_proto)
         settings = asdict(experiment) | {"machine": self._machines()}
+        if how_parted:
+            settings["split"] = how_parted
         text = json.dumps(settings, indent=1, ensure_ascii=False)
         files.write_whole(place / "experiment.json", f"{text}\n")
         if place != self.path:
@@ -311,7 +328,7 @@ def changed_setting(
     for part in ("data", "model", "train"):
         config = getattr(now, part)
         given = asdict(config)
-        before = asdict(type(config)()) | old[part]
+        before = asdict(type(config)()) | from_json(old[part])
         for key in sorted(before.keys() | given.keys()):
             was, is_now = before[key], given.get(key)
             if was != is_now and key not in free:

@@ -1,6 +1,7 @@
 """What a training needs, made from its settings."""
 
 import ctypes
+import dataclasses
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,7 +9,8 @@ from torch import nn
 
 from transformer_course import checkpoint
 from transformer_course.batches import Batches
-from transformer_course.config import Experiment
+from transformer_course.config import Experiment, Settings, from_json
+from transformer_course.data import own_text
 from transformer_course.errors import CheckpointError, ConfigError
 from transformer_course.experiment.folder import chosen_checkpoint
 from transformer_course.tasks.table import find_task
@@ -32,6 +34,27 @@ class Prepared(NamedTuple):
     """What the batches were made of: train, dev, test."""
     task: Task
     """What is learned."""
+
+
+def identified(
+    experiment: Experiment, begun: Settings | None = None
+) -> Experiment:
+    """The settings with the digests of the text, if that is two files.
+
+    Args:
+        experiment: the settings.
+        begun: those of the run that goes on: its text is to be learned.
+
+    Raises:
+        CorpusError: a file cannot be read.
+    """
+    data = experiment.data
+    if data.files is None or data.sha256 is not None:
+        return experiment
+    known = from_json(begun["data"]).get("sha256") if begun else None
+    sha256 = known or own_text.digests(data.files)
+    data = dataclasses.replace(data, sha256=sha256)
+    return dataclasses.replace(experiment, data=data)
 
 
 def prepare(

@@ -16,6 +16,7 @@ from transformer_course import checkpoint, files
 from transformer_course.config import Experiment
 from transformer_course.data.manifest import cache_dir
 from transformer_course.device import pick_device
+from transformer_course.experiment.prepare import identified
 from transformer_course.experiment.training import run
 
 PACKAGE = Path(__file__).parents[1]
@@ -29,6 +30,7 @@ def trained(experiment: Experiment) -> checkpoint.Checkpoint:
     them it is trained anew. Of several processes that want it, one trains and
     the others wait.
     """
+    experiment = identified(experiment)
     name = f"{experiment.name}-{_key(experiment)}"
     place = cache_dir() / "runs"
     final = place / name

@@ -15,6 +15,7 @@ from transformer_course.errors import CheckpointError, Interrupted
 from transformer_course.experiment.folder import Record, RunFolder
 from transformer_course.experiment.prepare import (
     Prepared,
+    identified,
     keep_freed_memory,
     prepare,
 )
@@ -46,6 +47,8 @@ def run(
         The folder.
 
     Raises:
+        CorpusError: the text cannot be had, or is not that which a run
+            began with.
         ConfigError: the folder holds a run already, or other files (without
             ``resume``), or a run with other settings (with it); another
             process trains there; settings that do not go together.
@@ -57,6 +60,8 @@ def run(
     """
     folder = RunFolder(Path(output_dir) / experiment.name)
     device = pick_device(experiment.train.device)
+    begun = folder.settings() if folder.begun else None
+    experiment = identified(experiment, begun)
     folder.check(experiment, resume)
     tokenizer = folder.load_tokenizer() if resume else None
     goes_on = resume and folder.has_last
@@ -75,7 +80,8 @@ def run(
         if not quiet:
             begin = _beginning(folder, experiment, prepared, progress, resume)
             print(begin, flush=True)
-        folder.begin(experiment, prepared.tokenizer)
+        how_parted = prepared.task.how_parted(prepared.splits)
+        folder.begin(experiment, prepared.tokenizer, how_parted)
         _train(folder, experiment, prepared, optimizer, progress, quiet)
     return folder.path
 

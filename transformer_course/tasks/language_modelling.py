@@ -7,15 +7,11 @@ from torch import Tensor, nn
 
 from transformer_course.batches import IdPair, encode_texts
 from transformer_course.config import DataConfig, LanguageModelConfig
-from transformer_course.data.corpora import (
-    Corpus,
-    find,
-    load_corpus,
-    load_texts,
-)
+from transformer_course.data.corpora import Corpus, pairs_of
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.generate import sample
 from transformer_course.mode import evaluating
+from transformer_course.tasks.task import corpus_of
 from transformer_course.tasks.writing import (
     SAMPLES,
     Writing,
@@ -38,10 +34,11 @@ class LanguageModelling(Writing):
 
     def load(self, data: DataConfig) -> Splits:
         require_unset(data, "both_ways", "subword_sampling")
-        if find(data.corpus).texts:
-            splits = load_texts(data.corpus)
+        corpus = corpus_of(data)
+        if corpus.texts:
+            splits = corpus.texts()
         else:
-            splits = load_corpus(data.corpus, src=data.src, tgt=data.tgt)
+            splits = pairs_of(corpus, data.src, data.tgt)
         return first_pairs(splits, data.train_pairs)
 
     def lines(self, train: ParallelText) -> list[str]:

@@ -17,9 +17,10 @@ from transformer_course.config import (
     RecurrentConfig,
 )
 from transformer_course.console import tell
-from transformer_course.data.corpora import Corpus, load_corpus
+from transformer_course.data.corpora import Corpus, pairs_of
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.errors import ConfigError
+from transformer_course.tasks.task import corpus_of
 from transformer_course.tasks.writing import (
     SAMPLES,
     Writing,
@@ -44,7 +45,7 @@ class Pairs(Writing):
         return corpus.pairs is not None
 
     def load(self, data: DataConfig) -> Splits:
-        splits = load_corpus(data.corpus, src=data.src, tgt=data.tgt)
+        splits = pairs_of(corpus_of(data), data.src, data.tgt)
         return first_pairs(splits, data.train_pairs)
 
     def pairs(

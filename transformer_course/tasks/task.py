@@ -14,7 +14,7 @@ from transformer_course.config import (
     Experiment,
     TrainConfig,
 )
-from transformer_course.data.corpora import CORPORA, Corpus, find
+from transformer_course.data.corpora import CORPORA, Corpus, find, of_files
 from transformer_course.errors import ConfigError
 from transformer_course.loss import Score
 from transformer_course.objective import evaluate, score_batch, training_score
@@ -91,6 +91,10 @@ class Task(ABC):
         self, experiment: Experiment, tokenizer: Tokenizer | None, train
     ) -> Batches:
         """What is trained on, epoch by epoch."""
+
+    def how_parted(self, splits) -> str:
+        """How the package has parted the text; "" by default."""
+        return ""
 
     def batch_figures(self, batches: Batches) -> dict[str, float]:
         """What is recorded of an epoch's batches; nothing by default."""
@@ -193,9 +197,22 @@ class Task(ABC):
                 f"{given.__name__} was given: choose another model, or "
                 "another task."
             )
-        if not self.takes(find(experiment.data.corpus)):
+        corpus = corpus_of(experiment.data)
+        if not self.takes(corpus):
             fit = [name for name, c in CORPORA.items() if self.takes(c)]
             raise ConfigError(
-                f"the corpus {experiment.data.corpus} has nothing for the "
+                f"the corpus {corpus.name} has nothing for the "
                 f"task {self.name}; these have: {', '.join(fit)}."
             )
+
+
+def corpus_of(data: DataConfig) -> Corpus:
+    """What is learned: a corpus of the table, or two files.
+
+    Raises:
+        CorpusError: no such corpus.
+    """
+    if data.files is None:
+        return find(data.corpus)
+    languages = data.src, data.tgt
+    return of_files(data.files, data.sha256, languages, data.spaced)

@@ -45,7 +45,7 @@ class Translation(Pairs):
     ) -> dict[str, float]:
         """Perplexity, and BLEU of what greedy search writes."""
         written = translate(model, tokenizer, dev.src)
-        bleu = corpus_bleu(written, dev.tgt).value
+        bleu = corpus_bleu(written, dev.tgt, dev.words).value
         return super().metrics(model, tokenizer, dev, means) | {"bleu": bleu}
 
     def quality(self, metrics: dict[str, float]) -> float:
@@ -58,11 +58,12 @@ class Translation(Pairs):
         say(f"{title}: {judged.search}")
         text, how = judged.text, (judged.beam_size, judged.alpha)
         written = translate(judged.model, judged.tokenizer, text.src, *how)
-        say(score_lines(f"all {len(text)} sentences", written, text.tgt))
+        title = f"all {len(text)} sentences"
+        say(score_lines(title, written, text.tgt, text.words))
         if new := unseen(text, judged.train):
             title = f"the {len(new)} whose source is not in the training part"
             found = [written[i] for i in new], [text.tgt[i] for i in new]
-            say(score_lines(title, *found))
+            say(score_lines(title, *found, text.words))
         return written
 
     def first_use(self, folder: Path) -> str:

@@ -81,6 +81,9 @@ class Writing(Task):
         limit = experiment.model.max_length
         return bucketed(self.pairs(tokenizer, train, limit), experiment)
 
+    def how_parted(self, splits: Splits) -> str:
+        return splits.how
+
     def batch_figures(self, batches: Batches) -> dict[str, float]:
         return {"padding_share": batches.padding_share}
 

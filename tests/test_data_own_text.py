@@ -1,0 +1,230 @@
+"""Laws of two files of one's own: what is held out, and what is refused."""
+
+import itertools
+import os
+import random
+
+import pytest
+
+from transformer_course.data import own_text
+from transformer_course.data.corpora import of_files, pairs_of
+from transformer_course.data.grammar import grammar_pairs, parallel_text
+from transformer_course.data.text import ParallelText
+from transformer_course.errors import CorpusError
+
+LANGUAGES = ("en", "ja")
+TEXT = parallel_text(grammar_pairs(400, seed=9))
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """Puts lines into files a.en and b.ja, in a folder of their own."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(src=TEXT.src, tgt=TEXT.tgt):
+        for name, lines in (("a.en", src), ("b.ja", tgt)):
+            text = "".join(f"{line}\n" for line in lines)
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        return "a.en", "b.ja"
+
+    return write
+
+
+def load(files, languages=LANGUAGES, spaced=True, sha256=None):
+    return own_text.load(files, sha256, languages, spaced)
+
+
+def parts(splits) -> list[ParallelText]:
+    return [splits.train, splits.dev, splits.test]
+
+
+def sentences(text: ParallelText) -> set[str]:
+    return {*text.src, *text.tgt}
+
+
+def refused(*args, **options) -> str:
+    with pytest.raises(CorpusError) as error:
+        load(*args, **options)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+# --- what is held out -------------------------------------------------------
+
+
+def test_every_pair_is_in_one_part_in_the_order_of_the_files(write):
+    splits = load(write())
+    assert [len(part) for part in parts(splits)] == [360, 20, 20]
+    pairs = list(TEXT)
+    places = [[pairs.index(pair) for pair in part] for part in parts(splits)]
+    assert all(place == sorted(place) for place in places)
+    assert sorted(itertools.chain(*places)) == list(range(len(pairs)))
+
+
+def many_to_many() -> ParallelText:
+    """Sentences with several translations, on both sides."""
+    draw = random.Random(4)
+    rows = range(600)
+    src = [f"s {draw.randrange(400)}" for _ in rows]
+    return ParallelText(src, [f"訳 {draw.randrange(400)}" for _ in rows])
+
+
+def test_no_sentence_stands_in_two_parts():
+    text = many_to_many()
+    splits = own_text.parted(text, "a and b")
+    for one, other in itertools.combinations(parts(splits), 2):
+        assert sentences(one).isdisjoint(sentences(other))
+        assert sentences(one)
+    assert sum(map(len, parts(splits))) == len(text)
+    assert 0 < max(len(splits.dev), len(splits.test)) <= len(text) // 20
+
+
+def test_both_directions_hold_out_the_same_pairs():
+    """What one of them learns can be what the other begins with."""
+    text = many_to_many()
+    there = own_text.parted(text, "a and b")
+    back = own_text.parted(text.swap(), "b and a")
+    assert parts(back) == parts(there.swap())
+
+
+def test_the_split_does_not_ask_for_the_order_of_the_lines():
+    text = many_to_many()
+    mixed = text.take(random.Random(1).sample(range(len(text)), len(text)))
+    splits, again = (own_text.parted(t, "a and b") for t in (text, mixed))
+    for one, other in zip(parts(splits), parts(again), strict=True):
+        assert sorted(one) == sorted(other)
+
+
+def test_no_more_is_held_out_than_needed():
+    src = [f"s {i}" for i in range(20_000)]
+    splits = own_text.parted(ParallelText(src, src[::-1]), "a and b")
+    held_out = own_text.HELD_OUT
+    assert len(splits.dev) == len(splits.test) == held_out
+    assert f"{20_000 - 2 * held_out:,} pairs" in splits.how
+    assert "a and b" in splits.how and own_text.RULE in splits.how
+
+
+def test_what_was_made_of_the_files_is_told(write, capsys):
+    splits = load(write())
+    assert capsys.readouterr().err == f"{splits.how}\n"
+    assert "a.en and b.ja: 360 pairs" in splits.how
+
+
+# --- blank lines, white space -----------------------------------------------
+
+
+def test_pairs_with_a_blank_side_are_left_out_and_counted(write, capsys):
+    src, tgt = list(TEXT.src), list(TEXT.tgt)
+    src[0], src[5], tgt[5], tgt[9] = "", " \u3000", "\t", ""
+    splits = load(write(src, tgt))
+    assert sum(map(len, parts(splits))) == len(TEXT) - 3
+    for part in parts(splits):
+        assert "" not in sentences(part)
+    told = capsys.readouterr().err
+    assert "warning: blank lines: 2 of a.en and 2 of b.ja; the 3 pairs" in told
+
+
+def test_white_space_around_a_line_is_none_of_its_text(write):
+    plain = load(write())
+    src = [f" {line}\t\r" for line in TEXT.src]
+    assert load(write(src, [f"\u3000{line}" for line in TEXT.tgt])) == plain
+
+
+# --- how words are counted --------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("languages", "spaced", "words"),
+    [
+        (("en", "ja"), True, "none"),
+        (("en", "ja"), False, "char"),
+        (("ja", "en"), False, "13a"),
+        (("ja", "fr"), False, "13a"),
+    ],
+)
+def test_bleu_finds_the_words_as_the_target_is_written(
+    write, languages, spaced, words
+):
+    files = write()
+    if languages[0] == "ja":
+        files = files[::-1]
+    splits = load(files, languages, spaced)
+    assert {part.words for part in parts(splits)} == {words}
+
+
+def test_a_text_that_seems_cut_up_is_a_warning(write, capsys):
+    load(write(), spaced=False)
+    told = capsys.readouterr().err
+    assert "in a.en: " in told and "in b.ja: " in told
+    assert "--data.spaced" in told
+    plain = [line.removesuffix(" .") for line in TEXT.src]
+    load(write(plain, map(unspaced, TEXT.tgt)), spaced=False)
+    assert "warning" not in capsys.readouterr().err
+
+
+def unspaced(line: str) -> str:
+    return "".join(line.split())
+
+
+# --- what is refused --------------------------------------------------------
+
+
+def test_text_that_is_not_spaced_as_said(write):
+    said = refused(write(tgt=map(unspaced, TEXT.tgt)))
+    assert "b.ja" in said and "--data.spaced" in said
+
+
+def test_files_in_the_wrong_order(write):
+    said = refused(write()[::-1])
+    assert "b.ja is to be in 'en'" in said
+    assert "most of its lines have Japanese" in said and "--data.src" in said
+    said = refused(write(TEXT.src, [f"{line} !" for line in TEXT.src]))
+    assert "b.ja is to be in 'ja'" in said and "no Japanese" in said
+
+
+def test_files_that_are_no_pair(write, tmp_path):
+    files = write(tgt=TEXT.tgt[:-1])
+    assert "a.en has 400 lines but b.ja has 399" in refused(files)
+    assert "a.en and a.en hold the same" in refused(("a.en", "a.en"))
+    assert "a.en and b.ja are empty" in refused(write((), ()))
+    assert "'none.en' cannot be read" in refused(("none.en", "b.ja"))
+    write()
+    (tmp_path / "b.ja").write_bytes("\n".join(TEXT.tgt).encode("cp932"))
+    assert "b.ja is not UTF-8: line 1, " in refused(files)
+
+
+def test_too_few_pairs(write):
+    few = own_text.FEWEST - 1
+    said = refused(write(TEXT.src[:few], TEXT.tgt[:few]))
+    assert f"have {few} pairs" in said and f"at least {few + 1}" in said
+    load(write(TEXT.src[: few + 1], TEXT.tgt[: few + 1]))
+
+
+@pytest.mark.parametrize("side", ["src", "tgt"])
+def test_pairs_that_all_hang_together(write, side):
+    same = {side: [getattr(TEXT, side)[0]] * len(TEXT)}
+    assert "share sentences" in refused(write(**same))
+
+
+def test_a_text_that_has_changed_is_refused(write, tmp_path):
+    files = write()
+    sha256 = own_text.digests(files)
+    whole = load(files, sha256=sha256)
+    assert whole == load(files)
+    (tmp_path / "b.ja").write_text("\n".join(TEXT.tgt), encoding="utf-8")
+    said = refused(files, sha256=sha256)
+    assert "b.ja is not the text" in said and sha256[1][:12] in said
+
+
+def test_a_pipe_cannot_be_read_again(write, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    write()
+    with pytest.raises(CorpusError, match="'pipe' is a pipe"):
+        own_text.digests(("pipe", "b.ja"))
+
+
+def test_two_files_are_a_corpus(write):
+    files = write()
+    corpus = of_files(files, None, LANGUAGES, True)
+    assert (corpus.name, corpus.spaced) == ("a.en and b.ja", True)
+    assert pairs_of(corpus, *LANGUAGES) == load(files)
