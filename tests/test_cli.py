@@ -29,6 +29,7 @@ from transformer_course import checkpoint, cli, files, runs
 from transformer_course.cli import main, texts
 from transformer_course.data import manifest
 from transformer_course.data.corpora import CORPORA
+from transformer_course.data.grammar import grammar_pairs, parallel_text
 from transformer_course.data.manifest import CorpusFile, ManifestEntry
 from transformer_course.device import pick_device
 from transformer_course.ensemble import Ensemble
@@ -923,6 +924,167 @@ def test_like_is_typed_wrongly(run, arguments):
     given = [folder if word == "RUN" else word for word in arguments]
     status, out, err = run("train", *given)
     assert (status, out) == (2, "") and err
+
+
+# --- train: two files of one's own ------------------------------------------
+
+
+SMALL = (
+    *("--model.d-model", 32, "--model.d-ff", 64, "--model.n-layers", 1),
+    *("--data.spaced", "--train.peak-rate", 4e-3, "--train.device", "cpu"),
+)
+OWN = ("train", "grammar", "--data.files", "a.en", "b.ja", *SMALL)
+
+
+def write_pairs(folder, size: int) -> None:
+    """Two files of the built-in grammar's pairs."""
+    text = parallel_text(grammar_pairs(size, seed=3))
+    write_lines(folder / "a.en", text.src)
+    write_lines(folder / "b.ja", text.tgt)
+
+
+def write_lines(path, lines) -> None:
+    path.write_text("".join(f"{x}\n" for x in lines), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def trained_on_files(tmp_path_factory):
+    """A folder with two files and a run of one epoch on them."""
+    folder = tmp_path_factory.mktemp("own")
+    write_pairs(folder, 300)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        main([*map(str, OWN), "--name", "own", "--train.epochs", "1"])
+    return folder
+
+
+@pytest.fixture
+def own(trained_on_files, tmp_path, monkeypatch):
+    """A copy of that folder, to be in."""
+    folder = shutil.copytree(trained_on_files, tmp_path / "own")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_two_files_are_trained_on_and_the_run_is_used(
+    run, tmp_path, stdin, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    write_pairs(tmp_path, 2000)
+    status, out, err = run(*OWN, "--name", "whole", "--train.epochs", 2)
+    assert status == 0 and "Try: transformer-course translate" in out
+    split = "a.en and b.ja: 1,800 pairs to learn from, 100 to choose "
+    assert f"\n{split}" in f"\n{err}"
+    assert run(*OWN, "--name", "own", "--train.epochs", 1)[0] == 0
+    goes_on = (*OWN, "--name", "own", "--train.epochs", 2, "--resume")
+    status, out, err = run(*goes_on)
+    assert status == 0 and split in err
+    folders = [tmp_path / "outputs" / name for name in ("whole", "own")]
+    assert losses(folders[0]) == losses(folders[1]) != []
+    stdin(b"The dog is old.\n")
+    status, out, _ = run("translate", folders[1])
+    assert status == 0 and out.endswith("\n") and " " not in out
+    status, out, err = run("score", folders[1])
+    assert status == 0 and "on a.en and b.ja, test: beam 5" in out
+    assert "all 100 sentences" in out and split in err
+    assert "the 100 whose source is not in the training part" in out
+    like = ("train", "--like", folders[1], "--name", "again")
+    assert run(*like)[0] == 0
+    assert losses(tmp_path / "outputs" / "again") == losses(folders[1])
+
+
+def test_a_changed_file_is_refused_by_all_that_read_it(run, own):
+    with (own / "b.ja").open("a", encoding="utf-8") as file:
+        file.write("\n")
+    for command in (
+        (*OWN, "--name", "own", "--train.epochs", 2, "--resume"),
+        ("train", "--like", "outputs/own", "--name", "again"),
+        ("score", "outputs/own"),
+    ):
+        status, out, err = run(*command)
+        told = "".join(err.splitlines(keepends=True)[-1:])
+        assert_error((status, out, told), "b.ja is not the text", "sha256")
+    assert not (own / "outputs" / "again").exists()
+
+
+def test_a_model_is_scored_on_its_files_where_they_stand_now(run, own):
+    plain = run("score", "outputs/own")[1]
+    (own / "a.en").rename("c.en")
+    status, out, err = run("score", "outputs/own")
+    assert (status, out) == (1, "") and "'a.en' cannot be read" in err
+    moved = ("score", "outputs/own", "--files", "c.en", "b.ja")
+    status, out, _ = run(*moved)
+    assert status == 0 and out == plain.replace("a.en", "c.en")
+    status, out, err = run(*moved, "--output", "b.ja")
+    assert (status, out) == (1, "") and "would be lost" in err
+
+
+def test_models_of_other_text_do_not_work_together(run, own):
+    write_pairs(own, 200)
+    assert run(*OWN, "--name", "other", "--train.epochs", 1)[0] == 0
+    result = run("score", "outputs/own", "--with", "outputs/other")
+    told = result[2].splitlines(keepends=True)[-1]
+    assert_error((*result[:2], told), "has sha256", "must do the same")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["a.en", "none.ja"], "'none.ja' cannot be read"),
+        (["a.en", "a.en"], "a.en and a.en hold the same text"),
+        (["a.en", "few.ja"], "a.en has 300 lines but few.ja has 50"),
+        (["few.en", "few.ja"], "few.en and few.ja have 50 pairs"),
+        (["none.txt", "none.txt"], "none.txt and none.txt are empty"),
+        (["a.en", "cp932.ja"], "cp932.ja is not UTF-8: line 1"),
+        (["b.ja", "a.en"], "b.ja is to be in 'en'"),
+        (["a.en", "b.ja", "--data.no-spaced"], "pieces are words"),
+        (["a.en", "b.ja", "--data.corpus", "grammar"], "corpus is 'grammar'"),
+        (["a.en", "b.ja", "--data.tgt", "日本語"], "tgt is '日本語'"),
+        (["a.en", "b.ja", "--data.tgt", "en"], "src and tgt are both 'en'"),
+        (["a.en", "b.ja", "--task", "next_sentence"], "nothing for the task"),
+    ],
+)
+def test_files_that_cannot_be_learned_from_are_one_line(
+    run, own, arguments, words
+):
+    for name in ("a.en", "b.ja"):
+        lines = (own / name).read_text("utf-8").splitlines()
+        write_lines(own / f"few{name[1:]}", lines[:50])
+    (own / "none.txt").touch()
+    (own / "cp932.ja").write_bytes("\n".join(lines).encode("cp932"))
+    status, out, err = run(
+        *OWN[:2], *SMALL, "--data.files", *arguments, "--name", "new"
+    )
+    *before, last = err.splitlines(keepends=True)
+    assert_error((status, out, last), words)
+    assert all("preparing" in line for line in before)
+    assert not (own / "outputs" / "new").exists()
+
+
+def test_blank_and_long_lines_are_counted(run, own):
+    src = (own / "a.en").read_text("utf-8").splitlines()
+    src[7], src[9] = " ".join(["dog"] * 60), " "
+    write_lines(own / "a.en", src)
+    short = ("--model.max-length", 50, "--train.epochs", 1, "--name", "new")
+    status, _, err = run(*OWN, *short)
+    assert status == 0
+    assert "blank lines: 1 of a.en and 0 of b.ja; the 1 pairs" in err
+    assert "1 of 271 training pairs are longer than 50 tokens" in err
+
+
+def test_one_file_is_wrong_usage(run):
+    status, out, err = run("train", "grammar", "--data.files", "a.en")
+    assert (status, out) == (2, "") and "--data.files" in err
+
+
+def test_a_corpus_can_be_put_in_the_place_of_files(run, own, monkeypatch):
+    with_pairs(monkeypatch, tiny_splits())
+    command = ("train", "--like", "outputs/own", "--name", "named")
+    corpus = ("--data.corpus", "grammar", "--data.files", "None")
+    status, _, err = run(*command, *corpus)
+    assert status == 1 and "--data.sha256 None and --data.no-spaced" in err
+    none = ("--data.sha256", "None", "--data.no-spaced")
+    assert run(*command, *corpus, *none)[0] == 0
 
 
 # --- wrong usage ------------------------------------------------------------

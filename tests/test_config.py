@@ -21,6 +21,8 @@ from transformer_course.errors import ConfigError
 from transformer_course.presets import PRESETS
 from transformer_course.tasks.table import find_task
 
+FILES = ("a.en", "b.ja")
+
 
 @pytest.mark.parametrize(
     "config",
@@ -29,6 +31,7 @@ from transformer_course.tasks.table import find_task
         LanguageModelConfig(n_layers=1),
         RecurrentConfig(d_hidden=32),
         DataConfig(train_pairs=7),
+        DataConfig(corpus="files", files=("a", "b"), sha256=("0f", "1e")),
         TrainConfig(peak_rate=0.1),
     ],
     ids=lambda config: type(config).__name__,
@@ -41,6 +44,14 @@ def test_settings_survive_json(config):
 def test_an_unknown_setting_names_the_known_ones():
     with pytest.raises(ConfigError, match=r"no setting depth.*n_layers"):
         from_dict(ModelConfig, {"depth": 3})
+
+
+@pytest.mark.parametrize("files", [["a"], ["a", "b", "c"], ["a", 1], "ab"])
+def test_files_are_two(files):
+    with pytest.raises(
+        ConfigError, match=r"files cannot be .*tuple\[str, str"
+    ):
+        from_dict(DataConfig, {"corpus": "files", "files": files})
 
 
 def test_settings_cannot_be_changed_afterwards():
@@ -59,6 +70,15 @@ def test_settings_cannot_be_changed_afterwards():
             "needs unigram pieces, but pieces is 'bpe'",
         ),
         ({"max_shapes": 0}, "max_shapes is 0"),
+        ({"src": "English"}, "src is 'English'.* such as en"),
+        ({"files": FILES}, "corpus is 'grammar', and files are .*give a"),
+        ({"corpus": "files"}, "corpus is 'files', and files are None"),
+        ({"spaced": True}, "tell of two files, and none are given"),
+        ({"sha256": FILES}, "tell of two files, and none are given"),
+        (
+            {"corpus": "files", "files": FILES, "pieces": "word"},
+            "text as people write it: choose --data.pieces unigram",
+        ),
     ],
 )
 def test_data_settings_that_cannot_work_are_refused(changes, message):

@@ -1,7 +1,9 @@
 """Laws of what a training begins with: text, pieces, batches, weights."""
 
 import dataclasses
+import hashlib
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,20 +12,26 @@ from tiny_runs import (
     assert_same_runs,
     losses,
     other,
+    own_files,
     records,
     tiny,
 )
 
-from transformer_course import checkpoint
+from transformer_course import checkpoint, runs
 from transformer_course.config import Experiment
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.text import ParallelText, Splits
-from transformer_course.errors import CheckpointError, ConfigError
+from transformer_course.errors import (
+    CheckpointError,
+    ConfigError,
+    CorpusError,
+)
 from transformer_course.experiment import chosen_checkpoint, prepare, run
 from transformer_course.objective import evaluate
 from transformer_course.presets import PRESETS
-from transformer_course.tasks.table import find_task
+from transformer_course.score import corpus_bleu
+from transformer_course.tasks.table import experiment_of, find_task
 
 pytestmark = pytest.mark.usefixtures("small_corpus")
 
@@ -190,3 +198,105 @@ def test_a_run_goes_on_when_what_it_started_from_is_gone(
     shutil.rmtree(start)
     folder = run(settings, tmp_path, resume=True, quiet=True)
     assert_same_runs(folder, whole)
+
+
+# --- two files --------------------------------------------------------------
+
+
+@pytest.fixture
+def of_files(tmp_path) -> Experiment:
+    """A training on two files in the test's folder."""
+    return other(tiny(epochs=2), **own_files(tmp_path))
+
+
+def test_a_run_knows_which_files_it_learned_and_how_they_were_parted(
+    tmp_path, of_files
+):
+    folder = run(of_files, tmp_path / "out", quiet=True)
+    settings = runs.settings_of(folder)
+    made = [
+        hashlib.sha256(Path(file).read_bytes()).hexdigest()
+        for file in of_files.data.files
+    ]
+    assert settings["data"]["sha256"] == made
+    splits = prepare(of_files).splits
+    assert settings["split"] == splits.how
+    assert "180 pairs" in splits.how and len(splits.train) == 180
+    like = experiment_of(settings)
+    assert like == other(of_files, sha256=tuple(made))
+    details = checkpoint.load(folder / "checkpoints" / "best").details
+    assert details["sha256"] == made
+    named = run(tiny(epochs=1), tmp_path / "named", quiet=True)
+    assert "split" not in runs.settings_of(named)
+
+
+def test_a_run_goes_on_with_its_files_wherever_they_stand(
+    tmp_path, of_files, monkeypatch
+):
+    whole = run(of_files, tmp_path / "whole", quiet=True)
+    with monkeypatch.context() as patch:
+        dies_at(patch, checkpoint, "_put_in_place", 4)
+        with pytest.raises(Killed):
+            run(of_files, tmp_path, quiet=True)
+    (tmp_path / "moved").mkdir()
+    for file in map(Path, of_files.data.files):
+        file.rename(tmp_path / "moved" / file.name)
+    with pytest.raises(CorpusError, match="a.en' cannot be read"):
+        run(of_files, tmp_path, resume=True, quiet=True)
+    moved = other(of_files, **own_files(tmp_path / "moved"))
+    folder = run(moved, tmp_path, resume=True, quiet=True)
+    assert_same_runs(folder, whole)
+    now = runs.settings_of(folder)["data"]["files"]
+    assert now == list(moved.data.files)
+
+
+def test_files_that_have_changed_are_not_gone_on_with(tmp_path, of_files):
+    folder = run(of_files, tmp_path / "out", quiet=True)
+    like = experiment_of(runs.settings_of(folder))
+    with Path(of_files.data.files[1]).open("a", encoding="utf-8") as file:
+        file.write("。")
+    more = dataclasses.replace(of_files.train, epochs=3)
+    for settings in (
+        of_files,
+        dataclasses.replace(of_files, train=more),
+        like,
+    ):
+        with pytest.raises(CorpusError, match="b.ja is not the text"):
+            run(settings, tmp_path / "out", resume=True, quiet=True)
+    with pytest.raises(CorpusError, match="b.ja is not the text"):
+        run(like, tmp_path / "anew", quiet=True)
+    run(other(like, sha256=None), tmp_path / "anew", quiet=True)
+
+
+def test_a_run_on_a_corpus_does_not_go_on_with_files(tmp_path, of_files):
+    run(tiny(epochs=2), tmp_path / "out", quiet=True)
+    with pytest.raises(ConfigError, match=r"data.corpus grammar, but files"):
+        run(of_files, tmp_path / "out", resume=True, quiet=True)
+
+
+def test_a_language_model_learns_the_targets_of_two_files(of_files):
+    settings = dataclasses.replace(tiny("decoder-only"), data=of_files.data)
+    splits = prepare(settings).splits
+    assert [len(s) for s in (splits.train, splits.dev, splits.test)] == [
+        180,
+        10,
+        10,
+    ]
+
+
+def test_no_next_sentence_is_learned_from_two_files(of_files):
+    with pytest.raises(ConfigError, match="a.en and .*b.ja has nothing for"):
+        prepare(dataclasses.replace(of_files, task="next_sentence"))
+
+
+def test_bleu_counts_the_characters_of_unspaced_text(tmp_path, of_files):
+    """Of the reference itself it is 100, in whatever way it is cut; of one
+    with two characters exchanged only words of characters find some."""
+    ja = Path(of_files.data.files[1])
+    ja.write_text(ja.read_text("utf-8").replace(" ", ""), encoding="utf-8")
+    settings = other(of_files, spaced=False, pieces="unigram")
+    dev = find_task("translation").load(settings.data).dev
+    assert corpus_bleu(dev.tgt, dev.tgt, dev.words).value > 99.9
+    near = [line[:-1] + "!" for line in dev.tgt]
+    assert corpus_bleu(near, dev.tgt, dev.words).value > 50
+    assert corpus_bleu(near, dev.tgt).value == 0

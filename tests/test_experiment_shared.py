@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_runs import tiny
+from tiny_runs import other as with_data
+from tiny_runs import own_files, tiny
 
 from transformer_course.experiment import shared, trained
 
@@ -105,6 +106,14 @@ def test_settings_kind_of_model_and_torch_are_in_the_key(monkeypatch):
     }
     monkeypatch.setattr(torch, "__version__", "0.1")
     assert len({*keys, shared._key(tiny())}) == 5
+
+
+def test_the_text_of_two_files_is_in_the_key(tmp_path):
+    settings = with_data(tiny(), **own_files(tmp_path))
+    key = shared._key(settings)
+    with Path(settings.data.files[0]).open("a") as file:
+        file.write("\n")
+    assert shared._key(settings) != key
 
 
 # --- several at once --------------------------------------------------------

@@ -15,6 +15,7 @@ from transformer_course.config import (
     RecurrentConfig,
     TrainConfig,
 )
+from transformer_course.data.grammar import grammar_pairs, parallel_text
 
 SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
 MODELS = {
@@ -52,6 +53,15 @@ def other(settings: Experiment, **data) -> Experiment:
     """The same training on other text."""
     data = dataclasses.replace(settings.data, **data)
     return dataclasses.replace(settings, data=data)
+
+
+def own_files(folder: Path) -> dict:
+    """Changes of the data's settings: two files, which are written here."""
+    text = parallel_text(grammar_pairs(200))
+    names = str(folder / "a.en"), str(folder / "b.ja")
+    for name, lines in zip(names, (text.src, text.tgt), strict=True):
+        Path(name).write_text("\n".join(lines), encoding="utf-8")
+    return {"corpus": "files", "files": names, "spaced": True}
 
 
 def records(folder: Path, kind: str | None = None) -> list[dict]:

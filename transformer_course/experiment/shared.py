@@ -30,7 +30,6 @@ def trained(experiment: Experiment) -> checkpoint.Checkpoint:
     them it is trained anew. Of several processes that want it, one trains and
     the others wait.
     """
-    experiment = identified(experiment)
     name = f"{experiment.name}-{_key(experiment)}"
     place = cache_dir() / "runs"
     final = place / name
@@ -51,7 +50,7 @@ def _train_into(final: Path, experiment: Experiment) -> None:
 
 def _key(experiment: Experiment) -> str:
     parts = [
-        json.dumps(asdict(experiment), sort_keys=True),
+        json.dumps(asdict(identified(experiment)), sort_keys=True),
         type(experiment.model).__name__,
         fingerprint("transformer_course.experiment.training"),
         torch.__version__,
