@@ -931,7 +931,7 @@ def test_like_is_typed_wrongly(run, arguments):
 
 SMALL = (
     *("--model.d-model", 32, "--model.d-ff", 64, "--model.n-layers", 1),
-    *("--data.spaced", "--train.peak-rate", 4e-3, "--train.device", "cpu"),
+    *("--data.spaced", "--train.device", "cpu", "--model.max-length", 30),
 )
 OWN = ("train", "grammar", "--data.files", "a.en", "b.ja", *SMALL)
 
