@@ -198,6 +198,7 @@ def test_too_few_pairs(write):
     said = refused(write(TEXT.src[:few], TEXT.tgt[:few]))
     assert f"have {few} pairs" in said and f"at least {few + 1}" in said
     load(write(TEXT.src[: few + 1], TEXT.tgt[: few + 1]))
+    assert "have 0 pairs" in refused(write([" "] * 200, [""] * 200))
 
 
 @pytest.mark.parametrize("side", ["src", "tgt"])

@@ -214,7 +214,7 @@ class DataConfig:
         _require(
             (self.corpus == OWN_FILES) == (self.files is not None),
             f"corpus is {self.corpus!r}, and files are {self.files}: give a "
-            f"corpus, or two files in its place (it is {OWN_FILES!r} then).",
+            f"corpus, or --data.files (the corpus is {OWN_FILES!r} then).",
         )
         _require(
             self.files is not None or not (self.sha256 or self.spaced),

@@ -87,10 +87,10 @@ def load(
     tgt = languages[1]
     words = "none" if spaced else "char" if tgt in UNSPACED else "13a"
     text = ParallelText(text.src, text.tgt, words)
+    splits = parted(text, " and ".join(files))
     for side in zip(files, (text.src, text.tgt), languages, strict=True):
         _check_language(*side)
         _check_spaces(*side, spaced)
-    splits = parted(text, " and ".join(files))
     tell(splits.how)
     return splits
 
