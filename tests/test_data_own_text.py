@@ -3,6 +3,7 @@
 import itertools
 import os
 import random
+from pathlib import Path
 
 import pytest
 
@@ -102,6 +103,13 @@ def test_no_more_is_held_out_than_needed():
     assert len(splits.dev) == len(splits.test) == held_out
     assert f"{20_000 - 2 * held_out:,} pairs" in splits.how
     assert "a and b" in splits.how and own_text.RULE in splits.how
+
+
+def test_chapter_15_says_how_many():
+    chapter = Path(__file__).parents[1] / "book/en/15_translation.ipynb"
+    assert (own_text.SHARE, own_text.HELD_OUT) == (20, 500)
+    said = "a twentieth of the pairs, at most 500, chooses checkpoints"
+    assert said in chapter.read_text("utf-8")
 
 
 def test_what_was_made_of_the_files_is_told(write, capsys):
