@@ -221,7 +221,7 @@ def test_a_run_knows_which_files_it_learned_and_how_they_were_parted(
     assert settings["data"]["sha256"] == made
     splits = prepare(of_files).splits
     assert settings["split"] == splits.how
-    assert "180 pairs" in splits.how and len(splits.train) == 180
+    assert "90 pairs" in splits.how and len(splits.train) == 90
     like = experiment_of(settings)
     assert like == other(of_files, sha256=tuple(made))
     details = checkpoint.load(folder / "checkpoints" / "best").details
@@ -278,9 +278,9 @@ def test_a_language_model_learns_the_targets_of_two_files(of_files):
     settings = dataclasses.replace(tiny("decoder-only"), data=of_files.data)
     splits = prepare(settings).splits
     assert [len(s) for s in (splits.train, splits.dev, splits.test)] == [
-        180,
-        10,
-        10,
+        90,
+        5,
+        5,
     ]
 
 

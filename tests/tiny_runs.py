@@ -57,11 +57,12 @@ def other(settings: Experiment, **data) -> Experiment:
 
 def own_files(folder: Path) -> dict:
     """Changes of the data's settings: two files, which are written here."""
-    text = parallel_text(grammar_pairs(200))
+    text = parallel_text(grammar_pairs(100))
     names = str(folder / "a.en"), str(folder / "b.ja")
     for name, lines in zip(names, (text.src, text.tgt), strict=True):
         Path(name).write_text("\n".join(lines), encoding="utf-8")
-    return {"corpus": "files", "files": names, "spaced": True}
+    about = {"corpus": "files", "files": names, "spaced": True}
+    return about | {"token_budget": 512}
 
 
 def records(folder: Path, kind: str | None = None) -> list[dict]:
