@@ -2,7 +2,8 @@
 
 Layers with weights of their own against one layer used again and again, and a
 decoder alone against encoder and decoder. All in pre-norm, so that depth is no
-obstacle.
+obstacle. Each change of the layer used four times (half of the rate, twice the
+width) is also made where nothing is shared, so that the two can be compared.
 """
 
 import torch
@@ -93,25 +94,38 @@ def pre_norm(about: str, *, rate: float = 4e-3, seams=None, **sizes):
 
 SHARED = {"build": Shared}
 JOINED = {"build": decoder_alone, "score": score_joined, "write": write_on}
+SLOWER = 2e-3
+"""Half of the usual rate."""
+WIDE = {"d_model": 124, "d_ff": 496}
+"""About as many weights in one layer of each kind as in four narrow ones."""
 
 VARIANTS = {
     "own-1": pre_norm("1 layer of each kind", n_layers=1),
     "own-2": pre_norm("2 layers of each kind"),
     "own-4": pre_norm("4 layers of each kind", n_layers=4),
+    "own-4-slower": pre_norm(
+        "4 layers of each kind, half of the learning rate",
+        n_layers=4,
+        rate=SLOWER,
+    ),
+    "own-1-wide": pre_norm(
+        "1 layer of each kind, d_model 124 in place of 64",
+        n_layers=1,
+        **WIDE,
+    ),
     "shared-2": pre_norm("1 layer, used twice", seams=SHARED),
     "shared-4": pre_norm("1 layer, used 4 times", n_layers=4, seams=SHARED),
     "shared-4-slower": pre_norm(
         "1 layer, used 4 times, half of the learning rate",
         n_layers=4,
-        rate=2e-3,
+        rate=SLOWER,
         seams=SHARED,
     ),
     "shared-4-wide": pre_norm(
         "1 layer, used 4 times, d_model 124 in place of 64",
         n_layers=4,
-        d_model=124,
-        d_ff=496,
         seams=SHARED,
+        **WIDE,
     ),
     "joined-4": pre_norm(
         "a decoder alone of 4 layers, the source before the target",

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 from IPython.display import Markdown
 from tiny import VOCAB, random_ids, tiny_language_model, tiny_transformer
 
-from transformer_course import attention, viz
+from transformer_course import attention, legible, viz
 from transformer_course.attention import MultiHeadAttention, dot_score
 from transformer_course.data import aozora
 from transformer_course.errors import ConfigError
@@ -126,6 +126,14 @@ def test_graph_draws_names_and_shapes():
     )
 
 
+def test_second_line_of_an_operation_stands_smaller_below_the_first():
+    ax = viz.draw_graph({"x": (0, 0)}, {"mix\n2 × 3#1": (0, 1)}, [])
+    texts = {text.get_text(): text for text in ax.texts}
+    first, second = texts["mix"], texts["2 × 3"]
+    assert first.get_position()[1] > second.get_position()[1]
+    assert first.get_fontsize() > second.get_fontsize()
+
+
 def test_graph_refuses_an_arrow_to_nowhere():
     with pytest.raises(ConfigError, match="needs a place for 'V'"):
         viz.draw_graph({"Q": (0, 0)}, {}, [("Q", "V", "")])
@@ -147,6 +155,14 @@ def test_flow_shows_the_shapes_of_any_batch(n_layers, norm_first):
     assert texts.count("3 × 5 × 16") == 1 + 2 * n_layers  # up to M
     assert texts.count("3 × 4 × 16") == 1 + 3 * n_layers
     assert texts.count(f"3 × 4 × {VOCAB}") == 1
+
+
+def test_flow_can_be_read_on_a_phone():
+    viz.use_style()
+    model = tiny_transformer(d_model=128, d_ff=512)
+    ax = viz.draw_flow(model, random_ids(3, 10), random_ids(3, 14))
+    ax.figure.canvas.draw()
+    legible.check(ax.figure)
 
 
 def test_flow_of_the_attention_weights_as_they_are():

@@ -57,8 +57,10 @@ _RADIUS = 0.27  # of a tensor's circle, in units of a graph's grid
 _PRINTED = 10  # a heat map of up to so many rows and columns shows its values
 _ARROW = {"arrowstyle": "-|>", "color": GREY, "linewidth": 1.3}
 _PARTS = ("self_attention", "cross_attention", "feed_forward")
-_COLUMNS = {"encoder": 2.1, "M": 4.05, "decoder": 6.0}  # of a flow
-_FLOOR = 0.86  # from one box of a flow up to the next
+_COLUMNS = {"encoder": 1.2, "M": 2.68, "decoder": 4.1}  # of a flow
+_FLOOR = 1.03  # from one box of a flow up to the next
+_ON_PHONE = 0.93  # inches to a unit of a flow
+_SMALL = 9  # points: as small as letters may be
 
 Place = tuple[float | int, float | int]
 
@@ -171,7 +173,8 @@ def draw_graph(
     """A computation graph: circles are tensors, boxes operations.
 
     Names are drawn as they stand and must differ; what follows a ``#`` in a
-    name is not drawn. A place is (x, y) in inches, y upwards.
+    name is not drawn. The second line of an operation's name stands smaller
+    below the first. A place is (x, y) in inches, y upwards.
 
     Args:
         tensors: where each tensor stands.
@@ -215,9 +218,9 @@ def draw_flow(
     """The shapes of a batch on its way through a Transformer, as recorded.
 
     To be read upwards; each box with its add & norm. On the arrows stands
-    the shape of the stream. Beside the boxes, what is inside: blue, the
-    attention weights (batch × heads × who asks × who is asked); red, the
-    feed-forward part's wide vectors. M is the memory. Chapter 10.
+    the shape of the stream. In the boxes, that of what is inside: attention
+    weights (batch × heads × who asks × who is asked), and the feed-forward
+    part's wide vectors. M is the memory. Chapter 10.
 
     Args:
         model: of any size.
@@ -229,16 +232,14 @@ def draw_flow(
     """
     source = () if src is None else (src,)
     given, gave = record(model, *source, tgt_in)
-    tensors, boxes, arrows = _flow_graph(model, src, tgt_in, gave)
-    left = 0.0 if src is not None else _COLUMNS["decoder"] - 1.3
-    right, height = 8.1, tensors["out"][1] + 0.4
-    _, ax = plt.subplots(figsize=(right - left, height + 0.5))
+    inside = _shapes_inside(given, gave, model.config.n_heads)
+    tensors, boxes, arrows = _flow_graph(model, src, tgt_in, gave, inside)
+    left, right, bottom, top = _bounds({**tensors, **boxes})
+    size = ((right - left) * _ON_PHONE, (top - bottom) * _ON_PHONE)
+    _, ax = plt.subplots(figsize=size)
     draw_graph(tensors, boxes, arrows, colors=STREAMS, ax=ax)
-    ax.set(xlim=(left, right), ylim=(-0.5, height))
     if src is not None:
         _draw_memory(ax, tensors["M"], boxes, _by(gave["encoder"].shape))
-    for box, place in boxes.items():
-        _draw_inside(ax, box, place, given, gave, model.config.n_heads)
     return ax
 
 
@@ -294,12 +295,13 @@ def _text(name: str) -> str:
 
 
 def _half_width(name: str) -> float:
-    return max(0.3, 0.052 * len(_text(name)) + 0.12)
+    longest = max(map(len, _text(name).split("\n")))
+    return max(0.3, 0.052 * longest + 0.12)
 
 
 def _bounds(places: Mapping[str, Place]) -> tuple[float, float, float, float]:
     xs, ys = zip(*places.values(), strict=True)
-    room = max(_half_width(name) for name in places)
+    room = max(_half_width(name) for name in places) + 0.02  # for lines
     return (min(xs) - room, max(xs) + room, min(ys) - 0.4, max(ys) + 0.4)
 
 
@@ -318,7 +320,8 @@ def _draw_tensor(ax: Axes, name: str, at: Place, color: str) -> Circle:
 
 
 def _draw_operation(ax: Axes, name: str, at: Place) -> FancyBboxPatch:
-    half, height = _half_width(name), 0.4
+    first, *second = _text(name).split("\n")
+    half, height = _half_width(name), 0.54 if second else 0.4
     node = FancyBboxPatch(
         (at[0] - half, at[1] - height / 2),
         2 * half,
@@ -330,7 +333,11 @@ def _draw_operation(ax: Axes, name: str, at: Place) -> FancyBboxPatch:
         zorder=2,
     )
     ax.add_patch(node)
-    ax.text(*at, _text(name), ha="center", va="center", zorder=3)
+    style = {"ha": "center", "va": "center", "zorder": 3}
+    ax.text(at[0], at[1] + 0.11 * len(second), first, **style)
+    for line in second:
+        below = (at[0], at[1] - 0.12)
+        ax.text(*below, line, color=GREY, fontsize=_SMALL, **style)
     return node
 
 
@@ -348,12 +355,16 @@ def _draw_arrow(ax: Axes, start, end, shape: str, tail: Place, tip: Place):
             "shrinkB": 1,
         },
     )
-    middle = ((tail[0] + tip[0]) / 2, (tail[1] + tip[1]) / 2)
+    _label(ax, ((tail[0] + tip[0]) / 2, (tail[1] + tip[1]) / 2), shape)
+
+
+def _label(ax: Axes, at: Place, shape: str) -> None:
+    """What flows along a line, written over it."""
     ax.text(
-        *middle,
+        *at,
         shape,
         color=GREY,
-        fontsize=8,
+        fontsize=_SMALL,
         ha="center",
         va="center",
         zorder=4,
@@ -365,7 +376,23 @@ def _by(shape: Sequence[int]) -> str:
     return " × ".join(map(str, shape))
 
 
-def _flow_boxes(model: nn.Module, side: str, stream: str) -> Iterable[str]:
+def _shapes_inside(
+    given: Record, gave: Record, n_heads: int
+) -> Mapping[str, str]:
+    """The shape of what is inside a part, by the part's name."""
+    found = {}
+    for part, inputs in given.items():
+        if part.endswith("attention"):
+            asks, asked = inputs[0], inputs[-1]
+            found[part] = (len(asks), n_heads, asks.size(1), asked.size(1))
+        elif part.endswith("feed_forward"):
+            found[part] = gave[f"{part}.widen"].shape
+    return {part: _by(shape) for part, shape in found.items()}
+
+
+def _flow_boxes(
+    model: nn.Module, side: str, stream: str, inside: Mapping[str, str]
+) -> Iterable[str]:
     """Names of boxes: what is drawn, ``#``, and the part's own name."""
     added = model.config.position in ("sinusoidal", "learned")
     first = "embedding + position" if added else "embedding"
@@ -375,12 +402,16 @@ def _flow_boxes(model: nn.Module, side: str, stream: str) -> Iterable[str]:
     for i, layer in enumerate(getattr(model, side).layers):
         for part in _PARTS:
             if hasattr(layer, part):
-                name = part.replace("_", "-")
-                yield f"{name}#{side}.layers.{i}.{part}"
+                path = f"{side}.layers.{i}.{part}"
+                yield f"{part.replace('_', '-')}\n{inside[path]}#{path}"
 
 
 def _flow_graph(
-    model: nn.Module, src: Tensor | None, tgt_in: Tensor, gave: Record
+    model: nn.Module,
+    src: Tensor | None,
+    tgt_in: Tensor,
+    gave: Record,
+    inside: Mapping[str, str],
 ) -> tuple[dict[str, Place], dict[str, Place], list[tuple[str, str, str]]]:
     """Tensors, boxes and arrows, as :func:`draw_graph` takes them."""
     tensors, boxes, arrows = {}, {}, []
@@ -390,7 +421,8 @@ def _flow_graph(
     for side, stream, ids in stacks:
         x, top, shape = _COLUMNS[side], stream, ids.shape
         tensors[stream] = (x, -0.1)
-        for floor, box in enumerate(_flow_boxes(model, side, stream), 1):
+        names = _flow_boxes(model, side, stream, inside)
+        for floor, box in enumerate(names, start=1):
             boxes[box] = (x, floor * _FLOOR)
             arrows.append((top, box, _by(shape)))
             top, shape = box, gave[box.split("#")[1]].shape
@@ -399,7 +431,7 @@ def _flow_graph(
             arrows.append((top, "M", ""))
     x, y = boxes[top]
     boxes["output matrix"] = (x, y + _FLOOR)
-    tensors["out"] = (x, y + 2 * _FLOOR + 0.1)
+    tensors["out"] = (x, y + 2 * _FLOOR)
     arrows.append((top, "output matrix", _by(shape)))
     arrows.append(("output matrix", "out", _by(gave[""].shape)))
     return tensors, boxes, arrows
@@ -410,11 +442,11 @@ def _draw_memory(
 ) -> None:
     """M's shape, and its way up and down to every cross-attention."""
     x, y = memory
-    ax.text(x - 0.3, y + 0.1, shape, color=GREY, fontsize=8, ha="right")
     crosses = [(b, at) for b, at in boxes.items() if b.startswith("cross")]
     heights = [y, *(height for _, (_, height) in crosses)]
     ends = [min(heights), max(heights)]
     ax.plot([x, x], ends, color=GREY, linewidth=1.3, zorder=1)
+    _label(ax, (x, y + 0.45), shape)
     for box, (right, height) in crosses:
         ax.annotate(
             "",
@@ -423,31 +455,6 @@ def _draw_memory(
             zorder=1,
             arrowprops={**_ARROW, "shrinkA": 0, "shrinkB": 1},
         )
-
-
-def _draw_inside(
-    ax: Axes, box: str, at: Place, given: Record, gave: Record, n_heads: int
-) -> None:
-    """The shape of a part's inner tensor, on the box's outer side."""
-    _, _, part = box.partition("#")
-    if part.endswith("attention"):
-        asks, asked = given[part][0], given[part][-1]
-        shape = (len(asks), n_heads, asks.size(1), asked.size(1))
-        color = BLUE
-    elif part.endswith("feed_forward"):
-        shape, color = gave[f"{part}.widen"].shape, VERMILION
-    else:
-        return
-    outwards = -1 if part.startswith("encoder") else 1
-    ax.text(
-        at[0] + outwards * (_half_width(box) + 0.08),
-        at[1],
-        _by(shape),
-        color=color,
-        fontsize=9,
-        ha="right" if outwards < 0 else "left",
-        va="center",
-    )
 
 
 def dash_of(color: str) -> str | tuple:
