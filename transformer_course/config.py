@@ -322,7 +322,6 @@ def from_dict(kind: type, values: Settings):
         ConfigError: a key that the class does not know, or a value of
             another type.
     """
-    values = from_json(values)
     hints = get_type_hints(kind)
     unknown = sorted(set(values) - set(hints))
     _require(
@@ -330,9 +329,11 @@ def from_dict(kind: type, values: Settings):
         f"{kind.__name__} has no setting {', '.join(unknown)}; it knows: "
         f"{', '.join(sorted(hints))}.",
     )
-    for name, value in values.items():
-        require_fits(name, value, hints[name])
-    return kind(**values)
+    settings = from_json(values)
+    for name, value in settings.items():
+        if not _fits(value, hints[name]):
+            require_fits(name, values[name], hints[name])  # as it was given
+    return kind(**settings)
 
 
 def from_json(values: Settings) -> Settings:
