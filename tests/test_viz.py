@@ -158,6 +158,7 @@ def test_vectors_are_drawn_with_their_numbers():
     [
         ([[-2.0, 10.0, -0.0]], ["−2", "10", "0"]),
         ([[-0.5, 10.25, -0.001]], ["−.50", "10.25", "0"]),
+        ([[2.3026, 1.0, -0.1997]], ["2.3", "1.0", "−.2"]),
     ],
 )
 def test_numbers_are_printed_short(values, numbers):

@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from unicodedata import east_asian_width
 
 import matplotlib.pyplot as plt
 import matplotlib_fontja
@@ -252,7 +253,7 @@ class Cells:
     """Vectors to be drawn by :func:`draw_vectors`: each a row of cells.
 
     The larger a number, the darker its cell. Numbers have two decimals, or
-    none where all of them are whole.
+    fewer where none of them needs as many.
 
     Args:
         values: a row for each vector, a column for each component.
@@ -309,12 +310,11 @@ def draw_vectors(
     arrows = list(arrows)
     for start, end, _ in arrows:
         _check_ends(start, end, blocks)
-    lefts, tops, rights, bottoms = zip(
-        *(cells.box for cells in blocks.values()), strict=True
-    )
-    room = max(_room_for_labels(cells) for cells in blocks.values())
-    left, right = min(lefts) - room, max(rights) + 0.1
-    top, bottom = min(tops) - 0.1, max(bottoms) + 0.1
+    boxes = [cells.box for cells in blocks.values()]
+    left = min(c.at[0] - _room_for_labels(c) for c in blocks.values())
+    right = max(box[2] for box in boxes) + 0.1
+    top = min(box[1] for box in boxes) - 0.1
+    bottom = max(box[3] for box in boxes) + 0.1
     width, height = _CELL
     if ax is None:
         size = ((right - left) * width, (bottom - top) * height)
@@ -445,18 +445,24 @@ def _label_axes(ax: Axes, queries: Sequence[str], keys: Sequence[str]) -> None:
 
 def _room_for_labels(cells: Cells) -> float:
     """In cells, to the left of a block."""
-    return max(map(len, cells.rows), default=0) * 0.22 + 0.2
+    wide = [
+        sum(1 + (east_asian_width(c) in "WF") for c in label)
+        for label in cells.rows
+    ]
+    return max(wide, default=0) * 0.22 + 0.2
 
 
 def _numbers(values: Tensor) -> list[list[str]]:
-    """As they are printed: whole if all are, else with two decimals."""
-    rounded = values.detach().float().round(decimals=2).tolist()
-    whole = all(x == int(x) for row in rounded for x in row)
+    """As they are printed: with as few decimals as they need, two at most."""
+    rounded = [[round(x, 2) for x in row] for row in values.tolist()]
+    each = [x for row in rounded for x in row]
+    decimals = next(
+        d for d in (0, 1, 2) if all(round(x, d) == x for x in each)
+    )
 
     def text(x: float) -> str:
-        if whole or x == 0:
-            return f"{abs(x):.0f}"
-        return f"{abs(x):.2f}".removeprefix("0")
+        number = f"{abs(x):.{decimals}f}" if x else "0"
+        return number if number == "0" else number.removeprefix("0")
 
     return [["−" * (x < 0) + text(x) for x in row] for row in rounded]
 
