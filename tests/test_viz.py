@@ -98,8 +98,8 @@ def test_heatmap_takes_weights_that_have_a_gradient():
 @pytest.mark.parametrize(
     ("queries", "keys", "says"),
     [
-        ("abc", "xyz", "3 queries given for weights with 2 rows"),
-        ("ab", "xy", "2 keys given for weights with 3 columns"),
+        ("abc", "xyz", "3 queries given for 2 rows"),
+        ("ab", "xy", "2 keys given for 3 columns"),
     ],
 )
 def test_heatmap_refuses_wrong_labels(queries, keys, says):
@@ -138,6 +138,96 @@ def test_graph_refuses_an_arrow_to_nowhere():
     with pytest.raises(ConfigError, match="needs a place for 'V'"):
         viz.draw_graph({"Q": (0, 0)}, {}, [("Q", "V", "")])
     assert not plt.get_fignums()
+
+
+def filled(ax) -> list:
+    return [patch for patch in ax.patches if patch.get_fill()]
+
+
+def test_vectors_are_drawn_with_their_numbers():
+    cells = viz.Cells(THREE, (0, 1), viz.KEY, "keys", rows=["猫", "b"])
+    ax = viz.draw_vectors({"K": cells})
+    numbers = [".50", ".05", ".45", "0", "1.00", "0"]
+    assert printed(ax) == [*numbers, "猫", "b", "keys"]
+    places = [patch.get_xy() for patch in filled(ax)]
+    assert places == [(x, y) for y in (1, 2) for x in (0, 1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("values", "numbers"),
+    [
+        ([[-2.0, 10.0, -0.0]], ["−2", "10", "0"]),
+        ([[-0.5, 10.25, -0.001]], ["−.50", "10.25", "0"]),
+        ([[2.3026, 1.0, -0.1997]], ["2.3", "1.0", "−.2"]),
+    ],
+)
+def test_numbers_are_printed_short(values, numbers):
+    cells = viz.Cells(torch.tensor(values), (0, 0))
+    assert printed(viz.draw_vectors({"x": cells}))[:3] == numbers
+
+
+def test_a_larger_number_has_a_darker_cell():
+    cells = viz.Cells(torch.tensor([[0.0, -1.0, 3.0]]), (0, 0), viz.QUERY)
+    faces = [
+        patch.get_facecolor()
+        for patch in filled(viz.draw_vectors({"q": cells}))
+    ]
+    light = [sum(face[:3]) for face in faces]
+    assert light[0] > light[1] > light[2]
+
+
+def test_marked_rows_are_outlined():
+    cells = viz.Cells(THREE, (2, 1), marked=[1])
+    ax = viz.draw_vectors({"x": cells})
+    (outline,) = [patch for patch in ax.patches if not patch.get_fill()]
+    assert (outline.get_xy(), outline.get_width()) == ((2, 2), 3)
+
+
+@pytest.mark.parametrize(
+    ("at", "along"), [((5, 0), "right"), ((0, 4), "down")]
+)
+def test_steps_lead_to_the_right_or_down(at, along):
+    blocks = {"a": viz.Cells(THREE, (0, 0)), "b": viz.Cells(THREE, at)}
+    ax = viz.draw_vectors(blocks, [("a", "b", "softmax")])
+    (arrow,) = [
+        text
+        for text in ax.texts
+        if text.get_text() == "" and hasattr(text, "arrow_patch")
+    ]
+    (x, y), (tip_x, tip_y) = arrow.xyann, arrow.xy
+    assert (tip_x > x, tip_y > y) == (along == "right", along == "down")
+    assert "softmax" in printed(ax)
+
+
+def test_vectors_refuse_what_does_not_fit():
+    with pytest.raises(ConfigError, match="3 labels given for 2 rows"):
+        viz.Cells(THREE, (0, 0), rows="abc")
+    with pytest.raises(ConfigError, match="needs a place for 'b'"):
+        viz.draw_vectors({"a": viz.Cells(THREE, (0, 0))}, [("a", "b", "")])
+    assert not plt.get_fignums()
+
+
+def test_attention_in_cells_is_attention():
+    query, key, value = torch.randn(2, 4), torch.randn(3, 4), torch.randn(3, 2)
+    cells = viz.attention_cells(query, key, value, scale=2.0, words="ab")
+    output, weights = attention.scaled_dot_product_attention(query, key, value)
+    torch.testing.assert_close(cells["A"].values, weights)
+    torch.testing.assert_close(cells["O"].values, output)
+    colors = {name: cells[name].color for name in "QKV"}
+    assert colors == viz.ROLES
+
+
+def test_factors_stand_beside_and_above_their_products():
+    given = torch.randn(2, 4), torch.randn(3, 4), torch.randn(3, 5)
+    cells = viz.attention_cells(*given, head="1", at=(0, 9))
+    for left, above, product in (("Q", "K", "S"), ("A", "V", "O")):
+        left, above, product = (
+            cells[name + "1"] for name in (left, above, product)
+        )
+        assert above.at[0] == product.at[0] and left.at[1] == product.at[1]
+        assert above.box[3] <= product.box[1] and left.box[2] < product.box[0]
+        assert above.values.size(1) == product.values.size(1)
+    assert viz.draw_vectors(cells, [("S1", "A1", "softmax")])
 
 
 @pytest.mark.parametrize("n_layers", [1, 3])

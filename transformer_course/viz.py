@@ -9,13 +9,16 @@ page too.
 import inspect
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+from unicodedata import east_asian_width
 
 import matplotlib.pyplot as plt
 import matplotlib_fontja
 from IPython.display import Markdown, display
 from jaxtyping import Float, Int
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
 from torch import Tensor, nn
 
@@ -61,8 +64,10 @@ _COLUMNS = {"encoder": 1.2, "M": 2.68, "decoder": 4.1}  # of a flow
 _FLOOR = 1.03  # from one box of a flow up to the next
 _ON_PHONE = 0.93  # inches to a unit of a flow
 _SMALL = 9  # points: as small as letters may be
+_CELL = (0.38, 0.27)  # inches, of a number in a drawing of vectors
 
 Place = tuple[float | int, float | int]
+Box = tuple[float | int, float | int, float | int, float | int]
 
 
 def use_style() -> None:
@@ -243,17 +248,165 @@ def draw_flow(
     return ax
 
 
+@dataclass(frozen=True)
+class Cells:
+    """Vectors to be drawn by :func:`draw_vectors`: each a row of cells.
+
+    The larger a number, the darker its cell. Numbers have two decimals, or
+    fewer where none of them needs as many.
+
+    Args:
+        values: a row for each vector, a column for each component.
+        at: (x, y) of the upper left corner, in cells; y downwards.
+        color: of the cells and of the title.
+        title: stands above.
+        rows: what stands to the left of each row; nothing if left out.
+        marked: rows to be outlined.
+
+    Raises:
+        ConfigError: there is not one label for each row.
+    """
+
+    values: Float[Tensor, "row column"]
+    at: Place
+    color: str = GREY
+    title: str = ""
+    rows: Sequence[str] = ()
+    marked: Sequence[int] = ()
+
+    def __post_init__(self):
+        if self.rows:
+            count = len(self.values)
+            _check_labels("labels", self.rows, "rows", count)
+
+    @property
+    def box(self) -> Box:
+        """Left, top, right and bottom, with the title but not the labels."""
+        (left, top), (rows, columns) = self.at, self.values.shape
+        return left, top - bool(self.title), left + columns, top + rows
+
+
+def draw_vectors(
+    blocks: Mapping[str, Cells],
+    arrows: Iterable[tuple[str, str, str]] = (),
+    *,
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Vectors as rows of coloured cells with their numbers, and arrows.
+
+    Up to 14 cells side by side, labels included, fit on a phone.
+
+    Args:
+        blocks: what to draw, by name; the names are not drawn.
+        arrows: from, to, and what happens on the way ("" for nothing): to
+            the right if there is room between the two, else downwards.
+        title: stands above.
+        ax: where to draw; a new figure of fitting size if left out.
+
+    Raises:
+        ConfigError: an arrow begins or ends at a name that is not there.
+    """
+    arrows = list(arrows)
+    for start, end, _ in arrows:
+        _check_ends(start, end, blocks)
+    boxes = [cells.box for cells in blocks.values()]
+    left = min(c.at[0] - _room_for_labels(c) for c in blocks.values())
+    right = max(box[2] for box in boxes) + 0.1
+    top = min(box[1] for box in boxes) - 0.1
+    bottom = max(box[3] for box in boxes) + 0.1
+    width, height = _CELL
+    if ax is None:
+        size = ((right - left) * width, (bottom - top) * height)
+        _, ax = plt.subplots(figsize=size)
+    for cells in blocks.values():
+        _draw_cells(ax, cells)
+    for start, end, text in arrows:
+        _draw_step(ax, blocks[start].box, blocks[end].box, text)
+    ax.set(xlim=(left, right), ylim=(bottom, top), title=title)
+    ax.set_aspect(height / width)
+    ax.axis("off")
+    return ax
+
+
+def attention_cells(
+    query: Float[Tensor, "query d_k"],
+    key: Float[Tensor, "key d_k"],
+    value: Float[Tensor, "key d_v"],
+    *,
+    scale: float = 1.0,
+    words: Sequence[str] = (),
+    at: Place = (0, 0),
+    head: str = "",
+    marked: Sequence[int] = (),
+) -> dict[str, Cells]:
+    """Attention in numbers, laid out for :func:`draw_vectors`.
+
+    Each product stands where the rows of its left factor meet the columns
+    of what is above it: the scores to the right of Q and below the
+    transposed K, the output to the right of the weights and below V. From
+    the scores to the weights leads the softmax: ``("S", "A", "softmax")``.
+    Chapters 04 and 07.
+
+    Args:
+        query: who asks.
+        key: what is compared.
+        value: what is mixed.
+        scale: what scores are divided by.
+        words: labels for the queries.
+        at: (x, y) of the upper left corner of Q, in cells.
+        head: a number for the names and titles, of one head among several.
+        marked: queries whose rows are outlined.
+
+    Returns:
+        Q, K, S (scores), A (weights), V and O by name, ``head`` appended.
+    """
+    x, y = at
+    scores = query @ key.T / scale
+    weights = scores.softmax(dim=-1)
+    low = f"_{head}" if head else ""
+    over = r" $/ \sqrt{d_k}$" if scale != 1 else ""
+    n_keys, d_k = key.shape
+    at_scores = x + d_k + 0.3
+    at_weights = at_scores + n_keys + 1.7
+    at_output = at_weights + n_keys + 0.3
+    laid = {
+        "Q": (query, (x, y), QUERY, f"$Q{low}$"),
+        "K": (
+            key.T,
+            (at_scores, y - d_k - 1.3),
+            KEY,
+            f"$K{low}^T$",
+        ),
+        "S": (scores, (at_scores, y), GREY, f"scores{over}"),
+        "A": (weights, (at_weights, y), BLACK, "weights"),
+        "V": (value, (at_output, y - n_keys - 1.3), VALUE, f"$V{low}$"),
+        "O": (weights @ value, (at_output, y), PURPLE, "output"),
+    }
+    return {
+        name + head: Cells(
+            values,
+            place,
+            color,
+            name_above,
+            rows=words if name == "Q" else (),
+            marked=marked if name in "QSAO" else (),
+        )
+        for name, (values, place, color, name_above) in laid.items()
+    }
+
+
 def _check_labels(
     what: str, labels: Sequence[str], side: str, count: int
 ) -> None:
     if len(labels) != count:
         raise ConfigError(
-            f"{len(labels)} {what} given for weights with {count} {side}: "
+            f"{len(labels)} {what} given for {count} {side}: "
             "give one label for each, in order."
         )
 
 
-def _check_ends(start: str, end: str, places: Mapping[str, Place]) -> None:
+def _check_ends(start: str, end: str, places: Mapping[str, Any]) -> None:
     for name in (start, end):
         if name not in places:
             raise ConfigError(
@@ -288,6 +441,76 @@ def _label_axes(ax: Axes, queries: Sequence[str], keys: Sequence[str]) -> None:
     ax.set_xlabel("key", color=KEY)
     ax.set_ylabel("query", color=QUERY)
     ax.spines[:].set_visible(False)
+
+
+def _room_for_labels(cells: Cells) -> float:
+    """In cells, to the left of a block."""
+    wide = [
+        sum(1 + (east_asian_width(c) in "WF") for c in label)
+        for label in cells.rows
+    ]
+    return max(wide, default=0) * 0.22 + 0.2
+
+
+def _numbers(values: Tensor) -> list[list[str]]:
+    """As they are printed: with as few decimals as they need, two at most."""
+    rounded = [[round(x, 2) for x in row] for row in values.tolist()]
+    each = [x for row in rounded for x in row]
+    decimals = next(
+        d for d in (0, 1, 2) if all(round(x, d) == x for x in each)
+    )
+
+    def text(x: float) -> str:
+        number = f"{abs(x):.{decimals}f}" if x else "0"
+        return number if number == "0" else number.removeprefix("0")
+
+    return [["−" * (x < 0) + text(x) for x in row] for row in rounded]
+
+
+def _draw_cells(ax: Axes, cells: Cells) -> None:
+    (left, top), columns = cells.at, cells.values.size(1)
+    largest = max(cells.values.abs().max().item(), 1e-9)
+    color = to_rgb(cells.color)
+    for row, line in enumerate(_numbers(cells.values)):
+        for column, number in enumerate(line):
+            share = cells.values[row, column].abs().item() / largest
+            tint = 0.08 + 0.42 * share  # black letters can be read on it
+            corner = (left + column, top + row)
+            face = tuple(1 - tint * (1 - part) for part in color)
+            ax.add_patch(Rectangle(corner, 1, 1, fc=face, ec="white", lw=1.2))
+            middle = (corner[0] + 0.5, corner[1] + 0.5)
+            ax.text(*middle, number, ha="center", va="center")
+    for row, label in enumerate(cells.rows):
+        at = (left - 0.2, top + row + 0.5)
+        ax.text(*at, label, ha="right", va="center")
+    for row in cells.marked:
+        corner = (left, top + row)
+        ax.add_patch(
+            Rectangle(corner, columns, 1, fill=False, ec=BLACK, lw=1.4)
+        )
+    above = (left + columns / 2, top - 0.5)
+    ax.text(*above, cells.title, color=cells.color, ha="center", va="center")
+
+
+def _draw_step(ax: Axes, start: Box, end: Box, text: str) -> None:
+    """An arrow from one box to another; its text above it, or beside it."""
+    left, top, right, bottom = start
+    next_left, next_top, next_right, next_bottom = end
+    beside = right <= next_left
+    if beside:
+        level = (max(top, next_top) + min(bottom, next_bottom)) / 2
+        tail, tip = (right + 0.1, level), (next_left - 0.1, level)
+        at, place = (
+            ((tail[0] + tip[0]) / 2, level - 0.15),
+            ("center", "bottom"),
+        )
+    else:
+        middle = (max(left, next_left) + min(right, next_right)) / 2
+        tail, tip = (middle, bottom + 0.1), (middle, next_top - 0.05)
+        at, place = (middle + 0.2, (tail[1] + tip[1]) / 2), ("left", "center")
+    style = {**_ARROW, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", tip, tail, arrowprops=style)
+    ax.text(*at, text, color=GREY, ha=place[0], va=place[1])
 
 
 def _text(name: str) -> str:

@@ -159,13 +159,13 @@ Your best key takes all, and the others get nothing.
 That is the dictionary with which the chapter begins. It has no slope, so
 nothing could learn how to ask.
 
-# weights_already_scaled (#the-same-in-the-package)
+# weights_already_scaled (#everybody-asks-at-once)
 - scores = -> scores = query.size(-1) ** -0.5 *
 You divide the scores by √d.
 
 The next exercise asks for that. This one asks for the plain dot product.
 
-# weights_of_directions (#close-or-only-long)
+# weights_of_directions (05_score_functions#close-or-only-long)
 - query @ key.T -> torch.cosine_similarity(query[:, None], key, dim=-1)
 or
 - query @ key.T
@@ -176,7 +176,7 @@ You compare directions only: your score is the cosine of the angle.
 A dot product depends on lengths too: a longer query gives sharper weights. No
 cosine leaves [-1, 1], so no key can take nearly all.
 
-# weights_of_distances (#close-or-only-long)
+# weights_of_distances (05_score_functions#close-or-only-long)
 - query @ key.T -> -torch.cdist(query, key)
 or
 - query @ key.T -> torch.cdist(query, key)
@@ -229,7 +229,7 @@ You take away the largest score of the *whole* table, not of each row.
 Where all scores of a row are far below it, all powers of the row underflow to
 0, and 0/0 is NaN: what one query finds breaks the weights of another.
 
-# weights_scaled_otherwise (#the-same-in-the-package)
+# weights_scaled_otherwise (#everybody-asks-at-once)
 - scores = -> scores = 1 / query.size(-1) *
 or
 - scores = -> scores = query.size(-1) ** 0.5 *

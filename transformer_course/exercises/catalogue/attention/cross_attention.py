@@ -238,7 +238,7 @@ You divide by the root of the number of words in the source.
 A score is a sum of d_head products, so divide by √d_head, however long the
 source is.
 
-# CrossUnscaled (#the-same-in-the-package)
+# CrossUnscaled (#everybody-asks-at-once)
 - / query.size(-1) ** 0.5 ->
 You do not divide the scores by √d_head.
 

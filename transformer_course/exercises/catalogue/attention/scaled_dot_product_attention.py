@@ -372,7 +372,7 @@ You divide powers by the sums of the rows, but not each row by its own.
 The sums have lost an axis, and broadcasting lines axes up from the right.
 Where the sizes do not fit, your code raises an error.
 
-# directions_compared (#close-or-only-long)
+# directions_compared (05_score_functions#close-or-only-long)
 - query @ key. -> F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).
 or
 - query @ key. -> F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).
@@ -481,7 +481,7 @@ def draw_attention(draw: Draw) -> Case:
 EXERCISE = exercise_of(
     scaled_dot_product_attention,
     place=2,
-    section="04_attention#the-same-in-the-package",
+    section="04_attention#everybody-asks-at-once",
     points=2,
     hints=(
         "Three lines: score, softmax, mix. Which axis of the scores are the "
