@@ -2,13 +2,16 @@
 
 Every tenth development sentence, English to Japanese, with a beam of 5. In
 ``runs/translation-errors/judged.json`` each translation has a gloss and a
-verdict and, unless it is right, the kind of its gravest error. These are
-written into the file by hand. When it is made again, those are kept whose
-sentence and Japanese are still the same; a test finds the others.
+verdict and, unless it is right, the kind of its gravest error. In
+``judged-again.json`` each different one has the verdict of a second judge.
+Both are written into the files by hand. When they are made again, verdicts
+are kept whose sentence and Japanese are still the same; a test finds the
+others.
 """
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 from experiments import translations
 from experiments.judging import CREDIT
@@ -31,6 +34,18 @@ KINDS = {
 }
 """What a translation that is not right may suffer from."""
 
+JUDGES = {
+    "judged": "a large language model, not blinded: its verdicts were written "
+    "beside the systems' names, in the making of this course; no more is "
+    "recorded of how they came about",
+    "judged-again": "a large language model, shown source and translation "
+    "alone, each different pair once, in random order (seed 20261122), "
+    "without systems, glosses or the first verdicts",
+}
+"""Who judged in which file, and what they saw."""
+FIRST = ("gloss", "verdict", "kind")
+AGAIN = ("verdict", "kind", "note")
+
 Notes = dict[tuple[str, str], dict[str, str]]
 
 
@@ -43,11 +58,28 @@ def notes_of(samples: list[dict]) -> Notes:
     }
 
 
-def annotated(src: str, text: str, notes: Notes) -> dict[str, str]:
+def annotated(
+    src: str, text: str, notes: Notes, fields: tuple[str, ...] = FIRST
+) -> dict[str, str]:
     """A translation with its notes; empty ones to be filled in."""
     known = notes.get((src, text), {})
-    fields = ("gloss", "verdict", "kind")
     return {"text": text} | {name: known.get(name, "") for name in fields}
+
+
+def judged_again(samples: list[dict], notes: Notes) -> list[dict[str, str]]:
+    """Each different translation of a sentence once, for the second judge."""
+    return [
+        {"src": src} | annotated(src, text, notes, AGAIN)
+        for src, text in notes_of(samples)
+    ]
+
+
+def sheet_notes(path: Path) -> Notes:
+    """What the second judge wrote, by source and translation."""
+    if not path.is_file():
+        return {}
+    verdicts = json.loads(path.read_text("utf-8"))["verdicts"]
+    return {(note["src"], note["text"]): note for note in verdicts}
 
 
 def read(bench: Bench) -> Iterator[str]:
@@ -77,6 +109,7 @@ def read(bench: Bench) -> Iterator[str]:
     ]
     stored = {
         **made_of("translation-errors", bench),
+        "judge": JUDGES["judged"],
         "split": "dev",
         "credit": CREDIT,
         "verdicts": VERDICTS,
@@ -85,6 +118,13 @@ def read(bench: Bench) -> Iterator[str]:
         "samples": samples,
     }
     runs.write_json(path, stored, indent=1)
+    sheet = path.with_name("judged-again.json")
+    again = {
+        "judge": JUDGES["judged-again"],
+        "credit": CREDIT,
+        "verdicts": judged_again(samples, sheet_notes(sheet)),
+    }
+    runs.write_json(sheet, again, indent=1)
     yield f"{len(samples)} sentences, {len(systems)} systems"
 
 
