@@ -15,8 +15,8 @@ from transformer_course.config import (
     RecurrentConfig,
     TrainConfig,
     from_dict,
-    upgraded,
 )
+from transformer_course.earlier_settings import upgraded
 from transformer_course.errors import ConfigError
 from transformer_course.presets import PRESETS
 from transformer_course.tasks.table import find_task

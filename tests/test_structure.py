@@ -33,9 +33,12 @@ it is found, no other use of it."""
 OWN = ("tasks/", "transformer.py", "recurrent.py", "presets.py")
 """Modules of kinds of models and of training, and settings that name them."""
 ALLOWED = {
-    ("config.py", "_task_then"): "stored settings from before tasks had names",
-    ("config.py", "upgraded"): "the same",
-    ("config.py", "upgraded_model"): "the same",
+    (
+        "earlier_settings.py",
+        "_task_then",
+    ): "stored settings from before tasks had names",
+    ("earlier_settings.py", "upgraded"): "the same",
+    ("earlier_settings.py", "upgraded_model"): "the same",
     ("config.py", "Experiment"): "a training is a translation by default",
     ("checkpoint.py", ""): "the table of kinds: names for what is stored",
     ("checkpoint.py", "_kind"): "finds the row of that table",

@@ -8,7 +8,14 @@ import pytest
 import torch
 import torch.nn.functional as F
 from tiny import Killed, dies_at, tiny_corpus, tiny_splits
-from tiny_runs import SIZES, assert_same_runs, other, records, tiny
+from tiny_runs import (
+    SIZES,
+    assert_same_runs,
+    other,
+    records,
+    tiny,
+    tiny_images,
+)
 from torch import Tensor, nn
 
 from transformer_course import checkpoint, runs
@@ -57,6 +64,8 @@ def small_corpora(monkeypatch):
 
 def training(name: str) -> Experiment:
     """A tiny one that the task can do."""
+    if name == "image_classification":
+        return tiny_images()
     found = tiny("decoder-only" if name == "language_modelling" else "gru")
     if name == "next_sentence":
         found = other(found, **SOSEKI)
@@ -101,15 +110,20 @@ def test_a_task_goes_from_settings_to_scores_and_samples(name):
     written = task.report("dev", judged, said.append)
     assert said[0].startswith("dev: ")
     assert written is None or len(written) == len(made.splits.dev)
+    if made.tokenizer is None:
+        with pytest.raises(ConfigError, match="cannot read text"):
+            task.prompt(None, "red cat", 10)
+        return
     src, prefix = task.prompt(made.tokenizer, "red cat", 10)
     assert (src is None) == (task.prompted == "tgt")
     assert (prefix is None) == (task.prompted == "src")
 
 
 def test_translations_are_judged_by_bleu_and_other_text_by_its_nll():
-    metrics = {"bleu": 12.0, "nll": 2.0}
+    metrics = {"bleu": 12.0, "nll": 2.0, "accuracy": 0.5}
     quality = {name: find_task(name).quality(metrics) for name in TASKS}
     assert quality.pop("translation") == 12.0
+    assert quality.pop("image_classification") == 0.5
     assert set(quality.values()) == {-2.0}
 
 
@@ -158,6 +172,8 @@ def test_a_corpus_that_is_not_there_is_refused():
 @pytest.mark.parametrize("pad_id", [5, -1])
 def test_text_is_filled_up_with_one_id(name, pad_id):
     settings = training(name)
+    if find_task(name).reads == "images":
+        pytest.skip("images are not filled up")
     model = dataclasses.replace(settings.model, pad_id=pad_id)
     with pytest.raises(ConfigError, match=f"pad_id is {pad_id}, but"):
         prepare(dataclasses.replace(settings, model=model))

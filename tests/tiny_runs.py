@@ -16,6 +16,7 @@ from transformer_course.config import (
     TrainConfig,
 )
 from transformer_course.data.grammar import grammar_pairs, parallel_text
+from transformer_course.image_config import ConvolutionalConfig
 
 SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
 MODELS = {
@@ -46,6 +47,17 @@ def tiny(model: str = "transformer", **train) -> Experiment:
         MODELS[model],
         TrainConfig(**settings | train),
         TASKS.get(model, "translation"),
+    )
+
+
+def tiny_images(**train) -> Experiment:
+    """The same, of digits and a convolutional network."""
+    settings = tiny(**train)
+    return dataclasses.replace(
+        settings,
+        data=DataConfig(corpus="digits", train_pairs=150, batch_size=50),
+        model=ConvolutionalConfig(width=8, n_blocks=2, image_size=8),
+        task="image_classification",
     )
 
 

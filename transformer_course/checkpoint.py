@@ -46,9 +46,11 @@ from transformer_course.errors import (
     ConfigError,
     DivergedError,
 )
+from transformer_course.image_config import ConvolutionalConfig, VisionConfig
 from transformer_course.recurrent import RecurrentTranslator
 from transformer_course.tokenizer import Tokenizer
 from transformer_course.transformer import LanguageModel, Transformer
+from transformer_course.vit import ConvolutionalNetwork, VisionTransformer
 from transformer_course.weights import (
     Tensors,
     check_fit,
@@ -62,6 +64,8 @@ KINDS: dict[str, tuple[type, type]] = {
     "transformer": (ModelConfig, Transformer),
     "language_model": (LanguageModelConfig, LanguageModel),
     "recurrent": (RecurrentConfig, RecurrentTranslator),
+    "vision_transformer": (VisionConfig, VisionTransformer),
+    "convolutional": (ConvolutionalConfig, ConvolutionalNetwork),
 }
 INVALID = (AssertionError, LookupError, RuntimeError, TypeError, ValueError)
 """What classes raise that are built with values of any kind."""

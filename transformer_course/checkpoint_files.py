@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from transformer_course import files
-from transformer_course.config import upgraded_model
+from transformer_course.earlier_settings import upgraded_model
 from transformer_course.errors import CheckpointError
 from transformer_course.weights import (
     Tensors,

@@ -22,26 +22,29 @@ Settings = dict[str, Any]
 """An experiment's settings as JSON holds them: data, model, train, task."""
 
 
-def _require(condition: bool, message: str) -> None:
+def require(condition: bool, message: str) -> None:
+    """Raise a ConfigError with this message unless the condition holds."""
     if not condition:
         raise ConfigError(message)
 
 
-def _require_positive(config, *names: str) -> None:
+def require_positive(config, *names: str) -> None:
+    """Raise a ConfigError unless these settings are at least 1."""
     for name in names:
         value = getattr(config, name)
-        _require(value >= 1, f"{name} is {value}: it must be at least 1.")
+        require(value >= 1, f"{name} is {value}: it must be at least 1.")
 
 
-def _require_share(config, *names: str) -> None:
+def require_share(config, *names: str) -> None:
+    """Raise a ConfigError unless these settings are in [0, 1)."""
     for name in names:
         value = getattr(config, name)
-        _require(0 <= value < 1, f"{name} is {value}: it must be in [0, 1).")
+        require(0 <= value < 1, f"{name} is {value}: it must be in [0, 1).")
 
 
 def _require_finite(config) -> None:
     for name, value in vars(config).items():
-        _require(
+        require(
             not isinstance(value, float) or math.isfinite(value),
             f"{name} is {value}: it must be a finite number.",
         )
@@ -57,16 +60,14 @@ class AnyModelConfig:
 
 
 @dataclass(frozen=True)
-class ModelConfig(AnyModelConfig):
-    """A Transformer; the defaults are the course's translation model.
+class StackConfig(AnyModelConfig):
+    """A stack of layers: what an encoder of words or patches is made from.
 
     Raises:
         ConfigError: a size is not positive, a share is not in [0, 1), or
             ``n_heads`` does not divide ``d_model``.
     """
 
-    vocab_size: int = 6000
-    """Number of pieces, the special ones included."""
     d_model: int = 256
     """Width of the stream that layers read and add to."""
     n_heads: int = 4
@@ -75,10 +76,6 @@ class ModelConfig(AnyModelConfig):
     """Width inside the feed-forward part."""
     n_layers: int = 3
     """Layers of each stack."""
-    max_length: int = 128
-    """Tokens per sequence, in training and in use: longer ones are cut off."""
-    pad_id: int = 0
-    """The id that fills up a batch."""
     dropout: float = 0.1
     """Share of the sub-layers' outputs and embedding sums dropped."""
     bias: bool = False
@@ -89,25 +86,38 @@ class ModelConfig(AnyModelConfig):
     """Non-linearity of the feed-forward part."""
     position: Position = "sinusoidal"
     """How a token's place is told to the model."""
-    tied: bool = True
-    """One matrix for all embeddings and the output, as in the paper."""
 
     def __post_init__(self):
-        _require_positive(
-            self,
-            "vocab_size",
-            "d_model",
-            "n_heads",
-            "d_ff",
-            "n_layers",
-            "max_length",
-        )
-        _require_share(self, "dropout")
-        _require(
+        require_positive(self, "d_model", "n_heads", "d_ff", "n_layers")
+        require_share(self, "dropout")
+        require(
             self.d_model % self.n_heads == 0,
             f"d_model {self.d_model} cannot be split over {self.n_heads} "
             "heads: choose a number of heads that divides it.",
         )
+
+
+@dataclass(frozen=True)
+class ModelConfig(StackConfig):
+    """A Transformer; the defaults are the course's translation model.
+
+    Raises:
+        ConfigError: a size is not positive, a share is not in [0, 1), or
+            ``n_heads`` does not divide ``d_model``.
+    """
+
+    vocab_size: int = 6000
+    """Number of pieces, the special ones included."""
+    max_length: int = 128
+    """Tokens per sequence, in training and in use: longer ones are cut off."""
+    pad_id: int = 0
+    """The id that fills up a batch."""
+    tied: bool = True
+    """One matrix for all embeddings and the output, as in the paper."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        require_positive(self, "vocab_size", "max_length")
 
 
 @dataclass(frozen=True)
@@ -135,11 +145,11 @@ class RecurrentConfig(AnyModelConfig):
     """Look back at each step; else read one summary of the source only."""
 
     def __post_init__(self):
-        _require_positive(
+        require_positive(
             self, "vocab_size", "d_model", "d_hidden", "max_length"
         )
-        _require_share(self, "dropout")
-        _require(
+        require_share(self, "dropout")
+        require(
             self.d_hidden % 2 == 0,
             f"d_hidden is {self.d_hidden}, but the encoder's two directions "
             "share it: choose an even number.",
@@ -181,28 +191,36 @@ class DataConfig:
     counted, are at the most this many."""
     max_shapes: int = 12
     """Different sizes of batches; more of them pad less."""
+    batch_size: int = 128
+    """Images in a batch."""
+    shift: int = 0
+    """Move each image by up to so many pixels and mirror every other one,
+    drawn anew in each epoch; 0 leaves them as they are."""
 
     def __post_init__(self):
-        _require_positive(self, "token_budget", "max_shapes")
+        require_positive(self, "token_budget", "max_shapes", "batch_size")
         _require_finite(self)
-        _require(
+        require(
             self.subword_sampling >= 0,
             f"subword_sampling is {self.subword_sampling}: it cannot be "
             "negative.",
         )
-        _require(
+        require(
+            self.shift >= 0, f"shift is {self.shift}: it cannot be negative."
+        )
+        require(
             not self.subword_sampling or self.pieces == "unigram",
             f"subword_sampling needs unigram pieces, but pieces is "
             f"{self.pieces!r}: only that model gives each way to cut a "
             "probability.",
         )
-        _require(
+        require(
             self.train_pairs is None or self.train_pairs >= 1,
             f"train_pairs is {self.train_pairs}: it must be at least 1.",
         )
         for name in ("src", "tgt"):
             code = getattr(self, name)
-            _require(
+            require(
                 re.fullmatch("[a-z]{2,3}", code) is not None,
                 f"{name} is {code!r}: it must be a language's code of two or "
                 "three letters, such as en, ja, fr.",
@@ -211,17 +229,17 @@ class DataConfig:
 
     def _check_files(self) -> None:
         """See that there is a corpus or two files, and not both."""
-        _require(
+        require(
             (self.corpus == OWN_FILES) == (self.files is not None),
             f"corpus is {self.corpus!r}, and files are {self.files}: give a "
             f"corpus, or --data.files (the corpus is {OWN_FILES!r} then).",
         )
-        _require(
+        require(
             self.files is not None or not (self.sha256 or self.spaced),
             "sha256 and spaced tell of two files, and none are given: set "
             "--data.sha256 None and --data.no-spaced.",
         )
-        _require(
+        require(
             self.files is None or self.spaced or self.pieces != "word",
             "pieces are words, but the files hold text as people write it: "
             "choose --data.pieces unigram, or cut the text into words and "
@@ -265,30 +283,28 @@ class TrainConfig:
     """auto, cpu, cuda, cuda:1, mps."""
 
     def __post_init__(self):
-        _require_positive(self, "epochs", "warmup", "save_every")
-        _require_share(self, "label_smoothing", "beta2")
+        require_positive(self, "epochs", "warmup", "save_every")
+        require_share(self, "label_smoothing", "beta2")
         _require_finite(self)
-        _require(
+        require(
             0 <= self.seed < 2**32,
             f"seed is {self.seed}: choose one from 0 to 2^32 - 1.",
         )
-        _require(
+        require(
             self.epsilon > 0,
             f"epsilon is {self.epsilon}: it must be above 0, or Adam may "
             "divide by it.",
         )
-        _require(
+        require(
             self.average_last >= 0,
             f"average_last is {self.average_last}: it cannot be negative.",
         )
-        _require(
+        require(
             self.r_drop >= 0,
             f"r_drop is {self.r_drop}: it cannot be negative.",
         )
-        _require(
-            self.clip >= 0, f"clip is {self.clip}: it cannot be negative."
-        )
-        _require(
+        require(self.clip >= 0, f"clip is {self.clip}: it cannot be negative.")
+        require(
             self.peak_rate is None or self.peak_rate > 0,
             f"peak_rate is {self.peak_rate}: it must be positive.",
         )
@@ -304,10 +320,11 @@ class Experiment:
     model: AnyModelConfig = field(default_factory=ModelConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
     task: str = "translation"
-    """What is learned: translation, next_sentence, language_modelling."""
+    """What is learned: translation, next_sentence, language_modelling,
+    image_classification."""
 
     def __post_init__(self):
-        _require(
+        require(
             re.fullmatch(r"[^/\\\x00-\x1f]{1,200}", self.name) is not None
             and self.name not in (".", ".."),
             f"the name is {self.name!r}: it must be that of one folder, "
@@ -324,7 +341,7 @@ def from_dict(kind: type, values: Settings):
     """
     hints = get_type_hints(kind)
     unknown = sorted(set(values) - set(hints))
-    _require(
+    require(
         not unknown,
         f"{kind.__name__} has no setting {', '.join(unknown)}; it knows: "
         f"{', '.join(sorted(hints))}.",
@@ -351,7 +368,7 @@ def require_fits(name: str, value: Any, hint: Any) -> None:
         ConfigError: it is not.
     """
     kind = getattr(hint, "__name__", hint)
-    _require(
+    require(
         _fits(value, hint), f"{name} cannot be {value!r}: expected {kind}."
     )
 
@@ -369,49 +386,6 @@ def _fits(value: Any, hint: Any) -> bool:
     if hint is NoneType:
         return value is None
     return type(value) is hint or (hint is float and type(value) is int)
-
-
-def upgraded(settings: Settings) -> Settings:
-    """Settings that an earlier version has stored, in today's words.
-
-    What it does not know is left as it is.
-
-    Args:
-        settings: of an experiment, as its JSON has them.
-    """
-    if "task" in settings:
-        return settings
-    data, train = dict(settings["data"]), dict(settings["train"])
-    model, decoder_only = upgraded_model(settings["model"])
-    task = _task_then(data.get("corpus"), decoder_only)
-    if data.get("corpus") == "soseki_text":
-        data["corpus"] = "soseki"
-    if str(train.get("start_from")).startswith("outputs/"):
-        train["start_from"] = train["start_from"].removeprefix("outputs/")
-    return settings | {
-        "data": data,
-        "model": model,
-        "train": train,
-        "task": task,
-    }
-
-
-def upgraded_model(values: Settings) -> tuple[Settings, bool]:
-    """A model's settings without those that are no more.
-
-    Returns:
-        The settings, and whether they are those of a language model.
-    """
-    gone = ("attention_dropout", "decoder_only")
-    kept = {key: value for key, value in values.items() if key not in gone}
-    return kept, bool(values.get("decoder_only", False))
-
-
-def _task_then(corpus: str | None, decoder_only: bool) -> str:
-    """The task of a training from before tasks had names."""
-    if decoder_only:
-        return "language_modelling"
-    return "next_sentence" if corpus in ("soseki", "haiku") else "translation"
 
 
 __getattr__ = names(__name__)

@@ -14,7 +14,10 @@ from typing import Any
 
 _DATA = "transformer_course.data"
 MOVED = {
-    "transformer_course.config": ("transformer_course.presets",),
+    "transformer_course.config": (
+        "transformer_course.presets",
+        "transformer_course.earlier_settings",
+    ),
     "transformer_course.train": ("transformer_course.objective",),
     f"{_DATA}.aozora": (f"{_DATA}.aozora.markup",),
     f"{_DATA}.batches": (

@@ -8,6 +8,9 @@
   to English.
 - ``soseki``, ``soseki-cpu``: the next sentence, on a GPU and on a CPU; from
   the small one, ``haiku``. ``soseki-lm``: the same text without a source.
+- ``digits-vit``: a Vision Transformer of hand-written digits, in a minute;
+  ``fashion-vit``, ``fashion-cnn``: articles of clothing, and a convolutional
+  network beside it.
 
 A training that only answered a question has no name here: ``transformer-course
 train --like runs/NAME`` repeats it.
@@ -23,6 +26,7 @@ from transformer_course.config import (
     RecurrentConfig,
     TrainConfig,
 )
+from transformer_course.image_config import ConvolutionalConfig, VisionConfig
 
 _SOSEKI = DataConfig(corpus="soseki", src="ja", tgt="ja", max_shapes=24)
 
@@ -158,5 +162,28 @@ PRESETS: dict[str, Experiment] = {
         train=TrainConfig(
             epochs=10, warmup=400, peak_rate=1e-3, bf16=True, average_last=0
         ),
+    ),
+    "digits-vit": Experiment(
+        name="digits-vit",
+        data=DataConfig(corpus="digits", batch_size=64),
+        model=VisionConfig(image_size=8, patch_size=2, n_layers=2),
+        train=TrainConfig(
+            epochs=20, warmup=100, peak_rate=3e-3, average_last=0
+        ),
+        task="image_classification",
+    ),
+    "fashion-vit": Experiment(
+        name="fashion-vit",
+        data=DataConfig(corpus="fashion_mnist"),
+        model=VisionConfig(),
+        train=TrainConfig(epochs=10, warmup=500, peak_rate=1e-3),
+        task="image_classification",
+    ),
+    "fashion-cnn": Experiment(
+        name="fashion-cnn",
+        data=DataConfig(corpus="fashion_mnist"),
+        model=ConvolutionalConfig(),
+        train=TrainConfig(epochs=10, warmup=500, peak_rate=1e-3),
+        task="image_classification",
     ),
 }

@@ -67,6 +67,12 @@ class TextModel:
         """
         folder = find(path)
         loaded = checkpoint.load(folder, pick_device(device))
+        task = task_of(loaded.model.config, loaded.details)
+        if task.reads != "text":
+            raise CheckpointError(
+                f"{path} holds a model of {task.reads}, and this command "
+                "takes one of text: use classify or score."
+            )
         if loaded.tokenizer is None:
             raise CheckpointError(
                 f"{path} has no tokenizer.model, so it cannot read text: save "
@@ -76,7 +82,7 @@ class TextModel:
             folder,
             loaded.model,
             loaded.tokenizer,
-            task_of(loaded.model.config, loaded.details),
+            task,
             loaded.details,
             as_is,
         )

@@ -14,6 +14,7 @@ from transformer_course.config import (
     Activation,
     LanguageModelConfig,
     ModelConfig,
+    StackConfig,
 )
 from transformer_course.errors import ConfigError
 from transformer_course.layers import (
@@ -168,7 +169,7 @@ class Encoder(nn.Module):
     It takes vectors, not ids, so that words and image patches both fit.
     """
 
-    def __init__(self, config: ModelConfig):
+    def __init__(self, config: StackConfig):
         super().__init__()
         self.layers = nn.ModuleList(
             EncoderLayer(**_layer_arguments(config))
@@ -378,11 +379,10 @@ def _target_mask(ids: Tensor, past: int, pad_id: int) -> Mask:
     return mask if past else mask & padding_mask(ids, pad_id)
 
 
-def _layer_arguments(config: ModelConfig) -> dict:
+def _layer_arguments(config: StackConfig) -> dict:
     """What a layer takes from the config: plain values."""
-    rotary = None
-    if config.position == "rotary":
-        rotary = RotaryPosition(config.d_model // config.n_heads)
+    d_head = config.d_model // config.n_heads
+    turned = config.position == "rotary"
     return {
         "d_model": config.d_model,
         "n_heads": config.n_heads,
@@ -391,11 +391,11 @@ def _layer_arguments(config: ModelConfig) -> dict:
         "norm_first": config.norm_first,
         "activation": config.activation,
         "bias": config.bias,
-        "rotary": rotary,
+        "rotary": RotaryPosition(d_head) if turned else None,
     }
 
 
-def _final_norm(config: ModelConfig) -> nn.Module:
+def _final_norm(config: StackConfig) -> nn.Module:
     return LayerNorm(config.d_model) if config.norm_first else nn.Identity()
 
 

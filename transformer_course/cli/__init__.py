@@ -19,6 +19,7 @@ import tyro
 
 from transformer_course.cli.corpora import data
 from transformer_course.cli.exercises import progress
+from transformer_course.cli.images import classify
 from transformer_course.cli.options import PROGRAM
 from transformer_course.cli.texts import (
     generate,
@@ -38,6 +39,7 @@ COMMANDS = {
     "train": train,
     "translate": translate,
     "generate": generate,
+    "classify": classify,
     "score": score,
     "score-files": score_files,
     "data": data,

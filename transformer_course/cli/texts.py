@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from transformer_course import files
+from transformer_course.cli.images import score_images
 from transformer_course.cli.options import (
     PROGRAM,
     Alpha,
@@ -174,11 +175,17 @@ def score(
     """Score a model on its corpus: all sentences, and those unseen.
 
     A translator is scored by BLEU and chrF. What goes on with a text is
-    scored by the nll, since a text can go on in many ways.
+    scored by the nll, since a text can go on in many ways; what classifies
+    images by the share of right answers.
 
     Args:
         split: which part of the corpus.
     """
+    from transformer_course.image_model import reads_images
+
+    if reads_images(model):
+        score_images(model, split, output, others, device)
+        return
     used = _load(model, others, device, as_is=True)
     if files is not None:
         used = replace(used, details=used.details | {"files": files})

@@ -9,6 +9,7 @@ table (:func:`of_files`).
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from transformer_course.data import own_text, small_parallel_enja
 from transformer_course.data.aozora import haiku, prose
@@ -16,6 +17,9 @@ from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.manifest import current_name
 from transformer_course.data.text import LANGUAGES, Splits
 from transformer_course.errors import CorpusError
+
+if TYPE_CHECKING:
+    from transformer_course.data.images import ImageSplits
 
 Loader = Callable[[], Splits]
 
@@ -38,6 +42,9 @@ class Corpus:
     texts: Loader | None = None
     """Loads running text, as targets; None when it has none, or no training
     reads it yet."""
+    images: str | None = None
+    """What loads images with labels, by its name in ``data.images``, which
+    needs torch and is imported late; None when it has none."""
 
 
 CORPORA = {
@@ -61,7 +68,8 @@ CORPORA = {
         Corpus("authors", "authors", ("ja",)),
         Corpus("haiku", "haiku", ("ja",), pairs=haiku.keyword_pairs),
         Corpus("sentence_polarity", "sentence_polarity", ("en",), True),
-        Corpus("fashion_mnist", "fashion_mnist", ()),
+        Corpus("digits", None, (), images="digits"),
+        Corpus("fashion_mnist", "fashion_mnist", (), images="fashion_mnist"),
     )
 }
 """Every corpus, by name.
@@ -156,9 +164,31 @@ def load_texts(name: str) -> Splits:
     return corpus.texts()
 
 
+def load_images(name: str) -> "ImageSplits":
+    """The images of a corpus, with their labels.
+
+    Args:
+        name: ``"digits"`` (comes with scikit-learn) or ``"fashion_mnist"``.
+
+    Raises:
+        CorpusError: no such corpus, it has no images, or its files cannot be
+            had.
+    """
+    corpus = find(name)
+    if corpus.images is None:
+        raise _unread(corpus, "images")
+    from transformer_course.data import images
+
+    return getattr(images, corpus.images)()
+
+
 def _unread(corpus: Corpus, what: str) -> CorpusError:
     """That a corpus cannot be read so, and which can."""
-    kind = {"pairs": "sentence pairs", "texts": "running text"}[what]
+    kind = {
+        "pairs": "sentence pairs",
+        "texts": "running text",
+        "images": "images",
+    }[what]
     others = [c.name for c in CORPORA.values() if getattr(c, what)]
     return CorpusError(
         f"{corpus.name} cannot be read as {kind}; these can: "

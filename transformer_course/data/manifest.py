@@ -26,8 +26,17 @@ __getattr__ = moved.names(__name__)
 
 FORMAT = 1
 """The format of ``manifest.json`` that this module reads."""
-BUILT_IN = {"grammar": "bilingual grammar of English and Japanese, built in"}
-"""Corpora that are made, not fetched."""
+BUILT_IN = {
+    "grammar": (
+        "MIT",
+        "bilingual grammar of English and Japanese, built in",
+    ),
+    "digits": (
+        "CC BY 4.0",
+        "1,797 hand-written digits, which scikit-learn brings along",
+    ),
+}
+"""Corpora that are not fetched: their licence, and what they are."""
 OLD_NAMES = {
     "aozora_soseki": "soseki",
     "soseki_text": "soseki",
@@ -139,7 +148,7 @@ def find_corpus(name: str) -> ManifestEntry:
     """
     name = current_name(name)
     if name in BUILT_IN:
-        return ManifestEntry(name, "MIT", BUILT_IN[name], ())
+        return ManifestEntry(name, *BUILT_IN[name], ())
     if name not in entries():
         raise CorpusError(
             f"there is no corpus {name!r}; there are: "

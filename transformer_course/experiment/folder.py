@@ -14,10 +14,10 @@ from transformer_course.config import (
     Experiment,
     Settings,
     from_json,
-    upgraded,
 )
 from transformer_course.console import tell
 from transformer_course.device import machine
+from transformer_course.earlier_settings import upgraded
 from transformer_course.errors import CheckpointError, ConfigError
 from transformer_course.tokenizer import Tokenizer
 

@@ -10,10 +10,13 @@ from transformer_course.config import (
     Settings,
     TrainConfig,
     from_dict,
-    upgraded,
 )
 from transformer_course.data.corpora import find
+from transformer_course.earlier_settings import upgraded
 from transformer_course.errors import ConfigError
+from transformer_course.tasks.image_classification import (
+    ImageClassification,
+)
 from transformer_course.tasks.language_modelling import LanguageModelling
 from transformer_course.tasks.next_sentence import NextSentence
 from transformer_course.tasks.task import Task
@@ -21,7 +24,12 @@ from transformer_course.tasks.translation import Translation
 
 TASKS: dict[str, Task] = {
     task.name: task
-    for task in (Translation(), NextSentence(), LanguageModelling())
+    for task in (
+        Translation(),
+        NextSentence(),
+        LanguageModelling(),
+        ImageClassification(),
+    )
 }
 
 

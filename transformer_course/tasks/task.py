@@ -60,6 +60,8 @@ class Task(ABC):
     """What the training part is counted in, in a word."""
     prompted: ClassVar[str]
     """The side of the corpus that a reader's text stands for: src or tgt."""
+    reads: ClassVar[str] = "text"
+    """What its models are given: text or images."""
 
     @abstractmethod
     def takes(self, corpus: Corpus) -> bool:

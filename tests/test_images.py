@@ -1,0 +1,345 @@
+"""Images: read whole or refused, batched alike each time, classified."""
+
+import dataclasses
+import gzip
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from tiny_runs import assert_same_runs
+
+from transformer_course import checkpoint
+from transformer_course.cli import main
+from transformer_course.config import Experiment
+from transformer_course.data import images
+from transformer_course.data.corpora import load_images
+from transformer_course.data.images import ImageSet, read_idx
+from transformer_course.data.manifest import is_available
+from transformer_course.errors import ConfigError, CorpusError
+from transformer_course.experiment import prepare, run
+from transformer_course.image_batches import (
+    ImageBatches,
+    in_order,
+    scaled,
+    shifted,
+)
+from transformer_course.image_config import VisionConfig
+from transformer_course.presets import PRESETS
+from transformer_course.tasks.table import find_task
+
+SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return load_images("digits")
+
+
+def tiny(name: str = "tiny", **train) -> Experiment:
+    """A few steps on few digits."""
+    settings = PRESETS["digits-vit"]
+    values = {"epochs": 2, "warmup": 4, "save_every": 2, "device": "cpu"}
+    return dataclasses.replace(
+        settings,
+        name=name,
+        data=dataclasses.replace(
+            settings.data, train_pairs=200, batch_size=50
+        ),
+        model=VisionConfig(image_size=8, patch_size=4, **SIZES),
+        train=dataclasses.replace(settings.train, **values | train),
+    )
+
+
+# --- the corpora -------------------------------------------------------------
+
+
+def test_the_digits_are_in_three_parts_that_share_no_image(digits):
+    sizes = [len(getattr(digits, part)) for part in ("train", "dev", "test")]
+    assert sizes == [1197, 300, 300]
+    everything = torch.cat(
+        [digits.train.images, digits.dev.images, digits.test.images]
+    )
+    assert everything.shape == (1797, 1, 8, 8)
+    assert everything.min() == 0 and everything.max() == 255
+    again = load_images("digits")
+    assert torch.equal(again.train.images, digits.train.images)
+    assert set(digits.test.labels.tolist()) == set(range(10))
+
+
+@pytest.mark.skipif(
+    not is_available("fashion_mnist"), reason="fashion_mnist is not here"
+)
+def test_fashion_mnist():
+    splits = load_images("fashion_mnist")
+    assert len(splits.train) == 55_000
+    assert len(splits.dev) == images.FASHION_DEV
+    assert len(splits.test) == 10_000
+    assert splits.test.images.shape[1:] == (1, 28, 28)
+    counts = splits.test.labels.bincount()
+    assert (counts == 1000).all()
+    assert splits.train.names[int(splits.train.labels[0])] == "ankle boot"
+
+
+def test_a_corpus_without_images_names_those_that_have_some():
+    with pytest.raises(CorpusError, match="grammar.*digits, fashion_mnist"):
+        load_images("grammar")
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_labels_that_do_not_fit_their_images_are_refused(count):
+    with pytest.raises(CorpusError, match=f"2 images but {count} labels"):
+        ImageSet(
+            torch.zeros(2, 1, 4, 4, dtype=torch.uint8),
+            torch.zeros(count, dtype=torch.long),
+            ("a",),
+        )
+
+
+@pytest.mark.parametrize("label", [-1, 2])
+def test_a_label_without_a_name_is_refused(label):
+    with pytest.raises(CorpusError, match="2 classes, numbered from 0"):
+        ImageSet(
+            torch.zeros(1, 1, 4, 4, dtype=torch.uint8),
+            torch.tensor([label]),
+            ("a", "b"),
+        )
+
+
+def idx(shape: tuple[int, ...], numbers: bytes, kind: int = 8) -> bytes:
+    """A file of the idx format."""
+    dimensions = b"".join(n.to_bytes(4, "big") for n in shape)
+    return bytes([0, 0, kind, len(shape)]) + dimensions + numbers
+
+
+def test_an_idx_file_is_read_as_it_was_written(tmp_path):
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(idx((2, 3), bytes(range(6)))))
+    assert read_idx(path).tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"no gzip", "expected a gzipped file"),
+        (gzip.compress(idx((9,), bytes(9)))[:-12], "expected a gzipped file"),
+        (gzip.compress(b""), "begins with nothing"),
+        (gzip.compress(idx((2,), bytes(2), kind=13)), "00 00 0d"),
+        (gzip.compress(idx((2, 3), bytes(5))), "2 × 3 numbers, but has 5"),
+        (gzip.compress(idx((2, 3), bytes(7))), "2 × 3 numbers, but has 7"),
+        (gzip.compress(idx((2, 3), b"")[:6]), "cut short or damaged"),
+    ],
+)
+def test_a_damaged_idx_file_is_one_clear_line(content, said, tmp_path):
+    path = tmp_path / "a.gz"
+    path.write_bytes(content)
+    with pytest.raises(CorpusError, match=said) as raised:
+        read_idx(path)
+    assert "\n" not in str(raised.value)
+
+
+def test_an_idx_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(CorpusError, match=r"a\.gz cannot be read"):
+        read_idx(tmp_path / "a.gz")
+
+
+# --- batches -----------------------------------------------------------------
+
+
+def test_an_epoch_has_each_image_at_most_once_and_is_always_the_same(digits):
+    batches = ImageBatches(digits.train, 50, seed=3)
+    assert len(batches) == 1197 // 50
+    one, same = list(batches.epoch(4)), list(batches.epoch(4))
+    assert len(one) == len(batches)
+    for a, b in zip(one, same, strict=True):
+        assert torch.equal(a.images, b.images)
+        assert torch.equal(a.labels, b.labels)
+    other = next(iter(batches.epoch(5)))
+    assert not torch.equal(one[0].images, other.images)
+    assert one[0].images.min() == -1 and one[0].images.max() == 1
+
+
+def test_batches_larger_than_the_set_are_the_set(digits):
+    few = digits.train.take(slice(7))
+    batches = ImageBatches(few, 50, seed=0)
+    assert [len(b.labels) for b in batches.epoch(0)] == [7]
+
+
+def test_batches_in_order_hold_all_images(digits):
+    batches = in_order(digits.dev, 128)
+    assert [len(b.labels) for b in batches] == [128, 128, 44]
+    labels = torch.cat([b.labels for b in batches])
+    assert torch.equal(labels, digits.dev.labels)
+
+
+def test_a_shifted_image_is_itself_moved_and_perhaps_mirrored():
+    pixels = torch.zeros(40, 1, 6, 7, dtype=torch.uint8)
+    pixels[:, :, 2, 3] = 255
+    pixels[:, :, 2, 4] = 128
+    moved = shifted(scaled(pixels), 1, torch.Generator().manual_seed(0))
+    assert moved.shape == (40, 1, 6, 7)
+    brightest = moved.flatten(1).argmax(dim=1)
+    rows, columns = brightest // 7, brightest % 7
+    assert set(rows.tolist()) == {1, 2, 3}
+    assert set(columns.tolist()) == {2, 3, 4}
+    beside = {
+        tuple((moved[i, 0, r].round(decimals=1) == 0).nonzero().flatten() - c)
+        for i, (r, c) in enumerate(
+            zip(rows.tolist(), columns.tolist(), strict=True)
+        )
+    }
+    assert {int(place[0]) for place in beside} == {-1, 1}  # mirrored, or not
+
+
+# --- the task ----------------------------------------------------------------
+
+
+def test_a_model_for_other_images_is_refused():
+    settings = tiny()
+    wrong = dataclasses.replace(settings.model, image_size=12)
+    with pytest.raises(ConfigError, match="image_size is 12.*--model.image-s"):
+        prepare(dataclasses.replace(settings, model=wrong))
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "said"),
+    [
+        ("train", {"r_drop": 1.0}, "r_drop is 1.0"),
+        ("train", {"peak_rate": None}, "peak_rate is None"),
+        ("data", {"both_ways": True}, "both_ways is True"),
+        ("data", {"corpus": "grammar"}, "digits, fashion_mnist"),
+    ],
+)
+def test_what_images_cannot_follow_is_refused(part, change, said):
+    settings = tiny()
+    changed = dataclasses.replace(getattr(settings, part), **change)
+    with pytest.raises(ConfigError, match=said):
+        prepare(dataclasses.replace(settings, **{part: changed}))
+
+
+def test_what_is_judged_is_counted_in_images(digits):
+    made = prepare(tiny())
+    means = made.task.evaluate(made.model, made.dev_batches)
+    share = (digits.dev.labels == 0).float().mean()
+    assert means["accuracy"] == pytest.approx(float(share), abs=1e-6)
+    assert means["nll"] == pytest.approx(np.log(10), abs=1e-5)
+
+
+def test_a_text_is_no_image():
+    task = find_task("image_classification")
+    with pytest.raises(ConfigError, match="cannot read text"):
+        task.prompt(None, "a cat", 10)
+
+
+# --- the command line --------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("images")
+    return run(tiny(), folder, quiet=True)
+
+
+def said(capsys, *args) -> tuple[int, str, str]:
+    """Exit status, standard output, standard error."""
+    status = 0
+    try:
+        main([str(arg) for arg in args])
+    except SystemExit as leaving:
+        status = leaving.code
+    return status, *capsys.readouterr()
+
+
+def file_of(pixels, path):
+    Image.fromarray(pixels.numpy()).save(path)
+    return path
+
+
+def test_a_stopped_training_goes_on_as_if_it_had_not_been(trained, tmp_path):
+    first = tiny(epochs=1)
+    run(first, tmp_path, quiet=True)
+    longer = run(tiny(), tmp_path, resume=True, quiet=True)
+    assert_same_runs(longer, trained)
+
+
+def test_a_run_is_scored_by_class(trained, capsys):
+    status, out, _ = said(capsys, "score", trained)
+    assert status == 0
+    assert "on digits, test:" in out and "of 300 images right" in out
+    assert len(out.splitlines()) == 11
+
+
+def test_files_are_classified(trained, digits, tmp_path, capsys):
+    paths = [
+        file_of(digits.test.images[i, 0], tmp_path / f"{i}.png")
+        for i in range(3)
+    ]
+    status, out, _ = said(capsys, "classify", trained, *paths, "--top", 2)
+    assert status == 0
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert [row[0] for row in rows] == [str(p) for p in paths for _ in "12"]
+    best = checkpoint.load(trained / "checkpoints" / "best").model
+    logits = best(scaled(digits.test.images[:3]))
+    guesses = logits.softmax(dim=-1).topk(2)
+    expected = guesses.indices.flatten().tolist()
+    assert [int(row[1]) for row in rows] == expected
+    shares = [float(row[2]) for row in rows]
+    assert shares == pytest.approx(guesses.values.flatten().tolist(), abs=1e-4)
+
+
+def test_another_size_is_refused_unless_it_shall_be_fitted(
+    trained, tmp_path, capsys
+):
+    path = tmp_path / "photo.png"
+    Image.new("RGB", (30, 20), "red").save(path)
+    status, _, err = said(capsys, "classify", trained, path)
+    assert status == 1
+    assert "30 × 20 pixels of mode RGB" in err and "--fit" in err
+    status, out, _ = said(capsys, "classify", trained, path, "--fit")
+    assert status == 0 and out.count("\n") == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"no image", b"\x89PNG\r\n\x1a\n"])
+def test_what_is_no_image_is_one_line(trained, content, tmp_path, capsys):
+    path = tmp_path / "a.png"
+    path.write_bytes(content)
+    status, out, err = said(capsys, "classify", trained, path)
+    assert (status, out) == (1, "")
+    assert "cannot be read as an image" in err
+    assert "Traceback" not in err
+
+
+def test_an_image_that_is_cut_short_is_refused(trained, tmp_path, capsys):
+    whole = tmp_path / "whole.png"
+    noise = np.random.default_rng(0).integers(0, 256, (8, 8), dtype=np.uint8)
+    Image.fromarray(noise).save(whole)
+    path = tmp_path / "cut.png"
+    path.write_bytes(whole.read_bytes()[:70])
+    status, _, err = said(capsys, "classify", trained, path)
+    assert status == 1 and "cannot be read as an image" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "said_of_it"),
+    [
+        (["--top", 0], "top is 0"),
+        (["--top", 11], "from 1 to 10"),
+    ],
+)
+def test_so_many_classes_there_are_not(
+    trained, options, said_of_it, digits, tmp_path, capsys
+):
+    path = file_of(digits.test.images[0, 0], tmp_path / "0.png")
+    status, _, err = said(capsys, "classify", trained, path, *options)
+    assert status == 1 and said_of_it in err
+
+
+@pytest.mark.parametrize("options", [["--output", "x"], ["--with", "x"]])
+def test_what_only_translators_know_is_refused(trained, options, capsys):
+    status, _, err = said(capsys, "score", trained, *options)
+    assert status == 1 and f"{options[0]} is for translators" in err
+
+
+def test_no_file_is_no_question(trained, capsys):
+    status, _, err = said(capsys, "classify", trained)
+    assert status == 1 and "no image was given" in err

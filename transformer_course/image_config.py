@@ -1,0 +1,100 @@
+"""What varies between models of images: frozen dataclasses (chapter 19)."""
+
+from dataclasses import dataclass
+
+from transformer_course.config import (
+    Activation,
+    AnyModelConfig,
+    Position,
+    StackConfig,
+    require,
+    require_positive,
+    require_share,
+)
+
+
+@dataclass(frozen=True)
+class VisionConfig(StackConfig):
+    """A Vision Transformer; the defaults are for Fashion-MNIST.
+
+    Raises:
+        ConfigError: also when the patches do not tile the image, or the
+            positions are not learned.
+    """
+
+    d_model: int = 64
+    d_ff: int = 256
+    n_layers: int = 4
+    bias: bool = True
+    norm_first: bool = True
+    activation: Activation = "gelu"
+    position: Position = "learned"
+    image_size: int = 28
+    """Pixels on each side of an image, which is square."""
+    channels: int = 1
+    """Numbers per pixel: 1 for grey, 3 for red, green and blue."""
+    patch_size: int = 4
+    """Pixels on each side of a patch; it divides ``image_size``."""
+    n_classes: int = 10
+    """What an image may show."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        require_positive(
+            self, "image_size", "channels", "patch_size", "n_classes"
+        )
+        require(
+            self.image_size % self.patch_size == 0,
+            f"patches of {self.patch_size} pixels do not tile an image of "
+            f"{self.image_size}: choose a patch_size that divides it.",
+        )
+        require(
+            self.position in ("learned", "none"),
+            f"position is {self.position!r}, but a patch's place is learned: "
+            "choose learned, or none.",
+        )
+
+    @property
+    def n_patches(self) -> int:
+        """Patches of an image."""
+        return (self.image_size // self.patch_size) ** 2
+
+
+@dataclass(frozen=True)
+class ConvolutionalConfig(AnyModelConfig):
+    """The baseline for images: a few convolutions.
+
+    Raises:
+        ConfigError: a size is not positive, the image cannot be halved
+            ``n_blocks`` times, or a share is not in [0, 1).
+    """
+
+    width: int = 32
+    """Channels of the first block, a multiple of 8, since they are normalised
+    in 8 groups; each further block has twice as many."""
+    n_blocks: int = 3
+    """Pairs of convolutions; each halves the image's sides."""
+    dropout: float = 0.1
+    """Share of the pooled features dropped."""
+    image_size: int = 28
+    """Pixels on each side of an image, which is square."""
+    channels: int = 1
+    """Numbers per pixel: 1 for grey, 3 for red, green and blue."""
+    n_classes: int = 10
+    """What an image may show."""
+
+    def __post_init__(self):
+        require_positive(
+            self, "width", "n_blocks", "image_size", "channels", "n_classes"
+        )
+        require_share(self, "dropout")
+        require(
+            self.image_size >= 2**self.n_blocks,
+            f"an image of {self.image_size} pixels cannot be halved "
+            f"{self.n_blocks} times: choose fewer blocks.",
+        )
+        require(
+            self.width % 8 == 0,
+            f"width is {self.width}, but channels are normalised in 8 groups: "
+            "choose a multiple of 8.",
+        )

@@ -1,0 +1,176 @@
+"""A trained classifier as people use it: image files in, classes out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import UInt8
+from PIL import Image, ImageOps
+from torch import Tensor, nn
+
+from transformer_course import checkpoint
+from transformer_course.checkpoint_files import read_header, settled
+from transformer_course.config import AnyModelConfig, DataConfig
+from transformer_course.data.images import CLASSES
+from transformer_course.device import pick_device
+from transformer_course.errors import CheckpointError, ConfigError, CorpusError
+from transformer_course.image_batches import scaled
+from transformer_course.tasks.table import TASKS, task_of
+from transformer_course.tasks.task import Judged, Task
+from transformer_course.text_model import Say, find
+
+MODES = {1: "L", 3: "RGB"}
+"""What an image is called by Pillow, by its number of channels."""
+
+
+class Guess(NamedTuple):
+    """What an image may show, and how likely that is."""
+
+    name: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class ImageModel:
+    """A model that classifies images, and what its classes are called."""
+
+    path: Path
+    """The checkpoint that was loaded."""
+    model: nn.Module
+    task: Task
+    corpus: str
+    """What it was trained on."""
+    names: tuple[str, ...]
+    """Its classes, by number."""
+
+    @classmethod
+    def load(cls, path: Path, device: str = "auto") -> "ImageModel":
+        """Load a run's chosen checkpoint, or the one that a folder is.
+
+        Raises:
+            CheckpointError: there is none, it is damaged, it does not
+                classify images, or does not say which.
+        """
+        folder = find(path)
+        loaded = checkpoint.load(folder, pick_device(device))
+        task = task_of(loaded.model.config, loaded.details)
+        if task.reads != "images":
+            raise CheckpointError(
+                f"{path} holds a model of text, and this command takes one "
+                "that classifies images: train one (transformer-course train "
+                "digits-vit), or use translate or generate."
+            )
+        corpus = loaded.details.get("corpus")
+        if corpus not in CLASSES:
+            raise CheckpointError(
+                f"{path} says that it was trained on {corpus!r}, so its "
+                f"classes have no names; known are {', '.join(CLASSES)}."
+            )
+        return cls(folder, loaded.model, task, corpus, CLASSES[corpus])
+
+    def classify(
+        self, files: Sequence[Path], top: int = 1, fit: bool = False
+    ) -> list[list[Guess]]:
+        """The likeliest classes of each image, the likeliest first.
+
+        Args:
+            files: paths of images.
+            top: classes for each.
+            fit: crop, scale and convert images of other sizes and colours.
+
+        Raises:
+            ConfigError: ``top`` is not from 1 to the number of classes.
+            CorpusError: a file that is no image, or does not fit.
+        """
+        if not 1 <= top <= len(self.names):
+            raise ConfigError(
+                f"top is {top}: it must be from 1 to {len(self.names)}, the "
+                "number of classes."
+            )
+        config = self.model.config
+        read = [read_image(file, config, fit) for file in files]
+        device = next(self.model.parameters()).device
+        with torch.inference_mode():
+            logits = self.model(scaled(torch.stack(read)).to(device))
+        likeliest = logits.float().softmax(dim=-1).topk(top)
+        return [
+            [Guess(self.names[i], p) for i, p in zip(*row, strict=True)]
+            for row in zip(
+                likeliest.indices.tolist(),
+                likeliest.values.tolist(),
+                strict=True,
+            )
+        ]
+
+    def report(self, named: str, split: str, say: Say) -> None:
+        """Judge the model by its corpus.
+
+        Args:
+            named: what the model is called.
+            split: dev or test.
+            say: called with each line.
+        """
+        splits = self.task.load(DataConfig(corpus=self.corpus))
+        judged = Judged(self.model, None, getattr(splits, split), splits.train)
+        self.task.report(f"{named} on {self.corpus}, {split}", judged, say)
+
+
+def reads_images(path: Path) -> bool:
+    """Whether a run, or a checkpoint, holds a model of images.
+
+    Raises:
+        CheckpointError: there is none.
+    """
+    header, _ = settled(find(path), read_header)
+    config, _ = checkpoint.KINDS.get(header["kind"], (None, None))
+    return any(
+        config in task.models
+        for task in TASKS.values()
+        if task.reads == "images"
+    )
+
+
+def read_image(
+    path: Path, config: AnyModelConfig, fit: bool = False
+) -> UInt8[Tensor, "channels height width"]:
+    """Read an image file as a model wants it.
+
+    Args:
+        path: PNG, JPEG or whatever else Pillow reads.
+        config: of the model: size and channels.
+        fit: crop the middle square, scale it, and convert its colours, where
+            they are others.
+
+    Raises:
+        CorpusError: the file is no image or is damaged, or has another size
+            or colours and ``fit`` is off.
+    """
+    side, mode = config.image_size, MODES[config.channels]
+    try:
+        with Image.open(path) as image:
+            image = ImageOps.exif_transpose(image)
+            if fit:
+                image = ImageOps.fit(image.convert(mode), (side, side))
+            image.load()
+    except (
+        OSError,
+        SyntaxError,
+        ValueError,
+        Image.DecompressionBombError,
+    ) as e:
+        raise CorpusError(
+            f"{path} cannot be read as an image ({e}): give a file in PNG, "
+            "JPEG or the like."
+        ) from e
+    if image.size != (side, side) or image.mode != mode:
+        width, height = image.size
+        raise CorpusError(
+            f"{path} is {width} × {height} pixels of mode {image.mode}, but "
+            f"this model reads {side} × {side} of mode {mode}: scale and "
+            "convert it, or add --fit."
+        )
+    pixels = torch.from_numpy(np.array(image))  # (height, width[, channels])
+    return pixels.reshape(side, side, config.channels).permute(2, 0, 1)
