@@ -22,8 +22,8 @@ from transformer_course import runs
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.text import Splits
 from transformer_course.device import machine
-from transformer_course.errors import ConfigError
-from transformer_course.experiment import run
+from transformer_course.errors import ConfigError, CourseError
+from transformer_course.experiment import chosen_checkpoint, run
 from transformer_course.grid import Grid, changed_experiment, read, train
 from transformer_course.presets import PRESETS
 
@@ -366,6 +366,18 @@ def made_of(name: str, bench: Bench) -> Record:
     """What heads a file that was made of trainings."""
     typed = ["python -m experiments", name, *map(str, bench.inputs)]
     return {"command": " ".join(typed), "machine": machine()}
+
+
+def checkpoint_of(output: Path) -> Path:
+    """The checkpoint that a training chose.
+
+    Raises:
+        CourseError: it has none.
+    """
+    chosen = chosen_checkpoint(output)
+    if chosen is None:
+        raise CourseError(f"{output} has no checkpoint: train it first.")
+    return chosen
 
 
 def like(name: str) -> str:

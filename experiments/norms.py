@@ -14,12 +14,13 @@ from torch import nn
 
 from experiments.failures import rate_without_warmup
 from experiments.lab import Bench, Experiment, Groups, Record
+from experiments.memory_spread import spread_of
 from experiments.translators import Moment, Training, follow, with_parts
 from transformer_course.batches import Batch
 from transformer_course.layers import AddNorm
 from transformer_course.loss import Score
 from transformer_course.objective import evaluate, score_batch
-from transformer_course.tokenizer import EOS, PAD
+from transformer_course.tokenizer import EOS
 from transformer_course.train import learning_rate
 from transformer_course.transformer import Transformer
 
@@ -180,30 +181,13 @@ def look(moment: Moment) -> Record:
     dev, seen = (
         evaluate(prepared.model, part, score=score) for part in (dev, own)
     )
+    spread = spread_of(prepared.model, [prepared.dev_batches[0].src])
     return {
         "dev_nll": round(dev["nll"], 4),
         "dev_accuracy": round(dev["accuracy"], 4),
         "train_nll": round(seen["nll"], 4),
-        "spread": round(spread_of(prepared), 4),
+        "spread": round(spread.share, 4),
     }
-
-
-@torch.inference_mode()
-def spread_of(prepared) -> float:
-    """How much the memory differs between the words of a sentence.
-
-    The standard deviation over the positions of a sentence, averaged over
-    components and sentences, over the memory's root mean square.
-    """
-    model = prepared.model.eval()
-    src = prepared.dev_batches[0].src
-    found, size = [], []
-    for row, vectors in zip(src, model.encode(src), strict=True):
-        real = vectors[row != PAD]
-        found.append(real.std(dim=0).mean())
-        size.append(real.square().mean())
-    model.train()
-    return float(torch.stack(found).mean() / torch.stack(size).mean().sqrt())
 
 
 def measure(training: Training, seed: int, bench: Bench) -> Record:

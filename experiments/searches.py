@@ -18,13 +18,17 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from experiments.lab import Bench, Reading, splits_for, tiny_run
+from experiments.lab import (
+    Bench,
+    Reading,
+    checkpoint_of,
+    splits_for,
+    tiny_run,
+)
 from transformer_course import checkpoint, runs
 from transformer_course.batches import sorted_batches
 from transformer_course.data.text import ParallelText, Splits, unseen
 from transformer_course.device import machine, pick_device
-from transformer_course.errors import CourseError
-from transformer_course.experiment import chosen_checkpoint
 from transformer_course.generate import sample
 from transformer_course.score import bleu_counts, corpus_bleu
 from transformer_course.translate import (
@@ -58,11 +62,14 @@ CREDIT += "odashi/small_parallel_enja."
 
 
 def draw(
-    loaded: checkpoint.Checkpoint, sentences: list[str], **how: float
+    loaded: checkpoint.Checkpoint,
+    sentences: list[str],
+    seed: int = SEED,
+    **how: float,
 ) -> list[str]:
     """One sampled translation of each sentence."""
     device = next(loaded.model.parameters()).device
-    generator = torch.Generator(device).manual_seed(SEED)
+    generator = torch.Generator(device).manual_seed(seed)
     limit = loaded.model.config.max_length
     ids = [encode_source(loaded.tokenizer, s, limit) for s in sentences]
     written = [""] * len(ids)
@@ -192,9 +199,7 @@ def compare(folder: Path, bench: Bench) -> Iterator[str]:
     Raises:
         CourseError: the run has no checkpoint.
     """
-    chosen = chosen_checkpoint(folder)
-    if chosen is None:
-        raise CourseError(f"{folder} has no checkpoint: train it first.")
+    chosen = checkpoint_of(folder)
     path = bench.folder / f"{folder.name}.json"
     stored = begin(path, folder, chosen)
     ways = SMOKED if bench.smoke else WAYS

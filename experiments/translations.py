@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
 from experiments.lab import Bench, Reading, Record, like, splits_for, tiny_run
 from transformer_course import checkpoint, runs
@@ -24,7 +23,7 @@ from transformer_course.data.text import ParallelText, Splits, unseen
 from transformer_course.experiment.folder import RunFolder
 from transformer_course.score import bleu_counts, corpus_bleu, corpus_chrf
 from transformer_course.tokenizer import Tokenizer
-from transformer_course.translate import encode_source, translate
+from transformer_course.translate import translate
 
 SAMPLES = 12
 BEAMS = (1, 5)
@@ -110,21 +109,6 @@ def sizes(tokenizer: Tokenizer, lines: list[str]) -> dict[str, int]:
     }
 
 
-@torch.inference_mode()
-def memory_spread(model, tokenizer, sentences: list[str]) -> float:
-    """How much the encoder's vectors differ within a sentence.
-
-    The standard deviation over the positions, averaged over the vector's
-    components and the sentences. Near zero, all source words look alike to
-    the decoder.
-    """
-    spreads = []
-    for sentence in sentences:
-        src = torch.tensor([encode_source(tokenizer, sentence)])
-        spreads.append(model.encode(src)[0].std(dim=0).mean().item())
-    return sum(spreads) / len(spreads)
-
-
 class Scored(NamedTuple):
     """What is kept of a translator."""
 
@@ -193,9 +177,7 @@ def results(
         rows += found.rows
         counts |= found.counts
         choices[name], samples = found.dev_bleu, found.samples
-    spread = memory_spread(model, tokenizer, splits.dev.src)
     found = {
-        "memory_spread": round(spread, 4),
         "dev": sizes(tokenizer, splits.dev.tgt),
         "dev_bleu_of_the_beam": choices,
         "split": "test",

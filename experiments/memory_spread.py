@@ -1,0 +1,134 @@
+"""Do the encoder's words differ, and does the decoder need that they do?
+
+Of the weights that a training chose, on all development sentences: how much
+the encoder's vectors differ from word to word, as a share of their size, which
+is chapter 08's measure; and the loss, once as it is and once with the mean of
+its sentence in the place of each vector. ``runs/memory-spread/NAME.json`` has
+what was found.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from experiments.lab import (
+    Bench,
+    Reading,
+    Record,
+    checkpoint_of,
+    made_of,
+    splits_for,
+    tiny_run,
+)
+from experiments.searches import fingerprint
+from transformer_course import checkpoint, runs
+from transformer_course.batches import AnyBatch, Batch
+from transformer_course.loss import Score, label_smoothed_score
+from transformer_course.masks import padding_mask
+from transformer_course.mode import evaluating
+from transformer_course.objective import evaluate
+from transformer_course.tasks.table import task_of
+from transformer_course.tokenizer import PAD
+
+
+class Spread(NamedTuple):
+    """How far apart the vectors of a sentence are."""
+
+    deviation: float
+    """Standard deviation from word to word: the mean over the vectors'
+    components and the sentences. The gain of the encoder's last norm, which
+    is trained, scales it."""
+    size: float
+    """Root mean square of all components."""
+
+    @property
+    def share(self) -> float:
+        """The deviation over the size: 0 if all words of a sentence are one
+        vector, near 1 if they have nothing in common."""
+        return self.deviation / self.size
+
+
+@torch.inference_mode()
+def spread_of(model: nn.Module, sources: Iterable[Tensor]) -> Spread:
+    """Measure the memory of these batches of source ids.
+
+    Args:
+        model: put into evaluation mode meanwhile.
+        sources: (sentence, length) each, padded.
+    """
+    apart, squares = [], []
+    with evaluating(model):
+        for src in sources:
+            for row, vectors in zip(src, model.encode(src), strict=True):
+                real = vectors[row != PAD]
+                apart.append(real.std(dim=0).mean())
+                squares.append(real.square().mean())
+    size = torch.stack(squares).mean().sqrt()
+    return Spread(float(torch.stack(apart).mean()), float(size))
+
+
+def score_of_means(
+    model: nn.Module, batch: Batch, smoothing: float = 0.0
+) -> Score:
+    """Score a batch whose decoder is told the mean of each sentence alone."""
+    mask = padding_mask(batch.src)
+    memory, real = model.encode(batch.src), mask[:, 0, 0, :, None]
+    mean = (memory * real).sum(dim=1, keepdim=True)
+    mean = mean / real.sum(dim=1, keepdim=True)
+    logits = model.decode(batch.tgt_in, mean.expand_as(memory), mask)
+    return label_smoothed_score(logits, batch.tgt_out, smoothing)
+
+
+def measured(model: nn.Module, batches: list[AnyBatch]) -> Record:
+    """What is stored of a model: the spread, and both losses."""
+    spread = spread_of(model, [batch.src for batch in batches])
+    own = evaluate(model, batches)
+    means = evaluate(model, batches, score=score_of_means)
+    return {
+        "share": round(spread.share, 4),
+        "deviation": round(spread.deviation, 4),
+        "dev_nll": round(own["nll"], 4),
+        "dev_nll_of_means": round(means["nll"], 4),
+    }
+
+
+def look_into(folder: Path, bench: Bench) -> Record:
+    """What was found of a training.
+
+    Raises:
+        CourseError: the run has no checkpoint.
+    """
+    chosen = checkpoint_of(folder)
+    loaded = checkpoint.load(chosen)
+    model, tokenizer = loaded.model, loaded.tokenizer
+    dev = splits_for(loaded.details, bench).dev
+    task = task_of(model.config, loaded.details)
+    return {
+        **made_of("memory-spread", bench),
+        "run": folder.name,
+        "checkpoint": chosen.name,
+        "weights": fingerprint(chosen),
+        "split": "dev",
+        "sentences": len(dev),
+        **measured(model, task.scored_batches(model.config, tokenizer, dev)),
+    }
+
+
+def read(bench: Bench) -> Iterator[str]:
+    """Look into each training, and store what was found."""
+    for folder in bench.inputs:
+        found = look_into(folder, bench)
+        runs.write_json(bench.folder / f"{folder.name}.json", found, indent=1)
+        yield f"{folder.name}: {found}"
+
+
+EXPERIMENT = Reading(
+    name="memory-spread",
+    chapter="08_add_and_norm",
+    read=read,
+    inputs=("outputs/enja",),
+    smoke_inputs=lambda scratch: [tiny_run(scratch, "tiny")],
+)
