@@ -160,6 +160,8 @@ def test_every_picture_has_alt_text_and_a_caption(path):
         if not count or "remove-output" in cell.metadata.get("tags", []):
             continue
         assert count == 1, f"one picture a cell, not {count}:\n{cell.source}"
+        values = [o for o in cell.outputs if o.output_type == "execute_result"]
+        assert not values, f"the last value is shown, too:\n{cell.source}"
         render = cell.metadata.get("mystnb", {})
         alt = render.get("image", {}).get("alt", "")
         figure = render.get("figure", {})
