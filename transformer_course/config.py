@@ -9,7 +9,15 @@ import math
 import re
 from dataclasses import dataclass, field
 from types import NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Literal,
+    Protocol,
+    get_args,
+    get_origin,
+    get_type_hints,
+    runtime_checkable,
+)
 
 from transformer_course.errors import ConfigError
 from transformer_course.moved import names
@@ -59,15 +67,43 @@ class AnyModelConfig:
     """
 
 
+@runtime_checkable
+class StackConfig(Protocol):
+    """What a stack of layers asks of a config, whatever it reads."""
+
+    d_model: int
+    n_heads: int
+    d_ff: int
+    n_layers: int
+    dropout: float
+    bias: bool
+    norm_first: bool
+    activation: Activation
+    position: Position
+
+
+def require_stack(config: StackConfig) -> None:
+    """Raise a ConfigError unless layers can be made from these settings."""
+    require_positive(config, "d_model", "n_heads", "d_ff", "n_layers")
+    require_share(config, "dropout")
+    require(
+        config.d_model % config.n_heads == 0,
+        f"d_model {config.d_model} cannot be split over {config.n_heads} "
+        "heads: choose a number of heads that divides it.",
+    )
+
+
 @dataclass(frozen=True)
-class StackConfig(AnyModelConfig):
-    """A stack of layers: what an encoder of words or patches is made from.
+class ModelConfig(AnyModelConfig):
+    """A Transformer; the defaults are the course's translation model.
 
     Raises:
         ConfigError: a size is not positive, a share is not in [0, 1), or
             ``n_heads`` does not divide ``d_model``.
     """
 
+    vocab_size: int = 6000
+    """Number of pieces, the special ones included."""
     d_model: int = 256
     """Width of the stream that layers read and add to."""
     n_heads: int = 4
@@ -76,6 +112,10 @@ class StackConfig(AnyModelConfig):
     """Width inside the feed-forward part."""
     n_layers: int = 3
     """Layers of each stack."""
+    max_length: int = 128
+    """Tokens per sequence, in training and in use: longer ones are cut off."""
+    pad_id: int = 0
+    """The id that fills up a batch."""
     dropout: float = 0.1
     """Share of the sub-layers' outputs and embedding sums dropped."""
     bias: bool = False
@@ -86,38 +126,12 @@ class StackConfig(AnyModelConfig):
     """Non-linearity of the feed-forward part."""
     position: Position = "sinusoidal"
     """How a token's place is told to the model."""
-
-    def __post_init__(self):
-        require_positive(self, "d_model", "n_heads", "d_ff", "n_layers")
-        require_share(self, "dropout")
-        require(
-            self.d_model % self.n_heads == 0,
-            f"d_model {self.d_model} cannot be split over {self.n_heads} "
-            "heads: choose a number of heads that divides it.",
-        )
-
-
-@dataclass(frozen=True)
-class ModelConfig(StackConfig):
-    """A Transformer; the defaults are the course's translation model.
-
-    Raises:
-        ConfigError: a size is not positive, a share is not in [0, 1), or
-            ``n_heads`` does not divide ``d_model``.
-    """
-
-    vocab_size: int = 6000
-    """Number of pieces, the special ones included."""
-    max_length: int = 128
-    """Tokens per sequence, in training and in use: longer ones are cut off."""
-    pad_id: int = 0
-    """The id that fills up a batch."""
     tied: bool = True
     """One matrix for all embeddings and the output, as in the paper."""
 
     def __post_init__(self):
-        super().__post_init__()
         require_positive(self, "vocab_size", "max_length")
+        require_stack(self)
 
 
 @dataclass(frozen=True)

@@ -6,29 +6,41 @@ from transformer_course.config import (
     Activation,
     AnyModelConfig,
     Position,
-    StackConfig,
     require,
     require_positive,
     require_share,
+    require_stack,
 )
 
 
 @dataclass(frozen=True)
-class VisionConfig(StackConfig):
+class VisionConfig(AnyModelConfig):
     """A Vision Transformer; the defaults are for Fashion-MNIST.
 
     Raises:
-        ConfigError: also when the patches do not tile the image, or the
-            positions are not learned.
+        ConfigError: a size is not positive, a share is not in [0, 1),
+            ``n_heads`` does not divide ``d_model``, the patches do not tile
+            the image, or the positions are not learned.
     """
 
     d_model: int = 64
+    """Width of the stream that layers read and add to."""
+    n_heads: int = 4
+    """Heads per attention layer; each is d_model / n_heads wide."""
     d_ff: int = 256
+    """Width inside the feed-forward part."""
     n_layers: int = 4
+    """Layers of the encoder."""
+    dropout: float = 0.1
+    """Share of the sub-layers' outputs and embedding sums dropped."""
     bias: bool = True
+    """Biases on the projections of attention."""
     norm_first: bool = True
+    """Pre-norm."""
     activation: Activation = "gelu"
+    """Non-linearity of the feed-forward part."""
     position: Position = "learned"
+    """How a patch's place is told to the model: learned, or none."""
     image_size: int = 28
     """Pixels on each side of an image, which is square."""
     channels: int = 1
@@ -39,7 +51,7 @@ class VisionConfig(StackConfig):
     """What an image may show."""
 
     def __post_init__(self):
-        super().__post_init__()
+        require_stack(self)
         require_positive(
             self, "image_size", "channels", "patch_size", "n_classes"
         )
