@@ -173,7 +173,16 @@ def test_a_larger_number_has_a_darker_cell():
         for patch in filled(viz.draw_vectors({"q": cells}))
     ]
     light = [sum(face[:3]) for face in faces]
-    assert light[0] > light[1] > light[2]
+    assert light[1] > light[0] > light[2]
+
+
+def test_columns_have_labels_below_the_title():
+    cells = viz.Cells(THREE, (0, 2), title="scores", columns="abc")
+    ax = viz.draw_vectors({"S": cells})
+    places = {t.get_text(): t.get_position() for t in ax.texts}
+    assert [places[name][0] for name in "abc"] == [0.5, 1.5, 2.5]
+    assert places["scores"][1] < places["a"][1] < 2
+    assert cells.box[1] < places["scores"][1]
 
 
 def test_marked_rows_are_outlined():
@@ -202,6 +211,8 @@ def test_steps_lead_to_the_right_or_down(at, along):
 def test_vectors_refuse_what_does_not_fit():
     with pytest.raises(ConfigError, match="3 labels given for 2 rows"):
         viz.Cells(THREE, (0, 0), rows="abc")
+    with pytest.raises(ConfigError, match="2 labels given for 3 columns"):
+        viz.Cells(THREE, (0, 0), columns="ab")
     with pytest.raises(ConfigError, match="needs a place for 'b'"):
         viz.draw_vectors({"a": viz.Cells(THREE, (0, 0))}, [("a", "b", "")])
     assert not plt.get_fignums()
@@ -217,9 +228,11 @@ def test_attention_in_cells_is_attention():
     assert colors == viz.ROLES
 
 
-def test_factors_stand_beside_and_above_their_products():
+@pytest.mark.parametrize("keys", ["", "abc"])
+def test_factors_stand_beside_and_above_their_products(keys):
     given = torch.randn(2, 4), torch.randn(3, 4), torch.randn(3, 5)
-    cells = viz.attention_cells(*given, head="1", at=(0, 9))
+    cells = viz.attention_cells(*given, head="1", at=(0, 9), keys=keys)
+    assert cells["S1"].columns == cells["A1"].columns == keys
     for left, above, product in (("Q", "K", "S"), ("A", "V", "O")):
         left, above, product = (
             cells[name + "1"] for name in (left, above, product)

@@ -65,6 +65,7 @@ _FLOOR = 1.03  # from one box of a flow up to the next
 _ON_PHONE = 0.93  # inches to a unit of a flow
 _SMALL = 9  # points: as small as letters may be
 _CELL = (0.38, 0.27)  # inches, of a number in a drawing of vectors
+_LABEL = 0.8  # cells, the height of a label above a column of them
 
 Place = tuple[float | int, float | int]
 Box = tuple[float | int, float | int, float | int, float | int]
@@ -252,8 +253,8 @@ def draw_flow(
 class Cells:
     """Vectors to be drawn by :func:`draw_vectors`: each a row of cells.
 
-    The larger a number, the darker its cell. Numbers have two decimals, or
-    fewer where none of them needs as many.
+    The larger a number, the darker its cell; a negative one is lighter than
+    0. Numbers have two decimals, or fewer where none of them needs as many.
 
     Args:
         values: a row for each vector, a column for each component.
@@ -262,9 +263,10 @@ class Cells:
         title: stands above.
         rows: what stands to the left of each row; nothing if left out.
         marked: rows to be outlined.
+        columns: what stands above each column, below the title.
 
     Raises:
-        ConfigError: there is not one label for each row.
+        ConfigError: there is not one label for each row, or column.
     """
 
     values: Float[Tensor, "row column"]
@@ -273,17 +275,22 @@ class Cells:
     title: str = ""
     rows: Sequence[str] = ()
     marked: Sequence[int] = ()
+    columns: Sequence[str] = ()
 
     def __post_init__(self):
-        if self.rows:
-            count = len(self.values)
-            _check_labels("labels", self.rows, "rows", count)
+        sides = {"rows": self.rows, "columns": self.columns}
+        for count, (side, labels) in zip(
+            self.values.shape, sides.items(), strict=True
+        ):
+            if labels:
+                _check_labels("labels", labels, side, count)
 
     @property
     def box(self) -> Box:
-        """Left, top, right and bottom, with the title but not the labels."""
+        """Left, top, right and bottom, without what stands to the left."""
         (left, top), (rows, columns) = self.at, self.values.shape
-        return left, top - bool(self.title), left + columns, top + rows
+        above = bool(self.title) + _LABEL * bool(self.columns)
+        return left, top - above, left + columns, top + rows
 
 
 def draw_vectors(
@@ -339,6 +346,7 @@ def attention_cells(
     at: Place = (0, 0),
     head: str = "",
     marked: Sequence[int] = (),
+    keys: Sequence[str] = (),
 ) -> dict[str, Cells]:
     """Attention in numbers, laid out for :func:`draw_vectors`.
 
@@ -357,6 +365,7 @@ def attention_cells(
         at: (x, y) of the upper left corner of Q, in cells.
         head: a number for the names and titles, of one head among several.
         marked: queries whose rows are outlined.
+        keys: labels for the columns of scores and weights.
 
     Returns:
         Q, K, S (scores), A (weights), V and O by name, ``head`` appended.
@@ -370,17 +379,18 @@ def attention_cells(
     at_scores = x + d_k + 0.3
     at_weights = at_scores + n_keys + 1.7
     at_output = at_weights + n_keys + 0.3
+    above = y - 1.3 - _LABEL * bool(keys)
     laid = {
         "Q": (query, (x, y), QUERY, f"$Q{low}$"),
         "K": (
             key.T,
-            (at_scores, y - d_k - 1.3),
+            (at_scores, above - d_k),
             KEY,
             f"$K{low}^T$",
         ),
         "S": (scores, (at_scores, y), GREY, f"scores{over}"),
         "A": (weights, (at_weights, y), BLACK, "weights"),
-        "V": (value, (at_output, y - n_keys - 1.3), VALUE, f"$V{low}$"),
+        "V": (value, (at_output, above - n_keys), VALUE, f"$V{low}$"),
         "O": (weights @ value, (at_output, y), PURPLE, "output"),
     }
     return {
@@ -391,6 +401,7 @@ def attention_cells(
             name_above,
             rows=words if name == "Q" else (),
             marked=marked if name in "QSAO" else (),
+            columns=keys if name in "SA" else (),
         )
         for name, (values, place, color, name_above) in laid.items()
     }
@@ -469,11 +480,13 @@ def _numbers(values: Tensor) -> list[list[str]]:
 
 def _draw_cells(ax: Axes, cells: Cells) -> None:
     (left, top), columns = cells.at, cells.values.size(1)
-    largest = max(cells.values.abs().max().item(), 1e-9)
+    lowest = min(cells.values.min().item(), 0.0)
+    largest = max(cells.values.max().item(), 0.0)
+    span = max(largest - lowest, 1e-9)
     color = to_rgb(cells.color)
     for row, line in enumerate(_numbers(cells.values)):
         for column, number in enumerate(line):
-            share = cells.values[row, column].abs().item() / largest
+            share = (cells.values[row, column].item() - lowest) / span
             tint = 0.08 + 0.42 * share  # black letters can be read on it
             corner = (left + column, top + row)
             face = tuple(1 - tint * (1 - part) for part in color)
@@ -488,7 +501,10 @@ def _draw_cells(ax: Axes, cells: Cells) -> None:
         ax.add_patch(
             Rectangle(corner, columns, 1, fill=False, ec=BLACK, lw=1.4)
         )
-    above = (left + columns / 2, top - 0.5)
+    for column, label in enumerate(cells.columns):
+        at = (left + column + 0.5, top - 0.5)
+        ax.text(*at, label, color=GREY, ha="center", va="center")
+    above = (left + columns / 2, cells.box[1] + 0.5)
     ax.text(*above, cells.title, color=cells.color, ha="center", va="center")
 
 
