@@ -38,21 +38,18 @@ def test_letters_shrink_as_the_screen_is_narrower_than_the_figure(points):
     plt.rcParams["figure.hooks"] = []  # some would be refused when drawn
     figure, ax = plt.subplots(figsize=(10, 2), layout="none")
     ax.set_axis_off()
-    text = ax.text(0, 0, "a", fontsize=points)
+    ax.text(0, 0, "a", fontsize=points)
     ax.set_position((0, 0, 1, 1))
     figure.draw_without_rendering()
     css_width = figure.get_tightbbox().width * figure.dpi
     on_screen = points / 72 * figure.dpi * legible.PHONE / css_width
-    assert legible.size_on_phone(figure, text) == pytest.approx(on_screen)
+    found = points * legible.point_on_phone(figure)
+    assert found == pytest.approx(on_screen)
 
 
 def test_a_narrow_figure_is_not_made_larger():
-    figure, ax = plt.subplots(figsize=(1, 1))
-    text = ax.text(0, 0, "a", fontsize=10)
-    figure.draw_without_rendering()
-    assert legible.size_on_phone(figure, text) == pytest.approx(
-        10 / 72 * figure.dpi
-    )
+    figure, _ = plt.subplots(figsize=(1, 1))
+    assert legible.point_on_phone(figure) == pytest.approx(figure.dpi / 72)
 
 
 def test_letters_too_small_for_a_phone_are_refused_when_drawn(tmp_path):
@@ -101,3 +98,9 @@ def test_readers_figures_are_left_alone(monkeypatch, tmp_path):
     figure, ax = plt.subplots()
     ax.set_title("tiny", fontsize=3)
     figure.savefig(tmp_path / "a.png")
+
+
+def test_a_figure_without_letters_may_have_any_width():
+    figure, ax = plt.subplots(figsize=(30, 2))
+    ax.axis("off")
+    legible.check(figure)

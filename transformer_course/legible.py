@@ -43,15 +43,14 @@ def drawn_texts(figure: Figure) -> Iterator[Text]:
             yield text
 
 
-def size_on_phone(figure: Figure, text: Text) -> float:
-    """CSS pixels of a text's letters (their font size) on a phone.
+def point_on_phone(figure: Figure) -> float:
+    """CSS pixels of a point, in which letters are measured, on a phone.
 
     A figure that is wider than the screen is made smaller, and its letters
     with it.
     """
     width = figure.get_tightbbox().width * figure.dpi
-    shrunk = min(1.0, PHONE / width)
-    return text.get_fontsize() / _POINTS * figure.dpi * shrunk
+    return figure.dpi / _POINTS * min(1.0, PHONE / width)
 
 
 def same_but_for_colour(legend: Legend) -> list[tuple[str, str]]:
@@ -81,8 +80,8 @@ def check(figure: Figure) -> None:
         ConfigError: letters are smaller than :data:`SMALLEST` there, or two
             lines of a legend differ in nothing but their colour.
     """
-    sizes = [(size_on_phone(figure, t), t) for t in drawn_texts(figure)]
-    size, text = min(sizes, key=lambda pair: pair[0], default=(SMALLEST, None))
+    text = min(drawn_texts(figure), key=Text.get_fontsize, default=None)
+    size = text.get_fontsize() * point_on_phone(figure) if text else SMALLEST
     if size < SMALLEST - _ROUNDING:
         width = figure.get_tightbbox().width
         raise ConfigError(
