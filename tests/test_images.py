@@ -2,6 +2,8 @@
 
 import dataclasses
 import gzip
+import json
+import shutil
 
 import numpy as np
 import pytest
@@ -338,6 +340,21 @@ def test_so_many_classes_there_are_not(
 def test_what_only_translators_know_is_refused(trained, options, capsys):
     status, _, err = said(capsys, "score", trained, *options)
     assert status == 1 and f"{options[0]} is for translators" in err
+
+
+@pytest.mark.parametrize("kind", [[], {}, None, "painter"])
+def test_a_checkpoint_of_no_known_kind_is_one_line(
+    trained, kind, tmp_path, capsys
+):
+    folder = tmp_path / "best"
+    shutil.copytree(trained / "checkpoints" / "best", folder)
+    header = json.loads((folder / "config.json").read_text("utf-8"))
+    header["kind"] = kind
+    (folder / "config.json").write_text(json.dumps(header), "utf-8")
+    for command in (["score", folder], ["classify", folder, "a.png"]):
+        status, out, err = said(capsys, *command)
+        assert (status, out) == (1, "")
+        assert "holds a model of kind" in err
 
 
 def test_no_file_is_no_question(trained, capsys):

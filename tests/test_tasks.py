@@ -184,6 +184,7 @@ def test_text_is_filled_up_with_one_id(name, pad_id):
     [
         ("translation", {"tgt": "en"}, "src and tgt are both 'en'"),
         ("next_sentence", {"both_ways": True}, "both_ways is True"),
+        ("translation", {"shift": 2}, "shift is 2"),
         ("language_modelling", {"both_ways": True}, "both_ways is True"),
         ("language_modelling", {"subword_sampling": 0.2}, "sampling is 0.2"),
     ],

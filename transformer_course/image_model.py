@@ -125,12 +125,13 @@ def reads_images(path: Path) -> bool:
         CheckpointError: there is none.
     """
     header, _ = settled(find(path), read_header)
-    config, _ = checkpoint.KINDS.get(header["kind"], (None, None))
-    return any(
-        config in task.models
-        for task in TASKS.values()
-        if task.reads == "images"
-    )
+    configs = [
+        config
+        for kind, (config, _) in checkpoint.KINDS.items()
+        if kind == header["kind"]  # which may be anything, in a damaged file
+    ]
+    readers = (task for task in TASKS.values() if task.reads == "images")
+    return any(c in task.models for task in readers for c in configs)
 
 
 def read_image(

@@ -27,13 +27,12 @@ from transformer_course.image_batches import (
 from transformer_course.image_config import ConvolutionalConfig, VisionConfig
 from transformer_course.loss import Score
 from transformer_course.mode import evaluating
-from transformer_course.tasks.task import Judged, Task
+from transformer_course.tasks.task import Judged, Task, require_unset
 
 SCORED = 500
 """Images in a batch that is judged on."""
 SAMPLES = 10
 """Images that are shown at each epoch."""
-SETTINGS_OF_TEXT = ("both_ways", "subword_sampling")
 
 
 class ImageClassification(Task):
@@ -63,12 +62,7 @@ class ImageClassification(Task):
             )
 
     def load(self, data: DataConfig) -> ImageSplits:
-        for name in SETTINGS_OF_TEXT:
-            if value := getattr(data, name):
-                raise ConfigError(
-                    f"{name} is {value}, which images cannot follow: leave "
-                    "it out."
-                )
+        require_unset(data, "both_ways", "subword_sampling")
         splits = load_images(data.corpus)
         if data.train_pairs is None:
             return splits

@@ -11,12 +11,11 @@ from transformer_course.data.corpora import Corpus, pairs_of
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.generate import sample
 from transformer_course.mode import evaluating
-from transformer_course.tasks.task import corpus_of
+from transformer_course.tasks.task import corpus_of, require_unset
 from transformer_course.tasks.writing import (
     SAMPLES,
     Writing,
     first_pairs,
-    require_unset,
 )
 from transformer_course.tokenizer import Tokenizer
 

@@ -6,7 +6,7 @@ from transformer_course.config import DataConfig
 from transformer_course.data.corpora import Corpus
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.tasks.pairs import Pairs
-from transformer_course.tasks.writing import require_unset
+from transformer_course.tasks.task import require_unset
 
 
 class NextSentence(Pairs):

@@ -218,3 +218,17 @@ def corpus_of(data: DataConfig) -> Corpus:
         return find(data.corpus)
     languages = data.src, data.tgt
     return of_files(data.files, data.sha256, languages, data.spaced)
+
+
+def require_unset(data: DataConfig, *names: str) -> None:
+    """Refuse settings that only other tasks, or other corpora, can follow.
+
+    Raises:
+        ConfigError: one of them is set.
+    """
+    for name in names:
+        if value := getattr(data, name):
+            raise ConfigError(
+                f"{name} is {value}, which {data.corpus} cannot follow in "
+                "this task: leave it out."
+            )

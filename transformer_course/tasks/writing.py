@@ -9,11 +9,11 @@ from torch import nn
 
 from transformer_course.batches import Batch, Batches, IdPair, padded_batch
 from transformer_course.buckets import BucketedBatches
-from transformer_course.config import AnyModelConfig, DataConfig, Experiment
+from transformer_course.config import AnyModelConfig, Experiment
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.errors import ConfigError
 from transformer_course.score import perplexity
-from transformer_course.tasks.task import Judged, Task
+from transformer_course.tasks.task import Judged, Task, require_unset
 from transformer_course.tokenizer import PAD, Tokenizer
 
 ROWS = 50
@@ -51,6 +51,7 @@ class Writing(Task):
 
     def check(self, experiment: Experiment) -> None:
         super().check(experiment)
+        require_unset(experiment.data, "shift")
         if experiment.model.pad_id != PAD:
             raise ConfigError(
                 f"pad_id is {experiment.model.pad_id}, but text is filled up "
@@ -159,17 +160,3 @@ def first_pairs(splits: Splits, size: int | None) -> Splits:
         return splits
     train = ParallelText(splits.train.src[:size], splits.train.tgt[:size])
     return dataclasses.replace(splits, train=train)
-
-
-def require_unset(data: DataConfig, *names: str) -> None:
-    """Refuse settings that only translations, or pairs, can follow.
-
-    Raises:
-        ConfigError: one of them is set.
-    """
-    for name in names:
-        if value := getattr(data, name):
-            raise ConfigError(
-                f"{name} is {value}, which {data.corpus} cannot follow in "
-                "this task: leave it out."
-            )
