@@ -30,7 +30,13 @@ CLASSES = {
 NAMES = {*KINDS, *TASKS, *CLASSES} - {"transformer"}
 """As strings. "transformer" is a word for other things too: a comparison with
 it is found, no other use of it."""
-OWN = ("tasks/", "transformer.py", "recurrent.py", "presets.py")
+OWN = (
+    "tasks/",
+    "transformer.py",
+    "bert.py",
+    "recurrent.py",
+    "presets.py",
+)
 """Modules of kinds of models and of training, and settings that name them."""
 ALLOWED = {
     (

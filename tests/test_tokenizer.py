@@ -3,7 +3,14 @@
 import pytest
 
 from transformer_course.errors import TokenizerError
-from transformer_course.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
+from transformer_course.tokenizer import (
+    BOS,
+    EOS,
+    MASK_PIECE,
+    PAD,
+    UNK,
+    Tokenizer,
+)
 
 LINES = [
     f"{who} {does} {what} ."
@@ -171,3 +178,14 @@ def test_tokenizers_are_compared_by_their_pieces_and_scores(tokenizer):
         others = [line.replace("a", "o") for line in LINES]
         other = Tokenizer.train(others, 310, kind)
         assert not tokenizer.cuts_like(other)
+
+
+def test_the_mask_is_a_piece_that_no_text_is_cut_into():
+    with_mask = Tokenizer.train(LINES, 311, masked=True)
+    assert with_mask.piece(with_mask.mask_id) == MASK_PIECE
+    assert with_mask.mask_id not in with_mask.encode(f"the {MASK_PIECE} .")
+
+
+def test_pieces_without_a_mask_say_so(tokenizer):
+    with pytest.raises(TokenizerError, match=r"have no \[MASK\]"):
+        _ = tokenizer.mask_id

@@ -23,6 +23,8 @@ import torch
 from torch import Tensor, nn
 
 from transformer_course import files
+from transformer_course.bert import BertPreTraining, TextClassifier
+from transformer_course.bert_config import BertConfig, TextClassifierConfig
 from transformer_course.checkpoint_files import (
     FILES,
     FORMAT,
@@ -66,6 +68,8 @@ KINDS: dict[str, tuple[type, type]] = {
     "recurrent": (RecurrentConfig, RecurrentTranslator),
     "vision_transformer": (VisionConfig, VisionTransformer),
     "convolutional": (ConvolutionalConfig, ConvolutionalNetwork),
+    "bert": (BertConfig, BertPreTraining),
+    "text_classifier": (TextClassifierConfig, TextClassifier),
 }
 INVALID = (AssertionError, LookupError, RuntimeError, TypeError, ValueError)
 """What classes raise that are built with values of any kind."""

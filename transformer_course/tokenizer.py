@@ -18,6 +18,8 @@ import sentencepiece
 from transformer_course.errors import TokenizerError
 
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
+MASK_PIECE = "[MASK]"
+"""What stands in the place of a hidden word (chapter 18)."""
 WAYS = 64
 """Ways to cut a text, the likeliest, among which one is drawn."""
 
@@ -54,6 +56,7 @@ class Tokenizer:
         lines: Iterable[str],
         vocab_size: int,
         model_type: Literal["unigram", "bpe", "word", "char"] = "unigram",
+        masked: bool = False,
     ) -> "Tokenizer":
         """Learn pieces from lines of text.
 
@@ -63,6 +66,8 @@ class Tokenizer:
                 256 bytes (``"word"`` and ``"char"`` have no bytes). Fewer
                 are made when the text does not hold so many.
             model_type: SentencePiece's kind of model.
+            masked: whether there is a piece that stands for a hidden word,
+                :data:`MASK_PIECE`; no text is ever cut into it.
 
         Raises:
             TokenizerError: no text, or a vocabulary that is too small to
@@ -91,6 +96,7 @@ class Tokenizer:
                 bos_id=BOS,
                 eos_id=EOS,
                 unk_id=UNK,
+                control_symbols=[MASK_PIECE] if masked else [],
                 num_threads=1,
                 minloglevel=2,
             )
@@ -121,6 +127,21 @@ class Tokenizer:
     def vocab_size(self) -> int:
         """Number of pieces, the special ones included."""
         return self._processor.get_piece_size()
+
+    @property
+    def mask_id(self) -> int:
+        """The id that stands in the place of a hidden word.
+
+        Raises:
+            TokenizerError: it was trained without one.
+        """
+        index = self._processor.piece_to_id(MASK_PIECE)
+        if index == UNK:
+            raise TokenizerError(
+                f"these pieces have no {MASK_PIECE}, so no word can be "
+                "hidden: use a model that was pre-trained on masked words."
+            )
+        return index
 
     @property
     def sha256(self) -> str:

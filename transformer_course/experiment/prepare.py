@@ -98,7 +98,7 @@ def prepare(
     config = task.sized(experiment.model, tokenizer)
     model = build(config)
     if start:
-        _begin_with(model, start, train.start_from)
+        _begin_with(task, model, start, train.start_from)
     return Prepared(
         tokenizer,
         model,
@@ -149,11 +149,11 @@ def _existing_start(folder: Path) -> Path:
 
 
 def _begin_with(
-    model: nn.Module, start: checkpoint.Checkpoint, named: str
+    task: Task, model: nn.Module, start: checkpoint.Checkpoint, named: str
 ) -> None:
     """Copy the weights of another training into the model."""
     try:
-        model.load_state_dict(start.model.state_dict())
+        task.begin_with(model, start.model)
     except RuntimeError as error:
         raise ConfigError(
             f"the weights in {named} do not fit these settings: its model "

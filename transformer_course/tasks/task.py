@@ -108,6 +108,18 @@ class Task(ABC):
     ) -> list:
         """What is judged on, in order."""
 
+    def begin_with(self, model: nn.Module, other: nn.Module) -> None:
+        """Copy the weights that a training starts from.
+
+        Args:
+            model: new; its weights are replaced.
+            other: trained, by the same task or another.
+
+        Raises:
+            RuntimeError: they do not fit.
+        """
+        model.load_state_dict(other.state_dict())
+
     def objective(self, model: nn.Module, batch, config: TrainConfig) -> Score:
         """What an update makes smaller."""
         return training_score(model, batch, config)

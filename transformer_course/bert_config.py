@@ -1,0 +1,80 @@
+"""What varies between encoders that read text: frozen dataclasses."""
+
+from dataclasses import dataclass
+
+from transformer_course.config import (
+    Activation,
+    AnyModelConfig,
+    Position,
+    require,
+    require_positive,
+    require_stack,
+)
+
+
+@dataclass(frozen=True)
+class BertConfig(AnyModelConfig):
+    """BERT with what it is pre-trained by; the defaults are a small one.
+
+    BERT-Base has 30,522 pieces, width 768, 12 heads, 12 layers and 512
+    positions (Devlin et al. 2019, section 3). Chapter 18.
+
+    Raises:
+        ConfigError: a size is not positive, a share is not in [0, 1),
+            ``n_heads`` does not divide ``d_model``, or the positions are not
+            learned.
+    """
+
+    vocab_size: int = 8000
+    """Number of pieces, the special ones included."""
+    d_model: int = 128
+    """Width of the stream that layers read and add to."""
+    n_heads: int = 4
+    """Heads per attention layer; each is d_model / n_heads wide."""
+    d_ff: int = 512
+    """Width inside the feed-forward part."""
+    n_layers: int = 4
+    """Layers of the encoder."""
+    max_length: int = 128
+    """Tokens per text, the special ones counted: longer ones are cut off."""
+    n_segments: int = 2
+    """Texts in one sequence that segment vectors tell apart."""
+    pad_id: int = 0
+    """The id that fills up a batch."""
+    dropout: float = 0.1
+    """Share of the sub-layers' outputs and embedding sums dropped."""
+    bias: bool = True
+    """Biases on the projections of attention."""
+    norm_first: bool = False
+    """Pre-norm in place of BERT's post-norm."""
+    activation: Activation = "gelu"
+    """Non-linearity of the feed-forward part."""
+    position: Position = "learned"
+    """How a token's place is told to the model: learned."""
+    norm_epsilon: float = 1e-12
+    """Added to the variance in every layer norm."""
+
+    def __post_init__(self):
+        require_stack(self)
+        require_positive(self, "vocab_size", "max_length", "n_segments")
+        require(
+            self.position == "learned",
+            f"position is {self.position!r}, but BERT's are learned: leave "
+            "--model.position out.",
+        )
+        require(
+            self.norm_epsilon > 0,
+            f"norm_epsilon is {self.norm_epsilon}: it must be above 0.",
+        )
+
+
+@dataclass(frozen=True)
+class TextClassifierConfig(BertConfig):
+    """The same encoder under a map to classes (chapter 17)."""
+
+    n_classes: int = 2
+    """What a text may be."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        require_positive(self, "n_classes")
