@@ -1,0 +1,79 @@
+"""Eleven authors: whole works are held out, by which a model is judged.
+
+Ten authors of the corpus ``authors``, with three to nineteen works each, and
+Soseki's twenty. Nothing of a held-out work is ever learned from, neither its
+author nor its words (chapters 17 and 18).
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from transformer_course.data import aozora
+from transformer_course.data.aozora import Work, prose
+from transformer_course.data.text import check_held_out
+
+DEV = (
+    "毛利先生",
+    "服装に就いて",
+    "土神ときつね",
+    "食堂",
+    "斜坑",
+    "恐怖王",
+    "悟浄歎異　―沙門悟浄の手記―",
+    "青春論",
+    "勘平の死",
+    "地中魔",
+    *prose.DEV,
+)
+"""Held out to choose by: one work of each author."""
+TEST = (
+    "俊寛",
+    "妖婆",
+    "東京八景　（苦難の或人に贈る）",
+    "八十八夜",
+    "注文の多い料理店",
+    "雪渡り",
+    "フランドン農学校の豚",
+    "芽生",
+    "伸び支度",
+    "霊感！",
+    "斬られたさに",
+    "蟲",
+    "虎狩",
+    "文字禍",
+    "青鬼の褌を洗う女",
+    "深見夫人の死",
+    "一坪館",
+    *prose.TEST,
+)
+"""Held out to report on: one to three works of each author."""
+
+
+class WorkSplits(NamedTuple):
+    """Works in the three parts that a training needs."""
+
+    train: list[Work]
+    dev: list[Work]
+    test: list[Work]
+
+
+def works(given: Iterable[Work] | None = None) -> WorkSplits:
+    """The works of all eleven authors, parted.
+
+    Args:
+        given: read already; those of both corpora when None.
+
+    Raises:
+        CorpusError: a corpus cannot be had, or a held-out work is not among
+            ``given``.
+    """
+    if given is None:
+        given = [*aozora.load("authors"), *aozora.soseki()]
+    given = list(given)
+    held_out = {*DEV, *TEST}
+    check_held_out(held_out, [work.title for work in given])
+    return WorkSplits(
+        [work for work in given if work.title not in held_out],
+        [work for work in given if work.title in DEV],
+        [work for work in given if work.title in TEST],
+    )
