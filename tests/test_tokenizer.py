@@ -180,10 +180,14 @@ def test_tokenizers_are_compared_by_their_pieces_and_scores(tokenizer):
         assert not tokenizer.cuts_like(other)
 
 
-def test_the_mask_is_a_piece_that_no_text_is_cut_into():
-    with_mask = Tokenizer.train(LINES, 311, masked=True)
-    assert with_mask.piece(with_mask.mask_id) == MASK_PIECE
-    assert with_mask.mask_id not in with_mask.encode(f"the {MASK_PIECE} .")
+@pytest.mark.parametrize(
+    ("kind", "size"), [("unigram", 311), ("bpe", 311), ("word", 60)]
+)
+def test_the_mask_in_a_text_is_one_piece(kind, size):
+    with_mask = Tokenizer.train(LINES, size, kind, masked=True)
+    ids = with_mask.encode(f"the {MASK_PIECE} likes {MASK_PIECE} .")
+    assert ids.count(with_mask.mask_id) == 2
+    assert UNK not in ids
 
 
 def test_pieces_without_a_mask_say_so(tokenizer):

@@ -53,6 +53,9 @@ class BertConfig(AnyModelConfig):
     """How a token's place is told to the model: learned."""
     norm_epsilon: float = 1e-12
     """Added to the variance in every layer norm."""
+    next_sentence: bool = True
+    """Pre-train on pairs of passages, and on whether the second follows; else
+    on one longer passage, and its hidden words alone."""
 
     def __post_init__(self):
         require_stack(self)

@@ -8,6 +8,8 @@
   to English.
 - ``soseki``, ``soseki-cpu``: the next sentence, on a GPU and on a CPU; from
   the small one, ``haiku``. ``soseki-lm``: the same text without a source.
+- ``aozora-bert``: an encoder pre-trained on eleven authors' works by hidden
+  words, in an hour; ``--model.next-sentence`` adds BERT's second task.
 - ``digits-vit``: a Vision Transformer of hand-written digits, in a minute;
   ``fashion-vit``, ``fashion-cnn``: articles of clothing, and a convolutional
   network beside it.
@@ -18,6 +20,7 @@ train --like runs/NAME`` repeats it.
 
 import dataclasses
 
+from transformer_course.bert_config import BertConfig
 from transformer_course.config import (
     DataConfig,
     Experiment,
@@ -162,6 +165,20 @@ PRESETS: dict[str, Experiment] = {
         train=TrainConfig(
             epochs=10, warmup=400, peak_rate=1e-3, bf16=True, average_last=0
         ),
+    ),
+    "aozora-bert": Experiment(
+        name="aozora-bert",
+        data=DataConfig(corpus="authors", src="ja", token_budget=4096),
+        model=BertConfig(next_sentence=False),
+        train=TrainConfig(
+            epochs=12,
+            warmup=500,
+            peak_rate=1e-3,
+            label_smoothing=0.0,
+            bf16=True,
+            average_last=0,
+        ),
+        task="pre_training",
     ),
     "digits-vit": Experiment(
         name="digits-vit",

@@ -66,8 +66,8 @@ class Tokenizer:
                 256 bytes (``"word"`` and ``"char"`` have no bytes). Fewer
                 are made when the text does not hold so many.
             model_type: SentencePiece's kind of model.
-            masked: whether there is a piece that stands for a hidden word,
-                :data:`MASK_PIECE`; no text is ever cut into it.
+            masked: whether there is a piece that stands for a hidden word;
+                :data:`MASK_PIECE` in a text is cut into it.
 
         Raises:
             TokenizerError: no text, or a vocabulary that is too small to
@@ -96,7 +96,7 @@ class Tokenizer:
                 bos_id=BOS,
                 eos_id=EOS,
                 unk_id=UNK,
-                control_symbols=[MASK_PIECE] if masked else [],
+                user_defined_symbols=[MASK_PIECE] if masked else [],
                 num_threads=1,
                 minloglevel=2,
             )
@@ -135,13 +135,14 @@ class Tokenizer:
         Raises:
             TokenizerError: it was trained without one.
         """
-        index = self._processor.piece_to_id(MASK_PIECE)
-        if index == UNK:
-            raise TokenizerError(
-                f"these pieces have no {MASK_PIECE}, so no word can be "
-                "hidden: use a model that was pre-trained on masked words."
-            )
-        return index
+        for piece in (f"▁{MASK_PIECE}", MASK_PIECE):  # whole words have a ▁
+            index = self._processor.piece_to_id(piece)
+            if index != UNK:
+                return index
+        raise TokenizerError(
+            f"these pieces have no {MASK_PIECE}, so no word can be hidden: "
+            "use a model that was pre-trained on masked words."
+        )
 
     @property
     def sha256(self) -> str:

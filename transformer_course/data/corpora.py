@@ -12,7 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from transformer_course.data import own_text, small_parallel_enja
-from transformer_course.data.aozora import haiku, prose
+from transformer_course.data.aozora import authors, haiku, prose
+from transformer_course.data.aozora.authors import WorkSplits
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.manifest import current_name
 from transformer_course.data.text import LANGUAGES, Splits
@@ -45,6 +46,9 @@ class Corpus:
     images: str | None = None
     """What loads images with labels, by its name in ``data.images``, which
     needs torch and is imported late; None when it has none."""
+    works: Callable[[], WorkSplits] | None = None
+    """Loads whole works, in chapters and sentences; None when it has none, or
+    no training reads them yet."""
 
 
 CORPORA = {
@@ -65,7 +69,7 @@ CORPORA = {
             pairs=prose.next_sentences,
             texts=prose.running_text,
         ),
-        Corpus("authors", "authors", ("ja",)),
+        Corpus("authors", "authors", ("ja",), works=authors.works),
         Corpus("haiku", "haiku", ("ja",), pairs=haiku.keyword_pairs),
         Corpus("sentence_polarity", "sentence_polarity", ("en",), True),
         Corpus("digits", None, (), images="digits"),

@@ -19,6 +19,7 @@ from transformer_course.tasks.image_classification import (
 )
 from transformer_course.tasks.language_modelling import LanguageModelling
 from transformer_course.tasks.next_sentence import NextSentence
+from transformer_course.tasks.pre_training import PreTraining
 from transformer_course.tasks.task import Task
 from transformer_course.tasks.translation import Translation
 
@@ -29,6 +30,7 @@ TASKS: dict[str, Task] = {
         NextSentence(),
         LanguageModelling(),
         ImageClassification(),
+        PreTraining(),
     )
 }
 
