@@ -15,6 +15,8 @@ from tiny_runs import (
     records,
     tiny,
     tiny_images,
+    tiny_library,
+    tiny_masked,
 )
 from torch import Tensor, nn
 
@@ -60,12 +62,19 @@ def small_corpora(monkeypatch):
     monkeypatch.setitem(
         CORPORA, "soseki", Corpus("soseki", None, ("ja",), **both)
     )
+    monkeypatch.setitem(
+        CORPORA,
+        "authors",
+        Corpus("authors", None, ("ja",), works=tiny_library),
+    )
 
 
 def training(name: str) -> Experiment:
     """A tiny one that the task can do."""
     if name == "image_classification":
         return tiny_images()
+    if name == "pre_training":
+        return tiny_masked()
     found = tiny("decoder-only" if name == "language_modelling" else "gru")
     if name == "next_sentence":
         found = other(found, **SOSEKI)
@@ -113,6 +122,10 @@ def test_a_task_goes_from_settings_to_scores_and_samples(name):
     if made.tokenizer is None:
         with pytest.raises(ConfigError, match="cannot read text"):
             task.prompt(None, "red cat", 10)
+        return
+    if not task.writes:
+        with pytest.raises(ConfigError, match="writes no text"):
+            task.prompt(made.tokenizer, "red cat", 10)
         return
     src, prefix = task.prompt(made.tokenizer, "red cat", 10)
     assert (src is None) == (task.prompted == "tgt")

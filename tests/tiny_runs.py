@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from transformer_course import checkpoint
+from transformer_course.bert_config import BertConfig
 from transformer_course.config import (
     DataConfig,
     Experiment,
@@ -15,6 +16,8 @@ from transformer_course.config import (
     RecurrentConfig,
     TrainConfig,
 )
+from transformer_course.data.aozora import Chapter, Work
+from transformer_course.data.aozora.authors import WorkSplits
 from transformer_course.data.grammar import grammar_pairs, parallel_text
 from transformer_course.image_config import ConvolutionalConfig
 
@@ -104,3 +107,40 @@ def assert_same_runs(one, other):
         mine, yours = (weights(f / "checkpoints" / name) for f in (one, other))
         for parameter, tensor in mine.items():
             assert torch.equal(tensor, yours[parameter]), (name, parameter)
+
+
+def tiny_works(count: int = 3, chapters: int = 2) -> list[Work]:
+    """Works of short sentences; no two have the same ones."""
+    return [
+        Work(
+            f"work {number}",
+            f"author {number % 2}",
+            tuple(
+                Chapter(
+                    f"chapter {place}",
+                    tuple(
+                        f"{'abcdef'[number]}{'ghij'[place]} {word} 。"
+                        for word in "kiro shiro kuro ao aka midori".split()
+                    ),
+                )
+                for place in range(chapters)
+            ),
+        )
+        for number in range(count)
+    ]
+
+
+def tiny_library() -> WorkSplits:
+    """The same in three parts."""
+    return WorkSplits(tiny_works(4), tiny_works(2), tiny_works(2))
+
+
+def tiny_masked(**train) -> Experiment:
+    """The same, of an encoder that learns hidden words and pairs."""
+    settings = tiny(**train)
+    return dataclasses.replace(
+        settings,
+        data=DataConfig(corpus="authors", pieces="word", token_budget=128),
+        model=BertConfig(vocab_size=40, max_length=32, **SIZES),
+        task="pre_training",
+    )

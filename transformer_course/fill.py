@@ -1,5 +1,6 @@
 """Hidden words, guessed from both sides (chapter 18)."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import torch
@@ -34,11 +35,10 @@ def encode_masked(
         ConfigError: the text is longer; how long is said.
         TokenizerError: the pieces have no [MASK].
     """
-    mask_id, ids = tokenizer.mask_id, tokenizer.encode(text)
-    following = [*ids[1:], None]
+    mask_id = tokenizer.mask_id
     kept = [
         i
-        for i, after in zip(ids, following, strict=True)
+        for i, after in pairwise([*tokenizer.encode(text), EOS])
         if not (after == mask_id and tokenizer.piece(i) == "▁")
     ]
     if len(kept) > max_length - 2:

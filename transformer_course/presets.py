@@ -171,7 +171,7 @@ PRESETS: dict[str, Experiment] = {
         data=DataConfig(corpus="authors", src="ja", token_budget=4096),
         model=BertConfig(next_sentence=False),
         train=TrainConfig(
-            epochs=12,
+            epochs=8,
             warmup=500,
             peak_rate=1e-3,
             label_smoothing=0.0,

@@ -19,7 +19,7 @@ from transformer_course.config import DataConfig, from_dict
 from transformer_course.data import plain
 from transformer_course.device import pick_device
 from transformer_course.ensemble import Ensemble
-from transformer_course.errors import CheckpointError
+from transformer_course.errors import CheckpointError, ConfigError
 from transformer_course.experiment.folder import chosen_checkpoint
 from transformer_course.generate import greedy_search, sample
 from transformer_course.tasks.table import task_of
@@ -86,6 +86,18 @@ class TextModel:
             loaded.details,
             as_is,
         )
+
+    def require_writing(self) -> None:
+        """See that the model writes text.
+
+        Raises:
+            ConfigError: it does not; what it is for is said.
+        """
+        if not self.task.writes:
+            raise ConfigError(
+                f"{self.path} holds a model that writes no text: "
+                f"transformer-course {self.task.first_use(self.path)}"
+            )
 
     def beside(self, others: Sequence["TextModel"]) -> "TextModel":
         """This model and others as one: their probabilities are averaged.

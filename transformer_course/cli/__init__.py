@@ -20,6 +20,7 @@ import tyro
 from transformer_course.cli.corpora import data
 from transformer_course.cli.exercises import progress
 from transformer_course.cli.images import classify
+from transformer_course.cli.masked import fill
 from transformer_course.cli.options import PROGRAM
 from transformer_course.cli.texts import (
     generate,
@@ -40,6 +41,7 @@ COMMANDS = {
     "translate": translate,
     "generate": generate,
     "classify": classify,
+    "fill": fill,
     "score": score,
     "score-files": score_files,
     "data": data,

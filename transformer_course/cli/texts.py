@@ -76,6 +76,7 @@ def translate(
     typed = file is None and sys.stdin.isatty()
     stream = stream or (greedy and typed and sys.stdout.isatty())
     used = _load(model, others, device, as_is)
+    used.require_writing()
     _check_writable(output, model, used.path, *others, file)
     done: list[str] = []
     for first, lines in _chunks(file, 1 if typed or stream else CHUNK):

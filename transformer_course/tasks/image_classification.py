@@ -43,6 +43,7 @@ class ImageClassification(Task):
     examples = "images"
     prompted = "src"
     reads = "images"
+    writes = False
 
     def takes(self, corpus: Corpus) -> bool:
         return corpus.images is not None

@@ -59,6 +59,8 @@ class PreTraining(Task):
     models = (BertConfig,)
     examples = "works"
     prompted = "src"
+    writes = False
+    fills = True
 
     def takes(self, corpus: Corpus) -> bool:
         return corpus.works is not None

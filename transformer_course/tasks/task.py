@@ -62,6 +62,10 @@ class Task(ABC):
     """The side of the corpus that a reader's text stands for: src or tgt."""
     reads: ClassVar[str] = "text"
     """What its models are given: text or images."""
+    writes: ClassVar[bool] = True
+    """Whether its models write text."""
+    fills: ClassVar[bool] = False
+    """Whether its models guess hidden words."""
 
     @abstractmethod
     def takes(self, corpus: Corpus) -> bool:

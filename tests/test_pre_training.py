@@ -1,0 +1,273 @@
+"""Hidden words, pairs of passages, and what is learned from them."""
+
+import dataclasses
+import random
+from itertools import chain, pairwise
+
+import pytest
+import torch
+from tiny_runs import SIZES, tiny_library, tiny_masked, tiny_works
+
+from transformer_course.bert import BertPreTraining
+from transformer_course.bert_config import BertConfig
+from transformer_course.cli import main
+from transformer_course.data.aozora import authors
+from transformer_course.data.corpora import CORPORA, Corpus
+from transformer_course.errors import ConfigError, CorpusError
+from transformer_course.experiment import prepare, run
+from transformer_course.fill import encode_masked, fill
+from transformer_course.loss import Score
+from transformer_course.masked_batches import (
+    FOLLOWS,
+    OTHER_WORK,
+    SAME_WORK,
+    Documents,
+    MaskedBatches,
+    draw_pairs,
+    joined,
+    mask_words,
+)
+from transformer_course.tasks.pre_training import next_accuracy
+from transformer_course.tokenizer import BOS, EOS, MASK_PIECE, PAD, Tokenizer
+
+MASK, VOCAB = 4, 50
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    lines = [s for work in tiny_works(4) for s in work.sentences]
+    return Tokenizer.train(lines, 60, "word", masked=True)
+
+
+@pytest.fixture(autouse=True)
+def small_library(monkeypatch):
+    small = Corpus("authors", None, ("ja",), works=tiny_library)
+    monkeypatch.setitem(CORPORA, "authors", small)
+
+
+def hidden(words, seed: int = 0):
+    generator = torch.Generator().manual_seed(seed)
+    return mask_words(words, MASK, VOCAB, generator)
+
+
+# --- hidden words ------------------------------------------------------------
+
+
+def test_only_chosen_words_are_changed_and_special_ones_never_chosen():
+    words = torch.randint(5, VOCAB, (40, 60))
+    words[:, 0], words[:, -2], words[:, -1] = BOS, EOS, PAD
+    ids, chosen = hidden(words)
+    assert torch.equal(ids[~chosen], words[~chosen])
+    assert not chosen[:, [0, -2, -1]].any()
+    assert not torch.isin(ids[chosen], torch.tensor([PAD, BOS, EOS])).any()
+
+
+def test_the_shares_are_those_of_the_paper():
+    words = torch.full((400, 500), 7)
+    ids, chosen = hidden(words)
+    assert chosen.float().mean().item() == pytest.approx(0.15, abs=0.005)
+    fates = ids[chosen]
+    assert (fates == MASK).float().mean().item() == pytest.approx(
+        0.8, abs=0.01
+    )
+    swapped = (fates != MASK) & (fates != 7)
+    drawn_the_same = 0.1 / (VOCAB - MASK - 1)
+    assert swapped.float().mean().item() == pytest.approx(
+        0.1 - drawn_the_same, abs=0.01
+    )
+    assert fates[swapped].min() > MASK and fates[swapped].max() < VOCAB
+
+
+def test_the_draw_hangs_on_the_seed_alone():
+    words = torch.randint(5, VOCAB, (10, 20))
+    assert torch.equal(hidden(words, 1)[0], hidden(words, 1)[0])
+    assert not torch.equal(hidden(words, 1)[0], hidden(words, 2)[0])
+
+
+# --- rows --------------------------------------------------------------------
+
+
+def test_the_first_sep_belongs_to_a_and_the_second_to_b():
+    assert joined([7, 8], [9]) == ([BOS, 7, 8, EOS, 9, EOS], [0] * 4 + [1] * 2)
+    assert joined([7, 8]) == ([BOS, 7, 8, EOS], [0] * 4)
+
+
+def test_passages_hold_all_sentences_of_a_chapter_in_order(tokenizer):
+    documents = Documents.of(tiny_works(2), tokenizer)
+    for skip in (0, 1, 3):
+        for work, cut in zip(
+            documents.works, documents.passages(10, skip), strict=True
+        ):
+            for chapter, passages in zip(work, cut, strict=True):
+                whole = list(chain.from_iterable(chapter))
+                assert list(chain.from_iterable(passages)) == whole
+                assert all(0 < len(p) <= 10 for p in passages)
+
+
+def test_a_sentence_without_room_is_cut_off(tokenizer):
+    documents = Documents([[[[5] * 9, [6] * 2]]])
+    assert documents.passages(4) == [[[[5] * 4, [6] * 2]]]
+
+
+def test_pairs_are_what_their_kind_says(tokenizer):
+    passages = Documents.of(tiny_works(4), tokenizer).passages(5)
+    work_of = {
+        tuple(p): number
+        for number, work in enumerate(passages)
+        for chapter in work
+        for p in chapter
+    }
+    following = {
+        (tuple(a), tuple(b))
+        for work in passages
+        for chapter in work
+        for a, b in pairwise(chapter)
+    }
+    seen = set()
+    for seed in range(5):
+        for a, b, kind in draw_pairs(passages, random.Random(seed)):
+            a, b = tuple(a), tuple(b)
+            seen.add(kind)
+            assert ((a, b) in following) == (kind == FOLLOWS)
+            assert (work_of[a] == work_of[b]) == (kind != OTHER_WORK)
+    assert seen == {FOLLOWS, OTHER_WORK, SAME_WORK}
+
+
+@pytest.mark.parametrize("pairs", [True, False])
+def test_an_epoch_is_the_same_each_time_and_the_next_is_another(
+    tokenizer, pairs
+):
+    documents = Documents.of(tiny_works(3), tokenizer)
+    batches = MaskedBatches(documents, tokenizer, 20, 100, 0, pairs)
+    first, again = list(batches.epoch(0)), list(batches.epoch(0))
+    assert len(first) == len(batches)
+    assert all(
+        torch.equal(x.ids, y.ids) for x, y in zip(first, again, strict=True)
+    )
+    other = next(iter(batches.epoch(1)))
+    assert other.ids.shape != first[0].ids.shape or not torch.equal(
+        other.ids, first[0].ids
+    )
+    assert (first[0].kinds is None) != pairs
+
+
+def test_a_batch_has_room_for_a_row(tokenizer):
+    with pytest.raises(ConfigError, match="max_length is 4"):
+        MaskedBatches(Documents([]), tokenizer, 4, 100, 0, True)
+
+
+# --- works -------------------------------------------------------------------
+
+
+def test_held_out_works_are_those_of_all_authors_and_not_learned():
+    titles = [*authors.DEV, *authors.TEST]
+    assert len(set(titles)) == len(titles)
+    given = [
+        dataclasses.replace(tiny_works(1)[0], title=title)
+        for title in [*titles, "another"]
+    ]
+    parts = authors.works(given)
+    assert [work.title for work in parts.train] == ["another"]
+    assert {work.title for work in parts.dev} == set(authors.DEV)
+    with pytest.raises(CorpusError, match="held-out"):
+        authors.works(given[1:])
+
+
+# --- the task ----------------------------------------------------------------
+
+
+def test_the_loss_is_that_of_chosen_words_and_of_pairs():
+    made = prepare(tiny_masked())
+    made.model.eval()
+    batch = next(iter(made.batches.epoch(0)))
+    score = made.task.score(made.model, batch)
+    alone = made.task.score(made.model, batch._replace(kinds=None))
+    assert score.nll == alone.nll == alone.loss
+    assert score.loss > alone.loss
+    assert int(score.tokens) == int(batch.chosen.sum())
+    changed = batch.words.clone()
+    changed[~batch.chosen] = 7  # what is not asked for does not count
+    same = made.task.score(made.model, batch._replace(words=changed))
+    assert same.nll == score.nll
+
+
+def test_words_and_pairs_of_a_small_world_are_learned(tmp_path):
+    settings = tiny_masked(epochs=60, peak_rate=0.01, average_last=0)
+    data = dataclasses.replace(settings.data, token_budget=512)
+    settings = dataclasses.replace(settings, data=data)
+    made = prepare(settings)
+    before = made.task.evaluate(made.model, made.dev_batches)
+    folder = run(settings, tmp_path, quiet=True)
+    from transformer_course.text_model import TextModel
+
+    used = TextModel.load(folder)
+    after = made.task.evaluate(used.model, made.dev_batches)
+    assert after["nll"] < before["nll"] / 2
+    shares = next_accuracy(used.model, made.dev_batches)
+    assert set(shares) <= {"follows", "other_work", "same_work", "all"}
+    found = fill(used.model, used.tokenizer, f"ag {MASK_PIECE} 。", 3)
+    assert [len(guesses) for guesses in found] == [3]
+    assert sum(g.probability for g in found[0]) <= 1 + 1e-5
+
+
+def test_without_pairs_a_row_is_one_passage_and_is_learned():
+    settings = tiny_masked()
+    model = dataclasses.replace(settings.model, next_sentence=False)
+    made = prepare(dataclasses.replace(settings, model=model))
+    batch = next(iter(made.batches.epoch(0)))
+    assert batch.kinds is None and not batch.segments.any()
+    assert isinstance(made.task.score(made.model, batch), Score)
+
+
+# --- filling -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def model(tokenizer) -> BertPreTraining:
+    torch.manual_seed(0)
+    size = tokenizer.vocab_size
+    return BertPreTraining(BertConfig(size, max_length=12, **SIZES))
+
+
+def test_guesses_are_the_softmax_of_each_hidden_place(model, tokenizer):
+    text = f"ag {MASK_PIECE} {MASK_PIECE}"
+    ids = torch.tensor([encode_masked(tokenizer, text, 12)])
+    model.eval()
+    with torch.no_grad():
+        logits, _ = model(ids)
+    found = fill(model, tokenizer, text, 2)
+    for guesses, place in zip(found, (2, 3), strict=True):
+        likeliest = logits[0, place].softmax(dim=-1).topk(2)
+        assert [g.probability for g in guesses] == pytest.approx(
+            likeliest.values.tolist(), abs=1e-6
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "top", "said"),
+    [
+        ("ag kiro", 5, r"no \[MASK\] stands in 'ag kiro'"),
+        ("", 5, r"no \[MASK\]"),
+        (f"{MASK_PIECE} " + "ag " * 30, 5, "32 pieces long, but .* reads 10"),
+        (MASK_PIECE, 0, "top is 0: it must be from 1"),
+        (MASK_PIECE, 10_000, "top is 10000"),
+    ],
+)
+def test_what_cannot_be_filled_is_one_clear_line(
+    model, tokenizer, text, top, said
+):
+    with pytest.raises(ConfigError, match=said):
+        fill(model, tokenizer, text, top)
+
+
+def test_the_command_fills_and_others_refuse(tmp_path, capsys, monkeypatch):
+    folder = str(run(tiny_masked(epochs=1), tmp_path, quiet=True))
+    main(["fill", folder, f"ag {MASK_PIECE} 。", "--top", "2"])
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [(row[0], len(row)) for row in rows] == [("1", 3)] * 2
+    main(["score", folder, "--split", "dev"])
+    assert "hidden words, nll" in capsys.readouterr().out
+    for command in (["translate", folder], ["generate", folder, "ag"]):
+        with pytest.raises(SystemExit):
+            main(command)
+        assert "writes no text" in capsys.readouterr().err

@@ -1,0 +1,70 @@
+"""``fill``: hidden words, guessed."""
+
+import sys
+from typing import Annotated
+
+import tyro
+
+from transformer_course.cli.options import Device, Model
+from transformer_course.console import tell
+from transformer_course.data.text import decode_utf8
+from transformer_course.errors import ConfigError
+
+
+def fill(
+    model: Model,
+    text: Annotated[
+        str,
+        tyro.conf.Positional,
+        tyro.conf.arg(
+            metavar="[TEXT]",
+            help="a text with [MASK] in it, once or more; if left out, what "
+            "comes from a pipe, a text a line.",
+            help_behavior_hint="",
+        ),
+    ] = "",
+    top: int = 5,
+    device: Device = "auto",
+) -> None:
+    """Guess hidden words: place, piece, probability, with tabs between.
+
+    A place is the number of a [MASK] in its text, from 1.
+
+    Args:
+        top: so many guesses for each place, the likeliest first.
+    """
+    from transformer_course.fill import fill as guesses_of
+    from transformer_course.text_model import TextModel
+
+    texts = [text] if text else _lines()
+    used = TextModel.load(model, device)
+    if not used.task.fills:
+        raise ConfigError(
+            f"{model} was not pre-trained on hidden words, and cannot fill "
+            "any: train one with transformer-course train aozora-bert."
+        )
+    if used.path != model:
+        tell(f"using {used.path}")
+    for one in texts:
+        found = guesses_of(used.model, used.tokenizer, one, top)
+        for place, guesses in enumerate(found, start=1):
+            for piece, probability in guesses:
+                print(place, piece, f"{probability:.4f}", sep="\t")
+
+
+def _lines() -> list[str]:
+    """The texts that come from a pipe.
+
+    Raises:
+        ConfigError: there are none, or someone sits at the keyboard.
+        CorpusError: they are not UTF-8.
+    """
+    lines: list[str] = []
+    if not sys.stdin.isatty():
+        content = decode_utf8(sys.stdin.buffer.read(), "standard input")
+        lines = [line for line in content.splitlines() if line.strip()]
+    if not lines:
+        raise ConfigError(
+            "no text was given: fill MODEL 'a text with [MASK] in it'."
+        )
+    return lines
