@@ -10,11 +10,11 @@ from transformer_course import checkpoint
 from transformer_course.errors import ConfigError
 from transformer_course.explain import (
     attention_kept,
+    class_map,
     cross_attention,
     encoder_attention,
     grad_cam,
     gradient_attention,
-    last_features,
     patch_map,
     record,
     rollout,
@@ -277,7 +277,7 @@ def test_grad_cam_of_patches_leaves_out_the_class_token():
     found = grad_cam(model, images, CLASSES)
     assert found.shape == (2, 2, 2) and (found >= 0).all() and found.any()
     kept = []
-    hook = last_features(model).register_forward_hook(
+    hook = model.last_features.register_forward_hook(
         lambda part, inputs, output: kept.append(output)
     )
     logits = model(images)
@@ -295,6 +295,12 @@ def test_a_map_has_the_patches_in_their_places():
         patch_map(torch.zeros(1, 6))
 
 
-def test_a_part_must_be_named_of_a_model_of_no_known_kind():
-    with pytest.raises(ConfigError, match="Transformer reads no images"):
-        last_features(tiny_transformer())
+@each_model
+def test_each_kind_of_model_has_a_map_of_its_own(config):
+    model, images = classifier(config).eval(), two_images()
+    found = class_map(model, images, CLASSES)
+    if config is CONVOLUTIONAL:
+        close(found, grad_cam(model, images, CLASSES))
+    else:
+        row = gradient_attention(model, images, classes=CLASSES)[:, 0]
+        close(found, patch_map(row))

@@ -18,7 +18,6 @@ from transformer_course.errors import ConfigError
 from transformer_course.masks import padding_mask
 from transformer_course.mode import evaluating
 from transformer_course.transformer import Encoder, Transformer
-from transformer_course.vit import ConvolutionalNetwork, VisionTransformer
 
 Record = dict[str, Any]
 
@@ -262,26 +261,6 @@ def patch_map(row: Float[Tensor, "batch one_plus_patches"]) -> HeatMap:
     return row[:, 1:].unflatten(-1, (side, side))
 
 
-def last_features(model: nn.Module) -> nn.Module:
-    """The part whose output Grad-CAM weighs, by the kind of the model.
-
-    Of the convolutional network the last convolution, before its pooling; of
-    the Vision Transformer what the last layer's attention reads, since what
-    its patches become after that has no effect on the class token.
-
-    Raises:
-        ConfigError: another kind of model.
-    """
-    if isinstance(model, ConvolutionalNetwork):
-        return model.blocks[-1].layers
-    if isinstance(model, VisionTransformer):
-        return model.encoder.layers[-1].add_norm_1.norm
-    raise ConfigError(
-        f"{type(model).__name__} reads no images: Grad-CAM needs a "
-        "ConvolutionalNetwork or a VisionTransformer, or name its part."
-    )
-
-
 def grad_cam(
     model: nn.Module,
     images: Float[Tensor, "batch channels height width"],
@@ -300,17 +279,16 @@ def grad_cam(
         images: as the model reads them.
         classes: whose logits y are asked about.
         part: gives the features, maps (batch, channels, rows, columns) or a
-            class token and patches (batch, 1 + patches, channels); that of
-            :func:`last_features` when None.
+            class token and patches (batch, 1 + patches, channels); the
+            model's own ``last_features`` when None.
 
     Returns:
         One number, zero or more, for each place of the features.
 
     Raises:
-        ConfigError: a class that there is not, or a model without such a
-            part.
+        ConfigError: a class that there is not.
     """
-    part = part or last_features(model)
+    part = part or model.last_features
     kept: list[Tensor] = []
     hook = part.register_forward_hook(
         lambda part, inputs, output: kept.append(output)
@@ -324,6 +302,27 @@ def grad_cam(
     gradient, features = _as_maps(gradient), _as_maps(kept[0].detach())
     weights = gradient.mean(dim=(2, 3), keepdim=True)  # equation 1
     return (weights * features).sum(dim=1).relu()  # equation 2
+
+
+def class_map(
+    model: nn.Module,
+    images: Float[Tensor, "batch channels height width"],
+    classes: Classes = None,
+) -> HeatMap:
+    """Where images speak for a class, by what suits the model.
+
+    :func:`gradient_attention` where there is an encoder, else
+    :func:`grad_cam`.
+
+    Args:
+        model: a classifier of images.
+        images: as the model reads them.
+        classes: that are asked about.
+    """
+    if any(isinstance(part, Encoder) for part in model.modules()):
+        relevance = gradient_attention(model, images, classes=classes)
+        return patch_map(relevance[:, 0])
+    return grad_cam(model, images, classes)
 
 
 def _as_maps(features: Tensor) -> Float[Tensor, "batch channels rows columns"]:

@@ -167,6 +167,14 @@ class VisionTransformer(nn.Module):
         """
         return self.to_logits(self.encode(images)[:, 0])
 
+    @property
+    def last_features(self) -> nn.Module:
+        """What Grad-CAM weighs: the stream as the last layer reads it.
+
+        What a patch becomes after that does not reach the class token.
+        """
+        return [self.dropout, *self.encoder.layers][-2]
+
     def encode(
         self, images: Images
     ) -> Float[Tensor, "batch one_plus_patches d_model"]:
@@ -241,6 +249,11 @@ class ConvolutionalNetwork(nn.Module):
         """
         features = self.features(images).mean(dim=(2, 3))
         return self.to_logits(self.dropout(features))
+
+    @property
+    def last_features(self) -> nn.Module:
+        """What Grad-CAM weighs: the last convolution, before its pooling."""
+        return self.blocks[-1].layers
 
     def features(self, images: Images) -> Features:
         """The last block's map of features."""
