@@ -1,9 +1,13 @@
 """Images: read whole or refused, batched alike each time, classified."""
 
+import base64
 import dataclasses
 import gzip
+import io
 import json
 import shutil
+from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,13 +24,20 @@ from transformer_course.data.images import ImageSet, read_idx
 from transformer_course.data.manifest import is_available
 from transformer_course.errors import ConfigError, CorpusError
 from transformer_course.experiment import prepare, run
+from transformer_course.explain import (
+    grad_cam,
+    gradient_attention,
+    patch_map,
+)
+from transformer_course.explain_page import heated_image
 from transformer_course.image_batches import (
     ImageBatches,
     in_order,
     scaled,
     shifted,
 )
-from transformer_course.image_config import VisionConfig
+from transformer_course.image_config import ConvolutionalConfig, VisionConfig
+from transformer_course.image_model import ImageModel
 from transformer_course.presets import PRESETS
 from transformer_course.tasks.table import find_task
 
@@ -374,3 +385,96 @@ def test_a_checkpoint_of_no_known_kind_is_one_line(
 def test_no_file_is_no_question(trained, capsys):
     status, _, err = said(capsys, "classify", trained)
     assert status == 1 and "no image was given" in err
+
+
+# --- a page that explains ----------------------------------------------------
+
+
+class Read(HTMLParser):
+    """What a page loads, says, and of which tags it is made."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.tags, self.sources, self.said = [], [], ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.sources += [v for k, v in attrs if k in ("src", "href")]
+
+    def handle_data(self, data):
+        self.said += data
+
+
+def test_a_page_shows_each_image_under_its_map(
+    trained, digits, tmp_path, capsys
+):
+    name = "<script>alert(1)</script>&.png".replace("/", "∕")
+    paths = [
+        file_of(digits.test.images[i, 0], tmp_path / file)
+        for i, file in enumerate([name, "b.png"])
+    ]
+    to = tmp_path / "page.html"
+    plain = said(capsys, "classify", trained, *paths)
+    status, out, _ = said(capsys, "classify", trained, *paths, "--explain", to)
+    assert (status, out) == plain[:2]
+    page = Read(to.read_text("utf-8"))
+    assert page.tags.count("section") == 2 and "script" not in page.tags
+    assert name in page.said
+    for line in out.splitlines():
+        _, label, share = line.split("\t")
+        assert f"{label} ({float(share):.2f})" in page.said
+    assert len(page.sources) == 6  # the image, the image again, its map
+    shown = []
+    for source in page.sources:
+        head, data = source.split(",")
+        assert head == "data:image/png;base64"
+        shown.append(Image.open(io.BytesIO(base64.b64decode(data))))
+    assert np.array_equal(shown[0], digits.test.images[0, 0])
+    used = ImageModel.load(trained)
+    heat = used.heat(digits.test.images[:2])
+    row = gradient_attention(used.model, scaled(digits.test.images[:2]))[:, 0]
+    assert torch.equal(heat, patch_map(row))
+    alpha = np.array(shown[2])[..., 3]
+    assert alpha.shape == (2, 2)
+    assert alpha.argmax() == heat[0].argmax() and alpha.max() == 204
+
+
+def test_a_page_of_the_convolutional_network_has_grad_cam(digits):
+    config = ConvolutionalConfig(width=8, n_blocks=2, image_size=8)
+    model = checkpoint.build(config).eval()
+    task = find_task("image_classification")
+    used = ImageModel(Path(), model, task, "digits", digits.test.names)
+    pixels = digits.test.images[:2]
+    assert torch.equal(used.heat(pixels), grad_cam(model, scaled(pixels)))
+
+
+def test_a_map_of_zeros_paints_nothing():
+    pixels = torch.zeros(3, 4, 4, dtype=torch.uint8)
+    shown = heated_image(pixels, torch.zeros(2, 2), "black")
+    assert "Nowhere above zero" in shown
+    over = Read(shown).sources[-1].split(",")[1]
+    alpha = np.array(Image.open(io.BytesIO(base64.b64decode(over))))[..., 3]
+    assert not alpha.any()
+
+
+@pytest.mark.parametrize("kind", ["folder", "missing", "read", "model"])
+def test_a_page_that_cannot_be_written_is_one_line(
+    trained, kind, digits, tmp_path, capsys
+):
+    image = file_of(digits.test.images[0, 0], tmp_path / "0.png")
+    to = {
+        "folder": tmp_path,
+        "missing": tmp_path / "nowhere" / "page.html",
+        "read": image,
+        "model": trained / "checkpoints" / "best" / "config.json",
+    }[kind]
+    before = image.read_bytes()
+    status, out, err = said(
+        capsys, "classify", trained, image, "--explain", to
+    )
+    assert (status, out) == (1, "")
+    assert err.startswith("error: ") and err.count("\n") == 1
+    assert "Name another file" in err or "cannot be written" in err
+    assert image.read_bytes() == before
+    checkpoint.load(trained / "checkpoints" / "best")

@@ -302,7 +302,13 @@ class MultiHeadAttention(nn.Module):
         return x.transpose(1, 2).flatten(2)  # (batch, length, d_model)
 
     def _unshare(self, weights: Tensor, batch: int, length: int) -> Tensor:
-        """Weights of rows that shared a memory, one row of the batch each."""
+        """Weights of rows that shared a memory, one row of the batch each.
+
+        Where none did, these weights themselves, which the output was made
+        of, so that its gradient with respect to them can be asked for.
+        """
         sources, heads, _, keys = weights.shape
+        if sources == batch:
+            return weights
         weights = weights.view(sources, heads, -1, length, keys)
         return weights.transpose(1, 2).reshape(batch, heads, length, keys)

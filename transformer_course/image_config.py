@@ -1,6 +1,7 @@
 """What varies between models of images: frozen dataclasses (chapter 19)."""
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from transformer_course.config import (
     Activation,
@@ -12,6 +13,10 @@ from transformer_course.config import (
     require_stack,
 )
 
+Stem = Literal["patches", "convolutions"]
+"""What makes vectors of an image: one linear map of each patch, or a few
+convolutions."""
+
 
 @dataclass(frozen=True)
 class VisionConfig(AnyModelConfig):
@@ -20,7 +25,8 @@ class VisionConfig(AnyModelConfig):
     Raises:
         ConfigError: a size is not positive, a share is not in [0, 1),
             ``n_heads`` does not divide ``d_model``, the patches do not tile
-            the image, or the positions are not learned.
+            the image, the positions are not learned, or a stem of
+            convolutions cannot come down to the patches by halving.
     """
 
     d_model: int = 64
@@ -49,6 +55,8 @@ class VisionConfig(AnyModelConfig):
     """Pixels on each side of a patch; it divides ``image_size``."""
     n_classes: int = 10
     """What an image may show."""
+    stem: Stem = "patches"
+    """What makes vectors of the image: patches, or convolutions."""
 
     def __post_init__(self):
         require_stack(self)
@@ -65,11 +73,37 @@ class VisionConfig(AnyModelConfig):
             f"position is {self.position!r}, but a patch's place is learned: "
             "choose learned, or none.",
         )
+        require(
+            self.stem in get_args(Stem),
+            f"stem is {self.stem!r}: choose patches, or convolutions.",
+        )
+        if self.stem == "convolutions":
+            self._check_stem()
 
     @property
     def n_patches(self) -> int:
         """Patches of an image."""
         return (self.image_size // self.patch_size) ** 2
+
+    @property
+    def n_halvings(self) -> int:
+        """How often an image is halved until a patch is a pixel."""
+        return self.patch_size.bit_length() - 1
+
+    def _check_stem(self) -> None:
+        """See that convolutions can come down to the patches."""
+        require(
+            self.n_halvings > 0 and self.patch_size == 2**self.n_halvings,
+            f"patch_size is {self.patch_size}, but each convolution of the "
+            "stem halves the image: choose 2, 4, 8 or the like.",
+        )
+        least = 8 * 2 ** (self.n_halvings - 1)
+        require(
+            self.d_model % least == 0,
+            f"d_model is {self.d_model}, but the stem's {self.n_halvings} "
+            "convolutions double their channels, which are normalised in 8 "
+            f"groups: choose a multiple of {least}.",
+        )
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from transformer_course.config import AnyModelConfig, DataConfig
 from transformer_course.data.images import CLASSES
 from transformer_course.device import pick_device
 from transformer_course.errors import CheckpointError, ConfigError, CorpusError
+from transformer_course.explain import HeatMap, class_map
 from transformer_course.image_batches import scaled
 from transformer_course.tasks.table import TASKS, task_of
 from transformer_course.tasks.task import Judged, Task
@@ -85,16 +86,32 @@ class ImageModel:
             ConfigError: ``top`` is not from 1 to the number of classes.
             CorpusError: a file that is no image, or does not fit.
         """
+        return self.guesses(self.read(files, fit), top)
+
+    def read(
+        self, files: Sequence[Path], fit: bool = False
+    ) -> UInt8[Tensor, "files channels height width"]:
+        """The pixels of image files, as the model wants them.
+
+        Raises:
+            CorpusError: a file that is no image, or does not fit.
+        """
+        config = self.model.config
+        return torch.stack([read_image(file, config, fit) for file in files])
+
+    def guesses(
+        self,
+        pixels: UInt8[Tensor, "images channels height width"],
+        top: int = 1,
+    ) -> list[list[Guess]]:
+        """As :meth:`classify`, of images that have been read."""
         if not 1 <= top <= len(self.names):
             raise ConfigError(
                 f"top is {top}: it must be from 1 to {len(self.names)}, the "
                 "number of classes."
             )
-        config = self.model.config
-        read = [read_image(file, config, fit) for file in files]
-        device = next(self.model.parameters()).device
         with torch.inference_mode():
-            logits = self.model(scaled(torch.stack(read)).to(device))
+            logits = self.model(self._scaled(pixels))
         likeliest = logits.float().softmax(dim=-1).topk(top)
         return [
             [Guess(self.names[i], p) for i, p in zip(*row, strict=True)]
@@ -104,6 +121,21 @@ class ImageModel:
                 strict=True,
             )
         ]
+
+    def heat(
+        self, pixels: UInt8[Tensor, "images channels height width"]
+    ) -> HeatMap:
+        """Where each image speaks for its likeliest class.
+
+        By gradient × attention for a Vision Transformer, by Grad-CAM for
+        the convolutional network
+        (:func:`transformer_course.explain.class_map`).
+        """
+        return class_map(self.model, self._scaled(pixels)).cpu()
+
+    def _scaled(self, pixels: UInt8[Tensor, "*images"]) -> Tensor:
+        device = next(self.model.parameters()).device
+        return scaled(pixels).to(device)
 
     def report(self, named: str, split: str, say: Say) -> None:
         """Judge the model by its corpus.

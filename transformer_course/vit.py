@@ -92,6 +92,47 @@ class PatchEmbedding(nn.Module):
         return self.project(images).flatten(2).transpose(1, 2)
 
 
+class ConvolutionalStem(nn.Module):
+    """A vector for each patch by 3 × 3 convolutions that halve the image.
+
+    They overlap, and look at pixels before they look at patches (Xiao et al.
+    2021, section 4). The last one has ``d_model`` channels, each before it
+    half as many; a 1 × 1 convolution follows. The norm is over groups, as in
+    the convolutional network here; the paper's is over the batch.
+
+    Args:
+        channels: of the images.
+        n_halvings: convolutions.
+        d_model: width of a vector.
+    """
+
+    def __init__(self, channels: int, n_halvings: int, d_model: int):
+        super().__init__()
+        widths = [d_model >> i for i in reversed(range(n_halvings))]
+        inside = [channels, *widths[:-1]]
+        self.layers = nn.Sequential(
+            *(
+                layer
+                for widths_of_one in zip(inside, widths, strict=True)
+                for layer in _convolution(*widths_of_one, stride=2)
+            ),
+            nn.Conv2d(d_model, d_model, kernel_size=1),
+        )
+
+    def forward(self, images: Images) -> Float[Tensor, "batch patches d"]:
+        """The vectors of all patches, row by row."""
+        return self.layers(images).flatten(2).transpose(1, 2)
+
+
+def _stem(config: VisionConfig) -> nn.Module:
+    """What makes the patches' vectors."""
+    if config.stem == "convolutions":
+        return ConvolutionalStem(
+            config.channels, config.n_halvings, config.d_model
+        )
+    return PatchEmbedding(config.channels, config.patch_size, config.d_model)
+
+
 class VisionTransformer(nn.Module):
     """From images to logits over classes (Dosovitskiy et al. 2021, 3.1).
 
@@ -106,9 +147,7 @@ class VisionTransformer(nn.Module):
     def __init__(self, config: VisionConfig):
         super().__init__()
         self.config = config
-        self.patches = PatchEmbedding(
-            config.channels, config.patch_size, config.d_model
-        )
+        self.patches = _stem(config)
         self.class_token = nn.Parameter(torch.empty(config.d_model))
         self.position = position_module(
             config.position, 1 + config.n_patches, config.d_model
@@ -127,6 +166,14 @@ class VisionTransformer(nn.Module):
             ConfigError: images of another size or number of channels.
         """
         return self.to_logits(self.encode(images)[:, 0])
+
+    @property
+    def last_features(self) -> nn.Module:
+        """What Grad-CAM weighs: the stream as the last layer reads it.
+
+        What a patch becomes after that does not reach the class token.
+        """
+        return [self.dropout, *self.encoder.layers][-2]
 
     def encode(
         self, images: Images
@@ -160,9 +207,11 @@ class ConvolutionBlock(nn.Module):
         return self.pool(self.layers(images))
 
 
-def _convolution(inside: int, outside: int) -> list[nn.Module]:
+def _convolution(
+    inside: int, outside: int, stride: int = 1
+) -> list[nn.Module]:
     return [
-        nn.Conv2d(inside, outside, kernel_size=3, padding=1, bias=False),
+        nn.Conv2d(inside, outside, 3, stride, padding=1, bias=False),
         nn.GroupNorm(NORM_GROUPS, outside),
         nn.ReLU(),
     ]
@@ -200,6 +249,11 @@ class ConvolutionalNetwork(nn.Module):
         """
         features = self.features(images).mean(dim=(2, 3))
         return self.to_logits(self.dropout(features))
+
+    @property
+    def last_features(self) -> nn.Module:
+        """What Grad-CAM weighs: the last convolution, before its pooling."""
+        return self.blocks[-1].layers
 
     def features(self, images: Images) -> Features:
         """The last block's map of features."""

@@ -3,13 +3,19 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from transformer_course.cli.options import Device, Model
+from transformer_course.cli.options import Device, Explain, Model
+from transformer_course.cli.output import check_writable, write
 from transformer_course.console import tell
 from transformer_course.errors import ConfigError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from transformer_course.image_model import Guess, ImageModel
 
 
 def classify(
@@ -27,6 +33,7 @@ def classify(
             "colours, in place of refusing them."
         ),
     ] = False,
+    explain: Explain = None,
     device: Device = "auto",
 ) -> None:
     """Say what images show: file, class, probability, with tabs between.
@@ -39,13 +46,41 @@ def classify(
     if not files:
         raise ConfigError("no image was given: classify MODEL FILE ...")
     used = ImageModel.load(model, device)
+    check_writable(explain, model, used.path, *files)
     if used.path != model:
         tell(f"using {used.path}")
-    for file, guesses in zip(
-        files, used.classify(files, top, fit), strict=True
-    ):
+    pixels = used.read(files, fit)
+    answers = used.guesses(pixels, top)
+    for file, guesses in zip(files, answers, strict=True):
         for name, probability in guesses:
             print(file, name, f"{probability:.4f}", sep="\t")
+    if explain:
+        write(explain, explained(used, files, pixels, answers))
+
+
+def explained(
+    used: "ImageModel",
+    files: Sequence[Path],
+    pixels: "Tensor",
+    answers: list[list["Guess"]],
+) -> str:
+    """A page with each image, its classes, and what speaks for the first."""
+    from transformer_course.explain_page import Item, heated_image, page
+
+    items = []
+    heat = used.heat(pixels)
+    for file, image, hot, guesses in zip(
+        files, pixels, heat, answers, strict=True
+    ):
+        said = ", ".join(f"{name} ({share:.2f})" for name, share in guesses)
+        shown = heated_image(image, hot, f"{file}: {guesses[0].name}")
+        items.append(Item(str(file), said, shown))
+    return page(
+        f"What {used.path} saw",
+        "The stronger the orange, the more a place speaks for the first class "
+        "named. Each map has its own scale.",
+        items,
+    )
 
 
 def score_images(

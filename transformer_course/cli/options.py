@@ -51,6 +51,15 @@ Output = Annotated[
         help_behavior_hint="",
     ),
 ]
+Explain = Annotated[
+    Path | None,
+    tyro.conf.arg(
+        metavar="PAGE.html",
+        help="write a page that shows, in colour, what each answer was made "
+        "of.",
+        help_behavior_hint="",
+    ),
+]
 NBest = Annotated[
     int,
     tyro.conf.arg(

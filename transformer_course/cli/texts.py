@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from transformer_course import files
 from transformer_course.cli.images import score_images
 from transformer_course.cli.options import (
     PROGRAM,
@@ -25,13 +24,14 @@ from transformer_course.cli.options import (
     Output,
     Stream,
 )
+from transformer_course.cli.output import check_writable, write
 from transformer_course.console import tell
 from transformer_course.data.text import (
     decode_utf8,
     read_lines,
     read_parallel,
 )
-from transformer_course.errors import ConfigError, CorpusError, CourseError
+from transformer_course.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:
     from transformer_course.text_model import TextModel
@@ -77,7 +77,7 @@ def translate(
     stream = stream or (greedy and typed and sys.stdout.isatty())
     used = _load(model, others, device, as_is)
     used.require_writing()
-    _check_writable(output, model, used.path, *others, file)
+    check_writable(output, model, used.path, *others, file)
     done: list[str] = []
     for first, lines in _chunks(file, 1 if typed or stream else CHUNK):
         _warn(used.warnings(lines, first=first))
@@ -191,7 +191,7 @@ def score(
     if files is not None:
         used = replace(used, details=used.details | {"files": files})
     text = map(Path, used.details.get("files") or ())
-    _check_writable(output, model, used.path, *others, *text)
+    check_writable(output, model, used.path, *others, *text)
     named = ", ".join(map(str, (used.path, *others)))
     say = partial(print, flush=True)
     written = used.report(named, split, beam_size, alpha, say)
@@ -310,35 +310,5 @@ def _check_n_best(n_best: int, beam_size: int) -> None:
         )
 
 
-def _check_writable(output: Path | None, *read: Path | None) -> None:
-    """Find out before the work, not after it; keep what is read."""
-    if output is None:
-        return
-    for path in read:
-        if path is not None and output.is_file() and _is_in(output, path):
-            raise CourseError(
-                f"{output} is a file of {path}, which is read: it would be "
-                "lost. Name another file."
-            )
-    try:
-        files.check_writable(output)
-    except OSError as error:
-        raise CourseError(
-            f"{output} cannot be written ({error.strerror}): name a file in a "
-            "folder that is there and may be written."
-        ) from error
-
-
-def _is_in(output: Path, path: Path) -> bool:
-    return output.resolve().is_relative_to(path.resolve())
-
-
 def _write(path: Path, lines: list[str]) -> None:
-    """Write lines to a file that is either whole or as it was."""
-    try:
-        files.write_whole(path, "".join(line + "\n" for line in lines))
-    except OSError as error:
-        raise CourseError(
-            f"{path} could not be written ({error.strerror}); what stood "
-            "there before is untouched. Name another file."
-        ) from error
+    write(path, "".join(line + "\n" for line in lines))
