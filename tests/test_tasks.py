@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 import torch
 import torch.nn.functional as F
-from tiny import Killed, dies_at, tiny_corpus, tiny_splits
+from tiny import Killed, dies_at, tiny_corpus, tiny_labels, tiny_splits
 from tiny_runs import (
     SIZES,
     assert_same_runs,
@@ -15,6 +15,7 @@ from tiny_runs import (
     records,
     tiny,
     tiny_images,
+    tiny_texts,
 )
 from torch import Tensor, nn
 
@@ -56,6 +57,7 @@ STORED = [
 def small_corpora(monkeypatch):
     """A translated corpus, and one in Japanese with pairs and texts."""
     tiny_corpus(monkeypatch)
+    tiny_labels(monkeypatch)
     both = {"pairs": tiny_splits, "texts": tiny_splits}
     monkeypatch.setitem(
         CORPORA, "soseki", Corpus("soseki", None, ("ja",), **both)
@@ -66,6 +68,8 @@ def training(name: str) -> Experiment:
     """A tiny one that the task can do."""
     if name == "image_classification":
         return tiny_images()
+    if name == "text_classification":
+        return tiny_texts()
     found = tiny("decoder-only" if name == "language_modelling" else "gru")
     if name == "next_sentence":
         found = other(found, **SOSEKI)
@@ -110,9 +114,9 @@ def test_a_task_goes_from_settings_to_scores_and_samples(name):
     written = task.report("dev", judged, said.append)
     assert said[0].startswith("dev: ")
     assert written is None or len(written) == len(made.splits.dev)
-    if made.tokenizer is None:
-        with pytest.raises(ConfigError, match="cannot read text"):
-            task.prompt(None, "red cat", 10)
+    if task.gives == "classes":
+        with pytest.raises(ConfigError, match="cannot (read|write) text"):
+            task.prompt(made.tokenizer, "red cat", 10)
         return
     src, prefix = task.prompt(made.tokenizer, "red cat", 10)
     assert (src is None) == (task.prompted == "tgt")
@@ -124,6 +128,7 @@ def test_translations_are_judged_by_bleu_and_other_text_by_its_nll():
     quality = {name: find_task(name).quality(metrics) for name in TASKS}
     assert quality.pop("translation") == 12.0
     assert quality.pop("image_classification") == 0.5
+    assert quality.pop("text_classification") == 0.5
     assert set(quality.values()) == {-2.0}
 
 

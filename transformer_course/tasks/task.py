@@ -62,6 +62,8 @@ class Task(ABC):
     """The side of the corpus that a reader's text stands for: src or tgt."""
     reads: ClassVar[str] = "text"
     """What its models are given: text or images."""
+    gives: ClassVar[str] = "text"
+    """What its models answer: text or classes."""
 
     @abstractmethod
     def takes(self, corpus: Corpus) -> bool:
