@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 import torch
 import torch.nn.functional as F
-from tiny import Killed, dies_at, tiny_corpus, tiny_splits
+from tiny import Killed, dies_at, tiny_corpus, tiny_labels, tiny_splits
 from tiny_runs import (
     SIZES,
     assert_same_runs,
@@ -17,6 +17,7 @@ from tiny_runs import (
     tiny_images,
     tiny_library,
     tiny_masked,
+    tiny_texts,
 )
 from torch import Tensor, nn
 
@@ -58,6 +59,7 @@ STORED = [
 def small_corpora(monkeypatch):
     """A translated corpus, and one in Japanese with pairs and texts."""
     tiny_corpus(monkeypatch)
+    tiny_labels(monkeypatch)
     both = {"pairs": tiny_splits, "texts": tiny_splits}
     monkeypatch.setitem(
         CORPORA, "soseki", Corpus("soseki", None, ("ja",), **both)
@@ -75,6 +77,8 @@ def training(name: str) -> Experiment:
         return tiny_images()
     if name == "pre_training":
         return tiny_masked()
+    if name == "text_classification":
+        return tiny_texts()
     found = tiny("decoder-only" if name == "language_modelling" else "gru")
     if name == "next_sentence":
         found = other(found, **SOSEKI)
@@ -119,11 +123,11 @@ def test_a_task_goes_from_settings_to_scores_and_samples(name):
     written = task.report("dev", judged, said.append)
     assert said[0].startswith("dev: ")
     assert written is None or len(written) == len(made.splits.dev)
-    if made.tokenizer is None:
-        with pytest.raises(ConfigError, match="cannot read text"):
-            task.prompt(None, "red cat", 10)
+    if task.gives == "classes":
+        with pytest.raises(ConfigError, match="cannot (read|write) text"):
+            task.prompt(made.tokenizer, "red cat", 10)
         return
-    if not task.writes:
+    if task.gives != "text":
         with pytest.raises(ConfigError, match="writes no text"):
             task.prompt(made.tokenizer, "red cat", 10)
         return
@@ -137,6 +141,7 @@ def test_translations_are_judged_by_bleu_and_other_text_by_its_nll():
     quality = {name: find_task(name).quality(metrics) for name in TASKS}
     assert quality.pop("translation") == 12.0
     assert quality.pop("image_classification") == 0.5
+    assert quality.pop("text_classification") == 0.5
     assert set(quality.values()) == {-2.0}
 
 

@@ -11,7 +11,9 @@ from transformer_course.config import (
     ModelConfig,
     RecurrentConfig,
 )
+from transformer_course.data import labelled
 from transformer_course.data.corpora import CORPORA, Corpus
+from transformer_course.data.labelled import LabelledSplits, LabelledText
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.recurrent import RecurrentTranslator
 from transformer_course.tokenizer import BOS, PAD
@@ -152,6 +154,24 @@ def tiny_corpus(monkeypatch, name: str = "grammar", pairs=tiny_splits) -> None:
     """Put a corpus of these pairs, English to Japanese, into the table."""
     corpus = Corpus(name, None, ("en", "ja"), True, pairs=pairs)
     monkeypatch.setitem(CORPORA, name, corpus)
+
+
+def tiny_labels(monkeypatch, name: str = "sentence_polarity") -> None:
+    """Put a corpus of texts with labels into the tables."""
+    corpus = Corpus(name, None, ("en",), True, labelled=tiny_labelled)
+    monkeypatch.setitem(CORPORA, name, corpus)
+    monkeypatch.setitem(labelled.CLASSES, name, ("no", "yes"))
+
+
+def tiny_labelled() -> LabelledSplits:
+    """The same sentences: is there a cat in them?"""
+    parts = []
+    for text in (tiny_splits().train, tiny_splits().dev, tiny_splits().test):
+        labels = [int("cat" in line) for line in text.src]
+        parts.append(
+            LabelledText(text.src, labels, ("no", "yes"), list(text.src))
+        )
+    return LabelledSplits(*parts, "by their places")
 
 
 class Killed(BaseException):

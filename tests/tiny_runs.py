@@ -7,7 +7,11 @@ from pathlib import Path
 import torch
 
 from transformer_course import checkpoint
-from transformer_course.bert_config import BertConfig
+from transformer_course.bert_config import (
+    BertConfig,
+    RecurrentClassifierConfig,
+    TextClassifierConfig,
+)
 from transformer_course.config import (
     DataConfig,
     Experiment,
@@ -29,8 +33,16 @@ MODELS = {
         vocab_size=30, position="learned", max_length=8, **SIZES
     ),
     "gru": RecurrentConfig(vocab_size=30, d_model=12, d_hidden=16),
+    "classifier": TextClassifierConfig(vocab_size=30, dropout=0.2, **SIZES),
+    "gru-classifier": RecurrentClassifierConfig(
+        vocab_size=30, d_model=12, d_hidden=16
+    ),
 }
-TASKS = {"decoder-only": "language_modelling"}
+TASKS = {
+    "decoder-only": "language_modelling",
+    "classifier": "text_classification",
+    "gru-classifier": "text_classification",
+}
 """Of those models that do not translate."""
 
 
@@ -68,6 +80,11 @@ def other(settings: Experiment, **data) -> Experiment:
     """The same training on other text."""
     data = dataclasses.replace(settings.data, **data)
     return dataclasses.replace(settings, data=data)
+
+
+def tiny_texts(model: str = "classifier", **train) -> Experiment:
+    """The same, of texts with labels (``tiny.tiny_labels``)."""
+    return other(tiny(model, **train), corpus="sentence_polarity")
 
 
 def own_files(folder: Path) -> dict:

@@ -8,6 +8,7 @@ from transformer_course.config import (
     Position,
     require,
     require_positive,
+    require_share,
     require_stack,
 )
 
@@ -81,3 +82,40 @@ class TextClassifierConfig(BertConfig):
     def __post_init__(self):
         super().__post_init__()
         require_positive(self, "n_classes")
+
+
+@dataclass(frozen=True)
+class RecurrentClassifierConfig(AnyModelConfig):
+    """The baseline: a GRU that reads both ways (chapter 17).
+
+    Raises:
+        ConfigError: a size is not positive, ``d_hidden`` is odd, or a share
+            is not in [0, 1).
+    """
+
+    vocab_size: int = 8000
+    """Number of pieces, the special ones included."""
+    d_model: int = 128
+    """Width of the embeddings."""
+    d_hidden: int = 256
+    """Width of the states; each direction has half."""
+    max_length: int = 128
+    """Tokens per text, the special ones counted: longer ones are cut off."""
+    pad_id: int = 0
+    """The id that fills up a batch."""
+    dropout: float = 0.3
+    """Share of the embeddings and of what is read out dropped."""
+    n_classes: int = 2
+    """What a text may be."""
+
+    def __post_init__(self):
+        require_positive(
+            self, "vocab_size", "d_model", "d_hidden", "max_length"
+        )
+        require_positive(self, "n_classes")
+        require_share(self, "dropout")
+        require(
+            self.d_hidden % 2 == 0,
+            f"d_hidden is {self.d_hidden}, but two directions share it: "
+            "choose an even number.",
+        )

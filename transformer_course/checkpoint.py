@@ -24,7 +24,11 @@ from torch import Tensor, nn
 
 from transformer_course import files
 from transformer_course.bert import BertPreTraining, TextClassifier
-from transformer_course.bert_config import BertConfig, TextClassifierConfig
+from transformer_course.bert_config import (
+    BertConfig,
+    RecurrentClassifierConfig,
+    TextClassifierConfig,
+)
 from transformer_course.checkpoint_files import (
     FILES,
     FORMAT,
@@ -49,7 +53,10 @@ from transformer_course.errors import (
     DivergedError,
 )
 from transformer_course.image_config import ConvolutionalConfig, VisionConfig
-from transformer_course.recurrent import RecurrentTranslator
+from transformer_course.recurrent import (
+    RecurrentClassifier,
+    RecurrentTranslator,
+)
 from transformer_course.tokenizer import Tokenizer
 from transformer_course.transformer import LanguageModel, Transformer
 from transformer_course.vit import ConvolutionalNetwork, VisionTransformer
@@ -70,6 +77,7 @@ KINDS: dict[str, tuple[type, type]] = {
     "convolutional": (ConvolutionalConfig, ConvolutionalNetwork),
     "bert": (BertConfig, BertPreTraining),
     "text_classifier": (TextClassifierConfig, TextClassifier),
+    "recurrent_classifier": (RecurrentClassifierConfig, RecurrentClassifier),
 }
 INVALID = (AssertionError, LookupError, RuntimeError, TypeError, ValueError)
 """What classes raise that are built with values of any kind."""

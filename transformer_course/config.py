@@ -335,7 +335,7 @@ class Experiment:
     train: TrainConfig = field(default_factory=TrainConfig)
     task: str = "translation"
     """What is learned: translation, next_sentence, language_modelling,
-    image_classification, pre_training."""
+    image_classification, text_classification, pre_training."""
 
     def __post_init__(self):
         require(

@@ -13,6 +13,8 @@
 - ``digits-vit``: a Vision Transformer of hand-written digits, in a minute;
   ``fashion-vit``, ``fashion-cnn``: articles of clothing, and a convolutional
   network beside it.
+- ``polarity``, ``polarity-gru``: is a review of a film good or bad?
+  ``authors``, ``authors-gru``: who of eleven wrote this?
 
 A training that only answered a question has no name here: ``transformer-course
 train --like runs/NAME`` repeats it.
@@ -20,7 +22,11 @@ train --like runs/NAME`` repeats it.
 
 import dataclasses
 
-from transformer_course.bert_config import BertConfig
+from transformer_course.bert_config import (
+    BertConfig,
+    RecurrentClassifierConfig,
+    TextClassifierConfig,
+)
 from transformer_course.config import (
     DataConfig,
     Experiment,
@@ -202,5 +208,45 @@ PRESETS: dict[str, Experiment] = {
         model=ConvolutionalConfig(),
         train=TrainConfig(epochs=10, warmup=500, peak_rate=1e-3),
         task="image_classification",
+    ),
+    "polarity": Experiment(
+        name="polarity",
+        data=DataConfig(corpus="sentence_polarity"),
+        model=TextClassifierConfig(n_layers=2, max_length=64, dropout=0.3),
+        train=TrainConfig(
+            epochs=10, warmup=200, peak_rate=5e-4, average_last=0
+        ),
+        task="text_classification",
+    ),
+    "polarity-gru": Experiment(
+        name="polarity-gru",
+        data=DataConfig(corpus="sentence_polarity"),
+        model=RecurrentClassifierConfig(max_length=64, dropout=0.5),
+        train=TrainConfig(
+            epochs=8, warmup=100, peak_rate=1e-3, average_last=0
+        ),
+        task="text_classification",
+    ),
+    "authors": Experiment(
+        name="authors",
+        data=DataConfig(corpus="authors", src="ja", tgt="ja"),
+        model=TextClassifierConfig(
+            n_layers=2, max_length=160, dropout=0.3, n_classes=11
+        ),
+        train=TrainConfig(
+            epochs=10, warmup=200, peak_rate=5e-4, average_last=0
+        ),
+        task="text_classification",
+    ),
+    "authors-gru": Experiment(
+        name="authors-gru",
+        data=DataConfig(corpus="authors", src="ja", tgt="ja"),
+        model=RecurrentClassifierConfig(
+            max_length=160, dropout=0.5, n_classes=11
+        ),
+        train=TrainConfig(
+            epochs=8, warmup=100, peak_rate=1e-3, average_last=0
+        ),
+        task="text_classification",
     ),
 }

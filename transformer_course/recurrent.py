@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from transformer_course.attention import AdditiveScore, masked_softmax
+from transformer_course.bert_config import RecurrentClassifierConfig
 from transformer_course.config import RecurrentConfig
 from transformer_course.layers import check_ids
 from transformer_course.masks import padding_mask
@@ -85,21 +86,11 @@ class RecurrentTranslator(nn.Module):
     ) -> Float[Tensor, "batch source d_hidden"]:
         """The memory: the states of both directions, side by side.
 
-        Padding is packed away, so that the backward direction starts at the
-        sentence's own last word; its states in the memory are zeros. A row
-        of nothing but padding is read as one padding token.
+        Padding is packed away: see :func:`read_both_ways`.
         """
         check_ids(src, self.config.vocab_size)
-        lengths = (src != self.config.pad_id).sum(dim=1).clamp(min=1)
         x = self.dropout(self.src_embedding(src))
-        packed = nn.utils.rnn.pack_padded_sequence(
-            x, lengths.cpu(), batch_first=True, enforce_sorted=False
-        )
-        states, _ = self.encoder(packed)
-        memory, _ = nn.utils.rnn.pad_packed_sequence(
-            states, batch_first=True, total_length=src.size(1)
-        )
-        return memory
+        return read_both_ways(self.encoder, x, src != self.config.pad_id)
 
     def decode(
         self,
@@ -172,7 +163,78 @@ class RecurrentTranslator(nn.Module):
         return ends.expand(-1, beams, -1)  # (sources, beams, d_hidden)
 
 
-def _embedding(config: RecurrentConfig) -> nn.Embedding:
+class RecurrentClassifier(nn.Module):
+    """Reads with a two-way GRU; the largest value of each state decides.
+
+    The maximum over all places, as a classifier of sentences by convolutions
+    has it (Kim 2014, section 2): a sign of a class may stand anywhere.
+
+    Args:
+        config: all that varies.
+    """
+
+    def __init__(self, config: RecurrentClassifierConfig):
+        super().__init__()
+        self.config = config
+        self.embedding = _embedding(config)
+        self.encoder = nn.GRU(
+            config.d_model,
+            config.d_hidden // 2,
+            batch_first=True,
+            bidirectional=True,
+        )
+        self.to_logits = nn.Linear(config.d_hidden, config.n_classes)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self, ids: Int[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch classes"]:
+        """Logits of each class, for each text.
+
+        Args:
+            ids: padded on the right.
+
+        Raises:
+            ConfigError: an id outside the vocabulary (on the CPU).
+        """
+        check_ids(ids, self.config.vocab_size)
+        real = ids != self.config.pad_id
+        x = self.dropout(self.embedding(ids))
+        states = read_both_ways(self.encoder, x, real)
+        states = states.masked_fill(~real[:, :, None], -torch.inf)
+        return self.to_logits(self.dropout(states.amax(dim=1)))
+
+
+def read_both_ways(
+    gru: nn.GRU,
+    x: Float[Tensor, "batch length d_model"],
+    real: Bool[Tensor, "batch length"],
+) -> Float[Tensor, "batch length d_hidden"]:
+    """The states of both directions, side by side.
+
+    Padding is packed away, so that the backward direction starts at the
+    text's own last word; its states are zeros. A row of nothing but padding
+    is read as one padding token.
+
+    Args:
+        gru: two-way.
+        x: the embeddings.
+        real: where there is no padding.
+    """
+    lengths = real.sum(dim=1).clamp(min=1)
+    packed = nn.utils.rnn.pack_padded_sequence(
+        x, lengths.cpu(), batch_first=True, enforce_sorted=False
+    )
+    states, _ = gru(packed)
+    states, _ = nn.utils.rnn.pad_packed_sequence(
+        states, batch_first=True, total_length=x.size(1)
+    )
+    return states
+
+
+def _embedding(
+    config: RecurrentConfig | RecurrentClassifierConfig,
+) -> nn.Embedding:
     return nn.Embedding(
         config.vocab_size, config.d_model, padding_idx=config.pad_id
     )

@@ -93,7 +93,7 @@ class TextModel:
         Raises:
             ConfigError: it does not; what it is for is said.
         """
-        if not self.task.writes:
+        if self.task.gives != "text":
             raise ConfigError(
                 f"{self.path} holds a model that writes no text: "
                 f"transformer-course {self.task.first_use(self.path)}"

@@ -38,7 +38,7 @@ def fill(
 
     texts = [text] if text else _lines()
     used = TextModel.load(model, device)
-    if not used.task.fills:
+    if used.task.gives != "hidden words":
         raise ConfigError(
             f"{model} was not pre-trained on hidden words, and cannot fill "
             "any: train one with transformer-course train aozora-bert."

@@ -1,8 +1,9 @@
 """Every corpus by its name: the one place that says what a corpus is.
 
 The loaders are below; this is the table of them. A training reads a corpus
-as sentence pairs (:func:`load_corpus`) or as running text
-(:func:`load_texts`). Two files of a reader's own become a corpus beside the
+as sentence pairs (:func:`load_corpus`), as running text
+(:func:`load_texts`), or as texts with labels (:func:`load_labelled`). Two
+files of a reader's own become a corpus beside the
 table (:func:`of_files`).
 """
 
@@ -11,10 +12,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from transformer_course.data import labelled as with_labels
 from transformer_course.data import own_text, small_parallel_enja
 from transformer_course.data.aozora import authors, haiku, prose
 from transformer_course.data.aozora.authors import WorkSplits
 from transformer_course.data.grammar import grammar_corpus
+from transformer_course.data.labelled import LabelledSplits
 from transformer_course.data.manifest import current_name
 from transformer_course.data.text import LANGUAGES, Splits
 from transformer_course.errors import CorpusError
@@ -43,6 +46,8 @@ class Corpus:
     texts: Loader | None = None
     """Loads running text, as targets; None when it has none, or no training
     reads it yet."""
+    labelled: Callable[[], LabelledSplits] | None = None
+    """Loads texts with labels; None when it has none."""
     images: str | None = None
     """What loads images with labels, by its name in ``data.images``, which
     needs torch and is imported late; None when it has none."""
@@ -69,9 +74,21 @@ CORPORA = {
             pairs=prose.next_sentences,
             texts=prose.running_text,
         ),
-        Corpus("authors", "authors", ("ja",), works=authors.works),
+        Corpus(
+            "authors",
+            "authors",
+            ("ja",),
+            works=authors.works,
+            labelled=with_labels.authors,
+        ),
         Corpus("haiku", "haiku", ("ja",), pairs=haiku.keyword_pairs),
-        Corpus("sentence_polarity", "sentence_polarity", ("en",), True),
+        Corpus(
+            "sentence_polarity",
+            "sentence_polarity",
+            ("en",),
+            True,
+            labelled=with_labels.sentence_polarity,
+        ),
         Corpus("digits", None, (), images="digits"),
         Corpus("fashion_mnist", "fashion_mnist", (), images="fashion_mnist"),
     )
@@ -168,6 +185,23 @@ def load_texts(name: str) -> Splits:
     return corpus.texts()
 
 
+def load_labelled(name: str) -> LabelledSplits:
+    """The texts of a corpus, with their labels.
+
+    Args:
+        name: ``"sentence_polarity"``, or ``"authors"``, which needs the files
+            of ``"soseki"`` too.
+
+    Raises:
+        CorpusError: no such corpus, it has no labels, or its files cannot be
+            had.
+    """
+    corpus = find(name)
+    if corpus.labelled is None:
+        raise _unread(corpus, "labelled")
+    return corpus.labelled()
+
+
 def load_images(name: str) -> "ImageSplits":
     """The images of a corpus, with their labels.
 
@@ -191,6 +225,7 @@ def _unread(corpus: Corpus, what: str) -> CorpusError:
     kind = {
         "pairs": "sentence pairs",
         "texts": "running text",
+        "labelled": "texts with labels",
         "images": "images",
     }[what]
     others = [c.name for c in CORPORA.values() if getattr(c, what)]

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import NoReturn
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from transformer_course.batches import Batches
@@ -14,7 +13,6 @@ from transformer_course.config import (
     AnyModelConfig,
     DataConfig,
     Experiment,
-    TrainConfig,
 )
 from transformer_course.data.corpora import Corpus, load_images
 from transformer_course.data.images import ImageSet, ImageSplits
@@ -25,9 +23,9 @@ from transformer_course.image_batches import (
     in_order,
 )
 from transformer_course.image_config import ConvolutionalConfig, VisionConfig
-from transformer_course.loss import Score
 from transformer_course.mode import evaluating
-from transformer_course.tasks.task import Judged, Task, require_unset
+from transformer_course.tasks.classification import Classification
+from transformer_course.tasks.task import Judged, require_unset
 
 SCORED = 500
 """Images in a batch that is judged on."""
@@ -35,32 +33,16 @@ SAMPLES = 10
 """Images that are shown at each epoch."""
 
 
-class ImageClassification(Task):
+class ImageClassification(Classification):
     """One class for each image; judged by the share of right ones."""
 
     name = "image_classification"
     models = (VisionConfig, ConvolutionalConfig)
     examples = "images"
-    prompted = "src"
     reads = "images"
-    writes = False
 
     def takes(self, corpus: Corpus) -> bool:
         return corpus.images is not None
-
-    def check(self, experiment: Experiment) -> None:
-        super().check(experiment)
-        train = experiment.train
-        if train.r_drop:
-            raise ConfigError(
-                f"r_drop is {train.r_drop}, but this task reads each batch "
-                "once: leave it out."
-            )
-        if train.peak_rate is None:
-            raise ConfigError(
-                "peak_rate is None, and the paper's rate is for translators: "
-                "give one, for instance --train.peak-rate 1e-3."
-            )
 
     def load(self, data: DataConfig) -> ImageSplits:
         require_unset(data, "both_ways", "subword_sampling")
@@ -94,24 +76,8 @@ class ImageClassification(Task):
     ) -> list[ImageBatch]:
         return in_order(text, SCORED)
 
-    def objective(
-        self, model: nn.Module, batch: ImageBatch, config: TrainConfig
-    ) -> Score:
-        return self.score(model, batch, config.label_smoothing)
-
-    def score(
-        self, model: nn.Module, batch: ImageBatch, smoothing: float = 0.0
-    ) -> Score:
-        """Cross entropy in nats, and right answers, summed over images."""
-        logits = model(batch.images).float()
-        right = batch.labels
-        nll = F.cross_entropy(logits, right, reduction="sum")
-        loss = F.cross_entropy(
-            logits, right, reduction="sum", label_smoothing=smoothing
-        )
-        correct = (logits.argmax(dim=-1) == right).sum()
-        count = torch.tensor(len(right), device=logits.device)
-        return Score(loss, nll.detach(), correct, count)
+    def logits(self, model: nn.Module, batch: ImageBatch) -> torch.Tensor:
+        return model(batch.images)
 
     def metrics(
         self,
@@ -121,9 +87,6 @@ class ImageClassification(Task):
         means: dict[str, float],
     ) -> dict[str, float]:
         return {}
-
-    def quality(self, metrics: dict[str, float]) -> float:
-        return metrics["accuracy"]
 
     def samples(
         self, model: nn.Module, tokenizer: None, dev: ImageSet

@@ -59,8 +59,7 @@ class PreTraining(Task):
     models = (BertConfig,)
     examples = "works"
     prompted = "src"
-    writes = False
-    fills = True
+    gives = "hidden words"
 
     def takes(self, corpus: Corpus) -> bool:
         return corpus.works is not None

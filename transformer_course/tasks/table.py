@@ -21,6 +21,9 @@ from transformer_course.tasks.language_modelling import LanguageModelling
 from transformer_course.tasks.next_sentence import NextSentence
 from transformer_course.tasks.pre_training import PreTraining
 from transformer_course.tasks.task import Task
+from transformer_course.tasks.text_classification import (
+    TextClassification,
+)
 from transformer_course.tasks.translation import Translation
 
 TASKS: dict[str, Task] = {
@@ -30,6 +33,7 @@ TASKS: dict[str, Task] = {
         NextSentence(),
         LanguageModelling(),
         ImageClassification(),
+        TextClassification(),
         PreTraining(),
     )
 }

@@ -62,10 +62,8 @@ class Task(ABC):
     """The side of the corpus that a reader's text stands for: src or tgt."""
     reads: ClassVar[str] = "text"
     """What its models are given: text or images."""
-    writes: ClassVar[bool] = True
-    """Whether its models write text."""
-    fills: ClassVar[bool] = False
-    """Whether its models guess hidden words."""
+    gives: ClassVar[str] = "text"
+    """What its models answer: text, classes or hidden words."""
 
     @abstractmethod
     def takes(self, corpus: Corpus) -> bool:

@@ -1,0 +1,222 @@
+"""Laws of classifying texts: batches, baselines, starts, the command line."""
+
+import dataclasses
+
+import pytest
+import torch
+from sklearn.metrics import f1_score
+from tiny import close, ragged_ids, random_ids, tiny_labelled, tiny_labels
+from tiny_runs import SIZES, other, tiny_texts
+
+from transformer_course.bert import BertPreTraining, TextClassifier
+from transformer_course.bert_config import (
+    BertConfig,
+    RecurrentClassifierConfig,
+    TextClassifierConfig,
+)
+from transformer_course.classify import (
+    f1_by_class,
+    macro_f1,
+    probabilities,
+)
+from transformer_course.errors import ConfigError
+from transformer_course.experiment import prepare
+from transformer_course.labelled_batches import (
+    CLS,
+    SEP,
+    LabelledBatches,
+    in_order,
+    text_rows,
+)
+from transformer_course.recurrent import RecurrentClassifier
+from transformer_course.tasks.table import find_task
+from transformer_course.tokenizer import PAD, Tokenizer
+
+
+@pytest.fixture(autouse=True)
+def labels(monkeypatch):
+    tiny_labels(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.train(tiny_labelled().train.texts, 30, "word")
+
+
+def gru(**changes) -> RecurrentClassifier:
+    """Untrained, in evaluation mode."""
+    torch.manual_seed(0)
+    settings = {"vocab_size": 17, "d_model": 12, "d_hidden": 16}
+    config = RecurrentClassifierConfig(**settings | changes)
+    return RecurrentClassifier(config).eval()
+
+
+# --- batches -----------------------------------------------------------------
+
+
+def test_an_epoch_holds_every_text_once_with_its_label(tokenizer):
+    text = tiny_labelled().train
+    batches = LabelledBatches(tokenizer, text, 128, token_budget=40)
+    found = list(batches.epoch(3))
+    assert len(found) == len(batches)
+    rows = [
+        (tuple(row[row != PAD].tolist()), int(label))
+        for batch in found
+        for row, label in zip(batch.ids, batch.labels, strict=True)
+    ]
+    wanted = zip(
+        map(tuple, text_rows(tokenizer, text.texts, 128)),
+        text.labels,
+        strict=True,
+    )
+    assert sorted(rows) == sorted(wanted)
+    assert all(batch.ids.numel() <= 40 for batch in found)
+
+
+def test_epochs_differ_and_each_is_always_the_same(tokenizer):
+    text = tiny_labelled().train
+    one, two = (LabelledBatches(tokenizer, text, 128, 40) for _ in range(2))
+    first = [batch.ids.tolist() for batch in one.epoch(0)]
+    assert first == [batch.ids.tolist() for batch in two.epoch(0)]
+    assert first != [batch.ids.tolist() for batch in one.epoch(1)]
+
+
+def test_a_long_text_is_cut_before_its_end_sign(tokenizer):
+    [row] = text_rows(tokenizer, ["red old cat dog fish"], 4)
+    assert (row[0], row[-1], len(row)) == (CLS, SEP, 4)
+    with pytest.raises(ConfigError, match="max_length is 2.*at least 3"):
+        text_rows(tokenizer, ["red"], 2)
+
+
+def test_batches_in_order_keep_the_order(tokenizer):
+    text = tiny_labelled().dev
+    rows = text_rows(tokenizer, text.texts, 128)
+    found = in_order(rows, text.labels, 4)
+    assert torch.cat([b.labels for b in found]).tolist() == text.labels
+    assert [len(b.labels) for b in found] == [4, 2]
+
+
+# --- the recurrent classifier ------------------------------------------------
+
+
+def test_padding_changes_nothing_for_the_gru():
+    model, ids = gru(), ragged_ids([7, 3, 1])
+    together = model(ids)
+    for row, found in zip(ids, together, strict=True):
+        close(model(row[row != PAD][None])[0], found)
+
+
+def test_the_gru_reads_both_ways():
+    """A change of the first word, and of the last, changes the answer."""
+    model, ids = gru(), random_ids(1, 6)
+    before = model(ids)
+    for place in (0, 5):
+        changed = ids.clone()
+        changed[0, place] = 4 + (changed[0, place] - 3) % 13
+        assert not torch.allclose(model(changed), before)
+
+
+def test_the_grus_width_is_shared_by_two_directions():
+    with pytest.raises(ConfigError, match="d_hidden is 15.*even"):
+        RecurrentClassifierConfig(d_hidden=15)
+
+
+# --- how good answers are ----------------------------------------------------
+
+
+def test_f1_is_that_of_scikit_learn():
+    generator = torch.Generator().manual_seed(0)
+    right = torch.randint(4, (200,), generator=generator)
+    guesses = torch.randint(4, (200,), generator=generator)
+    wanted = f1_score(right, guesses, average=None)
+    found = f1_by_class(right, guesses, 4)
+    close(found.double(), torch.tensor(wanted))
+    assert macro_f1(right, guesses, 4) == pytest.approx(wanted.mean())
+
+
+def test_a_class_never_guessed_has_no_f1():
+    right = torch.tensor([0] * 9 + [1])
+    guesses = torch.zeros(10, dtype=torch.long)
+    assert f1_by_class(right, guesses, 3).tolist()[1:] == [0, 0]
+    assert macro_f1(right, guesses, 2) == pytest.approx(9 / 19)
+
+
+@pytest.mark.parametrize("kind", ["classifier", "gru-classifier"])
+def test_probabilities_come_in_the_order_of_the_texts(kind, tokenizer):
+    made = prepare(tiny_texts(kind))
+    texts = ["red cat .", "old dog fish red old cat .", "dog ."]
+    found = probabilities(made.model, made.tokenizer, texts)
+    close(found.sum(dim=-1), torch.ones(3))
+    for text, row in zip(texts, found, strict=True):
+        close(probabilities(made.model, made.tokenizer, [text])[0], row)
+
+
+# --- training ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["classifier", "gru-classifier"])
+def test_a_classifier_learns_to_see_a_cat(kind):
+    settings = tiny_texts(kind)
+    made = prepare(settings)
+    adam = torch.optim.Adam(made.model.parameters(), 0.01)
+    for number in range(20):
+        for batch in made.batches.epoch(number):
+            score = made.task.objective(made.model, batch, settings.train)
+            adam.zero_grad()
+            score.loss.backward()
+            adam.step()
+    shown = made.splits.train
+    batches = made.task.scored_batches(
+        made.model.config, made.tokenizer, shown
+    )
+    assert made.task.evaluate(made.model, batches)["accuracy"] == 1
+
+
+def test_labels_are_limited_and_pieces_are_not():
+    whole, few = (
+        prepare(other(tiny_texts(), train_pairs=pairs)) for pairs in (None, 4)
+    )
+    assert len(few.splits.train) == 4 < len(whole.splits.train)
+    assert few.tokenizer.cuts_like(whole.tokenizer)
+    assert few.splits.dev == whole.splits.dev
+
+
+def test_another_number_of_classes_is_refused():
+    settings = tiny_texts()
+    model = dataclasses.replace(settings.model, n_classes=3)
+    with pytest.raises(ConfigError, match="n_classes is 3.*have 2"):
+        prepare(dataclasses.replace(settings, model=model))
+
+
+def test_from_a_pre_trained_model_body_and_pooler_are_taken(tokenizer):
+    config = {"vocab_size": tokenizer.vocab_size, **SIZES}
+    torch.manual_seed(1)
+    other_model = BertPreTraining(BertConfig(**config))
+    torch.manual_seed(2)
+    model = TextClassifier(TextClassifierConfig(**config, n_classes=5))
+    before = model.to_logits.weight.clone()
+    find_task("text_classification").begin_with(model, other_model)
+    theirs = other_model.state_dict()
+    for name, weight in model.state_dict().items():
+        if not name.startswith("to_logits"):
+            assert torch.equal(weight, theirs[name]), name
+    assert torch.equal(model.to_logits.weight, before)
+
+
+def test_from_a_classifier_all_is_taken(tokenizer):
+    task = find_task("text_classification")
+    one, two = (gru(n_classes=3) for _ in range(2))
+    torch.nn.init.ones_(one.to_logits.weight)
+    task.begin_with(two, one)
+    for name, weight in two.state_dict().items():
+        assert torch.equal(weight, one.state_dict()[name]), name
+
+
+def test_a_start_that_does_not_fit_is_refused(tokenizer):
+    task = find_task("text_classification")
+    torch.manual_seed(0)
+    model = TextClassifier(TextClassifierConfig(vocab_size=17, **SIZES))
+    wider = BertPreTraining(BertConfig(vocab_size=18, **SIZES))
+    for start in (gru(), wider):
+        with pytest.raises(RuntimeError):
+            task.begin_with(model, start)
