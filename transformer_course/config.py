@@ -195,7 +195,7 @@ class DataConfig:
     both_ways: bool = False
     """Train on each pair in both directions (Ding et al. 2021); what is
     scored stays in the one direction."""
-    pieces: Literal["unigram", "bpe", "word"] = "unigram"
+    pieces: Literal["unigram", "bpe", "word", "char"] = "unigram"
     """Kind of SentencePiece model."""
     subword_sampling: float = 0.0
     """Cut the training text anew in each epoch, drawing the pieces with this
