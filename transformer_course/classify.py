@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from transformer_course.batches import sorted_batches
@@ -69,3 +69,37 @@ def macro_f1(
         classes: how many there are.
     """
     return f1_by_class(right, guesses, classes).mean().item()
+
+
+def interval_of_groups(
+    hits: Bool[Tensor, " texts"],
+    groups: Sequence[str],
+    samples: int = 2000,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """A 95 % bootstrap interval of accuracy, that draws groups anew.
+
+    Texts of one work are right or wrong together, so there is no more
+    evidence than there are works: works are drawn with replacement, and each
+    brings all of its texts (Efron and Tibshirani 1993, chapter 8).
+
+    Args:
+        hits: which texts are right.
+        groups: where each comes from.
+        samples: draws.
+        seed: fixes them.
+
+    Returns:
+        The bounds that 2.5 % of the draws lie below, and above.
+    """
+    number = {name: i for i, name in enumerate(dict.fromkeys(groups))}
+    place = torch.tensor([number[name] for name in groups])
+    sizes = torch.bincount(place).double()
+    right = torch.bincount(place, weights=hits.double())
+    generator = torch.Generator().manual_seed(seed)
+    accuracy = torch.empty(samples, dtype=torch.float64)
+    for i in range(samples):
+        drawn = torch.randint(len(sizes), (len(sizes),), generator=generator)
+        accuracy[i] = right[drawn].sum() / sizes[drawn].sum()
+    low, high = accuracy.quantile(torch.tensor([0.025, 0.975]).double())
+    return low.item(), high.item()

@@ -222,7 +222,7 @@ PRESETS: dict[str, Experiment] = {
         data=DataConfig(corpus="sentence_polarity"),
         model=TextClassifierConfig(n_layers=2, max_length=64, dropout=0.3),
         train=TrainConfig(
-            epochs=10, warmup=200, peak_rate=5e-4, average_last=0
+            epochs=5, warmup=200, peak_rate=5e-4, bf16=True, average_last=0
         ),
         task="text_classification",
     ),
@@ -231,29 +231,25 @@ PRESETS: dict[str, Experiment] = {
         data=DataConfig(corpus="sentence_polarity"),
         model=RecurrentClassifierConfig(max_length=64, dropout=0.5),
         train=TrainConfig(
-            epochs=8, warmup=100, peak_rate=1e-3, average_last=0
+            epochs=5, warmup=100, peak_rate=1e-3, average_last=0
         ),
         task="text_classification",
     ),
     "authors": Experiment(
         name="authors",
         data=DataConfig(corpus="authors", src="ja", tgt="ja"),
-        model=TextClassifierConfig(
-            n_layers=2, max_length=160, dropout=0.3, n_classes=11
-        ),
+        model=TextClassifierConfig(dropout=0.3, n_classes=11),
         train=TrainConfig(
-            epochs=10, warmup=200, peak_rate=5e-4, average_last=0
+            epochs=5, warmup=200, peak_rate=5e-4, bf16=True, average_last=0
         ),
         task="text_classification",
     ),
     "authors-gru": Experiment(
         name="authors-gru",
         data=DataConfig(corpus="authors", src="ja", tgt="ja"),
-        model=RecurrentClassifierConfig(
-            max_length=160, dropout=0.5, n_classes=11
-        ),
+        model=RecurrentClassifierConfig(dropout=0.5, n_classes=11),
         train=TrainConfig(
-            epochs=8, warmup=100, peak_rate=1e-3, average_last=0
+            epochs=5, warmup=100, peak_rate=1e-3, average_last=0
         ),
         task="text_classification",
     ),

@@ -1,0 +1,119 @@
+"""How many labels does it take to tell eleven authors apart?
+
+The encoder of the preset ``authors`` with 1 %, 10 % and all of the labelled
+passages, which nest: from nothing, and from what was pre-trained. The number
+of epochs is fixed for each share, and the last weights are judged, so that
+the development set is no further source of labels.
+
+``python -m experiments authors-curve`` trains from nothing; that is chapter
+17's part. From a pre-trained model it is, for instance::
+
+    python -m experiments authors-curve outputs/aozora-bert --only aozora-bert
+
+A start is the folder of a training, and its name is that of the group of
+variants; the sizes of the body are taken from it, and so are its pieces. A
+new one needs a line in ``STARTS``. What is stored has a record for each
+share and seed: accuracy with an interval over works, macro F1, all guesses.
+"""
+
+import dataclasses
+from typing import NamedTuple
+
+from experiments.classifiers import (
+    judged,
+    settings_for,
+    splits_of,
+    trained,
+)
+from experiments.lab import Bench, Experiment, Groups, Record, checkpoint_of
+from transformer_course import checkpoint
+from transformer_course.classify import probabilities
+from transformer_course.config import Experiment as Settings
+from transformer_course.device import machine
+from transformer_course.errors import ConfigError
+
+EPOCHS = {0.01: 40, 0.1: 12, 1.0: 5}
+"""Of each share: few labels are read more often."""
+RATE = {True: 2e-4, False: 5e-4}
+"""Highest learning rate, with a start and without."""
+STARTS = ("nothing", "aozora-bert", "aozora-bert-pairs")
+"""Names of starts: nothing, or a training whose folder is given."""
+
+
+class Point(NamedTuple):
+    """A start, and a share of the labels."""
+
+    start: str
+    share: float
+
+    @property
+    def about(self) -> Record:
+        """What heads its file."""
+        return {"start": self.start}
+
+    def measure(self, seed: int, bench: Bench) -> Record:
+        """Train, and judge by the test set.
+
+        Raises:
+            ConfigError: the folder of the start was not given.
+        """
+        start = self._start(bench)
+        splits = splits_of("authors", bench)
+        pairs = max(2, round(self.share * len(splits.train)))
+        settings = settings_for(
+            "authors",
+            seed,
+            bench,
+            data__train_pairs=pairs,
+            train__epochs=EPOCHS[self.share],
+            train__warmup=20 if self.share < 1 else 200,
+            train__peak_rate=RATE[start is not None],
+        )
+        if start:
+            settings = like(settings, start)
+        made = trained(settings, splits, start)
+        found = probabilities(*made, splits.test.texts)
+        return {
+            "seed": seed,
+            "machine": machine(),
+            "labels": pairs,
+            "epochs": settings.train.epochs,
+            "test": judged(splits.test, found),
+            "guesses": found.argmax(dim=-1).tolist(),
+        }
+
+    def _start(self, bench: Bench) -> checkpoint.Checkpoint | None:
+        if self.start == "nothing":
+            return None
+        for folder in bench.inputs:
+            if folder.name == self.start:
+                return checkpoint.load(checkpoint_of(folder))
+        raise ConfigError(
+            f"{self.start} is a training, and its folder was not given: "
+            f"python -m experiments authors-curve outputs/{self.start} --only "
+            f"{self.start}"
+        )
+
+
+def like(settings: Settings, start: checkpoint.Checkpoint) -> Settings:
+    """The settings with the sizes of a start's body."""
+    given = dataclasses.asdict(start.model.config)
+    kept = {"dropout": settings.model.dropout}
+    sizes = {k: v for k, v in given.items() if hasattr(settings.model, k)}
+    model = dataclasses.replace(settings.model, **sizes | kept)
+    return dataclasses.replace(settings, model=model)
+
+
+EXPERIMENT = Experiment(
+    name="authors-curve",
+    chapter="17_classification",
+    variants={
+        f"{start}/{share:.0%}": Point(start, share)
+        for start in STARTS
+        for share in EPOCHS
+    },
+    measure=Point.measure,
+    files=Groups(),
+    usual=("nothing",),
+    smoked=("nothing",),
+)

@@ -1,0 +1,425 @@
+"""Does an encoder tell classes better than counts of words, or a GRU?
+
+Two corpora: is the review a good one (``polarity``), and who wrote this
+(``authors``, split by work; the encoder's part is ``authors-curve``)? The
+opponents: TF-IDF of words or characters
+under logistic regression, and a GRU that reads both ways. Networks are
+trained for a fixed number of epochs and judged with their last weights: dev
+chooses nothing but the settings, which are the same for all seeds.
+
+Of the test set all guesses are stored, with an interval that draws sentences
+or works anew; of polarity also where mistakes lie, by words in the sentence
+and its length, and how the class token of a trained encoder looks at some
+sentences, and what becomes of its answers if those looks are dealt anew.
+"""
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from experiments.lab import Bench, Experiment, Record
+from transformer_course import checkpoint
+from transformer_course.classify import (
+    interval_of_groups,
+    macro_f1,
+    probabilities,
+)
+from transformer_course.config import Experiment as Settings
+from transformer_course.data.corpora import load_labelled
+from transformer_course.data.labelled import (
+    FOLDS,
+    LabelledSplits,
+    LabelledText,
+    folds,
+    reviews,
+)
+from transformer_course.device import machine
+from transformer_course.explain import (
+    encoder_attention,
+    encoder_of,
+    gradient_attention,
+)
+from transformer_course.grid import changed_experiment
+from transformer_course.labelled_batches import text_rows
+from transformer_course.mode import evaluating
+from transformer_course.presets import PRESETS
+from transformer_course.tasks.table import find_task
+from transformer_course.tokenizer import Tokenizer
+from transformer_course.train import fit, make_optimizer, set_seed
+
+CREDIT = (
+    "Reviews: Bo Pang and Lillian Lee, ACL 2005, CC BY 4.0. Books: Aozora "
+    "Bunko, in the public domain."
+)
+NEGATIONS = frozenset(
+    "not no never nothing nobody none neither nor nowhere without hardly "
+    "barely cannot lack lacks lacking".split()
+)
+"""Besides what ends with n't."""
+TURNS = frozenset("but though although however despite yet still".split())
+"""Words after which a sentence may say the opposite."""
+SUPPOSED = frozenset(
+    "if would could should might supposed perhaps maybe almost".split()
+)
+"""Words of what is not so: the nearest that a list comes to irony."""
+LENGTHS = ((1, 10), (11, 20), (21, 30), (31, 99))
+"""Words of a sentence, from and to."""
+SHOWN = (
+    "it's not a great movie , but it's never boring .",
+    "the film is funny , and it has a heart .",
+    "nothing here is good , and the end is worse .",
+)
+"""Sentences of our own, of which the looks are kept."""
+MOST_FEATURES = 50_000
+"""Runs of words or characters that are counted: the most frequent ones."""
+KEPT = 12
+"""Mistakes that are kept, the surest first."""
+
+
+# --- counts of words, and a line through them --------------------------------
+
+
+def counted(analyzer: str, grams: tuple[int, int]) -> Any:
+    """TF-IDF and logistic regression, untrained."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    words = {"token_pattern": r"\S+"} if analyzer == "word" else {}
+    return make_pipeline(
+        TfidfVectorizer(
+            analyzer=analyzer,
+            ngram_range=grams,
+            sublinear_tf=True,
+            lowercase=False,
+            max_features=MOST_FEATURES,
+            **words,
+        ),
+        LogisticRegression(C=10, max_iter=1000),
+    )
+
+
+def of_counts(
+    analyzer: str, grams: tuple[int, int], splits: LabelledSplits
+) -> Callable[[Sequence[str]], Tensor]:
+    """From texts to probabilities, learned from counts."""
+    model = counted(analyzer, grams)
+    model.fit(splits.train.texts, splits.train.labels)
+    return lambda texts: torch.from_numpy(model.predict_proba(texts)).float()
+
+
+def in_turns(analyzer: str, grams: tuple[int, int]) -> list[float]:
+    """Accuracy on each fold of the reviews, learned from the nine others."""
+    text = reviews()
+    part = folds(text)
+    found = []
+    for held_out in range(FOLDS):
+        train, test = (
+            text.take(i for i, f in enumerate(part) if (f == held_out) is out)
+            for out in (False, True)
+        )
+        model = counted(analyzer, grams).fit(train.texts, train.labels)
+        found.append(round(float(model.score(test.texts, test.labels)), 4))
+    return found
+
+
+# --- networks ----------------------------------------------------------------
+
+
+class Trained(NamedTuple):
+    """A network, and what cuts its texts."""
+
+    model: nn.Module
+    tokenizer: Tokenizer
+
+
+def trained(
+    settings: Settings,
+    splits: LabelledSplits,
+    start: checkpoint.Checkpoint | None = None,
+) -> Trained:
+    """Train for all epochs; the last weights are taken, dev is not asked.
+
+    Args:
+        settings: of a text classification; ``train_pairs`` limits the labels
+            and not the text that the pieces are learned from.
+        splits: all of the corpus.
+        start: a pre-trained model, whose pieces are taken too.
+    """
+    task, data = find_task(settings.task), settings.data
+    tokenizer = start.tokenizer if start else None
+    if tokenizer is None:
+        tokenizer = Tokenizer.train(
+            splits.train.texts, settings.model.vocab_size, data.pieces
+        )
+    size = min(data.train_pairs or len(splits.train), len(splits.train))
+    set_seed(settings.train.seed)
+    model = checkpoint.build(task.sized(settings.model, tokenizer))
+    if start:
+        task.begin_with(model, start.model)
+    batches = task.batches(settings, tokenizer, splits.train.take(range(size)))
+    optimizer = make_optimizer(model, settings.train)
+    fit(model, optimizer, batches, settings.train, objective=task.objective)
+    return Trained(model.eval(), tokenizer)
+
+
+def settings_for(
+    preset: str, seed: int, bench: Bench, **changes: Any
+) -> Settings:
+    """A preset with a seed; in a smoke test a tiny one.
+
+    Args:
+        preset: its name.
+        seed: of the training.
+        bench: whether it is a smoke test.
+        changes: settings by their dotted names, with __ for the dot.
+    """
+    changes = {key.replace("__", "."): v for key, v in changes.items()}
+    if bench.smoke:
+        classes = len(smoke_splits().train.names)
+        changes |= {"train.epochs": 1, "data.pieces": "word"}
+        changes |= {"model.n_classes": classes, "model.d_model": 16}
+        small = (
+            {"model.d_hidden": 16}
+            if "gru" in preset
+            else {"model.n_heads": 2, "model.d_ff": 16, "model.n_layers": 1}
+        )
+        changes |= small
+    return changed_experiment(PRESETS[preset], changes | {"train.seed": seed})
+
+
+def splits_of(corpus: str, bench: Bench) -> LabelledSplits:
+    """The corpus; in a smoke test a few sentences that need no file."""
+    return smoke_splits() if bench.smoke else load_labelled(corpus)
+
+
+def smoke_splits() -> LabelledSplits:
+    """Twelve sentences, the same in each part."""
+    texts = [f"{a} film is {b} ." for a in "abc" for b in ("bad", "dull")]
+    texts += [f"{a} film is {b} ." for a in "abc" for b in ("good", "fun")]
+    text = LabelledText(texts, [0] * 6 + [1] * 6, ("no", "yes"), texts)
+    return LabelledSplits(text.mixed(), text, text)
+
+
+# --- what is said of guesses -------------------------------------------------
+
+
+def judged(text: LabelledText, found: Tensor) -> Record:
+    """Accuracy with its interval, and macro F1.
+
+    Args:
+        text: with labels.
+        found: probabilities of each class.
+    """
+    right, guesses = torch.tensor(text.labels), found.argmax(dim=-1)
+    hits = guesses == right
+    low, high = interval_of_groups(hits, text.groups)
+    return {
+        "accuracy": round(hits.float().mean().item(), 4),
+        "interval": [round(low, 4), round(high, 4)],
+        "macro_f1": round(macro_f1(right, guesses, len(text.names)), 4),
+    }
+
+
+def kinds_of(sentence: str) -> list[str]:
+    """Kinds that a sentence is of, by its words and its length."""
+    words = sentence.split()
+    found = [
+        f"{low}–{high} words"
+        for low, high in LENGTHS
+        if low <= len(words) <= high
+    ]
+    negated = any(w in NEGATIONS or w.endswith("n't") for w in words)
+    found.append("negation" if negated else "no negation")
+    for name, list_ in (("a turn", TURNS), ("what is not so", SUPPOSED)):
+        if list_ & set(words):
+            found.append(name)
+    return found
+
+
+def by_kind(text: LabelledText, found: Tensor) -> Record:
+    """Of each kind of sentence, how many are right, and how many there are."""
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    guesses = found.argmax(dim=-1).tolist()
+    for line, label, guess in zip(
+        text.texts, text.labels, guesses, strict=True
+    ):
+        for kind in kinds_of(line):
+            counts[kind][0] += guess == label
+            counts[kind][1] += 1
+    return dict(sorted(counts.items()))
+
+
+def surest_mistakes(text: LabelledText, found: Tensor) -> list[Record]:
+    """The wrong answers that were given with the highest probability."""
+    right = torch.tensor(text.labels)
+    wrong = (found.argmax(dim=-1) != right).nonzero()[:, 0]
+    share = found[wrong].max(dim=-1).values
+    order = wrong[share.argsort(descending=True, stable=True)][:KEPT]
+    return [
+        {
+            "text": text.texts[i],
+            "is": text.names[text.labels[i]],
+            "probability": round(found[i].max().item(), 3),
+        }
+        for i in order.tolist()
+    ]
+
+
+# --- what a class token looks at ---------------------------------------------
+
+
+def looks(made: Trained, lines: Sequence[str]) -> list[Record]:
+    """Of each line the pieces, and what speaks for the answer, by two ways."""
+    found = []
+    for line in lines:
+        ids = torch.tensor(text_rows(made.tokenizer, [line], 512))
+        weights = encoder_attention(made.model, ids)[0]
+        with torch.no_grad():
+            share = made.model(ids).softmax(dim=-1)[0]
+        relevance = gradient_attention(made.model, ids)[0, 0]
+        found.append(
+            {
+                "pieces": made.tokenizer.pieces(line),
+                "probabilities": rounded(share),
+                "attention": rounded(weights[-1, :, 0, 1:-1].mean(dim=0)),
+                "heads": [rounded(row) for row in weights[-1, :, 0, 1:-1]],
+                "gradient": rounded(relevance[1:-1]),
+            }
+        )
+    return found
+
+
+def rounded(row: Tensor) -> list[float]:
+    return [round(value, 4) for value in row.tolist()]
+
+
+def dealt_anew(made: Trained, text: LabelledText) -> Record:
+    """How many answers change if the class token's last looks do.
+
+    In the last layer the first row of every head's weights is put into
+    another order, drawn once for each text, or made even; [CLS] itself and
+    [SEP] are dealt with the others. What the weights are then is another map
+    altogether.
+    """
+    model, generator = made.model, torch.Generator().manual_seed(0)
+    ways = {
+        "permuted": lambda row: row[
+            :, torch.randperm(row.size(1), generator=generator)
+        ],
+        "even": lambda row: torch.full_like(row, 1 / row.size(1)),
+    }
+    rows = text_rows(made.tokenizer, text.texts, model.config.max_length)
+    before = torch.cat([ask(model, row, lambda row: row) for row in rows])
+    found = {}
+    for name, change in ways.items():
+        after = torch.cat([ask(model, row, change) for row in rows])
+        same = before.argmax(dim=-1) == after.argmax(dim=-1)
+        moved = (before - after).abs().max(dim=-1).values
+        found[name] = {
+            "same_answer": round(same.float().mean().item(), 4),
+            "probability_moved": round(moved.median().item(), 4),
+        }
+    return found
+
+
+@torch.no_grad()
+def ask(
+    model: nn.Module, row: list[int], change: Callable[[Tensor], Tensor]
+) -> Tensor:
+    """Probabilities, with the class token's weights in the last layer changed.
+
+    Args:
+        model: with one encoder.
+        row: ids of a text.
+        change: from weights (heads, keys) to others.
+    """
+    part = encoder_of(model).layers[-1].self_attention
+
+    def attend(query, key, value, mask):
+        scores = query @ key.transpose(-2, -1) / query.size(-1) ** 0.5
+        weights = scores.softmax(dim=-1)
+        weights[0, :, 0] = change(weights[0, :, 0])
+        return weights @ value
+
+    part.attend = attend
+    try:
+        with evaluating(model):
+            return model(torch.tensor([row])).softmax(dim=-1)
+    finally:
+        del part.attend
+
+
+# --- the experiment ----------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    """A way to tell classes, on a corpus."""
+
+    about: str
+    corpus: str
+    preset: str | None = None
+    """Of the network; None for counts."""
+    analyzer: str = "word"
+    """What is counted: word, or char."""
+    grams: tuple[int, int] = (1, 1)
+    """The shortest and the longest run of them."""
+
+    def measure(self, seed: int, bench: Bench) -> Record:
+        """Train, and judge by the test set."""
+        splits = splits_of(self.corpus, bench)
+        record: Record = {"seed": seed}
+        if self.preset is None:
+            answer = of_counts(self.analyzer, self.grams, splits)
+            if self.corpus == "sentence_polarity" and not bench.smoke:
+                record["folds"] = in_turns(self.analyzer, self.grams)
+        else:
+            made = trained(settings_for(self.preset, seed, bench), splits)
+            answer = lambda texts: probabilities(*made, texts)  # noqa: E731
+        record["dev"] = judged(splits.dev, answer(splits.dev.texts))
+        found = answer(splits.test.texts)
+        record["test"] = judged(splits.test, found)
+        record["guesses"] = found.argmax(dim=-1).tolist()
+        if self.corpus == "sentence_polarity":
+            record["kinds"] = by_kind(splits.test, found)
+            record["mistakes"] = surest_mistakes(splits.test, found)
+        if self.preset == "polarity":
+            record["looks"] = looks(made, SHOWN)
+            record["dealt_anew"] = dealt_anew(made, splits.test)
+        return record
+
+    def head(self) -> Record:
+        """What heads the file of a method."""
+        return {
+            "about": self.about,
+            "command": "python -m experiments classifiers",
+            "credit": CREDIT,
+            "machine": machine(),
+        }
+
+
+POLARITY, AUTHORS = "sentence_polarity", "authors"
+METHODS = {
+    "polarity-counts": Method(
+        "TF-IDF of words and pairs", POLARITY, grams=(1, 2)
+    ),
+    "polarity-gru": Method("a GRU, both ways", POLARITY, "polarity-gru"),
+    "polarity-encoder": Method("our encoder", POLARITY, "polarity"),
+    "authors-counts": Method(
+        "TF-IDF of characters", AUTHORS, analyzer="char", grams=(1, 3)
+    ),
+    "authors-gru": Method("a GRU, both ways", AUTHORS, "authors-gru"),
+}
+EXPERIMENT = Experiment(
+    name="classifiers",
+    chapter="17_classification",
+    variants=METHODS,
+    measure=Method.measure,
+    seeds_of={"polarity-counts": (0,), "authors-counts": (0,)},
+    about=Method.head,
+)
