@@ -36,7 +36,10 @@ EPOCHS = {0.01: 40, 0.1: 12, 1.0: 5}
 """Of each share: few labels are read more often."""
 RATE = {True: 2e-4, False: 5e-4}
 """Highest learning rate, with a start and without."""
-STARTS = ("nothing", "aozora-bert", "aozora-bert-pairs")
+UNTRAINED = "untrained"
+"""The sizes and pieces of aozora-bert, and first weights: the fair opponent
+of what was pre-trained."""
+STARTS = ("nothing", UNTRAINED, "aozora-bert", "aozora-bert-pairs")
 """Names of starts: nothing, or a training whose folder is given."""
 
 
@@ -58,6 +61,7 @@ class Point(NamedTuple):
             ConfigError: the folder of the start was not given.
         """
         start = self._start(bench)
+        learned = self.start not in ("nothing", UNTRAINED)
         splits = splits_of("authors", bench)
         pairs = max(2, round(self.share * len(splits.train)))
         settings = settings_for(
@@ -67,11 +71,11 @@ class Point(NamedTuple):
             data__train_pairs=pairs,
             train__epochs=EPOCHS[self.share],
             train__warmup=20 if self.share < 1 else 200,
-            train__peak_rate=RATE[start is not None],
+            train__peak_rate=RATE[learned],
         )
         if start:
             settings = like(settings, start)
-        made = trained(settings, splits, start)
+        made = trained(settings, splits, start, learned)
         found = probabilities(*made, splits.test.texts)
         return {
             "seed": seed,
@@ -85,13 +89,13 @@ class Point(NamedTuple):
     def _start(self, bench: Bench) -> checkpoint.Checkpoint | None:
         if self.start == "nothing":
             return None
+        name = "aozora-bert" if self.start == UNTRAINED else self.start
         for folder in bench.inputs:
-            if folder.name == self.start:
+            if folder.name == name:
                 return checkpoint.load(checkpoint_of(folder))
         raise ConfigError(
-            f"{self.start} is a training, and its folder was not given: "
-            f"python -m experiments authors-curve outputs/{self.start} --only "
-            f"{self.start}"
+            f"{name} is a training, and its folder was not given: python -m "
+            f"experiments authors-curve outputs/{name} --only {self.start}"
         )
 
 

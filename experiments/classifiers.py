@@ -141,6 +141,7 @@ def trained(
     settings: Settings,
     splits: LabelledSplits,
     start: checkpoint.Checkpoint | None = None,
+    learned: bool = True,
 ) -> Trained:
     """Train for all epochs; the last weights are taken, dev is not asked.
 
@@ -149,6 +150,7 @@ def trained(
             and not the text that the pieces are learned from.
         splits: all of the corpus.
         start: a pre-trained model, whose pieces are taken too.
+        learned: take its weights; else its pieces alone.
     """
     task, data = find_task(settings.task), settings.data
     tokenizer = start.tokenizer if start else None
@@ -159,7 +161,7 @@ def trained(
     size = min(data.train_pairs or len(splits.train), len(splits.train))
     set_seed(settings.train.seed)
     model = checkpoint.build(task.sized(settings.model, tokenizer))
-    if start:
+    if start and learned:
         task.begin_with(model, start.model)
     batches = task.batches(settings, tokenizer, splits.train.take(range(size)))
     optimizer = make_optimizer(model, settings.train)
