@@ -72,6 +72,7 @@ class Point(NamedTuple):
             train__epochs=EPOCHS[self.share],
             train__warmup=20 if self.share < 1 else 200,
             train__peak_rate=RATE[learned],
+            train__bf16=True,
         )
         if start:
             settings = like(settings, start)
