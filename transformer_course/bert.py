@@ -25,7 +25,8 @@ class BertEmbeddings(nn.Module):
     """Word + place + segment, normalised (Devlin et al. 2019, figure 2).
 
     Unlike the paper of 2017 there is no factor √d_model: all three start
-    equally small, and the norm brings their sum to size.
+    equally small, and the norm brings their sum to size. Rotary positions,
+    which turn queries and keys instead, have no place here.
 
     Args:
         config: all that varies.
@@ -38,11 +39,14 @@ class BertEmbeddings(nn.Module):
         self.words = nn.Embedding(
             config.vocab_size, width, padding_idx=config.pad_id
         )
-        self.places = nn.Embedding(config.max_length, width)
         self.segments = nn.Embedding(config.n_segments, width)
+        tables = [self.words, self.segments]
+        if config.position == "learned":
+            self.places = nn.Embedding(config.max_length, width)
+            tables.append(self.places)
         self.norm = LayerNorm(width, config.norm_epsilon)
         self.dropout = nn.Dropout(config.dropout)
-        for table in (self.words, self.places, self.segments):
+        for table in tables:
             nn.init.normal_(table.weight, std=FIRST_STD)
         with torch.no_grad():
             self.words.weight[config.pad_id].zero_()
@@ -68,8 +72,9 @@ class BertEmbeddings(nn.Module):
         if segments is None:
             segments = torch.zeros_like(ids)
         self._check_segments(segments)
-        places = self.places.weight[:length]
-        x = self.words(ids) + places + self.segments(segments)
+        x = self.words(ids) + self.segments(segments)
+        if self.config.position == "learned":
+            x = x + self.places.weight[:length]
         return self.dropout(self.norm(x))
 
     def _check_segments(self, segments: Ids) -> None:

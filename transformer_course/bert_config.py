@@ -22,8 +22,8 @@ class BertConfig(AnyModelConfig):
 
     Raises:
         ConfigError: a size is not positive, a share is not in [0, 1),
-            ``n_heads`` does not divide ``d_model``, or the positions are not
-            learned.
+            ``n_heads`` does not divide ``d_model``, or the positions are
+            neither learned nor rotary.
     """
 
     vocab_size: int = 8000
@@ -51,7 +51,8 @@ class BertConfig(AnyModelConfig):
     activation: Activation = "gelu"
     """Non-linearity of the feed-forward part."""
     position: Position = "learned"
-    """How a token's place is told to the model: learned."""
+    """How a token's place is told to the model: learned, as in BERT, or
+    rotary, which is learned from sooner (chapter 18)."""
     norm_epsilon: float = 1e-12
     """Added to the variance in every layer norm."""
     next_sentence: bool = True
@@ -62,9 +63,9 @@ class BertConfig(AnyModelConfig):
         require_stack(self)
         require_positive(self, "vocab_size", "max_length", "n_segments")
         require(
-            self.position == "learned",
-            f"position is {self.position!r}, but BERT's are learned: leave "
-            "--model.position out.",
+            self.position in ("learned", "rotary"),
+            f"position is {self.position!r}, but a token's place is learned "
+            "here, as in BERT, or turned: choose learned, or rotary.",
         )
         require(
             self.norm_epsilon > 0,
