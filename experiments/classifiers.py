@@ -133,8 +133,10 @@ def in_turns(analyzer: str, grams: tuple[int, int]) -> list[float]:
 def by_passage(splits: LabelledSplits) -> LabelledSplits:
     """The same passages and the same sizes, but works in all parts."""
     parts = splits.train, splits.dev, splits.test
-    columns = zip(*((p.texts, p.labels, p.groups) for p in parts), strict=True)
-    texts, labels, groups = (sum(column, []) for column in columns)
+    texts, labels, groups = (
+        [one for part in parts for one in getattr(part, column)]
+        for column in ("texts", "labels", "groups")
+    )
     whole = LabelledText(texts, labels, splits.train.names, groups).mixed()
     test = len(splits.test)
     dev = test + len(splits.dev)
