@@ -439,7 +439,7 @@ def test_ctrl_c_at_the_keyboard_is_no_traceback(run, model, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(texts, "_chunks", interrupted)
+    monkeypatch.setattr(texts, "chunks", interrupted)
     assert run("translate", model) == (130, "", "stopped\n")
 
 

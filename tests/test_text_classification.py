@@ -1,13 +1,22 @@
 """Laws of classifying texts: batches, baselines, starts, the command line."""
 
 import dataclasses
+import io
 
 import pytest
 import torch
 from sklearn.metrics import f1_score
-from tiny import close, ragged_ids, random_ids, tiny_labelled, tiny_labels
-from tiny_runs import SIZES, other, tiny_texts
+from tiny import (
+    close,
+    ragged_ids,
+    random_ids,
+    tiny_corpus,
+    tiny_labelled,
+    tiny_labels,
+)
+from tiny_runs import SIZES, other, tiny, tiny_texts
 
+from transformer_course import checkpoint
 from transformer_course.bert import BertPreTraining, TextClassifier
 from transformer_course.bert_config import (
     BertConfig,
@@ -16,11 +25,13 @@ from transformer_course.bert_config import (
 )
 from transformer_course.classify import (
     f1_by_class,
+    interval_of_groups,
     macro_f1,
     probabilities,
 )
+from transformer_course.cli import main
 from transformer_course.errors import ConfigError
-from transformer_course.experiment import prepare
+from transformer_course.experiment import prepare, retention
 from transformer_course.labelled_batches import (
     CLS,
     SEP,
@@ -151,6 +162,23 @@ def test_probabilities_come_in_the_order_of_the_texts(kind, tokenizer):
         close(probabilities(made.model, made.tokenizer, [text])[0], row)
 
 
+def test_an_interval_of_works_is_wider_than_one_of_texts():
+    """Ten works, all right or all wrong: as if there were ten texts."""
+    hits = torch.arange(200) % 10 < 7
+    works = [str(i % 10) for i in range(200)]
+    texts = [str(i) for i in range(200)]
+    (low, high), (lower, higher) = (
+        interval_of_groups(hits, groups) for groups in (texts, works)
+    )
+    assert lower < low < 0.7 < high < higher
+    assert high - low < (higher - lower) / 3
+
+
+def test_the_interval_of_one_work_is_what_it_scored():
+    hits = torch.tensor([True, True, False, True])
+    assert interval_of_groups(hits, ["a"] * 4) == (0.75, 0.75)
+
+
 # --- training ----------------------------------------------------------------
 
 
@@ -220,3 +248,129 @@ def test_a_start_that_does_not_fit_is_refused(tokenizer):
     for start in (gru(), wider):
         with pytest.raises(RuntimeError):
             task.begin_with(model, start)
+
+
+# --- the command line --------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A checkpoint with its first weights."""
+    with pytest.MonkeyPatch.context() as patch:
+        tiny_labels(patch)
+        settings = tiny_texts()
+        made = prepare(settings)
+    path = tmp_path_factory.mktemp("model") / "checkpoint"
+    details = retention.details(settings)
+    checkpoint.save(path, made.model, made.tokenizer, details)
+    return path
+
+
+@pytest.fixture
+def said(capsys, monkeypatch):
+    """Runs a command, with lines on standard input."""
+
+    def run_it(*args, given: str = "") -> tuple[int, list[str], str]:
+        stdin = io.TextIOWrapper(io.BytesIO(given.encode()))
+        monkeypatch.setattr("sys.stdin", stdin)
+        status = 0
+        try:
+            main([*map(str, args), "--device", "cpu"])
+        except SystemExit as stop:
+            status = stop.code
+        out, err = capsys.readouterr()
+        return status, out.splitlines(), err
+
+    return run_it
+
+
+def test_each_line_has_its_class(said, folder, tmp_path):
+    status, lines, err = said("classify", folder, given="Red cat.\nold dog .")
+    assert (status, err) == (0, "")
+    assert len(lines) == 2
+    for line in lines:
+        name, share = line.split("\t")
+        assert name in ("no", "yes") and 0.5 <= float(share) <= 1
+    file = tmp_path / "text.txt"
+    file.write_text("Red cat.\nold dog .", encoding="utf-8")
+    assert said("classify", folder, file) == (0, lines, "")
+
+
+def test_top_names_more_classes_on_the_line(said, folder):
+    _, [line], _ = said("classify", folder, "--top", 2, given="red cat .")
+    one, share, other_one, rest = line.split("\t")
+    assert {one, other_one} == {"no", "yes"}
+    assert float(share) + float(rest) == pytest.approx(1, abs=2e-4)
+    for top in (0, 3):
+        status, lines, err = said("classify", folder, "--top", top)
+        assert (status, lines) == (1, [])
+        assert err.count("\n") == 1 and f"top is {top}" in err
+
+
+def test_an_empty_line_has_no_class_and_the_others_have_theirs(said, folder):
+    status, lines, err = said("classify", folder, given="red .\n\ndog .\n")
+    assert status == 0
+    assert [bool(line) for line in lines] == [True, False, True]
+    assert err == "warning: line 2 is empty, and has no class.\n"
+
+
+@pytest.mark.parametrize(("words", "warned"), [(126, False), (127, True)])
+def test_a_text_that_is_cut_off_is_told(said, folder, words, warned):
+    _, [_], err = said("classify", folder, given="red " * (words - 1) + "cat")
+    assert ("longer than 128 tokens and is cut" in err) is warned
+
+
+def test_a_page_shows_the_words_in_colour(said, folder, tmp_path):
+    page = tmp_path / "page.html"
+    given = "red cat .\n\nold dog .\n"
+    said("classify", folder, "--explain", page, given=given)
+    text = page.read_text("utf-8")
+    assert text.count("<section>") == 2
+    assert text.count("> cat</span>") == 2  # looked at, and speaking
+    assert "red cat ." in text
+
+
+def test_a_model_without_attention_explains_nothing(said, tmp_path):
+    settings = tiny_texts("gru-classifier")
+    made = prepare(settings)
+    path = tmp_path / "gru"
+    details = retention.details(settings)
+    checkpoint.save(path, made.model, made.tokenizer, details)
+    page = tmp_path / "page.html"
+    status, _, err = said(
+        "classify", path, "--explain", page, given="red cat ."
+    )
+    assert status == 1 and "has 0 encoders" in err
+    assert not page.exists()
+
+
+def test_a_classifier_is_scored(said, folder):
+    status, [first, *others], _ = said("score", folder, "--split", "dev")
+    assert status == 0
+    assert "sentence_polarity, dev: " in first and "macro F1" in first
+    assert [line.split()[0] for line in others] == ["no", "yes"]
+    status, _, err = said("score", folder, "--with", folder)
+    assert status == 1 and "writes no text" in err
+
+
+@pytest.mark.parametrize("command", ["translate", "generate"])
+def test_a_classifier_writes_no_text(said, folder, command):
+    status, lines, err = said(command, folder, given="red cat .")
+    assert (status, lines) == (1, [])
+    assert "classify" in err and err.count("\n") == 1
+
+
+def test_what_classifies_lines_reads_one_file_and_fits_none(said, folder):
+    for args, words in ((["a", "b"], "2 files"), (["--fit"], "for images")):
+        status, _, err = said("classify", folder, *args)
+        assert status == 1 and words in err
+
+
+def test_what_writes_tells_no_classes(said, tmp_path, monkeypatch):
+    tiny_corpus(monkeypatch)
+    made = prepare(tiny())
+    details = retention.details(tiny())
+    checkpoint.save(tmp_path / "m", made.model, made.tokenizer, details)
+    status, _, err = said("classify", tmp_path / "m", given="red cat .")
+    assert status == 1 and "tells no classes apart" in err
+    assert "translate" in err

@@ -1,18 +1,52 @@
 """From texts to classes, and how good the answers are (chapter 17)."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from transformer_course.batches import sorted_batches
+from transformer_course.errors import ConfigError
 from transformer_course.labelled_batches import text_rows
 from transformer_course.mode import evaluating
 from transformer_course.tokenizer import Tokenizer
 
 ROWS = 64
 """Texts in a batch that is judged on."""
+
+
+class Guess(NamedTuple):
+    """A class that a text or an image may have, and how likely that is."""
+
+    name: str
+    probability: float
+
+
+def likeliest(
+    shares: Float[Tensor, "rows classes"], names: Sequence[str], top: int = 1
+) -> list[list[Guess]]:
+    """The likeliest classes of each row, the likeliest first.
+
+    Args:
+        shares: the probability of each class.
+        names: of the classes.
+        top: classes for each.
+
+    Raises:
+        ConfigError: ``top`` is not from 1 to the number of classes.
+    """
+    if not 1 <= top <= len(names):
+        raise ConfigError(
+            f"top is {top}: it must be from 1 to {len(names)}, the number of "
+            "classes."
+        )
+    found = shares.topk(top)
+    rows = zip(found.indices.tolist(), found.values.tolist(), strict=True)
+    return [
+        [Guess(names[i], p) for i, p in zip(*row, strict=True)] for row in rows
+    ]
 
 
 @torch.inference_mode()

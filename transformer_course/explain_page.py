@@ -7,7 +7,7 @@ from a user's files is escaped. It can be read in light and in dark.
 import base64
 import html
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -104,6 +104,23 @@ def heated_image(
         f'<div class="images"><div class="image">{below}</div>\n'
         f'<div class="image">{below}{over}</div></div>\n<p>{told}</p>'
     )
+
+
+def heated_words(pieces: Sequence[str], heat: Float[Tensor, " pieces"]) -> str:
+    """A text, the ground of each piece the stronger the hotter it is.
+
+    Args:
+        pieces: in order; ▁ stands for a space.
+        heat: of each, zero or more; the largest is painted strongest.
+    """
+    largest = float(heat.max()) if len(heat) else 0.0
+    shares = (heat / largest if largest > 0 else heat * 0).tolist()
+    spans = (
+        f'<span style="background: rgb(var(--heat) / {MOST * share:.2f})" '
+        f'title="{share:.2f}">{html.escape(piece.replace("▁", " "))}</span>'
+        for piece, share in zip(pieces, shares, strict=True)
+    )
+    return f"<p>{''.join(spans)}</p>"
 
 
 def _img(pixels: UInt8[Tensor, "height width channels"], alt: str) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -13,10 +12,11 @@ from torch import Tensor, nn
 
 from transformer_course import checkpoint
 from transformer_course.checkpoint_files import read_header, settled
+from transformer_course.classify import Guess, likeliest
 from transformer_course.config import AnyModelConfig, DataConfig
 from transformer_course.data.images import CLASSES
 from transformer_course.device import pick_device
-from transformer_course.errors import CheckpointError, ConfigError, CorpusError
+from transformer_course.errors import CheckpointError, CorpusError
 from transformer_course.explain import HeatMap, class_map
 from transformer_course.image_batches import scaled
 from transformer_course.tasks.table import TASKS, task_of
@@ -25,13 +25,6 @@ from transformer_course.text_model import Say, find
 
 MODES = {1: "L", 3: "RGB"}
 """What an image is called by Pillow, by its number of channels."""
-
-
-class Guess(NamedTuple):
-    """What an image may show, and how likely that is."""
-
-    name: str
-    probability: float
 
 
 @dataclass(frozen=True)
@@ -105,22 +98,9 @@ class ImageModel:
         top: int = 1,
     ) -> list[list[Guess]]:
         """As :meth:`classify`, of images that have been read."""
-        if not 1 <= top <= len(self.names):
-            raise ConfigError(
-                f"top is {top}: it must be from 1 to {len(self.names)}, the "
-                "number of classes."
-            )
         with torch.inference_mode():
-            logits = self.model(self._scaled(pixels))
-        likeliest = logits.float().softmax(dim=-1).topk(top)
-        return [
-            [Guess(self.names[i], p) for i, p in zip(*row, strict=True)]
-            for row in zip(
-                likeliest.indices.tolist(),
-                likeliest.values.tolist(),
-                strict=True,
-            )
-        ]
+            logits = self.model(self._scaled(pixels)).float()
+        return likeliest(logits.softmax(dim=-1), self.names, top)
 
     def heat(
         self, pixels: UInt8[Tensor, "images channels height width"]

@@ -15,13 +15,17 @@ import torch
 from torch import Tensor, nn
 
 from transformer_course import checkpoint
+from transformer_course.classify import Guess, likeliest, probabilities
 from transformer_course.config import DataConfig, from_dict
 from transformer_course.data import plain
+from transformer_course.data.labelled import CLASSES
 from transformer_course.device import pick_device
 from transformer_course.ensemble import Ensemble
 from transformer_course.errors import CheckpointError, ConfigError
 from transformer_course.experiment.folder import chosen_checkpoint
+from transformer_course.explain import encoder_attention, gradient_attention
 from transformer_course.generate import greedy_search, sample
+from transformer_course.labelled_batches import text_rows
 from transformer_course.tasks.table import task_of
 from transformer_course.tasks.task import Judged, Task, corpus_of
 from transformer_course.tokenizer import Tokenizer
@@ -109,6 +113,7 @@ class TextModel:
         """
         if not others:
             return self
+        self.require_writing()
         for other in others:
             self._check_like(other)
         models = [self.model, *(other.model for other in others)]
@@ -193,6 +198,56 @@ class TextModel:
         )
         return Drawing(self, search, prefix)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the classes that it tells apart.
+
+        Raises:
+            CheckpointError: it tells none, or does not say which.
+        """
+        if self.task.gives != "classes":
+            raise CheckpointError(
+                f"{self.path} holds a model that tells no classes apart: "
+                f"transformer-course {self.task.first_use(self.path)}"
+            )
+        corpus = self._about("corpus")
+        if corpus not in CLASSES:
+            raise CheckpointError(
+                f"{self.path} says that it was trained on {corpus!r}, so its "
+                f"classes have no names; known are {', '.join(CLASSES)}."
+            )
+        return CLASSES[corpus]
+
+    def classify(self, lines: list[str], top: int = 1) -> list[list[Guess]]:
+        """The likeliest classes of each text; none where there is no text.
+
+        Raises:
+            ConfigError: ``top`` is not from 1 to the number of classes.
+            CheckpointError: as for :attr:`names`.
+        """
+        names, texts = self.names, self.cut(lines)
+        shares = probabilities(self.model, self.tokenizer, texts)
+        found = likeliest(shares, names, top)
+        return [
+            guesses if text.strip() else []
+            for text, guesses in zip(texts, found, strict=True)
+        ]
+
+    def spoken_for(self, line: str) -> "Spoken":
+        """What each piece of a text has to do with its likeliest class.
+
+        Raises:
+            ConfigError: the model has no encoder with attention.
+        """
+        [text] = self.cut([line])
+        limit = self.model.config.max_length
+        ids = torch.tensor(text_rows(self.tokenizer, [text], limit))
+        ids = ids.to(next(self.model.parameters()).device)
+        looks = encoder_attention(self.model, ids)[0, -1, :, 0].mean(dim=0)
+        speaks = gradient_attention(self.model, ids)[0, 0]
+        pieces = self.tokenizer.pieces(text)[: limit - 2]
+        return Spoken(pieces, looks[1:-1].cpu(), speaks[1:-1].cpu())
+
     def report(
         self, named: str, split: str, beam_size: int, alpha: float, say: Say
     ) -> list[str] | None:
@@ -233,7 +288,8 @@ class TextModel:
         """
         lines = self.cut(lines, side)
         limit = self.model.config.max_length
-        long = too_long(self.model, self.tokenizer, lines)
+        ends = 2 if self.task.gives == "classes" else 1
+        long = too_long(self.model, self.tokenizer, lines, ends)
         for i in long if side == "src" else ():
             yield (
                 f"line {first + i} is longer than {limit} tokens and is cut "
@@ -302,6 +358,17 @@ class TextModel:
             add(token)
         search(on_token=add)
         say(text.end())
+
+
+class Spoken(NamedTuple):
+    """A text's pieces, and two numbers of each."""
+
+    pieces: list[str]
+    attention: Tensor
+    """How much the class token looks at it, in the last layer, on the
+    average of the heads."""
+    relevance: Tensor
+    """How much it speaks for the class, by gradient × attention."""
 
 
 class Drawing(NamedTuple):

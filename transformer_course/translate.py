@@ -203,14 +203,24 @@ def draw(
 
 
 def too_long(
-    model: nn.Module, tokenizer: Tokenizer, sentences: Sequence[str]
+    model: nn.Module,
+    tokenizer: Tokenizer,
+    sentences: Sequence[str],
+    ends: int = 1,
 ) -> list[int]:
-    """Which sentences are cut off, for being longer than ``max_length``."""
-    limit = model.config.max_length
+    """Which sentences are cut off, for being longer than ``max_length``.
+
+    Args:
+        model: whose limit it is.
+        tokenizer: its own.
+        sentences: to be read.
+        ends: ids that come to those of a sentence: eos, or [CLS] and [SEP].
+    """
+    limit = model.config.max_length - ends
     return [
         i
         for i, sentence in enumerate(sentences)
-        if len(encode_source(tokenizer, sentence)) > limit
+        if len(tokenizer.encode(sentence)) > limit
     ]
 
 

@@ -79,6 +79,7 @@ WORDS = {
             "14_evaluation": "the whole model, judged by what it writes",
             "15_translation": "the whole model, trained to translate",
             "16_soseki": "the whole model, trained to write the next sentence",
+            "17_classification": "the encoder alone, with a class on top",
         },
     ),
     "ja": Words(
@@ -109,6 +110,7 @@ WORDS = {
             "14_evaluation": "モデル全体を、その出力で評価する",
             "15_translation": "翻訳のために訓練したモデル全体",
             "16_soseki": "次の一文を書くために訓練したモデル全体",
+            "17_classification": "エンコーダだけを使い、文章を分類する",
         },
     ),
 }

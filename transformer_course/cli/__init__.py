@@ -17,9 +17,9 @@ from importlib.metadata import version
 
 import tyro
 
+from transformer_course.cli.classes import classify
 from transformer_course.cli.corpora import data
 from transformer_course.cli.exercises import progress
-from transformer_course.cli.images import classify
 from transformer_course.cli.masked import fill
 from transformer_course.cli.options import PROGRAM
 from transformer_course.cli.texts import (

@@ -1,13 +1,10 @@
-"""``classify``, and ``score`` for what classifies: images in, classes out."""
+"""``classify`` and ``score`` for images: what do they show?"""
 
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import tyro
-
-from transformer_course.cli.options import Device, Explain, Model
 from transformer_course.cli.output import check_writable, write
 from transformer_course.console import tell
 from transformer_course.errors import ConfigError
@@ -15,32 +12,19 @@ from transformer_course.errors import ConfigError
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from transformer_course.image_model import Guess, ImageModel
+    from transformer_course.classify import Guess
+    from transformer_course.image_model import ImageModel
 
 
-def classify(
-    model: Model,
-    files: Annotated[
-        tuple[Path, ...],
-        tyro.conf.Positional,
-        tyro.conf.arg(metavar="FILE [FILE ...]", help="images."),
-    ],
-    top: int = 1,
-    fit: Annotated[
-        bool,
-        tyro.conf.arg(
-            help="crop, scale and convert images of another size or other "
-            "colours, in place of refusing them."
-        ),
-    ] = False,
-    explain: Explain = None,
-    device: Device = "auto",
+def classify_images(
+    model: Path,
+    files: Sequence[Path],
+    top: int,
+    fit: bool,
+    explain: Path | None,
+    device: str,
 ) -> None:
-    """Say what images show: file, class, probability, with tabs between.
-
-    Args:
-        top: so many classes for each image, the likeliest first.
-    """
+    """Say what images show; see :func:`~.classes.classify`."""
     from transformer_course.image_model import ImageModel
 
     if not files:

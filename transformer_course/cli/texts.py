@@ -1,19 +1,17 @@
 """``translate``, ``generate``, ``score``, ``score-files``: text in and out."""
 
-import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
 from transformer_course.cli.images import score_images
+from transformer_course.cli.lines import CHUNK, chunks, warn
 from transformer_course.cli.options import (
-    PROGRAM,
     Alpha,
     AsIs,
     BeamSize,
@@ -26,18 +24,11 @@ from transformer_course.cli.options import (
 )
 from transformer_course.cli.output import check_writable, write
 from transformer_course.console import tell
-from transformer_course.data.text import (
-    decode_utf8,
-    read_lines,
-    read_parallel,
-)
-from transformer_course.errors import ConfigError, CorpusError
+from transformer_course.data.text import read_parallel
+from transformer_course.errors import ConfigError
 
 if TYPE_CHECKING:
     from transformer_course.text_model import TextModel
-
-CHUNK = 64
-"""Lines read at a time from a pipe."""
 
 
 def translate(
@@ -79,8 +70,10 @@ def translate(
     used.require_writing()
     check_writable(output, model, used.path, *others, file)
     done: list[str] = []
-    for first, lines in _chunks(file, 1 if typed or stream else CHUNK):
-        _warn(used.warnings(lines, first=first))
+    for first, lines in chunks(
+        file, 1 if typed or stream else CHUNK, "translate"
+    ):
+        warn(used.warnings(lines, first=first))
         if stream:
             _stream(used, lines)
             continue
@@ -146,7 +139,7 @@ def generate(
         top_p=top_p,
         max_length=max_length,
     )
-    _warn(used.warnings([prompt], used.task.prompted))
+    warn(used.warnings([prompt], used.task.prompted))
     for _ in range(count):
         if stream or sys.stdout.isatty():
             drawing.stream(_say)
@@ -231,7 +224,7 @@ def score_files(
 
     text = read_parallel(hypotheses, references)
     if tokenize == "none":
-        _warn(spaces_differ(text.src, text.tgt))
+        warn(spaces_differ(text.src, text.tgt))
     title = f"{len(text)} sentences"
     print(score_lines(title, text.src, text.tgt, tokenize))
 
@@ -250,11 +243,6 @@ def _load(
     return loaded[0].beside(loaded[1:])
 
 
-def _warn(texts: Iterable[str]) -> None:
-    for text in texts:
-        tell(f"warning: {text}")
-
-
 def _say(text: str) -> None:
     print(text, end="", flush=True)
 
@@ -271,34 +259,6 @@ def _rows(beams: list[list], n_best: int, first: int) -> Iterator[str]:
         for rank, one in enumerate(beam[:n_best], start=1):
             values = f"{one.score:.4f}\t{one.log_prob:.4f}"
             yield f"{number}\t{rank}\t{values}\t{one.text}"
-
-
-def _chunks(file: Path | None, size: int) -> Iterator[tuple[int, list[str]]]:
-    """Lines a few at a time, with the number of the first; from 1."""
-    if file is None and sys.stdin.isatty():
-        tell("Type a sentence, then Enter; Ctrl-D on an empty line ends.")
-    source = _stdin_lines() if file is None else iter(_file_lines(file))
-    first = 1
-    while lines := list(islice(source, size)):
-        yield first, lines
-        first += len(lines)
-
-
-def _file_lines(file: Path) -> list[str]:
-    try:
-        return read_lines(file)
-    except CorpusError as error:
-        if os.path.exists(file):
-            raise
-        raise CorpusError(
-            f"{error} A sentence goes in by a pipe: echo '...' | {PROGRAM} "
-            "translate MODEL"
-        ) from error
-
-
-def _stdin_lines() -> Iterator[str]:
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        yield decode_utf8(line, "standard input", number).rstrip("\r\n")
 
 
 def _check_n_best(n_best: int, beam_size: int) -> None:
