@@ -1,0 +1,157 @@
+"""Does an encoder learn hidden words sooner with other positions?
+
+The preset ``aozora-bert`` for its first steps, with BERT's learned positions
+and with rotary ones. Of the words that are asked for, those behind [MASK] are
+judged apart from those that stayed: to repeat what stands there needs no
+context. The yardstick is the entropy of single pieces, which is what a model
+reaches that only knows how frequent each is.
+"""
+
+import dataclasses
+import math
+from collections import Counter
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from experiments.lab import Bench, Experiment, Record
+from transformer_course.checkpoint import build
+from transformer_course.config import Experiment as Settings
+from transformer_course.data.aozora import Chapter, Work
+from transformer_course.data.aozora.authors import WorkSplits, works
+from transformer_course.device import machine
+from transformer_course.grid import changed_experiment
+from transformer_course.masked_batches import MaskedBatch
+from transformer_course.mode import evaluating
+from transformer_course.presets import PRESETS
+from transformer_course.tasks.table import find_task
+from transformer_course.tokenizer import Tokenizer
+from transformer_course.train import fit, make_optimizer, set_seed
+
+STEPS = 800
+"""Updates of each training."""
+EVERY = 50
+"""Updates whose losses are stored as one mean."""
+WORKS = 30
+"""Works that are learned from: more than the steps can read."""
+LENGTH = 128
+"""Tokens of a row."""
+
+
+def settings_for(position: str, seed: int, bench: Bench) -> Settings:
+    """The preset with these positions, and a seed."""
+    changes: dict[str, Any] = {
+        "model.position": position,
+        "model.max_length": LENGTH,
+        "train.seed": seed,
+        "train.warmup": 400,
+        "train.epochs": 99,
+    }
+    if bench.smoke:
+        changes |= {"model.d_model": 16, "model.d_ff": 16, "model.n_heads": 2}
+    return changed_experiment(PRESETS["aozora-bert"], changes)
+
+
+def text_for(bench: Bench) -> WorkSplits:
+    """The works; in a smoke test a few lines that need no file."""
+    if bench.smoke:
+        chapter = Chapter(
+            "", tuple(f"{a}は{b}。" for a in "犬猫" for b in "白黒")
+        )
+        small = [Work("a", "b", (chapter,))] * 2
+        return WorkSplits(small, small, small)
+    train, dev, test = works()
+    return WorkSplits(train[:WORKS], dev, test)
+
+
+def entropy(tokenizer: Tokenizer, text: list[Work]) -> float:
+    """Of single pieces, in nats."""
+    counts = Counter(
+        i
+        for work in text
+        for sentence in work.sentences
+        for i in tokenizer.encode(sentence)
+    )
+    total = counts.total()
+    return -sum(n / total * math.log(n / total) for n in counts.values())
+
+
+@torch.inference_mode()
+def by_fate(
+    model: nn.Module, batches: list[MaskedBatch], mask_id: int
+) -> dict[str, float]:
+    """The nll of chosen words, by what became of them."""
+    nll, hidden, kept = [], [], []
+    with evaluating(model):
+        for batch in batches:
+            logits, _ = model(batch.ids, batch.segments, batch.chosen)
+            right, shown = batch.words[batch.chosen], batch.ids[batch.chosen]
+            nll.append(F.cross_entropy(logits, right, reduction="none"))
+            hidden.append(shown == mask_id)
+            kept.append(shown == right)
+    of_all = torch.cat(nll)
+    return {
+        name: round(of_all[torch.cat(chosen)].mean().item(), 4)
+        for name, chosen in (("hidden", hidden), ("kept", kept))
+        if torch.cat(chosen).any()
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class Position:
+    """A way to tell a token's place."""
+
+    name: str
+
+    @property
+    def about(self) -> str:
+        """What heads its file."""
+        return f"{self.name} positions"
+
+    def measure(self, seed: int, bench: Bench) -> Record:
+        """Train for some steps, and judge by the development works."""
+        settings = settings_for(self.name, seed, bench)
+        task, splits = find_task(settings.task), text_for(bench)
+        tokenizer = task.learn_tokenizer(settings, splits.train)
+        set_seed(seed)
+        model = build(task.sized(settings.model, tokenizer))
+        losses: list[tuple[float, int]] = []
+        fit(
+            model,
+            make_optimizer(model, settings.train),
+            task.batches(settings, tokenizer, splits.train),
+            settings.train,
+            on_step=lambda _, score, __: losses.append(
+                (score.nll.item(), int(score.tokens))
+            ),
+            objective=task.objective,
+            steps=bench.few(STEPS),
+        )
+        dev = task.scored_batches(model.config, tokenizer, splits.dev)
+        return {
+            "seed": seed,
+            "machine": machine(),
+            "every": EVERY,
+            "nll": means(losses),
+            "entropy": round(entropy(tokenizer, splits.dev), 4),
+            "dev": by_fate(model, dev, tokenizer.mask_id),
+        }
+
+
+def means(losses: list[tuple[float, int]]) -> list[float]:
+    """Nats per chosen word, of so many updates each."""
+    parts = [losses[i : i + EVERY] for i in range(0, len(losses), EVERY)]
+    return [
+        round(sum(s for s, _ in part) / sum(n for _, n in part), 4)
+        for part in parts
+    ]
+
+
+EXPERIMENT = Experiment(
+    name="masked-positions",
+    chapter="18_bert",
+    variants={name: Position(name) for name in ("learned", "rotary")},
+    measure=Position.measure,
+)
