@@ -7,7 +7,6 @@ import sys
 from functools import cache
 
 import pytest
-import torch
 from built_book import BOOK, assert_leads_somewhere
 
 from transformer_course.exercises.catalogue import EXERCISES

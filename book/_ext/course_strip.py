@@ -79,6 +79,8 @@ WORDS = {
             "14_evaluation": "the whole model, judged by what it writes",
             "15_translation": "the whole model, trained to translate",
             "16_soseki": "the whole model, trained to write the next sentence",
+            "19_vision_transformer": "the encoder alone, which reads patches "
+            "of an image",
         },
     ),
     "ja": Words(
@@ -109,6 +111,8 @@ WORDS = {
             "14_evaluation": "モデル全体を、その出力で評価する",
             "15_translation": "翻訳のために訓練したモデル全体",
             "16_soseki": "次の一文を書くために訓練したモデル全体",
+            "19_vision_transformer": "エンコーダだけを使い、画像のパッチを"
+            "読む",
         },
     ),
 }

@@ -210,9 +210,7 @@ def draw_rows(draw: Draw) -> Case:
     # half of the tokens are chosen, so that much is seen
     chance = draw.normal(*shape).abs().frac() * 0.3
     fate = draw.normal(*shape).mul(7).abs().frac()
-    return case(
-        "random rows", words, chance, fate, draw.ids(*shape).clamp(5)
-    )
+    return case("random rows", words, chance, fate, draw.ids(*shape).clamp(5))
 
 
 EXERCISE = exercise_of(
