@@ -1,0 +1,278 @@
+"""What do maps over images show, and do they hang on what was learned?
+
+Four maps of a Vision Transformer and of the convolutional network beside it:
+Grad-CAM of both, rollout, gradient × attention. Asked about each image's
+likeliest class, they are
+
+- kept for a few images;
+- compared with the maps of the same model after more and more of its weights
+  are shuffled, from the last map down (Adebayo et al. 2018, section 3, the
+  cascading randomisation; there they are drawn anew): by Spearman's rank
+  correlation, mean over images, 0 where a map is the same everywhere;
+- put to use: the hottest places are blackened. What is left of the class's
+  probability is compared with blackening the brightest places, and random
+  ones among those that are not black.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from experiments.image_runs import CREDIT, smoke_inputs, test_of
+from experiments.lab import Bench, Reading, Record, checkpoint_of, made_of
+from transformer_course import checkpoint, runs
+from transformer_course.experiment.folder import RunFolder
+from transformer_course.explain import (
+    encoder_attention,
+    grad_cam,
+    gradient_attention,
+    patch_map,
+    rollout,
+)
+from transformer_course.image_batches import scaled
+from transformer_course.train import set_seed
+
+JUDGED = 300
+"""Test images that maps are judged by: the first ones."""
+RIGHT, WRONG = 6, 2
+"""Images shown that both models get right, each of another class, and that
+both get wrong: the first ones."""
+BLACKENED = (2, 5, 10, 20)
+"""Places, of 49."""
+SEED = 0
+
+Mapped = Callable[[nn.Module, Tensor, Tensor], Tensor]
+"""From a model, images and classes to a map of each."""
+
+MAPS: dict[str, dict[str, Mapped]] = {
+    "vit": {
+        "rollout": lambda model, images, classes: patch_map(
+            rollout(encoder_attention(model, images))[:, 0]
+        ),
+        "gradient × attention": lambda model, images, classes: patch_map(
+            gradient_attention(model, images, classes=classes)[:, 0]
+        ),
+        "Grad-CAM": grad_cam,
+    },
+    "cnn": {"Grad-CAM": grad_cam},
+}
+
+
+# --- do they hang on what was learned? ---------------------------------------
+
+
+def stages(model: nn.Module) -> dict[str, nn.Module]:
+    """The model's parts with weights, from the last one down."""
+    layers = getattr(model, "blocks", None)
+    if layers is None:
+        layers = model.encoder.layers
+    found = {"last map": model.to_logits}
+    for number in reversed(range(len(layers))):
+        found[f"layer {number + 1}"] = layers[number]
+    if hasattr(model, "patches"):
+        found["patches"] = model.patches
+    return found
+
+
+@torch.no_grad()
+def shuffle(part: nn.Module, generator: torch.Generator) -> None:
+    """Put the numbers of each weight into another order, in place."""
+    for weight in part.parameters():
+        order = torch.randperm(weight.numel(), generator=generator)
+        weight.copy_(weight.flatten()[order].view_as(weight))
+
+
+def ranks(values: Tensor) -> Tensor:
+    """The rank of each number in its row, from 0; equal ones share theirs."""
+    below = (values[:, None, :] < values[:, :, None]).sum(dim=-1)
+    equal = (values[:, None, :] == values[:, :, None]).sum(dim=-1)
+    return below + (equal - 1) / 2
+
+
+def rank_correlation(one: Tensor, other: Tensor) -> Tensor:
+    """Spearman's, of each row; 0 where a row is constant."""
+    a, b = (
+        r - r.mean(dim=1, keepdim=True) for r in (ranks(one), ranks(other))
+    )
+    sizes = a.norm(dim=1) * b.norm(dim=1)
+    return (a * b).sum(dim=1) / sizes.clamp(min=1e-9)
+
+
+def sanity(
+    path: Path, kind: str, images: Tensor, classes: Tensor
+) -> dict[str, dict[str, float]]:
+    """Rank correlation with the trained model's map, after each stage."""
+    model = checkpoint.load(path).model.cpu()
+    generator = torch.Generator().manual_seed(SEED)
+    trained = {
+        name: mapped(model, images, classes).flatten(1)
+        for name, mapped in MAPS[kind].items()
+    }
+    found: dict[str, dict[str, float]] = {name: {} for name in trained}
+    for stage, part in stages(model).items():
+        shuffle(part, generator)
+        for name, mapped in MAPS[kind].items():
+            now = mapped(model, images, classes).flatten(1)
+            mean = rank_correlation(trained[name], now).mean()
+            found[name][stage] = round(float(mean), 4)
+    return found
+
+
+# --- do they point at what counts? -------------------------------------------
+
+
+def blackened(images: Tensor, heat: Tensor, count: int) -> Tensor:
+    """Images whose hottest places are black (-1)."""
+    hottest = heat.flatten(1).topk(count).indices
+    hidden = torch.zeros_like(heat.flatten(1)).scatter(1, hottest, 1.0)
+    side = images.size(-1) // heat.size(-1)
+    hidden = hidden.view_as(heat).repeat_interleave(side, 1)
+    hidden = hidden.repeat_interleave(side, 2)[:, None].bool()
+    return images.masked_fill(hidden, -1.0)
+
+
+def brightness(images: Tensor, like_map: Tensor) -> Tensor:
+    """The mean of each place's pixels, with places as a map has them."""
+    rows, columns = like_map.shape[1:]
+    return nn.functional.adaptive_avg_pool2d(images, (rows, columns))[:, 0]
+
+
+@torch.inference_mode()
+def left_of(model: nn.Module, images: Tensor, classes: Tensor) -> float:
+    """The mean probability of the classes."""
+    shares = model(images).softmax(dim=-1)
+    return round(float(shares.gather(1, classes[:, None]).mean()), 4)
+
+
+def deletion(
+    model: nn.Module, maps: dict[str, Tensor], images: Tensor, classes: Tensor
+) -> dict[str, list[float]]:
+    """Probability left, by what is blackened and how much of it."""
+    bright = brightness(images, next(iter(maps.values())))
+    generator = torch.Generator().manual_seed(SEED)
+    drawn = torch.rand(bright.shape, generator=generator)
+    by = maps | {
+        "brightest": bright,
+        "random": torch.where(bright > -1, drawn, drawn - 1),
+    }
+    counts = [n for n in BLACKENED if n <= bright[0].numel()]
+    return {
+        name: [
+            left_of(model, images, classes),
+            *(
+                left_of(model, blackened(images, heat, n), classes)
+                for n in counts
+            ),
+        ]
+        for name, heat in by.items()
+    }
+
+
+# --- what is kept ------------------------------------------------------------
+
+
+def shown(labels: Tensor, guesses: list[Tensor]) -> list[int]:
+    """Places of the images that are kept."""
+    right = torch.stack([g == labels for g in guesses])
+    found: dict[int, int] = {}
+    for place in right.all(dim=0).nonzero().flatten().tolist():
+        found.setdefault(int(labels[place]), place)
+    wrong = (~right).all(dim=0).nonzero().flatten().tolist()
+    return [*list(found.values())[:RIGHT], *wrong[:WRONG]]
+
+
+def moved(model: nn.Module, seed: int) -> Tensor:
+    """What training has added to the learned positions of the patches.
+
+    They begin as random numbers, which hide it: what is learned is smaller.
+    The mean over patches, which tells none from another, is taken out.
+
+    Args:
+        model: trained.
+        seed: that its first weights were drawn with.
+    """
+    set_seed(seed)
+    first = checkpoint.build(model.config)
+    with torch.no_grad():
+        added = (model.position.table - first.position.table)[1:]
+    return added - added.mean(dim=0)
+
+
+def similarity(vectors: Tensor) -> list[list[float]]:
+    """Cosines between rows."""
+    unit = vectors / vectors.norm(dim=1, keepdim=True)
+    return [[round(x, 2) for x in row] for row in (unit @ unit.T).tolist()]
+
+
+def rounded(heat: Tensor) -> list[list[float]]:
+    """A map whose largest number is 1, to three digits."""
+    shares = heat / heat.max().clamp(min=1e-12)
+    return [[round(x, 3) for x in row] for row in shares.tolist()]
+
+
+def read(bench: Bench) -> Iterator[str]:
+    """Ask both models, and store what they show."""
+    paths = {
+        kind: checkpoint_of(output)
+        for kind, output in zip(("vit", "cnn"), bench.inputs, strict=True)
+    }
+    loaded = {kind: checkpoint.load(path) for kind, path in paths.items()}
+    models = {kind: one.model.cpu().eval() for kind, one in loaded.items()}
+    test = test_of(loaded["vit"].details["corpus"], bench)
+    test = test.take(slice(JUDGED))
+    images = scaled(test.images)
+    found: Record = {**made_of("fashion-maps", bench), "credit": CREDIT}
+    found |= {"images": len(test), "blackened": BLACKENED}
+    with torch.inference_mode():
+        shares = {k: m(images).softmax(dim=-1) for k, m in models.items()}
+    guesses = {kind: share.argmax(dim=-1) for kind, share in shares.items()}
+    maps = {
+        kind: {
+            name: mapped(models[kind], images, guesses[kind])
+            for name, mapped in MAPS[kind].items()
+        }
+        for kind in models
+    }
+    found["sanity"], found["deletion"] = {}, {}
+    for kind, model in models.items():
+        asked = images, guesses[kind]
+        found["sanity"][kind] = sanity(paths[kind], kind, *asked)
+        found["deletion"][kind] = deletion(model, maps[kind], *asked)
+        yield f"{kind}: {found['sanity'][kind]} {found['deletion'][kind]}"
+    found["shown"] = [
+        {
+            "place": i,
+            "label": test.names[test.labels[i]],
+            "pixels": test.images[i, 0].tolist(),
+            "said": {
+                kind: [
+                    test.names[guesses[kind][i]],
+                    round(float(shares[kind][i].max()), 2),
+                ]
+                for kind in models
+            },
+            "maps": {
+                kind: {name: rounded(heat[i]) for name, heat in of.items()}
+                for kind, of in maps.items()
+            },
+        }
+        for i in shown(test.labels, list(guesses.values()))
+    ]
+    table = models["vit"].position.table.detach()[1:]
+    seed = RunFolder(bench.inputs[0]).settings()["train"]["seed"]
+    found["positions"] = {
+        "learned": similarity(table),
+        "added": similarity(moved(models["vit"], seed)),
+    }
+    runs.write_json(bench.folder / "maps.json", found)
+
+
+EXPERIMENT = Reading(
+    name="fashion-maps",
+    chapter="19_vision_transformer",
+    read=read,
+    inputs=("outputs/fashion-vit", "outputs/fashion-cnn"),
+    smoke_inputs=smoke_inputs,
+)

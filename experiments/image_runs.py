@@ -1,0 +1,121 @@
+"""How often is a training on images right, and what does a step of it cost?
+
+Scored is the checkpoint that did best on the development set, on all test
+images; which class is taken for which is kept. The time is that of one update
+with a batch as in the training, by a model of the same sizes.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+from experiments.lab import Bench, Reading, Record, checkpoint_of, like
+from experiments.timing import seconds
+from transformer_course import checkpoint, runs
+from transformer_course.config import Experiment
+from transformer_course.data.corpora import load_images
+from transformer_course.data.images import ImageSet
+from transformer_course.experiment import run
+from transformer_course.experiment.folder import RunFolder
+from transformer_course.grid import changed_experiment
+from transformer_course.image_batches import ImageBatches, in_order
+from transformer_course.presets import PRESETS
+from transformer_course.tasks.image_classification import SCORED, classified
+from transformer_course.tasks.table import find_task
+from transformer_course.train import make_optimizer, train_step
+
+CREDIT = "Images: Fashion-MNIST, by Zalando SE (MIT licence)."
+TINY = {
+    "data.train_pairs": 60,
+    "data.batch_size": 20,
+    "train.epochs": 1,
+    "train.device": "cpu",
+}
+
+
+def test_of(corpus: str, bench: Bench) -> ImageSet:
+    """A corpus's test images; in a smoke test few of them."""
+    test = load_images(corpus).test
+    return test.take(slice(bench.few(len(test), 20)))
+
+
+def taken_for(guesses: torch.Tensor, images: ImageSet) -> list[list[int]]:
+    """How many images of each class (row) were taken for each (column)."""
+    count = len(images.names)
+    pairs = images.labels * count + guesses
+    return pairs.bincount(minlength=count**2).view(count, count).tolist()
+
+
+def step_seconds(output: Path) -> float:
+    """Of one update, as in a training; the least of several."""
+    settings = RunFolder(output).settings()
+    config = checkpoint.load(checkpoint_of(output)).model.config
+    task = find_task("image_classification")
+    experiment = Experiment(name="timed", model=config)
+    train = experiment.train
+    images = load_images(settings["data"]["corpus"]).train.take(slice(2000))
+    model = checkpoint.build(config).train()
+    optimizer = make_optimizer(model, train)
+    batches = ImageBatches(images, settings["data"]["batch_size"], seed=0)
+    batch = next(batches.epoch(0))
+
+    def step() -> None:
+        train_step(model, batch, optimizer, train, task.objective)
+
+    return seconds(step, torch.device("cpu"))
+
+
+def results(output: Path, bench: Bench) -> Record:
+    """Of the checkpoint that a training chose."""
+    chosen = checkpoint_of(output)
+    loaded = checkpoint.load(chosen)
+    test = test_of(loaded.details["corpus"], bench)
+    table = taken_for(classified(loaded.model, in_order(test, SCORED)), test)
+    right = sum(row[i] for i, row in enumerate(table))
+    return {
+        "credit": CREDIT,
+        "parameters": sum(p.numel() for p in loaded.model.parameters()),
+        "weights": chosen.name,
+        "test": {"images": len(test), "accuracy": right / len(test)},
+        "classes": test.names,
+        "taken_for": table,
+        "seconds_per_step": round(step_seconds(output), 4),
+    }
+
+
+def read(bench: Bench) -> Iterator[str]:
+    """Score and store each training."""
+    for output in bench.inputs:
+        found = results(output, bench)
+        name = output.name
+        runs.store(output, name, like(name), found, to=bench.stored(name))
+        yield f"{name}: {found['test']}, {found['seconds_per_step']} s a step"
+
+
+def tiny(scratch: Path, name: str, preset: str) -> Path:
+    """A training of a second, on the digits."""
+    digits = {"data.corpus": "digits", "model.image_size": 8}
+    settings = changed_experiment(PRESETS[preset], TINY | digits)
+    settings = dataclasses.replace(settings, name=name)
+    return run(settings, scratch, quiet=True)
+
+
+def smoke_inputs(scratch: Path) -> list[Path]:
+    """A tiny training of each kind."""
+    return [
+        tiny(scratch, f"tiny-{kind}", f"fashion-{kind}")
+        for kind in ("vit", "cnn")
+    ]
+
+
+NAMES = ("fashion-vit", "fashion-cnn", "fashion-cnn-narrow")
+EXPERIMENT = Reading(
+    name="image-runs",
+    chapter="19_vision_transformer",
+    read=read,
+    inputs=tuple(f"outputs/{name}" for name in NAMES),
+    smoke_inputs=smoke_inputs,
+    writes=NAMES,
+)
