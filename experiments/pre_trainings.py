@@ -1,0 +1,106 @@
+"""What has a pre-training on whole works learned?
+
+Held-out works are judged as in training: so many words are hidden, and pairs
+are drawn, always the same. Of a model that learned whether B follows A, the
+answers are counted by kind of pair: B follows, is of another work, is from
+elsewhere in the same work.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+from experiments.lab import Bench, Reading, Record, checkpoint_of, like
+from experiments.masked_positions import text_for
+from transformer_course import checkpoint, runs
+from transformer_course.config import DataConfig
+from transformer_course.data.aozora import Work
+from transformer_course.fill import fill
+from transformer_course.grid import changed_experiment
+from transformer_course.presets import PRESETS
+from transformer_course.tasks.pre_training import (
+    PreTraining,
+    next_accuracy,
+)
+from transformer_course.tokenizer import MASK_PIECE, Tokenizer
+
+CREDIT = "Books: Aozora Bunko, in the public domain."
+FILLED = (
+    f"吾輩は{MASK_PIECE}である。",
+    f"雨が{MASK_PIECE}っている。",
+    f"彼は{MASK_PIECE}を開けて、部屋へ入った。",
+    f"それは{MASK_PIECE}だ。",
+)
+"""Lines of our own, but for the first."""
+TOP = 5
+
+
+def scores(model, tokenizer: Tokenizer, text: list[Work]) -> Record:
+    """Of held-out works, rounded."""
+    task = PreTraining()
+    batches = task.scored_batches(model.config, tokenizer, text)
+    means = task.evaluate(model, batches)
+    found: Record = {
+        "nll": round(means["nll"], 4),
+        "accuracy": round(means["accuracy"], 4),
+        "hidden": sum(int(batch.chosen.sum()) for batch in batches),
+    }
+    if model.config.next_sentence:
+        answers = next_accuracy(model, batches)
+        found["next"] = {k: round(v, 4) for k, v in answers.items()}
+        kinds = Counter(k for b in batches for k in b.kinds.tolist())
+        found["pairs"] = kinds.total()
+    return found
+
+
+def results(output: Path) -> Record:
+    """Of the checkpoint that is best on the development works."""
+    loaded = checkpoint.load(checkpoint_of(output))
+    model, tokenizer = loaded.model, loaded.tokenizer
+    splits = PreTraining().load(DataConfig(corpus=loaded.details["corpus"]))
+    with torch.no_grad():
+        filled = {
+            line: [
+                [[piece, round(share, 4)] for piece, share in place]
+                for place in fill(model, tokenizer, line, TOP)
+            ]
+            for line in FILLED
+        }
+    return {
+        "credit": CREDIT,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "dev": scores(model, tokenizer, splits.dev),
+        "test": scores(model, tokenizer, splits.test),
+        "filled": filled,
+    }
+
+
+def untrained(bench: Bench) -> Record:
+    """What is said of a tiny model with its first weights."""
+    text, preset = text_for(bench).dev, PRESETS["aozora-bert"]
+    preset = changed_experiment(preset, {"model.d_model": 16})
+    tokenizer = PreTraining().learn_tokenizer(preset, text)
+    model = checkpoint.build(PreTraining().sized(preset.model, tokenizer))
+    return scores(model, tokenizer, text)
+
+
+def read(bench: Bench) -> Iterator[str]:
+    """Score and store each training."""
+    if bench.smoke:
+        yield f"smoke: {untrained(bench)}"
+    for output in bench.inputs:
+        found, name = results(output), output.name
+        runs.store(output, name, like(name), found, to=bench.stored(name))
+        yield f"{name}: {found['dev']} {found['test']}"
+
+
+NAMES = ("aozora-bert", "aozora-bert-pairs")
+EXPERIMENT = Reading(
+    name="pre-trainings",
+    chapter="18_bert",
+    read=read,
+    inputs=tuple(f"outputs/{name}" for name in NAMES),
+    writes=NAMES,
+)
