@@ -231,9 +231,13 @@ PRESETS: dict[str, Experiment] = {
     "polarity-gru": Experiment(
         name="polarity-gru",
         data=DataConfig(corpus="sentence_polarity"),
-        model=RecurrentClassifierConfig(max_length=64, dropout=0.5),
+        model=RecurrentClassifierConfig(max_length=64, dropout=0.3),
         train=TrainConfig(
-            epochs=5, warmup=100, peak_rate=1e-3, average_last=0
+            epochs=4,
+            warmup=100,
+            peak_rate=4e-3,
+            label_smoothing=0.0,
+            average_last=0,
         ),
         task="text_classification",
     ),
@@ -249,9 +253,13 @@ PRESETS: dict[str, Experiment] = {
     "authors-gru": Experiment(
         name="authors-gru",
         data=DataConfig(corpus="authors", src="ja", tgt="ja"),
-        model=RecurrentClassifierConfig(dropout=0.5, n_classes=11),
+        model=RecurrentClassifierConfig(dropout=0.3, n_classes=11),
         train=TrainConfig(
-            epochs=5, warmup=100, peak_rate=1e-3, average_last=0
+            epochs=4,
+            warmup=100,
+            peak_rate=4e-3,
+            label_smoothing=0.0,
+            average_last=0,
         ),
         task="text_classification",
     ),
