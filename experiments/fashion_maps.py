@@ -262,7 +262,7 @@ def read(bench: Bench) -> Iterator[str]:
     ]
     table = models["vit"].position.table.detach()[1:]
     seed = RunFolder(bench.inputs[0]).settings()["train"]["seed"]
-    found["positions"] = {
+    found["places"] = {
         "learned": similarity(table),
         "added": similarity(moved(models["vit"], seed)),
     }

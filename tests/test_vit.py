@@ -1,14 +1,16 @@
 """The Vision Transformer reads patches; a convolutional network beside it."""
 
 import dataclasses
+import json
 
 import pytest
 import torch
 import torch.nn.functional as F
 from tiny import close
+from torch import nn
 
-from transformer_course import checkpoint
-from transformer_course.errors import ConfigError
+from transformer_course import checkpoint, files, weights
+from transformer_course.errors import CheckpointError, ConfigError
 from transformer_course.image_config import ConvolutionalConfig, VisionConfig
 from transformer_course.vit import (
     PatchEmbedding,
@@ -159,3 +161,97 @@ def test_both_learn_a_few_images_by_heart():
             loss.backward()
             optimizer.step()
         assert (model(given).argmax(dim=-1) == right).all()
+
+
+# --- a stem of convolutions --------------------------------------------------
+
+STEM = dataclasses.replace(VISION, stem="convolutions")
+
+
+def test_a_stem_gives_a_vector_for_each_patch():
+    stem = drawn(STEM).patches
+    assert stem(images()).shape == (3, VISION.n_patches, 16)
+    assert drawn(STEM)(images()).shape == (3, 10)
+
+
+def test_the_convolutions_of_a_stem_overlap():
+    """A pixel reaches patches beside its own; in a linear map it does not."""
+    given = images(1)
+    changed = given.clone()
+    changed[..., 3, 3] += 1  # the last pixel of the first patch
+
+    def reached(config):
+        stem = drawn(config).patches
+        for name, part in stem.named_modules():
+            if isinstance(part, nn.GroupNorm):  # which sees the whole image
+                stem.set_submodule(name, nn.Identity())
+        return [
+            i
+            for i, (a, b) in enumerate(
+                zip(stem(given)[0], stem(changed)[0], strict=True)
+            )
+            if not torch.allclose(a, b)
+        ]
+
+    assert reached(VISION) == [0]
+    assert len(reached(STEM)) > 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"patch_size": 1}, "patch_size is 1.*halves the image"),
+        ({"image_size": 9, "patch_size": 3}, "patch_size is 3.*halves"),
+        ({"d_model": 24, "n_heads": 2}, "d_model is 24.*multiple of 16"),
+    ],
+)
+def test_a_stem_that_cannot_work_is_refused(changes, said):
+    with pytest.raises(ConfigError, match=said):
+        dataclasses.replace(STEM, **changes)
+
+
+def test_settings_from_before_there_were_stems_mean_patches(tmp_path):
+    """A checkpoint that does not say it has the linear map."""
+    model = drawn(VISION)
+    checkpoint.save(tmp_path / "model", model)
+    path = tmp_path / "model" / "config.json"
+    header = files.read_json(path)
+    del header["model"]["stem"]
+    path.write_text(json.dumps(header), "utf-8")
+    loaded = checkpoint.load(tmp_path / "model").model
+    assert loaded.config == VISION
+    assert torch.equal(loaded(images()), model(images()))
+
+
+# --- files that do not fit ---------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize("change", ["missing", "unknown", "shape"])
+def test_weights_that_are_not_the_models_are_one_line(
+    config, change, tmp_path
+):
+    model = drawn(config)
+    tensors = weights.weights_of(model)
+    first = sorted(tensors)[0]
+    if change == "missing":
+        del tensors[first]
+    elif change == "unknown":
+        first = "a.weight"
+        tensors[first] = torch.zeros(1)
+    else:
+        tensors[first] = tensors[first][..., :-1]
+    with pytest.raises(CheckpointError, match=f"first at {first}") as raised:
+        weights.check_fit(model, tensors, tmp_path)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_checkpoint_for_other_images_is_refused(tmp_path):
+    """Its config.json speaks of more patches than its weights have."""
+    checkpoint.save(tmp_path / "model", drawn(VISION))
+    path = tmp_path / "model" / "config.json"
+    header = files.read_json(path)
+    header["model"]["image_size"] = 12
+    path.write_text(json.dumps(header), "utf-8")
+    with pytest.raises(CheckpointError, match="first at position.table"):
+        checkpoint.load(tmp_path / "model")
