@@ -81,8 +81,9 @@ def test_segments_matter_and_are_0_where_none_are_given():
     assert not torch.allclose(none[REAL], hidden(model)[REAL], atol=1e-3)
 
 
-def test_the_order_of_words_matters():
-    model = drawn(Bert, CONFIG)
+@pytest.mark.parametrize("position", ["learned", "rotary"])
+def test_the_order_of_words_matters(position):
+    model = drawn(Bert, dataclasses.replace(CONFIG, position=position))
     swapped = IDS[:1, [1, 0, 2, 3, 4]]
     before = hidden(model, IDS[:1], None)[:, [1, 0, 2, 3, 4]]
     assert not torch.allclose(hidden(model, swapped, None), before, atol=1e-3)
@@ -187,7 +188,7 @@ def test_what_cannot_be_read_is_refused(ids, segments, said):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"position": "rotary"}, "position is 'rotary'.*learned"),
+        ({"position": "sinusoidal"}, "position is 'sinusoidal'.*learned"),
         ({"norm_epsilon": 0.0}, "norm_epsilon is 0.0"),
         ({"n_segments": 0}, "n_segments is 0"),
         ({"max_length": -1}, "max_length is -1"),

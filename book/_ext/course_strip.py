@@ -80,6 +80,7 @@ WORDS = {
             "15_translation": "the whole model, trained to translate",
             "16_soseki": "the whole model, trained to write the next sentence",
             "17_classification": "the encoder alone, with a class on top",
+            "18_bert": "the encoder alone, which fills gaps in a text",
             "19_vision_transformer": "the encoder alone, which reads patches "
             "of an image",
         },
@@ -113,6 +114,7 @@ WORDS = {
             "15_translation": "翻訳のために訓練したモデル全体",
             "16_soseki": "次の一文を書くために訓練したモデル全体",
             "17_classification": "エンコーダだけを使い、文章を分類する",
+            "18_bert": "エンコーダだけを使い、文の空所を埋める",
             "19_vision_transformer": "エンコーダだけを使い、画像のパッチを"
             "読む",
         },
