@@ -44,8 +44,8 @@ PASSAGE = 200
 SHORTEST = 100
 """Passages with fewer characters are left out."""
 MOST = 700
-"""Passages of an author in the training part, at the most: Soseki has 16
-times as much text as the others."""
+"""Passages of an author in the training part, at the most: Soseki has some
+fourteen times as much text as any other."""
 MOST_HELD_OUT = 100
 """Passages of an author in dev, and in test, at the most."""
 
