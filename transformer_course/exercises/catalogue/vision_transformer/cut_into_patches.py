@@ -82,6 +82,15 @@ In your squares the channels stand last: pixel by pixel, all colours of each.
 Asked for is the order channel, row, column. It is the one that the weights of
 a convolution have.
 
+# patches_channels_outside
+- 0, 2, 4, 1, 3, 5 -> 0, 1, 2, 4, 3, 5
+Your patches are right for images of one channel, and for no others.
+
+With several, all squares of the first channel come before those of the
+second, and your rows join squares of one channel. The axis of the channels
+has to move behind those that number the squares. (Two `unfold`s leave it in
+front, too.)
+
 # patches_turned_over
 - 3, 5) -> 5, 3)
 Your squares are turned over: their rows are the image's columns.
