@@ -51,6 +51,7 @@ ALLOWED = {
     ("checkpoint.py", "_is_like"): "types of plain values from JSON",
     ("checkpoint_files.py", "_from_format_1"): "names of an earlier format",
     ("checkpoint_files.py", "_unreadable"): "an error may have no reason",
+    ("pretrained.py", "_config"): "what a published config.json must say",
     ("config.py", "require_fits"): "how a type hint is called",
     ("config.py", "_fits"): "the type of a plain value",
     ("data/download.py", "_is_refused"): "an error may have no response",

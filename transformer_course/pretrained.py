@@ -270,7 +270,7 @@ def _config(settings: dict[str, Any], pad_id: int, path: Path) -> BertConfig:
             )
     sizes = {ours: settings.get(theirs) for theirs, ours in SIZES.items()}
     for theirs, ours in SIZES.items():
-        if type(sizes[ours]) is not int:
+        if isinstance(sizes[ours], bool) or not isinstance(sizes[ours], int):
             raise CheckpointError(
                 f"{path} says {theirs} {sizes[ours]!r}, which is no whole "
                 "number: take the config.json that the weights came with."
