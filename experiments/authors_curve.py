@@ -32,10 +32,12 @@ from transformer_course.config import Experiment as Settings
 from transformer_course.device import machine
 from transformer_course.errors import ConfigError
 
-EPOCHS = {0.01: 40, 0.1: 12, 1.0: 5}
+EPOCHS = {0.01: 30, 0.1: 10, 1.0: 4}
 """Of each share: few labels are read more often."""
-RATE = {True: 2e-4, False: 5e-4}
-"""Highest learning rate, with a start and without."""
+WARMUP = {0.01: 60, 0.1: 100, 1.0: 200}
+"""Steps of each share over which the rate rises."""
+RATE = 5e-4
+"""Highest learning rate, whatever the start."""
 UNTRAINED = "untrained"
 """The sizes and pieces of aozora-bert, and first weights: the fair opponent
 of what was pre-trained."""
@@ -70,8 +72,8 @@ class Point(NamedTuple):
             bench,
             data__train_pairs=pairs,
             train__epochs=EPOCHS[self.share],
-            train__warmup=20 if self.share < 1 else 200,
-            train__peak_rate=RATE[learned],
+            train__warmup=WARMUP[self.share],
+            train__peak_rate=RATE,
             train__bf16=True,
         )
         if start:
