@@ -1,0 +1,158 @@
+"""What does a frozen body know of eleven authors?
+
+A pre-trained body is left as it is, and turns each passage into one vector:
+the mean of its tokens, or what stands at [CLS]. On these, logistic regression
+learns the authors, with 1 %, 10 % and all of the labels. Beside it stand the
+same body with first weights, and TF-IDF of characters on the same labels. A
+small share is drawn five times, from passages that do not overlap; held-out
+works are judged, and intervals draw works.
+
+The fine-tuning of the whole model is the experiment ``authors-curve``.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from experiments.classifiers import CREDIT, counted, judged, splits_of
+from experiments.lab import Bench, Reading, Record, checkpoint_of, made_of
+from experiments.masked_positions import text_for
+from transformer_course import checkpoint, runs
+from transformer_course.batches import sorted_batches
+from transformer_course.data.labelled import LabelledSplits, LabelledText
+from transformer_course.grid import changed_experiment
+from transformer_course.labelled_batches import text_rows
+from transformer_course.mode import evaluating
+from transformer_course.presets import PRESETS
+from transformer_course.tasks.pre_training import PreTraining
+from transformer_course.tokenizer import Tokenizer
+
+SHARES = (0.01, 0.1, 1.0)
+DRAWS = 5
+"""Times that a small share is drawn."""
+ROWS = 32
+"""Passages at a time."""
+WAYS = ("mean", "class token")
+Features = dict[str, Tensor]
+"""By way, one vector for each passage."""
+
+
+def features(
+    model: nn.Module, tokenizer: Tokenizer, texts: list[str]
+) -> Features:
+    """One vector for each text, in both ways; the model is not changed."""
+    rows = text_rows(tokenizer, texts, model.config.max_length)
+    width = model.config.d_model
+    found = {way: torch.zeros(len(rows), width) for way in WAYS}
+    with torch.inference_mode(), evaluating(model):
+        for places, ids in sorted_batches(rows, ROWS):
+            x, real = model.bert(ids), (ids != 0)[:, :, None]
+            found["mean"][places] = (x * real).sum(dim=1) / real.sum(dim=1)
+            found["class token"][places] = x[:, 0]
+    return found
+
+
+def on_vectors(learn: Tensor, labels: list[int], ask: Tensor) -> Tensor:
+    """Probabilities by logistic regression on scaled vectors."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    model = make_pipeline(
+        StandardScaler(), LogisticRegression(C=0.1, max_iter=1000)
+    ).fit(learn, labels)
+    return spread(model.predict_proba(ask), model.classes_)
+
+
+def on_counts(learn: LabelledText, texts: list[str]) -> Tensor:
+    """Probabilities by TF-IDF of one to three characters."""
+    model = counted("char", (1, 3)).fit(learn.texts, learn.labels)
+    return spread(model.predict_proba(texts), model.classes_)
+
+
+def spread(found, classes) -> Tensor:
+    """Probabilities of all classes; those that were not learned have 0."""
+    whole = torch.zeros(len(found), int(max(classes)) + 1)
+    whole[:, list(classes)] = torch.from_numpy(found).float()
+    return whole
+
+
+def drawn(size: int, share: float) -> Iterator[range]:
+    """Passages whose labels are learned from, draw by draw."""
+    count = max(2, round(share * size))
+    for draw in range(min(DRAWS, size // count)):
+        yield range(draw * count, (draw + 1) * count)
+
+
+def of_body(
+    model: nn.Module, tokenizer: Tokenizer, splits: LabelledSplits
+) -> list[Record]:
+    """A record for each way, share and draw."""
+    learn, ask = (
+        features(model, tokenizer, part.texts)
+        for part in (splits.train, splits.test)
+    )
+    return [
+        {"way": way, "share": share, "labels": len(part)}
+        | judged(
+            splits.test,
+            on_vectors(
+                learn[way][list(part)],
+                [splits.train.labels[i] for i in part],
+                ask[way],
+            ),
+        )
+        for way in WAYS
+        for share in SHARES
+        for part in drawn(len(splits.train), share)
+    ]
+
+
+def of_counts(splits: LabelledSplits) -> list[Record]:
+    """The same for TF-IDF, which has one way."""
+    return [
+        {"way": "counts", "share": share, "labels": len(part)}
+        | judged(
+            splits.test,
+            on_counts(splits.train.take(part), splits.test.texts),
+        )
+        for share in SHARES
+        for part in drawn(len(splits.train), share)
+    ]
+
+
+def bodies(bench: Bench) -> Iterator[tuple[str, nn.Module, Tokenizer]]:
+    """The trained ones, and one with first weights."""
+    for output in bench.inputs:
+        loaded = checkpoint.load(checkpoint_of(output))
+        model, tokenizer = loaded.model, loaded.tokenizer
+        yield output.name, model, tokenizer
+    if bench.smoke:
+        preset = changed_experiment(
+            PRESETS["aozora-bert"], {"model.d_model": 16}
+        )
+        tokenizer = PreTraining().learn_tokenizer(preset, text_for(bench).dev)
+        model = checkpoint.build(PreTraining().sized(preset.model, tokenizer))
+    torch.manual_seed(0)
+    yield "untrained", checkpoint.build(model.config), tokenizer
+
+
+def read(bench: Bench) -> Iterator[str]:
+    """Ask each body, and the counts."""
+    splits = splits_of("authors", bench)
+    found: Record = made_of("authors-probe", bench) | {"credit": CREDIT}
+    found["counts"] = of_counts(splits)
+    for name, model, tokenizer in bodies(bench):
+        found[name] = of_body(model, tokenizer, splits)
+        yield f"{name}: {found[name][0]}"
+    runs.write_json(Path(bench.folder) / "probe.json", found)
+
+
+EXPERIMENT = Reading(
+    name="authors-probe",
+    chapter="18_bert",
+    read=read,
+    inputs=("outputs/aozora-bert", "outputs/aozora-bert-pairs"),
+)
