@@ -323,7 +323,7 @@ def looks(made: Trained, lines: Sequence[str]) -> list[Record]:
                 "pieces": made.tokenizer.pieces(line),
                 "probabilities": rounded(share),
                 "attention": rounded(weights[-1, :, 0, 1:-1].mean(dim=0)),
-                "heads": [rounded(row) for row in weights[-1, :, 0, 1:-1]],
+                "each_head": [rounded(row) for row in weights[-1, :, 0, 1:-1]],
                 "gradient": rounded(relevance[1:-1]),
             }
         )
@@ -427,7 +427,7 @@ class Method:
         record["guesses"] = found.argmax(dim=-1).tolist()
         if self.corpus == "sentence_polarity":
             record["kinds"] = by_kind(splits.test, found)
-            record["mistakes"] = surest_mistakes(splits.test, found)
+            record["surest"] = surest_mistakes(splits.test, found)
         if self.preset == "polarity":
             record["looks"] = looks(made, SHOWN)
             record["dealt_anew"] = dealt_anew(made, splits.test)

@@ -126,8 +126,8 @@ def test_a_look_has_a_number_for_each_piece(made):
     [found] = looks(made, ["a film is good ."])
     length = len(found["pieces"])
     assert length == len(found["attention"]) == len(found["gradient"])
-    assert all(len(head) == length for head in found["heads"])
-    mean = torch.tensor(found["heads"]).mean(dim=0)
+    assert all(len(head) == length for head in found["each_head"])
+    mean = torch.tensor(found["each_head"]).mean(dim=0)
     close(mean, torch.tensor(found["attention"]), 2e-4)
     assert sum(found["attention"]) < 1  # [CLS] and [SEP] have the rest
 
