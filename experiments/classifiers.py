@@ -15,7 +15,7 @@ sentences, and what becomes of its answers if those looks are dealt anew.
 """
 
 import dataclasses
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -261,6 +261,18 @@ def judged(text: LabelledText, found: Tensor) -> Record:
     }
 
 
+def by_class(text: LabelledText, guesses: list[int]) -> Record:
+    """Of each class: which share is found, and how often it is named."""
+    there, named = Counter(text.labels), Counter(guesses)
+    pairs = zip(text.labels, guesses, strict=True)
+    found = Counter(label for label, guess in pairs if label == guess)
+    classes = range(len(text.names))
+    return {
+        "found": [round(found[k] / max(1, there[k]), 4) for k in classes],
+        "named": [round(named[k] / len(text), 4) for k in classes],
+    }
+
+
 def kinds_of(sentence: str) -> list[str]:
     """Kinds that a sentence is of, by its words and its length."""
     words = sentence.split()
@@ -425,6 +437,7 @@ class Method:
         found = answer(splits.test.texts)
         record["test"] = judged(splits.test, found)
         record["guesses"] = found.argmax(dim=-1).tolist()
+        record |= by_class(splits.test, record["guesses"])
         if self.corpus == "sentence_polarity":
             record["kinds"] = by_kind(splits.test, found)
             record["surest"] = surest_mistakes(splits.test, found)

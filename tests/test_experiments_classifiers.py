@@ -10,6 +10,7 @@ from experiments.authors_curve import like
 from experiments.classifiers import (
     KEPT,
     ask,
+    by_class,
     by_kind,
     by_passage,
     dealt_anew,
@@ -63,6 +64,12 @@ def test_right_answers_are_counted_by_kind():
     assert counts["negation"] == [1, 2]
     assert counts["no negation"] == [1, 1]
     assert counts["1–10 words"] == [2, 3]
+
+
+def test_a_class_is_found_and_named_in_shares():
+    text = LabelledText(["x"] * 4, [0, 0, 1, 1], ("a", "b", "c"), ["g"] * 4)
+    found = by_class(text, [0, 1, 1, 1])
+    assert found == {"found": [0.5, 1.0, 0.0], "named": [0.25, 0.75, 0.0]}
 
 
 def test_mistakes_are_the_wrong_ones_surest_first():
