@@ -5,8 +5,8 @@ passages, which nest: from nothing, and from what was pre-trained. The number
 of epochs is fixed for each share, and the last weights are judged, so that
 the development set is no further source of labels.
 
-``python -m experiments authors-curve`` trains from nothing; that is chapter
-17's part. From a pre-trained model it is, for instance::
+``python -m experiments authors-curve`` trains the preset as it is, from
+nothing. From a pre-trained model it is, for instance::
 
     python -m experiments authors-curve outputs/aozora-bert --only aozora-bert
 
@@ -113,7 +113,7 @@ def like(settings: Settings, start: checkpoint.Checkpoint) -> Settings:
 
 EXPERIMENT = Experiment(
     name="authors-curve",
-    chapter="17_classification",
+    chapter="18_bert",
     variants={
         f"{start}/{share:.0%}": Point(start, share)
         for start in STARTS

@@ -110,7 +110,12 @@ def smoke_inputs(scratch: Path) -> list[Path]:
     ]
 
 
-NAMES = ("fashion-vit", "fashion-cnn", "fashion-cnn-narrow")
+NAMES = (
+    "fashion-vit",
+    "fashion-vit-longer",
+    "fashion-cnn",
+    "fashion-cnn-narrow",
+)
 EXPERIMENT = Reading(
     name="image-runs",
     chapter="19_vision_transformer",
