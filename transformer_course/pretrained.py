@@ -193,7 +193,7 @@ def minilm_folder() -> Path:
 
 
 def our_name(name: str) -> str | None:
-    """What a weight of the library is called in :class:`BertPreTraining`.
+    """What a weight of the library is called in ``BertPreTraining``.
 
     Args:
         name: with or without ``bert.`` in front; the first checkpoints call

@@ -24,7 +24,7 @@ def classify_images(
     explain: Path | None,
     device: str,
 ) -> None:
-    """Say what images show; see :func:`~.classes.classify`."""
+    """Say what images show: ``classify`` for a model of images."""
     from transformer_course.image_model import ImageModel
 
     if not files:
