@@ -121,6 +121,8 @@ EXPERIMENT = Experiment(
     },
     measure=Point.measure,
     files=Groups(),
-    usual=("nothing",),
+    usual=tuple(
+        f"{start}/{share:.0%}" for start in STARTS[1:] for share in (0.01, 0.1)
+    ),
     smoked=("nothing",),
 )

@@ -126,9 +126,9 @@ def test_a_checkpoint_says_what_it_was_trained_on(finished):
     assert loaded.tokenizer.vocab_size == loaded.model.config.vocab_size
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", [m for m in MODELS if "class" not in m])
 @pytest.mark.parametrize("bf16", [False, True])
-def test_every_kind_of_model_trains(tmp_path, model, bf16):
+def test_every_kind_of_writing_model_trains(tmp_path, model, bf16):
     folder = run(tiny(model, epochs=1, bf16=bf16), tmp_path, quiet=True)
     (epoch,) = records(folder, "epoch")
     assert epoch["dev_perplexity"] > 1
