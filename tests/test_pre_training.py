@@ -191,6 +191,14 @@ def test_the_loss_is_that_of_chosen_words_and_of_pairs():
     assert same.nll == score.nll
 
 
+def test_a_batch_without_a_chosen_word_has_a_finite_loss():
+    made = prepare(tiny_masked())
+    batch = next(iter(made.batches.epoch(0)))
+    empty = batch._replace(chosen=torch.zeros_like(batch.chosen))
+    score = made.task.score(made.model, empty)
+    assert torch.isfinite(score.loss / score.tokens)
+
+
 def test_words_and_pairs_of_a_small_world_are_learned(tmp_path):
     settings = tiny_masked(epochs=60, peak_rate=0.01, average_last=0)
     data = dataclasses.replace(settings.data, token_budget=512)

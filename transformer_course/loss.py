@@ -5,6 +5,7 @@ Chapter 12. Padding counts nowhere: neither in a sum nor in a count.
 
 from typing import NamedTuple
 
+import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -64,6 +65,31 @@ def label_smoothed_score(
     loss = (1 - smoothing) * nll + smoothing * uniform
     correct = (log_probs.argmax(dim=-1) == right).sum()
     return Score(loss, nll.detach(), correct, real.sum())
+
+
+def class_score(
+    logits: Float[Tensor, "items classes"],
+    right: Int[Tensor, " items"],
+    smoothing: float = 0.0,
+) -> Score:
+    """Compare logits with the right classes, of which all count.
+
+    Args:
+        logits: one row of unnormalised log-probabilities for each item.
+        right: the classes.
+        smoothing: ε, as in :func:`label_smoothed_score`.
+
+    Returns:
+        Sums, to be divided by the number of items.
+    """
+    logits = logits.float()
+    nll = F.cross_entropy(logits, right, reduction="sum")
+    loss = F.cross_entropy(
+        logits, right, reduction="sum", label_smoothing=smoothing
+    )
+    correct = (logits.argmax(dim=-1) == right).sum()
+    count = torch.tensor(len(right), device=logits.device)
+    return Score(loss, nll.detach(), correct, count)
 
 
 def disagreement(

@@ -2,15 +2,13 @@
 
 from abc import abstractmethod
 
-import torch
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from transformer_course.config import Experiment, TrainConfig
 from transformer_course.errors import ConfigError
-from transformer_course.loss import Score
-from transformer_course.tasks.task import Task
+from transformer_course.loss import Score, class_score
+from transformer_course.tasks.task import Task, require_read_once
 
 
 class Classification(Task):
@@ -27,13 +25,8 @@ class Classification(Task):
 
     def check(self, experiment: Experiment) -> None:
         super().check(experiment)
-        train = experiment.train
-        if train.r_drop:
-            raise ConfigError(
-                f"r_drop is {train.r_drop}, but this task reads each batch "
-                "once: leave it out."
-            )
-        if train.peak_rate is None:
+        require_read_once(experiment)
+        if experiment.train.peak_rate is None:
             raise ConfigError(
                 "peak_rate is None, and the paper's rate is for translators: "
                 "give one, for instance --train.peak-rate 1e-3."
@@ -44,14 +37,7 @@ class Classification(Task):
 
     def score(self, model: nn.Module, batch, smoothing: float = 0.0) -> Score:
         """Cross entropy in nats, and right answers, summed over the batch."""
-        logits, right = self.logits(model, batch).float(), batch.labels
-        nll = F.cross_entropy(logits, right, reduction="sum")
-        loss = F.cross_entropy(
-            logits, right, reduction="sum", label_smoothing=smoothing
-        )
-        correct = (logits.argmax(dim=-1) == right).sum()
-        count = torch.tensor(len(right), device=logits.device)
-        return Score(loss, nll.detach(), correct, count)
+        return class_score(self.logits(model, batch), batch.labels, smoothing)
 
     def quality(self, metrics: dict[str, float]) -> float:
         return metrics["accuracy"]

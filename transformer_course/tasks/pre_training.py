@@ -16,7 +16,7 @@ from transformer_course.data.aozora.authors import WorkSplits
 from transformer_course.data.corpora import Corpus
 from transformer_course.errors import ConfigError
 from transformer_course.fill import hidden_words
-from transformer_course.loss import Score
+from transformer_course.loss import Score, class_score
 from transformer_course.masked_batches import (
     FOLLOWS,
     OTHER_WORK,
@@ -32,9 +32,11 @@ from transformer_course.tasks.task import (
     Judged,
     Task,
     corpus_of,
+    require_read_once,
+    require_text,
     require_unset,
 )
-from transformer_course.tokenizer import MASK_PIECE, PAD, Tokenizer
+from transformer_course.tokenizer import MASK_PIECE, Tokenizer
 
 JUDGED_BUDGET = 8192
 """Ids in a batch that is judged on."""
@@ -66,18 +68,8 @@ class PreTraining(Task):
 
     def check(self, experiment: Experiment) -> None:
         super().check(experiment)
-        require_unset(experiment.data, "shift")
-        model, train = experiment.model, experiment.train
-        if model.pad_id != PAD:
-            raise ConfigError(
-                f"pad_id is {model.pad_id}, but text is filled up with {PAD}: "
-                "leave --model.pad-id out."
-            )
-        if train.r_drop:
-            raise ConfigError(
-                f"r_drop is {train.r_drop}, but this task reads each batch "
-                "once: leave it out."
-            )
+        require_text(experiment)
+        require_read_once(experiment)
 
     def load(self, data: DataConfig) -> WorkSplits:
         require_unset(data, "both_ways", "subword_sampling", "train_pairs")
@@ -135,17 +127,14 @@ class PreTraining(Task):
         means are added, as in BERT. Accuracy is that of the words.
         """
         logits, to_next = model(batch.ids, batch.segments, batch.chosen)
-        logits, right = logits.float(), batch.words[batch.chosen]
-        nll = F.cross_entropy(logits, right, reduction="sum")
-        loss = F.cross_entropy(
-            logits, right, reduction="sum", label_smoothing=smoothing
-        )
-        count = torch.tensor(len(right), device=logits.device)
+        score = class_score(logits, batch.words[batch.chosen], smoothing)
+        # a batch of a few short rows may have no chosen word
+        count = score.tokens.clamp(min=1)
+        loss = score.loss
         if batch.kinds is not None:
             follows = (batch.kinds == FOLLOWS).long()
             loss = loss + count * F.cross_entropy(to_next.float(), follows)
-        correct = (logits.argmax(dim=-1) == right).sum()
-        return Score(loss, nll.detach(), correct, count)
+        return score._replace(loss=loss, tokens=count)
 
     def metrics(
         self,

@@ -18,7 +18,7 @@ from transformer_course.data.corpora import CORPORA, Corpus, find, of_files
 from transformer_course.errors import ConfigError
 from transformer_course.loss import Score
 from transformer_course.objective import evaluate, score_batch, training_score
-from transformer_course.tokenizer import Tokenizer
+from transformer_course.tokenizer import PAD, Tokenizer
 
 
 class Judged(NamedTuple):
@@ -246,3 +246,30 @@ def require_unset(data: DataConfig, *names: str) -> None:
                 f"{name} is {value}, which {data.corpus} cannot follow in "
                 "this task: leave it out."
             )
+
+
+def require_text(experiment: Experiment) -> None:
+    """See that the settings are those of text, filled up as text is.
+
+    Raises:
+        ConfigError: a setting of images, or another id to fill up with.
+    """
+    require_unset(experiment.data, "shift")
+    if experiment.model.pad_id != PAD:
+        raise ConfigError(
+            f"pad_id is {experiment.model.pad_id}, but text is filled up "
+            f"with {PAD}: leave --model.pad-id out."
+        )
+
+
+def require_read_once(experiment: Experiment) -> None:
+    """Refuse R-Drop, which reads each batch twice.
+
+    Raises:
+        ConfigError: it is asked for.
+    """
+    if r_drop := experiment.train.r_drop:
+        raise ConfigError(
+            f"r_drop is {r_drop}, but this task reads each batch once: leave "
+            "it out."
+        )

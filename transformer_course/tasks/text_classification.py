@@ -29,8 +29,8 @@ from transformer_course.labelled_batches import (
     text_rows,
 )
 from transformer_course.tasks.classification import Classification
-from transformer_course.tasks.task import Judged, require_unset
-from transformer_course.tokenizer import PAD, Tokenizer
+from transformer_course.tasks.task import Judged, require_text, require_unset
+from transformer_course.tokenizer import Tokenizer
 
 SAMPLES = 10
 """Texts that are shown at each epoch."""
@@ -51,12 +51,7 @@ class TextClassification(Classification):
 
     def check(self, experiment: Experiment) -> None:
         super().check(experiment)
-        require_unset(experiment.data, "shift")
-        if experiment.model.pad_id != PAD:
-            raise ConfigError(
-                f"pad_id is {experiment.model.pad_id}, but text is filled up "
-                f"with {PAD}: leave --model.pad-id out."
-            )
+        require_text(experiment)
 
     def load(self, data: DataConfig) -> LabelledSplits:
         """The corpus; the first so many training texts hold all classes."""

@@ -11,9 +11,8 @@ from transformer_course.batches import Batch, Batches, IdPair, padded_batch
 from transformer_course.buckets import BucketedBatches
 from transformer_course.config import AnyModelConfig, Experiment
 from transformer_course.data.text import ParallelText, Splits
-from transformer_course.errors import ConfigError
 from transformer_course.score import perplexity
-from transformer_course.tasks.task import Judged, Task, require_unset
+from transformer_course.tasks.task import Judged, Task, require_text
 from transformer_course.tokenizer import PAD, Tokenizer
 
 ROWS = 50
@@ -51,12 +50,7 @@ class Writing(Task):
 
     def check(self, experiment: Experiment) -> None:
         super().check(experiment)
-        require_unset(experiment.data, "shift")
-        if experiment.model.pad_id != PAD:
-            raise ConfigError(
-                f"pad_id is {experiment.model.pad_id}, but text is filled up "
-                f"with {PAD}: leave --model.pad-id out."
-            )
+        require_text(experiment)
 
     def learn_tokenizer(
         self, experiment: Experiment, train: ParallelText
