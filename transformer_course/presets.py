@@ -38,6 +38,16 @@ from transformer_course.config import (
 from transformer_course.image_config import ConvolutionalConfig, VisionConfig
 
 _SOSEKI = DataConfig(corpus="soseki", src="ja", tgt="ja", max_shapes=24)
+_ENCODER_OF_TEXT = TrainConfig(
+    epochs=5, warmup=200, peak_rate=5e-4, bf16=True, average_last=0
+)
+_GRU_OF_TEXT = TrainConfig(
+    epochs=4,
+    warmup=100,
+    peak_rate=4e-3,
+    label_smoothing=0.0,
+    average_last=0,
+)
 
 PRESETS: dict[str, Experiment] = {
     "grammar": Experiment(
@@ -223,44 +233,28 @@ PRESETS: dict[str, Experiment] = {
         name="polarity",
         data=DataConfig(corpus="sentence_polarity"),
         model=TextClassifierConfig(n_layers=2, max_length=64, dropout=0.3),
-        train=TrainConfig(
-            epochs=5, warmup=200, peak_rate=5e-4, bf16=True, average_last=0
-        ),
+        train=_ENCODER_OF_TEXT,
         task="text_classification",
     ),
     "polarity-gru": Experiment(
         name="polarity-gru",
         data=DataConfig(corpus="sentence_polarity"),
         model=RecurrentClassifierConfig(max_length=64, dropout=0.3),
-        train=TrainConfig(
-            epochs=4,
-            warmup=100,
-            peak_rate=4e-3,
-            label_smoothing=0.0,
-            average_last=0,
-        ),
+        train=_GRU_OF_TEXT,
         task="text_classification",
     ),
     "authors": Experiment(
         name="authors",
         data=DataConfig(corpus="authors", src="ja", tgt="ja"),
         model=TextClassifierConfig(dropout=0.3, n_classes=11),
-        train=TrainConfig(
-            epochs=5, warmup=200, peak_rate=5e-4, bf16=True, average_last=0
-        ),
+        train=_ENCODER_OF_TEXT,
         task="text_classification",
     ),
     "authors-gru": Experiment(
         name="authors-gru",
         data=DataConfig(corpus="authors", src="ja", tgt="ja"),
         model=RecurrentClassifierConfig(dropout=0.3, n_classes=11),
-        train=TrainConfig(
-            epochs=4,
-            warmup=100,
-            peak_rate=4e-3,
-            label_smoothing=0.0,
-            average_last=0,
-        ),
+        train=_GRU_OF_TEXT,
         task="text_classification",
     ),
 }
