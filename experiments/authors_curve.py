@@ -10,10 +10,12 @@ nothing. From a pre-trained model it is, for instance::
 
     python -m experiments authors-curve outputs/aozora-bert --only aozora-bert
 
-A start is the folder of a training, and its name is that of the group of
-variants; the sizes of the body are taken from it, and so are its pieces. A
-new one needs a line in ``STARTS``. What is stored has a record for each
-share and seed: accuracy with an interval over works, macro F1, all guesses.
+A start is the folder of a training; the sizes of the body are taken from it,
+and so are its pieces. A new one needs a line in ``STARTS``. Its group of
+variants has its name where the pooler reads [CLS], as in BERT, and ``-mean``
+behind it where the pooler reads the mean of all tokens. What is stored has a
+record for each share and seed: accuracy with an interval over works, macro
+F1, all guesses.
 """
 
 import dataclasses
@@ -27,6 +29,7 @@ from experiments.classifiers import (
 )
 from experiments.lab import Bench, Experiment, Groups, Record, checkpoint_of
 from transformer_course import checkpoint
+from transformer_course.bert_config import Pooling
 from transformer_course.classify import probabilities
 from transformer_course.config import Experiment as Settings
 from transformer_course.device import machine
@@ -41,20 +44,29 @@ RATE = 5e-4
 UNTRAINED = "untrained"
 """The sizes and pieces of aozora-bert, and first weights: the fair opponent
 of what was pre-trained."""
-STARTS = ("nothing", UNTRAINED, "aozora-bert", "aozora-bert-pairs")
+STARTS = (
+    "nothing",
+    UNTRAINED,
+    "aozora-bert",
+    "aozora-bert-pairs",
+    "aozora-bert-longer",
+)
 """Names of starts: nothing, or a training whose folder is given."""
+POOLINGS: dict[str, Pooling] = {"": "cls", "-mean": "mean"}
+"""By what stands behind a start's name."""
 
 
 class Point(NamedTuple):
-    """A start, and a share of the labels."""
+    """A start, what the pooler reads, and a share of the labels."""
 
     start: str
+    pooling: Pooling
     share: float
 
     @property
     def about(self) -> Record:
         """What heads its file."""
-        return {"start": self.start}
+        return {"start": self.start, "pooling": self.pooling}
 
     def measure(self, seed: int, bench: Bench) -> Record:
         """Train, and judge by the test set.
@@ -75,6 +87,7 @@ class Point(NamedTuple):
             train__warmup=WARMUP[self.share],
             train__peak_rate=RATE,
             train__bf16=True,
+            model__pooling=self.pooling,
         )
         if start:
             settings = like(settings, start)
@@ -115,8 +128,9 @@ EXPERIMENT = Experiment(
     name="authors-curve",
     chapter="18_bert",
     variants={
-        f"{start}/{share:.0%}": Point(start, share)
+        f"{start}{behind}/{share:.0%}": Point(start, pooling, share)
         for start in STARTS
+        for behind, pooling in POOLINGS.items()
         for share in EPOCHS
     },
     measure=Point.measure,

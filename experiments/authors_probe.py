@@ -21,6 +21,7 @@ from experiments.lab import Bench, Reading, Record, checkpoint_of, made_of
 from experiments.masked_positions import text_for
 from transformer_course import checkpoint, runs
 from transformer_course.batches import sorted_batches
+from transformer_course.bert import mean_of_tokens
 from transformer_course.data.labelled import LabelledSplits, LabelledText
 from transformer_course.grid import changed_experiment
 from transformer_course.labelled_batches import text_rows
@@ -48,8 +49,8 @@ def features(
     found = {way: torch.zeros(len(rows), width) for way in WAYS}
     with torch.inference_mode(), evaluating(model):
         for places, ids in sorted_batches(rows, ROWS):
-            x, real = model.bert(ids), (ids != 0)[:, :, None]
-            found["mean"][places] = (x * real).sum(dim=1) / real.sum(dim=1)
+            x = model.bert(ids)
+            found["mean"][places] = mean_of_tokens(x, ids)
             found["class token"][places] = x[:, 0]
     return found
 

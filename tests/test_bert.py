@@ -158,6 +158,14 @@ def test_classes_are_read_from_the_first_token():
     assert hidden(model).shape == (2, 3)
 
 
+def test_or_from_the_mean_of_all_tokens():
+    model = drawn(TextClassifier, dataclasses.replace(CLASSES, pooling="mean"))
+    rows = [model.bert(IDS[:1])[0], model.bert(IDS[1:, :3])[0]]
+    means = torch.stack([row.mean(dim=0) for row in rows])
+    pooled = torch.tanh(model.pooler.project(means))
+    close(hidden(model, segments=None), model.to_logits(pooled))
+
+
 def test_a_classifier_takes_the_body_and_the_pooler_of_pre_training():
     """Their weights have the same names: what is new is the last map."""
     trained = drawn(BertPreTraining, CONFIG)

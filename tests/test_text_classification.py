@@ -32,6 +32,7 @@ from transformer_course.classify import (
 from transformer_course.cli import main
 from transformer_course.errors import ConfigError
 from transformer_course.experiment import prepare, retention
+from transformer_course.explain import encoder_attention
 from transformer_course.labelled_batches import (
     CLS,
     SEP,
@@ -41,6 +42,7 @@ from transformer_course.labelled_batches import (
 )
 from transformer_course.recurrent import RecurrentClassifier
 from transformer_course.tasks.table import find_task
+from transformer_course.text_model import TextModel
 from transformer_course.tokenizer import PAD, Tokenizer
 
 
@@ -328,6 +330,22 @@ def test_a_page_shows_the_words_in_colour(said, folder, tmp_path):
     assert text.count("<section>") == 2
     assert text.count("> cat</span>") == 2  # looked at, and speaking
     assert "red cat ." in text
+
+
+def test_by_the_mean_of_tokens_every_row_is_explained(folder):
+    """[CLS] is one of the rows then, and its own row says something else."""
+    used = TextModel.load(folder, "cpu")
+    by_class_token = used.spoken_for("red cat .")
+    config = dataclasses.replace(used.model.config, pooling="mean")
+    used.model.config = config
+    by_mean = used.spoken_for("red cat .")
+    rows = text_rows(used.tokenizer, ["red cat ."], config.max_length)
+    weights = encoder_attention(used.model, torch.tensor(rows))
+    each = weights[0, -1].mean(dim=(0, 1))[1:-1]
+    torch.testing.assert_close(by_mean.attention, each)
+    for mean, first in zip(by_mean[1:], by_class_token[1:], strict=True):
+        assert mean.shape == first.shape
+        assert not torch.allclose(mean, first)
 
 
 def test_a_model_without_attention_explains_nothing(said, tmp_path):

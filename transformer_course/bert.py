@@ -118,6 +118,22 @@ class Bert(nn.Module):
         return self.encoder(self.embeddings(ids, segments), mask)
 
 
+def mean_of_tokens(
+    x: Stream, ids: Ids, pad_id: int = 0
+) -> Float[Tensor, "batch d_model"]:
+    """The mean of each row's vectors, [CLS] and [SEP] counted, padding not.
+
+    Reimers and Gurevych 2019, section 3 ("MEAN").
+
+    Args:
+        x: what an encoder made of each token.
+        ids: of the tokens; each row has one that is no padding.
+        pad_id: what fills up a batch.
+    """
+    real = padding_mask(ids, pad_id)[:, 0, 0, :, None]  # (batch, length, 1)
+    return (x * real).sum(dim=1) / real.sum(dim=1)
+
+
 class Pooler(nn.Module):
     """tanh(W h + b) of the first token alone: BERT's "pooled output".
 
@@ -209,6 +225,7 @@ class TextClassifier(nn.Module):
     """BERT's body, the pooler, and a linear map to classes.
 
     Devlin et al. 2019, section 4.1: what fine-tuning adds is the last map.
+    With ``pooling="mean"`` the pooler reads the mean of all tokens.
 
     Args:
         config: all that varies.
@@ -235,8 +252,10 @@ class TextClassifier(nn.Module):
         Raises:
             ConfigError: see :class:`BertEmbeddings`.
         """
-        pooled = self.pooler(self.bert(ids, segments))
-        return self.to_logits(self.dropout(pooled))
+        x = self.bert(ids, segments)
+        if self.config.pooling == "mean":
+            x = mean_of_tokens(x, ids, self.config.pad_id)[:, None]
+        return self.to_logits(self.dropout(self.pooler(x)))
 
 
 def _draw_heads(model: nn.Module) -> None:

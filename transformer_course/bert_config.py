@@ -1,6 +1,7 @@
 """What varies between encoders that read text: frozen dataclasses."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from transformer_course.config import (
     Activation,
@@ -11,6 +12,9 @@ from transformer_course.config import (
     require_share,
     require_stack,
 )
+
+Pooling = Literal["cls", "mean"]
+"""What of a text's vectors tells its class: that of [CLS], or their mean."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +79,16 @@ class BertConfig(AnyModelConfig):
 
 @dataclass(frozen=True)
 class TextClassifierConfig(BertConfig):
-    """The same encoder under a map to classes (chapter 17)."""
+    """The same encoder under a map to classes (chapter 17).
+
+    Raises:
+        ConfigError: as :class:`BertConfig`, or there is no class.
+    """
 
     n_classes: int = 2
     """What a text may be."""
+    pooling: Pooling = "cls"
+    """The pooler reads [CLS], as in BERT, or the mean of all tokens."""
 
     def __post_init__(self):
         super().__post_init__()

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from transformer_course import files
 from transformer_course.batches import pad_rows
-from transformer_course.bert import Bert, BertPreTraining
+from transformer_course.bert import Bert, BertPreTraining, mean_of_tokens
 from transformer_course.bert_config import BertConfig
 from transformer_course.checkpoint_files import no_model
 from transformer_course.errors import (
@@ -27,7 +27,6 @@ from transformer_course.errors import (
     CourseError,
     TokenizerError,
 )
-from transformer_course.masks import padding_mask
 from transformer_course.mode import evaluating
 from transformer_course.weights import (
     Tensors,
@@ -386,6 +385,5 @@ def _means(
     pad_id = model.config.pad_id
     rows = [pieces.encode(text) for text in sentences]
     ids = pad_rows(rows, pad_id=pad_id)
-    real = padding_mask(ids, pad_id)[:, 0, 0, :, None]  # (rows, length, 1)
     x = model(ids.to(next(model.parameters()).device)).cpu()
-    return F.normalize((x * real).sum(dim=1) / real.sum(dim=1), dim=-1)
+    return F.normalize(mean_of_tokens(x, ids, pad_id), dim=-1)

@@ -243,10 +243,18 @@ class TextModel:
         limit = self.model.config.max_length
         ids = torch.tensor(text_rows(self.tokenizer, [text], limit))
         ids = ids.to(next(self.model.parameters()).device)
-        looks = encoder_attention(self.model, ids)[0, -1, :, 0].mean(dim=0)
-        speaks = gradient_attention(self.model, ids)[0, 0]
+        looks = encoder_attention(self.model, ids)[0, -1].mean(dim=0)
+        speaks = gradient_attention(self.model, ids)[0]
+        speaks = speaks - torch.eye(len(speaks), device=ids.device)
+        looks, speaks = self._of_the_pooled(looks), self._of_the_pooled(speaks)
         pieces = self.tokenizer.pieces(text)[: limit - 2]
         return Spoken(pieces, looks[1:-1].cpu(), speaks[1:-1].cpu())
+
+    def _of_the_pooled(self, rows: Tensor) -> Tensor:
+        """The row of what the pooler reads: [CLS], or the mean of all."""
+        if self.model.config.pooling == "mean":
+            return rows.mean(dim=0)
+        return rows[0]
 
     def report(
         self, named: str, split: str, beam_size: int, alpha: float, say: Say
@@ -366,7 +374,8 @@ class Spoken(NamedTuple):
     pieces: list[str]
     attention: Tensor
     """How much the class token looks at it, in the last layer, on the
-    average of the heads."""
+    average of the heads; or how much all tokens do, where their mean is
+    read."""
     relevance: Tensor
     """How much it speaks for the class, by gradient × attention."""
 
