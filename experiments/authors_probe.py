@@ -155,5 +155,9 @@ EXPERIMENT = Reading(
     name="authors-probe",
     chapter="18_bert",
     read=read,
-    inputs=("outputs/aozora-bert", "outputs/aozora-bert-pairs"),
+    inputs=(
+        "outputs/aozora-bert",
+        "outputs/aozora-bert-longer",
+        "outputs/aozora-bert-pairs",
+    ),
 )

@@ -1,11 +1,12 @@
 """Does an encoder tell classes better than counts of words, or a GRU?
 
 Two corpora: is the review a good one (``polarity``), and who wrote this
-(``authors``, split by work)? The opponents of the encoder: TF-IDF of words or characters under logistic regression, and a GRU
-that reads both ways. Networks are trained for a fixed number of epochs and
-judged with their last weights: dev chooses nothing but the settings, which
-are the same for all seeds. TF-IDF also says what a split by passage would
-pretend, and what accuracy hides where classes are unequal.
+(``authors``, split by work)? The opponents of the encoder: TF-IDF of words or
+characters under logistic regression, and a GRU that reads both ways. Networks
+are trained for a fixed number of epochs and judged with their last weights:
+dev chooses nothing but the settings, which are the same for all seeds. TF-IDF
+also says what a split by passage would pretend, and what accuracy hides where
+classes are unequal.
 
 Of the test set all guesses are stored, with an interval that draws sentences
 or works anew; of polarity also where mistakes lie, by words in the sentence

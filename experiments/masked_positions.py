@@ -154,5 +154,4 @@ EXPERIMENT = Experiment(
     chapter="18_bert",
     variants={name: Position(name) for name in ("learned", "rotary")},
     measure=Position.measure,
-    seeds=(0,),
 )

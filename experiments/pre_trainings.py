@@ -3,7 +3,7 @@
 Held-out works are judged as in training: so many words are hidden, and pairs
 are drawn, always the same. Of a model that learned whether B follows A, the
 answers are counted by kind of pair: B follows, is of another work, is from
-elsewhere in the same work.
+elsewhere in the same work. ``pieces`` is what one epoch reads.
 """
 
 from collections import Counter
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from experiments.lab import Bench, Reading, Record, checkpoint_of, like
 from experiments.masked_positions import text_for
@@ -19,6 +20,8 @@ from transformer_course.config import DataConfig
 from transformer_course.data.aozora import Work
 from transformer_course.fill import fill
 from transformer_course.grid import changed_experiment
+from transformer_course.masked_batches import MaskedBatch
+from transformer_course.mode import evaluating
 from transformer_course.presets import PRESETS
 from transformer_course.tasks.pre_training import (
     PreTraining,
@@ -45,6 +48,7 @@ def scores(model, tokenizer: Tokenizer, text: list[Work]) -> Record:
     found: Record = {
         "nll": round(means["nll"], 4),
         "accuracy": round(means["accuracy"], 4),
+        "accuracy_at_mask": right_at_mask(model, batches, tokenizer.mask_id),
         "hidden": sum(int(batch.chosen.sum()) for batch in batches),
     }
     if model.config.next_sentence:
@@ -53,6 +57,20 @@ def scores(model, tokenizer: Tokenizer, text: list[Work]) -> Record:
         kinds = Counter(k for b in batches for k in b.kinds.tolist())
         found["pairs"] = kinds.total()
     return found
+
+
+@torch.inference_mode()
+def right_at_mask(
+    model: nn.Module, batches: list[MaskedBatch], mask_id: int
+) -> float:
+    """Share of the pieces behind [MASK] that are guessed rightly."""
+    right = []
+    with evaluating(model):
+        for batch in batches:
+            logits, _ = model(batch.ids, batch.segments, batch.chosen)
+            words, shown = batch.words[batch.chosen], batch.ids[batch.chosen]
+            right.append((logits.argmax(dim=-1) == words)[shown == mask_id])
+    return round(torch.cat(right).float().mean().item(), 4)
 
 
 def results(output: Path) -> Record:
@@ -71,6 +89,11 @@ def results(output: Path) -> Record:
     return {
         "credit": CREDIT,
         "parameters": sum(p.numel() for p in model.parameters()),
+        "pieces": sum(
+            len(tokenizer.encode(line))
+            for w in splits.train
+            for line in w.sentences
+        ),
         "dev": scores(model, tokenizer, splits.dev),
         "test": scores(model, tokenizer, splits.test),
         "filled": filled,
@@ -96,7 +119,7 @@ def read(bench: Bench) -> Iterator[str]:
         yield f"{name}: {found['dev']} {found['test']}"
 
 
-NAMES = ("aozora-bert", "aozora-bert-pairs")
+NAMES = ("aozora-bert", "aozora-bert-longer", "aozora-bert-pairs")
 EXPERIMENT = Reading(
     name="pre-trainings",
     chapter="18_bert",
