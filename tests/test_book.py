@@ -386,6 +386,11 @@ def test_lecturers_cite_what_the_citation_file_says(edition):
 # --- the built pages ---------------------------------------------------------
 
 
+def without_code(page: str) -> str:
+    """A page's text, but for what is code on it."""
+    return re.sub(r"<pre.*?</pre>", "", page, flags=re.DOTALL)
+
+
 @pytest.fixture(scope="module", params=EDITIONS)
 def site(request) -> Site:
     """The built pages; skipped when they are not there, or stale."""
@@ -480,6 +485,17 @@ def test_every_image_has_alt_text(site):
         if page.no_alt
     }
     assert not lacking
+
+
+def test_no_table_is_left_as_signs(site):
+    """The line below a table's head, with dashes as the page writes them."""
+    rule = re.compile(r"\|\s*:?(-{3,}|—|–-?):?\s*\|")
+    left = [
+        site.name(path)
+        for path in site.pages
+        if rule.search(without_code(path.read_text(encoding="utf-8")))
+    ]
+    assert not left
 
 
 def test_every_page_says_its_language_and_has_one_title(site):
