@@ -37,6 +37,8 @@ from transformer_course.errors import ConfigError
 
 EPOCHS = {0.01: 30, 0.1: 10, 1.0: 4}
 """Of each share: few labels are read more often."""
+FEW = ("1%", "10%")
+"""Shares for which all starts are compared."""
 WARMUP = {0.01: 60, 0.1: 100, 1.0: 200}
 """Steps of each share over which the rate rises."""
 RATE = 5e-4
@@ -135,8 +137,13 @@ EXPERIMENT = Experiment(
     },
     measure=Point.measure,
     files=Groups(),
-    usual=tuple(
-        f"{start}/{share:.0%}" for start in STARTS[1:] for share in (0.01, 0.1)
+    usual=(
+        *(f"{start}/{share}" for start in STARTS[1:4] for share in FEW),
+        *(
+            f"{start}-mean/{share:.0%}"
+            for start in (UNTRAINED, "aozora-bert-longer")
+            for share in EPOCHS
+        ),
     ),
     smoked=("nothing",),
 )

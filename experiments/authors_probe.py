@@ -5,13 +5,15 @@ the mean of its tokens, or what stands at [CLS]. On these, logistic regression
 learns the authors, with 1 %, 10 % and all of the labels. Beside it stand the
 same body with first weights, and TF-IDF of characters on the same labels. A
 small share is drawn five times, from passages that do not overlap; held-out
-works are judged, and intervals draw works.
+works are judged, and intervals draw works. ``ahead`` says by how much a body
+is more often right than first weights on the same passages, over all draws.
 
 The fine-tuning of the whole model is the experiment ``authors-curve``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +24,7 @@ from experiments.masked_positions import text_for
 from transformer_course import checkpoint, runs
 from transformer_course.batches import sorted_batches
 from transformer_course.bert import mean_of_tokens
+from transformer_course.classify import interval_of_groups
 from transformer_course.data.labelled import LabelledSplits, LabelledText
 from transformer_course.grid import changed_experiment
 from transformer_course.labelled_batches import text_rows
@@ -36,8 +39,13 @@ DRAWS = 5
 ROWS = 32
 """Passages at a time."""
 WAYS = ("mean", "class token")
+UNTRAINED = "untrained"
+"""The name of a body with first weights."""
 Features = dict[str, Tensor]
 """By way, one vector for each passage."""
+Answers = Callable[[str, range], Tensor]
+"""From a way, and the passages whose labels are learned from, to
+probabilities of each test passage."""
 
 
 def features(
@@ -87,41 +95,78 @@ def drawn(size: int, share: float) -> Iterator[range]:
         yield range(draw * count, (draw + 1) * count)
 
 
+class Probe(NamedTuple):
+    """What a body knows: a record for each way, share and draw."""
+
+    records: list[Record]
+    right: dict[tuple[str, float], Tensor]
+    """By way and share: how often each passage is right, over the draws."""
+
+
+def probed(
+    ways: Sequence[str], answers: Answers, splits: LabelledSplits
+) -> Probe:
+    """Judge answers that were learned from each share of the labels.
+
+    Args:
+        ways: to make vectors.
+        answers: from a way and passages to learn from to probabilities.
+        splits: of the corpus.
+    """
+    records, right = [], {}
+    labels = torch.tensor(splits.test.labels)
+    for way in ways:
+        for share in SHARES:
+            hits = []
+            for part in drawn(len(splits.train), share):
+                found = answers(way, part)
+                about = {"way": way, "share": share, "labels": len(part)}
+                records.append(about | judged(splits.test, found))
+                hits.append(found.argmax(dim=-1) == labels)
+            right[way, share] = torch.stack(hits).float().mean(dim=0)
+    return Probe(records, right)
+
+
 def of_body(
     model: nn.Module, tokenizer: Tokenizer, splits: LabelledSplits
-) -> list[Record]:
-    """A record for each way, share and draw."""
+) -> Probe:
+    """By logistic regression on the body's vectors."""
     learn, ask = (
         features(model, tokenizer, part.texts)
         for part in (splits.train, splits.test)
     )
-    return [
-        {"way": way, "share": share, "labels": len(part)}
-        | judged(
-            splits.test,
-            on_vectors(
-                learn[way][list(part)],
-                [splits.train.labels[i] for i in part],
-                ask[way],
-            ),
-        )
-        for way in WAYS
-        for share in SHARES
-        for part in drawn(len(splits.train), share)
-    ]
+
+    def answers(way: str, part: range) -> Tensor:
+        labels = [splits.train.labels[i] for i in part]
+        return on_vectors(learn[way][list(part)], labels, ask[way])
+
+    return probed(WAYS, answers, splits)
 
 
-def of_counts(splits: LabelledSplits) -> list[Record]:
+def of_counts(splits: LabelledSplits) -> Probe:
     """The same for TF-IDF, which has one way."""
-    return [
-        {"way": "counts", "share": share, "labels": len(part)}
-        | judged(
-            splits.test,
-            on_counts(splits.train.take(part), splits.test.texts),
+    return probed(
+        ("counts",),
+        lambda _, part: on_counts(splits.train.take(part), splits.test.texts),
+        splits,
+    )
+
+
+def ahead(one: Probe, other: Probe, works: Sequence[str]) -> list[Record]:
+    """By how much one is more often right, with an interval over works."""
+    found = []
+    for (way, share), right in one.right.items():
+        more = right - other.right[way, share]
+        low, high = interval_of_groups(more, works)
+        found.append(
+            {
+                "way": way,
+                "share": share,
+                "by": round(more.mean().item(), 4),
+                "interval": [round(low, 4), round(high, 4)],
+            }
         )
-        for share in SHARES
-        for part in drawn(len(splits.train), share)
-    ]
+    return found
 
 
 def bodies(bench: Bench) -> Iterator[tuple[str, nn.Module, Tokenizer]]:
@@ -137,17 +182,24 @@ def bodies(bench: Bench) -> Iterator[tuple[str, nn.Module, Tokenizer]]:
         tokenizer = PreTraining().learn_tokenizer(preset, text_for(bench).dev)
         model = checkpoint.build(PreTraining().sized(preset.model, tokenizer))
     torch.manual_seed(0)
-    yield "untrained", checkpoint.build(model.config), tokenizer
+    yield UNTRAINED, checkpoint.build(model.config), tokenizer
 
 
 def read(bench: Bench) -> Iterator[str]:
     """Ask each body, and the counts."""
     splits = splits_of("authors", bench)
     found: Record = made_of("authors-probe", bench) | {"credit": CREDIT}
-    found["counts"] = of_counts(splits)
+    found["counts"] = of_counts(splits).records
+    probes = {}
     for name, model, tokenizer in bodies(bench):
-        found[name] = of_body(model, tokenizer, splits)
+        probes[name] = of_body(model, tokenizer, splits)
+        found[name] = probes[name].records
         yield f"{name}: {found[name][0]}"
+    first = probes.pop(UNTRAINED)
+    found["ahead"] = {
+        name: ahead(probe, first, splits.test.groups)
+        for name, probe in probes.items()
+    }
     runs.write_json(Path(bench.folder) / "probe.json", found)
 
 

@@ -7,6 +7,7 @@ import torch
 from tiny import close
 
 from experiments.authors_curve import like
+from experiments.authors_probe import Probe, ahead
 from experiments.classifiers import (
     KEPT,
     ask,
@@ -153,3 +154,13 @@ def test_a_start_gives_sizes_and_the_preset_its_dropout(made):
         preset.model, **dataclasses.asdict(body) | {"dropout": model.dropout}
     )
     assert model == again
+
+
+def test_who_is_ahead_in_one_of_two_works_may_be_ahead_in_none_or_all():
+    right, wrong = torch.ones(2), torch.zeros(2)
+    one = Probe([], {("mean", 1.0): torch.cat([right, wrong])})
+    other = Probe([], {("mean", 1.0): torch.zeros(4)})
+    [found] = ahead(one, other, ["a", "a", "b", "b"])
+    assert found["by"] == 0.5 and found["interval"] == [0.0, 1.0]
+    [nothing] = ahead(one, one, ["a", "a", "b", "b"])
+    assert nothing["by"] == 0 and nothing["interval"] == [0.0, 0.0]

@@ -106,7 +106,7 @@ def macro_f1(
 
 
 def interval_of_groups(
-    hits: Bool[Tensor, " texts"],
+    hits: Bool[Tensor, " texts"] | Float[Tensor, " texts"],
     groups: Sequence[str],
     samples: int = 2000,
     seed: int = 0,
@@ -118,7 +118,8 @@ def interval_of_groups(
     brings all of its texts (Efron and Tibshirani 1993, chapter 8).
 
     Args:
-        hits: which texts are right.
+        hits: which texts are right; or numbers, whose mean is asked about:
+            by how much one answer is better than another, for instance.
         groups: where each comes from.
         samples: draws.
         seed: fixes them.
