@@ -84,8 +84,9 @@ Your last [SEP] is in segment 0.
 It ends B, so its segment is 1.
 
 # class_sign_twice
-- + second -> + [1] + second
-- len(second) -> len(second) + 1
+- ids =
++ second = [1] + second
++ ids =
 You put a [CLS] before B, too.
 
 There is one [CLS] in a row, at its beginning: it stands for both texts.

@@ -91,14 +91,16 @@ def f1_of_means(right, guesses, classes):
 
 EDITS = """
 # precision_alone
-- 2 * hits / (there + guessed).clamp(min=1) -> hits / guessed.clamp(min=1)
+- 2 * hits -> hits
+- (there + guessed) -> guessed
 You return the mean precision: of what is taken for a class, how much is it?
 
 A classifier that names a class once, and rightly, has a precision of 1 there,
 however many it misses.
 
 # recall_alone
-- 2 * hits / (there + guessed).clamp(min=1) -> hits / there.clamp(min=1)
+- 2 * hits -> hits
+- (there + guessed) -> there
 You return the mean recall: of what has a class, how much is found?
 
 Whoever takes everything for one class has a recall of 1 there.

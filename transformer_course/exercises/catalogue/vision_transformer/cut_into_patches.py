@@ -62,7 +62,7 @@ def patches_by_unfold(images, size):
 
 EDITS = """
 # patches_by_reshape_alone
-- ordered = tiles.permute(0, 2, 4, 1, 3, 5) -> ordered = tiles
+- return ordered.reshape(batch, rows -> return tiles.reshape(batch, rows
 Your "patches" are stretches of the image's numbers, not squares.
 
 `reshape` reads the numbers in the order in which they lie in memory, row

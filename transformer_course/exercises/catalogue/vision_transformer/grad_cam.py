@@ -127,9 +127,11 @@ channels.
 
 # cam_scaled
 - return total
-+ return total / total.relu().amax((1, 2), keepdim=True).clamp(min=1e-8)
++ return (total / total.relu().amax((1, 2), keepdim=True).clamp(min=1e-8))
 or
-- return total -> return total / total.relu().amax().clamp(min=1e-8)
+- return total -> return (total / total.relu().amax().clamp(min=1e-8))
+or
+- return total.relu() -> return total.relu() / total.relu().amax()
 or
 - return total.relu()
 + return total.relu() / total.relu().amax((1, 2), keepdim=True)
