@@ -23,8 +23,8 @@ def masked_mean(
     Args:
         x: what an encoder made of each token. At padding anything may stand,
             even infinity or NaN.
-        ids: of the tokens. All that are not ``pad_id`` count; [CLS] and [SEP]
-            count, too.
+        ids: of the tokens. All that are not ``pad_id`` count, wherever they
+            stand; [CLS] and [SEP] count, too.
         pad_id: what fills up a batch.
 
     Returns:
@@ -164,6 +164,7 @@ EXERCISE = exercise_of(
         text_case("a row of padding", [5, 6], [0, 0]),
         text_case("another id of padding", [5, 0, 9], [7, 9, 9], pad_id=9),
         text_case("a single token", [5]),
+        text_case("padding in front", [0, 5, 6], [7, 8, 9]),
         infinite(),
     ],
     draw=draw_texts,
