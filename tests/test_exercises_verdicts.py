@@ -371,6 +371,8 @@ def test_form_is_mended_only_where_no_number_is_lost():
     assert in_form(table, torch.ones(1, 7)) is table
     assert torch.equal(in_form(table[None], torch.ones(6)), table.flatten())
     assert in_form([table, 3], (torch.ones(6), 3))[0].shape == (6,)
+    assert torch.equal(in_form(2, torch.tensor(0.5)), torch.tensor(2.0))
+    assert in_form(2, torch.ones(1)) == 2
 
 
 def test_gradients_are_compared_with_those_of_the_mistake():

@@ -55,8 +55,11 @@ def in_form(value: Any, wanted: Any) -> Any:
     """The same numbers in the shape and dtype of a result that is wanted.
 
     A tensor without such a form stays as it is: axes are only laid together
-    or parted, and what is no number of a dtype is not made one.
+    or parted, and what is no number of a dtype is not made one. A number
+    becomes a tensor without axes.
     """
+    if isinstance(wanted, Tensor) and not wanted.ndim and is_number(value):
+        value = torch.tensor(value)
     if isinstance(value, Tensor) and isinstance(wanted, Tensor):
         if not _same_order(value.shape, wanted.shape):
             return value

@@ -25,7 +25,7 @@ def mask_tokens(
     on are words. What is drawn at random is given, one number for each token.
 
     Args:
-        words: the rows as they are; they hold no [MASK].
+        words: the rows as they are; they hold no [MASK], and stay unchanged.
         chance: from 0 to 1. A word is *chosen* where this is below .15; the
             ids below 5 are never chosen.
         fate: from 0 to 1. A chosen word becomes [MASK] where this is below
@@ -35,7 +35,8 @@ def mask_tokens(
 
     Returns:
         The rows that the model reads, and the right answers: the word at each
-        chosen place, and -100 at all others, which no loss counts.
+        chosen place, and -100 at all others, which no loss counts. Both have
+        the dtype of ``words``.
     """
     ### BEGIN SOLUTION
     ordinary = words >= 5
@@ -95,42 +96,48 @@ You leave padding alone, but hide [CLS] and [SEP].
 
 They stand in each row at the same places, so there is nothing to guess.
 
+# smallest_id_left_out
+- words >= 5 -> words > 5
+You take id 5 for a sign, and never choose it.
+
+The ids *below* 5 are signs. From 5 on all are words.
+
 # loss_on_all_places
-- words.masked_fill(~chosen, -100) -> words.clone()
+- .masked_fill(~chosen, -100) -> .clone()
 You ask for every token.
 
 Most of them stand in the row for all to see, so the loss is nearly all
 copying. The loss is on chosen places only.
 
 # loss_on_all_words
-- words.masked_fill(~chosen, -100) -> words.masked_fill(~ordinary, -100)
+- ~chosen -> ~ordinary
 You ask for every word, not for the chosen ones.
 
 85 % of the words stand in the row for all to see: copying them is enough. The
 loss is on chosen places only.
 
 # loss_on_the_others
-- words.masked_fill(~chosen, -100) -> words.masked_fill(chosen, -100)
+- ~chosen -> chosen
 You ask for the words that were not chosen.
 
 Those stand in the row. What is asked for are the chosen ones.
 
 # kept_words_not_asked
-- ~chosen, -100 -> ~(masked | swapped), -100
+- ~chosen -> ~(masked | swapped)
 You do not ask for the chosen words that stay as they are.
 
 They are asked for like the others. If only changed places were asked for, a
 word that looks right would never have to be doubted, or even understood.
 
 # only_masked_asked
-- ~chosen, -100 -> ~masked, -100
+- ~chosen -> ~masked
 You ask only for the words that became [MASK].
 
 The words that were swapped or kept were chosen too. Without them the model
 would learn to look only at [MASK], which stands in no text that it is used on.
 
 # answers_as_they_stand_now
-- words.masked_fill(~chosen, -100) -> hidden.masked_fill(~chosen, -100)
+- answers = words -> answers = hidden
 Your answers are what stands in the row now.
 
 So the right answer at [MASK] would be [MASK]. Ask for the word that was there.
@@ -156,6 +163,13 @@ You swap all chosen words that do not become [MASK].
 
 Half of these stay as they are: those whose `fate` is .9 or more.
 
+# a_tenth_of_the_rest
+- fate < 0.9 -> fate < 0.82
+You swap a tenth of what [MASK] has left over: from .8 to .82.
+
+That is 2 % of the chosen words, and 18 % stay. The 10 % are of all chosen
+words, so half of what is left.
+
 # kept_and_swapped_exchanged
 - & (fate >= 0.8) & (fate < 0.9) -> & (fate >= 0.9)
 You swap from .9 on, and keep from .8 to .9.
@@ -163,7 +177,7 @@ You swap from .9 on, and keep from .8 to .9.
 The shares are right, but here it is the other way round.
 
 # fate_of_all_words
-- masked = chosen & (fate < 0.8) -> masked = ordinary & (fate < 0.8)
+- masked = chosen -> masked = ordinary
 You turn 80 % of *all* words into [MASK].
 
 80 % is a share of the chosen ones: 12 % of all words. `fate` says what becomes
@@ -176,7 +190,7 @@ You choose 85 % of the words, and leave 15 %.
 Chosen is a word whose `chance` is below .15.
 
 # answers_marked_by_padding
-- ~chosen, -100 -> ~chosen, 0
+- -100 -> 0
 You mark what is not asked for by 0, the id of padding.
 
 Here the mark is -100, which `F.cross_entropy` passes over by itself.
@@ -239,7 +253,8 @@ EXERCISE = exercise_of(
         tokens("the word with the smallest id", (5, 0.1, 0.5, 9)),
         tokens("an unknown word", (7, 0.5, 0.5, 9), (3, 0.1, 0.5, 9)),
         tokens("the bounds", (7, 0.15, 0.5, 9), (8, 0.1, 0.8, 9)),
-        tokens("the other bound", (7, 0.1, 0.9, 9)),
+        tokens("a fate just above .8", (7, 0.1, 0.81, 9)),
+        tokens("both sides of .9", (7, 0.1, 0.89, 9), (8, 0.1, 0.91, 10)),
         tokens(
             "a whole row",
             (1, 0.01, 0.3, 9),

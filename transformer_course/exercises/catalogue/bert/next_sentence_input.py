@@ -16,7 +16,8 @@ def next_sentence_input(
 
     Args:
         first: ids of A.
-        second: ids of B.
+        second: ids of B. If one of the two is empty, there are two [SEP] all
+            the same.
 
     Returns:
         The row's ids, where [CLS] is 1 and [SEP] is 2, and its segment ids: 0
@@ -47,15 +48,15 @@ def joined_by_loop(first, second):
 
 EDITS = """
 # first_separator_counted_to_b
-- (len(first) + 2) + [1] * (len(second) + 1)
-+ (len(first) + 1) + [1] * (len(second) + 2)
+- len(first) + 2 -> len(first) + 1
+- + [1] * -> + [1] + [1] *
 You count the first [SEP] to B.
 
 It ends A, so its segment is 0. The last [SEP] ends B.
 
 # class_sign_forgotten
-- [1] + first -> first
-- len(first) + 2 -> len(first) + 1
+- [1] + ->
+- [0] * ( -> [0] * (-1 +
 Your row does not begin with [CLS].
 
 What becomes of [CLS] is where the model says whether B follows. Without it
@@ -63,13 +64,13 @@ there is no such place.
 
 # last_separator_forgotten
 - second + [2] -> second
-- (len(second) + 1) -> len(second)
+- + 1) -> )
 Your row does not end with [SEP].
 
 Each text has a [SEP] behind it, the second one too.
 
 # separator_forgotten
-- first + [2] + second -> first + second
+- first + [2] -> first
 - len(first) + 2 -> len(first) + 1
 There is no [SEP] between A and B.
 
@@ -77,38 +78,39 @@ The segments would still tell the two apart, but [SEP] belongs behind each
 text.
 
 # last_separator_in_segment_0
-- [1] * (len(second) + 1) -> [1] * len(second) + [0]
+- + 1) -> ) + [0]
 Your last [SEP] is in segment 0.
 
 It ends B, so its segment is 1.
 
 # class_sign_twice
-- [2] + second + [2] -> [2] + [1] + second + [2]
-- len(second) + 1 -> len(second) + 2
+- ids =
++ second = [1] + second
++ ids =
 You put a [CLS] before B, too.
 
 There is one [CLS] in a row, at its beginning: it stands for both texts.
 
 # segments_from_1
-- [0] * (len(first) + 2) + [1] * -> [1] * (len(first) + 2) + [2] *
+- , segments -> , [number + 1 for number in segments]
 You number the segments 1 and 2.
 
 The model has a vector for segment 0 and one for segment 1.
 
 # segments_exchanged
-- [0] * (len(first) + 2) + [1] * -> [1] * (len(first) + 2) + [0] *
+- , segments -> , [1 - number for number in segments]
 You number A by 1 and B by 0.
 
 The first text is segment 0. A text that stands alone is a first one.
 
 # all_one_segment
-- [1] * (len(second) + 1) -> [0] * (len(second) + 1)
+- , segments -> , [0 for _ in segments]
 All of your segments are 0.
 
 Then the model cannot tell by them which words belong to B.
 
 # signs_exchanged
-- [1] + first + [2] + second + [2] -> [2] + first + [1] + second + [1]
+- return ids -> return [{1: 2, 2: 1}.get(token, token) for token in ids]
 You exchange [CLS] and [SEP].
 
 [CLS] is 1 and begins the row; [SEP] is 2 and stands behind each text.
@@ -128,9 +130,9 @@ Your segments leave out [CLS] and [SEP].
 Each id of the row has a segment, those of the three signs too.
 
 # texts_exchanged
-- first + [2] + second -> second + [2] + first
-- (len(first) + 2) + [1] * (len(second) + 1)
-+ (len(second) + 2) + [1] * (len(first) + 1)
+- ids =
++ first, second = second, first
++ ids =
 You put B before A.
 
 The question is whether B follows A, so A comes first.

@@ -14,7 +14,7 @@ def wordpiece(word: str, pieces: list[str]) -> list[str]:
     """Cut a word as BERT does: the longest piece first, from the left.
 
     Args:
-        word: without spaces; it may be empty.
+        word: without spaces, and without ## in front; it may be empty.
         pieces: the vocabulary. A piece that goes on with a word has ## in
             front; one without can only begin a word.
 
@@ -84,6 +84,13 @@ You look up the pieces inside a word without ##.
 A piece without ## can only begin a word: *able* as a word of its own and
 *##able* at the end of *drinkable* are two pieces with two vectors.
 
+# marks_put_on_after
+- if mark + word -> if word
+You look up the pieces as they stand in the word, and put ## in front after.
+
+So you look for pieces that begin a word, and hand back others, which need not
+be in the vocabulary. What is looked up inside a word has its ## already.
+
 # marks_left_out
 - found.append(mark + word -> found.append(word
 You look pieces up with ##, but leave it out of the result.
@@ -122,6 +129,21 @@ You put ## in front of [UNK].
 
 [UNK] stands for the whole word, so nothing comes before it.
 
+# unknown_letters
+- return ["[UNK]"]
++ found.append("[UNK]")
++         start += 1
++         continue
+You pass over the letters that no piece has, one [UNK] for each.
+
+A word that cannot be spelt to its end is one [UNK] as a whole.
+
+# empty_word_unknown
+- return found -> return found or ["[UNK]"]
+You take an empty word for an unknown one.
+
+Nothing in it is unknown: it has no pieces, and the list is empty.
+
 # word_or_letters
 - range(len(word), start, -1)
 + ([len(word)] if not start else []) + [start + 1]
@@ -152,26 +174,6 @@ def taken_back(word, pieces):
 
     found = cut(word, "")
     return ["[UNK]"] if found is None else found
-
-
-@mistake
-def unknown_letters(word, pieces):
-    """You pass over the letters that no piece has, one [UNK] for each.
-
-    A word that cannot be spelt to its end is one [UNK] as a whole.
-    """
-    found, start = [], 0
-    while start < len(word):
-        mark = "##" if start else ""
-        for end in range(len(word), start, -1):
-            if mark + word[start:end] in pieces:
-                found.append(mark + word[start:end])
-                start = end
-                break
-        else:
-            found.append("[UNK]")
-            start += 1
-    return found
 
 
 def cut(note: str, word: str, pieces: str) -> Case:

@@ -26,10 +26,10 @@ def macro_f1(
         right: the class of each text, from 0.
         guesses: what each was taken for.
         classes: how many there are. One that is neither there nor guessed
-            counts too, with 0.
+            counts too: with 0, by convention.
 
     Returns:
-        A tensor without axes, from 0 to 1.
+        A tensor without axes, from 0 to 1; 0 if there are no texts at all.
     """
     ### BEGIN SOLUTION
     each = []
@@ -66,25 +66,10 @@ def plain_accuracy(right, guesses, classes):
     """You return the share of right answers.
 
     That is accuracy: a class with many texts counts much, and whoever always
-    names it looks good. Macro F1 gives each class the same weight.
+    names it looks good. (F1 of the counts of all classes together, "micro F1",
+    comes to the same.) Macro F1 gives each class the same weight.
     """
     return (right == guesses).float().mean()
-
-
-@mistake
-def weighted_by_size(right, guesses, classes):
-    """You weigh each class by how many texts it has.
-
-    That is the "weighted" F1. In macro F1 a rare class counts as much as a
-    frequent one.
-    """
-    total = torch.tensor(0.0)
-    for label in range(classes):
-        hits = ((right == label) & (guesses == label)).sum()
-        there, guessed = (right == label).sum(), (guesses == label).sum()
-        f1 = 2 * hits / (there + guessed).clamp(min=1)
-        total = total + f1 * there / len(right)
-    return total
 
 
 @mistake
@@ -104,30 +89,18 @@ def f1_of_means(right, guesses, classes):
     return 2 * p * r / (p + r).clamp(min=1e-9)
 
 
-@mistake
-def absent_classes_left_out(right, guesses, classes):
-    """You leave out the classes that no text has.
-
-    The mean is over all of them: one that is not there has an F1 of 0.
-    """
-    each = []
-    for label in right.unique():
-        hits = ((right == label) & (guesses == label)).sum()
-        there, guessed = (right == label).sum(), (guesses == label).sum()
-        each.append(2 * hits / (there + guessed))
-    return torch.stack(each).mean()
-
-
 EDITS = """
 # precision_alone
-- 2 * hits / (there + guessed).clamp(min=1) -> hits / guessed.clamp(min=1)
+- 2 * hits -> hits
+- (there + guessed) -> guessed
 You return the mean precision: of what is taken for a class, how much is it?
 
 A classifier that names a class once, and rightly, has a precision of 1 there,
 however many it misses.
 
 # recall_alone
-- 2 * hits / (there + guessed).clamp(min=1) -> hits / there.clamp(min=1)
+- 2 * hits -> hits
+- (there + guessed) -> there
 You return the mean recall: of what has a class, how much is found?
 
 Whoever takes everything for one class has a recall of 1 there.
@@ -146,11 +119,47 @@ You count the hits once.
 Each of them is in both numbers below, among those that are there and among
 those that are guessed. Your best score would be one half.
 
+# hits_counted_once_below
+- (there + guessed) -> (there + guessed - hits)
+You count the hits twice above the line, and once below it.
+
+Where all is right, you get 2. Each hit is among those that are there and among
+those that are guessed.
+
+# hits_counted_once_each
+- 2 * hits -> hits
+- (there + guessed) -> (there + guessed - hits)
+You leave out both 2s: TP / (TP + FP + FN).
+
+That is the Jaccard index. It puts classes into the same order, but is lower
+than F1, except at 0 and 1.
+
 # empty_class_nan
 - .clamp(min=1) ->
 Of a class that is neither there nor guessed you make NaN.
 
 That is 0 / 0; such a class counts with 0 here.
+
+# empty_classes_left_out
+- each.append -> if there + guessed: each.append
+You leave out the classes that are neither there nor guessed.
+
+Some do so. Here the mean is over all classes, and such a one counts with 0:
+so two scores are means over the same number of classes.
+
+# absent_classes_left_out
+- range(classes) -> right.unique()
+You leave out the classes that no text has.
+
+The mean is over all of them: one that is not there has an F1 of 0.
+
+# weighted_by_size
+- .append( -> .append(there / len(right) *
+- .mean() -> .sum()
+You weigh each class by how many texts it has.
+
+That is the "weighted" F1. In macro F1 a rare class counts as much as a
+frequent one.
 
 # summed
 - .mean() -> .sum()

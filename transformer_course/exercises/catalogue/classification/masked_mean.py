@@ -22,9 +22,9 @@ def masked_mean(
 
     Args:
         x: what an encoder made of each token. At padding anything may stand,
-            even infinity.
-        ids: of the tokens. All that are not ``pad_id`` count, the first and
-            the last one too.
+            even infinity or NaN.
+        ids: of the tokens. All that are not ``pad_id`` count, wherever they
+            stand; [CLS] and [SEP] count, too.
         pad_id: what fills up a batch.
 
     Returns:
@@ -89,7 +89,8 @@ spoils the mean of a whole loss.
 - x.masked_fill(~real, 0.0) -> (x * real)
 You multiply padding by 0.
 
-Where infinity stands there, that gives NaN. Replace it, or select the others.
+Where infinity or NaN stands there, that gives NaN. Replace it, or select the
+others.
 
 # mask_inverted
 - ids != pad_id -> ids == pad_id
@@ -133,8 +134,8 @@ def text_case(note: str, *rows: list[int], pad_id: int = 0) -> Case:
 
 
 def infinite() -> Case:
-    given = text_case("infinity at padding", [5, 6, 0], [7, 8, 9])
-    given.args[0][0, 2] = torch.inf
+    given = text_case("infinity and NaN at padding", [5, 6, 0], [7, 8, 9])
+    given.args[0][0, 2] = torch.tensor([torch.inf, torch.nan])
     return given
 
 
@@ -163,6 +164,7 @@ EXERCISE = exercise_of(
         text_case("a row of padding", [5, 6], [0, 0]),
         text_case("another id of padding", [5, 0, 9], [7, 9, 9], pad_id=9),
         text_case("a single token", [5]),
+        text_case("padding in front", [0, 5, 6], [7, 8, 9]),
         infinite(),
     ],
     draw=draw_texts,

@@ -16,23 +16,25 @@ def split_by_group(
     """Which texts to learn from, and which to test on.
 
     Whole groups are held out, one after another in the order in which they
-    first come up, until at least ``size`` texts are held out.
+    first come up, until at least ``size`` texts are held out: of
+    ``["a", "b", "a"]`` and 1 become ``[1]`` and ``[0, 2]``.
 
     Args:
         groups: the group of each text: its work, for instance. The texts of a
             group need not stand together.
-        size: texts to be held out at the least.
+        size: texts to be held out at the least. If it is 0, none are; if
+            there are not so many, all are.
 
     Returns:
         The places of the texts to learn from, and of those to test on, both
         in ascending order.
     """
     ### BEGIN SOLUTION
-    held_out, count = set(), 0
+    held_out, count = [], 0
     for group in dict.fromkeys(groups):
         if count >= size:
             break
-        held_out.add(group)
+        held_out.append(group)
         count += groups.count(group)
     train = [i for i, group in enumerate(groups) if group not in held_out]
     test = [i for i, group in enumerate(groups) if group in held_out]
@@ -65,33 +67,6 @@ def split_by_counting(groups, size):
 
 
 @mistake
-def by_passage(groups, size):
-    """You hold out so many texts, and do not look at their groups.
-
-    Then other texts of the same work are learned from, and what is tested is
-    whether the *work* is known. In the chapter that turned 70 % into 98 %.
-    """
-    places = list(range(len(groups)))
-    return places[size:], places[:size]
-
-
-@mistake
-def too_large_a_group_skipped(groups, size):
-    """You pass over groups that would make the test set larger than asked.
-
-    At least so many texts are wanted. If the first group is large, all of it
-    is held out all the same.
-    """
-    held_out, count = set(), 0
-    for group in dict.fromkeys(groups):
-        if count + groups.count(group) <= size:
-            held_out.add(group)
-            count += groups.count(group)
-    train = [i for i, group in enumerate(groups) if group not in held_out]
-    return train, [i for i, group in enumerate(groups) if group in held_out]
-
-
-@mistake
 def runs_in_place_of_groups(groups, size):
     """You stop where a group's first run ends, and it comes up again later.
 
@@ -108,6 +83,35 @@ def runs_in_place_of_groups(groups, size):
 
 
 EDITS = """
+# by_passage
+- group not in held_out -> i >= size
+- if group in held_out -> if i < size
+You hold out so many texts, and do not look at their groups.
+
+Then other texts of the same work are learned from, and what is tested is
+whether the *work* is known. In the chapter that turned 70 % into 98 %.
+
+# too_large_a_group_skipped
+- count >= size -> count + groups.count(group) > size
+- break -> continue
+You pass over groups that would make the test set larger than asked.
+
+At least so many texts are wanted. If the first group is large, all of it is
+held out all the same.
+
+# stopped_before_enough
+- count >= size -> count + groups.count(group) > size
+You stop before a group that would make the test set larger than asked.
+
+At least so many texts are wanted: as long as there are fewer, the next group
+is held out, however large it is.
+
+# one_group_for_nothing
+- count >= size -> count >= max(size, 1)
+You hold a group out even if no text is asked for.
+
+Ask whether there are enough *before* you take a group.
+
 # learned_from_all
 - if group not in held_out ->
 You learn from all texts, those that are tested among them.
@@ -135,6 +139,21 @@ Asked for is the order in which they first come up.
 # last_groups_first
 - in dict.fromkeys(groups): -> in reversed(dict.fromkeys(groups)):
 You begin with the group that comes up last.
+
+# largest_groups_first
+- dict.fromkeys(groups)
++ sorted(dict.fromkeys(groups), key=groups.count, reverse=True)
+You begin with the largest group.
+
+Asked for is the order in which they first come up.
+
+# test_by_group
+- if group in held_out]
++ if group in held_out]
++ test.sort(key=lambda i: held_out.index(groups[i]))
+You hand the places to test on back group by group.
+
+Both lists are in ascending order, wherever a group's texts stand.
 """
 
 
@@ -164,6 +183,7 @@ EXERCISE = exercise_of(
         case("exactly enough", ["b", "b", "a", "c"], 2),
         case("nothing is held out", ["b", "a"], 0),
         case("all is held out", ["b", "a"], 2),
+        case("more than there is", ["b", "a"], 3),
     ],
     draw=draw_groups,
     edits=EDITS,

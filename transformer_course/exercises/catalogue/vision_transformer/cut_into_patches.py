@@ -32,7 +32,9 @@ def cut_into_patches(
         A row for each square, in the order in which one reads: the upper
         row of squares from left to right, then the next. A square's numbers
         stand in the order channel, row, column: all of the first channel,
-        row by row, then the next channel.
+        row by row, then the next channel. Of two channels of 4 × 4 pixels,
+        numbered from 0 to 31, the first squares of 2 × 2 give
+        0 1 4 5 16 17 20 21 and 2 3 6 7 18 19 22 23.
     """
     ### BEGIN SOLUTION
     batch, channels, height, width = images.shape
@@ -60,7 +62,7 @@ def patches_by_unfold(images, size):
 
 EDITS = """
 # patches_by_reshape_alone
-- ordered = tiles.permute(0, 2, 4, 1, 3, 5) -> ordered = tiles
+- return ordered.reshape(batch, rows -> return tiles.reshape(batch, rows
 Your "patches" are stretches of the image's numbers, not squares.
 
 `reshape` reads the numbers in the order in which they lie in memory, row
@@ -69,21 +71,21 @@ neighbours: the axes have to be moved first. The shape fits, so that no error
 is raised.
 
 # patches_column_by_column
-- 0, 2, 4, 1 -> 0, 4, 2, 1
+- 2, 4 -> 4, 2
 Your squares are right, but go down the columns of the image.
 
 Asked for is the order of reading: the upper row of squares first. A model's
 learned places would otherwise belong to other squares.
 
 # patches_channels_last
-- 1, 3, 5) -> 3, 5, 1)
+- .reshape(batch, rows -> .movedim(3, -1).reshape(batch, rows
 In your squares the channels stand last: pixel by pixel, all colours of each.
 
 Asked for is the order channel, row, column. It is the one that the weights of
 a convolution have.
 
 # patches_channels_outside
-- 0, 2, 4, 1, 3, 5 -> 0, 1, 2, 4, 3, 5
+- .reshape(batch, rows -> .movedim(3, 1).reshape(batch, rows
 Your patches are right for images of one channel, and for no others.
 
 With several, all squares of the first channel come before those of the
@@ -92,14 +94,14 @@ has to move behind those that number the squares. (Two `unfold`s leave it in
 front, too.)
 
 # patches_turned_over
-- 3, 5) -> 5, 3)
+- return ordered -> return ordered.mT
 Your squares are turned over: their rows are the image's columns.
 
 Inside a square, too, the numbers stand row by row.
 
 # patches_of_distant_pixels
-- rows, size, columns, size) -> size, rows, size, columns)
-- 0, 2, 4, 1, 3, 5 -> 0, 3, 5, 1, 2, 4
+- rows, size, columns, size)
++ size, rows, size, columns).permute(0, 1, 3, 2, 5, 4)
 Your patches are made of pixels that lie apart, one of each square.
 
 When an axis is split in two, the outer of the two counts first: `rows, size`
@@ -122,6 +124,13 @@ An encoder reads a row of vectors: one axis for all squares.
 Your squares are still squares: (batch, patches, channels, size, size).
 
 A linear map takes vectors: lay each square's numbers out in a row.
+
+# patches_as_columns
+- -1) -> -1).mT
+Your squares are columns: (batch, numbers, patches).
+
+`unfold` leaves them so. An encoder reads rows: the squares are the axis before
+the last, and the numbers of each are the last.
 """
 
 

@@ -26,9 +26,11 @@ def grad_cam(
         gradient: of the class's logit, with respect to each of the features.
 
     Returns:
-        Grad-CAM: the channels' maps, added up in the weights of equation 1,
-        which are means; what is below zero becomes zero. It is not scaled
-        otherwise.
+        Grad-CAM: the channels' maps, added up with the weights of equation
+        1, which are means over rows and columns; what is below zero in the
+        sum becomes zero. It is not scaled otherwise. Features [[1, 2]] and
+        [[3, 1]] with gradients [[1, 3]] and [[-2, 0]] have the weights 2 and
+        -1, the sums -1 and 3, and the map [[0, 3]].
     """
     ### BEGIN SOLUTION
     weights = gradient.mean(dim=(2, 3), keepdim=True)
@@ -56,72 +58,87 @@ def cam_by_loop(features, gradient):
 
 EDITS = """
 # cam_without_relu
-- total.relu() -> total
+- .relu() ->
 Your map still holds numbers below zero.
 
 There something speaks *against* the class. The map shows what speaks for it:
 equation 2 ends with a ReLU.
 
 # cam_relu_too_early
-- (weights * features).sum -> (weights * features).relu().sum
+- (weights * features) -> (weights * features).relu()
 You drop what is below zero in each channel, before adding up.
 
 At one place some channels may speak for the class and others against it. What
 counts is their sum; the ReLU comes last.
 
 # cam_mean_over_channels
-- dim=(2, 3), keepdim -> dim=1, keepdim
+- dim=(2, 3) -> dim=1
 Your mean goes over the channels, and leaves a weight for each *place*.
 
 Each channel needs one weight: the mean over rows and columns.
 
 # cam_place_by_place
-- gradient.mean(dim=(2, 3), keepdim=True) -> gradient
+- .mean(dim=(2, 3), keepdim=True) ->
 You multiply each feature by its own gradient, place by place.
 
 There are such maps, but Grad-CAM weighs a channel as a whole: its weight is
 the mean of the gradient over all places.
 
 # cam_summed_weights
-- mean(dim=(2, 3) -> sum(dim=(2, 3)
+- mean -> sum
 Your weights are sums of the gradient, not means.
 
 Equation 1 divides by the number of places. The map looks alike, and all its
 numbers are as many times too large.
 
 # cam_mean_over_the_batch
-- dim=(2, 3), keepdim -> dim=(0, 2, 3), keepdim
+- dim=(2, 3) -> dim=(0, 2, 3)
 Your weights are a mean over all images of the batch.
 
 Then an image's map depends on the others. Each image has weights of its own.
 
 # cam_size_of_the_gradient
-- gradient.mean -> gradient.abs().mean
+- gradient -> gradient.abs()
 You take the size of the gradient, without its sign.
 
 A channel whose growth would *lower* the logit speaks against the class, and
 needs a negative weight.
 
 # cam_positive_weights
-- keepdim=True) -> keepdim=True).relu()
+- True) -> True).relu()
 You drop the weights that are below zero.
 
 A channel that speaks against the class has to be subtracted. Only the sum goes
 through the ReLU.
 
 # cam_weighed_by_itself
-- weights = gradient.mean -> weights = features.mean
+- gradient -> features
 Your weights are means of the features, and the gradient is not used.
 
 Then the map is the same for every class. What a channel does for *this* class
 is in the gradient.
 
 # cam_mean_of_channels
-- sum(dim=1) -> mean(dim=1)
+- sum -> mean
 You take the mean over channels where equation 2 adds up.
 
 The map looks alike, and all its numbers are too small by the number of
 channels.
+
+# cam_scaled
+- return total
++ return (total / total.relu().amax((1, 2), keepdim=True).clamp(min=1e-8))
+or
+- return total -> return (total / total.relu().amax().clamp(min=1e-8))
+or
+- return total.relu() -> return total.relu() / total.relu().amax()
+or
+- return total.relu()
++ return total.relu() / total.relu().amax((1, 2), keepdim=True)
+You divide the map by its largest number.
+
+That is for drawing. Scaled so, every image has a place of 1, however little
+speaks for its class, and two maps can no longer be compared.
 """
 
 

@@ -26,10 +26,10 @@ def rollout(
             sum to one.
 
     Returns:
-        How much of each input there is in each output of the last layer. A
-        layer passes on half of what its heads read, in the mean over heads,
-        and half of what was there already, by its residual connection.
-        Rows sum to one.
+        How much of each input there is in each output of the last layer:
+        entry [q, k] is the share of input k in output q. A layer passes on
+        half of what its heads read, in the mean over heads, and half of what
+        was there already, by its residual connection. Rows sum to one.
     """
     ### BEGIN SOLUTION
     identity = torch.eye(attention.size(-1))
