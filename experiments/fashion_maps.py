@@ -169,9 +169,10 @@ def deletion(
     """Probability left, by what is blackened and how much of it.
 
     Only places that are not black count as hot. ``left`` has means over
-    images, the first with nothing blackened; ``beside_random`` how much more
-    is left than with random places, and the half of its 95 % interval, over
-    images; ``places`` how many of an image's places are not black.
+    images, the first with nothing blackened; ``beside_random`` and
+    ``beside_brightest`` how much more is left than with those places, and the
+    half of its 95 % interval, over images; ``places`` how many of an image's
+    places are not black.
     """
     bright = brightness(images, next(iter(maps.values())))
     counts = [n for n in BLACKENED if n <= bright[0].numel()]
@@ -185,16 +186,19 @@ def deletion(
     drawn = torch.rand((DRAWS, *bright.shape), generator=generator)
     random = torch.stack([left(one) for one in drawn]).mean(dim=0)
     by = {name: left(heat) for name, heat in maps.items()}
-    by |= {"brightest": left(bright)}
+    by |= {"brightest": left(bright), "random": random}
     untouched = float(left_of(model, images, classes).mean())
     return {
         "left": {
             name: [round(x, 4) for x in (untouched, *one.mean(1).tolist())]
-            for name, one in {**by, "random": random}.items()
-        },
-        "beside_random": {
-            name: [interval(x) for x in one - random]
             for name, one in by.items()
+        },
+        **{
+            f"beside_{other}": {
+                name: [interval(x) for x in by[name] - by[other]]
+                for name in maps
+            }
+            for other in ("random", "brightest")
         },
         "places": round(float((bright > -1).sum()) / len(images), 1),
     }
