@@ -9,9 +9,9 @@ likeliest class, they are
   are shuffled, from the last map down (Adebayo et al. 2018, section 3, the
   cascading randomisation; there they are drawn anew): by Spearman's rank
   correlation, mean over images, 0 where a map is the same everywhere;
-- put to use: the hottest places are blackened. What is left of the class's
-  probability is compared with blackening the brightest places, and random
-  ones among those that are not black.
+- put to use: the hottest places are blackened, among those that are not black
+  already. What is left of the class's probability is compared with blackening
+  the brightest of these places, and random ones.
 """
 
 from collections.abc import Callable, Iterator
@@ -41,6 +41,10 @@ RIGHT, WRONG = 6, 2
 both get wrong: the first ones."""
 BLACKENED = (2, 5, 10, 20)
 """Places, of 49."""
+SHUFFLES = 3
+"""Times that the weights are shuffled."""
+DRAWS = 5
+"""Times that random places are drawn."""
 SEED = 0
 
 Mapped = Callable[[nn.Module, Tensor, Tensor], Tensor]
@@ -58,6 +62,16 @@ MAPS: dict[str, dict[str, Mapped]] = {
     },
     "cnn": {"Grad-CAM": grad_cam},
 }
+
+
+def maps_of(
+    kind: str, model: nn.Module, images: Tensor, classes: Tensor
+) -> dict[str, Tensor]:
+    """All maps of a model, (images, rows, columns) each."""
+    return {
+        name: mapped(model, images, classes)
+        for name, mapped in MAPS[kind].items()
+    }
 
 
 # --- do they hang on what was learned? ---------------------------------------
@@ -102,21 +116,25 @@ def rank_correlation(one: Tensor, other: Tensor) -> Tensor:
 
 def sanity(
     path: Path, kind: str, images: Tensor, classes: Tensor
-) -> dict[str, dict[str, float]]:
-    """Rank correlation with the trained model's map, after each stage."""
-    model = checkpoint.load(path).model.cpu()
+) -> dict[str, dict[str, Record]]:
+    """By map and stage: how like the trained model's map, of each shuffle.
+
+    And the share of maps that are the same everywhere.
+    """
     generator = torch.Generator().manual_seed(SEED)
-    trained = {
-        name: mapped(model, images, classes).flatten(1)
-        for name, mapped in MAPS[kind].items()
-    }
-    found: dict[str, dict[str, float]] = {name: {} for name in trained}
-    for stage, part in stages(model).items():
-        shuffle(part, generator)
-        for name, mapped in MAPS[kind].items():
-            now = mapped(model, images, classes).flatten(1)
-            mean = rank_correlation(trained[name], now).mean()
-            found[name][stage] = round(float(mean), 4)
+    found: dict[str, dict[str, Record]] = {name: {} for name in MAPS[kind]}
+    for _ in range(SHUFFLES):
+        model = checkpoint.load(path).model.cpu()
+        trained = maps_of(kind, model, images, classes)
+        for stage, part in stages(model).items():
+            shuffle(part, generator)
+            for name, heat in maps_of(kind, model, images, classes).items():
+                now, was = heat.flatten(1), trained[name].flatten(1)
+                alike = float(rank_correlation(was, now).mean())
+                flat = float((now == now[:, :1]).all(dim=1).float().mean())
+                at = found[name].setdefault(stage, {"alike": [], "flat": []})
+                at["alike"].append(round(alike, 4))
+                at["flat"].append(round(flat, 4))
     return found
 
 
@@ -140,34 +158,56 @@ def brightness(images: Tensor, like_map: Tensor) -> Tensor:
 
 
 @torch.inference_mode()
-def left_of(model: nn.Module, images: Tensor, classes: Tensor) -> float:
-    """The mean probability of the classes."""
-    shares = model(images).softmax(dim=-1)
-    return round(float(shares.gather(1, classes[:, None]).mean()), 4)
+def left_of(model: nn.Module, images: Tensor, classes: Tensor) -> Tensor:
+    """The probability of each image's class."""
+    return model(images).softmax(dim=-1).gather(1, classes[:, None])[:, 0]
 
 
 def deletion(
     model: nn.Module, maps: dict[str, Tensor], images: Tensor, classes: Tensor
-) -> dict[str, list[float]]:
-    """Probability left, by what is blackened and how much of it."""
+) -> Record:
+    """Probability left, by what is blackened and how much of it.
+
+    Only places that are not black count as hot. ``left`` has means over
+    images, the first with nothing blackened; ``beside_random`` and
+    ``beside_brightest`` how much more is left than with those places, and the
+    half of its 95 % interval, over images; ``places`` how many of an image's
+    places are not black.
+    """
     bright = brightness(images, next(iter(maps.values())))
-    generator = torch.Generator().manual_seed(SEED)
-    drawn = torch.rand(bright.shape, generator=generator)
-    by = maps | {
-        "brightest": bright,
-        "random": torch.where(bright > -1, drawn, drawn - 1),
-    }
     counts = [n for n in BLACKENED if n <= bright[0].numel()]
+
+    def left(heat: Tensor) -> Tensor:  # (counts, images)
+        heat = heat.masked_fill(bright <= -1, -torch.inf)
+        each = [blackened(images, heat, n) for n in counts]
+        return torch.stack([left_of(model, one, classes) for one in each])
+
+    generator = torch.Generator().manual_seed(SEED)
+    drawn = torch.rand((DRAWS, *bright.shape), generator=generator)
+    random = torch.stack([left(one) for one in drawn]).mean(dim=0)
+    by = {name: left(heat) for name, heat in maps.items()}
+    by |= {"brightest": left(bright), "random": random}
+    untouched = float(left_of(model, images, classes).mean())
     return {
-        name: [
-            left_of(model, images, classes),
-            *(
-                left_of(model, blackened(images, heat, n), classes)
-                for n in counts
-            ),
-        ]
-        for name, heat in by.items()
+        "left": {
+            name: [round(x, 4) for x in (untouched, *one.mean(1).tolist())]
+            for name, one in by.items()
+        },
+        **{
+            f"beside_{other}": {
+                name: [interval(x) for x in by[name] - by[other]]
+                for name in maps
+            }
+            for other in ("random", "brightest")
+        },
+        "places": round(float((bright > -1).sum()) / len(images), 1),
     }
+
+
+def interval(values: Tensor) -> tuple[float, float]:
+    """The mean, and the half of its 95 % interval."""
+    half = 1.96 * values.std() / len(values) ** 0.5
+    return round(float(values.mean()), 4), round(float(half), 4)
 
 
 # --- what is kept ------------------------------------------------------------
@@ -229,11 +269,8 @@ def read(bench: Bench) -> Iterator[str]:
         shares = {k: m(images).softmax(dim=-1) for k, m in models.items()}
     guesses = {kind: share.argmax(dim=-1) for kind, share in shares.items()}
     maps = {
-        kind: {
-            name: mapped(models[kind], images, guesses[kind])
-            for name, mapped in MAPS[kind].items()
-        }
-        for kind in models
+        kind: maps_of(kind, model, images, guesses[kind])
+        for kind, model in models.items()
     }
     found["sanity"], found["deletion"] = {}, {}
     for kind, model in models.items():

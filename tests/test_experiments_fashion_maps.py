@@ -8,6 +8,7 @@ from experiments.fashion_maps import (
     blackened,
     brightness,
     deletion,
+    interval,
     rank_correlation,
     ranks,
     shuffle,
@@ -83,11 +84,39 @@ def test_a_model_that_sees_one_place_loses_it_by_its_own_map():
             return torch.stack([5 * seen, -5 * seen], dim=1)
 
     images = torch.full((3, 1, 8, 8), 0.5)
-    right = torch.zeros(3, 4, 4)
-    right[:, 0, 0] = 1
-    wrong = right.flip(1)
+    wrong = torch.arange(16.0).view(1, 4, 4).repeat(3, 1, 1)
+    right = -wrong
     classes = torch.zeros(3, dtype=torch.long)
     maps = {"right": right, "wrong": wrong}
     found = deletion(Corner(), maps, images, classes)
-    assert found["right"][0] == found["wrong"][0] > 0.9
-    assert found["right"][1] < 0.1 < 0.9 < found["wrong"][1]
+    left = found["left"]
+    assert left["right"][0] == left["wrong"][0] > 0.9
+    assert left["right"][1] < 0.1 < 0.9 < left["wrong"][1]
+    *_, (lower, _) = found["beside_random"]["right"]  # 10 of 16 places
+    *_, (higher, _) = found["beside_random"]["wrong"]
+    assert lower < 0 < higher
+
+
+def test_black_places_are_not_blackened():
+    """A map that is hottest where there is nothing to hide."""
+    images = torch.full((2, 1, 8, 8), -1.0)
+    images[:, :, :4, :4] = 0.5  # four places of sixteen
+    heat = torch.arange(16.0).view(1, 4, 4).repeat(2, 1, 1)
+    taken = []
+
+    class Watched(torch.nn.Module):
+        def forward(self, images):
+            taken.append((images > -1).sum().item() // (2 * 4))
+            return torch.zeros(2, 2)
+
+    classes = torch.zeros(2, dtype=torch.long)
+    found = deletion(Watched(), {"away": heat}, images, classes)
+    assert found["places"] == 4
+    assert set(taken) == {4, 2, 0}  # all, two hidden, five or more hidden
+
+
+def test_an_interval_narrows_with_the_root_of_the_number():
+    few = torch.tensor([0.1, 0.3]).repeat(50)
+    mean, half = interval(few)
+    assert mean == pytest.approx(0.2)
+    assert half == pytest.approx(1.96 * 0.1 / 10, rel=0.02)

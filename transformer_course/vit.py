@@ -136,9 +136,9 @@ def _stem(config: VisionConfig) -> nn.Module:
 class VisionTransformer(nn.Module):
     """From images to logits over classes (Dosovitskiy et al. 2021, 3.1).
 
-    The last map starts at zero (appendix B.1.1): no class is preferred. Class
-    token and positions start as large as normed patches are; from the paper's
-    N(0, 0.02²) a model this small learns them late (chapter 19).
+    The last map starts at zero, so that no class is preferred. Class token
+    and positions are drawn from N(0, 1). (The authors' code draws positions
+    from N(0, 0.02²), and begins with a class token of zeros.)
 
     Args:
         config: all that varies.

@@ -27,12 +27,13 @@ def rollout(
 
     Returns:
         How much of each input there is in each output of the last layer:
-        entry [q, k] is the share of input k in output q. A layer passes on
-        half of what its heads read, in the mean over heads, and half of what
-        was there already, by its residual connection. Rows sum to one.
+        the entry [q, k] is the share of input k in output q. A layer passes
+        on half of what its heads read, in the mean over heads, and half of
+        what was there already, by its residual connection. Rows sum to one;
+        dtype and device are those of the attention.
     """
     ### BEGIN SOLUTION
-    identity = torch.eye(attention.size(-1))
+    identity = torch.eye(attention.size(-1)).to(attention)
     flow = identity.expand(attention.size(0), -1, -1)
     for layer in attention.mean(dim=2).unbind(dim=1):
         mixed = (layer + identity) / 2
