@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from transformer_course.bert_config import Pooling
 from transformer_course.errors import ConfigError
 from transformer_course.masks import padding_mask
 from transformer_course.mode import evaluating
@@ -217,6 +218,18 @@ def gradient_attention(
         layer = (gradient * weights.detach()).clamp(min=0).mean(dim=1)
         relevance = relevance + layer @ relevance
     return relevance
+
+
+def row_of(
+    rows: Float[Tensor, "query key"], pooling: Pooling
+) -> Float[Tensor, " key"]:
+    """What belongs to the vector that a classifier reads: [CLS], or the mean.
+
+    Args:
+        rows: of a map, one for each token.
+        pooling: of a text classifier.
+    """
+    return rows.mean(dim=0) if pooling == "mean" else rows[0]
 
 
 def chosen_logits(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from transformer_course import checkpoint
+from transformer_course import checkpoint, explain
 from transformer_course.classify import Guess, likeliest, probabilities
 from transformer_course.config import DataConfig, from_dict
 from transformer_course.data import plain
@@ -23,7 +23,6 @@ from transformer_course.device import pick_device
 from transformer_course.ensemble import Ensemble
 from transformer_course.errors import CheckpointError, ConfigError
 from transformer_course.experiment.folder import chosen_checkpoint
-from transformer_course.explain import encoder_attention, gradient_attention
 from transformer_course.generate import greedy_search, sample
 from transformer_course.labelled_batches import text_rows
 from transformer_course.tasks.table import task_of
@@ -243,18 +242,13 @@ class TextModel:
         limit = self.model.config.max_length
         ids = torch.tensor(text_rows(self.tokenizer, [text], limit))
         ids = ids.to(next(self.model.parameters()).device)
-        looks = encoder_attention(self.model, ids)[0, -1].mean(dim=0)
-        speaks = gradient_attention(self.model, ids)[0]
+        looks = explain.encoder_attention(self.model, ids)[0, -1].mean(dim=0)
+        speaks = explain.gradient_attention(self.model, ids)[0]
         speaks = speaks - torch.eye(len(speaks), device=ids.device)
-        looks, speaks = self._of_the_pooled(looks), self._of_the_pooled(speaks)
+        pooling = self.model.config.pooling
+        looks, speaks = (explain.row_of(m, pooling) for m in (looks, speaks))
         pieces = self.tokenizer.pieces(text)[: limit - 2]
         return Spoken(pieces, looks[1:-1].cpu(), speaks[1:-1].cpu())
-
-    def _of_the_pooled(self, rows: Tensor) -> Tensor:
-        """The row of what the pooler reads: [CLS], or the mean of all."""
-        if self.model.config.pooling == "mean":
-            return rows.mean(dim=0)
-        return rows[0]
 
     def report(
         self, named: str, split: str, beam_size: int, alpha: float, say: Say
