@@ -5,10 +5,10 @@ passages, which nest: from nothing, and from what was pre-trained. The number
 of epochs is fixed for each share, and the last weights are judged, so that
 the development set is no further source of labels.
 
-``python -m experiments authors-curve`` trains the preset as it is, from
-nothing. From a pre-trained model it is, for instance::
+Each start is made by itself, with the folder of its training; first weights
+take their sizes and pieces from that of aozora-bert. For instance::
 
-    python -m experiments authors-curve outputs/aozora-bert --only aozora-bert
+    python -m experiments authors-curve outputs/aozora-bert --only untrained
 
 A start is the folder of a training; the sizes of the body are taken from it,
 and so are its pieces. A new one needs a line in ``STARTS``. Its group of

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from experiments.authors_curve import UNTRAINED
 from experiments.classifiers import CREDIT, counted, judged, splits_of
 from experiments.lab import Bench, Reading, Record, checkpoint_of, made_of
 from experiments.masked_positions import text_for
@@ -39,8 +40,6 @@ DRAWS = 5
 ROWS = 32
 """Passages at a time."""
 WAYS = ("mean", "class token")
-UNTRAINED = "untrained"
-"""The name of a body with first weights."""
 Features = dict[str, Tensor]
 """By way, one vector for each passage."""
 Answers = Callable[[str, range], Tensor]

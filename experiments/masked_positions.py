@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from experiments.lab import Bench, Experiment, Record
 from transformer_course.checkpoint import build
@@ -79,23 +79,36 @@ def entropy(tokenizer: Tokenizer, text: list[Work]) -> float:
 
 
 @torch.inference_mode()
-def by_fate(
-    model: nn.Module, batches: list[MaskedBatch], mask_id: int
-) -> dict[str, float]:
-    """The nll of chosen words, by what became of them."""
-    nll, hidden, kept = [], [], []
+def answered(
+    model: nn.Module, batches: list[MaskedBatch]
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Of each chosen word: its nll, what was guessed, what is right, and what
+    the model read in its place."""
+    parts = []
     with evaluating(model):
         for batch in batches:
             logits, _ = model(batch.ids, batch.segments, batch.chosen)
             right, shown = batch.words[batch.chosen], batch.ids[batch.chosen]
-            nll.append(F.cross_entropy(logits, right, reduction="none"))
-            hidden.append(shown == mask_id)
-            kept.append(shown == right)
-    of_all = torch.cat(nll)
+            nll = F.cross_entropy(logits, right, reduction="none")
+            parts.append((nll, logits.argmax(dim=-1), right, shown))
+    nll, guessed, right, shown = (
+        torch.cat(column) for column in zip(*parts, strict=True)
+    )
+    return nll, guessed, right, shown
+
+
+def by_fate(
+    model: nn.Module, batches: list[MaskedBatch], mask_id: int
+) -> dict[str, float]:
+    """The nll of chosen words, by what became of them."""
+    nll, _, right, shown = answered(model, batches)
     return {
-        name: round(of_all[torch.cat(chosen)].mean().item(), 4)
-        for name, chosen in (("hidden", hidden), ("kept", kept))
-        if torch.cat(chosen).any()
+        name: round(nll[chosen].mean().item(), 4)
+        for name, chosen in (
+            ("hidden", shown == mask_id),
+            ("kept", shown == right),
+        )
+        if chosen.any()
     }
 
 

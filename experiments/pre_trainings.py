@@ -14,14 +14,13 @@ import torch
 from torch import nn
 
 from experiments.lab import Bench, Reading, Record, checkpoint_of, like
-from experiments.masked_positions import text_for
+from experiments.masked_positions import answered, text_for
 from transformer_course import checkpoint, runs
 from transformer_course.config import DataConfig
 from transformer_course.data.aozora import Work
 from transformer_course.fill import fill
 from transformer_course.grid import changed_experiment
 from transformer_course.masked_batches import MaskedBatch
-from transformer_course.mode import evaluating
 from transformer_course.presets import PRESETS
 from transformer_course.tasks.pre_training import (
     PreTraining,
@@ -59,18 +58,13 @@ def scores(model, tokenizer: Tokenizer, text: list[Work]) -> Record:
     return found
 
 
-@torch.inference_mode()
 def right_at_mask(
     model: nn.Module, batches: list[MaskedBatch], mask_id: int
 ) -> float:
     """Share of the pieces behind [MASK] that are guessed rightly."""
-    right = []
-    with evaluating(model):
-        for batch in batches:
-            logits, _ = model(batch.ids, batch.segments, batch.chosen)
-            words, shown = batch.words[batch.chosen], batch.ids[batch.chosen]
-            right.append((logits.argmax(dim=-1) == words)[shown == mask_id])
-    return round(torch.cat(right).float().mean().item(), 4)
+    _, guessed, right, shown = answered(model, batches)
+    hits = (guessed == right)[shown == mask_id]
+    return round(hits.float().mean().item(), 4)
 
 
 def results(output: Path) -> Record:

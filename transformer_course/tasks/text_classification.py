@@ -40,7 +40,7 @@ was pre-trained."""
 
 
 class TextClassification(Classification):
-    """The first token's vector says which class a text has."""
+    """One vector of a text, [CLS] or the mean, says which class it has."""
 
     name = "text_classification"
     models = (TextClassifierConfig, RecurrentClassifierConfig)
