@@ -30,6 +30,20 @@ def format_annotation(annotation: Any, config: Any) -> str:
     return f'``{kind}[{array}, "{shape}"]``'
 
 
+format_any_default = sphinx_autodoc_typehints.format_default
+
+
+def format_default(
+    app: Sphinx, default: Any, is_annotated: bool
+) -> str | None:
+    """What is taken where nothing is given; a function is called by name.
+
+    Its place in memory, which ``repr`` says, is another in each build.
+    """
+    text = format_any_default(app, default, is_annotated)
+    return text and re.sub(r"<\w+ (\S+) at 0x\w+>", r"\1", text)
+
+
 # Napoleon takes what stands before a colon for a type: "The output, and the
 # weights: rows sum to one." would be of type "The output, and the weights".
 # Here types stand in annotations, so that the text is left as it is.
@@ -61,6 +75,7 @@ def drop_repeated_fields(
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     sphinx_autodoc_typehints.format_annotation = format_annotation
+    sphinx_autodoc_typehints.format_default = format_default
     GoogleDocstring._parse_attribute_docstring = keep_attribute
     GoogleDocstring._consume_returns_section = keep_returns
     app.connect("autodoc-process-docstring", drop_repeated_fields, 900)
