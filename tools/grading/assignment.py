@@ -5,10 +5,12 @@ It comes from the same sources as the learner's notebook: the prose of
 """
 
 import inspect
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
@@ -25,11 +27,18 @@ from tools.exercise_notebooks import (
     learner_cells,
     read_parts,
 )
-from tools.grading.notebooks import Cell, cells_of, name_of
+from tools.grading.notebooks import (
+    Cell,
+    Unreadable,
+    cells_of,
+    name_of,
+    read_cells,
+)
 from tools.refresh_outputs import FIXED_METADATA
 from transformer_course.errors import CourseError
 from transformer_course.exercises.engine.exercise import Exercise
 
+DEFINED = re.compile(r"^(?:def|class) (\w+)", re.M)
 SCHEMA = 3
 """The version of nbgrader's metadata."""
 TEST = """\
@@ -186,6 +195,27 @@ def find_assignments(names: Sequence[str] = ()) -> list[Assignment]:
         Assignment(name, read_parts(sources[name]))
         for name in names or sources
     ]
+
+
+def recognised(path: Path, assignments: Sequence[Assignment]) -> str | None:
+    """The assignment whose cells a notebook has; None if that is unclear.
+
+    Where the names of cells are lost, functions tell.
+    """
+    try:
+        cells = read_cells(path)
+    except Unreadable:
+        return None
+    there = {cell.name for cell in cells}
+    for cell in cells:
+        there.update(DEFINED.findall(cell.source))
+    counts = {
+        one.name: len(there & {e.name for e in one.exercises})
+        for one in assignments
+    }
+    best = max(counts, key=counts.__getitem__)
+    alone = list(counts.values()).count(counts[best]) == 1
+    return best if counts[best] and alone else None
 
 
 def source_notebook(assignment: Assignment) -> NotebookNode:
