@@ -14,10 +14,12 @@ from tools.grading.policy import Hidden, Policy
 from tools.grading.records import Record, read_records
 from tools.grading.roster import Roster, read_roster
 from tools.grading.submissions import Found, find_submissions
-from tools.grading.texts import one_line
+from tools.grading.texts import counted, one_line
 from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
 from transformer_course.exercises.process import Limits
+
+SITE = "address of the book, for links; else they lead to the course's folder"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -51,7 +53,12 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True)
     release = commands.add_parser("release", help="make what students get")
     release.add_argument("names", nargs="*", metavar="NB")
-    release.add_argument("--to", type=Path, default=Path("release"))
+    add = release.add_argument
+    add("--to", type=Path, default=Path("release"))
+    add("--due", default="", help='such as "12 June, 18:00"')
+    add("--hand-in", default="", help='such as "on Moodle, under Week 3"')
+    add("--no-solutions", action="store_true", help="none can be asked for")
+    add("--site", default=os.environ.get("SITE_URL", ""), help=SITE)
     release.set_defaults(run=run_release)
     grade = commands.add_parser("grade", help="grade a class")
     grade.add_argument("submissions", type=Path)
@@ -75,16 +82,20 @@ def run_release(options: argparse.Namespace) -> None:
     import tempfile
 
     from tools.grading.gradebook import Course, write
+    from tools.grading.release import Terms, handed_out
 
     assignments = find_assignments(options.names)
+    terms = Terms(
+        options.due, options.hand_in, not options.no_solutions, options.site
+    )
     with tempfile.TemporaryDirectory() as folder:
         course = Course(Path(folder))
         for assignment in assignments:
             name = assignment.name
             path = options.to / name / f"{name}.ipynb"
-            write(course.release(assignment).notebook, path)
+            write(handed_out(course.release(assignment), terms), path)
             points = sum(assignment.points.values())
-            print(f"{path}: {points} points")
+            print(f"{path}: {counted(points, 'point')}")
 
 
 def run_grade(options: argparse.Namespace) -> None:
@@ -137,7 +148,7 @@ def run_grade(options: argparse.Namespace) -> None:
     )
     if waiting := sum(tables.waiting(one.marks) for one in marked):
         tell(
-            f"{waiting} answers wait for marks by hand: read "
+            f"{counted(waiting, 'answer')} to be marked by hand: read "
             f"{options.to / pages.ANSWERS}, fill in "
             f"{options.to / 'manual_marks.csv'}, and grade again"
         )

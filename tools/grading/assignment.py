@@ -34,6 +34,8 @@ from tools.grading.notebooks import (
     name_of,
     read_cells,
 )
+from tools.grading.terms import bare
+from tools.grading.texts import counted
 from tools.refresh_outputs import FIXED_METADATA
 from transformer_course.errors import CourseError
 from transformer_course.exercises.engine.exercise import Exercise
@@ -42,7 +44,7 @@ DEFINED = re.compile(r"^(?:def|class) (\w+)", re.M)
 SCHEMA = 3
 """The version of nbgrader's metadata."""
 TEST = """\
-# {name}, {points} {word}. It is marked here, on other inputs than in the cell
+# {name}, {points}. It is marked here, on other inputs than in the cell
 # above: leave this cell as it is."""
 
 
@@ -126,12 +128,13 @@ class Released(Assignment):
         """
         if cell.name in self.cells:
             return cell.name
-        return self._by_source.get(cell.source) or next(
+        there = bare(cell.source)
+        return self._by_source.get(there) or next(
             (
                 name
                 for source, name in self._by_source.items()
                 if cell.kind == self.cells[name].kind == "markdown"
-                and cell.source.startswith(source)
+                and there.startswith(source)
             ),
             "",
         )
@@ -151,15 +154,15 @@ class Released(Assignment):
             cell: the student's.
             given: which cell of the notebook it was, or "".
         """
-        before = self.cells[given].source.strip() if given else ""
-        text = cell.source.strip().removeprefix(before)
+        before = bare(self.cells[given].source).strip() if given else ""
+        text = bare(cell.source).strip().removeprefix(before)
         return text.strip().removeprefix(PLACE).strip()
 
     @cached_property
     def _by_source(self) -> dict[str, str]:
         """Names by what stands in a cell, the longest first."""
         found = {
-            cell.source: name
+            bare(cell.source): name
             for name, cell in self.cells.items()
             if cell.source.strip() not in ("", PLACE)
         }
@@ -244,8 +247,7 @@ def _cells(part: Part, name: str) -> list[NotebookNode]:
             new_code_cell(
                 TEST.format(
                     name=exercise.name,
-                    points=exercise.points,
-                    word="point" if exercise.points == 1 else "points",
+                    points=counted(exercise.points, "point"),
                 ),
                 id=test,
                 metadata={"nbgrader": _metadata(test, exercise.points)},

@@ -14,6 +14,7 @@ from pathlib import Path
 from tools.grading.assignment import Assignment, test_cell
 from tools.grading.records import Mark, Marked, Tried
 from tools.grading.tables import total, waiting
+from tools.grading.texts import counted
 from transformer_course import files
 from transformer_course.exercises import catalogue
 from transformer_course.exercises.engine.messages import prose
@@ -70,8 +71,8 @@ def feedback(one: Marked, assignment: Assignment) -> str:
     left = waiting(marks)
     parts = [
         f"<h1>{escape(record.assignment)}</h1>",
-        f"<p>{escape(record.student)}: <b>{total(marks):g} of {of}</b> "
-        "points"
+        f"<p>{escape(record.student)}: <b>{total(marks):g} of "
+        f"{counted(of, 'point')}</b>"
         + (f", and {left} still to be marked by hand" if left else "")
         + ".</p>",
         *(f"<p>{escape(note)}.</p>" for note in record.notes),
@@ -218,7 +219,7 @@ def answers(known: dict[str, Assignment], marked: Sequence[Marked]) -> str:
         for question in assignment.questions:
             parts.append(
                 f"<h2>{escape(name)}, {escape(question.name)}: "
-                f"{question.points} points</h2>"
+                f"{counted(question.points, 'point')}</h2>"
             )
             parts.append(f"<pre>{escape(assignment.asked(question))}</pre>")
             parts += _answers_to(question.name, name, marked)
