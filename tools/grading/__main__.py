@@ -71,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--seconds", type=float, default=SECONDS, help="for an exercise")
     add("--memory", type=float, default=2.0, help="gigabytes beside torch's")
     add("--partial", type=float, default=0.0, help="share for known mistakes")
+    add("--site", default=os.environ.get("SITE_URL", ""), help=SITE)
     add("--again", action="store_true", help="judge also what is known")
     add("--user", type=int, help="number under which code runs (as root)")
     grade.set_defaults(run=run_grade)
@@ -134,7 +135,7 @@ def run_grade(options: argparse.Namespace) -> None:
     )
     marked = [m for m in marked if m.record.assignment in assignments]
     tables.write_marks(course.folder, assignments, marked)
-    pages.write_pages(course.folder, assignments, marked)
+    pages.write_pages(course.folder, assignments, marked, options.site)
     said = platforms.write_class(
         course.folder, assignments, marked, roster, handed_in
     )

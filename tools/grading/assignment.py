@@ -74,6 +74,13 @@ class Assignment:
         """What is answered in words. Its cell has the question's name."""
         return [part for part in self.parts if isinstance(part, Question)]
 
+    @property
+    def title(self) -> str:
+        """What its first line says."""
+        first = self.parts[0]
+        text = first.text if isinstance(first, Prose) else ""
+        return text.partition("\n")[0].lstrip("# ") or self.name
+
     def asked(self, question: Question) -> str:
         """The text above the place for an answer."""
         above = self.parts[self.parts.index(question) - 1]
@@ -167,6 +174,12 @@ class Released(Assignment):
             if cell.source.strip() not in ("", PLACE)
         }
         return dict(sorted(found.items(), key=lambda one: -len(one[0])))
+
+
+def asked_of(exercise: Exercise) -> str:
+    """What an exercise asks for, in a line."""
+    said = inspect.cleandoc(exercise.solution.__doc__ or "")
+    return " ".join(said.partition("\n\n")[0].split())
 
 
 MARKED = "-test"
