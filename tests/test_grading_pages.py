@@ -102,6 +102,17 @@ def test_code_is_shown_without_what_was_handed_out_in_it(name):
     assert prose.without_docstrings(mine, exercise) == mine
 
 
+@pytest.mark.parametrize("name", EXERCISES)
+def test_the_report_explains_every_mistake(name):
+    exercise = EXERCISES[name]
+    for mistake in {m.__name__ for m in exercise.mistakes if m.__doc__}:
+        tried = Tried(name, 0, 2, "misconception", mistake, "")
+        record = Record("A", "a", NAME, "graded", tried=(tried,))
+        page = pages.report({NAME: assignment()}, [Marked(record, {})])
+        said = page.partition(f"<code>{mistake}</code><br>")[2]
+        assert said[:1] and not said.startswith("Read again"), mistake
+
+
 # --- rubrics -----------------------------------------------------------------
 
 

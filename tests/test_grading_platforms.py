@@ -104,6 +104,9 @@ def test_canvas_reads_its_table(tmp_path, there):
     # header? : what the first columns have to be
     assert "Student" in header[0] and "ID" in header[1]
     assert header[2:5] == ["SIS User ID", "SIS Login ID", "Section"]
+    content = (tmp_path / platforms.CANVAS).read_bytes()
+    assert content.startswith(b"Student,ID")
+    assert b'""' not in content
     # all that follows is an assignment, and a score is none
     assert header[5:] == [there or NAME]
     # check_for_non_student_row, process_pp

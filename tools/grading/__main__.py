@@ -141,12 +141,10 @@ def run_grade(options: argparse.Namespace) -> None:
     )
     for line in (*said, *_odd(found, roster)):
         tell(line)
-    tell(
-        f"\nMarks: {options.to / tables.MARKS}; a row a student: "
-        f"{options.to / platforms.CLASS}; the class: "
-        f"{options.to / pages.REPORT}; for students: "
-        f"{options.to / pages.FEEDBACK}{os.sep}"
-    )
+    made = [tables.MARKS, platforms.CLASS, pages.REPORT, pages.FEEDBACK]
+    if file := platforms.file_for(roster):
+        made.append(file)
+    tell(f"\nIn {options.to}: {', '.join(made)}")
     if waiting := sum(tables.waiting(one.marks) for one in marked):
         tell(
             f"{counted(waiting, 'answer')} to be marked by hand: read "

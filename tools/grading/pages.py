@@ -98,7 +98,7 @@ def feedback(one: Marked, assignment: Assignment, site: str = "") -> str:
         f"<h1>{escape(assignment.title)}</h1>",
         f"<p>{escape(record.student)}: <b>{total(marks):g} of "
         f"{counted(of, 'point')}</b>"
-        + (f", and {left} still to be marked by hand" if left else "")
+        + (f", and {counted(left, 'answer')} to be marked" if left else "")
         + ".</p>",
         *(f"<p>{escape(note)}.</p>" for note in record.notes),
     ]
@@ -215,10 +215,11 @@ def _seen(name: str, tries: Sequence[Tried], site: str) -> list[str]:
     exercise = catalogue.EXERCISES.get(name)
     texts = {
         mistake.__name__: (
-            prose(mistake.__doc__ or ""),
+            prose(mistake.__doc__),
             exercise.section_of(mistake),
         )
         for mistake in (exercise.mistakes if exercise else ())
+        if mistake.__doc__  # others are variants of one that has
     }
     counts = Counter(
         (tried.kind, _public(tried))

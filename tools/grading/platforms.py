@@ -36,6 +36,12 @@ OPEN = "Open"
 POINTS = "    Points Possible"
 
 
+def file_for(roster: Roster | None) -> str | None:
+    """The table that goes back to where the list came from, if there is."""
+    files = {"canvas": CANVAS, "worksheet": WORKSHEET}
+    return files.get(roster.kind) if roster else None
+
+
 def write_class(
     folder: Path,
     known: dict[str, Assignment],
@@ -63,7 +69,7 @@ def write_class(
     ]
     columns = ["Name", "ID number", "Email address", *known, OPEN]
     write_table(folder / CLASS, columns, lines)
-    if roster is None or roster.kind == "list":
+    if roster is None or not file_for(roster):
         return
     fill = _fill_canvas if roster.kind == "canvas" else _fill_worksheet
     marks = {who: by_student.get(who, {}) for who in people}
@@ -127,7 +133,7 @@ def _fill_canvas(
         for cells, mine in rows
     ]
     table = [*about, *columns.values()]
-    write_table(folder / CANVAS, table, [first, *lines])
+    write_table(folder / CANVAS, table, [first, *lines], plain=True)
     if new := [n for n in known if columns[n] not in roster.columns]:
         yield (
             f"Canvas will make new assignments of {', '.join(new)}. To fill "
@@ -147,7 +153,7 @@ def _fill_worksheet(
 ) -> Iterator[str]:
     (name,) = only
     lines = [cells | {"Grade": final(mine.get(name))} for cells, mine in rows]
-    write_table(folder / WORKSHEET, roster.columns, lines)
+    write_table(folder / WORKSHEET, roster.columns, lines, plain=True)
     greatest = [
         cells[column]
         for cells, _ in rows

@@ -67,15 +67,25 @@ def _cells(columns: Sequence[str], line: Sequence[str]) -> dict[str, str]:
 
 
 def write_table(
-    path: Path, columns: Sequence[str], lines: Iterable[dict[str, Any]]
+    path: Path,
+    columns: Sequence[str],
+    lines: Iterable[dict[str, Any]],
+    plain: bool = False,
 ) -> None:
-    """Write a table so that spreadsheets read its letters right.
+    """Write a table.
 
-    Each cell is in quotes: a name with a sign in it that divides cells
-    elsewhere stays one cell.
+    Args:
+        path: where to.
+        columns: their names, in order.
+        lines: by column.
+        plain: for a program. Else a spreadsheet reads its letters right, and
+            each cell is in quotes: a name with a sign in it that divides
+            cells elsewhere stays one cell.
     """
     text = io.StringIO(newline="")
-    table = csv.DictWriter(text, columns, quoting=csv.QUOTE_ALL)
+    quoting = csv.QUOTE_MINIMAL if plain else csv.QUOTE_ALL
+    table = csv.DictWriter(text, columns, quoting=quoting)
     table.writeheader()
     table.writerows(lines)
-    files.write_whole(path, text.getvalue().encode("utf-8-sig"))
+    encoding = "utf-8" if plain else "utf-8-sig"
+    files.write_whole(path, text.getvalue().encode(encoding))
