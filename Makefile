@@ -11,7 +11,9 @@
 #   ON         what `make test-processors` runs on         (all four)
 #   OF         the notebooks that it runs, or shared       (training)
 #   GRADING    where marks and feedback go                 (grading)
-#   FLAGS      more words for `make grade`, such as --partial 0.5
+#   ROSTER     the class, as Moodle or Canvas exports it   (none)
+#   FLAGS      more words for `make grade`, such as --partial 0.5, and for
+#              `make release`, such as --no-solutions
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
@@ -131,7 +133,7 @@ endif
 
 .PHONY: release
 release: $(GRADER) ## make assignments for students (NB=06_masks: that one)
-	$(BIN)/python -m tools.grading release $(NB)
+	$(BIN)/python -m tools.grading release $(NB) $(FLAGS)
 
 .PHONY: grade
 grade: $(GRADER) ## grade SUBMISSIONS=folder (NB=06_masks: that one)
@@ -140,7 +142,7 @@ grade: $(GRADER) ## grade SUBMISSIONS=folder (NB=06_masks: that one)
 			"make grade SUBMISSIONS=folder"; \
 		exit 1; }
 	$(BIN)/python -m tools.grading grade "$(SUBMISSIONS)" $(NB) \
-		--to "$(GRADING)" $(FLAGS)
+		--to "$(GRADING)" $(if $(ROSTER),--roster "$(ROSTER)") $(FLAGS)
 
 .PHONY: test-grading
 test-grading: $(GRADER) ## test the grading of a whole class

@@ -441,7 +441,7 @@ def stop(*_):
 def test_what_was_judged_by_other_rules_is_judged_anew(
     small, changed, monkeypatch, capsys
 ):
-    new = "# {name}: {points} {word}"
+    new = "# {name}: {points}"
     monkeypatch.setattr(
         f"tools.grading.{changed}", (lambda: new) if "_" in changed else new
     )

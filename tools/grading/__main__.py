@@ -4,17 +4,22 @@ import argparse
 import importlib.util
 import os
 import sys
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from tools.grading.assignment import find_assignments
+from tools.grading.assignment import find_assignments, recognised
 from tools.grading.judge import SECONDS
 from tools.grading.policy import Hidden, Policy
 from tools.grading.records import Record, read_records
-from tools.grading.submissions import find_submissions
-from tools.grading.texts import one_line
+from tools.grading.roster import Roster, read_roster
+from tools.grading.submissions import Found, find_submissions
+from tools.grading.texts import counted, one_line
 from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
 from transformer_course.exercises.process import Limits
+
+SITE = "address of the book, for links; else they lead to the course's folder"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -48,18 +53,25 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True)
     release = commands.add_parser("release", help="make what students get")
     release.add_argument("names", nargs="*", metavar="NB")
-    release.add_argument("--to", type=Path, default=Path("release"))
+    add = release.add_argument
+    add("--to", type=Path, default=Path("release"))
+    add("--due", default="", help='such as "12 June, 18:00"')
+    add("--hand-in", default="", help='such as "on Moodle, under Week 3"')
+    add("--no-solutions", action="store_true", help="none can be asked for")
+    add("--site", default=os.environ.get("SITE_URL", ""), help=SITE)
     release.set_defaults(run=run_release)
     grade = commands.add_parser("grade", help="grade a class")
     grade.add_argument("submissions", type=Path)
     grade.add_argument("names", nargs="*", metavar="NB")
     add = grade.add_argument
     add("--to", type=Path, default=Path("grading"), help="folder for marks")
+    add("--roster", type=Path, help="the class, as Moodle or Canvas exports")
     add("--seed", type=int, default=Hidden.seed, help="of hidden inputs")
     add("--drawn", type=int, default=Hidden.drawn, help="hidden inputs")
     add("--seconds", type=float, default=SECONDS, help="for an exercise")
     add("--memory", type=float, default=2.0, help="gigabytes beside torch's")
     add("--partial", type=float, default=0.0, help="share for known mistakes")
+    add("--site", default=os.environ.get("SITE_URL", ""), help=SITE)
     add("--again", action="store_true", help="judge also what is known")
     add("--user", type=int, help="number under which code runs (as root)")
     grade.set_defaults(run=run_grade)
@@ -71,30 +83,41 @@ def run_release(options: argparse.Namespace) -> None:
     import tempfile
 
     from tools.grading.gradebook import Course, write
+    from tools.grading.release import Terms, handed_out
 
     assignments = find_assignments(options.names)
+    terms = Terms(
+        options.due, options.hand_in, not options.no_solutions, options.site
+    )
     with tempfile.TemporaryDirectory() as folder:
         course = Course(Path(folder))
         for assignment in assignments:
             name = assignment.name
             path = options.to / name / f"{name}.ipynb"
-            write(course.release(assignment).notebook, path)
+            write(handed_out(course.release(assignment), terms), path)
             points = sum(assignment.points.values())
-            print(f"{path}: {points} points")
+            print(f"{path}: {counted(points, 'point')}")
 
 
 def run_grade(options: argparse.Namespace) -> None:
     """Grade the submissions of a class."""
-    from tools.grading import pages, tables
+    from tools.grading import pages, platforms, tables
     from tools.grading.grade import grade_class
     from tools.grading.gradebook import Course
 
     policy = _policy(options)
-    known = [assignment.name for assignment in find_assignments()]
-    wanted = [a.name for a in find_assignments(options.names)]
+    every = find_assignments()
+    known = [assignment.name for assignment in every]
+    find_assignments(options.names)  # says which there are
+    roster = read_roster(options.roster) if options.roster else None
     found = find_submissions(
-        options.submissions, known, wanted if options.names else ()
+        options.submissions,
+        known,
+        options.names,
+        roster,
+        partial(recognised, assignments=every),
     )
+    handed_in = _handed_in(found, roster)
     course = Course(options.to)
     course.write_settings(ROOT)
     names = {s.assignment for s in found.submissions}
@@ -112,21 +135,54 @@ def run_grade(options: argparse.Namespace) -> None:
     )
     marked = [m for m in marked if m.record.assignment in assignments]
     tables.write_marks(course.folder, assignments, marked)
-    pages.write_pages(course.folder, assignments, marked)
-    for path in found.ignored:
-        tell(f"not graded, belongs to no assignment: {one_line(str(path))}")
-    tell(
-        f"\nMarks: {options.to / tables.MARKS}; the class: "
-        f"{options.to / pages.REPORT}; for students: "
-        f"{options.to / pages.FEEDBACK}{os.sep}"
+    pages.write_pages(course.folder, assignments, marked, options.site)
+    said = platforms.write_class(
+        course.folder, assignments, marked, roster, handed_in
     )
+    for line in (*said, *_odd(found, roster)):
+        tell(line)
+    made = [tables.MARKS, platforms.CLASS, pages.REPORT, pages.FEEDBACK]
+    if file := platforms.file_for(roster):
+        made.append(file)
+    tell(f"\nIn {options.to}: {', '.join(made)}")
     if waiting := sum(tables.waiting(one.marks) for one in marked):
         tell(
-            f"{waiting} answers wait for marks by hand: read "
+            f"{counted(waiting, 'answer')} to be marked by hand: read "
             f"{options.to / pages.ANSWERS}, fill in "
             f"{options.to / 'manual_marks.csv'}, and grade again"
         )
     _complain([m.record for m in marked], options.to / tables.TOTALS)
+
+
+def _handed_in(found: Found, roster: Roster | None) -> list[str]:
+    """The assignments of which there is something in the folder.
+
+    Raises:
+        CourseError: there are several, and the list is a worksheet of one.
+    """
+    names = [one.assignment for one in found.submissions if one.path]
+    names = list(dict.fromkeys(names))
+    if roster and roster.kind == "worksheet" and len(names) != 1:
+        raise CourseError(
+            f"{roster.path} is Moodle's worksheet of one assignment, and "
+            f"{', '.join(names) or 'none'} handed in: say which one it is of, "
+            f"make grade NB={(names or ['06_masks'])[0]} ..."
+        )
+    return names
+
+
+def _odd(found: Found, roster: Roster | None) -> Iterator[str]:
+    """What a lecturer should know of the folder of submissions."""
+    for path in found.ignored:
+        where = one_line(str(path))
+        yield f"not graded, belongs to nobody or to no assignment: {where}"
+    for name in found.strangers:
+        yield f"not on the list of the class: {one_line(name)}"
+    if found.exported and roster is None:
+        yield (
+            "These names are a learning platform's: with ROSTER=FILE.csv, a "
+            "list of the class, marks go by id and e-mail address"
+        )
 
 
 def _policy(options: argparse.Namespace) -> Policy:

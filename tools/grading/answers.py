@@ -19,6 +19,7 @@ from nbformat import NotebookNode
 
 from tools.grading.assignment import Released
 from tools.grading.notebooks import Cell, name_of
+from tools.grading.terms import bare
 from tools.grading.texts import fenced, shortened
 
 CODE_LIMIT = 100_000
@@ -137,6 +138,8 @@ def _sorted(cells: Sequence[Cell], assignment: Released) -> Sorted:
             question = assignment.question_at(given)
         if given in exercises:
             code.append(cell)
+        elif cell.kind == "code" and not bare(cell.source):
+            continue  # of the course, or empty
         elif cell.kind == "code" and given not in assignment.question_names:
             if not given and question and _is_prose(cell.source):
                 words[question][cell.source.strip()] = None

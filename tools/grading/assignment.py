@@ -5,10 +5,12 @@ It comes from the same sources as the learner's notebook: the prose of
 """
 
 import inspect
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
@@ -25,15 +27,24 @@ from tools.exercise_notebooks import (
     learner_cells,
     read_parts,
 )
-from tools.grading.notebooks import Cell, cells_of, name_of
+from tools.grading.notebooks import (
+    Cell,
+    Unreadable,
+    cells_of,
+    name_of,
+    read_cells,
+)
+from tools.grading.terms import bare
+from tools.grading.texts import counted
 from tools.refresh_outputs import FIXED_METADATA
 from transformer_course.errors import CourseError
 from transformer_course.exercises.engine.exercise import Exercise
 
+DEFINED = re.compile(r"^(?:def|class) (\w+)", re.M)
 SCHEMA = 3
 """The version of nbgrader's metadata."""
 TEST = """\
-# {name}, {points} {word}. It is marked here, on other inputs than in the cell
+# {name}, {points}. It is marked here, on other inputs than in the cell
 # above: leave this cell as it is."""
 
 
@@ -62,6 +73,13 @@ class Assignment:
     def questions(self) -> list[Question]:
         """What is answered in words. Its cell has the question's name."""
         return [part for part in self.parts if isinstance(part, Question)]
+
+    @property
+    def title(self) -> str:
+        """What its first line says."""
+        first = self.parts[0]
+        text = first.text if isinstance(first, Prose) else ""
+        return text.partition("\n")[0].lstrip("# ") or self.name
 
     def asked(self, question: Question) -> str:
         """The text above the place for an answer."""
@@ -117,12 +135,13 @@ class Released(Assignment):
         """
         if cell.name in self.cells:
             return cell.name
-        return self._by_source.get(cell.source) or next(
+        there = bare(cell.source)
+        return self._by_source.get(there) or next(
             (
                 name
                 for source, name in self._by_source.items()
                 if cell.kind == self.cells[name].kind == "markdown"
-                and cell.source.startswith(source)
+                and there.startswith(source)
             ),
             "",
         )
@@ -142,19 +161,25 @@ class Released(Assignment):
             cell: the student's.
             given: which cell of the notebook it was, or "".
         """
-        before = self.cells[given].source.strip() if given else ""
-        text = cell.source.strip().removeprefix(before)
+        before = bare(self.cells[given].source).strip() if given else ""
+        text = bare(cell.source).strip().removeprefix(before)
         return text.strip().removeprefix(PLACE).strip()
 
     @cached_property
     def _by_source(self) -> dict[str, str]:
         """Names by what stands in a cell, the longest first."""
         found = {
-            cell.source: name
+            bare(cell.source): name
             for name, cell in self.cells.items()
             if cell.source.strip() not in ("", PLACE)
         }
         return dict(sorted(found.items(), key=lambda one: -len(one[0])))
+
+
+def asked_of(exercise: Exercise) -> str:
+    """What an exercise asks for, in a line."""
+    said = inspect.cleandoc(exercise.solution.__doc__ or "")
+    return " ".join(said.partition("\n\n")[0].split())
 
 
 MARKED = "-test"
@@ -188,6 +213,27 @@ def find_assignments(names: Sequence[str] = ()) -> list[Assignment]:
     ]
 
 
+def recognised(path: Path, assignments: Sequence[Assignment]) -> str | None:
+    """The assignment whose cells a notebook has; None if that is unclear.
+
+    Where the names of cells are lost, functions tell.
+    """
+    try:
+        cells = read_cells(path)
+    except Unreadable:
+        return None
+    there = {cell.name for cell in cells}
+    for cell in cells:
+        there.update(DEFINED.findall(cell.source))
+    counts = {
+        one.name: len(there & {e.name for e in one.exercises})
+        for one in assignments
+    }
+    best = max(counts, key=counts.__getitem__)
+    alone = list(counts.values()).count(counts[best]) == 1
+    return best if counts[best] and alone else None
+
+
 def source_notebook(assignment: Assignment) -> NotebookNode:
     """The notebook that nbgrader starts from, solutions and all."""
     cells: list[NotebookNode] = []
@@ -214,8 +260,7 @@ def _cells(part: Part, name: str) -> list[NotebookNode]:
             new_code_cell(
                 TEST.format(
                     name=exercise.name,
-                    points=exercise.points,
-                    word="point" if exercise.points == 1 else "points",
+                    points=counted(exercise.points, "point"),
                 ),
                 id=test,
                 metadata={"nbgrader": _metadata(test, exercise.points)},

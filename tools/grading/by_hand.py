@@ -4,9 +4,7 @@ The tool adds a line for each answer that waits for a mark, and changes none
 that is there. nbgrader's own page does the same job; use either.
 """
 
-import csv
 import hashlib
-import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import NamedTuple
 
 from tools.grading.gradebook import ByHand, Course
 from tools.grading.records import Record
-from tools.grading.tables import write_table
+from tools.grading.spreadsheets import read_table, write_table
 from transformer_course import files
 from transformer_course.errors import CourseError
 
@@ -82,33 +80,17 @@ def answer_id(record: Record, cell: str) -> str:
 def _read(path: Path) -> list[Line]:
     if not path.exists():
         return []
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ByHandError(
-            f"{path} is not in UTF-8: save it as CSV UTF-8"
-        ) from error
-    first = text.partition("\n")[0]
-    sign = ";" if first.count(";") > first.count(",") else ","
-    table = csv.DictReader(io.StringIO(text), delimiter=sign)
-    missing = [c for c in COLUMNS if c not in (table.fieldnames or ())]
+    table = read_table(path)
+    missing = [c for c in COLUMNS if c not in table.columns]
     if missing:
         raise ByHandError(
             f"{path} has no column {', '.join(missing)}. Put it back; or "
             "rename the file, and a new one will be made"
         )
-    try:
-        return [
-            Line(
-                f"{path}, line {table.line_num}",
-                {column: (line[column] or "").strip() for column in COLUMNS},
-            )
-            for line in table
-        ]
-    except csv.Error as error:
-        raise ByHandError(
-            f"{path}, line {table.line_num}: {error}. Save it as CSV UTF-8"
-        ) from error
+    return [
+        Line(where, {column: cells[column] for column in COLUMNS})
+        for where, cells in table.rows
+    ]
 
 
 def _taken(path: Path) -> dict[str, list[str]]:

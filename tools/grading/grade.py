@@ -32,7 +32,7 @@ from tools.grading.records import (
     student,
 )
 from tools.grading.submissions import Submission
-from tools.grading.texts import one_line, readable
+from tools.grading.texts import counted, one_line, readable
 from transformer_course.exercises.engine.exercise import Exercise
 
 NOTES = 20
@@ -139,7 +139,7 @@ class Grader:
         replace(record, fingerprint=mark).write(self.course.folder)
         points = sum(tried.points for tried in record.tried)
         of = sum(tried.of for tried in record.tried)
-        return f"{points:g} of {of} points for code"
+        return f"{points:g} of {counted(of, 'point')} for code"
 
     def _missing(
         self, submission: Submission, who: Student, old: Record | None

@@ -319,6 +319,8 @@ def _judged(
         verdict = Verdict(**said)
         if verdict.kind not in ("unwritten", "slip", "limit"):
             raise ValueError("a forged verdict")
+        if verdict.kind == "unwritten":
+            return _verdict(exercise, "unwritten", "", UNWRITTEN)
         return verdict
     if found.get("missing"):
         return _top(exercise, found["top"])
@@ -456,6 +458,7 @@ CORRECT = (
     "correct. Tried on {count} inputs, most of them other than in your own "
     "check."
 )
+UNWRITTEN = "not written: it raises NotImplementedError, as it was handed out."
 MISSING = (
     "not there. No cell of the notebook defines a function or class of this "
     "name."

@@ -8,11 +8,12 @@ import os
 import re
 import stat
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from tools.grading.roster import Roster, label_of
 from transformer_course.errors import CourseError
 
 SIZE_LIMIT = 20_000_000
@@ -30,8 +31,10 @@ STEPS = set(
 """Folders of a course that nbgrader, or this tool, has made."""
 TOLD = 10
 """Notes on one submission, at most."""
-COPY = re.compile(r"(?:\((\d+)\)|[ _-]*[Cc]opy *\(?(\d*)\)?)$")
-"""How systems call a later copy: ``(2)``, ``-Copy2``, `` copy 2``."""
+NOT_HANDED_IN = {"timestamp.txt"}
+"""Files that nbgrader lays beside a notebook."""
+COPY = re.compile(r"(?:\((\d+)\)|-(\d+)|[ _-]*[Cc]opy *\(?(\d*)\)?)$")
+"""How systems call a later copy: ``(2)``, ``-2``, ``-Copy2``, `` copy 2``."""
 _MOVING = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 )
@@ -64,32 +67,43 @@ class Found:
 
     Args:
         submissions: one for each student and assignment.
-        ignored: files that belong to no assignment.
+        ignored: files that belong to nobody, or to no assignment.
+        strangers: students who are not on the list of the class.
+        exported: whether names are those of a learning platform.
     """
 
     submissions: list[Submission]
     ignored: list[Path]
+    strangers: list[str]
+    exported: bool
 
 
 def find_submissions(
-    folder: Path, known: Sequence[str], wanted: Sequence[str] = ()
+    folder: Path,
+    known: Sequence[str],
+    wanted: Sequence[str] = (),
+    roster: Roster | None = None,
+    recognised: Callable[[Path], str | None] = lambda path: None,
 ) -> Found:
     """Find the submissions of a class.
 
     Understood are a folder for each student with notebooks anywhere in it
-    (nbgrader's own ``student/assignment/notebook.ipynb`` too, and what
-    learning platforms export), and files ``STUDENT_06_masks.ipynb``.
+    (nbgrader's own ``student/assignment/notebook.ipynb`` too), files
+    ``STUDENT_06_masks.ipynb``, and what Moodle and Canvas export.
 
     Args:
         folder: where they lie.
         known: the names of all assignments.
         wanted: those to grade; if empty, every one that somebody handed in.
+        roster: the class; who is in it and handed in nothing is found too.
+        recognised: the assignment of a notebook by what is in it, for one
+            that has been renamed.
 
     Raises:
         SubmissionsError: there is no such folder, or nothing in it.
     """
     folder = _inside(folder)
-    look = _Look(folder, known)
+    look = _Look(folder, known, roster, recognised)
     look.at_all()
     given = sorted({assignment for _, assignment in look.files})
     if not any(name in wanted or not wanted for name in given):
@@ -106,6 +120,8 @@ def find_submissions(
             for student in sorted(look.students)
         ],
         look.ignored,
+        sorted(look.strangers),
+        look.exported,
     )
 
 
@@ -115,26 +131,55 @@ class _Look:
 
     folder: Path
     known: Sequence[str]
+    roster: Roster | None
+    recognised: Callable[[Path], str | None]
     files: dict[tuple[str, str], list[Path]] = field(
         default_factory=lambda: defaultdict(list)
     )
     notes: dict[str | None, list[str]] = field(
         default_factory=lambda: defaultdict(list)
     )
+    others: dict[str, list[str]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
     students: set[str] = field(default_factory=set)
+    strangers: set[str] = field(default_factory=set)
     ignored: list[Path] = field(default_factory=list)
+    exported: bool = False
 
     def at_all(self) -> None:
         """Look at every file and folder of the first level, and into it."""
+        if self.roster:
+            self.students |= {one.called for one in self.roster.people}
         for path in sorted(self.folder.iterdir()):
             if _is_hidden(path):
                 continue
             if os.path.isdir(path):  # False where it cannot be seen
-                student = readable(path.name)
+                student = self._called(path.name)
                 self.students.add(student)
                 self._at_folder(path, student)
             else:
                 self._at_file(path, None)
+        for student, names in self.others.items():
+            self.notes[student].append(_told_of(names))
+
+    def _called(self, name: str, otherwise: str = "") -> str:
+        """The student whose folder or file is called so."""
+        label = label_of(name)
+        self.exported |= bool(label.number)
+        person = self.roster.find(label) if self.roster else None
+        student = (
+            person.called
+            if person
+            else readable(label.called if label.number else otherwise or name)
+        )
+        if self.roster and not person:
+            self.strangers.add(student)
+        if label.late:
+            self.notes[student].append(
+                f"{readable(label.file)} came late, says the learning platform"
+            )
+        return student
 
     def _at_folder(self, folder: Path, student: str) -> None:
         if folder.is_symlink():
@@ -159,17 +204,44 @@ class _Look:
             return
         parts = path.relative_to(self.folder).parts
         assignment = _assignment_of(parts, self.known)
-        student = student or readable(_student_of(parts, assignment))
-        if student and assignment:
+        is_notebook = path.suffix == ".ipynb"
+        renamed = not assignment and is_notebook
+        if renamed:
+            assignment = self.recognised(path)
+        student = student or self._owner(path, assignment)
+        what = readable(path.name)
+        if student:
             self.students.add(student)
+        if student and assignment:
             self.files[student, assignment].append(path)
-        elif path.suffix == ".ipynb":
+            if renamed:
+                self.notes[student].append(
+                    f"{what} was taken as {assignment}, because of its cells. "
+                    f"It should be called {assignment}.ipynb"
+                )
+        elif is_notebook or not student:
             self.ignored.append(path)
             self.notes[student].append(
-                f"{readable(path.name)} was handed in, and belongs to no "
+                f"{what} was handed in, and belongs to no "
                 "assignment by its name: not graded. It should be called as "
                 f"it was handed out, such as {self.known[0]}.ipynb"
             )
+        elif path.name not in NOT_HANDED_IN:
+            self.others[student].append(what)
+
+    def _owner(self, path: Path, assignment: str | None) -> str:
+        """The student of a file that lies in no folder, or ""."""
+        rest = _student_of(path.stem, assignment)
+        if label_of(path.name).number or rest:
+            return self._called(path.name, rest)
+        return ""
+
+
+def _told_of(names: Sequence[str]) -> str:
+    """The line about files that nobody looks at."""
+    some = ", ".join(names[:5])
+    more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
+    return f"handed in too, and not looked at: {some}{more}"
 
 
 def readable(name: str) -> str:
@@ -192,7 +264,8 @@ def _inside(folder: Path) -> Path:
         raise SubmissionsError(
             f"there is no folder of submissions at {folder}. Give one that "
             "holds a folder for each student, or files such as "
-            "ANNA_06_masks.ipynb: make grade SUBMISSIONS=FOLDER"
+            "ANNA_06_masks.ipynb; unpack an archive before: make grade "
+            "SUBMISSIONS=FOLDER"
         )
     submitted = folder / "submitted"
     seen = [path for path in folder.iterdir() if not _is_hidden(path)]
@@ -248,14 +321,11 @@ def _assignment_of(parts: Sequence[str], known: Sequence[str]) -> str | None:
     return None
 
 
-def _student_of(parts: Sequence[str], assignment: str | None) -> str:
-    """The first folder; of a file that lies in none, the rest of its name."""
-    if len(parts) > 1:
-        return parts[0]
+def _student_of(stem: str, assignment: str | None) -> str:
+    """What stands before the assignment in a file's name; else all of it."""
     if assignment is None:
         return ""
-    before, _, _ = Path(parts[0]).stem.partition(assignment)
-    return before.strip(" _-+.")
+    return stem.partition(assignment)[0].strip(" _-+.")
 
 
 def _pick(
@@ -268,10 +338,7 @@ def _pick(
     """
     if not files:
         return Submission(student, assignment, None, tuple(notes[:TOLD]))
-    notebooks = [path for path in files if path.suffix == ".ipynb"] or files
-    *others, chosen = sorted(
-        notebooks, key=lambda path: _order(path, assignment)
-    )
+    *others, chosen = sorted(files, key=lambda path: _order(path, assignment))
     what = readable(chosen.name)
     told = [
         f"{readable(path.name)} was handed in too{_why(path, chosen)}; "
@@ -283,16 +350,17 @@ def _pick(
     )
 
 
-def _order(path: Path, assignment: str) -> tuple[bool, int, int, str]:
+def _order(path: Path, assignment: str) -> tuple[bool, bool, int, int, str]:
     """The last one counts."""
-    own_name = assignment in path.stem
-    return own_name, path.stat().st_mtime_ns, _copy(path), path.name
+    is_notebook, own_name = path.suffix == ".ipynb", assignment in path.stem
+    age = path.stat().st_mtime_ns
+    return is_notebook, own_name, age, _copy(path), path.name
 
 
 def _copy(path: Path) -> int:
     """Which copy of a file it is by its name; the first is 0."""
     found = COPY.search(path.stem)
-    return int(found[1] or found[2] or 1) if found else 0
+    return int(next(filter(None, found.groups()), 1)) if found else 0
 
 
 def _why(path: Path, chosen: Path) -> str:

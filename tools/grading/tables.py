@@ -1,15 +1,13 @@
 """Tables that a spreadsheet can open, and calculates nothing of."""
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from tools.grading.assignment import Assignment, test_cell
 from tools.grading.records import Mark, Marked, Record, Tried, harmless
+from tools.grading.spreadsheets import write_table
 from tools.grading.texts import one_line
-from transformer_course import files
 
 MARKS = "marks.csv"
 TOTALS = "totals.csv"
@@ -33,21 +31,6 @@ def write_marks(
             for line in table
         ]
         write_table(folder / name, list(safe[0]) if safe else [], safe)
-
-
-def write_table(
-    path: Path, columns: Sequence[str], lines: Iterable[dict[str, Any]]
-) -> None:
-    """Write a table so that spreadsheets read its letters right.
-
-    Each cell is in quotes: a name with a sign in it that divides cells
-    elsewhere stays one cell.
-    """
-    text = io.StringIO(newline="")
-    table = csv.DictWriter(text, columns, quoting=csv.QUOTE_ALL)
-    table.writeheader()
-    table.writerows(lines)
-    files.write_whole(path, text.getvalue().encode("utf-8-sig"))
 
 
 def _safe(value: Any) -> str:

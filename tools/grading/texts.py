@@ -29,6 +29,11 @@ def one_line(text: str, most: int = 1000) -> str:
     return TURNS.sub(SIGN, readable(text[:most]))
 
 
+def counted(number: float, noun: str) -> str:
+    """A number and what is counted: ``1 point``, ``2 points``."""
+    return f"{number:g} {noun}{'' if number == 1 else 's'}"
+
+
 def shortened(text: str, most: int) -> str:
     """At most so many characters, and a line about the others."""
     if len(text) <= most:

@@ -25,7 +25,10 @@ from transformer_course.exercises.process import Worker
 
 PACKAGE = __name__.partition(".")[0]
 WORKER = Worker()
+SHOWN = "solution({name}) shows how it can be written."
+WITHHELD = "Solutions are not given out with this assignment."
 _hints_given: Counter[str] = Counter()
+_withheld = False
 
 
 def answers(function: Callable[..., Answer]) -> Callable[..., Answer]:
@@ -71,10 +74,8 @@ def hint(candidate: Any) -> Answer:
     _hints_given[exercise.name] += 1
     count = len(exercise.hints)
     if number >= count:
-        return Answer(
-            f"There are no more hints. solution({exercise.name}) shows how it "
-            "can be written."
-        )
+        more = WITHHELD if _withheld else SHOWN.format(name=exercise.name)
+        return Answer(f"There are no more hints. {more}")
     text = f"Hint {number + 1} of {count}: {exercise.hints[number]}"
     return Answer(paragraph(text))
 
@@ -83,7 +84,17 @@ def hint(candidate: Any) -> Answer:
 def solution(candidate: Any) -> Answer:
     """How it can be written."""
     exercise = find(name_of(candidate))
-    return Answer(exercise.source)
+    return Answer(WITHHELD if _withheld else exercise.source)
+
+
+def without_solutions() -> None:
+    """Let :func:`solution` say, in this notebook, that there are none.
+
+    An assignment may be handed out so. Whoever looks for a solution in the
+    package finds it all the same.
+    """
+    global _withheld
+    _withheld = True
 
 
 @answers
