@@ -1,0 +1,207 @@
+"""Write the decks, the papers and the figures into a folder to be carried.
+
+Nothing in it leads out of it: it works from a memory stick, without network.
+"""
+
+import json
+import shutil
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+from bs4 import BeautifulSoup, Tag
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from tools.lectures.figures import Figure, write_figures
+from tools.lectures.headings import chapter_files
+from tools.lectures.papers import board, handout
+from tools.lectures.plan import LENGTHS, Plan, Unit, read_plan
+from tools.lectures.reveal import copy_reveal, find_reveal, notes_of
+from tools.lectures.rounds import BuiltChapter
+from tools.lectures.slides import Deck
+from tools.lectures.words import Words, words_of
+from tools.refresh_outputs import ROOT
+
+HERE = Path(__file__).parent
+STYLE = "lectures.css"
+MATHJAX = Path("_static", "mathjax", "tex-svg-full.js")
+
+
+@dataclass
+class Publisher:
+    """Makes what a class needs from the built site of an edition."""
+
+    edition: str
+    site: Path
+    target: Path
+    svg: Collection[str] = ()
+    """The numbers of the chapters whose figures are drawn as SVG too."""
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The edition's plan."""
+        return read_plan(self.edition)
+
+    @cached_property
+    def pages(self) -> dict[str, BuiltChapter]:
+        """The built chapters, by number."""
+        files = chapter_files(self.edition)
+        return {
+            number: BuiltChapter(self.site / f"{path.stem}.html")
+            for number, path in files.items()
+        }
+
+    @cached_property
+    def figures(self) -> dict[str, Figure]:
+        """All figures, written into the folder, by their names."""
+        folder = self.target / "figures"
+        return write_figures(self.edition, folder, self.svg)
+
+    @cached_property
+    def templates(self) -> Environment:
+        """Those of this folder."""
+        made = Environment(
+            loader=FileSystemLoader(HERE / "templates"),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        made.globals["words"] = self.words
+        made.globals["edition"] = self.edition
+        made.globals["mathjax"] = mathjax_config()
+        return made
+
+    def slides(self, reveal: str = "") -> list[Path]:
+        """A deck for each unit and length."""
+        folder = find_reveal(reveal)
+        copy_reveal(folder, self.target / "reveal")
+        return [
+            self.write(
+                f"slides/{unit.unit}-{length}.html",
+                "deck.html",
+                deck=Deck(self.plan, unit, length, self.page(unit)).slides(),
+                notes_script=notes_of(folder),
+                chapter=unit.chapter,
+            )
+            for unit in self.plan.units.values()
+            for length in LENGTHS
+        ]
+
+    def papers(self) -> list[Path]:
+        """A handout and a board plan for each unit."""
+        made = []
+        for unit in self.plan.units.values():
+            page, name = self.page(unit), f"{unit.unit}.html"
+            made += [
+                self.write(
+                    f"handouts/{name}",
+                    "handout.html",
+                    paper=handout(self.plan, unit, page, self.pages),
+                ),
+                self.write(
+                    f"boards/{name}",
+                    "board.html",
+                    paper=board(self.plan, unit, page),
+                ),
+            ]
+        return made
+
+    def figure_page(self) -> Path:
+        """A page with all figures: file, caption, what is to be seen."""
+        entries = [
+            (name, self.caption(name), self.files(name))
+            for name in self.figures
+        ]
+        return self.write(
+            "figures/index.html",
+            "figures.html",
+            paper={"title": self.words.figures, "figures": entries},
+        )
+
+    def caption(self, name: str) -> Tag:
+        """A figure as its chapter shows it."""
+        number = self.figures[name].stem[:2]
+        return self.pages[number].figure(name)
+
+    def files(self, name: str) -> list[str]:
+        """The files of a figure."""
+        figure = self.figures[name]
+        return [f"{figure.stem}.{suffix}" for suffix in figure.pictures]
+
+    def contents(self) -> Path:
+        """A page that leads to what is in the folder."""
+
+        def links(unit: str) -> list[tuple[str, str]]:
+            names = [
+                *(
+                    (f"slides/{unit}-{n}.html", f"{self.words.deck}, {n}")
+                    for n in LENGTHS
+                ),
+                (f"handouts/{unit}.html", self.words.handout),
+                (f"boards/{unit}.html", self.words.board),
+            ]
+            return [(n, t) for n, t in names if (self.target / n).exists()]
+
+        about = {
+            "title": self.words.contents,
+            "units": [*self.plan.units.values()],
+            "links": links,
+        }
+        return self.write("index.html", "contents.html", paper=about)
+
+    @property
+    def words(self) -> Words:
+        """Those of the edition."""
+        return words_of(self.edition)
+
+    def page(self, unit: Unit) -> BuiltChapter:
+        """The built chapter of a unit."""
+        return self.pages[unit.chapter]
+
+    def write(self, name: str, template: str, **given: Any) -> Path:
+        """Fill a template, and bring what it shows into the folder."""
+        given["root"] = "../" * name.count("/")
+        html = self.templates.get_template(template).render(**given)
+        soup = BeautifulSoup(html, "html.parser")
+        self.bring_images(soup)
+        self.bring_mathjax(soup)
+        path = self.target / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(str(soup), encoding="utf-8")
+        shutil.copyfile(HERE / "templates" / STYLE, self.target / STYLE)
+        return path
+
+    def bring_images(self, soup: BeautifulSoup) -> None:
+        """Figures by their speaking names; other images as they are."""
+        for image in soup.select("img"):
+            image.attrs.pop("style", None)
+            name = image.attrs.pop("data-figure", "")
+            if name in self.figures:
+                image["src"] = f"../figures/{self.figures[name].stem}.png"
+                continue
+            source = self.site / image["src"]
+            place = self.target / "figures" / source.name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, place)
+            image["src"] = f"../figures/{source.name}"
+
+    def bring_mathjax(self, soup: BeautifulSoup) -> None:
+        """Copy the book's MathJax; leave it out of pages without formulas."""
+        body = soup.body.get_text()
+        if r"\(" in body or r"\[" in body:
+            place = self.target / "mathjax" / MATHJAX.name
+            if not place.exists():
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(self.site / MATHJAX, place)
+            return
+        for script in soup.select("script.mathjax"):
+            script.decompose()
+
+
+def mathjax_config() -> str:
+    """The book's own settings, macros among them, as JSON."""
+    settings = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+    return json.dumps(settings["sphinx"]["config"]["mathjax3_config"])

@@ -1,0 +1,163 @@
+"""A deck for each unit: question, figure and result, a slide each.
+
+The markup is that of reveal.js: a ``section`` for each slide, its notes in an
+``aside``, its seconds in ``data-timing``. Without a script it is a plain page,
+slide below slide.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from bs4 import Tag
+
+from tools.lectures.page import assignment, expand, homework, seconds
+from tools.lectures.plan import Live, Plan, Topic, Unit, linked
+from tools.lectures.rounds import BuiltChapter, Round
+from tools.lectures.texts import to_html
+from tools.lectures.words import Words, words_of
+
+SHARES = {"question": 0.4, "show": 0.35}
+"""Of a topic's minutes; the result has the rest."""
+CLOSING = 60
+"""Seconds for the homework, out of those of the opening."""
+
+
+@dataclass(frozen=True)
+class Slide:
+    """One slide."""
+
+    kind: str
+    """title, question, show, result or homework."""
+    title: str
+    body: str
+    seconds: int
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Deck:
+    """The slides of a unit at one length."""
+
+    plan: Plan
+    unit: Unit
+    length: int
+    page: BuiltChapter
+    said: set[str] = field(default_factory=set)
+
+    @property
+    def words(self) -> Words:
+        """Those of the edition."""
+        return words_of(self.plan.edition)
+
+    def slides(self) -> list[Slide]:
+        """All of them, in order; their seconds are the unit's minutes."""
+        topics = self.unit.topics(self.length)
+        shown = [slide for topic in topics for slide in self.topic(topic)]
+        return [self.opening(), *shown, self.closing()]
+
+    def opening(self) -> Slide:
+        """The unit's name, and what was to be read."""
+        read = self.html(self.unit.read)
+        return Slide(
+            "title",
+            self.words.unit.format(self.unit.unit, self.unit.title),
+            f"<p>{self.words.read}: {read}</p>",
+            self.unit.opening * 60 - CLOSING,
+            [self.words.opening.format(read)],
+        )
+
+    def closing(self) -> Slide:
+        """What is to be done at home."""
+        tasks = "".join(
+            f"<li>{self.html(task.do)}</li>"
+            for task in self.unit.tasks(self.length)
+        )
+        return Slide(
+            "homework",
+            self.words.homework,
+            f"<ul>{tasks}</ul><p>{self.words.assignment}: "
+            f"{self.html(assignment(self.unit, self.plan))}</p>",
+            CLOSING,
+            [self.html(homework(self.unit, self.plan))],
+        )
+
+    def topic(self, topic: Topic) -> Iterator[Slide]:
+        """A section's question, figure and result."""
+        found = self.page.round(topic)
+        spent = {
+            part: round(topic.minutes * 60 * share)
+            for part, share in SHARES.items()
+        }
+        left = topic.minutes * 60 - sum(spent.values())
+        yield Slide(
+            "question",
+            found.title,
+            f'<div class="question">{found.question}</div>',
+            spent["question"],
+            self.asking(topic, found),
+        )
+        yield Slide(
+            "show",
+            found.title,
+            shown(found.show),
+            spent["show"],
+            self.showing(topic, found),
+        )
+        yield Slide(
+            "result",
+            found.title,
+            f'<p class="result">{found.result}</p>',
+            left,
+            [self.words.conclude.format(found.whole)],
+        )
+
+    def asking(self, topic: Topic, found: Round) -> list[str]:
+        """What to say to a question; the answer."""
+        notes = [self.words.guess]
+        for ask in (self.unit.ask, self.unit.ask_more):
+            name = f"{self.unit.chapter}#{topic.section}"
+            if name in linked(ask, self.unit.chapter) and self.once(ask):
+                notes.append(f"{self.words.ask}: {self.html(ask)}")
+        notes.append(self.words.answer.format(found.whole))
+        if topic.board:
+            notes.append(f"{self.words.board}: {to_html(topic.board)}")
+        return notes
+
+    def showing(self, topic: Topic, found: Round) -> list[str]:
+        """What to run, and what is to be seen."""
+        notes = [self.words.unrun]
+        for live in (self.unit.live, self.unit.live_more):
+            if live and live.section == topic.section and self.once(live.line):
+                notes.insert(0, self.running(live))
+        if (image := found.show.find("img")) and image.get("alt"):
+            notes.append(f"{self.words.alt}: {image['alt']}")
+        return notes
+
+    def running(self, live: Live) -> str:
+        """Which cell, and how long it takes."""
+        own, above = seconds(self.unit, live, self.plan)
+        return to_html(
+            self.words.run.format(
+                line=live.line, own=own, above=above, say=live.say
+            ).strip()
+        )
+
+    def once(self, text: str) -> bool:
+        """Whether a text has not been said in this deck; from now on it is."""
+        new = bool(text) and text not in self.said
+        self.said.add(text)
+        return new
+
+    def html(self, text: str) -> str:
+        """A text of the plan."""
+        return to_html(expand(text, self.plan, self.unit.chapter))
+
+
+def shown(tag: Tag) -> str:
+    """What a slide shows, as HTML that says how much room it needs."""
+    if tag.name != "pre":
+        return str(tag)
+    lines = tag.get_text().strip("\n").splitlines()
+    widest = max(map(len, lines))
+    small = ' class="small"' if len(lines) > 14 or widest > 78 else ""
+    return f"<pre{small}>{tag.decode_contents().strip()}</pre>"
