@@ -14,6 +14,7 @@
 #   ROSTER     the class, as Moodle or Canvas exports it   (none)
 #   FLAGS      more words for `make grade`, such as --partial 0.5, and for
 #              `make release`, such as --no-solutions
+#   REVEAL     an unpacked release of reveal.js, for the slides
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
@@ -36,7 +37,7 @@ NOTEBOOKS := $(BIN)/python -m tools.notebook_code
 
 # everything the built book is made from
 BOOK_SOURCES := $(shell find book runs transformer_course assignments \
-	tools/exercise_notebooks.py _config.yml _toc.yml \
+	tools/exercise_notebooks.py tools/lectures _config.yml _toc.yml \
 	-type f -not -path '*/.*' \
 	-not -path '*/__pycache__/*' -not -name '* *' 2>/dev/null)
 
@@ -118,7 +119,41 @@ outputs: $(INSTALLED) ## run the notebooks (NB="...": these) and store outputs
 timings: $(INSTALLED) ## run the notebooks and say how long each takes
 	$(BIN)/python tools/refresh_outputs.py --timings $(NB)
 
+.PHONY: cell-times
+cell-times: $(INSTALLED) ## say how long the cells take (STORE=1: keep it)
+	$(BIN)/python -m tools.time_cells $(if $(STORE),--store) $(NB)
+
 # --- for lecturers -----------------------------------------------------------
+
+LECTURES := $(BIN)/python -m tools.lectures --edition $(EDITION)
+
+# reveal.js comes with a package, of which no code is run. Where it cannot be
+# had, and REVEAL names no folder either, the last command says what to do.
+.PHONY: slides
+slides: $(BUILT) ## make slides of every unit (REVEAL=folder: with that one)
+ifndef REVEAL
+ifdef UV
+	@-uv pip install --quiet --python $(BIN)/python --no-deps \
+		-r requirements-slides.txt $(PIP_FLAGS) 2>/dev/null || true
+else
+	@-$(BIN)/python -m pip install -qqq --disable-pip-version-check \
+		--retries 1 --no-deps -r requirements-slides.txt $(PIP_FLAGS) \
+		2>/dev/null || true
+endif
+endif
+	@$(LECTURES) slides --reveal "$(REVEAL)"
+
+.PHONY: handouts
+handouts: $(BUILT) ## make pages to hand out and board plans; PDF, if it can
+	@$(LECTURES) handouts
+
+.PHONY: figures
+figures: $(BUILT) ## write every figure as a file (SVG=04: as SVG too)
+	@$(LECTURES) figures --svg $(SVG)
+
+.PHONY: lecture-pages
+lecture-pages: $(BUILT) ## make a copy of the book to project, answers out
+	@$(LECTURES) covered
 
 # nbgrader and what it adds, in the same environment
 $(GRADER): requirements-grading.txt $(INSTALLED)

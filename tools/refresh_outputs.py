@@ -159,6 +159,25 @@ def refresh(path: Path, store: bool) -> str:
     return f"{taken}  {'changed' if write(notebook, path) else 'same'}"
 
 
+def notebook_path(name: str) -> Path:
+    """A notebook by its path, or by its chapter's name, ``04_attention``.
+
+    Raises:
+        argparse.ArgumentTypeError: there is none.
+    """
+    path = Path(name)
+    if path.is_file() and path.suffix == ".ipynb":
+        return path.resolve()
+    there = {each.stem: each for each in find_notebooks()[::-1]}
+    stem = path.name.removesuffix(".ipynb")
+    if stem not in there or path.name != name:
+        raise argparse.ArgumentTypeError(
+            f"no notebook {name!r}; give a path or a chapter's name: "
+            f"{', '.join(sorted(there))}"
+        )
+    return there[stem]
+
+
 def find_notebooks() -> list[Path]:
     """Every notebook of both editions."""
     return [
@@ -171,7 +190,12 @@ def find_notebooks() -> list[Path]:
 def main() -> int:
     """Run what the command line names; 1 if a notebook failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("notebooks", nargs="*", type=Path)
+    parser.add_argument(
+        "notebooks",
+        nargs="*",
+        type=notebook_path,
+        help="a path or a chapter's name, such as 04_attention (all)",
+    )
     parser.add_argument(
         "--timings",
         action="store_true",
@@ -184,7 +208,6 @@ def main() -> int:
     failed = 0
     start = time.perf_counter()
     for path in options.notebooks or find_notebooks():
-        path = path.resolve()
         print(f"{os.path.relpath(path, ROOT)}: ", end="", flush=True)
         try:
             print(refresh(path, store=not options.timings))

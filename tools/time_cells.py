@@ -1,26 +1,36 @@
 """How long each cell of the chapters runs, for whoever shows it in class.
 
-    python -m tools.time_cells                 every notebook of book/en
-    python -m tools.time_cells NOTEBOOK ...    these
+    python -m tools.time_cells                  every notebook of book/en
+    python -m tools.time_cells 04_attention     this one
+    python -m tools.time_cells --store          and keep what was measured
 
-Stored under ``runs/cell-times/``, a file for each notebook. Measured is the
+Kept under ``runs/cell-times/``, a file for each notebook, in place of what is
+there: the page for lecturers prints it. Measured is the
 time that one thread of a processor works on a cell, not the time on the wall:
 so it does not matter what else the machine has to do. A cell that waits, for
 the network or for a disk, waits unseen. The outputs are not stored.
 """
 
+import argparse
 import os
 import sys
 from pathlib import Path
 
-import nbformat
-import psutil
-import torch
-from nbclient import NotebookClient
+try:
+    import nbformat
+    import psutil
+    import torch
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
 
-from tools.refresh_outputs import ROOT, missing_anywhere
-from transformer_course import runs
-from transformer_course.device import machine
+    from tools.refresh_outputs import ROOT, missing_anywhere, notebook_path
+    from transformer_course import runs
+    from transformer_course.device import machine
+except ModuleNotFoundError as error:
+    sys.exit(
+        f"error: {error}. Run it in the course's environment: make "
+        "cell-times NB=04_attention"
+    )
 
 CELL_TIMEOUT = 600  # seconds
 
@@ -54,26 +64,64 @@ def time_cells(path: Path) -> dict[str, float]:
     return {key: round(value, 2) for key, value in watch.seconds.items()}
 
 
-def main() -> None:
-    """Measure the notebooks that the command line names, or all."""
-    os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
-    os.environ["OMP_NUM_THREADS"] = "1"
-    torch.set_num_threads(1)  # so says machine()
-    named = [Path(name).resolve() for name in sys.argv[1:]]
-    for path in named or sorted((ROOT / "book" / "en").glob("*.ipynb")):
-        if missing := missing_anywhere(nbformat.read(path, as_version=4)):
-            print(f"{path.stem}: skipped, it needs {', '.join(missing)}")
-            continue
-        seconds = time_cells(path)
+def measured(path: Path, store: bool) -> str:
+    """What is to be said of one notebook, after it was run."""
+    if missing := missing_anywhere(nbformat.read(path, as_version=4)):
+        return f"skipped, it needs {', '.join(missing)}"
+    seconds = time_cells(path)
+    if store:
         about = {
-            "command": f"python -m tools.time_cells book/en/{path.name}",
+            "command": f"python -m tools.time_cells --store {path.stem}",
             "machine": machine(),
             "seconds": seconds,
         }
         target = runs.folder("cell-times") / f"{path.stem}.json"
         runs.write_json(target, about, indent=1)
-        print(f"{path.stem}: {sum(seconds.values()):.0f} s", flush=True)
+    return "\n".join([f"{sum(seconds.values()):.0f} s", *slow(path, seconds)])
+
+
+def slow(path: Path, seconds: dict[str, float]) -> list[str]:
+    """The cells that take half a second or more, by their first lines."""
+    cells = nbformat.read(path, as_version=4).cells
+    return [
+        f"{seconds[cell.id]:8.1f} s  {cell.source.splitlines()[0]}"
+        for cell in cells
+        if seconds.get(cell.id, 0) >= 0.5
+    ]
+
+
+def main() -> int:
+    """Measure the notebooks that the command line names; 1 if one failed."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.time_cells", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument(
+        "notebooks",
+        nargs="*",
+        type=notebook_path,
+        help="a path or a chapter's name, such as 04_attention (all)",
+    )
+    parser.add_argument(
+        "--store",
+        action="store_true",
+        help="keep what was measured in runs/cell-times, which is versioned",
+    )
+    options = parser.parse_args()
+    os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
+    os.environ["OMP_NUM_THREADS"] = "1"
+    torch.set_num_threads(1)  # so says machine()
+    every = sorted((ROOT / "book" / "en").glob("*.ipynb"))
+    failed = 0
+    for path in options.notebooks or every:
+        print(f"{path.stem}: ", end="", flush=True)
+        try:
+            print(measured(path, options.store), flush=True)
+        except CellExecutionError as error:
+            failed += 1
+            print("failed")
+            print(error, file=sys.stderr)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

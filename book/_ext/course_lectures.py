@@ -13,11 +13,13 @@ from pathlib import Path
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from tools.lectures.page import markdown
-from tools.lectures.plan import read_plan
-from transformer_course.errors import CourseError
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+from tools.lectures.page import markdown  # noqa: E402
+from tools.lectures.plan import read_plan  # noqa: E402
+from transformer_course.errors import CourseError  # noqa: E402
 
+TOOLS = ROOT / "tools" / "lectures"
 PAGE = "lecturers"
 PLACE = re.compile(r"^\{lectures\} (\w+)$", re.MULTILINE)
 
@@ -26,7 +28,8 @@ def put_in(app: Sphinx, page: str, source: list[str]) -> None:
     """Write each part in its place."""
     if page != PAGE:
         return
-    app.env.note_dependency(str(Path(app.srcdir, "units.yml")))
+    for path in [Path(app.srcdir, "units.yml"), *TOOLS.glob("*.py")]:
+        app.env.note_dependency(str(path))
     read_plan.cache_clear()  # a server that builds again reads it again
     try:
         plan = read_plan(Path(app.srcdir).name)

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 from bs4 import BeautifulSoup, Tag
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from PIL import Image
 
 from tools.lectures.figures import Figure, write_figures
 from tools.lectures.headings import chapter_files
@@ -27,6 +28,8 @@ from tools.refresh_outputs import ROOT
 
 HERE = Path(__file__).parent
 STYLE = "lectures.css"
+TALL = 0.7
+"""Height by width from which on a picture has the slide's whole height."""
 MATHJAX = Path("_static", "mathjax", "tex-svg-full.js")
 
 
@@ -166,7 +169,7 @@ class Publisher:
         given["root"] = "../" * name.count("/")
         html = self.templates.get_template(template).render(**given)
         soup = BeautifulSoup(html, "html.parser")
-        self.bring_images(soup)
+        self.bring_images(soup, given["root"])
         self.bring_mathjax(soup)
         path = self.target / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -174,19 +177,24 @@ class Publisher:
         shutil.copyfile(HERE / "templates" / STYLE, self.target / STYLE)
         return path
 
-    def bring_images(self, soup: BeautifulSoup) -> None:
+    def bring_images(self, soup: BeautifulSoup, root: str) -> None:
         """Figures by their speaking names; other images as they are."""
+        folder = self.target / "figures"
         for image in soup.select("img"):
             image.attrs.pop("style", None)
             name = image.attrs.pop("data-figure", "")
             if name in self.figures:
-                image["src"] = f"../figures/{self.figures[name].stem}.png"
-                continue
-            source = self.site / image["src"]
-            place = self.target / "figures" / source.name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, place)
-            image["src"] = f"../figures/{source.name}"
+                place = folder / f"{self.figures[name].stem}.png"
+            else:
+                place = folder / Path(image["src"]).name
+                shutil.copyfile(self.site / image["src"], place)
+            image["src"] = f"{root}figures/{place.name}"
+            width, height = Image.open(place).size
+            image["width"], image["height"] = width, height
+            if (slide := image.find_parent(class_="slide")) and (
+                height > TALL * width
+            ):
+                slide["class"] = ["slide", "tall"]
 
     def bring_mathjax(self, soup: BeautifulSoup) -> None:
         """Copy the book's MathJax; leave it out of pages without formulas."""

@@ -42,7 +42,6 @@ class Deck:
     unit: Unit
     length: int
     page: BuiltChapter
-    said: set[str] = field(default_factory=set)
 
     @property
     def words(self) -> Words:
@@ -114,9 +113,10 @@ class Deck:
     def asking(self, topic: Topic, found: Round) -> list[str]:
         """What to say to a question; the answer."""
         notes = [self.words.guess]
+        name = f"{self.unit.chapter}#{topic.section}"
         for ask in (self.unit.ask, self.unit.ask_more):
-            name = f"{self.unit.chapter}#{topic.section}"
-            if name in linked(ask, self.unit.chapter) and self.once(ask):
+            meant = name in linked(ask, self.unit.chapter)
+            if meant and self.is_last(topic):
                 notes.append(f"{self.words.ask}: {self.html(ask)}")
         notes.append(self.words.answer.format(found.whole))
         if topic.board:
@@ -127,7 +127,8 @@ class Deck:
         """What to run, and what is to be seen."""
         notes = [self.words.unrun]
         for live in (self.unit.live, self.unit.live_more):
-            if live and live.section == topic.section and self.once(live.line):
+            meant = live and live.section == topic.section
+            if meant and self.is_last(topic):
                 notes.insert(0, self.running(live))
         if (image := found.show.find("img")) and image.get("alt"):
             notes.append(f"{self.words.alt}: {image['alt']}")
@@ -142,11 +143,11 @@ class Deck:
             ).strip()
         )
 
-    def once(self, text: str) -> bool:
-        """Whether a text has not been said in this deck; from now on it is."""
-        new = bool(text) and text not in self.said
-        self.said.add(text)
-        return new
+    def is_last(self, topic: Topic) -> bool:
+        """Whether it is the section's last round, which has its demo."""
+        rounds = self.unit.topics(self.length)
+        same = [one for one in rounds if one.section == topic.section]
+        return same[-1] == topic
 
     def html(self, text: str) -> str:
         """A text of the plan."""

@@ -35,8 +35,8 @@ class Words(NamedTuple):
     notes: str = "Notes"
     opening: str = "Questions on what was read: {}"
     guess: str = (
-        "Two minutes alone, two with a neighbour, then hands. Show nothing "
-        "of what follows."
+        "First alone, then with a neighbour, then hands. Show nothing of "
+        "what follows."
     )
     answer: str = "Answer: {}"
     unrun: str = (
