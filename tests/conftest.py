@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from built_book import EDITIONS, Site, not_ready, site_of
 from tiny import tiny_corpus
 from tiny_runs import tiny
 
@@ -24,3 +25,11 @@ def finished(tmp_path_factory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         tiny_corpus(patch)
         return run(tiny(), tmp_path_factory.mktemp("whole"), quiet=True)
+
+
+@pytest.fixture(scope="module", params=EDITIONS)
+def site(request) -> Site:
+    """The built pages; skipped when they are not there, or stale."""
+    if reason := not_ready(request.param):
+        pytest.skip(reason)
+    return Site(site_of(request.param))

@@ -17,19 +17,16 @@ from built_book import (
     BOOK,
     EDITIONS,
     ROOT,
-    Site,
     code_cells,
     ends_with_semicolon,
     is_foreign,
     loads_of_style,
     markdown_of,
     markdown_pages,
-    not_ready,
     notebooks,
     pictures,
     pictures_without_alt,
     read,
-    site_of,
 )
 
 import transformer_course
@@ -389,14 +386,6 @@ def test_lecturers_cite_what_the_citation_file_says(edition):
 def without_code(page: str) -> str:
     """A page's text, but for what is code on it."""
     return re.sub(r"<pre.*?</pre>", "", page, flags=re.DOTALL)
-
-
-@pytest.fixture(scope="module", params=EDITIONS)
-def site(request) -> Site:
-    """The built pages; skipped when they are not there, or stale."""
-    if reason := not_ready(request.param):
-        pytest.skip(reason)
-    return Site(site_of(request.param))
 
 
 def test_every_page_of_the_contents_is_built(site):
