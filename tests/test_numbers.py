@@ -65,7 +65,7 @@ def test_figures_are_counted_in_each_chapter(small):
     for page, numbers in [
         ("02_first", ["Fig. 2.1", "Fig. 2.2"]),
         ("03_second", ["Fig. 3.1", "Fig. 3.2"]),
-        ("index", ["Fig. 1", "Fig. 2"]),
+        ("index", ["Fig. 5", "Fig. 6"]),  # no chapter: through the book
     ]:
         captions = soup_of(small / f"{page}.html").select(".caption-number")
         assert [c.get_text().strip() for c in captions] == numbers
@@ -82,7 +82,6 @@ def test_a_chapter_s_number_stands_before_its_title(small):
     assert page.title.get_text() == "03 · Second — The book"
     link = soup_of(small / "index.html").select_one("p > a .doc")
     assert link.get_text() == "03 · Second"
-    assert soup_of(small / "index.html").title.get_text() == "The book"
 
 
 def test_no_anchor_hangs_on_a_number(small):
@@ -93,7 +92,7 @@ def test_no_anchor_hangs_on_a_number(small):
 def test_figures_and_tables_are_counted_alone():
     counts = {
         "04_b": {"figure": {"x": (3,), "y": (2,)}, "table": {"t": (9,)}},
-        "setup": {"figure": {"z": (1,)}},
+        "setup": {"figure": {"z": (7,)}},
     }
     assert by_chapter(counts) == {
         "04_b": {

@@ -5,6 +5,7 @@ Chapter ``04_attention`` is called *04 · Attention*, and its first figure is
 """
 
 import re
+from collections import Counter
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -42,19 +43,22 @@ def count_by_chapter(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def by_chapter(counts: Numbers) -> Numbers:
-    """Numbers of chapters as chapter and count; of other pages as they are."""
-    return {
-        page: {
-            kind: {
-                name: (int(chapter), n)
-                for n, name in enumerate(sorted(ids, key=ids.get), 1)
-            }
-            for kind, ids in kinds.items()
-        }
-        if (chapter := number_of(page))
-        else kinds
-        for page, kinds in counts.items()
+    """In chapters, chapter and count; the other pages are counted through."""
+    told: Numbers = {
+        page: {kind: {} for kind in kinds} for page, kinds in counts.items()
     }
+    seen = Counter()
+    for _, page, kind, name in sorted(
+        (number, page, kind, name)
+        for page, kinds in counts.items()
+        for kind, numbers in kinds.items()
+        for name, number in numbers.items()
+    ):
+        chapter = number_of(page)
+        start = (int(chapter),) if chapter else ()
+        seen[kind, start] += 1
+        told[page][kind][name] = (*start, seen[kind, start])
+    return told
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
