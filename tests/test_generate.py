@@ -643,3 +643,43 @@ def test_a_beam_of_none_is_refused():
 def test_a_source_for_a_language_model_is_refused():
     with pytest.raises(ConfigError, match="language model reads none"):
         greedy_search(language_model("none"), SOURCES)
+
+
+class Counting(torch.nn.Module):
+    """Notes how many rows a model is asked for at each step, and makes it
+    end its targets early."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model, self.config, self.rows = model, model.config, []
+
+    def encode(self, src):
+        return self.model.encode(src)
+
+    def decode(self, tgt_in, *source, cache=None):
+        self.rows.append(len(tgt_in))
+        logits = self.model.decode(tgt_in, *source, cache=cache)
+        logits[..., EOS] += 2.0
+        return logits
+
+    def new_cache(self):
+        return self.model.new_cache()
+
+
+@each_translator
+@pytest.mark.parametrize("cached", [True, False])
+@pytest.mark.parametrize("beam_size", [1, 2])
+def test_sentences_that_have_ended_cost_nothing_more(kind, cached, beam_size):
+    """The batch shrinks, and what is written stays the same."""
+    model = Counting(translator(kind))
+
+    def found(src):
+        beams = beam_search(model, src, beam_size=beam_size, cached=cached)
+        return [[h.ids for h in beam] for beam in beams]
+
+    together = found(SOURCES)
+    rows = model.rows
+    assert rows == sorted(rows, reverse=True)
+    assert rows[0] == len(SOURCES) * beam_size > rows[-1]
+    for src, beam in zip(SOURCES, together, strict=True):
+        assert found(src[src != PAD][None]) == [beam]

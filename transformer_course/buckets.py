@@ -5,6 +5,7 @@ set of repeating shapes*, in new company each epoch; what has to prepare itself
 for each shape meets few. Chapter 11 derives and measures it.
 """
 
+import heapq
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -80,10 +81,15 @@ def _merge_groups(
         return joined.cost(token_budget) - cost[i] - cost[j]
 
     prices = {(i, j): price(i, j) for j in merged for i in range(j)}
-    while prices:
-        i, j = min(prices, key=lambda pair: (prices[pair], pair))
-        if len(merged) <= max_shapes and prices[i, j] >= 0:
+    queue = [(paid, pair) for pair, paid in prices.items()]
+    heapq.heapify(queue)
+    while queue:
+        cheapest, pair = heapq.heappop(queue)
+        if prices.get(pair) != cheapest:
+            continue  # a group of the pair has been joined since
+        if len(merged) <= max_shapes and cheapest >= 0:
             break
+        i, j = pair
         group, members = merged.pop(j)
         merged[i] = merged[i][0].join(group), merged[i][1] + members
         cost[i] = merged[i][0].cost(token_budget)
@@ -92,6 +98,7 @@ def _merge_groups(
             if other != i:
                 pair = min(i, other), max(i, other)
                 prices[pair] = price(*pair)
+                heapq.heappush(queue, (prices[pair], pair))
     return [members for _, members in merged.values()]
 
 

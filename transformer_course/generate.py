@@ -14,28 +14,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from transformer_course.errors import ConfigError, DivergedError
-from transformer_course.masks import padding_mask
-from transformer_course.positional_encoding import reach
-from transformer_course.tokenizer import BOS, EOS, PAD
-
-EXTRA_LENGTH = 50
-"""A target may be so much longer than its source (the paper's section 6.1)."""
+from transformer_course.errors import ConfigError
+from transformer_course.moved import names
+from transformer_course.search import Hypothesis, Search, length_penalty
 
 Pick = Callable[[Float[Tensor, "rows vocab"]], Int[Tensor, " rows"]]
 OnToken = Callable[[Int[Tensor, " rows"]], None]
 """Is handed the token that each row has just got; pad for one that ended."""
-
-
-class Hypothesis(NamedTuple):
-    """One way to end a search."""
-
-    ids: list[int]
-    """Target tokens, without bos and eos."""
-    log_prob: float
-    """Sum of the tokens' log-probabilities, eos included, in nats."""
-    score: float
-    """log_prob over the length penalty: what the beam ranks by."""
 
 
 class Step(NamedTuple):
@@ -165,12 +150,6 @@ def keep_top_p(
     return torch.empty_like(logits).scatter_(-1, order, ordered)
 
 
-def length_penalty(length: Tensor | int, alpha: float):
-    """((5 + length) / 6)^α (Wu et al. 2016, section 7): what scores are
-    divided by, so that long targets are not ruled out."""
-    return ((5 + length) / 6) ** alpha
-
-
 @torch.inference_mode()
 def beam_search(
     model: nn.Module,
@@ -212,170 +191,50 @@ def beam_search(
         raise ConfigError(f"beam_size is {beam_size}: it must be at least 1.")
     if not math.isfinite(alpha):
         raise ConfigError(f"alpha is {alpha}: it must be a finite number.")
-    search = _Search(model, src, prefix, max_length, beam_size, cached)
-    scores = torch.full((search.sentences, beam_size), -torch.inf)
-    scores[:, 0] = 0.0  # all beams are alike at first: only one may grow
-    scores = scores.to(search.device)
+    whole = on_step is not None
+    given = model, src, prefix, max_length, cached
+    search = Search(*given, beam_size, alpha, whole)
     while not search.ended():
-        log_probs = search.logits().float().log_softmax(dim=-1)
-        log_probs = search.force(log_probs)
-        log_probs = log_probs.view(search.sentences, beam_size, -1)
-        total = scores[..., None] + log_probs  # (sentences, beam, vocab)
-        lengths = search.lengths().view_as(scores)[..., None]
-        growing = ~search.finished.view_as(scores)[..., None]
-        ranked = total / length_penalty(lengths + growing.int(), alpha)
-        best = ranked.flatten(1).topk(beam_size).indices
-        scores = total.flatten(1).gather(1, best)
-        beams, tokens = best // total.size(-1), best % total.size(-1)
-        if on_step is not None:
-            on_step(Step(total, ranked, beams, tokens))
-        search.take(beams, tokens)
-    return search.hypotheses(scores, alpha)
-
-
-class _Search:
-    """Targets that grow by a token a step, and the cache that goes along.
-
-    Rows of one sentence stand together: ``sentence * beam_size + beam``.
-    """
-
-    def __init__(self, model, src, prefix, max_length, beam_size, cached):
-        given = src if src is not None else prefix
-        self.device = next(model.parameters()).device
-        self.model = model
-        self.sentences = 1 if given is None else given.size(0)
-        self.beam_size = beam_size
-        rows = self.sentences * beam_size
-        self.source = ()  # what decode is given of it: memory and mask
-        if src is not None:
-            src = src.to(self.device)
-            self.source = model.encode(src), padding_mask(src, PAD)
-        self.prefix = None
-        if prefix is not None:
-            prefix = prefix.to(self.device)
-            self.prefix = prefix.repeat_interleave(beam_size, dim=0)
-        limits = _limits(model, src, prefix, max_length)
-        self.limits = limits.to(self.device).repeat_interleave(beam_size)
-        self.tgt = torch.full((rows, 1), BOS, device=self.device)
-        if prefix is not None:  # what all prefixes reach goes in at once
-            shared = int((prefix != PAD).sum(dim=1).min())
-            self.tgt = torch.cat([self.tgt, self.prefix[:, :shared]], dim=1)
-        self.finished = self.tgt.size(1) > self.limits
-        self.cache = model.new_cache() if cached else None
-
-    def ended(self) -> bool:
-        """Whether every row has its eos, or has reached its limit."""
-        return bool(self.finished.all())
-
-    def logits(self) -> Float[Tensor, "rows vocab"]:
-        """For the next token of each row."""
-        known = 0 if self.cache is None else self.cache.length
-        new = self.tgt[:, known:]
-        return self.model.decode(new, *self.source, cache=self.cache)[:, -1]
-
-    def force(self, scores: Tensor) -> Tensor:
-        """Leave one choice to finished rows (pad) and within the prefix."""
-        only = torch.full_like(self.tgt[:, 0], -1)
-        step = self.tgt.size(1) - 1
-        if self.prefix is not None and step < self.prefix.size(1):
-            wanted = self.prefix[:, step]
-            only = torch.where(wanted != PAD, wanted, only)
-        only = only.masked_fill(self.finished, PAD)
-        forced = torch.full_like(scores, -torch.inf)
-        forced.scatter_(1, only.clamp(min=0)[:, None], 0.0)
-        free = scores.clone()
-        free[:, [PAD, BOS]] = -torch.inf  # never written by a model
-        return torch.where((only >= 0)[:, None], forced, free)
-
-    def take(self, beams: Tensor, tokens: Tensor) -> None:
-        """Go on with these tokens, each after the beam it belongs to."""
-        first = torch.arange(self.sentences, device=self.device)
-        rows = (first[:, None] * self.beam_size + beams).flatten()
-        self.tgt = torch.cat([self.tgt[rows], tokens.view(-1, 1)], dim=1)
-        self.finished = self.finished[rows] | (tokens.flatten() == EOS)
-        self.finished |= self.tgt.size(1) > self.limits
-        if self.cache is not None and self.beam_size > 1:
-            self.cache.select(rows)
-
-    def lengths(self) -> Int[Tensor, " rows"]:
-        """Tokens written by each row, eos counted, bos not."""
-        return (self.tgt[:, 1:] != PAD).sum(dim=1)
-
-    def targets(self) -> list[list[int]]:
-        """The tokens of each row, without bos, eos and pad."""
-        return [
-            [i for i in row if i not in (PAD, BOS, EOS)]
-            for row in self.tgt.tolist()
-        ]
-
-    def hypotheses(self, scores, alpha) -> list[list[Hypothesis]]:
-        """Each sentence's beam, best first.
-
-        Raises:
-            DivergedError: the scores are not numbers.
-        """
-        if scores.isnan().any():
-            raise DivergedError(
-                "the model's predictions are not numbers (NaN), as after a "
-                "training that has diverged: take an earlier checkpoint."
-            )
-        ranked = scores.flatten() / length_penalty(self.lengths(), alpha)
-        rows = list(
-            map(
-                Hypothesis,
-                self.targets(),
-                scores.flatten().tolist(),
-                ranked.tolist(),
-            )
-        )
-        size = self.beam_size
-        beams = [rows[i : i + size] for i in range(0, len(rows), size)]
-        return [
-            sorted(
-                (h for h in beam if h.log_prob > -torch.inf),
-                key=lambda h: h.score,
-                reverse=True,
-            )
-            for beam in beams
-        ]
+        logits = search.logits().float()
+        sure = search.only()[:, None] >= 0
+        norm = logits.logsumexp(dim=-1, keepdim=True).masked_fill(sure, 0.0)
+        # of one row's tokens a beam has room for its own size at the most
+        kept = logits.size(-1)
+        if not whole:
+            kept = min(beam_size, kept)
+        best = search.force(logits).topk(kept)
+        log_probs = (best.values - norm).view(-1, beam_size, kept)
+        total = search.scores[..., None] + log_probs
+        lengths = search.lengths() + ~search.finished
+        penalty = length_penalty(lengths, alpha).view(-1, beam_size, 1)
+        ranked = total / penalty
+        chosen = ranked.flatten(1).topk(beam_size).indices
+        beams = chosen // kept
+        ids = best.indices.view(-1, beam_size, kept)
+        tokens = ids.flatten(1).gather(1, chosen)
+        if whole:
+            by_id = ids.argsort(dim=-1)
+            of_all = total.gather(-1, by_id), ranked.gather(-1, by_id)
+            on_step(Step(*of_all, beams, tokens))
+        search.take(beams, tokens, total.flatten(1).gather(1, chosen))
+    return search.found()
 
 
 @torch.inference_mode()
 def _extend(model, src, pick: Pick, prefix, max_length, cached, on_token):
     """Greedy search and sampling: one row a sentence, one token a step."""
-    search = _Search(model, src, prefix, max_length, 1, cached)
+    whole = pick is not _argmax or on_token is not None
+    search = Search(model, src, prefix, max_length, cached, whole=whole)
     while not search.ended():
-        tokens = pick(search.force(search.logits().float()))
-        search.take(torch.zeros_like(tokens)[:, None], tokens[:, None])
+        tokens = pick(search.force(search.logits().float()))[:, None]
+        search.take(torch.zeros_like(tokens), tokens, search.scores)
         if on_token is not None:
-            on_token(tokens)
-    return search.targets()
+            on_token(tokens[:, 0])
+    return [best.ids for (best,) in search.found()]
 
 
 def _argmax(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
     return logits.argmax(dim=-1)
 
 
-def _limits(model, src, prefix, max_length) -> Int[Tensor, " sentences"]:
-    """Most tokens to write for each sentence: what was asked, or its own
-    length + 50, whatever stands beside it in the batch; but no more than
-    there are learned positions for."""
-    given = src if src is not None else prefix
-    lengths = torch.zeros(1, dtype=torch.long)
-    if given is not None:
-        lengths = (given != PAD).sum(dim=1)
-    limits = lengths + EXTRA_LENGTH
-    if max_length is not None:
-        limits = torch.full_like(lengths, max_length)
-    longest = reach(model)
-    if longest is not None:
-        limits = limits.clamp(max=longest)
-    if prefix is not None:
-        begun = (prefix != PAD).sum(dim=1)
-        if (begun > limits).any():
-            row = int((begun - limits).argmax())
-            raise ConfigError(
-                f"the prefix has {int(begun[row])} tokens, but max_length is "
-                f"{int(limits[row])}: shorten it or allow more."
-            )
-    return limits
+__getattr__ = names(__name__)

@@ -18,6 +18,7 @@ MOVED = {
         "transformer_course.presets",
         "transformer_course.earlier_settings",
     ),
+    "transformer_course.generate": ("transformer_course.search",),
     "transformer_course.train": ("transformer_course.objective",),
     f"{_DATA}.aozora": (f"{_DATA}.aozora.markup",),
     f"{_DATA}.batches": (

@@ -373,8 +373,13 @@ class LanguageModel(nn.Module):
 
 
 def _target_mask(ids: Tensor, past: int, pad_id: int) -> Mask:
-    """Causal, and no padding; ``past`` tokens in a cache may all be seen."""
+    """Causal, and no padding; ``past`` tokens in a cache may all be seen.
+
+    A single token after those of a cache needs no mask.
+    """
     length = ids.size(1)
+    if past and length == 1:
+        return None
     mask = causal_mask(past + length, ids.device)[:, :, past:]
     return mask if past else mask & padding_mask(ids, pad_id)
 
