@@ -18,6 +18,8 @@
 #   ROSTER     the class, as Moodle or Canvas exports it   (none)
 #   FLAGS      more words for `make grade`, such as --partial 0.5, and for
 #              `make release`, such as --no-solutions
+#   SITE_URL   where the first page will be, such as
+#              https://example.org/course/                 (none)
 #   REVEAL     an unpacked release of reveal.js, for the slides
 
 SHELL := /bin/bash

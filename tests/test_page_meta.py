@@ -19,7 +19,8 @@ INVENTED = "https://course.example/books/transformer"
 PROSE = "A sentence which is long enough to say what this page is about. "
 PAGES = {
     "index": "# The book\n\n```{toctree}\npart/one\n```\n",
-    "part/one": f'# One\n\n$a$ in a formula is no description of a page.\n\n{PROSE * 9}"<&\n',
+    "part/one": "# One\n\n$a$ in a formula is no description of a page.\n\n"
+    f'{PROSE * 9}"<&\n',
 }
 
 

@@ -19,7 +19,7 @@ course_icons = importlib.import_module("course_icons")
 FIRST_PAGE = 1_100_000
 BEFORE_PAINT = 150_000
 EXTENSIONS = [
-    "myst_nb",
+    "myst_parser",
     "sphinx_book_theme",
     "sphinx_copybutton",
     "sphinx_design",
@@ -52,7 +52,6 @@ def small(tmp_path_factory) -> Path:
         "templates_path": [str(BOOK / "_templates")],
         "myst_enable_extensions": ["colon_fence", "dollarmath"],
         "mathjax_path": "mathjax/startup.js",
-        "nb_execution_mode": "off",
         "suppress_warnings": ["config.cache"],
     }
     assert build_project(source, folder / "html", settings) == ""
@@ -96,17 +95,28 @@ def test_a_page_loads_what_it_uses(small, part, pages):
     assert with_it == pages
 
 
-def test_scripts_wait_but_for_those_of_the_search_page(small):
-    waiting = {
-        name: {
-            Path(urlsplit(script["src"]).path).name
-            for script in soup_of(small / f"{name}.html").select("script[src]")
-            if not script.has_attr("defer")
-        }
+def test_scripts_wait(small):
+    scripts = [
+        script
         for name in [*PAGES, "search"]
+        for script in soup_of(small / f"{name}.html").select("script[src]")
+    ]
+    at_once = {
+        Path(urlsplit(script["src"]).path).name
+        for script in scripts
+        if not script.has_attr("defer")
     }
-    assert {"doctools.js", "searchtools.js"} <= waiting.pop("search")
-    assert set().union(*waiting.values()) == {"documentation_options.js"}
+    assert at_once == {"documentation_options.js"}
+
+
+def test_the_search_page_has_its_scripts_once_and_in_order(small):
+    found = [
+        Path(urlsplit(script["src"]).path).name
+        for script in soup_of(small / "search.html").select("script[src]")
+    ]
+    needed = ["doctools.js", "searchtools.js", "language_data.js"]
+    needed.append("searchindex.js")
+    assert [name for name in found if name in needed] == needed
 
 
 def test_an_image_has_the_size_of_its_file(small):
@@ -221,6 +231,6 @@ def test_every_icon_of_the_book_is_drawn(site):
 
 def test_every_image_of_the_book_says_its_size(site):
     for path in site.pages:
-        for image in soup_of(path).select("article img[src$=png]"):
+        for image in soup_of(path).select("article img[src*=_images]"):
             assert image.has_attr("width"), site.name(path)
             assert image.has_attr("height"), site.name(path)

@@ -51,18 +51,13 @@ def text_of(script: Any) -> str:
     return str(script.filename or script.attributes.get("body", ""))
 
 
-def deferred(script: Any, template: str) -> Any:
+def deferred(script: Any) -> Any:
     """A script that waits until the page has been read, if it may.
 
-    What stands in the page cannot wait, nor can the options that it changes;
-    and the scripts of the search page call the others while it is read.
+    What stands in the page cannot wait, nor can the options that it changes.
     """
     name = str(script.filename or "")
-    if (
-        not name
-        or name.endswith("documentation_options.js")
-        or (template == "search.html" and not name.startswith("_static/scr"))
-    ):
+    if not name or name.endswith("documentation_options.js"):
         return script
     attributes = script.attributes | {"defer": "defer"}
     return type(script)(name, priority=script.priority, **attributes)
@@ -82,7 +77,7 @@ def choose(
         if uses(str(style.filename), classes)
     ]
     context["script_files"] = [
-        deferred(script, template)
+        deferred(script)
         for script in context["script_files"]
         if uses(text_of(script), classes)
     ]
