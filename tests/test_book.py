@@ -32,7 +32,7 @@ from built_book import (
 import transformer_course
 from tools.refresh_outputs import corpora_of, tidy
 from transformer_course import runs
-from transformer_course.cli import COMMANDS
+from transformer_course.cli.commands import COMMANDS
 from transformer_course.data.manifest import find_corpus
 
 

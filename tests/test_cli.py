@@ -25,8 +25,9 @@ from tiny import (
 )
 from tiny_runs import losses
 
-from transformer_course import checkpoint, cli, files, runs
+from transformer_course import checkpoint, files, runs
 from transformer_course.cli import main, texts
+from transformer_course.cli.commands import COMMANDS
 from transformer_course.data import manifest
 from transformer_course.data.corpora import CORPORA
 from transformer_course.data.grammar import grammar_pairs, parallel_text
@@ -1111,7 +1112,7 @@ def test_wrong_usage_leaves_with_status_2(run, arguments):
     assert "--help" in err
 
 
-@pytest.mark.parametrize("command", cli.COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(run, command):
     status, out, _ = run(command, "--help")
     assert status == 0

@@ -18,7 +18,7 @@ import tyro
 from experiments.__main__ import find, main
 from experiments.lab import Bench, Experiment
 from transformer_course import runs
-from transformer_course.cli import parsed
+from transformer_course.cli.commands import parsed
 from transformer_course.errors import CourseError
 
 ROOT = Path(__file__).parents[1]

@@ -122,6 +122,44 @@ def build(config: AnyModelConfig) -> nn.Module:
     return KINDS[_kind(config)][1](config)
 
 
+def shapes_of(config: AnyModelConfig, build: Build = build) -> nn.Module:
+    """The model without its numbers, so that none takes memory.
+
+    Raises:
+        ConfigError: it has more numbers than can be counted.
+    """
+    try:
+        with torch.device("meta"):
+            return build(config)
+    except (OverflowError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ConfigError(
+            f"no model can be made with these sizes ({reason}): choose "
+            "smaller ones."
+        ) from error
+
+
+def check_memory(model: nn.Module, copies: int = 1) -> None:
+    """See that a model is not larger than the memory that is free.
+
+    Args:
+        model: its shapes are enough.
+        copies: how often it will be there: with a gradient and two moments of
+            Adam, four times.
+
+    Raises:
+        ConfigError: it is larger.
+    """
+    tensors = [*model.parameters(), *model.buffers()]
+    needed = copies * sum(tensor.nbytes for tensor in tensors)
+    free = psutil.virtual_memory().available
+    if needed > free:
+        raise ConfigError(
+            f"the model takes {needed / 1e9:,.1f} GB of memory, of which "
+            f"{free / 1e9:,.1f} are free: choose a smaller one."
+        )
+
+
 def save(
     folder: str | Path,
     model: nn.Module,
@@ -336,10 +374,9 @@ def _model(content: Content, build: Build) -> nn.Module:
     try:
         config = from_dict(config_class, values)
         _check_depth(values, tensors)
-        with torch.device("meta"):  # shapes alone, without memory
-            shapes = build(config)
+        shapes = shapes_of(config, build)
         check_fit(shapes, tensors, folder)
-        _check_memory(shapes)
+        check_memory(shapes)
     except INVALID as error:
         raise no_model(folder / "config.json", error) from error
     model = build(config)
@@ -353,18 +390,6 @@ def _check_depth(values: dict[str, Any], tensors: Tensors) -> None:
         raise ConfigError(
             f"n_layers is {values['n_layers']}, but there are only "
             f"{len(tensors)} tensors of weights"
-        )
-
-
-def _check_memory(model: nn.Module) -> None:
-    """Raise a ConfigError if it is larger than what is free."""
-    tensors = [*model.parameters(), *model.buffers()]
-    needed = sum(tensor.nbytes for tensor in tensors)
-    free = psutil.virtual_memory().available
-    if needed > free:
-        raise ConfigError(
-            f"it takes {needed / 1e9:,.1f} GB of memory, of which "
-            f"{free / 1e9:,.1f} are free"
         )
 
 

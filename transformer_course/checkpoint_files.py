@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from transformer_course import files
+from transformer_course.config import shown
+from transformer_course.console import quoted
 from transformer_course.earlier_settings import upgraded_model
 from transformer_course.errors import CheckpointError
 from transformer_course.weights import (
@@ -142,7 +144,8 @@ def _found(folder: Path) -> Path:
         if (folder / "config.json").is_file():
             return folder
         runs = [folder / "best", folder / "last"]
-        hint = f" Did you mean {runs[0]}?" * any(p.is_dir() for p in runs)
+        hint = f" Did you mean {quoted(runs[0])}?"
+        hint *= any(p.is_dir() for p in runs)
     except OSError as error:
         raise _unreadable(folder, error) from error
     raise CheckpointError(
@@ -181,14 +184,15 @@ def _check_format(folder: Path, header: Header) -> None:
             "that 'transformer-course train' or checkpoint.save has written."
         )
     number = header["format"]
-    if not isinstance(number, int) or not 1 <= number <= FORMAT:
+    if type(number) is not int or not 1 <= number <= FORMAT:
         raise CheckpointError(
-            f"{folder} has format {number}, but this version of the package "
-            f"reads up to {FORMAT}: update the package."
+            f"{folder} has format {shown(number)}, but this version of the "
+            f"package reads up to {FORMAT}: update the package."
         )
     for key in ("model", "details"):
         if not isinstance(header.get(key, {}), dict):
-            raise no_model(path, f"{key} is {header[key]!r}, not an object")
+            what = shown(repr(header[key]))
+            raise no_model(path, f"{key} is {what}, not an object")
 
 
 def _file(path: Path, expected: str | None) -> bytes:
@@ -213,7 +217,7 @@ def _file(path: Path, expected: str | None) -> bytes:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return files.read_whole(path)
     except FileNotFoundError as error:
         raise CheckpointError(_missing(path)) from error
     except (OSError, MemoryError) as error:

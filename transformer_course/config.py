@@ -26,6 +26,12 @@ Position = Literal["sinusoidal", "learned", "rotary", "none"]
 Activation = Literal["relu", "gelu"]
 OWN_FILES = "files"
 """What the corpus is called when it is two files."""
+LARGEST = 2**53
+"""Of the whole numbers among the settings: JSON keeps all up to there."""
+LONGEST_NAME = 200
+"""Bytes of a run's name: file systems take 255, and names are added to."""
+MOST_LAYERS = 1000
+"""Of a stack: the deepest ones ever trained had as many."""
 Settings = dict[str, Any]
 """An experiment's settings as JSON holds them: data, model, train, task."""
 
@@ -38,9 +44,45 @@ def require(condition: bool, message: str) -> None:
 
 def require_positive(config, *names: str) -> None:
     """Raise a ConfigError unless these settings are at least 1."""
+    _require_bounded(config)
     for name in names:
         value = getattr(config, name)
         require(value >= 1, f"{name} is {value}: it must be at least 1.")
+
+
+def require_between(
+    name: str, value: float | int, low: float | int, high: float | int
+) -> None:
+    """Raise a ConfigError unless a number is in this range, bounds included;
+    what is not a number never is."""
+    require(
+        low <= value <= high,
+        f"{name} is {shown(value)}: it must be from {shown(low)} to "
+        f"{shown(high)}.",
+    )
+
+
+def require_seed(seed: int) -> None:
+    """Raise a ConfigError unless every random generator takes this seed."""
+    require(
+        0 <= seed < 2**32,
+        f"seed is {shown(seed)}: choose one from 0 to 2^32 - 1.",
+    )
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name is UTF-8: of a file's, not all need be."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def shown(value: Any) -> str:
+    """A value as a message has it: no longer than a line."""
+    text = str(value)
+    return text if len(text) <= 50 else f"{text[:40]}…"
 
 
 def require_share(config, *names: str) -> None:
@@ -50,12 +92,16 @@ def require_share(config, *names: str) -> None:
         require(0 <= value < 1, f"{name} is {value}: it must be in [0, 1).")
 
 
-def _require_finite(config) -> None:
+def _require_bounded(config) -> None:
+    """See that no number is beyond what tensors can be made with."""
     for name, value in vars(config).items():
-        require(
-            not isinstance(value, float) or math.isfinite(value),
-            f"{name} is {value}: it must be a finite number.",
-        )
+        if isinstance(value, float):
+            require(
+                math.isfinite(value),
+                f"{name} is {value}: it must be a finite number.",
+            )
+        elif isinstance(value, int) and name != "seed":
+            require_between(name, value, -LARGEST, LARGEST)
 
 
 @dataclass(frozen=True)
@@ -85,6 +131,7 @@ class StackConfig(Protocol):
 def require_stack(config: StackConfig) -> None:
     """Raise a ConfigError unless layers can be made from these settings."""
     require_positive(config, "d_model", "n_heads", "d_ff", "n_layers")
+    require_between("n_layers", config.n_layers, 1, MOST_LAYERS)
     require_share(config, "dropout")
     require(
         config.d_model % config.n_heads == 0,
@@ -213,7 +260,6 @@ class DataConfig:
 
     def __post_init__(self):
         require_positive(self, "token_budget", "max_shapes", "batch_size")
-        _require_finite(self)
         require(
             self.subword_sampling >= 0,
             f"subword_sampling is {self.subword_sampling}: it cannot be "
@@ -243,6 +289,11 @@ class DataConfig:
 
     def _check_files(self) -> None:
         """See that there is a corpus or two files, and not both."""
+        require(
+            all(map(_is_text, self.files or ())),
+            f"files are {self.files}, and settings are UTF-8: rename what "
+            "is not.",
+        )
         require(
             (self.corpus == OWN_FILES) == (self.files is not None),
             f"corpus is {self.corpus!r}, and files are {self.files}: give a "
@@ -299,15 +350,11 @@ class TrainConfig:
     def __post_init__(self):
         require_positive(self, "epochs", "warmup", "save_every")
         require_share(self, "label_smoothing", "beta2")
-        _require_finite(self)
+        require_seed(self.seed)
         require(
-            0 <= self.seed < 2**32,
-            f"seed is {self.seed}: choose one from 0 to 2^32 - 1.",
-        )
-        require(
-            self.epsilon > 0,
+            0 < self.epsilon <= 1,
             f"epsilon is {self.epsilon}: it must be above 0, or Adam may "
-            "divide by it.",
+            "divide by it, and at most 1, or nothing is learned.",
         )
         require(
             self.average_last >= 0,
@@ -339,10 +386,13 @@ class Experiment:
 
     def __post_init__(self):
         require(
-            re.fullmatch(r"[^/\\\x00-\x1f]{1,200}", self.name) is not None
-            and self.name not in (".", ".."),
-            f"the name is {self.name!r}: it must be that of one folder, "
-            "without slashes; --output-dir says where the folder stands.",
+            re.fullmatch(r"[^/\\\x00-\x1f]+", self.name) is not None
+            and self.name not in (".", "..")
+            and _is_text(self.name)
+            and len(self.name.encode()) <= LONGEST_NAME,
+            f"the name is {shown(repr(self.name))}: it must be that of one "
+            f"folder, without slashes, of {LONGEST_NAME} bytes at the most; "
+            "--output-dir says where the folder stands.",
         )
 
 
@@ -360,11 +410,21 @@ def from_dict(kind: type, values: Settings):
         f"{kind.__name__} has no setting {', '.join(unknown)}; it knows: "
         f"{', '.join(sorted(hints))}.",
     )
-    settings = from_json(values)
-    for name, value in settings.items():
-        if not _fits(value, hints[name]):
+    require_types(kind, values)
+    return kind(**from_json(values))
+
+
+def require_types(kind: type, values: Settings) -> None:
+    """See that values read from JSON have the types of a class's settings;
+    what the class does not know is left alone.
+
+    Raises:
+        ConfigError: one has not.
+    """
+    hints = get_type_hints(kind)
+    for name, value in from_json(values).items():
+        if name in hints and not _fits(value, hints[name]):
             require_fits(name, values[name], hints[name])  # as it was given
-    return kind(**settings)
 
 
 def from_json(values: Settings) -> Settings:
@@ -383,7 +443,8 @@ def require_fits(name: str, value: Any, hint: Any) -> None:
     """
     kind = getattr(hint, "__name__", hint)
     require(
-        _fits(value, hint), f"{name} cannot be {value!r}: expected {kind}."
+        _fits(value, hint),
+        f"{name} cannot be {shown(repr(value))}: expected {kind}.",
     )
 
 

@@ -25,11 +25,11 @@ def pick_device(name: str = "auto") -> torch.device:
     }
     if name == "auto":
         name = next(kind for kind, there in available.items() if there)
-    kind, _, number = name.partition(":")
+    kind, colon, number = name.partition(":")
     is_there = available.get(kind, False)
-    if number:
+    if colon:
         count = torch.cuda.device_count() if kind == "cuda" else 1
-        is_there &= number.isdecimal() and int(number) < count
+        is_there &= number in map(str, range(count))
     if not is_there:
         there = ", ".join(kind for kind, has_it in available.items() if has_it)
         cuda = ", or install a CUDA build of torch" if kind == "cuda" else ""

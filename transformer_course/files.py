@@ -19,6 +19,9 @@ try:
 except ImportError:  # Windows: one process at a time
     fcntl = None
 
+LARGEST_JSON = 2**26
+"""Bytes of a file of settings, at the most."""
+
 
 def write_whole(path: str | Path, content: str | bytes) -> None:
     """Write a file that is whole afterwards, or as it was.
@@ -36,15 +39,22 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
             file without any is refused to root too.
     """
     data = content.encode() if isinstance(content, str) else content
+    with writing(path) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def writing(path: str | Path) -> Iterator[BinaryIO]:
+    """As :func:`write_whole`, for what is written bit by bit."""
     status = _status(path)
     if status and (opened := _open_through(path, status)):
         with opened as file:
-            file.write(data)
+            yield file
         return
     check_writable(path)
     mode = stat.S_IMODE(status.st_mode) if status else None
     with whole_file(Path(os.path.realpath(path)), mode) as file:
-        file.write(data)
+        yield file
 
 
 @contextlib.contextmanager
@@ -85,6 +95,21 @@ def check_writable(path: str | Path) -> None:
         raise _error(errno.EISDIR, path)
     if not status or stat.S_ISREG(status.st_mode):
         check_permission(Path(os.path.realpath(path)).parent)
+
+
+def check_creatable(folder: str | Path) -> None:
+    """Find out whether a folder may be made, and what is to go into it.
+
+    Raises:
+        OSError: it is a file; or it, or the nearest folder above that is
+            there, may not be written.
+    """
+    place = Path(os.path.abspath(folder))
+    while not _status(place):
+        place = place.parent
+    if not place.is_dir():
+        raise _error(errno.ENOTDIR, place)
+    check_permission(place)
 
 
 def check_permission(path: str | Path) -> None:
@@ -153,6 +178,27 @@ def _remove_level(entry: os.DirEntry, folder: str | Path) -> None:
     os.rmdir(entry)
 
 
+def read_whole(path: str | Path, most: int | None = None) -> bytes:
+    """What is in a regular file.
+
+    Args:
+        path: of the file.
+        most: bytes that it may have; any number when None.
+
+    Raises:
+        OSError: it cannot be read, has more bytes, or is a pipe or a device,
+            which might never end.
+    """
+    status = os.stat(path)
+    if stat.S_ISDIR(status.st_mode):
+        raise _error(errno.EISDIR, path)
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    if most is not None and status.st_size > most:
+        raise _error(errno.EFBIG, path)
+    return Path(path).read_bytes()
+
+
 def read_json(path: str | Path) -> dict[str, Any]:
     """The object that a JSON file holds.
 
@@ -160,7 +206,7 @@ def read_json(path: str | Path) -> dict[str, Any]:
         OSError: the file cannot be read.
         ValueError: it holds no object in JSON.
     """
-    return parse_json(Path(path).read_bytes())
+    return parse_json(read_whole(path, LARGEST_JSON))
 
 
 def parse_json(content: bytes) -> dict[str, Any]:

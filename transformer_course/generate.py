@@ -18,6 +18,8 @@ from transformer_course.errors import ConfigError
 from transformer_course.moved import names
 from transformer_course.search import Hypothesis, Search, length_penalty
 
+COLDEST = 1e-20
+"""A temperature: below it logits, divided by it, are no numbers in fp32."""
 Pick = Callable[[Float[Tensor, "rows vocab"]], Int[Tensor, " rows"]]
 OnToken = Callable[[Int[Tensor, " rows"]], None]
 """Is handed the token that each row has just got; pad for one that ended."""
@@ -103,13 +105,14 @@ def sample(
         on_token: called after each step.
 
     Raises:
-        ConfigError: temperature not above 0, top_k negative, or top_p not in
-            (0, 1].
+        ConfigError: temperature not above 0 or too close to it, top_k
+            negative, or top_p not in (0, 1].
     """
-    if temperature <= 0:
+    if not COLDEST <= temperature <= 1 / COLDEST:
         raise ConfigError(
-            f"temperature is {temperature}: it must be above 0; its limit at "
-            "0 is greedy search (translate, with a beam size of 1)."
+            f"temperature is {temperature}: it must be from {COLDEST} to "
+            f"{1 / COLDEST:.0e}; its limit at 0 is greedy search (translate, "
+            "with a beam size of 1)."
         )
     if top_k < 0:
         raise ConfigError(f"top_k is {top_k}: expected 0 (all) or more.")
@@ -146,7 +149,9 @@ def keep_top_p(
     ordered, order = logits.sort(dim=-1, descending=True)
     probabilities = ordered.softmax(dim=-1)
     before = probabilities.cumsum(dim=-1) - probabilities
-    ordered = ordered.masked_fill(before >= p, -torch.inf)
+    left_out = before >= p
+    left_out[..., 0] = False  # the likeliest stays, however small p is
+    ordered = ordered.masked_fill(left_out, -torch.inf)
     return torch.empty_like(logits).scatter_(-1, order, ordered)
 
 

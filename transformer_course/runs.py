@@ -97,6 +97,8 @@ def settings_of(place: Path) -> dict[str, Any]:
             "transformer-course train, which alone can be repeated: "
             "runs/README.md says how it is made today."
         )
+    if "settings" not in about:
+        raise _damaged(place / "run.json", "no settings in it")
     return about["settings"]
 
 

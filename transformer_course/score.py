@@ -264,11 +264,11 @@ def _bleu(tokenize: str, **options) -> BLEU:
         )
     try:
         return BLEU(tokenize=tokenize, **options)
-    except (ImportError, RuntimeError) as error:
+    except (ImportError, RuntimeError, OSError) as error:
         raise CourseError(
-            f"the tokeniser {tokenize!r} needs a package that is not here "
-            f"({' '.join(str(error).split())}): install it, or choose "
-            "another, such as none, 13a or char."
+            f"the tokeniser {tokenize!r} needs a package or a file that is "
+            f"not here ({' '.join(str(error).split())}): install it, go "
+            "online, or choose another, such as none, 13a or char."
         ) from error
 
 

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from transformer_course import checkpoint, explain
 from transformer_course.classify import Guess, likeliest, probabilities
 from transformer_course.config import DataConfig, from_dict
+from transformer_course.console import quoted
 from transformer_course.data import plain
 from transformer_course.data.labelled import CLASSES
 from transformer_course.device import pick_device
@@ -412,6 +413,6 @@ def _runs_near(path: Path) -> str:
     """Where runs are, for someone who has named another folder."""
     for folder in (path, path.parent):
         runs = sorted(p.parent for p in folder.glob("*/checkpoints"))
-        if runs := [str(run) for run in runs if run != path]:
+        if runs := [quoted(run) for run in runs if run != path]:
             return f" Runs are in {', '.join(runs)}."
     return ""

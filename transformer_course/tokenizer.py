@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 import sentencepiece
 
+from transformer_course import files
 from transformer_course.errors import TokenizerError
 
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
@@ -219,12 +220,12 @@ class Tokenizer:
             TokenizerError: no such file, or not a SentencePiece model.
         """
         path = Path(path)
-        if not path.is_file():
-            raise TokenizerError(
-                f"there is no tokenizer at {path}: expected a file written "
-                "by Tokenizer.save."
-            )
         try:
-            return cls(path.read_bytes())
+            return cls(files.read_whole(path))
+        except OSError as error:
+            raise TokenizerError(
+                f"there is no tokenizer at {path} ({error.strerror}): "
+                "expected a file written by Tokenizer.save."
+            ) from error
         except TokenizerError as error:
             raise TokenizerError(f"{path}: {error}") from error

@@ -237,8 +237,35 @@ def restore(
     to go on from, and dropout draws anew.
 
     Raises:
-        CheckpointError: the state is not of this model.
+        CheckpointError: the state is not of this model, or not whole.
     """
+    try:
+        progress = _progress(resume.values)
+        _put_back(resume, model, optimizer)
+    except (LookupError, RuntimeError, TypeError, ValueError) as error:
+        raise CheckpointError(
+            f"the resume state is damaged ({error}): take another checkpoint."
+        ) from error
+    return progress
+
+
+def _progress(values: dict[str, Any]) -> Progress:
+    """Where a training stood; a ValueError or the like where it is not
+    said."""
+    progress = Progress(**values)
+    counts = [progress.step, progress.epoch, progress.batch]
+    numbers = [*progress.sums, progress.best or 0.0]
+    if [type(n) is int and n >= 0 for n in counts] != [True] * 3:
+        raise ValueError(f"step, epoch, batch are {counts}")
+    if [type(n) in (int, float) for n in numbers] != [True] * 5:
+        raise ValueError(f"sums and best are {numbers}")
+    return progress
+
+
+def _put_back(
+    resume: Resume, model: nn.Module, optimizer: torch.optim.Optimizer
+) -> None:
+    """Moments and random states."""
     device = next(model.parameters()).device
     tensors = dict(resume.tensors)
     states = {n: tensors.pop(n) for n in list(tensors) if n[:4] == "rng."}
@@ -255,7 +282,6 @@ def restore(
     torch.set_rng_state(states["rng.cpu"])
     if device.type != "cpu" and f"rng.{device.type}" in states:
         set_random_state(states[f"rng.{device.type}"], device)
-    return Progress(**resume.values)
 
 
 __getattr__ = names(__name__)

@@ -1,115 +1,63 @@
 """The command line: ``transformer-course train | translate | ...``.
 
-It parses, reads lines and prints. The work is done elsewhere, and imported by
-the command that needs it, so that help costs no time. A user's mistake gives
-one line after ``error:`` and exit status 1; wrong usage gives status 2, and
-Ctrl-C status 130. What each option is stands in
-``transformer-course COMMAND --help``.
+It parses, reads lines and prints; the work is done elsewhere. A user's mistake
+gives one line after ``error:`` and exit status 1; wrong usage gives status 2,
+and Ctrl-C status 130. A traceback means a fault of the package.
 """
 
-import contextlib
-import functools
-import io
-import os
 import sys
-from collections.abc import Callable
-from importlib.metadata import version
 
-import tyro
-
-from transformer_course.cli.classes import classify
-from transformer_course.cli.corpora import data
-from transformer_course.cli.exercises import progress
-from transformer_course.cli.masked import fill
-from transformer_course.cli.options import PROGRAM
-from transformer_course.cli.texts import (
-    generate,
-    score,
-    score_files,
-    translate,
-)
-from transformer_course.cli.training import (
-    train,
-    train_like,
-    with_files,
-)
-from transformer_course.console import tell
+from transformer_course.console import one_line, tell
 from transformer_course.errors import CourseError, Interrupted
 
-COMMANDS = {
-    "train": train,
-    "translate": translate,
-    "generate": generate,
-    "classify": classify,
-    "fill": fill,
-    "score": score,
-    "score-files": score_files,
-    "data": data,
-    "progress": progress,
-}
+NO_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
+"""What torch says in a RuntimeError."""
 
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line."""
     args = sys.argv[1:] if args is None else args
-    if args == ["--version"]:
-        print(f"{PROGRAM} {version(PROGRAM)}")
-        return
     try:
-        parsed(args)()
+        _run(args)
     except Interrupted as stop:
         tell(str(stop))
         sys.exit(130)
-    except CourseError as error:
-        tell(f"error: {error}")
-        sys.exit(1)
     except KeyboardInterrupt:
         tell("stopped")
         sys.exit(130)
     except BrokenPipeError:  # the reader of a pipe has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return
+    except Exception as error:
+        if not (text := _told(error)):
+            raise
+        tell(one_line(f"error: {text}"))
+        sys.exit(1)
 
 
-def parsed(args: list[str]) -> Callable[[], None]:
-    """The command that is asked for, with its arguments.
+def _run(args: list[str]) -> None:
+    """Imports what is slow here, where Ctrl-C is one line already."""
+    from transformer_course.cli.commands import run
+    from transformer_course.cli.output import keep_closed_apart, results
 
-    Settings check themselves when they are made, which is while tyro parses.
-    It would tell their errors as wrong usage, in a box.
-
-    Raises:
-        CourseError: settings that cannot work.
-        SystemExit: wrong usage, which has been told; or help.
-    """
-    told = io.StringIO()
-    commands = {name: _later(command) for name, command in COMMANDS.items()}
-    try:
-        with contextlib.redirect_stderr(told):
-            if args[:1] == ["train"]:
-                args = with_files(args)
-                if like := train_like(args[1:]):
-                    return functools.partial(train, like)
-            return tyro.extras.subcommand_cli_from_dict(
-                commands,
-                prog=PROGRAM,
-                description="Train, use and score the course's models. "
-                "COMMAND --help says more, --version which this is.",
-                args=args,
-            )
-    except SystemExit as leaving:
-        error: BaseException | None = leaving
-        while error := error.__context__:
-            if isinstance(error, CourseError):
-                raise error from None
-        if said := told.getvalue().removesuffix("\n"):
-            tell(said)
-        raise
+    keep_closed_apart()
+    with results():
+        run(args)
 
 
-def _later(command: Callable[..., None]) -> Callable[..., Callable]:
-    """The same command to tyro; called, it only keeps its arguments."""
-
-    @functools.wraps(command)
-    def keep(*args, **options) -> Callable[[], None]:
-        return functools.partial(command, *args, **options)
-
-    return keep
+def _told(error: Exception) -> str:
+    """What the user can do about an error; "" where it is the package's."""
+    if isinstance(error, CourseError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return (
+            f"{error.filename or 'a file'}: {error.strerror}. See that the "
+            "path is right, may be read and written, and has room."
+        )
+    if isinstance(error, MemoryError) or any(
+        words in str(error) for words in NO_MEMORY
+    ):
+        return (
+            "there is not enough memory for this: take fewer or shorter "
+            "sentences, a smaller beam, or a smaller model or batch."
+        )
+    return ""

@@ -1,13 +1,12 @@
 """``classify``: lines of text or images in, classes out."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from transformer_course.cli.images import classify_images
-from transformer_course.cli.lines import CHUNK, chunks, warn
+from transformer_course.cli.lines import CHUNK, chunks, typed, warn
 from transformer_course.cli.options import AsIs, Device, Explain, Model
 from transformer_course.cli.output import check_writable, write
 from transformer_course.console import tell
@@ -80,9 +79,9 @@ def _classify_lines(
     check_writable(explain, model, used.path, file)
     if used.path != model:
         tell(f"using {used.path}")
-    typed = file is None and sys.stdin.isatty()
+    size = 1 if file is None and typed() else CHUNK
     items: list[Item] = []
-    for first, lines in chunks(file, 1 if typed else CHUNK, "classify"):
+    for first, lines in chunks(file, size, "classify"):
         warn(used.warnings(lines, first=first))
         for number, line, guesses in zip(
             range(first, first + len(lines)),

@@ -1,14 +1,16 @@
 """Lines of text that commands read: from a file, a pipe or the keyboard."""
 
+import collections
 import os
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from transformer_course.cli.options import PROGRAM
-from transformer_course.console import tell
-from transformer_course.data.text import decode_utf8, read_lines
+from transformer_course.console import one_line, tell
+from transformer_course.data.text import lines_of, reading
 from transformer_course.errors import CorpusError
 
 CHUNK = 64
@@ -28,22 +30,52 @@ def chunks(
     Raises:
         CorpusError: the file cannot be read, or it is not UTF-8.
     """
-    if file is None and sys.stdin.isatty():
+    if file is None and typed():
         tell("Type a sentence, then Enter; Ctrl-D on an empty line ends.")
-    source = (
-        _stdin_lines() if file is None else iter(_file_lines(file, command))
-    )
+    source = stdin_lines() if file is None else _file_lines(file, command)
     first = 1
     while lines := list(islice(source, size)):
         yield first, lines
         first += len(lines)
 
 
-def _file_lines(file: Path, command: str) -> list[str]:
+def typed() -> bool:
+    """Whether someone sits at the keyboard.
+
+    Raises:
+        CorpusError: standard input is closed.
+    """
+    return _stdin().isatty()
+
+
+def stdin_lines() -> Iterator[str]:
+    """Lines from standard input, as they come.
+
+    Raises:
+        CorpusError: it is closed, or not UTF-8.
+    """
+    return lines_of(_stdin().buffer, "standard input")
+
+
+def _stdin() -> Any:  # a text file; tests put others there
+    if sys.stdin is None:
+        raise CorpusError(
+            "standard input is closed, and no text was given: name a file, "
+            "or send text by a pipe."
+        )
+    return sys.stdin
+
+
+def _file_lines(file: Path, command: str) -> Iterator[str]:
+    """Lines of a file; what is wrong with one is said before the first."""
     try:
-        return read_lines(file)
+        with reading(file) as source:
+            if file.is_file():
+                collections.deque(lines_of(source, str(file)), maxlen=0)
+                source.seek(0)
+            yield from lines_of(source, str(file))
     except CorpusError as error:
-        if os.path.exists(file):
+        if os.path.lexists(file):
             raise
         raise CorpusError(
             f"{error} A sentence goes in by a pipe: echo '...' | {PROGRAM} "
@@ -51,12 +83,23 @@ def _file_lines(file: Path, command: str) -> list[str]:
         ) from error
 
 
-def _stdin_lines() -> Iterator[str]:
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        yield decode_utf8(line, "standard input", number).rstrip("\r\n")
+def given_text(text: str) -> str:
+    """A text from the command line.
+
+    Raises:
+        CorpusError: it is not UTF-8.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise CorpusError(
+            "the text on the command line is not UTF-8: send it by a pipe, "
+            "through iconv -f ENCODING -t UTF-8."
+        ) from error
+    return text
 
 
 def warn(texts: Iterable[str]) -> None:
     """Tell what a reader should know."""
     for text in texts:
-        tell(f"warning: {text}")
+        tell(one_line(f"warning: {text}"))

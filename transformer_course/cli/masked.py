@@ -1,13 +1,14 @@
 """``fill``: hidden words, guessed."""
 
-import sys
+from collections.abc import Iterator
+from itertools import chain
 from typing import Annotated
 
 import tyro
 
+from transformer_course.cli.lines import given_text, stdin_lines, typed
 from transformer_course.cli.options import Device, Model
 from transformer_course.console import tell
-from transformer_course.data.text import decode_utf8
 from transformer_course.errors import ConfigError
 
 
@@ -36,7 +37,7 @@ def fill(
     from transformer_course.fill import fill as guesses_of
     from transformer_course.text_model import TextModel
 
-    texts = [text] if text else _lines()
+    texts = [given_text(text)] if text else _lines()
     used = TextModel.load(model, device)
     if used.task.gives != "hidden words":
         raise ConfigError(
@@ -52,19 +53,17 @@ def fill(
                 print(place, piece, f"{probability:.4f}", sep="\t")
 
 
-def _lines() -> list[str]:
+def _lines() -> Iterator[str]:
     """The texts that come from a pipe.
 
     Raises:
         ConfigError: there are none, or someone sits at the keyboard.
         CorpusError: they are not UTF-8.
     """
-    lines: list[str] = []
-    if not sys.stdin.isatty():
-        content = decode_utf8(sys.stdin.buffer.read(), "standard input")
-        lines = [line for line in content.splitlines() if line.strip()]
-    if not lines:
+    lines = iter(()) if typed() else filter(str.strip, stdin_lines())
+    first = next(lines, None)
+    if first is None:
         raise ConfigError(
             "no text was given: fill MODEL 'a text with [MASK] in it'."
         )
-    return lines
+    return chain([first], lines)

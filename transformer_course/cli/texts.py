@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from transformer_course.cli.images import score_images
-from transformer_course.cli.lines import CHUNK, chunks, warn
+from transformer_course.cli.lines import (
+    CHUNK,
+    chunks,
+    given_text,
+    typed,
+    warn,
+)
 from transformer_course.cli.options import (
     Alpha,
     AsIs,
@@ -22,13 +28,22 @@ from transformer_course.cli.options import (
     Output,
     Stream,
 )
-from transformer_course.cli.output import check_writable, write
+from transformer_course.cli.output import check_writable, lines_to
+from transformer_course.config import require_between, require_seed
 from transformer_course.console import tell
 from transformer_course.data.text import read_parallel
 from transformer_course.errors import ConfigError
 
 if TYPE_CHECKING:
     from transformer_course.text_model import TextModel
+
+LARGEST_BEAM = 200
+"""A beam has that many rows of each sentence's batch in memory."""
+LARGEST_ALPHA = 10
+"""Of the length penalty, which is a power of the length: beyond, it is no
+number any more."""
+MOST_DRAWN = 10**6
+"""Texts that are drawn, and tokens of one."""
 
 
 def translate(
@@ -56,6 +71,7 @@ def translate(
 
     One sentence: echo "i like dogs ." | transformer-course translate MODEL
     """
+    _check_search(beam_size, alpha)
     _check_n_best(n_best, beam_size)
     greedy = beam_size == 1 and not n_best and output is None
     if stream and not greedy:
@@ -64,29 +80,22 @@ def translate(
             "decided at its end: add --beam-size 1, and leave out --n-best "
             "and --output."
         )
-    typed = file is None and sys.stdin.isatty()
-    stream = stream or (greedy and typed and sys.stdout.isatty())
+    by_hand = file is None and typed()
+    stream = stream or (greedy and by_hand and sys.stdout.isatty())
     used = _load(model, others, device, as_is)
     used.require_writing()
     check_writable(output, model, used.path, *others, file)
-    done: list[str] = []
-    for first, lines in chunks(
-        file, 1 if typed or stream else CHUNK, "translate"
-    ):
-        warn(used.warnings(lines, first=first))
-        if stream:
-            _stream(used, lines)
-            continue
-        if n_best:
-            beams = used.ranked(lines, beam_size, alpha)
-            written = list(_rows(beams, n_best, first))
-        else:
-            written = used.translate(lines, beam_size, alpha)
-        if output is None:
-            print(*written, sep="\n", flush=True)
-        done += written
-    if output is not None:
-        _write(output, done)
+    size = 1 if by_hand or stream else CHUNK
+    with lines_to(output) as put:
+        for first, lines in chunks(file, size, "translate"):
+            warn(used.warnings(lines, first=first))
+            if stream:
+                _stream(used, lines)
+            elif n_best:
+                beams = used.ranked(lines, beam_size, alpha)
+                put(list(_rows(beams, n_best, first)))
+            else:
+                put(used.translate(lines, beam_size, alpha))
 
 
 def generate(
@@ -127,9 +136,10 @@ def generate(
         max_length: tokens at the most.
         seed: fixes what is drawn.
     """
-    for name, value in (("count", count), ("max_length", max_length)):
-        if value < 1:
-            raise ConfigError(f"{name} is {value}: it must be at least 1.")
+    require_between("count", count, 1, MOST_DRAWN)
+    require_between("max_length", max_length, 1, MOST_DRAWN)
+    require_seed(seed)
+    given_text(prompt)
     used = _load(model, (), device, as_is)
     drawing = used.drawing(
         prompt,
@@ -180,6 +190,7 @@ def score(
     if reads_images(model):
         score_images(model, split, output, others, device)
         return
+    _check_search(beam_size, alpha)
     used = _load(model, others, device, as_is=True)
     if files is not None:
         used = replace(used, details=used.details | {"files": files})
@@ -195,7 +206,8 @@ def score(
             f"--output {output}: there are no translations to write, since "
             "this model is scored by its nll. Leave --output out."
         )
-    _write(output, written)
+    with lines_to(output) as put:
+        put(written)
 
 
 def score_files(
@@ -261,6 +273,12 @@ def _rows(beams: list[list], n_best: int, first: int) -> Iterator[str]:
             yield f"{number}\t{rank}\t{values}\t{one.text}"
 
 
+def _check_search(beam_size: int, alpha: float) -> None:
+    """See that a search fits into memory, and its scores into numbers."""
+    require_between("beam_size", beam_size, 1, LARGEST_BEAM)
+    require_between("alpha", alpha, -LARGEST_ALPHA, LARGEST_ALPHA)
+
+
 def _check_n_best(n_best: int, beam_size: int) -> None:
     if not 0 <= n_best <= beam_size:
         raise ConfigError(
@@ -268,7 +286,3 @@ def _check_n_best(n_best: int, beam_size: int) -> None:
             f"{beam_size}, the size of the beam; a larger --beam-size has "
             "more."
         )
-
-
-def _write(path: Path, lines: list[str]) -> None:
-    write(path, "".join(line + "\n" for line in lines))

@@ -17,8 +17,8 @@ from transformer_course.console import tell
 from transformer_course.data.text import (
     ParallelText,
     Splits,
-    read_content,
     read_parallel,
+    reading,
 )
 from transformer_course.errors import CorpusError
 
@@ -46,13 +46,18 @@ def digests(files: Sequence[str]) -> tuple[str, ...]:
     Raises:
         CorpusError: one cannot be read, or not twice.
     """
-    for file in files:
-        if Path(file).is_fifo():
-            raise CorpusError(
-                f"'{file}' is a pipe, and a training that goes on reads its "
-                "text again: write it into a file."
-            )
-    return tuple(hashlib.sha256(read_content(f)).hexdigest() for f in files)
+    return tuple(map(_digest, files))
+
+
+def _digest(name: str) -> str:
+    path = Path(name)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise CorpusError(
+            f"'{name}' is a pipe or a device, and a training that goes on "
+            "reads its text again: write it into a file."
+        )
+    with reading(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def load(

@@ -5,13 +5,17 @@ Where the text comes from is for the loaders, and the table of them in
 """
 
 import codecs
+import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from transformer_course.errors import CorpusError
 
 LANGUAGES = ("en", "ja")
+LONGEST_LINE = 2**20
+"""Bytes of a line, at the most: what has more is no sentence."""
 
 
 @dataclass(frozen=True)
@@ -105,21 +109,23 @@ def read_lines(path: str | Path) -> list[str]:
     dropped; everything else is kept as it stands.
 
     Raises:
-        CorpusError: the file cannot be read, or is not UTF-8.
+        CorpusError: the file cannot be read, is not UTF-8, or has a line
+            without end.
     """
-    content = read_content(path)
-    lines = decode_utf8(content, str(path)).removesuffix("\n").split("\n")
-    return [line.removesuffix("\r") for line in lines] if content else []
+    with reading(path) as file:
+        return list(lines_of(file, str(path)))
 
 
-def read_content(path: str | Path) -> bytes:
-    """What is in a file that shall be text.
+@contextlib.contextmanager
+def reading(path: str | Path) -> Iterator[BinaryIO]:
+    """A file that shall be text, opened.
 
     Raises:
         CorpusError: it cannot be read.
     """
     try:
-        return Path(path).read_bytes()
+        with open(path, "rb") as file:
+            yield file
     except OSError as error:
         raise CorpusError(
             f"'{path}' cannot be read ({error.strerror}): give the path of a "
@@ -127,25 +133,38 @@ def read_content(path: str | Path) -> bytes:
         ) from error
 
 
-def decode_utf8(content: bytes, name: str, first_line: int = 1) -> str:
-    """Decode bytes as strict UTF-8, dropping a byte-order mark.
+def lines_of(source: BinaryIO, name: str) -> Iterator[str]:
+    """The lines of a UTF-8 text one by one, as :func:`read_lines` gives them.
 
     Args:
-        content: the bytes.
-        name: what to call them in the error.
-        first_line: the number of their first line.
+        source: where bytes come from; only a line of them is kept.
+        name: what to call it in an error.
 
     Raises:
-        CorpusError: the line and the byte at which it is not UTF-8.
+        CorpusError: a line is not UTF-8, or is longer than a sentence can be.
     """
+    number = 0
+    while line := source.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise CorpusError(
+                f"line {number:,} of {name} has more than {LONGEST_LINE:,} "
+                "bytes: expected text in UTF-8, one sentence a line. Split "
+                "it into sentences."
+            )
+        mark = codecs.BOM_UTF8 if number == 1 else b""
+        text = _decoded(line.removeprefix(mark), name, number)
+        yield text.removesuffix("\n").removesuffix("\r")
+
+
+def _decoded(line: bytes, name: str, number: int) -> str:
+    """A line of strict UTF-8; an error says which byte is none."""
     try:
-        return content.decode("utf-8").removeprefix("\ufeff")
+        return line.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + first_line
-        column = error.start - content.rfind(b"\n", 0, error.start)
         raise CorpusError(
-            f"{name} is not UTF-8: line {line:,}, byte {column:,} is "
-            f"0x{content[error.start]:02x}. {_conversion(content)}"
+            f"{name} is not UTF-8: line {number:,}, byte {error.start + 1:,} "
+            f"is 0x{line[error.start]:02x}. {_conversion(line)}"
         ) from error
 
 

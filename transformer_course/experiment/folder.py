@@ -18,13 +18,20 @@ from transformer_course.config import (
 from transformer_course.console import tell
 from transformer_course.device import machine
 from transformer_course.earlier_settings import upgraded
-from transformer_course.errors import CheckpointError, ConfigError
+from transformer_course.errors import (
+    CheckpointError,
+    ConfigError,
+    CorpusError,
+)
+from transformer_course.tasks.table import experiment_of
 from transformer_course.tokenizer import Tokenizer
 
 Record = dict[str, Any]
 """A line of ``metrics.jsonl``."""
 FREE = ("epochs", "device", "save_every", "files")
 """Settings that may change when a training goes on: files may have moved."""
+NUMBERS = ("step", "epoch", "quality", "dev_bleu", "dev_nll")
+"""What is read of a record, besides its kind."""
 CHECKPOINTS = ("average", "best", "last")
 """What a finished run leaves, in the order in which it is preferred."""
 
@@ -84,10 +91,10 @@ class RunFolder:
         """
         path = self.path / "experiment.json"
         try:
-            settings = json.loads(path.read_text("utf-8"))
-            parts = {p: dict(settings[p]) for p in ("data", "model", "train")}
-            return upgraded(settings | parts)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            settings = files.read_json(path)
+            experiment_of(settings)  # which says what is wrong with them
+            return upgraded(settings)
+        except (OSError, ValueError, CorpusError) as error:
             raise CheckpointError(
                 f"{path} is damaged ({type(error).__name__}: {error}): begin "
                 "the run anew under another name."
@@ -98,13 +105,20 @@ class RunFolder:
 
         Raises:
             ConfigError: what is here is in the way, or began with other
-                settings.
+                settings; or nothing may be written here.
             CheckpointError: there is nothing to go on with.
         """
         if resume:
             self._check_resumed(experiment)
         else:
             self._check_new(experiment)
+        try:
+            files.check_creatable(self.path)
+        except OSError as error:
+            raise ConfigError(
+                f"nothing can be written into {self.path} "
+                f"({error.strerror}): choose another --output-dir."
+            ) from error
 
     def _check_new(self, experiment: Experiment) -> None:
         """See that a run may begin here.
@@ -204,7 +218,7 @@ class RunFolder:
     def _machines(self) -> str:
         """All kinds of machine that have trained here."""
         before = self.settings().get("machine", "") if self.begun else ""
-        kinds = [*filter(None, before.split("; then ")), machine()]
+        kinds = [*filter(None, str(before).split("; then ")), machine()]
         return "; then ".join(dict.fromkeys(kinds))
 
     def records(self) -> list[Record]:
@@ -243,7 +257,7 @@ class RunFolder:
         """The lines of the metrics, each with its record if it is one."""
         if not self.metrics.exists():
             return
-        text = self.metrics.read_text(encoding="utf-8", errors="replace")
+        text = files.read_whole(self.metrics).decode(errors="replace")
         for line in text.removesuffix("\n").split("\n"):
             yield line, _record(line)
 
@@ -347,10 +361,14 @@ def _is_checkpoint(folder: Path) -> bool:
 def _record(line: str) -> Record | None:
     """The record of a line; None if it is not a whole one."""
     try:
-        record = json.loads(line)
-        return record if isinstance(record["kind"], str) else None
-    except (ValueError, TypeError, KeyError):
+        record = files.parse_json(line.encode())
+    except ValueError:
         return None
+    kind = record.get("kind")
+    numbers = [record[key] for key in NUMBERS if key in record]
+    whole = isinstance(kind, str) and (kind != "step" or "step" in record)
+    are_numbers = all(type(number) in (int, float) for number in numbers)
+    return record if whole and are_numbers else None
 
 
 def _is_done(record: Record, step: int, epoch: int) -> bool:

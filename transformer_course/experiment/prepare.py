@@ -79,7 +79,8 @@ def prepare(
         build: from a config to the model, with its first weights.
 
     Raises:
-        ConfigError: settings that do not go together.
+        ConfigError: settings that do not go together; a model for which the
+            memory is too small.
         CorpusError: the corpus cannot be had.
         CheckpointError: what the training starts from cannot be used.
     """
@@ -94,8 +95,9 @@ def prepare(
     if tokenizer is None:
         tokenizer = task.learn_tokenizer(experiment, splits.train)
         _check_needed(start, tokenizer, train.start_from)
-    set_seed(train.seed)
     config = task.sized(experiment.model, tokenizer)
+    checkpoint.check_memory(checkpoint.shapes_of(config, build), copies=4)
+    set_seed(train.seed)
     model = build(config)
     if start:
         _begin_with(task, model, start, train.start_from)

@@ -14,6 +14,7 @@ from transformer_course.config import (
     DataConfig,
     Experiment,
 )
+from transformer_course.console import quoted
 from transformer_course.data.corpora import Corpus, load_images
 from transformer_course.data.images import ImageSet, ImageSplits
 from transformer_course.errors import ConfigError
@@ -146,7 +147,7 @@ class ImageClassification(Classification):
         )
 
     def first_use(self, folder: Path) -> str:
-        return f"score {folder}"
+        return f"score {quoted(folder)}"
 
 
 def check_fits(config: AnyModelConfig, images: ImageSet) -> None:

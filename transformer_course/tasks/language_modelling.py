@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from transformer_course.batches import IdPair, encode_texts
 from transformer_course.config import DataConfig, LanguageModelConfig
+from transformer_course.console import quoted
 from transformer_course.data.corpora import Corpus, pairs_of
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.generate import sample
@@ -73,4 +74,4 @@ class LanguageModelling(Writing):
         return None, torch.tensor([tokenizer.encode(text)]).long()
 
     def first_use(self, folder: Path) -> str:
-        return f"generate {folder}"
+        return f"generate {quoted(folder)}"

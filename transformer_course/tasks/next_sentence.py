@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from transformer_course.config import DataConfig
+from transformer_course.console import quoted
 from transformer_course.data.corpora import Corpus
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.tasks.pairs import Pairs
@@ -26,4 +27,4 @@ class NextSentence(Pairs):
         return train.tgt
 
     def first_use(self, folder: Path) -> str:
-        return f"generate {folder} '...'"
+        return f"generate {quoted(folder)} '...'"

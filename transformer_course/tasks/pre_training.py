@@ -11,6 +11,7 @@ from torch import nn
 
 from transformer_course.bert_config import BertConfig
 from transformer_course.config import DataConfig, Experiment, TrainConfig
+from transformer_course.console import quoted
 from transformer_course.data.aozora import Work
 from transformer_course.data.aozora.authors import WorkSplits
 from transformer_course.data.corpora import Corpus
@@ -222,7 +223,7 @@ class PreTraining(Task):
         )
 
     def first_use(self, folder: Path) -> str:
-        return f"fill {folder} '... {MASK_PIECE} ...'"
+        return f"fill {quoted(folder)} '... {MASK_PIECE} ...'"
 
 
 @torch.inference_mode()

@@ -10,6 +10,8 @@ from transformer_course.config import (
     Settings,
     TrainConfig,
     from_dict,
+    require_fits,
+    require_types,
 )
 from transformer_course.data.corpora import find
 from transformer_course.earlier_settings import upgraded
@@ -64,11 +66,14 @@ def task_of(
             where nothing is said, it is the first task with such models.
 
     Raises:
-        ConfigError: there is no such task.
+        ConfigError: there is no such task, or what is said is of another
+            type.
         CorpusError: the corpus is not known.
     """
     details = details or {}
+    require_types(DataConfig, details)
     if "task" in details:
+        require_fits("task", details["task"], str)
         return find_task(details["task"])
     corpus = find(details["corpus"]) if "corpus" in details else None
     for task in TASKS.values():
@@ -94,7 +99,9 @@ def experiment_of(settings: Settings) -> Experiment:
                 f"these are not the settings of a training: {part} is not "
                 "there."
             )
+        require_fits(part, settings[part], str if part == "name" else dict)
     settings = upgraded(settings)
+    require_fits("task", settings["task"], str)
     given, models = settings["model"], find_task(settings["task"]).models
     known = [kind for kind in models if not given.keys() - names_of(kind)]
     return Experiment(

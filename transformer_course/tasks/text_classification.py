@@ -19,6 +19,7 @@ from transformer_course.classify import (
     probabilities,
 )
 from transformer_course.config import AnyModelConfig, DataConfig, Experiment
+from transformer_course.console import quoted
 from transformer_course.data.corpora import Corpus, load_labelled
 from transformer_course.data.labelled import LabelledSplits, LabelledText
 from transformer_course.errors import ConfigError
@@ -205,7 +206,7 @@ class TextClassification(Classification):
         )
 
     def first_use(self, folder: Path) -> str:
-        return f"classify {folder}"
+        return f"classify {quoted(folder)}"
 
 
 def _check_fits(config: AnyModelConfig, text: LabelledText) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from torch import nn
 
 from transformer_course.config import DataConfig
+from transformer_course.console import quoted
 from transformer_course.data.corpora import Corpus
 from transformer_course.data.text import ParallelText, Splits, unseen
 from transformer_course.errors import ConfigError
@@ -67,7 +68,7 @@ class Translation(Pairs):
         return written
 
     def first_use(self, folder: Path) -> str:
-        return f"translate {folder}"
+        return f"translate {quoted(folder)}"
 
 
 def both_ways(splits: Splits) -> Splits:
