@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from transformer_course.checks import require, require_positive, require_share
 from transformer_course.config import (
     Activation,
     AnyModelConfig,
     Position,
-    require,
-    require_positive,
-    require_share,
     require_stack,
 )
 

@@ -33,6 +33,7 @@ from transformer_course.checkpoint_files import (
     FILES,
     FORMAT,
     Content,
+    check_resume,
     no_model,
     parsed,
     previous_of,
@@ -81,16 +82,6 @@ KINDS: dict[str, tuple[type, type]] = {
 }
 INVALID = (AssertionError, LookupError, RuntimeError, TypeError, ValueError)
 """What classes raise that are built with values of any kind."""
-MOMENTS = ("step", "exp_avg", "exp_avg_sq")
-"""What Adam keeps for each parameter."""
-FORMAT_1_VALUES = {
-    "step": 0,
-    "epoch": 0,
-    "batch": 0,
-    "sums": [0.0] * 4,
-    "best": None,
-}
-"""What format 1, which has no hashes, has in resume.json: names and types."""
 
 
 Build = Callable[[AnyModelConfig], nn.Module]
@@ -400,39 +391,5 @@ def _resume(content: Content, model: nn.Module) -> Resume | None:
     values = parsed(content.files["resume.json"], path)
     tensors = content.tensors("resume.safetensors")
     if content.header["format"] == 1:
-        _check_resume(path, values, tensors, model)
+        check_resume(path, values, tensors, model)
     return Resume(tensors, values)
-
-
-def _check_resume(
-    path: Path, values: dict, tensors: Tensors, model: nn.Module
-) -> None:
-    """What a hash says of younger formats: that nothing is missing."""
-    lacking = [
-        name
-        for name, example in FORMAT_1_VALUES.items()
-        if not _is_like(values.get(name), example)
-    ]
-    if not lacking and values["step"]:
-        lacking = [
-            f"Adam's {moment} of {name}"
-            for name in weights_of(model)
-            for moment in MOMENTS
-            if f"adam.{moment}.{name}" not in tensors
-        ]
-    if lacking:
-        raise CheckpointError(
-            f"{path} and resume.safetensors do not say how to go on: "
-            f"{lacking[0]} is missing or of another type. Take another "
-            "checkpoint."
-        )
-
-
-def _is_like(value: Any, example: Any) -> bool:
-    """Whether a value read from JSON has the type of another."""
-    number = type(value) in (int, float)
-    if isinstance(example, list) and isinstance(value, list):
-        return len(value) == len(example)
-    if example is None:
-        return number or value is None
-    return type(value) is type(example)

@@ -12,8 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from torch import nn
+
 from transformer_course import files
-from transformer_course.config import shown
+from transformer_course.checks import is_like, is_whole, shown
 from transformer_course.console import quoted
 from transformer_course.earlier_settings import upgraded_model
 from transformer_course.errors import CheckpointError
@@ -22,6 +24,7 @@ from transformer_course.weights import (
     refuse_pickle,
     renamed,
     unpack,
+    weights_of,
 )
 
 FORMAT = 2
@@ -38,6 +41,16 @@ PAUSES = [0.01 * 1.5**i for i in range(12)]
 Header = dict[str, Any]
 Rename = Callable[[str], str]
 T = TypeVar("T")
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+"""What Adam keeps for each parameter."""
+FORMAT_1_VALUES = {
+    "step": 0,
+    "epoch": 0,
+    "batch": 0,
+    "sums": [0.0] * 4,
+    "best": None,
+}
+"""What format 1, which has no hashes, has in resume.json: names and types."""
 
 
 class Content(NamedTuple):
@@ -184,7 +197,7 @@ def _check_format(folder: Path, header: Header) -> None:
             "that 'transformer-course train' or checkpoint.save has written."
         )
     number = header["format"]
-    if type(number) is not int or not 1 <= number <= FORMAT:
+    if not is_whole(number) or not 1 <= number <= FORMAT:
         raise CheckpointError(
             f"{folder} has format {shown(number)}, but this version of the "
             f"package reads up to {FORMAT}: update the package."
@@ -271,3 +284,27 @@ def no_model(path: Path, why: Exception | str) -> CheckpointError:
         f"{path} does not describe a model ({reason}): take another "
         "checkpoint."
     )
+
+
+def check_resume(
+    path: Path, values: dict, tensors: Tensors, model: nn.Module
+) -> None:
+    """What a hash says of younger formats: that nothing is missing."""
+    lacking = [
+        name
+        for name, example in FORMAT_1_VALUES.items()
+        if not is_like(values.get(name), example)
+    ]
+    if not lacking and values["step"]:
+        lacking = [
+            f"Adam's {moment} of {name}"
+            for name in weights_of(model)
+            for moment in MOMENTS
+            if f"adam.{moment}.{name}" not in tensors
+        ]
+    if lacking:
+        raise CheckpointError(
+            f"{path} and resume.safetensors do not say how to go on: "
+            f"{lacking[0]} is missing or of another type. Take another "
+            "checkpoint."
+        )

@@ -5,103 +5,37 @@ The command line is made from these classes: ``--model.d-model 128`` sets
 a task makes of them is checked by the task.
 """
 
-import math
 import re
 from dataclasses import dataclass, field
-from types import NoneType
 from typing import (
-    Any,
     Literal,
     Protocol,
-    get_args,
-    get_origin,
     get_type_hints,
     runtime_checkable,
 )
 
-from transformer_course.errors import ConfigError
+from transformer_course.checks import (
+    Settings,
+    from_json,
+    is_text,
+    require,
+    require_between,
+    require_positive,
+    require_seed,
+    require_share,
+    require_types,
+    shown,
+)
 from transformer_course.moved import names
 
 Position = Literal["sinusoidal", "learned", "rotary", "none"]
 Activation = Literal["relu", "gelu"]
 OWN_FILES = "files"
 """What the corpus is called when it is two files."""
-LARGEST = 2**53
-"""Of the whole numbers among the settings: JSON keeps all up to there."""
 LONGEST_NAME = 200
 """Bytes of a run's name: file systems take 255, and names are added to."""
 MOST_LAYERS = 1000
 """Of a stack: the deepest ones ever trained had as many."""
-Settings = dict[str, Any]
-"""An experiment's settings as JSON holds them: data, model, train, task."""
-
-
-def require(condition: bool, message: str) -> None:
-    """Raise a ConfigError with this message unless the condition holds."""
-    if not condition:
-        raise ConfigError(message)
-
-
-def require_positive(config, *names: str) -> None:
-    """Raise a ConfigError unless these settings are at least 1."""
-    _require_bounded(config)
-    for name in names:
-        value = getattr(config, name)
-        require(value >= 1, f"{name} is {value}: it must be at least 1.")
-
-
-def require_between(
-    name: str, value: float | int, low: float | int, high: float | int
-) -> None:
-    """Raise a ConfigError unless a number is in this range, bounds included;
-    what is not a number never is."""
-    require(
-        low <= value <= high,
-        f"{name} is {shown(value)}: it must be from {shown(low)} to "
-        f"{shown(high)}.",
-    )
-
-
-def require_seed(seed: int) -> None:
-    """Raise a ConfigError unless every random generator takes this seed."""
-    require(
-        0 <= seed < 2**32,
-        f"seed is {shown(seed)}: choose one from 0 to 2^32 - 1.",
-    )
-
-
-def _is_text(name: str) -> bool:
-    """Whether a name is UTF-8: of a file's, not all need be."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def shown(value: Any) -> str:
-    """A value as a message has it: no longer than a line."""
-    text = str(value)
-    return text if len(text) <= 50 else f"{text[:40]}…"
-
-
-def require_share(config, *names: str) -> None:
-    """Raise a ConfigError unless these settings are in [0, 1)."""
-    for name in names:
-        value = getattr(config, name)
-        require(0 <= value < 1, f"{name} is {value}: it must be in [0, 1).")
-
-
-def _require_bounded(config) -> None:
-    """See that no number is beyond what tensors can be made with."""
-    for name, value in vars(config).items():
-        if isinstance(value, float):
-            require(
-                math.isfinite(value),
-                f"{name} is {value}: it must be a finite number.",
-            )
-        elif isinstance(value, int) and name != "seed":
-            require_between(name, value, -LARGEST, LARGEST)
 
 
 @dataclass(frozen=True)
@@ -290,7 +224,7 @@ class DataConfig:
     def _check_files(self) -> None:
         """See that there is a corpus or two files, and not both."""
         require(
-            all(map(_is_text, self.files or ())),
+            all(map(is_text, self.files or ())),
             f"files are {self.files}, and settings are UTF-8: rename what "
             "is not.",
         )
@@ -388,7 +322,7 @@ class Experiment:
         require(
             re.fullmatch(r"[^/\\\x00-\x1f]+", self.name) is not None
             and self.name not in (".", "..")
-            and _is_text(self.name)
+            and is_text(self.name)
             and len(self.name.encode()) <= LONGEST_NAME,
             f"the name is {shown(repr(self.name))}: it must be that of one "
             f"folder, without slashes, of {LONGEST_NAME} bytes at the most; "
@@ -412,55 +346,6 @@ def from_dict(kind: type, values: Settings):
     )
     require_types(kind, values)
     return kind(**from_json(values))
-
-
-def require_types(kind: type, values: Settings) -> None:
-    """See that values read from JSON have the types of a class's settings;
-    what the class does not know is left alone.
-
-    Raises:
-        ConfigError: one has not.
-    """
-    hints = get_type_hints(kind)
-    for name, value in from_json(values).items():
-        if name in hints and not _fits(value, hints[name]):
-            require_fits(name, values[name], hints[name])  # as it was given
-
-
-def from_json(values: Settings) -> Settings:
-    """Settings as they were before JSON, which has no tuples."""
-    return {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in values.items()
-    }
-
-
-def require_fits(name: str, value: Any, hint: Any) -> None:
-    """See that a value is of a setting's type.
-
-    Raises:
-        ConfigError: it is not.
-    """
-    kind = getattr(hint, "__name__", hint)
-    require(
-        _fits(value, hint),
-        f"{name} cannot be {shown(repr(value))}: expected {kind}.",
-    )
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of a type; a whole number is a float, too."""
-    if get_origin(hint) is Literal:
-        return value in get_args(hint)
-    if get_origin(hint) is tuple:
-        return isinstance(value, tuple) and (
-            [type(one) for one in value] == list(get_args(hint))
-        )
-    if get_args(hint):  # one of several types
-        return any(_fits(value, one) for one in get_args(hint))
-    if hint is NoneType:
-        return value is None
-    return type(value) is hint or (hint is float and type(value) is int)
 
 
 __getattr__ = names(__name__)

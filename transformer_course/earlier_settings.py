@@ -1,6 +1,6 @@
 """Settings that an earlier version has stored, in today's words."""
 
-from transformer_course.config import Settings
+from transformer_course.checks import Settings
 
 
 def upgraded(settings: Settings) -> Settings:

@@ -15,6 +15,7 @@ from typing import Any
 _DATA = "transformer_course.data"
 MOVED = {
     "transformer_course.config": (
+        "transformer_course.checks",
         "transformer_course.presets",
         "transformer_course.earlier_settings",
     ),

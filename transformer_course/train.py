@@ -18,6 +18,7 @@ from torch import nn
 
 from transformer_course.batches import AnyBatch, Batches
 from transformer_course.checkpoint import Resume
+from transformer_course.checks import is_number, is_whole
 from transformer_course.config import TrainConfig
 from transformer_course.device import random_state, set_random_state
 from transformer_course.errors import CheckpointError, DivergedError
@@ -255,9 +256,9 @@ def _progress(values: dict[str, Any]) -> Progress:
     progress = Progress(**values)
     counts = [progress.step, progress.epoch, progress.batch]
     numbers = [*progress.sums, progress.best or 0.0]
-    if [type(n) is int and n >= 0 for n in counts] != [True] * 3:
+    if not all(is_whole(n) and n >= 0 for n in counts):
         raise ValueError(f"step, epoch, batch are {counts}")
-    if [type(n) in (int, float) for n in numbers] != [True] * 5:
+    if len(numbers) != 5 or not all(map(is_number, numbers)):
         raise ValueError(f"sums and best are {numbers}")
     return progress
 

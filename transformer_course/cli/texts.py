@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
+from transformer_course.checks import require_between, require_seed
 from transformer_course.cli.images import score_images
 from transformer_course.cli.lines import (
     CHUNK,
@@ -29,7 +30,6 @@ from transformer_course.cli.options import (
     Stream,
 )
 from transformer_course.cli.output import check_writable, lines_to
-from transformer_course.config import require_between, require_seed
 from transformer_course.console import tell
 from transformer_course.data.text import read_parallel
 from transformer_course.errors import ConfigError

@@ -10,11 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from transformer_course import checkpoint, files
-from transformer_course.config import (
-    Experiment,
-    Settings,
-    from_json,
-)
+from transformer_course.checks import Settings, from_json, is_number
+from transformer_course.config import Experiment
 from transformer_course.console import tell
 from transformer_course.device import machine
 from transformer_course.earlier_settings import upgraded
@@ -367,7 +364,7 @@ def _record(line: str) -> Record | None:
     kind = record.get("kind")
     numbers = [record[key] for key in NUMBERS if key in record]
     whole = isinstance(kind, str) and (kind != "step" or "step" in record)
-    are_numbers = all(type(number) in (int, float) for number in numbers)
+    are_numbers = all(map(is_number, numbers))
     return record if whole and are_numbers else None
 
 

@@ -9,7 +9,8 @@ from torch import nn
 
 from transformer_course import checkpoint
 from transformer_course.batches import Batches
-from transformer_course.config import Experiment, Settings, from_json
+from transformer_course.checks import Settings, from_json
+from transformer_course.config import Experiment
 from transformer_course.data import own_text
 from transformer_course.errors import CheckpointError, ConfigError
 from transformer_course.experiment.folder import chosen_checkpoint

@@ -10,7 +10,8 @@ import torch
 from torch import nn
 
 from transformer_course import checkpoint
-from transformer_course.config import AnyModelConfig, Experiment, require_fits
+from transformer_course.checks import require_fits
+from transformer_course.config import AnyModelConfig, Experiment
 from transformer_course.errors import ConfigError, CorpusError
 from transformer_course.tasks.table import find_task
 

@@ -3,15 +3,13 @@
 import dataclasses
 from typing import Any
 
+from transformer_course.checks import Settings, require_fits, require_types
 from transformer_course.config import (
     AnyModelConfig,
     DataConfig,
     Experiment,
-    Settings,
     TrainConfig,
     from_dict,
-    require_fits,
-    require_types,
 )
 from transformer_course.data.corpora import find
 from transformer_course.earlier_settings import upgraded
