@@ -314,8 +314,11 @@ def test_a_line_from_a_pipe_is_answered_before_the_next_is_read(
             answered.append(out.getvalue().count("\n"))
             yield line
 
-    typed = type("Pipe", (), {"buffer": lines(), "isatty": lambda _: False})()
-    monkeypatch.setattr(sys, "stdin", typed)
+    source, pipe = lines(), io.TextIOWrapper(io.BytesIO())
+    monkeypatch.setattr(
+        pipe.buffer, "readline", lambda _: next(source, b""), raising=False
+    )
+    monkeypatch.setattr(sys, "stdin", pipe)
     run("translate", model, "--beam-size", 1, "--stream")
     assert answered == [0, 1]
 

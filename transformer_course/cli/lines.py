@@ -54,7 +54,7 @@ def stdin_lines() -> Iterator[str]:
     Raises:
         CorpusError: it is closed, or not UTF-8.
     """
-    return lines_of(_stdin().buffer, "standard input")
+    return lines_of(_stdin().buffer.readline, "standard input")
 
 
 def _stdin() -> Any:  # a text file; tests put others there
@@ -71,9 +71,11 @@ def _file_lines(file: Path, command: str) -> Iterator[str]:
     try:
         with reading(file) as source:
             if file.is_file():
-                collections.deque(lines_of(source, str(file)), maxlen=0)
+                collections.deque(
+                    lines_of(source.readline, str(file)), maxlen=0
+                )
                 source.seek(0)
-            yield from lines_of(source, str(file))
+            yield from lines_of(source.readline, str(file))
     except CorpusError as error:
         if os.path.lexists(file):
             raise

@@ -6,7 +6,7 @@ Where the text comes from is for the loaders, and the table of them in
 
 import codecs
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -113,7 +113,7 @@ def read_lines(path: str | Path) -> list[str]:
             without end.
     """
     with reading(path) as file:
-        return list(lines_of(file, str(path)))
+        return list(lines_of(file.readline, str(path)))
 
 
 @contextlib.contextmanager
@@ -133,18 +133,18 @@ def reading(path: str | Path) -> Iterator[BinaryIO]:
         ) from error
 
 
-def lines_of(source: BinaryIO, name: str) -> Iterator[str]:
+def lines_of(readline: Callable[[int], bytes], name: str) -> Iterator[str]:
     """The lines of a UTF-8 text one by one, as :func:`read_lines` gives them.
 
     Args:
-        source: where bytes come from; only a line of them is kept.
+        readline: of what bytes come from; only a line of them is kept.
         name: what to call it in an error.
 
     Raises:
         CorpusError: a line is not UTF-8, or is longer than a sentence can be.
     """
     number = 0
-    while line := source.readline(LONGEST_LINE + 1):
+    while line := readline(LONGEST_LINE + 1):
         number += 1
         if len(line) > LONGEST_LINE:
             raise CorpusError(
