@@ -48,7 +48,6 @@ ALLOWED = {
     ("config.py", "Experiment"): "a training is a translation by default",
     ("checkpoint.py", ""): "the table of kinds: names for what is stored",
     ("checkpoint.py", "_kind"): "finds the row of that table",
-    ("checkpoint.py", "_is_like"): "types of plain values from JSON",
     ("checkpoint_files.py", "_from_format_1"): "names of an earlier format",
     ("checkpoint_files.py", "_unreadable"): "an error may have no reason",
     ("pretrained.py", "_config"): "what a published config.json must say",
