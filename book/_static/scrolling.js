@@ -11,7 +11,7 @@
   const KINDS = {
     table: ".pst-scrollable-table-container, .text_html",
     output: ".cell_output pre, .cell_output > .output",
-    formula: "div.math",
+    formula: "div.math, mjx-container[display]",
     code: "pre",
   };
 
@@ -21,11 +21,12 @@
   function look(box) {
     if (box.scrollWidth > box.clientWidth) {
       const kind = Object.keys(KINDS).find((name) => box.matches(KINDS[name]));
+      box.dataset.scrolls = kind;
       box.tabIndex = 0;
       box.setAttribute("role", "group");
       box.setAttribute("aria-label", words[kind]);
-    } else {
-      for (const name of ["tabindex", "role", "aria-label"]) {
+    } else if (box.dataset.scrolls) {
+      for (const name of ["data-scrolls", "tabindex", "role", "aria-label"]) {
         box.removeAttribute(name);
       }
     }
