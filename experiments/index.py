@@ -15,7 +15,7 @@ from transformer_course.errors import CourseError
 
 ROOT = Path(__file__).parents[1]
 TOOLS = {
-    "cell-times": ("lecturers", "`python -m tools.time_cells`"),
+    "cell-times": ("lecturers", "`python -m tools.time_cells --store`"),
     "soseki-published": ("16_soseki", "copied by hand; the file says whence"),
 }
 """Runs that no experiment makes: the page that asks, and who makes them."""

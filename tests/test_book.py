@@ -1,7 +1,6 @@
 """The book: its notebooks, its pages, and what a reader's browser gets."""
 
 import json
-import math
 import pkgutil
 import re
 import subprocess
@@ -33,6 +32,7 @@ import transformer_course
 from tools.refresh_outputs import corpora_of, tidy
 from transformer_course import runs
 from transformer_course.cli.commands import COMMANDS
+from transformer_course.cli import COMMANDS
 from transformer_course.data.manifest import find_corpus
 
 
@@ -338,36 +338,8 @@ def test_the_first_page_quotes_its_translations_from_the_run(edition):
 
 # --- what lecturers are told -------------------------------------------------
 
-LIVE = re.compile(
-    r"\*\*Live:\*\*.*\((?P<notebook>\w+)\.ipynb#.*?`(?P<line>[^`]+)`: "
-    r"(?P<own>\d+) s, and (?P<above>\d+) s above"
-)
-"""A cell to be run in class: its notebook, a line of it, and its times."""
-
-
 def lecturers_page(edition: str) -> str:
     return (BOOK / edition / "lecturers.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_cells_for_the_class_are_there_and_as_fast_as_is_said(edition):
-    """The seconds are those that tools/time_cells.py has stored."""
-    page = lecturers_page(edition)
-    found = list(LIVE.finditer(page))
-    assert len(found) == page.count("**Live:**") > 0
-    for live in found:
-        cells = code_cells(BOOK / edition / f"{live['notebook']}.ipynb")
-        has_it = [live["line"] in cell.source.splitlines() for cell in cells]
-        assert sum(has_it) == 1, live[0]
-        place = has_it.index(True)
-        path = runs.folder("cell-times") / f"{live['notebook']}.json"
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        assert stored["machine"] in page
-        seconds = [stored["seconds"].get(cell.id, 0.0) for cell in cells]
-        again = f"{live[0]}\nMeasure it again: {stored['command']}"
-        assert int(live["own"]) == math.ceil(seconds[place]), again
-        above = sum(seconds[:place])  # cells come and go
-        assert abs(int(live["above"]) - above) <= 2, again
 
 
 @pytest.mark.parametrize("edition", EDITIONS)

@@ -1,182 +1,209 @@
-"""What is made for a class: plans that hold, slides, handouts, figures."""
+"""The plan of the lectures keeps what it promises."""
 
-import dataclasses
+import json
+import math
 import re
-from pathlib import Path
 
 import pytest
-from bs4 import BeautifulSoup
-from built_book import Site
+from built_book import BOOK, EDITIONS, ROOT, markdown_of, read
 
-from tools.lectures import reveal
-from tools.lectures.covered import fold_results, take_answers
+from tools.lectures import page as page_of_plan
+from tools.lectures.headings import headings
+from tools.lectures.page import assignment, markdown, seconds
 from tools.lectures.plan import (
     LENGTHS,
     BadPlan,
+    Live,
     Plan,
     Unit,
     linked,
     read_plan,
 )
-from tools.lectures.publish import Publisher
-from tools.lectures.words import WORDS
+from transformer_course import runs
 
-PLAN = read_plan("en")
-each_unit = pytest.mark.parametrize("unit", PLAN.units.values(), ids=str)
-each_length = pytest.mark.parametrize("length", LENGTHS)
-
-
-def in_full(unit: Unit, section: str) -> str:
-    """``#clocks`` of a unit's own chapter as ``03#clocks``."""
-    return section if "#" in section else f"{unit.chapter}#{section}"
-
-
-@each_unit
-@each_length
-def test_a_unit_fills_its_time(unit, length):
-    shown = sum(topic.minutes for topic in unit.topics(length))
-    assert unit.opening + shown == length
+UNITS = [
+    pytest.param(read_plan(edition), unit, id=f"{edition}-{unit.unit}")
+    for edition in EDITIONS
+    for unit in read_plan(edition).units.values()
+]
+PLANS = [
+    pytest.param(read_plan(edition), number, id=f"{edition}-{number}")
+    for edition in EDITIONS
+    for number in read_plan(edition).lectures
+]
+each_unit = pytest.mark.parametrize(("plan", "unit"), UNITS)
 
 
-@each_unit
-@each_length
-def test_all_that_a_unit_shows_is_there(unit, length):
-    for section in unit.sections(length):
-        assert PLAN.heading(section).title
+# --- the plans ---------------------------------------------------------------
 
 
-@each_unit
-def test_the_live_cell_is_in_the_45_minutes(unit):
-    live = in_full(unit, unit.live.section)
-    assert PLAN.covers(unit.sections(45), live)
-
-
-@each_unit
-@each_length
-def test_homework_rests_on_what_was_met(unit, length):
-    for task in unit.tasks(length):
-        for section in task.rests:
-            assert PLAN.covers(unit.known(length), in_full(unit, section))
-
-
-def lacking(plan: Plan, number: int) -> list[str]:
-    """What may not be left out of the lectured chapters, and is."""
+@pytest.mark.parametrize(("plan", "number"), PLANS)
+def test_what_may_not_be_left_out_is_in_each_plan(plan: Plan, number: int):
+    """In class, at the length that the plan gives a unit, or to be read."""
     lectures = plan.lectures[number]
-    met = [section for one in lectures for section in linked(one.read, "")]
-    for one in lectures:
-        for name, length in one.units.items():
+    met = [name for one in lectures for name in linked(one.read, "")]
+    for lecture in lectures:
+        for name, length in lecture.units.items():
             met += plan.units[name].known(length)
-    needed = [f"{c.chapter}#{s}" for c in plan.chapters for s in c.must]
-    return [name for name in needed if not plan.covers(met, name)]
+    for chapter in plan.chapters:
+        for section in chapter.must:
+            name = f"{chapter.chapter}#{section}"
+            assert plan.covers(met, name), f"{number} lectures lack {name}"
 
 
-@pytest.mark.parametrize("number", PLAN.lectures)
-def test_no_plan_leaves_out_what_may_not_be_left_out(number):
-    assert len(PLAN.lectures[number]) == number
-    assert lacking(PLAN, number) == []
+@pytest.mark.parametrize(("plan", "number"), PLANS)
+def test_a_plan_has_its_lectures_of_ninety_minutes(plan: Plan, number: int):
+    lectures = plan.lectures[number]
+    assert len(lectures) == number
+    for lecture in lectures:
+        assert sum(lecture.units.values()) == 90
+    units = [name for one in lectures for name in one.units]
+    assert len(units) == len({*units})
 
 
-def test_a_lecture_is_90_minutes():
-    for lectures in PLAN.lectures.values():
-        assert {sum(one.units.values()) for one in lectures} == {90}
+def test_every_chapter_has_a_unit_and_a_line():
+    for edition in EDITIONS:
+        plan = read_plan(edition)
+        there = {path.name[:2] for path in (BOOK / edition).glob("*.ipynb")}
+        assert {unit.chapter for unit in plan.units.values()} == there
+        assert {one.chapter for one in plan.chapters} == there
 
 
-def test_what_a_plan_leaves_out_is_noticed():
-    fewer = {5: PLAN.lectures[5][:-1]}
-    assert lacking(dataclasses.replace(PLAN, lectures=fewer), 5)
-
-
-def test_a_section_that_is_not_there_is_named():
-    with pytest.raises(BadPlan, match="04#nowhere"):
-        PLAN.heading("04#nowhere")
+# --- the units ---------------------------------------------------------------
 
 
 @each_unit
-def test_every_exercise_is_set_by_one_unit(unit):
-    of_chapter = [
-        exercise
-        for one in PLAN.units.values()
-        if one.chapter == unit.chapter
-        for exercise in PLAN.exercises_of(one)
-    ]
-    assert sorted(e.name for e in of_chapter) == sorted(
-        e.name for e in unit.exercises()
+def test_minutes_are_those_of_the_unit(plan: Plan, unit: Unit):
+    core = sum(topic.minutes for topic in unit.core)
+    assert unit.opening + core == 45
+    assert sum(topic.minutes for topic in unit.more) == 45
+
+
+@each_unit
+def test_what_is_asked_and_run_is_shown_in_class(plan: Plan, unit: Unit):
+    """At 45 minutes what is for 45, at 90 what comes with 90."""
+    for length, ask, live in (
+        (45, unit.ask, unit.live),
+        (90, unit.ask_more, unit.live_more),
+    ):
+        shown = unit.sections(length)
+        asked = linked(ask, unit.chapter)
+        assert asked or not ask, "the question names no section"
+        assert {*asked} <= {*shown}
+        if live:
+            assert f"{unit.chapter}#{live.section}" in shown
+
+
+@each_unit
+def test_a_live_cell_stands_in_its_section(plan: Plan, unit: Unit):
+    for live in filter(None, (unit.live, unit.live_more)):
+        assert section_of(plan, unit, live) == live.section
+
+
+def section_of(plan: Plan, unit: Unit, live: Live) -> str:
+    """The section of the chapter in which the cell with that line stands."""
+    path = plan.path(unit.chapter)
+    by_title = {one.title: one.anchor for one in headings(path).values()}
+    section, found = "", []
+    for cell in read(path).cells:
+        if cell.cell_type == "code":
+            found += [section] * (live.line in cell.source.splitlines())
+            continue
+        for title in re.findall(r"^#{2,4} +(.+?) *$", cell.source, re.M):
+            section = by_title[title]
+    assert len(found) == 1, f"{live.line!r} stands in {found}"
+    return found[0]
+
+
+@each_unit
+def test_the_time_of_a_live_cell_was_measured(plan: Plan, unit: Unit):
+    """On the machine that the page names."""
+    path = runs.folder("cell-times") / f"{unit.notebook}.json"
+    stored = json.loads(path.read_text("utf-8"))
+    text = (BOOK / plan.edition / "lecturers.md").read_text("utf-8")
+    assert stored["machine"] in text
+    cells = read(plan.path(unit.chapter)).cells
+    for live in filter(None, (unit.live, unit.live_more)):
+        (cell,) = [c for c in cells if live.line in c.source.splitlines()]
+        assert cell.id in stored["seconds"], stored["command"]
+        own, _ = seconds(unit, live, plan)
+        assert own == math.ceil(stored["seconds"][cell.id])
+
+
+@each_unit
+def test_homework_rests_on_what_was_read_or_shown(plan: Plan, unit: Unit):
+    for task in unit.after:
+        known = unit.known(task.length)
+        for section in task.rests:
+            name = f"{unit.chapter}#{section}"
+            assert plan.covers(known, name), f"{task.do}: {name}"
+
+
+@each_unit
+def test_questions_for_homework_are_in_the_chapter(plan: Plan, unit: Unit):
+    chapter = markdown_of(plan.path(unit.chapter))
+    for task in unit.after:
+        if match := re.match(r"questions? (\d)(?: (and|to) (\d))?", task.do):
+            first, between, last = match.groups()
+            numbers = {int(first), int(last or first)}
+            if between == "to":
+                numbers = {*range(min(numbers), max(numbers) + 1)}
+            for number in numbers:
+                assert f"**{number}.**" in chapter
+
+
+@each_unit
+def test_each_unit_names_its_assignment_or_says_none(plan: Plan, unit: Unit):
+    source = ROOT / "assignments" / f"{unit.notebook}.md"
+    said = assignment(unit, plan)
+    earlier = [one.unit for one in plan.before(unit)]
+    named = unit.notebook in said or any(one in said for one in earlier)
+    assert named == source.is_file(), said
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_each_exercise_is_named_by_one_unit(edition):
+    plan = read_plan(edition)
+    said = [assignment(unit, plan) for unit in plan.units.values()]
+    for unit in plan.units.values():
+        for exercise in unit.exercises():
+            naming = [text for text in said if f"`{exercise.name}`" in text]
+            assert len(naming) == 1, exercise.name
+
+
+# --- the page ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_page_has_every_part_and_its_links_lead_somewhere(edition):
+    plan = read_plan(edition)
+    text = (BOOK / edition / "lecturers.md").read_text("utf-8")
+    parts = re.findall(r"^\{lectures\} (\w+)$", text, re.M)
+    assert sorted(parts) == sorted(
+        ["units", "chapters", *map(str, plan.lectures)]
     )
+    for part in parts:
+        for file, slug in re.findall(
+            r"\]\((\w+\.ipynb)#([^)]+)\)", markdown(part, plan)
+        ):
+            there = headings(BOOK / edition / file).values()
+            assert slug in {one.slug for one in there}, f"{file}#{slug}"
 
 
-@pytest.fixture
-def stand_in(tmp_path) -> Path:
-    """A folder with reveal.js's names, which are empty files."""
-    folder = tmp_path / "reveal"
-    for name in (reveal.SCRIPT, reveal.STYLE, reveal.NOTES[0]):
-        place = folder / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.touch()
-    return folder
+def test_what_is_not_there_is_told_in_a_line():
+    plan = read_plan("en")
+    with pytest.raises(BadPlan, match="04#nowhere, which is not there"):
+        plan.heading("04#nowhere")
+    with pytest.raises(BadPlan, match="asks for 'rooms'; the plan has"):
+        page_of_plan.markdown("rooms", plan)
+    unit = plan.units["04"]
+    with pytest.raises(BadPlan, match="stands in 0 cells of chapter 04"):
+        seconds(unit, Live("three-tokens-by-hand", "no such line"), plan)
+    with pytest.raises(BadPlan, match="stands in"):
+        seconds(unit, Live("three-tokens-by-hand", ""), plan)
 
 
-def soup_of(path: Path) -> BeautifulSoup:
-    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
-
-
-def referred(soup: BeautifulSoup) -> list[str]:
-    """What a page loads."""
-    tags = soup.select("[src], link[href]")
-    return [tag.get("src") or tag["href"] for tag in tags]
-
-
-def loads_what_is_there(path: Path) -> None:
-    for address in referred(soup_of(path)):
-        assert not re.match(r"\w+:|//", address), address
-        assert (path.parent / address).is_file(), address
-
-
-def test_a_deck_of_every_unit_and_length(site: Site, stand_in, tmp_path):
-    publisher = Publisher("en", site.folder, tmp_path / "class")
-    decks = publisher.slides(str(stand_in))
-    assert len(decks) == len(PLAN.units) * len(LENGTHS)
-    for path in decks:
-        loads_what_is_there(path)
-        soup = soup_of(path)
-        slides = soup.select(".reveal > .slides > section")
-        _, length = path.stem.rsplit("-", 1)
-        timed = [int(s["data-timing"]) for s in slides if s.get("data-timing")]
-        assert sum(timed) == 60 * int(length), path.name
-        assert soup.select("aside.notes")
-        for slide in slides:
-            assert slide.get_text(strip=True) or slide.select("img")
-
-
-def test_handouts_give_no_answer_away(site: Site, tmp_path):
-    publisher = Publisher("en", site.folder, tmp_path / "class")
-    for path in publisher.papers():
-        loads_what_is_there(path)
-        if path.parent.name == "handouts":
-            assert not soup_of(path).select("details, .dropdown")
-
-
-def test_figures_have_speaking_names(site: Site, tmp_path):
-    publisher = Publisher("en", site.folder, tmp_path / "class")
-    loads_what_is_there(publisher.figure_page())
-    there = {p.name for p in (tmp_path / "class/figures").glob("*.png")}
-    assert len(there) > 100
-    assert all(re.fullmatch(r"\d\d-[a-z0-9-]+\.png", n) for n in there)
-
-
-def test_covered_pages_show_no_answer(site: Site):
-    words = WORDS["en"]
-    soup = soup_of(site.folder / "04_attention.html")
-    folds = soup.select("details.sd-dropdown")
-    answers = [f for f in folds if f.summary.get_text(strip=True) == "Answer"]
-    assert take_answers(soup, words) == len(answers) > 0
-    fold_results(soup, words)
-    assert not [f for f in soup.select("summary") if f.get_text() == "Answer"]
-    assert len(soup.select("details.lecture-fold")) > 3
-
-
-def test_without_reveal_a_line_says_what_to_do(tmp_path, monkeypatch):
-    with pytest.raises(reveal.NoReveal, match="dist/reveal.js"):
-        reveal.find_reveal(str(tmp_path))
-    monkeypatch.setattr(reveal, "find_spec", lambda name: None)
-    with pytest.raises(reveal.NoReveal, match="REVEAL=folder"):
-        reveal.find_reveal()
+def test_a_unit_of_ninety_minutes_has_all_that_one_of_45_has():
+    for unit in read_plan("en").units.values():
+        short, long = (unit.sections(length) for length in LENGTHS)
+        assert long[: len(short)] == short

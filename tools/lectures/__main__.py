@@ -10,6 +10,7 @@ import argparse
 import sys
 
 from tools.lectures.covered import cover
+from tools.lectures.pdf import print_pdf
 from tools.lectures.publish import Publisher
 from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
@@ -57,8 +58,9 @@ def made(options: argparse.Namespace) -> str:
         )
     if options.what == "slides":
         publisher.slides(options.reveal)
-    if options.what == "handouts":
-        publisher.papers()
+    papers = publisher.papers() if options.what == "handouts" else []
+    if not all(print_pdf(page) for page in papers):
+        print("no Chromium here, so no PDF; print the pages from a browser")
     if options.what == "figures":
         publisher.figure_page()
     return f"Open: file://{publisher.contents()}"

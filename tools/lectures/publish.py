@@ -30,7 +30,7 @@ HERE = Path(__file__).parent
 STYLE = "lectures.css"
 TALL = 0.7
 """Height by width from which on a picture has the slide's whole height."""
-MATHJAX = Path("_static", "mathjax", "tex-svg-full.js")
+MATHJAX = Path("_static", "mathjax")
 
 
 @dataclass
@@ -74,7 +74,9 @@ class Publisher:
         )
         made.globals["words"] = self.words
         made.globals["edition"] = self.edition
-        made.globals["mathjax"] = mathjax_config()
+        script, settings = mathjax_of_book()
+        made.globals["mathjax_script"] = script
+        made.globals["mathjax"] = settings
         return made
 
     def slides(self, reveal: str = "") -> list[Path]:
@@ -200,16 +202,16 @@ class Publisher:
         """Copy the book's MathJax; leave it out of pages without formulas."""
         body = soup.body.get_text()
         if r"\(" in body or r"\[" in body:
-            place = self.target / "mathjax" / MATHJAX.name
+            source, place = self.site / MATHJAX, self.target / "mathjax"
             if not place.exists():
-                place.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(self.site / MATHJAX, place)
+                shutil.copytree(source, place)
             return
         for script in soup.select("script.mathjax"):
             script.decompose()
 
 
-def mathjax_config() -> str:
-    """The book's own settings, macros among them, as JSON."""
-    settings = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
-    return json.dumps(settings["sphinx"]["config"]["mathjax3_config"])
+def mathjax_of_book() -> tuple[str, str]:
+    """The script that the book loads, and its settings as JSON."""
+    book = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+    settings = book["sphinx"]["config"]
+    return settings["mathjax_path"], json.dumps(settings["mathjax3_config"])
