@@ -30,9 +30,7 @@ from built_book import (
 
 import transformer_course
 from tools.refresh_outputs import corpora_of, tidy
-from transformer_course import runs
 from transformer_course.cli.commands import COMMANDS
-from transformer_course.cli import COMMANDS
 from transformer_course.data.manifest import find_corpus
 
 
@@ -337,6 +335,7 @@ def test_the_first_page_quotes_its_translations_from_the_run(edition):
 
 
 # --- what lecturers are told -------------------------------------------------
+
 
 def lecturers_page(edition: str) -> str:
     return (BOOK / edition / "lecturers.md").read_text(encoding="utf-8")

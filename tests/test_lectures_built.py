@@ -121,7 +121,7 @@ def test_a_section_gives_question_figure_and_result(tmp_path):
         ((GUESS, FIGURE, RESULT), Topic("t", 1), "no section t"),
         ((GUESS, FIGURE, RESULT), Topic("s", 1, show="fig-b"), "no figure"),
         ((GUESS, FIGURE, RESULT), Topic("s", 1, result="Four"), "no result"),
-        ((GUESS, FIGURE, RESULT), Topic("s", 1, question="Why"), "no questio"),
+        ((GUESS, FIGURE, RESULT), Topic("s", 1, question="Why"), "no quest"),
     ],
 )
 def test_what_a_section_lacks_is_told_in_a_line(tmp_path, parts, topic, lacks):

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -15,10 +14,11 @@ from threading import Thread
 import pytest
 from built_book import EDITIONS, site_of
 
+from tools.chromium import find_chromium
+
 WIDTHS = (1280, 390, 320)
 THEMES = ("light", "dark")
 HEIGHT = 800
-CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 KINDS = {
     "chapter": r"\d\d_",
     "reference": r"api/",
@@ -97,13 +97,12 @@ def chromium() -> str | None:
     Raises:
         pytest.UsageError: ``CHROMIUM`` names no program.
     """
-    if named := os.environ.get("CHROMIUM"):
-        if found := shutil.which(named):
-            return found
+    program = find_chromium()
+    if program is None and (named := os.environ.get("CHROMIUM")):
         raise pytest.UsageError(
             f"CHROMIUM={named} is no program; give the path of a Chromium"
         )
-    return next(filter(None, map(shutil.which, CHROMIUMS)), None)
+    return program
 
 
 def axe_file() -> Path | None:

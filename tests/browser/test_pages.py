@@ -21,7 +21,7 @@ WIDEST = """() => {
   const clips = (box) => getComputedStyle(box).overflowX !== "visible";
   const inside = (box) =>
     box && box !== document.body && (clips(box) || inside(box.parentElement));
-  return [...document.body.querySelectorAll("*")]
+  return [...document.querySelectorAll(".bd-main *")]
     .filter((box) => box.getBoundingClientRect().right > innerWidth)
     .filter((box) => !inside(box.parentElement))
     .map((box) => box.outerHTML.slice(0, 120))
