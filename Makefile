@@ -18,6 +18,7 @@
 #   ROSTER     the class, as Moodle or Canvas exports it   (none)
 #   FLAGS      more words for `make grade`, such as --partial 0.5, and for
 #              `make release`, such as --no-solutions
+#   REPO       the address of the repository: buttons to edit and to launch
 #   SITE_URL   where the first page will be, such as
 #              https://example.org/course/                 (none)
 #   REVEAL     an unpacked release of reveal.js, for the slides
@@ -36,6 +37,9 @@ REFERENCE := $(VENV)/.reference
 DRIVER := $(VENV)/.driver
 GRADING ?= grading
 EDITION ?= en
+SITE_URL ?=
+REPO ?=
+export SITE_URL REPO
 SITE := _build/$(EDITION)/_build/html
 BUILT := _build/$(EDITION)/.built
 PYTEST := $(BIN)/python -m pytest
