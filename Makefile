@@ -37,8 +37,6 @@ REFERENCE := $(VENV)/.reference
 DRIVER := $(VENV)/.driver
 GRADING ?= grading
 EDITION ?= en
-SITE_URL ?=
-REPO ?=
 export SITE_URL REPO
 SITE := _build/$(EDITION)/_build/html
 BUILT := _build/$(EDITION)/.built
@@ -101,6 +99,16 @@ endif
 
 # --- the book ----------------------------------------------------------------
 
+# What addresses it was last built with: others build it anew.
+ADDRESSES := _build/addresses-$(EDITION)
+$(ADDRESSES): FORCE
+	@mkdir -p $(@D)
+	@echo "$(SITE_URL) $(REPO)" | cmp -s - $@ || \
+		echo "$(SITE_URL) $(REPO)" > $@
+
+.PHONY: FORCE
+FORCE:
+
 .PHONY: book
 book: $(BUILT) ## build the book and say where to open it
 	@echo "The book is built. Open: file://$(CURDIR)/$(SITE)/index.html"
@@ -110,8 +118,8 @@ book: $(BUILT) ## build the book and say where to open it
 # exercises now.
 # A failed build leaves nothing behind: Sphinx would not repeat the warnings of
 # pages that it has already read, and the next build would pass.
-$(BUILT): $(BOOK_SOURCES) $(INSTALLED)
-	@$(if $(filter book/_% %.bib assignments/%,$?),rm -rf _build/$(EDITION))
+$(BUILT): $(BOOK_SOURCES) $(INSTALLED) $(ADDRESSES)
+	@$(if $(filter book/_% %.bib assignments/% $(ADDRESSES),$?),rm -rf _build/$(EDITION))
 	$(BIN)/jupyter-book build book/$(EDITION) --quiet -W -n --keep-going \
 		--config _config.yml --toc "$(CURDIR)/_toc.yml" \
 		--path-output _build/$(EDITION) \
