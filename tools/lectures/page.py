@@ -81,17 +81,23 @@ def homework(one: Unit, plan: Plan) -> str:
     return expand("; ".join(parts), plan, one.chapter) + "."
 
 
-def assignment(one: Unit, plan: Plan) -> str:
-    """Which exercises of the chapter's assignment a class can do by then."""
+def assignment(one: Unit, plan: Plan, length: int = 0) -> str:
+    """Which exercises of the chapter's assignment a class can do by then.
+
+    After 45 minutes, or 90; without a length, how the two differ, and what
+    rests on sections that neither shows.
+    """
     words = words_of(plan.edition)
     if not one.exercises():
         return words.no_assignment
     parts, left = [], plan.exercises_of(one)
     if not left:
         return words.same.format(plan.before(one)[0].unit)
+    if length:
+        now = plan.doable(one, left, length)
+        return f"`{one.notebook}`: {', '.join(f'`{e.name}`' for e in now)}."
     for length, form in ((45, "{}"), (90, words.also)):
-        known = one.known(length)
-        now = [e for e in left if plan.covers(known, plan.rests_on(one, e))]
+        now = plan.doable(one, left, length)
         left = [e for e in left if e not in now]
         if now:
             parts.append(form.format(", ".join(f"`{e.name}`" for e in now)))

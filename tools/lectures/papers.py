@@ -59,7 +59,7 @@ def handout(
         page.figure(unit.handout),
         formula(unit, others),
         [html(task.do) for task in unit.tasks(45)],
-        html(assignment(unit, plan)),
+        html(assignment(unit, plan, 45)),
     )
 
 

@@ -189,6 +189,15 @@ class Plan:
             if not self.covers(known, self.rests_on(unit, exercise))
         ]
 
+    def doable(
+        self, unit: Unit, exercises: list[Exercise], length: int
+    ) -> list[Exercise]:
+        """Those that rest on what was read or shown."""
+        known = unit.known(length)
+        return [
+            e for e in exercises if self.covers(known, self.rests_on(unit, e))
+        ]
+
     def rests_on(self, unit: Unit, exercise: Exercise) -> str:
         """The section of a unit's exercise, as ``03#clocks``."""
         return f"{unit.chapter}#{exercise.section.partition('#')[2]}"

@@ -75,7 +75,7 @@ class Deck:
             "homework",
             self.words.homework,
             f"<ul>{tasks}</ul><p>{self.words.assignment}: "
-            f"{self.html(assignment(self.unit, self.plan))}</p>",
+            f"{self.html(assignment(self.unit, self.plan, self.length))}</p>",
             CLOSING,
             [self.html(homework(self.unit, self.plan))],
         )
