@@ -284,7 +284,7 @@ def test_settings_that_are_no_json(folder, content):
         ({"num_attention_heads": 0}, "n_heads is 0"),
         ({"num_hidden_layers": 1}, "holds bert.encoder.layers.1|layers.1"),
         ({"num_hidden_layers": 3}, "lacks what is encoder.layers.2"),
-        ({"num_hidden_layers": 10**9}, "num_hidden_layers 1000000000"),
+        ({"num_hidden_layers": 10**9}, "n_layers is 1000000000"),
         ({"hidden_size": 32}, "is \\(17, 16\\).*makes it \\(17, 32\\)"),
         ({"hidden_size": 2**62}, "config.json"),
         ({"layer_norm_eps": "small"}, "config.json"),

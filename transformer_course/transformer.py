@@ -2,7 +2,8 @@
 
 An encoder layer is self-attention and feed-forward, a decoder layer has
 cross-attention between them; each sub-layer sits in an AddNorm. A language
-model's layers have none. Models know nothing of losses, optimisers or text.
+model is a decoder whose layers have no cross-attention. The models know
+nothing of losses, optimisers or text.
 """
 
 from jaxtyping import Bool, Float, Int
@@ -373,9 +374,8 @@ class LanguageModel(nn.Module):
 
 def _target_mask(ids: Tensor, past: int, pad_id: int) -> Mask:
     """Causal, and no padding; ``past`` tokens in a cache may all be seen."""
-    if past and ids.size(1) == 1:  # the newest token may look at all
-        return None
-    mask = causal_mask(past + ids.size(1), ids.device)[:, :, past:]
+    length = ids.size(1)
+    mask = causal_mask(past + length, ids.device)[:, :, past:]
     return mask if past else mask & padding_mask(ids, pad_id)
 
 
