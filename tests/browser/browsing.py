@@ -2,14 +2,9 @@
 
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from built_book import EDITIONS, site_of
@@ -120,23 +115,3 @@ def axe_file() -> Path | None:
             f"AXE={named} is no file; give the path of axe.min.js"
         )
     return None
-
-
-# --- the server --------------------------------------------------------------
-
-
-class Handler(SimpleHTTPRequestHandler):
-    """Serves files, and is silent."""
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """Serve a folder as long as needed; its address."""
-    serve = partial(Handler, directory=str(folder))
-    with ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()

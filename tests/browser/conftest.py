@@ -1,8 +1,10 @@
 """One browser for all tests in it, and a server for the built pages."""
 
 import pytest
-from browsing import HEIGHT, WIDTHS, chromium, served
+from browsing import HEIGHT, WIDTHS, chromium
 from built_book import EDITIONS, ROOT, not_ready, site_of
+
+from tools.page_weight import served
 
 SETTLED = """async () => {
   await document.fonts.ready;
