@@ -28,6 +28,7 @@ EXTENSIONS = [
     "course_assets",
     "course_icons",
     "course_images",
+    "course_search",
 ]
 PAGES = {
     "index": "# First\n\nWords.\n\n```{toctree}\nformula\ncode\nfold\n```\n",
@@ -115,9 +116,10 @@ def test_the_search_page_has_its_scripts_once_and_in_order(small):
         Path(urlsplit(script["src"]).path).name
         for script in soup_of(small / "search.html").select("script[src]")
     ]
-    needed = ["doctools.js", "searchtools.js", "language_data.js"]
-    needed.append("searchindex.js")
+    needed = ["doctools.js", "language_data.js", "search_sections.js"]
+    needed += ["search_rank.js", "search_page.js"]
     assert [name for name in found if name in needed] == needed
+    assert "searchindex.js" not in found
 
 
 def test_an_image_has_the_size_of_its_file(small):

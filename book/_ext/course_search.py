@@ -1,0 +1,247 @@
+"""What the search page searches: every section of the book, by its own words.
+
+Sphinx's own index says which words a page has, and no more. Here each section
+becomes an entry, with its title, its text and its code; so does each term of
+the glossary and each name of the package. They are read from the built pages,
+where all references stand as a reader sees them, and written into one script:
+a page that was opened as a file may load no other data. Ranking and display
+are in ``_static/search_rank.js`` and ``_static/search_page.js``.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urljoin
+
+import lxml.html
+from lxml.html import HtmlElement
+from sphinx.application import Sphinx
+
+INDEX = "search_sections.js"
+
+WORDS = {
+    "en": {
+        "answer": "Answer",
+        "stop": "a about an am any can could did do does has have how i me my"
+        " should so vs we what when where which who why you your",
+        "start": "How it begins",
+        "found": "Sections found: {}. Pages: {}.",
+        "none": "Nothing was found for “{}”. Fewer words find more.",
+        "more": "More on this page: {}",
+        "other": "Other pages: {}",
+    },
+    "ja": {
+        "answer": "解答",
+        "stop": "",
+        "start": "はじめに",
+        "found": "見つかった節：{}、ページ：{}",
+        "none": "「{}」は見つかりませんでした。語を減らしてみてください。",
+        "more": "このページの他の節：{}",
+        "other": "他のページ：{}",
+    },
+}
+
+WEIGHTS = {
+    r"\d\d_": 1.0,
+    r"setup|corrections|notation": 0.8,
+    r"glossary|lecturers|api/": 0.4,
+    r"": 0.3,
+}
+"""What a page counts, by the beginning of its address: a learner looks for a
+chapter first."""
+
+NO_TEXT = """
+    .//script | .//style | .//svg | .//a[contains(@class, 'headerlink')]
+    | .//*[contains(@class, 'viewcode-link')]
+    | .//*[contains(@class, 'glossary-reading')]
+    | .//ul[contains(@class, 'glossary-index')]
+    | .//p[contains(@class, 'glossary-letter')]
+    | .//*[contains(@class, 'time-machine')]
+    | .//*[contains(@class, 'transformer-strip')]
+    | .//*[contains(@class, 'toctree-wrapper')]
+    | .//div[contains(@class, 'output')][not(.//figcaption)]
+    | .//div[contains(@class, 'math')]
+    | .//details[contains(@class, 'hide')]/summary
+    | .//dl[contains(@class, 'field-list')]
+"""
+"""Parts of a page that are not read as its text."""
+
+ENTRIES = """
+    .//section[@id] | .//dl[@class='glossary']/dt[@id]
+    | .//dl[contains(@class, 'py ')][not(contains(@class, 'attribute')
+        or contains(@class, 'property'))]/dt[@id]
+"""
+"""Sections, terms and names: what is an entry."""
+
+BLOCKS = ("p", "li", "dt", "dd", "td", "th", "div", "br", "pre", "summary")
+PACKAGE = "transformer_course."
+
+
+class Entry(NamedTuple):
+    """A section, as the script has it."""
+
+    page: str
+    anchor: str
+    title: str
+    text: str
+    code: str
+    """The words of its programs, each once."""
+
+    @property
+    def address(self) -> str:
+        """Where it stands."""
+        return f"{self.page}#{self.anchor}"
+
+
+# --- what a page says --------------------------------------------------------
+
+SIGNS = {
+    r"\\sqrt": "√", r"\\cdot": "·", r"\\times": "×", r"\\infty": "∞",
+    r"\\leq?\b": "≤", r"\\geq?\b": "≥", r"\\approx": "≈",
+    r"\\(?:top|T)\b": "ᵀ", r"\\alpha": "α", r"\\beta": "β",
+    r"\\epsilon|\\varepsilon": "ε", r"\\sigma": "σ", r"\\(?=[{}%])": "",
+    r"\\(?:operatorname|text|math[a-z]+|frac|left|right)\b": "",
+    r"\\[(),;:! ]|[{}$]": "", r"\\([a-zA-Z]+)": r"\1",
+}  # fmt: skip
+"""Of a formula, in this order: how it is typed, and how it is told."""
+
+
+def plain_formula(tex: str) -> str:
+    """A formula of a line of text, as one would type it: ``√d_k``."""
+    for pattern, sign in SIGNS.items():
+        tex = re.sub(pattern, sign, tex)
+    return tex
+
+
+def said(element: HtmlElement) -> str:
+    """All text of an element, in one line."""
+    return " ".join(element.text_content().split())
+
+
+def cleaned(article: HtmlElement, answer: str) -> HtmlElement:
+    """A page's text without answers, menus and outputs; words stay apart."""
+    answers = ".//details[normalize-space(summary)=$title]"
+    for part in article.xpath(answers, title=answer) + article.xpath(NO_TEXT):
+        part.drop_tree()
+    for formula in article.xpath(".//span[contains(@class, 'math')]"):
+        formula.text = plain_formula(formula.text_content())
+    for block in article.iter(*BLOCKS):
+        block.tail = f" {block.tail or ''}"
+    return article
+
+
+def title_of(part: HtmlElement) -> str:
+    """What an entry is called: a heading, a term, a name of the package."""
+    if part.tag == "section":
+        heading = part.xpath("*[starts-with(name(), 'h')][1]")
+        title = said(heading[0]) if heading else ""
+        for element in heading:
+            element.drop_tree()
+        return title
+    if part.getparent().get("class") == "glossary":
+        return (part.text or "").strip()
+    return part.get("id").removeprefix(PACKAGE)
+
+
+def names_in(programs: list[HtmlElement]) -> str:
+    """The words of some programs, each once; they are taken out."""
+    words = {}
+    for program in programs:
+        words |= dict.fromkeys(re.findall(r"[^\W\d]\w+", said(program)))
+        program.drop_tree()
+    return " ".join(words)
+
+
+def entries_of(page: str, article: HtmlElement) -> list[Entry]:
+    """The entries of a page, in its order, each with its own text alone.
+
+    The last one is read and taken out first: so what a section holds is gone
+    when its turn comes.
+    """
+    found = []
+    for part in reversed(article.xpath(ENTRIES)):
+        title = title_of(part)
+        content = part
+        if part.tag == "dt":
+            content = part.xpath("following-sibling::dd[1]")[0]
+            content.insert(0, part)
+            part.text = ""
+        code = names_in(content.xpath(".//div[@class='highlight']"))
+        text = said(content)
+        found.append(Entry(page, part.get("id"), title, text, code))
+        content.drop_tree()
+    return found[::-1]
+
+
+def introduced(
+    page: str, article: HtmlElement, language: str
+) -> Iterator[tuple[str, str]]:
+    """Of each term of the glossary, the section that it leads to, and names.
+
+    A term counts there as the title does, and so do its other names.
+    """
+    for term in article.xpath(".//dl[@class='glossary']/dt"):
+        notes = term.xpath("following-sibling::dd[1]/p[last()]")[0]
+        other = notes.xpath("span[@lang=$own]/text()", own=language)
+        for link in notes.xpath("a[last()]/@href"):
+            yield urljoin(page, link), " ".join([term.text.strip(), *other])
+
+
+# --- the script --------------------------------------------------------------
+
+
+def weight_of(page: str) -> float:
+    """What a page counts."""
+    return next(w for start, w in WEIGHTS.items() if re.match(start, page))
+
+
+def index_of(
+    articles: Iterable[tuple[str, HtmlElement]], language: str
+) -> dict[str, Any]:
+    """What the script holds, of pages and their addresses."""
+    words = WORDS.get(language, WORDS["en"])
+    entries: list[Entry] = []
+    terms: dict[str, list[str]] = {}
+    for page, article in articles:
+        for target, names in introduced(page, article, language):
+            terms.setdefault(target, []).append(names)
+        entries += entries_of(page, cleaned(article, words["answer"]))
+    # the first entry of a page is the page's own
+    titles = {entry.page: entry.title for entry in reversed(entries)}
+    pages = list(dict.fromkeys(entry.page for entry in entries))
+    return {
+        "words": words,
+        "pages": [[page, titles[page], weight_of(page)] for page in pages],
+        "sections": [
+            [
+                pages.index(entry.page),
+                *entry[1:],
+                " ".join(terms.get(entry.address, [])),
+            ]
+            for entry in entries
+        ],
+    }
+
+
+def write_index(app: Sphinx, error: Exception | None) -> None:
+    """Write the script beside the pages."""
+    if error or app.builder.format != "html":
+        return
+    site = Path(app.outdir)
+    addresses = map(app.builder.get_target_uri, sorted(app.env.found_docs))
+    articles = (
+        (address, lxml.html.parse(site / address).find(".//article"))
+        for address in addresses
+    )
+    index = index_of(articles, app.config.language)
+    data = json.dumps(index, ensure_ascii=False)
+    script = f"const courseSearch = {data};\n"
+    (site / INDEX).write_text(script, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.connect("build-finished", write_index)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

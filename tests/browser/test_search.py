@@ -1,0 +1,96 @@
+"""The search, as a learner uses it: typed, and read from the top."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from built_book import site_of
+
+QUERIES = yaml.safe_load(
+    Path(__file__).parents[1].joinpath("queries.yml").read_text("utf-8")
+)
+FIELD = ".bd-search-container input"
+PAGES = "#search-results h2 a"
+SECTIONS = "#search-results ul a"
+FOCUSED = "document.activeElement"
+
+
+@pytest.fixture
+def search(tab, address_of, edition):
+    """The search page, with nothing in its field yet."""
+    tab.open(address_of(edition, "search"))
+    return tab
+
+
+def ask(tab, query: str) -> list[str]:
+    """Type a query into the field; the addresses of the pages it finds."""
+    tab.page.locator(FIELD).fill("")
+    tab.page.locator(FIELD).focus()
+    tab.page.keyboard.type(query)
+    tab.page.keyboard.press("Enter")
+    return tab.page.locator(PAGES).evaluate_all(
+        "links => links.map(link => link.getAttribute('href'))"
+    )
+
+
+def test_what_learners_type_finds_the_right_chapter(tab, address_of):
+    tab.open(address_of("en", "search"))
+    wrong = {
+        query: found
+        for query, right in QUERIES["known"].items()
+        if not (found := ask(tab, query)[:3])
+        or not any(page.startswith(tuple(right)) for page in found)
+    }
+    assert len(wrong) <= 2, wrong
+
+
+def test_from_any_page_by_keys_alone_to_what_was_found(tab, address_of):
+    tab.open(address_of("en", "04_attention"))
+    keys = tab.page.keyboard
+    keys.press("Control+k")
+    keys.type("label smoothing")
+    keys.press("Enter")
+    tab.page.wait_for_url("**/search.html?q=label*smoothing")
+    status = tab.page.locator("[role=status]")
+    assert status.inner_text() == status.text_content() != ""
+    first = tab.page.locator(PAGES).first.get_attribute("href")
+
+    tab.page.locator(FIELD).focus()
+    keys.press("Tab")
+    assert tab.page.evaluate(f"{FOCUSED}.matches('{PAGES}')")
+    keys.press("Tab")
+    assert tab.page.evaluate(f"{FOCUSED}.matches('{SECTIONS}')")
+    keys.press("Enter")
+    tab.page.wait_for_url(f"**/{first}#*")
+    assert not tab.wrong
+
+
+def test_keys_reach_each_result_that_is_shown_and_unfold_others(search):
+    keys = search.page.keyboard
+    ask(search, "attention")
+    shown = "#search-results :is(a, summary)"
+    count = search.page.locator(f"{shown}:visible").count()
+    for _ in range(count):
+        keys.press("Tab")
+        assert search.page.evaluate(f"{FOCUSED}.matches('{shown}')")
+    keys.press("Enter")  # the last one: other pages
+    assert search.page.locator(f"{shown}:visible").count() > count
+
+
+def test_an_answer_follows_what_is_typed_and_says_when_there_is_none(search):
+    status = search.page.locator("[role=status]")
+    search.page.locator(FIELD).focus()
+    search.page.keyboard.type("softmax")
+    search.page.locator(PAGES).first.wait_for()
+    found = status.inner_text()
+    ask(search, "xyzzyx")
+    assert "xyzzyx" in status.inner_text() != found
+    assert not search.page.locator(PAGES).count()
+
+
+def test_it_works_without_a_server(tab, address_of, edition):
+    address_of(edition, "search")  # or is skipped
+    page = site_of(edition) / "search.html"
+    tab.page.goto(f"{page.as_uri()}?q=softmax")
+    assert tab.page.locator(PAGES).count()
+    assert tab.page.locator("#search-results mark").count()

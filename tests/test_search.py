@@ -1,0 +1,225 @@
+"""The search: what it searches, and what it finds, without a browser."""
+
+import gzip
+import importlib
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import lxml.html
+import pytest
+import yaml
+from built_book import BOOK, ROOT, Site
+
+sys.path.insert(0, str(BOOK / "_ext"))
+course_search = importlib.import_module("course_search")
+
+QUERIES = yaml.safe_load(
+    (ROOT / "tests/queries.yml").read_text(encoding="utf-8")
+)
+HEAVIEST = 400_000
+"""Bytes of the script, zipped."""
+RANK = """
+const { readFileSync } = require("fs");
+const { runInThisContext } = require("vm");
+const [queries, ...scripts] = process.argv.slice(1);
+const text = scripts.map((path) => readFileSync(path, "utf8")).join("\\n;");
+const found = runInThisContext(`${text}
+  ((queries) => {
+    const prepared = courseRank.prepare(courseSearch);
+    return queries.map((query) => courseRank.rank(prepared, query).map(
+      ({ page, sections }) => ({
+        page: courseSearch.pages[page][0],
+        titles: sections.map((s) => courseSearch.sections[s][2]),
+        snippets: sections.slice(0, 3).map((s) =>
+          courseRank.snippet(courseSearch.sections[s][3], query)),
+      })));
+  })`)(JSON.parse(queries));
+process.stdout.write(JSON.stringify(found));
+"""
+PAGE = """
+<article>
+ <section id="all"><h1>01 · All<a class="headerlink">#</a></h1>
+  <p>First.</p><p>The root <span class="math">\\(\\sqrt{d_k}\\)</span>.</p>
+  <section id="part"><h2>A part</h2>
+   <p>Second.<script>no text</script></p>
+   <div class="cell_input"><div class="highlight"><pre>a_name = 1</pre></div>
+   </div><div class="output">printed</div>
+   <details><summary>Answer</summary><p>Hidden.</p></details>
+   <details><summary>More</summary><p>Third.</p></details>
+  </section><p>Last.</p>
+ </section>
+</article>
+"""
+GLOSSARY = """
+<article><section id="glossary"><h1>Glossary</h1><dl class="glossary">
+<dt id="term-part">part <span class="glossary-other" lang="ja">部分</span></dt>
+<dd><p>One of two.</p><p class="glossary-notes">Also: <span lang="en">piece
+</span>. → <a href="01_all.html#part">chapter 01</a></p></dd>
+</dl></section></article>
+"""
+
+
+def index(**pages: str) -> dict:
+    """What the script holds of some pages."""
+    articles = (
+        (f"{name}.html", lxml.html.fromstring(html))
+        for name, html in pages.items()
+    )
+    return course_search.index_of(articles, "en")
+
+
+# --- what is searched --------------------------------------------------------
+
+
+def test_a_section_is_an_entry_of_its_own_words():
+    whole, part = index(**{"01_all": PAGE})["sections"]
+    assert whole == [
+        0,
+        "all",
+        "01 · All",
+        "First. The root √d_k. Last.",
+        "",
+        "",
+    ]
+    assert part == [0, "part", "A part", "Second. More Third.", "a_name", ""]
+
+
+def test_an_answer_is_not_in_what_is_searched():
+    assert "Hidden" not in json.dumps(index(**{"01_all": PAGE}))
+
+
+def test_a_term_is_an_entry_and_names_the_section_that_it_leads_to():
+    found = index(**{"01_all": PAGE, "glossary": GLOSSARY})["sections"]
+    assert found[1][-1].split() == ["part", "piece"]
+    assert found[-1][1:3] == ["term-part", "part"]
+    assert found[-1][3].startswith("部分 One of two.")
+
+
+def test_chapters_count_more_than_other_pages():
+    pages = index(**{"01_all": PAGE, "glossary": GLOSSARY})["pages"]
+    assert pages[0] == ["01_all.html", "01 · All", 1.0]
+    assert pages[1][:2] == ["glossary.html", "Glossary"]
+    assert pages[1][2] < 1
+
+
+# --- the built book ----------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def script(site: Site) -> Path:
+    """What the search page loads of the built book."""
+    return site.folder / course_search.INDEX
+
+
+@pytest.fixture(scope="module")
+def searched(script) -> dict:
+    """What is in it."""
+    text = script.read_text(encoding="utf-8")
+    return json.loads(text.partition("=")[2].rpartition(";")[0])
+
+
+def test_every_section_of_a_chapter_is_searched_once(site, searched):
+    pages = [address for address, *_ in searched["pages"]]
+    found = [
+        (pages[page], anchor) for page, anchor, *_ in searched["sections"]
+    ]
+    assert len(found) == len(set(found))
+    there = {
+        (path.name, part.get("id"))
+        for path in site.folder.glob("[0-9][0-9]_*.html")
+        for part in lxml.html.parse(path).xpath("//article//section[@id]")
+    }
+    assert there and there <= set(found)
+
+
+def test_every_entry_leads_somewhere(site, searched):
+    pages = [site.folder / address for address, *_ in searched["pages"]]
+    for page, anchor, *_ in searched["sections"]:
+        assert anchor in site.pages[pages[page]].ids
+
+
+def test_every_term_is_an_entry(site, searched):
+    terms = yaml.safe_load((BOOK / "glossary.yml").read_text(encoding="utf-8"))
+    titles = {
+        title
+        for _, anchor, title, *_ in searched["sections"]
+        if anchor.startswith("term-")
+    }
+    language = site.pages[site.folder / "glossary.html"].language
+    assert titles == {term[language] for term in terms}
+
+
+def test_the_search_page_alone_loads_what_is_searched(site, script):
+    loading = {
+        path.name
+        for path, page in site.pages.items()
+        if any(course_search.INDEX in address for address in page.loads)
+    }
+    assert loading == {"search.html"}
+    assert len(gzip.compress(script.read_bytes())) <= HEAVIEST
+
+
+@pytest.fixture(scope="module")
+def rank(site, script):
+    """What queries find, in the order of the page."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs node, to run the page's own script")
+    static = site.folder / "_static"
+    scripts = [static / "language_data.js", script, static / "search_rank.js"]
+
+    def found(*queries: str) -> list[list[dict]]:
+        done = subprocess.run(
+            [node, "-e", RANK, "--", json.dumps(queries), *map(str, scripts)],
+            check=True,
+            capture_output=True,
+            encoding="utf-8",
+        )
+        return json.loads(done.stdout)
+
+    return found
+
+
+@pytest.mark.parametrize(("part", "least"), [("known", 38), ("new", 8)])
+def test_the_right_chapter_is_among_the_first_three(rank, part, least):
+    asked = QUERIES[part]
+    wrong = {
+        query: [page["page"] for page in pages[:3]]
+        for (query, right), pages in zip(
+            asked.items(), rank(*asked), strict=True
+        )
+        if not any(p["page"].startswith(tuple(right)) for p in pages[:3])
+    }
+    assert len(asked) - len(wrong) >= least, wrong
+
+
+def test_a_name_is_found_however_it_is_written(rank):
+    for ways in [
+        ("layer norm", "layernorm", "LayerNorm", "layer-norm"),
+        ("warm-up", "warmup", "warm up"),
+    ]:
+        first = [pages[0]["page"] for pages in rank(*ways)]
+        assert len(set(first)) == 1, dict(zip(ways, first, strict=True))
+
+
+def test_a_snippet_marks_what_was_asked_for(rank):
+    [pages] = rank("causal mask")
+    marked = {
+        piece["text"].lower()
+        for page in pages[:3]
+        for snippet in page["snippets"]
+        for piece in snippet
+        if piece.get("mark")
+    }
+    assert (
+        {"causal", "mask"}
+        <= marked
+        <= {"causal", "mask", "masks", "masked", "masking"}
+    )
+
+
+def test_nothing_is_found_of_what_nobody_wrote(rank):
+    assert rank("xyzzyx", "the", "") == [[], [], []]
