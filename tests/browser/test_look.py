@@ -1,0 +1,42 @@
+"""The first page: its picture can be read, and nothing moves."""
+
+import pytest
+from browsing import HEIGHT, WIDTHS
+
+from tools.page_weight import WATCH, layout_shift
+
+GOOD = 0.1
+"""The layout shift that browsers call good."""
+NAMES = """() => [...document.querySelectorAll(".transformer-map a")].flatMap(
+  (part) => {
+    const number = part.querySelector(".number").getBoundingClientRect();
+    return [...part.querySelectorAll("text:not(.number)")]
+      .filter((name) => name.getBoundingClientRect().right > number.left - 1)
+      .map((name) => name.textContent);
+  })"""
+"""Names that reach the number beside them."""
+
+
+@pytest.mark.parametrize("font", ["", "DejaVu Sans", "Verdana"])
+def test_names_in_the_picture_keep_clear_of_their_numbers(
+    tab, address_of, edition, font
+):
+    tab.open(address_of(edition, "index"))
+    if font:
+        style = f".transformer-map {{ font-family: '{font}' !important }}"
+        tab.page.add_style_tag(content=style)
+    for width in WIDTHS:
+        tab.resize(width)
+        assert tab.page.locator(".transformer-map .number").count()
+        assert not tab.page.evaluate(NAMES), width
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_little_moves_while_the_first_page_is_loaded(
+    browser, address_of, edition, width
+):
+    page = browser.new_page(viewport={"width": width, "height": HEIGHT})
+    page.add_init_script(WATCH)
+    page.goto(address_of(edition, "index"), wait_until="networkidle")
+    assert layout_shift(page.evaluate("window.shifts")) <= GOOD
+    page.close()
