@@ -126,6 +126,10 @@ $(BUILT): $(BOOK_SOURCES) $(INSTALLED) $(ADDRESSES)
 		|| { rm -rf _build/$(EDITION); exit 1; }
 	@touch $@
 
+.PHONY: pdf
+pdf: $(DRIVER) $(BUILT) ## make one PDF of the book (NB="04_attention": of these)
+	@$(BIN)/python -m tools.book_pdf --edition $(EDITION) $(NB)
+
 .PHONY: exercises
 exercises: $(INSTALLED) ## put the exercises into my_exercises/; keep work
 	$(BIN)/python -m tools.exercise_notebooks
@@ -247,10 +251,10 @@ else
 endif
 	$(PYTEST) tests/test_pretrained.py
 
-# What drives a browser, and axe-core; the browser is the system's. Each is
-# installed alone, so that one which cannot be had keeps the other from nobody.
+# What drives a browser, what joins its PDFs, and axe-core; the browser is the
+# system's. Each is installed alone, so that one which cannot be had keeps the other from nobody.
 $(DRIVER): requirements-browser.txt $(INSTALLED)
-	@for package in playwright axe-playwright-python; do \
+	@for package in playwright pypdf axe-playwright-python; do \
 		$(INSTALL) -c constraints.txt -c $< $$package $(PIP_FLAGS) || \
 			echo "Without $$package, what needs it is skipped."; \
 	done

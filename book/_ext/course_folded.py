@@ -2,7 +2,8 @@
 
 A page has many folded cells, and MyST-NB calls them all "Show code cell
 source". Here a cell is called by its figure, else by its number, which is the
-one that it has in JupyterLab. A title of the cell's own stays.
+one that it has in JupyterLab. A title of the cell's own stays. On paper all
+folds are open (``_static/printing.js``).
 """
 
 from typing import NamedTuple
@@ -69,4 +70,5 @@ class NameFoldedCells(SphinxPostTransform):
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_post_transform(NameFoldedCells)
+    app.add_js_file("printing.js", loading_method="defer")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

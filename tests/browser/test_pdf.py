@@ -1,0 +1,151 @@
+"""The book on paper: what is printed of a page, and the PDF of some."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+from built_book import ROOT, not_ready, site_of
+
+from tools import book_pdf
+from transformer_course.errors import CourseError
+
+A4 = (794, 1123)
+"""CSS pixels."""
+PAGES = ["index", "04_attention", "05_score_functions"]
+SIZES = """() => [...document.querySelectorAll("article figure img")]
+  .map((image) => image.getBoundingClientRect())
+  .map(({ width, height }) => [width, height])"""
+
+
+@pytest.fixture
+def printed(tab, address_of):
+    """A chapter, as it is on paper."""
+    tab.open(address_of("en", "04_attention"))
+    tab.page.set_viewport_size(dict(zip(("width", "height"), A4, strict=True)))
+    tab.page.emulate_media(media="print")
+    yield tab.page
+    tab.page.emulate_media(media="screen")
+
+
+def test_what_is_folded_is_open_while_it_is_printed(printed):
+    folds = printed.locator("article details")
+    states = "folds => folds.map(fold => fold.open)"
+    before = folds.evaluate_all(states)
+    printed.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert all(folds.evaluate_all(states)) and not all(before)
+    printed.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert folds.evaluate_all(states) == before
+
+
+def test_a_figure_fits_on_a_page(printed):
+    sizes = printed.evaluate(SIZES)
+    assert sizes
+    assert all(wide < A4[0] and high < 0.8 * A4[1] for wide, high in sizes)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [".bd-sidebar-primary", ".bd-sidebar-secondary", ".bd-header-article",
+     "article button", "article .headerlink", ".bd-footer-content"],
+)  # fmt: skip
+def test_no_menu_and_no_button_is_printed(printed, part):
+    assert not printed.locator(f"{part}:visible").count()
+
+
+# --- the PDF -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def pdf(browser, tmp_path_factory):
+    """Three pages of the book in one file; in a process of their own."""
+    pypdf = pytest.importorskip(
+        "pypdf", reason="needs pypdf: `make test-browser` installs it"
+    )
+    if reason := not_ready("en"):
+        pytest.skip(reason)
+    target = tmp_path_factory.mktemp("pdf") / "book.pdf"
+    code = (
+        "import sys; from pathlib import Path; from tools.book_pdf import *;"
+        "make_pdf(Path(sys.argv[1]), Path(sys.argv[2]), names=sys.argv[3:])"
+    )
+    command = [sys.executable, "-c", code, str(site_of("en")), str(target)]
+    subprocess.run([*command, *PAGES], check=True, cwd=ROOT)
+    return pypdf.PdfReader(target)
+
+
+def entries(pdf, outline=None, depth=0):
+    """Depth, title and page of all that the outline holds."""
+    for entry in outline if outline is not None else pdf.outline:
+        if isinstance(entry, list):
+            yield from entries(pdf, entry, depth + 1)
+        else:
+            number = pdf.get_destination_page_number(entry)
+            yield depth, entry.title, number
+
+
+def test_the_outline_leads_to_chapters_and_sections(pdf):
+    pages = {title: page for _, title, page in entries(pdf)}
+    assert {"04 · Attention", "05 · Score functions"} <= set(pages)
+    for title in ("04 · Attention", "Divide by the root"):
+        assert title in pdf.pages[pages[title]].extract_text()
+    assert pages["Divide by the root"] > pages["05 · Score functions"]
+
+
+def test_the_contents_say_the_pages_that_are_printed(pdf):
+    contents = pdf.pages[1].extract_text()
+    for _, title, page in entries(pdf):
+        if title.startswith(("04", "05")):
+            assert str(page + 1) in contents.partition(title)[2].split()[:1]
+            last_line = pdf.pages[page].extract_text().split()
+            assert str(page + 1) in last_line
+
+
+def test_links_lead_into_the_pdf_and_none_to_a_file(pdf):
+    links = [
+        annotation.get_object()
+        for page in pdf.pages
+        for annotation in page.get("/Annots", [])
+    ]
+    outside = [str(link["/A"]["/URI"]) for link in links if "/A" in link]
+    assert outside and not [uri for uri in outside if "file:" in uri]
+    pages = {title: page for _, title, page in entries(pdf)}
+    start, end = pages["04 · Attention"], pages["05 · Score functions"]
+    from_04 = [
+        pdf.get_page_number(link.get_object()["/Dest"][0].get_object())
+        for page in pdf.pages[start:end]
+        for link in page.get("/Annots", [])
+        if "/Dest" in link.get_object()
+    ]
+    assert any(page > end for page in from_04), "no section of chapter 05"
+
+
+def test_answers_are_printed(pdf):
+    text = "".join(page.extract_text() for page in pdf.pages)
+    assert "attention becomes the dictionary that we began with" in " ".join(
+        text.split()
+    )
+
+
+# --- what is missing ---------------------------------------------------------
+
+
+def test_without_a_browser_one_line_says_what_to_do(monkeypatch):
+    pytest.importorskip("pypdf")
+    pytest.importorskip("playwright.sync_api")
+    monkeypatch.setattr(book_pdf, "find_chromium", lambda: None)
+    with pytest.raises(CourseError, match="needs Chromium.*install it"):
+        book_pdf.make_pdf(site_of("en"), ROOT / "never.pdf")
+
+
+def test_without_pypdf_one_line_says_what_to_do(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    with pytest.raises(CourseError, match="needs pypdf.*make pdf"):
+        importlib.import_module("tools.book_pdf").make_pdf(
+            site_of("en"), ROOT / "never.pdf"
+        )
+
+
+def test_a_page_that_is_not_there_is_told(browser, tmp_path):
+    with pytest.raises(CourseError, match="nowhere.html is not there"):
+        book_pdf.print_page(None, tmp_path, "nowhere")
