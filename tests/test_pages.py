@@ -181,6 +181,8 @@ def test_a_fold_is_called_by_its_figure_or_its_cell(language, titles):
     document.settings.env.app = document.settings.env
     course_folded.NameFoldedCells(document).run()
     assert [cell["prompt_show"] for cell in document] == titles
+    plain = ["plain-fold" in cell["classes"] for cell in document]
+    assert plain == [True, True, True, False]
 
 
 PROMPT = "Show code cell {type}"
@@ -197,6 +199,14 @@ def folded_cell(number, mode, *children, prompt=PROMPT) -> nodes.container:
         prompt_show=prompt,
         prompt_hide=prompt,
     )
+
+
+def test_a_list_right_in_a_list_is_an_item_of_it():
+    html = "<ul><li>a</li><ul><li>b<ul><li>c</li></ul></li></ul></ul>"
+    tree = lxml_html.fromstring(right(html))
+    assert {part.tag for part in tree.xpath("//ul/*")} == {"li"}
+    assert right(html).count("<ul>") == right(html).count("</ul>") == 3
+    assert tree.text_content() == "abc"
 
 
 def test_a_bibliography_is_a_list(site):

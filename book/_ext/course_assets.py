@@ -23,7 +23,7 @@ USED_BY = {
     "proof.css": {"proof"},
     "mystnb": {"cell"},
     "mathjax": {"math"},
-    "printing.js": {"dropdown", "sd-dropdown", "hide", "time-machine"},
+    "printing.js": {"sd-dropdown", "hide"},
 }
 """Classes of which a page has one if it uses a file or a line of script, by a
 part of its name or of its text."""

@@ -55,6 +55,7 @@ class NameFoldedCells(SphinxPostTransform):
             name = self._figure(cell) or words.cell.format(cell["exec_count"])
             cell["prompt_show"] = shut.format(name)
             cell["prompt_hide"] = opened.format(name)
+            cell["classes"].append("plain-fold")  # without title on paper
 
     def _figure(self, cell: nodes.container) -> str | None:
         """What the figure of a cell is called, if it has one."""

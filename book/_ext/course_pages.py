@@ -8,7 +8,8 @@ and all else in it stays as it is:
   that a screen reader pronounces it and a browser takes the right font;
 - a figure is a link to itself, where a phone shows it in full size;
 - what opens and shuts a part of the contents says which part that is;
-- the column of the contents is a landmark, and a bibliography a list.
+- the column of the contents is a landmark, and a bibliography a list;
+- a list that stands in a list, as in Sphinx's index of sources, is an item.
 """
 
 import re
@@ -63,6 +64,7 @@ class Page(HTMLParser):
             "summary": self._summary,
             "span": self._opener,
             "div": self._division,
+            "ul": self._list,
         }
 
     # --- changed ------------------------------------------------------------
@@ -93,6 +95,11 @@ class Page(HTMLParser):
             name = self._words.contents
             return f'{tag[:-1]} role="complementary" aria-label="{name}">'
         return tag.replace('role="doc-biblioentry"', 'role="listitem"')
+
+    def _list(self, tag: str, given: dict[str, str]) -> str:
+        """A list right in a list is an item of it."""
+        inner = self._open[-1][0] == "ul"
+        return f'<li style="list-style: none">{tag}' if inner else tag
 
     def handle_data(self, data: str) -> None:
         """Mark what is Japanese, where the text around it is not."""
@@ -136,7 +143,8 @@ class Page(HTMLParser):
         if self._within(tag):
             while self._open.pop()[0] != tag:
                 pass
-        self.written.append(f"</{tag}>")
+        inner = tag == "ul" and self._open[-1][0] == "ul"
+        self.written.append("</ul></li>" if inner else f"</{tag}>")
 
     def handle_entityref(self, name: str) -> None:
         """Keep a sign that has a name."""
