@@ -1,7 +1,8 @@
 """Laws that each built page keeps in a browser, wide and narrow, in the dark.
 
 ``PAGES`` says which pages: ``all``, ``some`` (ten of each kind), or names. Of
-``some``, axe looks at colours at one width alone: that takes it the longest.
+``some``, axe looks at colours at one width, and at all else at two: it takes
+the longest of all.
 """
 
 import os
@@ -95,6 +96,10 @@ def opened(request, tab, address_of):
     return tab
 
 
+SPARED = WIDTHS[1:2] if ASKED == "some" else ()
+"""Widths that axe does not look at."""
+
+
 @pytest.fixture(scope="module", params=WIDTHS)
 def sized(request, opened):
     """The same, so wide."""
@@ -138,7 +143,8 @@ def test_letters_in_drawings_are_large_enough(sized):
 
 
 def test_axe_finds_nothing_serious(sized):
-    assert not audit(sized, ALL_ELSE)
+    if sized.page.viewport_size["width"] not in SPARED:
+        assert not audit(sized, ALL_ELSE)
 
 
 @pytest.mark.parametrize("theme", THEMES)
