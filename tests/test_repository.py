@@ -1,6 +1,6 @@
 """What a page has only where the repository's address is said: ``REPO=``.
 
-Two pages are built by the book's own settings and extensions, with an
+A few pages are built by the book's own settings and extensions, with an
 invented address and without one.
 """
 
@@ -22,8 +22,12 @@ sys.path.insert(0, str(BOOK / "_ext"))
 course_repository = importlib.import_module("course_repository")
 
 INVENTED = "https://github.com/nobody/invented"
-CONTENTS = "format: jb-book\nroot: index\nchapters: [{file: 06_masks}]\n"
-PAGE = """# The book
+CONTENTS = """format: jb-book
+root: index
+chapters: [{file: setup}, {file: 06_masks}]
+"""
+PAGE = """(assignments)=
+# The book
 
 ````{with-repository}
 ```bash
@@ -41,7 +45,7 @@ The end.
 
 
 def write_book(folder: Path) -> None:
-    """A book of two pages, in the place of the course's."""
+    """A book with one page of the course's."""
     pages = folder / "book/en"
     shutil.copytree(BOOK / "en/figures", pages / "figures")
     for name in ("_ext", "_static", "_templates"):
@@ -49,6 +53,7 @@ def write_book(folder: Path) -> None:
     for name in ("references.bib", "glossary.yml"):
         shutil.copyfile(BOOK / name, folder / "book" / name)
     shutil.copyfile(ROOT / "_config.yml", folder / "_config.yml")
+    shutil.copyfile(BOOK / "en/setup.md", pages / "setup.md")
     (folder / "_toc.yml").write_text(CONTENTS)
     (pages / "index.md").write_text(PAGE)
     chapter = new_notebook(cells=[new_markdown_cell("# Masks\n\nA word.")])
@@ -72,18 +77,22 @@ def build(folder: Path, **addresses: str) -> subprocess.CompletedProcess:
 
 @pytest.fixture(scope="module", params=["", INVENTED], ids=["no", "given"])
 def pages(request, tmp_path_factory) -> SimpleNamespace:
-    """Both pages, and the address that they were built with."""
+    """The pages, and the address that they were built with."""
     folder = tmp_path_factory.mktemp("book")
     write_book(folder)
     site = "https://course.example/b" if request.param else ""
     done = build(folder, REPO=request.param, SITE_URL=site)
     assert done.returncode == 0, done.stdout + done.stderr
     html = folder / "out/_build/html"
-    index, chapter = (
-        BeautifulSoup((html / name).read_text("utf-8"), "html.parser")
-        for name in ("index.html", "06_masks.html")
+    index, chapter, setup = (
+        BeautifulSoup(
+            (html / f"{name}.html").read_text("utf-8"), "html.parser"
+        )
+        for name in ("index", "06_masks", "setup")
     )
-    return SimpleNamespace(repo=request.param, index=index, chapter=chapter)
+    return SimpleNamespace(
+        repo=request.param, index=index, chapter=chapter, setup=setup
+    )
 
 
 def foreign_links(page: BeautifulSoup) -> set[str]:
@@ -126,6 +135,13 @@ def test_what_needs_an_address_is_said_with_it_or_not_at_all(pages):
     there = "https://course.example/b/class/index.html"
     assert (there in links) == bool(pages.repo)
     assert "The end." in text
+
+
+def test_setting_up_begins_with_a_clone_where_there_is_an_address(pages):
+    text = pages.setup.select_one("article").get_text()
+    for command in ("git clone", "!git clone --quiet --depth 1"):
+        assert (f"{command} {INVENTED}\n" in text) == bool(pages.repo)
+    assert ("%cd invented\n" in text) == bool(pages.repo)
 
 
 def test_what_is_no_address_is_told_in_a_line(monkeypatch):
