@@ -219,7 +219,7 @@ grade: $(GRADER) ## grade SUBMISSIONS=folder (NB=06_masks: that one)
 .PHONY: test-grading
 test-grading: $(GRADER) ## test the grading of a whole class
 	$(PYTEST) tests/test_grading.py tests/test_grading_attacked_class.py \
-		tests/test_grading_frozen.py
+		tests/test_grading_frozen.py tests/test_grading_forty.py
 
 # --- checks ------------------------------------------------------------------
 
