@@ -35,6 +35,7 @@ INSTALLED := $(VENV)/.installed
 GRADER := $(VENV)/.grader
 REFERENCE := $(VENV)/.reference
 DRIVER := $(VENV)/.driver
+ACTIONLINT := $(VENV)/.actionlint
 GRADING ?= grading
 EDITION ?= en
 export SITE_URL REPO
@@ -156,19 +157,16 @@ cell-times: $(INSTALLED) ## say how long the cells take (STORE=1: keep it)
 LECTURES := $(BIN)/python -m tools.lectures --edition $(EDITION)
 
 # reveal.js comes with a package, of which no code is run. Where it cannot be
-# had, and REVEAL names no folder either, the last command says what to do.
-.PHONY: slides
-slides: $(BUILT) ## make slides of every unit (REVEAL=folder: with that one)
+# had, and REVEAL names no folder either, what needs it says what to do.
+.PHONY: reveal
+reveal: $(INSTALLED)
 ifndef REVEAL
-ifdef UV
-	@-uv pip install --quiet --python $(BIN)/python --no-deps \
-		-r requirements-slides.txt $(PIP_FLAGS) 2>/dev/null || true
-else
-	@-$(BIN)/python -m pip install -qqq --disable-pip-version-check \
-		--retries 1 --no-deps -r requirements-slides.txt $(PIP_FLAGS) \
-		2>/dev/null || true
+	@-$(INSTALL) --no-deps -r requirements-slides.txt $(PIP_FLAGS) \
+		$(if $(UV),,-qq --retries 1) 2>/dev/null || true
 endif
-endif
+
+.PHONY: slides
+slides: reveal $(BUILT) ## make slides of every unit (REVEAL=folder: with that)
 	@$(LECTURES) slides --reveal "$(REVEAL)"
 
 .PHONY: handouts
@@ -182,6 +180,17 @@ figures: $(BUILT) ## write every figure as a file (SVG=04: as SVG too)
 .PHONY: lecture-pages
 lecture-pages: $(BUILT) ## make a copy of the book to project, answers out
 	@$(LECTURES) covered
+
+# --- for a web server --------------------------------------------------------
+
+# The book is built from nothing: Sphinx leaves the pages that are no more.
+.PHONY: site
+site: reveal ## make _build/site for a server (SITE_URL=..., REPO=...)
+	@rm -rf _build/$(EDITION)
+	@$(MAKE) --no-print-directory $(BUILT)
+	@$(BIN)/python -m tools.site --edition $(EDITION) --reveal "$(REVEAL)"
+
+# --- for grading -------------------------------------------------------------
 
 # nbgrader and what it adds, in the same environment
 $(GRADER): requirements-grading.txt $(INSTALLED)
@@ -210,12 +219,19 @@ grade: $(GRADER) ## grade SUBMISSIONS=folder (NB=06_masks: that one)
 .PHONY: test-grading
 test-grading: $(GRADER) ## test the grading of a whole class
 	$(PYTEST) tests/test_grading.py tests/test_grading_attacked_class.py \
-		tests/test_grading_frozen.py
+		tests/test_grading_frozen.py tests/test_grading_forty.py
 
 # --- checks ------------------------------------------------------------------
 
+# What reads the workflow that publishes. Where it cannot be had, its test is
+# skipped by name.
+$(ACTIONLINT): requirements-workflow.txt $(INSTALLED)
+	@$(INSTALL) -r $< $(PIP_FLAGS) $(if $(UV),,-qq --retries 1) \
+		2>/dev/null || echo "Without $$(tail -1 $<), no workflow is checked."
+	@touch $@
+
 .PHONY: test
-test: $(BUILT) ## test the package, every notebook and the built book
+test: $(BUILT) $(ACTIONLINT) ## test the package, notebooks, the built book
 	$(PYTEST) --nbval $(SHARED)
 
 # a folder for what is fetched and trained, empty, and removed in the end

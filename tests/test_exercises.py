@@ -7,7 +7,7 @@ import sys
 from functools import cache
 
 import pytest
-from built_book import BOOK, assert_leads_somewhere
+from built_book import BOOK, ROOT, assert_leads_somewhere
 
 from transformer_course.exercises.catalogue import EXERCISES
 from transformer_course.exercises.engine.diagnose import diagnose
@@ -24,6 +24,22 @@ from transformer_course.exercises.engine.messages import prose
 from transformer_course.exercises.engine.show import WIDTH, short
 from transformer_course.exercises.engine.values import same
 from transformer_course.exercises.names import CATALOGUE, NAMES
+
+FEWEST = {"cases": 4, "mistakes": 3, "others": 2}
+"""What an exercise has at the least."""
+WORDS = {2: "two", 3: "three", 4: "four", 12: "twelve", 40: "forty"}
+FIRST = 12
+"""Numbers in the input of its first case, at the most."""
+LONG = 8
+"""Letters of a line of the solution that gives something away."""
+SAID = 40
+"""Letters of the text of a mistake, at the least."""
+PARTS = {
+    "cases": "write another case(...) into cases=",
+    "mistakes": "write another edit into EDITS, or a function with @mistake",
+    "others": "write another right solution, with @other",
+}
+"""How there is one more of it."""
 
 every_exercise = pytest.mark.parametrize(
     "exercise", EXERCISES.values(), ids=list(EXERCISES)
@@ -115,7 +131,11 @@ def test_every_file_of_the_catalogue_is_an_exercise():
 
 @every_exercise
 def test_exercises_are_numbered_within_their_chapter(exercise):
-    assert exercise.name == NAMES[exercise.chapter][exercise.place - 1]
+    places = [EXERCISES[name].place for name in NAMES[exercise.chapter]]
+    assert places == [*range(1, len(places) + 1)], (
+        f"{exercise.name} has place={exercise.place}, and the exercises of "
+        f"{exercise.chapter} have {places}: number them from 1 on, each once"
+    )
 
 
 @every_exercise
@@ -126,48 +146,86 @@ def test_every_function_of_a_file_is_used(exercise):
         if getattr(value, "__module__", None) == exercise.solution.__module__:
             marked = hasattr(value, "role")
             uses = re.findall(rf"\b{name}\b", text)
-            assert marked or len(uses) > 1, f"{name} belongs to no exercise"
+            assert marked or len(uses) > 1, (
+                f"{name} belongs to no exercise: mark it with @other or "
+                "@mistake, or remove it"
+            )
 
 
 @every_exercise
 def test_an_exercise_says_what_it_asks(exercise):
     source = inspect.getsource(inspect.unwrap(exercise.solution))
-    assert source.count(BEGIN) == source.count(END) > 0
+    name = exercise.name
+    assert source.count(BEGIN) == source.count(END) > 0, (
+        f"{name}: what students are to write stands between {BEGIN} and {END}"
+    )
     assert exercise.stub.count(STUB) == source.count(BEGIN)
-    assert inspect.getdoc(exercise.solution)
-    assert '"""' in exercise.stub
-    assert exercise.points > 0
+    assert inspect.getdoc(exercise.solution) and '"""' in exercise.stub, (
+        f"{name} has no docstring above {BEGIN}: it says what is asked"
+    )
+    assert exercise.points > 0, f"{name} has points={exercise.points}"
 
 
 @every_exercise
-def test_an_exercise_has_what_it_needs(exercise):
-    assert len(exercise.others) >= 2
-    assert len(exercise.mistakes) >= 3
-    assert len(exercise.cases) >= 4
-    assert all(case.note.strip() for case in exercise.cases)
-    notes = [case.note for case in exercise.cases]
-    assert len(notes) == len(set(notes))
-    assert numel(exercise.cases[0]) <= 12, "the smallest case comes first"
+@pytest.mark.parametrize("part", FEWEST)
+def test_an_exercise_has_enough_of_each(exercise, part):
+    found, fewest = len(getattr(exercise, part)), FEWEST[part]
+    assert found >= fewest, (
+        f"{exercise.name} has {found} {part} and needs {fewest}: {PARTS[part]}"
+    )
+
+
+@every_exercise
+def test_cases_say_what_is_special_and_begin_with_the_smallest(exercise):
+    notes = [case.note.strip() for case in exercise.cases]
+    assert all(notes) and len(notes) == len(set(notes)), (
+        f"{exercise.name}: each case has a note of its own, not {notes}"
+    )
+    size = numel(exercise.cases[0])
+    assert size <= FIRST, (
+        f"{exercise.name}: the first case, {notes[0]!r}, has {size} numbers, "
+        f"which students are to read; begin with one of at most {FIRST}"
+    )
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "book/en/lecturers.md"])
+def test_authors_are_told_what_an_exercise_needs(page):
+    text = (ROOT / page).read_text("utf-8")
+    for part, fewest in FEWEST.items():
+        assert f"at least {WORDS[fewest]} {part}" in text, part
+    assert f"at most {WORDS[FIRST]} numbers" in text
+    assert f"more than {WORDS[SAID]} letters" in text
+
+
+def given_away(exercise, said: str) -> list[str]:
+    """Lines of the solution that stand in a text."""
+    return [
+        line
+        for line in map(str.strip, exercise.source.splitlines())
+        if len(line) >= LONG and line in said and line not in exercise.stub
+    ]
 
 
 @every_exercise
 def test_hints_do_not_give_the_solution_away(exercise):
-    said = " ".join(exercise.hints)
-    lines = [line.strip() for line in exercise.source.splitlines()]
-    asked = set(exercise.stub.splitlines())
-    for line in lines:
-        assert len(line) < 8 or line in asked or line not in said
-    assert all(hint.strip() for hint in exercise.hints)
-    assert exercise.hints[0] != exercise.hints[1]
+    given = given_away(exercise, " ".join(exercise.hints))
+    assert not given, f"a hint of {exercise.name} holds {given}"
+    first, second = (hint.strip() for hint in exercise.hints)
+    assert first and second and first != second, (
+        f"{exercise.name} needs two hints; the second says more"
+    )
 
 
 @pytest.mark.parametrize(("exercise", "mistake"), pairs("mistakes"))
 def test_a_mistake_does_not_give_the_solution_away(exercise, mistake):
     said = " ".join(mistake_of(mistake).__doc__.split())
-    assert len(said) > 40
-    for line in map(str.strip, exercise.source.splitlines()):
-        if line not in exercise.stub and len(line) >= 8:
-            assert line not in said
+    name = mistake.__name__
+    assert len(said) > SAID, (
+        f"{name} tells its author {said!r}: say what the code seems to do, "
+        f"and why that is wrong, in more than {SAID} letters"
+    )
+    given = given_away(exercise, said)
+    assert not given, f"the text of {name} holds {given}"
 
 
 @every_exercise

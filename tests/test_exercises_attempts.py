@@ -26,10 +26,14 @@ every_set = pytest.mark.parametrize("folder", SETS)
 every_exercise = pytest.mark.parametrize("name", EXERCISES)
 
 
+def path_of(folder: str, name: str) -> Path:
+    """The file with the attempts of one set at one exercise."""
+    return ATTEMPTS / folder / f"{EXERCISES[name].chapter}__{name}.py"
+
+
 def attempts_at(folder: str, name: str) -> dict[str, Implementation]:
     """The attempts of one set at one exercise: functions, or classes."""
-    page = EXERCISES[name].chapter
-    path = ATTEMPTS / folder / f"{page}__{name}.py"
+    path = path_of(folder, name)
     spec = importlib.util.spec_from_file_location(f"{folder}_{name}", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -60,7 +64,11 @@ def recorded(folder: str) -> dict[str, dict[str, str]]:
 
 def record(folder: str) -> None:
     """Write the verdicts of today."""
-    found = {name: verdicts_on(folder, name) for name in EXERCISES}
+    found = {
+        name: verdicts_on(folder, name)
+        for name in EXERCISES
+        if path_of(folder, name).is_file()
+    }
     text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
     (ATTEMPTS / f"{folder}.json").write_text(text, "utf-8")
 
@@ -77,12 +85,15 @@ def tally(folder: str) -> Iterator[tuple[str, str]]:
 @every_set
 @every_exercise
 def test_verdicts_are_those_written_down(folder, name):
+    """A lecturer's own exercise has none: nobody else has tried it."""
+    if name not in recorded(folder) and not path_of(folder, name).exists():
+        pytest.skip(f"{name} has no attempts by others: tests/attempts")
     assert verdicts_on(folder, name) == recorded(folder)[name]
 
 
 @every_set
-def test_verdicts_are_written_down_for_every_exercise(folder):
-    assert set(recorded(folder)) == set(EXERCISES)
+def test_verdicts_are_of_exercises_that_there_are(folder):
+    assert set(recorded(folder)) <= set(EXERCISES)
 
 
 @every_set
@@ -94,8 +105,8 @@ def test_no_right_code_is_refused_and_no_wrong_code_accepted(folder):
 @every_set
 def test_most_mistakes_are_named(folder):
     count = Counter(tally(folder))
-    singles = KINDS["single"] * len(EXERCISES)
-    doubles = KINDS["double"] * len(EXERCISES)
+    singles = KINDS["single"] * len(recorded(folder))
+    doubles = KINDS["double"] * len(recorded(folder))
     assert count["single", "misconception"] >= 0.9 * singles
     assert count["double", "two"] >= 0.5 * doubles
 

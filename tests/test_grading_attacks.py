@@ -17,7 +17,13 @@ import pytest
 import torch
 from nbformat.v4 import new_notebook
 
-from tests.grading_class import NAME, SOLUTIONS, hand_in
+from tests.grading_class import (
+    NAME,
+    SOLUTIONS,
+    assignment,
+    filled,
+    hand_in,
+)
 from tools.grading import (
     handover,
     processes,
@@ -25,7 +31,7 @@ from tools.grading import (
     results,
     submissions,
 )
-from tools.grading.answers import Program
+from tools.grading.answers import Program, answers_in
 from tools.grading.judge import (
     LONGEST_PROGRAM,
     Judge,
@@ -33,6 +39,7 @@ from tools.grading.judge import (
     graded,
     judged,
 )
+from tools.grading.notebooks import cells_of
 from tools.grading.oddities import odd_names
 from tools.grading.policy import Hidden
 from tools.grading.submissions import find_submissions
@@ -713,6 +720,64 @@ def test_an_earlier_mistake_costs_its_own_points_only(judge, split):
     verdict = judge.verdict("MultiHead", code)
     assert verdict.is_correct, verdict.text
     assert "the course's split_heads" in " ".join(verdict.text.split())
+
+
+WRONG_MERGE = """
+def merge_heads(x):
+    batch, heads, length, width = x.shape
+    return x.reshape(batch, length, heads * width)
+"""
+MULTI = HEADS["MultiHead"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param(
+            {
+                "split_heads": f"def half(x):\n    return x // 2\n{WRONG}",
+                "MultiHead": f"ONE = half(2)\n\n{MULTI}",
+            },
+            id="a helper in the earlier cell",
+        ),
+        pytest.param(
+            {
+                "split_heads": f"{WRONG}\nsplit = split_heads\n",
+                "MultiHead": MULTI.replace("split_heads(", "split("),
+            },
+            id="another name",
+        ),
+        pytest.param(
+            {
+                "split_heads": WRONG,
+                "MultiHead": "def divide(x, n, how=split_heads):\n"
+                "    return how(x, n)\n\n"
+                + MULTI.replace("split_heads(", "divide("),
+            },
+            id="given as a default",
+        ),
+        pytest.param(
+            {"split_heads": WRONG, "merge_heads": WRONG_MERGE},
+            id="two earlier mistakes",
+        ),
+        pytest.param(
+            {"split_heads": "def split_heads(x, n_heads:"}, id="no Python"
+        ),
+        pytest.param(
+            {"split_heads": f"{WRONG}\nassert not split_heads"},
+            id="an error at the top",
+        ),
+    ],
+)
+def test_what_follows_from_an_earlier_cell_costs_nothing(judge, code):
+    """Of a whole notebook, as it is handed in."""
+    given = assignment("07_multi_head_attention")
+    notebook = filled(given.notebook, HEADS | code)
+    found = answers_in(cells_of(notebook), given).programs
+    verdict = judge.verdict("MultiHead", found["MultiHead"])
+    assert verdict.is_correct, verdict.text
+    for name in code.keys() - {"MultiHead"}:
+        assert not judge.verdict(name, found[name]).is_correct
 
 
 def test_a_mistake_of_its_own_still_costs_points(judge):

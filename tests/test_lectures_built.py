@@ -6,6 +6,7 @@ that a deck asks for what lies beside it, and for nothing else.
 
 import base64
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -257,6 +258,25 @@ def test_each_demo_and_question_to_the_room_is_in_the_notes_once(publisher):
         run = deck.words.run.partition("`")[0]
         said = [note for note in notes if note.startswith(run)]
         assert len(said) == len([live for live in lives if live])
+
+
+def test_notes_do_not_repeat_what_the_slide_says(publisher):
+    for deck in decks(publisher):
+        for slide in deck.slides():
+            if slide.kind == "result":
+                (note,) = slide.notes
+                assert plain(slide.body) not in (
+                    plain(note),
+                    plain(note.removeprefix(deck.words.conclude[:-2])),
+                )
+
+
+def test_homework_says_where_its_questions_are(publisher):
+    for deck in decks(publisher):
+        tasks = " ".join(task.do for task in deck.unit.tasks(deck.length))
+        said = f"end of chapter {deck.unit.chapter}"
+        numbered = re.search(r"questions? \d", tasks) is not None
+        assert (said in plain(deck.slides()[-1].body)) == numbered
 
 
 def test_a_deck_is_in_reveal_s_markup(publisher):

@@ -69,6 +69,13 @@ def _topics(one: Unit, plan: Plan, length: int) -> str:
     )
 
 
+def where_questions_are(one: Unit, plan: Plan, length: int) -> str:
+    """Where the questions are that are set, if there are some."""
+    words = words_of(plan.edition)
+    numbered = any(words.numbered in task.do for task in one.tasks(length))
+    return words.questions.format(one.chapter) if numbered else ""
+
+
 def homework(one: Unit, plan: Plan) -> str:
     """What is to be done at home, and what only after 90 minutes."""
     words = words_of(plan.edition)

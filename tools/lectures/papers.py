@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from bs4 import Tag
 
-from tools.lectures.page import assignment, expand
+from tools.lectures.page import assignment, expand, where_questions_are
 from tools.lectures.plan import Plan, Topic, Unit
 from tools.lectures.rounds import BuiltChapter
 from tools.lectures.texts import to_html
@@ -21,6 +21,8 @@ class Handout:
     figure: Tag
     formula: str
     tasks: list[str]
+    where: str
+    """Where the questions are that are set."""
     assignment: str
 
 
@@ -59,6 +61,7 @@ def handout(
         page.figure(unit.handout),
         formula(unit, others),
         [html(task.do) for task in unit.tasks(45)],
+        where_questions_are(unit, plan, 45),
         html(assignment(unit, plan, 45)),
     )
 

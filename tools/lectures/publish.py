@@ -6,7 +6,7 @@ Nothing in it leads out of it: it works from a memory stick, without network.
 import json
 import shutil
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,11 @@ from PIL import Image
 from tools.lectures.figures import Figure, write_figures
 from tools.lectures.headings import chapter_files
 from tools.lectures.papers import board, handout
+from tools.lectures.parts import write_parts
 from tools.lectures.plan import LENGTHS, Plan, Unit, read_plan
 from tools.lectures.reveal import copy_reveal, find_reveal, notes_of
 from tools.lectures.rounds import BuiltChapter
-from tools.lectures.slides import Deck
+from tools.lectures.slides import Deck, Slide
 from tools.lectures.words import Words, words_of
 from tools.refresh_outputs import ROOT
 
@@ -87,13 +88,44 @@ class Publisher:
             self.write(
                 f"slides/{unit.unit}-{length}.html",
                 "deck.html",
-                deck=Deck(self.plan, unit, length, self.page(unit)).slides(),
+                deck=self.deck(unit, length),
                 notes_script=notes_of(folder),
                 chapter=unit.chapter,
             )
             for unit in self.plan.units.values()
             for length in LENGTHS
         ]
+
+    def deck(self, unit: Unit, length: int) -> list[Slide]:
+        """The slides of a unit; a tall figure has more than one."""
+        slides = Deck(self.plan, unit, length, self.page(unit)).slides()
+        return [part for slide in slides for part in self.in_parts(slide)]
+
+    def in_parts(self, slide: Slide) -> list[Slide]:
+        """A slide, or as many as its figure has parts."""
+        body = BeautifulSoup(slide.body, "html.parser")
+        image = body.select_one("img[data-figure]")
+        figure = self.figures.get(image["data-figure"]) if image else None
+        folder = self.target / "figures"
+        parts = write_parts(folder / f"{figure.stem}.png") if figure else []
+        if not parts:
+            return [slide]
+        many, slides = len(parts), []
+        for number, part in enumerate(parts):
+            image["data-part"] = part.name
+            own = slide.seconds // many
+            slides.append(
+                replace(
+                    slide,
+                    title=f"{slide.title} ({number + 1}/{many})",
+                    body=str(body),
+                    seconds=own
+                    if number
+                    else slide.seconds - own * (many - 1),
+                    notes=slide.notes[-1:] if number else slide.notes,
+                )
+            )
+        return slides
 
     def papers(self) -> list[Path]:
         """A handout and a board plan for each unit."""
@@ -185,7 +217,9 @@ class Publisher:
         for image in soup.select("img"):
             image.attrs.pop("style", None)
             name = image.attrs.pop("data-figure", "")
-            if name in self.figures:
+            if part := image.attrs.pop("data-part", ""):
+                place = folder / part
+            elif name in self.figures:
                 place = folder / f"{self.figures[name].stem}.png"
             else:
                 place = folder / Path(image["src"]).name

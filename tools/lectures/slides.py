@@ -10,7 +10,13 @@ from dataclasses import dataclass, field
 
 from bs4 import Tag
 
-from tools.lectures.page import assignment, expand, homework, seconds
+from tools.lectures.page import (
+    assignment,
+    expand,
+    homework,
+    seconds,
+    where_questions_are,
+)
 from tools.lectures.plan import Live, Plan, Topic, Unit, linked
 from tools.lectures.rounds import BuiltChapter, Round
 from tools.lectures.texts import to_html
@@ -74,7 +80,9 @@ class Deck:
         return Slide(
             "homework",
             self.words.homework,
-            f"<ul>{tasks}</ul><p>{self.words.assignment}: "
+            f"<ul>{tasks}</ul>"
+            f"<p>{where_questions_are(self.unit, self.plan, self.length)}</p>"
+            f"<p>{self.words.assignment}: "
             f"{self.html(assignment(self.unit, self.plan, self.length))}</p>",
             CLOSING,
             [self.html(homework(self.unit, self.plan))],
@@ -107,7 +115,7 @@ class Deck:
             found.title,
             f'<p class="result">{found.result}</p>',
             left,
-            [self.words.conclude.format(found.whole)],
+            [self.concluding(found)],
         )
 
     def asking(self, topic: Topic, found: Round) -> list[str]:
@@ -133,6 +141,12 @@ class Deck:
         if (image := found.show.find("img")) and image.get("alt"):
             notes.append(f"{self.words.alt}: {image['alt']}")
         return notes
+
+    def concluding(self, found: Round) -> str:
+        """The result in full, where the slide has its beginning only."""
+        if found.result == found.whole:
+            return self.words.together
+        return self.words.conclude.format(found.whole)
 
     def running(self, live: Live) -> str:
         """Which cell, and how long it takes."""

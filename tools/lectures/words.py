@@ -45,6 +45,9 @@ class Words(NamedTuple):
     )
     run: str = "Run the cell `{line}`: {own} s, after {above} s above. {say}"
     conclude: str = "In full: {}"
+    together: str = "Read it together. Who guessed otherwise, and why?"
+    numbered: str = "question"
+    questions: str = "The questions are those at the end of chapter {}."
     homework: str = "Afterwards"
     credit: str = "From “Building the Transformer”, CC BY 4.0."
     handout: str = "Handout"
