@@ -81,7 +81,10 @@ def require_bounded(config) -> None:
                 f"{name} is {value}: it must be a finite number.",
             )
         elif isinstance(value, int) and name != "seed":
-            require_between(name, value, -LARGEST, LARGEST)
+            require(
+                abs(value) <= LARGEST,
+                f"{name} is {shown(value)}: it must be at most {LARGEST:,}.",
+            )
 
 
 def require_types(kind: type, values: Settings) -> None:

@@ -253,6 +253,8 @@ def restore(
 def _progress(values: dict[str, Any]) -> Progress:
     """Where a training stood; a ValueError or the like where it is not
     said."""
+    if lacking := vars(Progress()).keys() - values.keys():
+        raise ValueError(f"{min(lacking)} is missing")
     progress = Progress(**values)
     counts = [progress.step, progress.epoch, progress.batch]
     numbers = [*progress.sums, progress.best or 0.0]
