@@ -5,6 +5,7 @@ checkpoints, folders of runs) has its tests there.
 """
 
 import contextlib
+import dataclasses
 import hashlib
 import io
 import json
@@ -526,6 +527,29 @@ def test_a_resume_state_of_other_values(copied, small_corpus, name, value):
     with pytest.raises(CourseError, match="resume state is damaged"):
         experiment.run(tiny(epochs=4), copied.parent, resume=True, quiet=True)
     assert (copied / "metrics.jsonl").read_bytes() == kept
+
+
+@pytest.mark.parametrize("kept", ["rng", "rng and step"])
+def test_a_resume_state_without_adams_moments(copied, small_corpus, kept):
+    last = copied / "checkpoints/last"
+    tensors = load((last / "resume.safetensors").read_bytes())
+    fewer = {n: t for n, t in tensors.items() if n.split(".")[0] in kept}
+    if "step" in kept:
+        fewer |= {n: t for n, t in tensors.items() if ".step." in n}
+    forge(last, "resume.safetensors", save(fewer), "resume_sha256")
+    with pytest.raises(CourseError, match=r"moments.*missing"):
+        experiment.run(tiny(epochs=4), copied.parent, resume=True, quiet=True)
+
+
+def test_a_last_checkpoint_of_another_run(copied, small_corpus):
+    """Of other sizes; of the same ones, its tokenizer tells."""
+    wider = dataclasses.replace(tiny().model, d_ff=64)
+    other = dataclasses.replace(tiny(), name="other", model=wider)
+    made = experiment.run(other, copied.parent, quiet=True)
+    shutil.rmtree(copied / "checkpoints/last")
+    shutil.copytree(made / "checkpoints/last", copied / "checkpoints/last")
+    with pytest.raises(CourseError, match="do not fit the model"):
+        experiment.run(tiny(epochs=4), copied.parent, resume=True, quiet=True)
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def fill(
     if not (ids == tokenizer.mask_id).any():
         raise ConfigError(
             f"no {MASK_PIECE} stands in {text!r}: write it in the place of "
-            "the word to be guessed."
+            "each word to be guessed, with spaces where words have them."
         )
     shares = hidden_words(model, ids, tokenizer.mask_id)
     require_numbers(shares.isfinite())
