@@ -9,6 +9,7 @@ import dataclasses
 import hashlib
 import io
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -511,6 +512,9 @@ def test_damaged_metrics_do_not_hide_a_model(run, copied, content):
         ("batch", "x"),
         ("sums", [1]),
         ("sums", ["x"] * 4),
+        ("sums", [10**400] * 4),
+        ("sums", [math.nan] * 4),
+        ("best", -math.inf),
         ("best", "x"),
         ("extra", 1),
         ("", {}),

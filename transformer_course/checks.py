@@ -5,6 +5,7 @@ changed; either way a wrong one is told in a line.
 """
 
 import math
+import sys
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -142,8 +143,10 @@ def is_whole(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value read from JSON is a number; true is none."""
-    return type(value) in (int, float)
+    """Whether a value read from JSON is a number that can be reckoned with;
+    true is none, and neither is what no float can hold."""
+    largest = sys.float_info.max
+    return type(value) in (int, float) and abs(value) <= largest
 
 
 def is_like(value: Any, example: Any) -> bool:

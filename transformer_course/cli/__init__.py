@@ -7,7 +7,6 @@ and Ctrl-C status 130. A traceback means a fault of the package.
 
 import contextlib
 import os
-import shutil
 import sys
 
 from transformer_course.console import Messages, one_line, tell
@@ -45,6 +44,8 @@ def _main(args: list[str]) -> None:
 
 def _run(args: list[str]) -> None:
     """Imports what is slow here, where Ctrl-C is one line already."""
+    import shutil
+
     if shutil.get_terminal_size().columns < NARROWEST:
         os.environ["COLUMNS"] = str(NARROWEST)
     _check_here()
