@@ -646,6 +646,17 @@ def test_a_pipe_in_place_of_a_file_is_not_waited_for(run, here, name, command):
     assert_error(run(*command.split()), name)
 
 
+def test_what_a_library_says_of_an_image_is_not_told(run, here, recwarn):
+    """Here: that what a camera has noted is damaged."""
+    Image.new("RGB", (9, 7)).save(here / "photo.jpg")
+    content = (here / "photo.jpg").read_bytes()
+    noted = b"\xff\xe1\x00\x10Exif\0\0MM\0*\xff\xff\xff\xff"
+    (here / "photo.jpg").write_bytes(content[:2] + noted + content[2:])
+    status, out, err = run("classify", "images", "photo.jpg", "--fit")
+    assert (status, out.count("\n"), err) == (0, 1, "")
+    assert not recwarn.list
+
+
 # --- advice -----------------------------------------------------------------
 
 

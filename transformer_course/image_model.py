@@ -1,5 +1,6 @@
 """A trained classifier as people use it: image files in, classes out."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -167,7 +168,10 @@ def read_image(
     side, mode = config.image_size, MODES[config.channels]
     try:
         check_regular(path, LARGEST_FILE)
-        with Image.open(path) as image:
+        with (
+            warnings.catch_warnings(action="ignore"),
+            Image.open(path) as image,
+        ):
             image = ImageOps.exif_transpose(image)
             if fit:
                 image = ImageOps.fit(image.convert(mode), (side, side))
