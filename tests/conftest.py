@@ -1,5 +1,7 @@
 """Fixtures that several test files share."""
 
+import io
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,7 +9,8 @@ from built_book import EDITIONS, Site, not_ready, site_of
 from tiny import tiny_corpus
 from tiny_runs import tiny
 
-from transformer_course.experiment import run
+from transformer_course import experiment
+from transformer_course.cli import main
 
 collect_ignore_glob = ["frozen/*.ipynb"]
 """A learner's notebook has no outputs to be compared."""
@@ -24,7 +27,8 @@ def finished(tmp_path_factory) -> Path:
     """A run that nothing has disturbed."""
     with pytest.MonkeyPatch.context() as patch:
         tiny_corpus(patch)
-        return run(tiny(), tmp_path_factory.mktemp("whole"), quiet=True)
+        place = tmp_path_factory.mktemp("whole")
+        return experiment.run(tiny(), place, quiet=True)
 
 
 @pytest.fixture(scope="session", params=EDITIONS)
@@ -33,3 +37,30 @@ def site(request) -> Site:
     if reason := not_ready(request.param):
         pytest.skip(reason)
     return Site(site_of(request.param))
+
+
+@pytest.fixture
+def run(capsys):
+    """The exit status, standard output and error of a command."""
+
+    def call(*args):
+        status = 0
+        try:
+            main([str(arg) for arg in args])
+        except SystemExit as leaving:
+            status = leaving.code
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def stdin(monkeypatch):
+    """Put bytes where the command reads from."""
+
+    def put(content: bytes):
+        text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8")
+        monkeypatch.setattr(sys, "stdin", text)
+
+    return put

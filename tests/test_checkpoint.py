@@ -336,7 +336,7 @@ def test_settings_that_describe_no_model(saved, settings):
         ({"position": []}, "position cannot be []"),
         ({"max_length": 10**12}, "GB of memory"),
         ({"d_model": 10**18}, "config.json"),
-        ({"vocab_size": 10**12}, "do not fit its config.json"),
+        ({"vocab_size": 10**12}, "do not fit the model"),
         ({"pad_id": 10**6}, "does not describe a model"),
     ],
     ids=str,
@@ -510,13 +510,13 @@ def test_cut_short_tensors_of_format_1(old, name, share):
     [
         (lambda t: t | {"extra": torch.ones(1)}, "extra"),
         (lambda t: t | {"to_logits.weight": torch.ones(1)}, "to_logits"),
-        (lambda t: dict(list(t.items())[1:]), "do not fit its config.json"),
+        (lambda t: dict(list(t.items())[1:]), "do not fit the model"),
     ],
 )
 def test_weights_that_do_not_fit(old, change, word):
     tensors = safetensors.torch.load_file(old / "model.safetensors")
     safetensors.torch.save_file(change(tensors), old / "model.safetensors")
-    assert_refused(old, "do not fit its config.json", word)
+    assert_refused(old, "do not fit the model", word)
 
 
 @pytest.mark.parametrize("value", [torch.nan, torch.inf])

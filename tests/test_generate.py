@@ -22,7 +22,7 @@ from tiny import (
 from torch import nn
 
 from transformer_course.ensemble import Ensemble
-from transformer_course.errors import ConfigError
+from transformer_course.errors import ConfigError, DivergedError
 from transformer_course.generate import (
     EXTRA_LENGTH,
     beam_search,
@@ -279,6 +279,17 @@ def test_a_translation_can_be_made_to_begin_with_a_prefix(kind):
             wanted = wanted[wanted != PAD].tolist()
             hypotheses = row if isinstance(row[0], list) else [row]
             assert all(h[: len(wanted)] == wanted for h in hypotheses)
+
+
+@pytest.mark.parametrize(
+    "search", [greedy_search, sample, beam_search], ids=lambda s: s.__name__
+)
+@pytest.mark.parametrize("value", [torch.nan, -torch.inf])
+def test_predictions_that_are_no_numbers_are_refused(search, value):
+    """From the first of them on: nothing is written by them."""
+    model = Chain(torch.full((VOCAB,), value))
+    with pytest.raises(DivergedError, match="earlier checkpoint"):
+        search(model, prefix=PROMPTS, max_length=12)
 
 
 def test_pad_and_bos_are_never_written():

@@ -132,6 +132,19 @@ def test_an_unknown_tokeniser_is_refused_and_the_known_are_named():
         corpus_bleu(["a"], ["a"], tokenize="scissors")
 
 
+@pytest.mark.parametrize("error", [ImportError, OSError, RuntimeError])
+def test_a_tokeniser_that_needs_what_is_not_here(monkeypatch, error):
+    """Some come from the network when they are first used."""
+
+    class Needs(BLEU):
+        def __init__(self, **options):
+            raise error("the file\nis not here")
+
+    monkeypatch.setattr("transformer_course.score.BLEU", Needs)
+    with pytest.raises(CourseError, match=r"'spm'.*file is not here.*char"):
+        corpus_bleu(["a"], ["a"], tokenize="spm")
+
+
 def test_spaces_tell_text_in_words_from_text_without():
     assert spaced_share(["the cat", "a dog"]) == 1
     assert spaced_share(["猫 が いる"] * 3 + ["はい"]) == 0.75

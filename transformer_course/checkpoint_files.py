@@ -202,6 +202,14 @@ def _check_format(folder: Path, header: Header) -> None:
             f"{folder} has format {shown(number)}, but this version of the "
             f"package reads up to {FORMAT}: update the package."
         )
+    needed = {"weights_sha256"} if number == FORMAT else set()
+    for key in sorted(needed | set(FILES.values()) & header.keys()):
+        if not isinstance(header.get(key), str):
+            what = shown(repr(header.get(key)))
+            raise CheckpointError(
+                f"{path} is damaged ({key} is {what}): take another "
+                "checkpoint."
+            )
     for key in ("model", "details"):
         if not isinstance(header.get(key, {}), dict):
             what = shown(repr(header[key]))

@@ -5,6 +5,7 @@ changed; either way a wrong one is told in a line.
 """
 
 import math
+import sys
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -81,7 +82,10 @@ def require_bounded(config) -> None:
                 f"{name} is {value}: it must be a finite number.",
             )
         elif isinstance(value, int) and name != "seed":
-            require_between(name, value, -LARGEST, LARGEST)
+            require(
+                abs(value) <= LARGEST,
+                f"{name} is {shown(value)}: it must be at most {LARGEST:,}.",
+            )
 
 
 def require_types(kind: type, values: Settings) -> None:
@@ -139,8 +143,10 @@ def is_whole(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value read from JSON is a number; true is none."""
-    return type(value) in (int, float)
+    """Whether a value read from JSON is a number that can be reckoned with;
+    true is none, and neither is what no float can hold."""
+    largest = sys.float_info.max
+    return type(value) in (int, float) and abs(value) <= largest
 
 
 def is_like(value: Any, example: Any) -> bool:

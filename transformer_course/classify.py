@@ -11,6 +11,7 @@ from transformer_course.batches import sorted_batches
 from transformer_course.errors import ConfigError
 from transformer_course.labelled_batches import text_rows
 from transformer_course.mode import evaluating
+from transformer_course.search import require_numbers
 from transformer_course.tokenizer import Tokenizer
 
 ROWS = 64
@@ -36,12 +37,14 @@ def likeliest(
 
     Raises:
         ConfigError: ``top`` is not from 1 to the number of classes.
+        DivergedError: the shares are not numbers.
     """
     if not 1 <= top <= len(names):
         raise ConfigError(
             f"top is {top}: it must be from 1 to {len(names)}, the number of "
             "classes."
         )
+    require_numbers(shares.isfinite())
     found = shares.topk(top)
     rows = zip(found.indices.tolist(), found.values.tolist(), strict=True)
     return [

@@ -179,15 +179,21 @@ def _remove_level(entry: os.DirEntry, folder: str | Path) -> None:
 
 
 def read_whole(path: str | Path, most: int | None = None) -> bytes:
-    """What is in a regular file.
+    """What is in a file that :func:`check_regular` lets through."""
+    check_regular(path, most)
+    return Path(path).read_bytes()
+
+
+def check_regular(path: str | Path, most: int | None = None) -> None:
+    """See that a file has an end, before it is opened.
 
     Args:
         path: of the file.
         most: bytes that it may have; any number when None.
 
     Raises:
-        OSError: it cannot be read, has more bytes, or is a pipe or a device,
-            which might never end.
+        OSError: it is not there, has more bytes, or is a folder, a pipe or
+            a device.
     """
     status = os.stat(path)
     if stat.S_ISDIR(status.st_mode):
@@ -196,7 +202,6 @@ def read_whole(path: str | Path, most: int | None = None) -> bytes:
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     if most is not None and status.st_size > most:
         raise _error(errno.EFBIG, path)
-    return Path(path).read_bytes()
 
 
 def read_json(path: str | Path) -> dict[str, Any]:

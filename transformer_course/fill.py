@@ -9,6 +9,7 @@ from torch import Tensor
 from transformer_course.bert import BertPreTraining
 from transformer_course.errors import ConfigError
 from transformer_course.mode import evaluating
+from transformer_course.search import require_numbers
 from transformer_course.tokenizer import BOS, EOS, MASK_PIECE, Tokenizer
 
 
@@ -69,6 +70,7 @@ def fill(
         ConfigError: no [MASK], too long a text, or ``top`` is not from 1 to
             the size of the vocabulary.
         TokenizerError: the pieces have no [MASK].
+        DivergedError: the model's predictions are not numbers.
     """
     if not 1 <= top <= tokenizer.vocab_size:
         raise ConfigError(
@@ -81,9 +83,11 @@ def fill(
     if not (ids == tokenizer.mask_id).any():
         raise ConfigError(
             f"no {MASK_PIECE} stands in {text!r}: write it in the place of "
-            "the word to be guessed."
+            "each word to be guessed, with spaces where words have them."
         )
-    likeliest = hidden_words(model, ids, tokenizer.mask_id).topk(top)
+    shares = hidden_words(model, ids, tokenizer.mask_id)
+    require_numbers(shares.isfinite())
+    likeliest = shares.topk(top)
     return [
         [
             Guess(tokenizer.decode([i]) or tokenizer.piece(i), p)

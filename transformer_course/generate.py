@@ -16,7 +16,12 @@ from torch import Tensor, nn
 
 from transformer_course.errors import ConfigError
 from transformer_course.moved import names
-from transformer_course.search import Hypothesis, Search, length_penalty
+from transformer_course.search import (
+    Hypothesis,
+    Search,
+    length_penalty,
+    require_numbers,
+)
 
 COLDEST = 1e-20
 """A temperature: below it logits, divided by it, are no numbers in fp32."""
@@ -71,6 +76,9 @@ def greedy_search(
 
     Returns:
         For each row the target tokens, without bos and eos.
+
+    Raises:
+        DivergedError: the model's predictions are not numbers.
     """
     return _extend(model, src, _argmax, prefix, max_length, cached, on_token)
 
@@ -107,6 +115,7 @@ def sample(
     Raises:
         ConfigError: temperature not above 0 or too close to it, top_k
             negative, or top_p not in (0, 1].
+        DivergedError: the model's predictions are not numbers.
     """
     if not COLDEST <= temperature <= 1 / COLDEST:
         raise ConfigError(
@@ -124,6 +133,7 @@ def sample(
     def pick(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
         kept = keep_top_p(keep_top_k(logits / temperature, top_k), top_p)
         probabilities = kept.softmax(dim=-1)
+        require_numbers(probabilities[:, 0].isfinite())
         drawn = torch.multinomial(probabilities, 1, generator=generator)
         return drawn.squeeze(1)
 
@@ -239,7 +249,9 @@ def _extend(model, src, pick: Pick, prefix, max_length, cached, on_token):
 
 
 def _argmax(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
-    return logits.argmax(dim=-1)
+    best = logits.max(dim=-1)
+    require_numbers(best.values.isfinite())
+    return best.indices
 
 
 __getattr__ = names(__name__)

@@ -1,5 +1,6 @@
 """A trained classifier as people use it: image files in, classes out."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +19,14 @@ from transformer_course.data.images import CLASSES
 from transformer_course.device import pick_device
 from transformer_course.errors import CheckpointError, CorpusError
 from transformer_course.explain import HeatMap, class_map
+from transformer_course.files import check_regular
 from transformer_course.image_batches import scaled
 from transformer_course.tasks.table import TASKS, task_of
 from transformer_course.tasks.task import Judged, Task
 from transformer_course.text_model import Say, find
 
+LARGEST_FILE = 2**28
+"""Bytes of an image file, at the most."""
 MODES = {1: "L", 3: "RGB"}
 """What an image is called by Pillow, by its number of channels."""
 
@@ -163,7 +167,11 @@ def read_image(
     """
     side, mode = config.image_size, MODES[config.channels]
     try:
-        with Image.open(path) as image:
+        check_regular(path, LARGEST_FILE)
+        with (
+            warnings.catch_warnings(action="ignore"),
+            Image.open(path) as image,
+        ):
             image = ImageOps.exif_transpose(image)
             if fit:
                 image = ImageOps.fit(image.convert(mode), (side, side))
@@ -173,11 +181,12 @@ def read_image(
         SyntaxError,
         ValueError,
         Image.DecompressionBombError,
-    ) as e:
+    ) as error:
+        reason = (isinstance(error, OSError) and error.strerror) or error
         raise CorpusError(
-            f"{path} cannot be read as an image ({e}): give a file in PNG, "
-            "JPEG or the like."
-        ) from e
+            f"{path} cannot be read as an image ({reason}): give a file in "
+            "PNG, JPEG or the like."
+        ) from error
     if image.size != (side, side) or image.mode != mode:
         width, height = image.size
         raise CorpusError(

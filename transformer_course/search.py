@@ -7,7 +7,7 @@ What each next token is, the searches of
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from transformer_course.errors import ConfigError, DivergedError
@@ -187,11 +187,7 @@ class Search:
 
     def _note(self, sentences: Int[Tensor, " sentences"]) -> None:
         """Write down what was found for these sentences of the batch."""
-        if self.scores.isnan().any():
-            raise DivergedError(
-                "the model's predictions are not numbers (NaN), as after a "
-                "training that has diverged: take an earlier checkpoint."
-            )
+        require_numbers(~self.scores.isnan())
         lengths = self.lengths().view_as(self.scores)
         ranked = self.scores / length_penalty(lengths, self.alpha)
         targets = self.tgt.view(*self.scores.shape, -1)
@@ -206,6 +202,15 @@ class Search:
             ]
             found.sort(key=lambda h: h.score, reverse=True)
             self._left[place] = found
+
+
+def require_numbers(are: Bool[Tensor, "..."]) -> None:
+    """Raise a DivergedError unless what a model predicts are numbers."""
+    if not are.all():
+        raise DivergedError(
+            "the model's predictions are not numbers (NaN), as after a "
+            "training that has diverged: take an earlier checkpoint."
+        )
 
 
 def _without_marks(ids: list[int]) -> list[int]:

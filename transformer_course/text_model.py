@@ -91,17 +91,20 @@ class TextModel:
             as_is,
         )
 
-    def require_writing(self) -> None:
-        """See that the model writes text.
+    def require_writing(self, translates: bool = False) -> None:
+        """See that the model writes text, and translations if asked.
 
         Raises:
             ConfigError: it does not; what it is for is said.
         """
         if self.task.gives != "text":
-            raise ConfigError(
-                f"{self.path} holds a model that writes no text: "
-                f"transformer-course {self.task.first_use(self.path)}"
-            )
+            raise self._used_otherwise("writes no text")
+        if translates and self.task.prompted != "src":
+            raise self._used_otherwise("goes on with a text")
+
+    def _used_otherwise(self, what: str) -> ConfigError:
+        use = f"transformer-course {self.task.first_use(self.path)}"
+        return ConfigError(f"{self.path} holds a model that {what}: {use}")
 
     def beside(self, others: Sequence["TextModel"]) -> "TextModel":
         """This model and others as one: their probabilities are averaged.
@@ -203,13 +206,11 @@ class TextModel:
         """Of the classes that it tells apart.
 
         Raises:
-            CheckpointError: it tells none, or does not say which.
+            ConfigError: it tells none.
+            CheckpointError: it does not say which.
         """
         if self.task.gives != "classes":
-            raise CheckpointError(
-                f"{self.path} holds a model that tells no classes apart: "
-                f"transformer-course {self.task.first_use(self.path)}"
-            )
+            raise self._used_otherwise("tells no classes apart")
         corpus = self._about("corpus")
         if corpus not in CLASSES:
             raise CheckpointError(
@@ -223,7 +224,7 @@ class TextModel:
 
         Raises:
             ConfigError: ``top`` is not from 1 to the number of classes.
-            CheckpointError: as for :attr:`names`.
+            CheckpointError: its classes have no names.
         """
         names, texts = self.names, self.cut(lines)
         shares = probabilities(self.model, self.tokenizer, texts)

@@ -8,6 +8,7 @@ sign for a space, comes back as a space. Chapter 02 explains the pieces.
 
 import hashlib
 import io
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
@@ -81,7 +82,10 @@ class Tokenizer:
             )
         by_bytes = model_type in ("unigram", "bpe")
         model = io.BytesIO()
+        least = UNK + 2 + masked
         try:
+            if vocab_size < least:
+                raise ValueError(f"they need at least {least}.")
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=iter(lines),
                 model_writer=model,
@@ -90,7 +94,7 @@ class Tokenizer:
                 normalization_rule_name="identity",
                 remove_extra_whitespaces=False,
                 byte_fallback=by_bytes,
-                max_sentence_length=max(len(x.encode()) for x in lines),
+                max_sentence_length=max(10, *(len(x.encode()) for x in lines)),
                 character_coverage=1.0,
                 hard_vocab_limit=by_bytes,
                 pad_id=PAD,
@@ -101,12 +105,11 @@ class Tokenizer:
                 num_threads=1,
                 minloglevel=2,
             )
-        except RuntimeError as error:
-            reason = str(error).splitlines()[-1].rpartition("] ")[2].strip()
+        except (RuntimeError, ValueError) as error:
             raise TokenizerError(
                 f"no {model_type} vocabulary of {vocab_size} pieces can be "
-                f"made from these {len(lines):,} lines: {reason} Choose "
-                "another vocab_size."
+                f"made from these {len(lines):,} lines: {_reason(str(error))} "
+                "Choose another vocab_size."
             ) from error
         return cls(model.getvalue())
 
@@ -229,3 +232,13 @@ class Tokenizer:
             ) from error
         except TokenizerError as error:
             raise TokenizerError(f"{path}: {error}") from error
+
+
+def _reason(said: str) -> str:
+    """Why SentencePiece makes no pieces, without its advice, which names
+    options that nobody has here."""
+    if least := re.search(r"required_chars\. \d+ vs (\d+)", said):
+        return f"they need at least {least[1]}."
+    if most := re.search(r"value <= (\d+)", said):
+        return f"they fill {most[1]} at the most."
+    return said.splitlines()[-1].rpartition("] ")[2].strip()

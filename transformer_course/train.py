@@ -18,6 +18,7 @@ from torch import nn
 
 from transformer_course.batches import AnyBatch, Batches
 from transformer_course.checkpoint import Resume
+from transformer_course.checkpoint_files import MOMENTS
 from transformer_course.checks import is_number, is_whole
 from transformer_course.config import TrainConfig
 from transformer_course.device import random_state, set_random_state
@@ -253,6 +254,8 @@ def restore(
 def _progress(values: dict[str, Any]) -> Progress:
     """Where a training stood; a ValueError or the like where it is not
     said."""
+    if lacking := vars(Progress()).keys() - values.keys():
+        raise ValueError(f"{min(lacking)} is missing")
     progress = Progress(**values)
     counts = [progress.step, progress.epoch, progress.batch]
     numbers = [*progress.sums, progress.best or 0.0]
@@ -280,6 +283,9 @@ def _put_back(
             )
         parameter = parameters[name]
         optimizer.state[parameter][key] = value.to(parameter.device)
+    kept = min(map(len, optimizer.state.values()), default=0)
+    if resume.values["step"] and kept < len(MOMENTS):
+        raise ValueError("moments of Adam are missing")
     torch.set_rng_state(states["rng.cpu"])
     if device.type != "cpu" and f"rng.{device.type}" in states:
         set_random_state(states[f"rng.{device.type}"], device)

@@ -91,7 +91,7 @@ def check_fit(model: nn.Module, tensors: Tensors, folder: Path) -> None:
     ]
     if wrong:
         raise CheckpointError(
-            f"the weights in {folder} do not fit its config.json, first at "
+            f"the weights in {folder} do not fit the model, first at "
             f"{wrong[0]}: were files of two checkpoints mixed?"
         )
 

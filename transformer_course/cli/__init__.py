@@ -5,18 +5,26 @@ gives one line after ``error:`` and exit status 1; wrong usage gives status 2,
 and Ctrl-C status 130. A traceback means a fault of the package.
 """
 
+import contextlib
+import os
 import sys
 
-from transformer_course.console import one_line, tell
+from transformer_course.console import Messages, one_line, tell
 from transformer_course.errors import CourseError, Interrupted
 
+NARROWEST = 20
+"""Columns that help is laid out for: with fewer, that takes for ever."""
 NO_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
 """What torch says in a RuntimeError."""
 
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line."""
-    args = sys.argv[1:] if args is None else args
+    with contextlib.redirect_stderr(Messages(sys.stderr)):
+        _main(sys.argv[1:] if args is None else args)
+
+
+def _main(args: list[str]) -> None:
     try:
         _run(args)
     except Interrupted as stop:
@@ -36,12 +44,28 @@ def main(args: list[str] | None = None) -> None:
 
 def _run(args: list[str]) -> None:
     """Imports what is slow here, where Ctrl-C is one line already."""
+    import shutil
+
+    if shutil.get_terminal_size().columns < NARROWEST:
+        os.environ["COLUMNS"] = str(NARROWEST)
+    _check_here()
     from transformer_course.cli.commands import run
     from transformer_course.cli.output import keep_closed_apart, results
 
     keep_closed_apart()
     with results():
         run(args)
+
+
+def _check_here() -> None:
+    """See that there is a folder to be in: torch cannot be loaded without."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise CourseError(
+            f"the folder that you are in is gone ({error.strerror}): go to "
+            "another with cd."
+        ) from error
 
 
 def _told(error: Exception) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer_course import files
+from transformer_course.console import drop
 from transformer_course.errors import CourseError
 
 Put = Callable[[list[str]], None]
@@ -46,21 +47,15 @@ class Results:
         """Whether someone looks at a terminal."""
         return self._stream.isatty()
 
-    def _drop(self) -> None:
-        """Let what is still in the buffer go nowhere, so that the end of the
-        process does not try once more to write it."""
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
-
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
         try:
             yield
         except BrokenPipeError:
-            self._drop()
+            drop(self._stream)
             raise
         except OSError as error:
-            self._drop()
+            drop(self._stream)
             raise CourseError(
                 f"standard output cannot be written ({error.strerror}): what "
                 "came last is lost. Send it where there is room."

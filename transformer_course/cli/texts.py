@@ -83,7 +83,7 @@ def translate(
     by_hand = file is None and typed()
     stream = stream or (greedy and by_hand and sys.stdout.isatty())
     used = _load(model, others, device, as_is)
-    used.require_writing()
+    used.require_writing(translates=True)
     check_writable(output, model, used.path, *others, file)
     size = 1 if by_hand or stream else CHUNK
     with lines_to(output) as put:

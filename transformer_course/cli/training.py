@@ -1,6 +1,9 @@
 """``train``: a preset, or a run once more, with any setting changed."""
 
 import argparse
+import contextlib
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -43,9 +46,29 @@ def train(
 
     values = dict(vars(training))
     output_dir, resume = values.pop("output_dir"), values.pop("resume")
-    folder = run(Experiment(**values), output_dir, resume)
+    with threads_fail_once():
+        folder = run(Experiment(**values), output_dir, resume)
     use = find_task(training.task).first_use(folder)
     print(f"done: {folder}. Try: {PROGRAM} {use}")
+
+
+@contextlib.contextmanager
+def threads_fail_once() -> Iterator[None]:
+    """Let no thread tell of a full disk by a traceback.
+
+    TensorBoard writes in a thread of its own, and raises what has failed
+    there once more where the next thing is written.
+    """
+
+    def told(failure: threading.ExceptHookArgs) -> None:
+        if not issubclass(failure.exc_type, OSError):
+            before(failure)
+
+    before, threading.excepthook = threading.excepthook, told
+    try:
+        yield
+    finally:
+        threading.excepthook = before
 
 
 def with_files(args: list[str]) -> list[str]:

@@ -297,7 +297,7 @@ class RunFolder:
         except BrokenPipeError:  # of what prints, not of what is stored
             raise
         except OSError as error:
-            rest = "nothing was lost. Choose another --output-dir."
+            rest = "no run is there. Choose another --output-dir."
             if self.begun:
                 there = "the last" if self.has_last else "no"
                 rest = (

@@ -147,7 +147,7 @@ def _existing_start(folder: Path) -> Path:
             f"{error} The training was to start from there: train that model "
             f"first (transformer-course train {folder.name}, if there is such "
             "a preset), name another folder by --train.start-from, or begin "
-            "anew with --train.start-from None."
+            "anew, under another --name, with --train.start-from None."
         ) from error
 
 

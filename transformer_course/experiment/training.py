@@ -24,6 +24,7 @@ from transformer_course.experiment.retention import Retention
 from transformer_course.experiment.stopping import StopSignal
 from transformer_course.loss import Score
 from transformer_course.train import Progress, fit, make_optimizer, restore
+from transformer_course.weights import check_fit, weights_of
 
 
 def run(
@@ -200,6 +201,7 @@ def _restore(
         saved = checkpoint.load(last, build=build)
         if saved.resume is None:
             raise CheckpointError(f"{last} holds no state to go on from.")
+        check_fit(model, weights_of(saved.model), last)
         model.load_state_dict(saved.model.state_dict())
         return restore(saved.resume, model, optimizer)
     except CheckpointError as error:
