@@ -13,6 +13,8 @@
 #   PAGES      what `make test-browser` opens: all, some (ten of each
 #              kind) or names, such as "04_attention api/viz"  (all)
 #   CHROMIUM   its browser                         (the system's)
+#   EVENTS     what `make bench` times: training, "same batches", greedy,
+#              beam                                      (all, and stored)
 #   AXE        axe.min.js, where its package cannot be had
 #   GRADING    where marks and feedback go                 (grading)
 #   ROSTER     the class, as Moodle or Canvas exports it   (none)
@@ -34,6 +36,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 GRADER := $(VENV)/.grader
 REFERENCE := $(VENV)/.reference
+PEERS := $(VENV)/.peers
 DRIVER := $(VENV)/.driver
 ACTIONLINT := $(VENV)/.actionlint
 GRADING ?= grading
@@ -256,6 +259,15 @@ test-bert: $(REFERENCE) ## compare our encoder with Hugging Face's library
 		tests/test_wordpiece.py
 
 # Nothing of the package's code is run, so nothing that it asks for is needed.
+# Whom we are compared with; who cannot be had is left out by name.
+$(PEERS): requirements-bench.txt requirements-bert.txt $(INSTALLED)
+	-$(INSTALL) -c constraints.txt -r $< $(PIP_FLAGS)
+	@touch $@
+
+.PHONY: bench
+bench: $(PEERS) ## how fast beside other programs? (EVENTS=greedy: that)
+	$(BIN)/python -m benchmarks $(EVENTS)
+
 .PHONY: test-minilm
 test-minilm: $(REFERENCE) ## test with a real model's weights: 90 MB
 ifdef UV

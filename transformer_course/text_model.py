@@ -26,6 +26,7 @@ from transformer_course.errors import CheckpointError, ConfigError
 from transformer_course.experiment.folder import chosen_checkpoint
 from transformer_course.generate import greedy_search, sample
 from transformer_course.labelled_batches import text_rows
+from transformer_course.speed import use_faster_layers
 from transformer_course.tasks.table import task_of
 from transformer_course.tasks.task import Judged, Task, corpus_of
 from transformer_course.tokenizer import Tokenizer
@@ -61,9 +62,19 @@ class TextModel:
 
     @classmethod
     def load(
-        cls, path: Path, device: str = "auto", as_is: bool = False
+        cls,
+        path: Path,
+        device: str = "auto",
+        as_is: bool = False,
+        bf16: bool = False,
     ) -> "TextModel":
         """Load a run's chosen checkpoint, or the one that a folder is.
+
+        Args:
+            path: the run, or the checkpoint.
+            device: see :func:`~transformer_course.device.pick_device`.
+            as_is: leave text as it comes.
+            bf16: compute in bf16, which rounds to three digits.
 
         Raises:
             CheckpointError: there is none, it is damaged, or it has no
@@ -82,9 +93,11 @@ class TextModel:
                 f"{path} has no tokenizer.model, so it cannot read text: save "
                 "the model with its tokenizer."
             )
+        model = loaded.model.bfloat16() if bf16 else loaded.model
+        use_faster_layers(model)
         return cls(
             folder,
-            loaded.model,
+            model,
             loaded.tokenizer,
             task,
             loaded.details,

@@ -147,7 +147,7 @@ class Progress:
         """Take one more batch into account."""
         self.step += 1
         self.batch += 1
-        new = (part.item() for part in score)
+        new = torch.stack([part.float() for part in score]).tolist()
         self.sums = [a + b for a, b in zip(self.sums, new, strict=True)]
 
     def means(self) -> dict[str, float]:

@@ -22,6 +22,7 @@ from transformer_course.cli.options import (
     Alpha,
     AsIs,
     BeamSize,
+    Bf16,
     Device,
     Model,
     NBest,
@@ -64,6 +65,7 @@ def translate(
     n_best: NBest = 0,
     stream: Stream = False,
     as_is: AsIs = False,
+    bf16: Bf16 = False,
     others: Others = (),
     device: Device = "auto",
 ) -> None:
@@ -82,7 +84,7 @@ def translate(
         )
     by_hand = file is None and typed()
     stream = stream or (greedy and by_hand and sys.stdout.isatty())
-    used = _load(model, others, device, as_is)
+    used = _load(model, others, device, as_is, bf16)
     used.require_writing(translates=True)
     check_writable(output, model, used.path, *others, file)
     size = 1 if by_hand or stream else CHUNK
@@ -173,6 +175,7 @@ def score(
             help_behavior_hint="",
         ),
     ] = None,
+    bf16: Bf16 = False,
     others: Others = (),
     device: Device = "auto",
 ) -> None:
@@ -191,7 +194,7 @@ def score(
         score_images(model, split, output, others, device)
         return
     _check_search(beam_size, alpha)
-    used = _load(model, others, device, as_is=True)
+    used = _load(model, others, device, as_is=True, bf16=bf16)
     if files is not None:
         used = replace(used, details=used.details | {"files": files})
     text = map(Path, used.details.get("files") or ())
@@ -242,14 +245,18 @@ def score_files(
 
 
 def _load(
-    model: Path, others: Sequence[Path], device: str, as_is: bool
+    model: Path,
+    others: Sequence[Path],
+    device: str,
+    as_is: bool,
+    bf16: bool = False,
 ) -> "TextModel":
     """A model, or several that work together; says which checkpoints."""
     from transformer_course.text_model import TextModel
 
     loaded = []
     for path in (model, *others):
-        loaded.append(TextModel.load(path, device, as_is))
+        loaded.append(TextModel.load(path, device, as_is, bf16))
         if loaded[-1].path != path:
             tell(f"using {loaded[-1].path}")
     return loaded[0].beside(loaded[1:])

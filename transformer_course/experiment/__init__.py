@@ -17,13 +17,10 @@ from transformer_course.experiment.folder import (
     changed_setting,
     chosen_checkpoint,
 )
-from transformer_course.experiment.prepare import (
-    Prepared,
-    keep_freed_memory,
-    prepare,
-)
+from transformer_course.experiment.prepare import Prepared, prepare
 from transformer_course.experiment.shared import trained
 from transformer_course.experiment.training import run
+from transformer_course.speed import keep_freed_memory
 
 __all__ = [
     "Interrupted",

@@ -1,6 +1,5 @@
 """What a training needs, made from its settings."""
 
-import ctypes
 import dataclasses
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -162,20 +161,3 @@ def _begin_with(
             f"the weights in {named} do not fit these settings: its model "
             f"is {start.model.config}. Give the same sizes."
         ) from error
-
-
-def keep_freed_memory() -> None:
-    """Tell glibc to keep freed blocks in place of giving them back.
-
-    A training step asks for the same blocks again and again; this makes it
-    1.2 to 1.6 times faster on a CPU (chapter 21). It holds for the whole
-    process, so only a training's entry point calls it. Elsewhere than on
-    Linux with glibc it does nothing.
-    """
-    trim_threshold, mmap_threshold, most = -1, -3, 2**30
-    try:
-        libc = ctypes.CDLL("libc.so.6")
-        libc.mallopt(mmap_threshold, most)
-        libc.mallopt(trim_threshold, most)
-    except (OSError, AttributeError):
-        return

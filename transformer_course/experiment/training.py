@@ -16,13 +16,13 @@ from transformer_course.experiment.folder import Record, RunFolder
 from transformer_course.experiment.prepare import (
     Prepared,
     identified,
-    keep_freed_memory,
     prepare,
 )
 from transformer_course.experiment.recorder import Recorder
 from transformer_course.experiment.retention import Retention
 from transformer_course.experiment.stopping import StopSignal
 from transformer_course.loss import Score
+from transformer_course.speed import faster_layers, keep_freed_memory
 from transformer_course.train import Progress, fit, make_optimizer, restore
 from transformer_course.weights import check_fit, weights_of
 
@@ -99,6 +99,7 @@ def _train(
     with (
         Recorder(folder, experiment, prepared, progress, quiet) as recorder,
         StopSignal(recorder.say) as stop,
+        faster_layers(prepared.model),
     ):
         kept = Retention(
             folder.checkpoints,

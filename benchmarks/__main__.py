@@ -1,0 +1,83 @@
+"""Run the benchmarks, print them, and store them where the book reads them.
+
+make bench                        all events, into runs/bench
+make bench EVENTS=greedy          one of them, printed only
+"""
+
+import argparse
+import datetime
+import json
+import os
+
+import torch
+
+from benchmarks import work
+from benchmarks.contenders import EVENTS
+from benchmarks.rounds import Record, compete
+from transformer_course import runs
+from transformer_course.device import machine
+
+BUSY = 0.5
+"""Load over the last minute from which times cannot be trusted."""
+
+
+def table(event: str, found: Record) -> str:
+    """An event's results, a line for each contender."""
+    unit = "sentences/s" if event in ("greedy", "beam") else "tokens/s"
+    lines = [f"{event:24} {unit:>12}   ratio  (from – to)     MB"]
+    lines += [
+        f"{name:24} {row['rate']:>12,.0f}   {row['ratio']:.2f}   "
+        f"({row['lowest']:.2f} – {row['highest']:.2f})  {row['megabytes']:,}"
+        for name, row in found.items()
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run the events that are asked for."""
+    parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
+    parser.add_argument("events", nargs="*", metavar="EVENT")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--threads", type=int, default=2)
+    asked = parser.parse_args()
+    events = asked.events or list(EVENTS)
+    if unknown := set(events) - set(EVENTS):
+        parser.error(f"{unknown.pop()!r} is none of {', '.join(EVENTS)}.")
+    load = os.getloadavg()[0]
+    if load > BUSY:
+        print(f"The machine is busy (load {load:.1f}): wait, or do not quote.")
+    torch.set_num_threads(asked.threads)
+    found = {}
+    for event in events:
+        found[event] = compete(event, asked.rounds, asked.threads)
+        print(table(event, found[event]), end="\n\n", flush=True)
+    if not asked.events:
+        store(asked.rounds, load, found)
+
+
+def store(rounds: int, load: float, found: Record) -> None:
+    """Write ``runs/bench/run.json``."""
+    kept = {
+        "settings": {
+            "rounds": rounds,
+            "steps": work.STEPS,
+            "sentences": work.SENTENCES,
+            "new_tokens": work.NEW_TOKENS,
+            "processor": torch.cpu.get_capabilities().get("cpu_name"),
+        },
+        "command": "make bench",
+        "machine": machine(),
+        "results": {
+            "date": datetime.date.today().isoformat(),
+            "load": round(load, 2),
+            **found,
+        },
+    }
+    folder = runs.folder("bench")
+    folder.mkdir(exist_ok=True)
+    text = json.dumps(kept, indent=1, ensure_ascii=False)
+    (folder / "run.json").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

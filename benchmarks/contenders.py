@@ -1,0 +1,66 @@
+"""Who takes part in what."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from benchmarks import course, peers, work
+from benchmarks.work import Turn
+
+
+class Contender(NamedTuple):
+    """One that takes turns with others."""
+
+    make: Callable[[], Turn]
+    needs: str | None = None
+    """The package without which it is left out."""
+
+
+LIBRARY = "transformers"
+OURS = "the course"
+MARIAN = "Marian"
+
+
+def _course(batches, **ways) -> Contender:
+    return Contender(lambda: course.training(batches(), **ways))
+
+
+def _library(kind: str, batches, freed_memory: bool = False) -> Contender:
+    make = partial(peers.Library, kind)
+    return Contender(
+        lambda: peers.training(make, batches(), freed_memory), LIBRARY
+    )
+
+
+def _decoding(beam_size: int) -> dict[str, Contender]:
+    decode = partial(course.decoding, beam_size)
+    return {
+        f"{OURS}, bf16": Contender(partial(decode, bf16=True)),
+        OURS: Contender(decode),
+        f"{OURS}, plain": Contender(partial(decode, fast=False)),
+        MARIAN: Contender(
+            partial(peers.decoding, "Marian", beam_size), LIBRARY
+        ),
+    }
+
+
+EVENTS: dict[str, dict[str, Contender]] = {
+    "training": {
+        f"{OURS}, bf16": _course(work.bucketed, bf16=True),
+        OURS: _course(work.bucketed),
+        "nn.Transformer": Contender(
+            lambda: peers.training(peers.Torch, work.shuffled())
+        ),
+        "Bart": _library("Bart", work.shuffled),
+        MARIAN: _library("Marian", work.shuffled),
+    },
+    "same batches": {
+        OURS: _course(work.bucketed),
+        f"{OURS}, plain": _course(work.bucketed, fast=False),
+        MARIAN: _library("Marian", work.bucketed, freed_memory=True),
+    },
+    "greedy": _decoding(1),
+    "beam": _decoding(work.BEAM_SIZE),
+}
+"""Of each event those who take part; the last is what others are compared
+with."""

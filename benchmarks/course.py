@@ -1,0 +1,66 @@
+"""The course's own model, as its presets train it, and in plainer ways."""
+
+import contextlib
+
+import torch
+
+from benchmarks import work
+from benchmarks.work import Round, Turn
+from transformer_course.config import ModelConfig, TrainConfig
+from transformer_course.generate import beam_search, greedy_search
+from transformer_course.speed import faster_layers, keep_freed_memory
+from transformer_course.train import make_optimizer, set_seed, train_step
+from transformer_course.transformer import Transformer
+
+
+def model(config: ModelConfig) -> Transformer:
+    """With weights that depend on the seed alone."""
+    set_seed(0)
+    return Transformer(config)
+
+
+def training(
+    batches, *, bf16: bool = False, fast: bool = True, **changes
+) -> Turn:
+    """Updates on these batches, each round the same ones."""
+    keep_freed_memory()
+    learner = model(work.config(norm_first=True, **changes)).train()
+    settings = TrainConfig(bf16=bf16, label_smoothing=work.SMOOTHING)
+    optimizer = make_optimizer(learner, settings)
+    for group in optimizer.param_groups:
+        group["lr"] = 1e-4
+    tokens = work.real_tokens(batches)
+
+    def turn() -> Round:
+        ways = faster_layers(learner) if fast else contextlib.nullcontext()
+        with ways:
+            for batch in batches:
+                train_step(learner, batch, optimizer, settings)
+        return Round(tokens, [])
+
+    return turn
+
+
+def decoding(beam_size: int, *, bf16: bool = False, fast: bool = True) -> Turn:
+    """Translations of one length, by a model that has learned nothing."""
+    writer = model(work.config(norm_first=True)).eval()
+    if bf16:
+        writer = writer.bfloat16()
+    sources = work.sources()
+    length = work.NEW_TOKENS
+
+    def decode(src: torch.Tensor) -> list[list[int]]:
+        if beam_size == 1:
+            return greedy_search(writer, src, max_length=length)
+        beams = beam_search(
+            writer, src, beam_size=beam_size, max_length=length
+        )
+        return [beam[0].ids for beam in beams]
+
+    def turn() -> Round:
+        ways = faster_layers(writer) if fast else contextlib.nullcontext()
+        with ways:
+            output = [ids for src in sources for ids in decode(src)]
+        return Round(len(output), output)
+
+    return turn

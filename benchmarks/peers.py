@@ -1,0 +1,153 @@
+"""Other people's models of the same size, trained as they are shipped.
+
+They come from ``requirements-bench.txt``. One that is not installed is named
+and left out.
+"""
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from benchmarks import work
+from benchmarks.work import Round, Turn
+from transformer_course.batches import Batch
+from transformer_course.masks import causal_mask
+from transformer_course.positional_encoding import SinusoidalPosition
+from transformer_course.speed import keep_freed_memory
+from transformer_course.tokenizer import BOS, EOS, PAD
+from transformer_course.train import set_seed
+
+
+class Torch(nn.Module):
+    """``nn.Transformer`` with the embeddings that it lacks."""
+
+    def __init__(self):
+        super().__init__()
+        config = work.config()
+        self.embedding = nn.Embedding(
+            config.vocab_size, config.d_model, padding_idx=PAD
+        )
+        self.position = SinusoidalPosition(config.max_length, config.d_model)
+        self.transformer = nn.Transformer(
+            config.d_model,
+            config.n_heads,
+            config.n_layers,
+            config.n_layers,
+            config.d_ff,
+            work.DROPOUT,
+            batch_first=True,
+        )
+        self.to_logits = nn.Linear(config.d_model, config.vocab_size)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Logits (batch, target, vocab)."""
+        later = ~causal_mask(batch.tgt_in.size(1))[0, 0]
+        hidden = self.transformer(
+            self.position(self.embedding(batch.src)),
+            self.position(self.embedding(batch.tgt_in)),
+            tgt_mask=later,
+            src_key_padding_mask=batch.src == PAD,
+            tgt_key_padding_mask=batch.tgt_in == PAD,
+            memory_key_padding_mask=batch.src == PAD,
+            tgt_is_causal=True,
+        )
+        return self.to_logits(hidden)
+
+
+class Library(nn.Module):
+    """An encoder–decoder of Hugging Face's library: Marian or Bart."""
+
+    def __init__(self, kind: str):
+        super().__init__()
+        import transformers
+
+        ours = work.config()
+        config = getattr(transformers, f"{kind}Config")(
+            vocab_size=ours.vocab_size,
+            d_model=ours.d_model,
+            encoder_layers=ours.n_layers,
+            decoder_layers=ours.n_layers,
+            encoder_attention_heads=ours.n_heads,
+            decoder_attention_heads=ours.n_heads,
+            encoder_ffn_dim=ours.d_ff,
+            decoder_ffn_dim=ours.d_ff,
+            dropout=work.DROPOUT,
+            attention_dropout=0.0,
+            activation_dropout=0.0,
+            activation_function="relu",
+            max_position_embeddings=ours.max_length,
+            pad_token_id=PAD,
+            bos_token_id=BOS,
+            eos_token_id=EOS,
+            forced_eos_token_id=None,
+            decoder_start_token_id=BOS,
+            scale_embedding=True,
+        )
+        name = {"Marian": "MarianMTModel"}.get(
+            kind, f"{kind}ForConditionalGeneration"
+        )
+        self.model = getattr(transformers, name)(config)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Logits (batch, target, vocab)."""
+        return self.model(
+            input_ids=batch.src,
+            attention_mask=batch.src != PAD,
+            decoder_input_ids=batch.tgt_in,
+            use_cache=False,
+        ).logits
+
+
+def training(
+    make, batches: Sequence[Batch], freed_memory: bool = False
+) -> Turn:
+    """Updates as their users write them: cross entropy, clipped, Adam."""
+    if freed_memory:
+        keep_freed_memory()
+    set_seed(0)
+    learner = make().train()
+    optimizer = torch.optim.Adam(
+        learner.parameters(), lr=1e-4, betas=(0.9, 0.98), fused=True
+    )
+    tokens = work.real_tokens(batches)
+
+    def turn() -> Round:
+        for batch in batches:
+            loss = F.cross_entropy(
+                learner(batch).flatten(0, 1),
+                batch.tgt_out.flatten(),
+                ignore_index=PAD,
+                label_smoothing=work.SMOOTHING,
+            )
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(learner.parameters(), 1.0)
+            optimizer.step()
+        return Round(tokens, [])
+
+    return turn
+
+
+def decoding(kind: str, beam_size: int) -> Turn:
+    """The library's own search, with its cache."""
+    set_seed(0)
+    writer = Library(kind).model.eval()
+    sources = work.sources()
+
+    @torch.inference_mode()
+    def turn() -> Round:
+        output = []
+        for src in sources:
+            output += writer.generate(
+                input_ids=src,
+                attention_mask=src != PAD,
+                num_beams=beam_size,
+                do_sample=False,
+                min_new_tokens=work.NEW_TOKENS,
+                max_new_tokens=work.NEW_TOKENS,
+            ).tolist()
+        return Round(len(output), output)
+
+    return turn

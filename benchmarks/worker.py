@@ -1,0 +1,36 @@
+"""A contender in a process of its own: a round for each line that it reads.
+
+python -m benchmarks.worker EVENT NAME THREADS
+"""
+
+import json
+import resource
+import sys
+import time
+
+import torch
+
+from benchmarks.contenders import EVENTS
+
+
+def peak() -> float:
+    """Most memory that this process has had, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main(event: str, name: str, threads: str) -> None:
+    """Make the contender, then take turns until there are no more lines."""
+    torch.set_num_threads(int(threads))
+    turn = EVENTS[event][name].make()
+    turn()  # what is prepared at first use is not counted
+    print(json.dumps({"ready": True}), flush=True)
+    for _ in sys.stdin:
+        start = time.perf_counter()
+        done = turn().done
+        seconds = time.perf_counter() - start
+        found = {"rate": done / seconds, "megabytes": peak()}
+        print(json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

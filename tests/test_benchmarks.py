@@ -1,0 +1,83 @@
+"""The benchmarks: what is compared does the same work."""
+
+import pytest
+import torch
+from tiny import random_ids
+
+from benchmarks import course, peers, rounds, work
+from transformer_course.tokenizer import PAD
+
+VOCAB = 40
+
+
+@pytest.fixture(autouse=True)
+def few_pairs(monkeypatch):
+    """Some drawn pairs in the place of the corpus, and little to do."""
+    torch.manual_seed(0)
+    lengths = [3, 5, 5, 8, 4, 7, 6, 5] * 4
+    ids = [random_ids(1, n)[0].tolist() for n in lengths]
+    drawn = [(src, [2, *src[::-1], 3]) for src in ids]
+    monkeypatch.setattr(work, "pairs", lambda: (drawn, VOCAB))
+    for name, value in {
+        "ROWS": 4, "STEPS": 2, "TOKEN_BUDGET": 40, "SENTENCES": 8,
+        "DECODED_ROWS": 4, "NEW_TOKENS": 5,
+    }.items():  # fmt: skip
+        monkeypatch.setattr(work, name, value)
+    small = work.config
+
+    def config(**changes):
+        sizes = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_layers": 1}
+        return small(**sizes | changes)
+
+    monkeypatch.setattr(work, "config", config)
+
+
+@pytest.mark.parametrize("batches", [work.bucketed, work.shuffled])
+def test_batches_hold_pairs_and_count_their_tokens(batches):
+    made = batches()
+    assert 0 < len(made) <= work.STEPS
+    by_hand = sum(1 for b in made for i in b.tgt_out.flatten() if i != PAD)
+    assert work.real_tokens(made) == by_hand
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_the_faster_ways_write_the_same_tokens(beam_size):
+    plain = course.decoding(beam_size, fast=False)().output
+    assert course.decoding(beam_size)().output == plain
+    assert len(plain) == work.SENTENCES
+    assert all(len(ids) <= work.NEW_TOKENS for ids in plain)
+
+
+@pytest.mark.parametrize("ways", [{}, {"bf16": True}, {"fast": False}])
+def test_a_round_of_ours_learns_from_all_tokens(ways):
+    made = work.bucketed()
+    assert course.training(made, **ways)().done == work.real_tokens(made)
+
+
+def test_a_round_of_torchs_learns_from_all_tokens():
+    made = work.shuffled()
+    done = peers.training(peers.Torch, made)().done
+    assert done == work.real_tokens(made)
+
+
+@pytest.mark.parametrize("kind", ["Marian", "Bart"])
+def test_a_round_of_the_librarys_learns_and_writes(kind):
+    pytest.importorskip("transformers")
+    made = work.shuffled()
+    done = peers.training(lambda: peers.Library(kind), made)().done
+    assert done == work.real_tokens(made)
+    written = peers.decoding(kind, 2)()
+    assert written.done == work.SENTENCES
+
+
+def test_ratios_are_those_of_the_same_round():
+    turns = [{"rate": r, "megabytes": 10.0} for r in (2.0, 9.0, 4.0)]
+    found = rounds.summary(turns, [1.0, 3.0, 4.0])
+    assert found["rate"] == 4.0
+    assert (found["lowest"], found["ratio"], found["highest"]) == (1, 2, 3)
+
+
+def test_who_cannot_take_part_is_named(monkeypatch, capsys):
+    monkeypatch.setattr(rounds, "find_spec", lambda name: None)
+    assert rounds.taking_part("training")[-1] == "nn.Transformer"
+    assert "without transformers, Marian is left out" in capsys.readouterr()[0]

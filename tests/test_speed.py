@@ -1,0 +1,147 @@
+"""What is only for speed computes the same as what is plain."""
+
+import copy
+
+import pytest
+import torch
+import torch.nn.functional as F
+from tiny import close
+from torch import nn
+
+from transformer_course import speed
+from transformer_course.speed import dropout, faster_layers, linear
+from transformer_course.text_model import TextModel
+
+
+@pytest.fixture
+def amd(monkeypatch):
+    """A processor whose products go to oneDNN."""
+    monkeypatch.setattr(speed, "onednn_is_faster", lambda: True)
+
+
+def gradients(way, *tensors):
+    """The output, and the gradients of a sum that weighs it."""
+    own = [t.clone().requires_grad_() for t in tensors if t is not None]
+    output = way(*own)
+    weights = torch.linspace(-1, 1, output.numel()).view(output.shape)
+    (output * weights).sum().backward()
+    return output, *(tensor.grad for tensor in own)
+
+
+@pytest.mark.parametrize("biased", [True, False])
+@pytest.mark.parametrize("shape", [(5, 8), (2, 3, 8), (1, 1, 8)])
+def test_a_product_and_its_gradients_are_those_of_torch(shape, biased):
+    given = [torch.randn(shape), torch.randn(6, 8)]
+    given += [torch.randn(6)] if biased else [None]
+
+    def plain(x, weight, bias=None):
+        return F.linear(x, weight, bias)
+
+    def fast(x, weight, bias=None):
+        return linear(x, weight, bias)
+
+    for ours, theirs in zip(
+        gradients(fast, *given), gradients(plain, *given), strict=True
+    ):
+        close(ours, theirs)
+
+
+def test_products_that_are_not_in_full_precision_are_left_to_torch():
+    x, weight = torch.randn(3, 8), torch.randn(6, 8)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert linear(x, weight, None).dtype == torch.bfloat16
+    double = linear(x.double(), weight.double(), None)
+    assert torch.equal(double, F.linear(x.double(), weight.double()))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5])
+def test_dropout_drops_its_share_and_scales_the_rest(share):
+    torch.manual_seed(0)
+    count = 200_001  # not a whole number of fours
+    x = torch.ones(3, count // 3, requires_grad=True)
+    y = dropout(x, share)
+    dropped = (y == 0).double().mean().item()
+    spread = (share * (1 - share) / count) ** 0.5
+    assert abs(dropped - share) < 5 * spread
+    close(y[y != 0], torch.full_like(y[y != 0], 1 / (1 - share)), 1e-4)
+    y.sum().backward()
+    assert torch.equal(x.grad, y.detach())
+
+
+def test_what_dropout_drops_is_drawn_from_torchs_own_generator():
+    x = torch.ones(1000)
+    torch.manual_seed(1)
+    first, other = dropout(x, 0.5), dropout(x, 0.5)
+    torch.manual_seed(1)
+    assert torch.equal(dropout(x, 0.5), first)
+    assert not torch.equal(first, other)
+
+
+def test_neighbours_are_dropped_independently():
+    torch.manual_seed(0)
+    kept = (dropout(torch.ones(40_000), 0.5) > 0).double() - 0.5
+    for step in (1, 2, 3, 4):  # four numbers come from one draw
+        together = (kept[step:] * kept[:-step]).mean().item() * 4
+        assert abs(together) < 5 / 40_000**0.5
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, 1e-9])
+def test_no_share_and_the_whole_are_torchs(share):
+    x = torch.randn(7)
+    close(dropout(x, share), F.dropout(x, share))
+
+
+class Part(nn.Module):
+    """Two products, with dropout between them."""
+
+    def __init__(self):
+        super().__init__()
+        self.wide, self.narrow = nn.Linear(8, 16), nn.Linear(16, 8, bias=False)
+        self.dropout = nn.Dropout(0.5)
+
+    def forward(self, x):
+        return self.narrow(self.dropout(self.wide(x)))
+
+
+def test_layers_are_faster_meanwhile_and_as_before_after_it(amd):
+    model = Part().eval()
+    x = torch.randn(4, 8)
+    plain = model(x)
+    with faster_layers(model):
+        assert "forward" in vars(model.wide)
+        close(model(x), plain)
+        model.train()
+        torch.manual_seed(0)
+        drawn = model(x)
+        assert not torch.allclose(drawn, plain)
+    for layer in model.modules():
+        assert "forward" not in vars(layer)
+    assert torch.equal(model.eval()(x), plain)
+    copy.deepcopy(model)
+
+
+def test_layers_are_as_before_after_an_error(amd):
+    model = Part()
+    with pytest.raises(ZeroDivisionError), faster_layers(model):
+        raise ZeroDivisionError
+    assert "forward" not in vars(model.dropout)
+
+
+def test_layers_of_other_kinds_are_left_alone(amd):
+    class Own(nn.Linear):
+        """A reader's own layer."""
+
+    model = nn.Sequential(Own(8, 8), nn.ReLU())
+    with faster_layers(model):
+        assert "forward" not in vars(model[0])
+
+
+def test_a_model_in_bf16_translates_nearly_alike(finished):
+    used = TextModel.load(finished, "cpu", as_is=True, bf16=True)
+    plain = TextModel.load(finished, "cpu", as_is=True)
+    assert {p.dtype for p in used.model.parameters()} == {torch.bfloat16}
+    src, tgt = torch.tensor([[5, 6, 7, 3]]), torch.tensor([[2, 5, 6]])
+    with torch.inference_mode():
+        rounded = used.model(src, tgt).float().softmax(dim=-1)
+        close(rounded, plain.model(src, tgt).softmax(dim=-1), 0.05)
+    assert len(used.translate(["i like dogs ."], 2, 0.6)) == 1
