@@ -36,8 +36,9 @@ from transformer_course.data.manifest import CorpusFile, ManifestEntry
 from transformer_course.device import pick_device
 from transformer_course.ensemble import Ensemble
 from transformer_course.errors import ConfigError
+from transformer_course.experiment.folder import find
 from transformer_course.tasks.table import find_task
-from transformer_course.text_model import TextModel, find
+from transformer_course.text_model import TextModel
 from transformer_course.tokenizer import Tokenizer
 from transformer_course.translate import translate
 

@@ -18,12 +18,13 @@ from transformer_course.config import AnyModelConfig, DataConfig
 from transformer_course.data.images import CLASSES
 from transformer_course.device import pick_device
 from transformer_course.errors import CheckpointError, CorpusError
+from transformer_course.experiment.folder import find
 from transformer_course.explain import HeatMap, class_map
 from transformer_course.files import check_regular
 from transformer_course.image_batches import scaled
 from transformer_course.tasks.table import TASKS, task_of
 from transformer_course.tasks.task import Judged, Task
-from transformer_course.text_model import Say, find
+from transformer_course.text_model import Say
 
 LARGEST_FILE = 2**28
 """Bytes of an image file, at the most."""

@@ -17,13 +17,12 @@ from torch import Tensor, nn
 from transformer_course import checkpoint, explain
 from transformer_course.classify import Guess, likeliest, probabilities
 from transformer_course.config import DataConfig, from_dict
-from transformer_course.console import quoted
 from transformer_course.data import plain
 from transformer_course.data.labelled import CLASSES
 from transformer_course.device import pick_device
 from transformer_course.ensemble import Ensemble
 from transformer_course.errors import CheckpointError, ConfigError
-from transformer_course.experiment.folder import chosen_checkpoint
+from transformer_course.experiment.folder import find
 from transformer_course.generate import greedy_search, sample
 from transformer_course.labelled_batches import text_rows
 from transformer_course.speed import use_faster_layers
@@ -406,27 +405,3 @@ class Drawing(NamedTuple):
         """Draw a text, and say words as they are drawn: the same text."""
         begun = [] if self.prefix is None else self.prefix[0].tolist()
         self.owner._grow(self.search, say, begun)
-
-
-def find(path: Path) -> Path:
-    """The checkpoint to use: the folder itself, or one of a run's.
-
-    Raises:
-        CheckpointError: there is none; the runs that lie near are named.
-    """
-    chosen = chosen_checkpoint(path)
-    if chosen is not None:
-        return chosen
-    try:
-        return checkpoint.existing(path)
-    except CheckpointError as error:
-        raise CheckpointError(f"{error}{_runs_near(path)}") from error
-
-
-def _runs_near(path: Path) -> str:
-    """Where runs are, for someone who has named another folder."""
-    for folder in (path, path.parent):
-        runs = sorted(p.parent for p in folder.glob("*/checkpoints"))
-        if runs := [quoted(run) for run in runs if run != path]:
-            return f" Runs are in {', '.join(runs)}."
-    return ""

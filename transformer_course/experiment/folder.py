@@ -12,7 +12,7 @@ from typing import Any
 from transformer_course import checkpoint, files
 from transformer_course.checks import Settings, from_json, is_number
 from transformer_course.config import Experiment
-from transformer_course.console import tell
+from transformer_course.console import quoted, tell
 from transformer_course.device import machine
 from transformer_course.earlier_settings import upgraded
 from transformer_course.errors import (
@@ -312,6 +312,30 @@ class RunFolder:
 def chosen_checkpoint(folder: str | Path) -> Path | None:
     """:meth:`RunFolder.chosen` of a folder that may be a run's."""
     return RunFolder(Path(folder)).chosen()
+
+
+def find(path: Path) -> Path:
+    """The checkpoint to use: the folder itself, or one of a run's.
+
+    Raises:
+        CheckpointError: there is none; the runs that lie near are named.
+    """
+    chosen = chosen_checkpoint(path)
+    if chosen is not None:
+        return chosen
+    try:
+        return checkpoint.existing(path)
+    except CheckpointError as error:
+        raise CheckpointError(f"{error}{_runs_near(path)}") from error
+
+
+def _runs_near(path: Path) -> str:
+    """Where runs are, for someone who has named another folder."""
+    for folder in (path, path.parent):
+        runs = sorted(p.parent for p in folder.glob("*/checkpoints"))
+        if runs := [quoted(run) for run in runs if run != path]:
+            return f" Runs are in {', '.join(runs)}."
+    return ""
 
 
 def quality_of(record: Record) -> float:
