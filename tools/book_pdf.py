@@ -292,6 +292,7 @@ class Book:
             self.mend_links(sheet, owners.get(number))
             if number:  # the title page has none
                 sheet.merge_page(feet.pages[number])
+            sheet.compress_content_streams()
         for caption, pages in parts:
             above = None
             if caption:

@@ -47,7 +47,8 @@ def test_a_figure_fits_on_a_page(printed):
 @pytest.mark.parametrize(
     "part",
     [".bd-sidebar-primary", ".bd-sidebar-secondary", ".bd-header-article",
-     "article button", "article .headerlink", ".bd-footer-content"],
+     "article button", "article .headerlink", ".bd-footer-content",
+     ".plain-fold summary"],
 )  # fmt: skip
 def test_no_menu_and_no_button_is_printed(printed, part):
     assert not printed.locator(f"{part}:visible").count()
