@@ -58,16 +58,12 @@ def label_smoothed_score(
         Sums, to be divided by the number of real tokens.
     """
     real = tgt_out != pad_id
-    log_probs = F.log_softmax(logits.float(), dim=-1)
-    nll = F.nll_loss(
-        log_probs.flatten(0, 1),
-        tgt_out.flatten(),
-        ignore_index=pad_id,
-        reduction="sum",
-    )
-    uniform = -log_probs.mean(dim=-1)[real].sum()
+    log_probs = F.log_softmax(logits[real].float(), dim=-1)  # (tokens, vocab)
+    right = tgt_out[real]
+    nll = F.nll_loss(log_probs, right, reduction="sum")
+    uniform = -log_probs.mean(dim=-1).sum()
     loss = (1 - smoothing) * nll + smoothing * uniform
-    correct = (real & (log_probs.argmax(dim=-1) == tgt_out)).sum()
+    correct = (log_probs.argmax(dim=-1) == right).sum()
     return Score(loss, nll.detach(), correct, real.sum())
 
 

@@ -6,6 +6,7 @@
   const PAGES = 10; // shown at once, the rest is folded
   const SECTIONS = 3; // of each
   const PAUSE = 250; // milliseconds after a key, until it is answered
+  const JAPANESE = /([\u3005-\u30ff\u3400-\u9fff\uff66-\uff9d]+)/;
 
   const { words } = courseSearch;
   const prepared = courseRank.prepare(courseSearch);
@@ -27,6 +28,13 @@
     return values.reduce((said, value) => said.replace("{}", value), text);
   }
 
+  /* Text whose Japanese is marked as such, so that it is read and drawn so. */
+  function spoken(text) {
+    return text
+      .split(JAPANESE)
+      .map((part, i) => (i % 2 ? make("span", { lang: "ja" }, part) : part));
+  }
+
   /* A list, of which what is too much is folded. */
   function list(tag, items, most, more) {
     const shown = make(tag, {}, ...items.slice(0, most));
@@ -43,10 +51,10 @@
     const [address, pageTitle] = courseSearch.pages[page];
     const name = title === pageTitle ? words.start : title;
     const pieces = courseRank.snippet(text, query).map((piece) =>
-      piece.mark ? make("mark", {}, piece.text) : piece.text,
+      piece.mark ? [make("mark", {}, ...spoken(piece.text))] : spoken(piece.text),
     );
-    const link = make("a", { href: `${address}#${anchor}` }, name);
-    return make("li", {}, link, make("p", {}, ...pieces));
+    const link = make("a", { href: `${address}#${anchor}` }, ...spoken(name));
+    return make("li", {}, link, make("p", {}, ...pieces.flat()));
   }
 
   function pageItem({ page, sections }, query) {

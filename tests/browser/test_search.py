@@ -94,3 +94,23 @@ def test_it_works_without_a_server(tab, address_of, edition):
     tab.page.goto(f"{page.as_uri()}?q=softmax")
     assert tab.page.locator(PAGES).count()
     assert tab.page.locator("#search-results mark").count()
+
+
+def test_japanese_among_the_results_is_marked_as_such(search):
+    assert ask(search, "Soseki cat")
+    japanese = search.page.locator("#search-results [lang=ja]")
+    assert japanese.count()
+    unmarked = search.page.evaluate(
+        """() => {
+          const results = document.getElementById("search-results");
+          const walker = document.createTreeWalker(results, 4);
+          const found = [];
+          while (walker.nextNode()) {
+            const { textContent, parentElement } = walker.currentNode;
+            if (/[\\u3041-\\u30ff\\u4e00-\\u9fff]/.test(textContent) &&
+                !parentElement.closest("[lang=ja]")) found.push(textContent);
+          }
+          return found;
+        }"""
+    )
+    assert not unmarked
