@@ -69,9 +69,9 @@ class Team:
         there = torch.cuda.device_count()
         if self.local_rank >= there:
             raise ConfigError(
-                f"this machine has a GPU for {there} of the processes that "
-                f"were started: give torchrun --nproc-per-node {there}, or "
-                "train on --train.device cpu."
+                f"there are more processes on this machine than GPUs ({there})"
+                f": give torchrun --nproc-per-node {there}, or train on "
+                "--train.device cpu."
             )
         torch.cuda.set_device(self.local_rank)
         return torch.device("cuda", self.local_rank)
@@ -94,9 +94,9 @@ class Team:
         if self.size == 1:
             return objective(model, batch, config)
         score = objective(model, self.share(batch), config)
-        return (
-            Score(*(0 * p for p in score)) if self._is_idle(batch) else score
-        )
+        if self._is_idle(batch):
+            score = Score(*(0 * part for part in score))
+        return score
 
     def _is_idle(self, batch: AnyBatch) -> bool:
         """Whether a batch has no row for this process."""
