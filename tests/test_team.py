@@ -249,7 +249,7 @@ def alone(tmp_path, monkeypatch):
 
 def assert_same_losses(one: Path, other: Path) -> None:
     """Up to the rounding of sums that are made in another order."""
-    assert losses(one) == pytest.approx(losses(other), rel=1e-3)
+    assert losses(one) == pytest.approx(losses(other), rel=1e-4)
     for key in ("tokens", "lr", "step"):
         mine, yours = (
             [r[key] for r in records(f, "step")] for f in (one, other)
@@ -259,7 +259,7 @@ def assert_same_losses(one: Path, other: Path) -> None:
         records(one, "epoch"), records(other, "epoch"), strict=True
     ):
         for key in ("train_loss", "dev_loss"):
-            assert mine[key] == pytest.approx(yours[key], rel=1e-2)
+            assert mine[key] == pytest.approx(yours[key], rel=1e-3)
 
 
 SAME = [name for name in experiments() if name not in ("stopped", "resumed")]
@@ -312,9 +312,8 @@ def test_what_processes_tell_each_other(together):
 # --- by torchrun ------------------------------------------------------------
 
 SMALL = (
-    "--data.train-pairs 2000 --model.d-model 16 --model.d-ff 16 "
-    "--model.n-layers 1 --model.n-heads 2 --train.device cpu "
-    "--train.save-every 2"
+    "digits-vit --model.d-model 16 --model.d-ff 16 --model.n-layers 1 "
+    "--model.n-heads 2 --train.device cpu --train.save-every 2"
 ).split()
 
 
@@ -323,8 +322,8 @@ def by_torchrun(folder: Path, *words: str) -> subprocess.Popen:
     command = [
         *("-m", "torch.distributed.run", "--nproc-per-node", "2"),
         *("--master-port", free_port()),
-        *("-m", "transformer_course.cli", "train", "grammar"),
-        *("--output-dir", str(folder), *SMALL, *words),
+        *("-m", "transformer_course.cli", "train", *SMALL),
+        *("--output-dir", str(folder), *words),
     ]
     return subprocess.Popen(
         [sys.executable, *command],
@@ -366,7 +365,7 @@ def wait_for(path: Path, process: subprocess.Popen) -> None:
 @needs_gloo
 def test_the_death_of_one_ends_all_with_one_line(tmp_path, run):
     process = by_torchrun(tmp_path, "--train.epochs", "1000")
-    last = tmp_path / "grammar" / "checkpoints" / "last"
+    last = tmp_path / "digits-vit" / "checkpoints" / "last"
     wait_for(last / "config.json", process)
     second_of(process).send_signal(signal.SIGKILL)
     status, out, err = ended(process)
@@ -376,10 +375,12 @@ def test_the_death_of_one_ends_all_with_one_line(tmp_path, run):
     assert "another process of this training has ended" in told[0]
     assert "--resume" in told[0]
     assert out.count("epochs of") == 1  # one process speaks
-    step = checkpoint.load(last).resume.values["step"]
-    assert step >= 2 and step % 2 == 0
-    options = "--output-dir", tmp_path, *SMALL, "--train.epochs", "1"
-    status, out, err = run("train", "grammar", *options, "--resume")
+    assert len(told[0]) < 200
+    saved = checkpoint.load(last).resume.values
+    step, epochs = saved["step"], saved["epoch"] + 1
+    assert step >= 2
+    options = "--output-dir", tmp_path, "--train.epochs", epochs
+    status, out, err = run("train", *SMALL, *options, "--resume")
     assert status == 0, err
     assert f"going on after step {step}" in out
     steps = [r["step"] for r in records(last.parents[1], "step")]

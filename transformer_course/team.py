@@ -269,6 +269,7 @@ def _meet(rank: int, size: int) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """An error of torch's in a line, without the place in its code."""
-    first, *_ = str(error).splitlines() or [""]
-    return re.sub(r"^\[[^]]*\] ", "", first)
+    """The first sentence of an error of torch's, without the place in its
+    code."""
+    said = re.sub(r"^\[[^]]*\] ", "", str(error))
+    return re.split(r"\.\s|\n", said)[0].rstrip(".")

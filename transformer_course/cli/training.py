@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -65,8 +66,11 @@ def train(
 def one_tells(team: "Team") -> Iterator[None]:
     """Let one process of a team tell why the training has ended.
 
-    Where one has failed, it comes first: the others find out by its end.
+    Where one has failed, it comes first: the others find out by its end, and
+    not by the signal that torchrun sends them then.
     """
+    if team.size > 1:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
         yield
     except (Exception, KeyboardInterrupt) as error:
