@@ -33,6 +33,7 @@ BEGINS = re.compile(
     r"(transformer-course|python -m (experiments|tools\.)|python tools/|make)"
     r"\b"
 )
+TORCHRUN = re.compile(r"torchrun .*-m transformer_course\.cli")
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 TARGETS = re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE)
 VARIABLES = re.findall(r"\$\(([A-Z_]+)\)|^ifdef (\w+)", MAKEFILE, re.M)
@@ -57,6 +58,7 @@ def commands_in(text: str) -> Iterator[str]:
     for line in [*blocks.splitlines(), *SPAN.findall(prose)]:
         for part in line.partition(" #")[0].split("|"):
             typed = part.strip().removeprefix(".venv/bin/")
+            typed = TORCHRUN.sub("transformer-course", typed)
             if BEGINS.match(typed) and typed != "transformer-course":
                 yield typed
 
@@ -156,6 +158,7 @@ def test_commands_are_found_in_blocks_and_sentences():
 ```bash
 echo "a | b" | transformer-course translate outputs/enja  # what you type
 .venv/bin/transformer-course data list
+.venv/bin/torchrun --nproc-per-node 2 -m transformer_course.cli train enja
 python -m experiments norms \\
     --only parts
 ```
@@ -164,5 +167,6 @@ in the folder `transformer-course`, and not `makes`."""
         "make book",
         "python -m experiments norms      --only parts",
         "transformer-course data list",
+        "transformer-course train enja",
         "transformer-course translate outputs/enja",
     ]

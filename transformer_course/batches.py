@@ -68,7 +68,11 @@ class Batch(NamedTuple):
 
 @runtime_checkable
 class AnyBatch(Protocol):
-    """What a training hands to its task; the task knows what is in it."""
+    """What a training hands to its task; the task knows what is in it.
+
+    A named tuple of tensors with a row for each example, or of None where a
+    part is left out.
+    """
 
     def to(self, device: torch.device | str) -> "AnyBatch":
         """The same batch on another device."""

@@ -26,6 +26,7 @@ from transformer_course.errors import CheckpointError, DivergedError
 from transformer_course.loss import Score
 from transformer_course.moved import names
 from transformer_course.objective import training_score
+from transformer_course.team import ALONE, Team
 from transformer_course.weights import not_finite, weights_of
 
 Objective = Callable[[nn.Module, AnyBatch, TrainConfig], Score]
@@ -80,6 +81,7 @@ def train_step(
     optimizer: torch.optim.Optimizer,
     config: TrainConfig,
     objective: Objective = training_score,
+    team: Team = ALONE,
 ) -> Score:
     """One update of the weights.
 
@@ -89,6 +91,7 @@ def train_step(
         optimizer: from :func:`make_optimizer`.
         config: precision, clipping, and what the objective needs.
         objective: what is made smaller.
+        team: the processes that share the batch.
 
     Returns:
         The score of the batch before the update.
@@ -99,16 +102,18 @@ def train_step(
     device = next(model.parameters()).device
     batch = batch.to(device)
     with autocast(device, config.bf16):
-        score = objective(model, batch, config)
-    loss = score.loss / score.tokens
-    if not torch.isfinite(loss):
-        raise DivergedError(f"the loss is {loss.item()}: {DIVERGED}")
+        score = team.score(objective, model, batch, config)
+    whole = team.total(score)
+    mean = whole.loss / whole.tokens
+    if not torch.isfinite(mean):
+        raise DivergedError(f"the loss is {mean.item()}: {DIVERGED}")
     optimizer.zero_grad(set_to_none=True)
-    loss.backward()
+    (score.loss / whole.tokens).backward()
+    team.add_gradients(model)
     if config.clip:
         nn.utils.clip_grad_norm_(model.parameters(), config.clip)
     optimizer.step()
-    return score._replace(loss=score.loss.detach())
+    return whole
 
 
 DIVERGED = (
@@ -171,6 +176,7 @@ def fit(
     objective: Objective = training_score,
     steps: int | None = None,
     schedule: Callable[[int, int, float], float] = learning_rate,
+    team: Team = ALONE,
 ) -> Progress:
     """Train from where ``progress`` stands to the last epoch.
 
@@ -187,6 +193,7 @@ def fit(
         objective: what is made smaller.
         steps: end after this one, wherever the epoch is.
         schedule: from step, warm-up and peak rate to the rate.
+        team: the processes that train together, each of which calls this.
 
     Raises:
         DivergedError: the loss is not a number, or an epoch ends with
@@ -202,7 +209,9 @@ def fit(
             rate = schedule(progress.step + 1, config.warmup, peak)
             for group in optimizer.param_groups:
                 group["lr"] = rate
-            score = train_step(model, batch, optimizer, config, objective)
+            score = train_step(
+                model, batch, optimizer, config, objective, team
+            )
             progress.count(score)
             if on_step:
                 on_step(progress, score, rate)

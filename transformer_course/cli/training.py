@@ -2,17 +2,23 @@
 
 import argparse
 import contextlib
+import signal
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from transformer_course.cli.options import PROGRAM
 from transformer_course.config import OWN_FILES, Experiment
+from transformer_course.errors import Interrupted
 from transformer_course.presets import PRESETS
+
+if TYPE_CHECKING:
+    from transformer_course.team import Team
 
 
 @dataclass(frozen=True)
@@ -39,17 +45,39 @@ def train(
     """Train a preset, with any of its settings changed.
 
     In a preset's place, --like RUN takes the settings of a training that was
-    made before: a folder of runs/ or of outputs/.
+    made before: a folder of runs/ or of outputs/. Several processes train
+    one model when torchrun starts them: torchrun --nproc-per-node 2 -m
+    transformer_course.cli train enja.
     """
     from transformer_course.experiment import run
     from transformer_course.tasks.table import find_task
+    from transformer_course.team import joined
 
     values = dict(vars(training))
     output_dir, resume = values.pop("output_dir"), values.pop("resume")
-    with threads_fail_once():
-        folder = run(Experiment(**values), output_dir, resume)
-    use = find_task(training.task).first_use(folder)
-    print(f"done: {folder}. Try: {PROGRAM} {use}")
+    with threads_fail_once(), joined() as team, one_tells(team):
+        folder = run(Experiment(**values), output_dir, resume, team=team)
+    if team.is_first:
+        use = find_task(training.task).first_use(folder)
+        print(f"done: {folder}. Try: {PROGRAM} {use}")
+
+
+@contextlib.contextmanager
+def one_tells(team: "Team") -> Iterator[None]:
+    """Let one process of a team tell why the training has ended.
+
+    Where one has failed, it comes first: the others find out by its end, and
+    not by the signal that torchrun sends them then.
+    """
+    if team.size > 1:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        yield
+    except (Exception, KeyboardInterrupt) as error:
+        if team.tells():
+            raise
+        stopped = isinstance(error, Interrupted | KeyboardInterrupt)
+        sys.exit(130 if stopped else 1)
 
 
 @contextlib.contextmanager

@@ -10,12 +10,13 @@ class StopSignal:
     A second one ends it at once.
 
     Args:
-        say: called with what a user is told at the first one.
+        say: called with what a user is told at the first one; a process of
+            several tells nothing.
     """
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
-    def __init__(self, say: Callable[[str], None]):
+    def __init__(self, say: Callable[[str], None] | None = None):
         self.asked = False
         self._say = say
 
@@ -31,4 +32,5 @@ class StopSignal:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
-        self._say("saving; press Ctrl-C again to leave at once")
+        if self._say:
+            self._say("saving; press Ctrl-C again to leave at once")

@@ -1,6 +1,9 @@
 """A training from its first step, or its last checkpoint, to its end."""
 
+import contextlib
+import io
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +26,7 @@ from transformer_course.experiment.retention import Retention
 from transformer_course.experiment.stopping import StopSignal
 from transformer_course.loss import Score
 from transformer_course.speed import faster_layers, keep_freed_memory
+from transformer_course.team import ALONE, Team
 from transformer_course.train import Progress, fit, make_optimizer, restore
 from transformer_course.weights import check_fit, weights_of
 
@@ -33,6 +37,7 @@ def run(
     resume: bool = False,
     quiet: bool = False,
     build: checkpoint.Build = checkpoint.build,
+    team: Team = ALONE,
 ) -> Path:
     """Train an experiment in ``output_dir/NAME``, or go on with it.
 
@@ -43,6 +48,8 @@ def run(
         resume: go on with a run that was stopped.
         quiet: print nothing.
         build: from a config to the model, with its first weights.
+        team: the processes that train together, each of which calls this.
+            The first one writes; the others compute, and wait for it.
 
     Returns:
         The folder.
@@ -58,9 +65,11 @@ def run(
         DivergedError: the loss is not a number any more; the checkpoints
             from before that are whole.
         Interrupted: Ctrl-C; the state has been saved.
+        TeamError: another process of the team has ended.
     """
     folder = RunFolder(Path(output_dir) / experiment.name)
-    device = pick_device(experiment.train.device)
+    device = team.place(pick_device(experiment.train.device))
+    quiet = quiet or not team.is_first
     begun = folder.settings() if folder.begun else None
     experiment = identified(experiment, begun)
     folder.check(experiment, resume)
@@ -69,37 +78,67 @@ def run(
     keep_freed_memory()
     if not quiet:
         tell(f"{folder.path}: preparing ...")
-    prepared = prepare(experiment, tokenizer, output_dir, goes_on, build)
+    with contextlib.nullcontext() if team.is_first else _unheard():
+        prepared = prepare(experiment, tokenizer, output_dir, goes_on, build)
     model = prepared.model.to(device)
     optimizer = make_optimizer(model, experiment.train)
-    with folder.writing(), folder.held():
+    held = folder.held() if team.is_first else contextlib.nullcontext()
+    with folder.writing(), held:
         folder.check(experiment, resume)  # nobody has begun it meanwhile
         progress = Progress()
         if goes_on:
             last = folder.checkpoints / "last"
             progress = _restore(last, model, optimizer, build)
+        tokenizer = prepared.tokenizer
+        team.check_same(
+            model, experiment, progress, tokenizer and tokenizer.sha256
+        )
+        team.draw_apart()
         if not quiet:
             begin = _beginning(folder, experiment, prepared, progress, resume)
             print(begin, flush=True)
-        how_parted = prepared.task.how_parted(prepared.splits)
-        folder.begin(experiment, prepared.tokenizer, how_parted)
-        _train(folder, experiment, prepared, optimizer, progress, quiet)
+        if team.is_first:
+            how_parted = prepared.task.how_parted(prepared.splits)
+            folder.begin(experiment, tokenizer, how_parted)
+        parts = folder, experiment, prepared, optimizer, progress, quiet, team
+        around = _writing(*parts) if team.is_first else _following(team)
+        with around as calls, faster_layers(model):
+            fit(
+                model,
+                optimizer,
+                prepared.batches,
+                experiment.train,
+                progress,
+                calls.on_step,
+                calls.on_epoch,
+                prepared.task.objective,
+                team=team,
+            )
+            calls.finish(progress)
     return folder.path
 
 
-def _train(
+@contextlib.contextmanager
+def _unheard() -> Iterator[None]:
+    """What a process warns of is not told: the first one tells the same."""
+    with contextlib.redirect_stderr(io.StringIO()):
+        yield
+
+
+@contextlib.contextmanager
+def _writing(
     folder: RunFolder,
     experiment: Experiment,
     prepared: Prepared,
     optimizer: torch.optim.Optimizer,
     progress: Progress,
     quiet: bool,
-) -> None:
-    """Fit the model, with everything that goes on around it."""
+    team: Team,
+) -> Iterator["_Around"]:
+    """What goes on around the steps where the run is written down."""
     with (
         Recorder(folder, experiment, prepared, progress, quiet) as recorder,
-        StopSignal(recorder.say) as stop,
-        faster_layers(prepared.model),
+        StopSignal(recorder.say if team.size == 1 else None) as stop,
     ):
         kept = Retention(
             folder.checkpoints,
@@ -108,18 +147,34 @@ def _train(
             optimizer,
             recorder.flush,
         )
-        around = _Around(experiment, prepared, recorder, kept, stop)
-        fit(
-            prepared.model,
-            optimizer,
-            prepared.batches,
-            experiment.train,
-            progress,
-            around.on_step,
-            around.on_epoch,
-            prepared.task.objective,
-        )
-        around.finish(progress)
+        yield _Around(experiment, prepared, recorder, kept, stop, team)
+
+
+@contextlib.contextmanager
+def _following(team: Team) -> Iterator["_Following"]:
+    """What goes on around the steps in the other processes of a team."""
+    with StopSignal() as stop:
+        yield _Following(stop, team)
+
+
+@dataclass(frozen=True)
+class _Following:
+    """Waits wherever the first process has something to do by itself."""
+
+    stop: StopSignal
+    team: Team
+
+    def on_step(self, progress: Progress, *_) -> None:
+        """Stop after the same step as the others."""
+        if self.team.any(self.stop.asked):
+            self.team.wait()
+            raise _stopped(progress)
+
+    def on_epoch(self, *_) -> None:
+        """Wait until the epoch has been validated and saved."""
+        self.team.wait()
+
+    finish = on_epoch
 
 
 @dataclass(frozen=True)
@@ -131,16 +186,15 @@ class _Around:
     recorder: Recorder
     kept: Retention
     stop: StopSignal
+    team: Team
 
     def on_step(self, progress: Progress, score: Score, rate: float) -> None:
         """Record a step; save now and then, and when asked to stop."""
         self.recorder.step(progress, score, rate)
-        if self.stop.asked:
+        if self.team.any(self.stop.asked):
             self.kept.last(progress)
-            raise Interrupted(
-                f"stopped after step {progress.step}, and saved. Go on with "
-                "the same command and --resume."
-            )
+            self.team.wait()
+            raise _stopped(progress)
         self.kept.after_step(progress)
 
     def on_epoch(self, progress: Progress, train: dict[str, float]) -> None:
@@ -150,12 +204,14 @@ class _Around:
         self.recorder.epoch(progress, train, found)
         self.recorder.not_training(time.monotonic() - started)
         self.kept.after_epoch(progress, found["quality"])
+        self.team.wait()
 
     def finish(self, progress: Progress) -> None:
         """Average the last epochs, and score the average too."""
         if epochs := self.kept.average(progress):
             self.recorder.average(progress, epochs, self._validate())
             self.kept.keep_average()
+        self.team.wait()
 
     def _validate(self) -> Record:
         """Scores on the development set, and samples."""
@@ -169,6 +225,14 @@ class _Around:
             "quality": task.quality(metrics),
             "samples": task.samples(model, *text),
         }
+
+
+def _stopped(progress: Progress) -> Interrupted:
+    """What a user is told who has stopped a training."""
+    return Interrupted(
+        f"stopped after step {progress.step}, and saved. Go on with the same "
+        "command and --resume."
+    )
 
 
 def _beginning(
