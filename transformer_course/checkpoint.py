@@ -22,7 +22,7 @@ import psutil
 import torch
 from torch import Tensor, nn
 
-from transformer_course import files
+from transformer_course import files, int8
 from transformer_course.bert import BertPreTraining, TextClassifier
 from transformer_course.bert_config import (
     BertConfig,
@@ -157,6 +157,7 @@ def save(
     tokenizer: Tokenizer | None = None,
     details: dict[str, Any] | None = None,
     resume: Resume | None = None,
+    eight_bits: bool = False,
 ) -> None:
     """Write a checkpoint; afterwards the folder is whole, or as it was.
 
@@ -169,6 +170,7 @@ def save(
         tokenizer: the one that the model's ids come from.
         details: plain values to keep with it.
         resume: state of the training.
+        eight_bits: store matrices by :mod:`~transformer_course.int8`.
 
     Raises:
         CheckpointError: it could not be written (disk full, no permission),
@@ -184,6 +186,10 @@ def save(
             _check_place(place)
             _clear(place)
             fresh.mkdir()
+            weights = weights_of(model)
+            if eight_bits:
+                weights = int8.packed(weights)
+            _write_tensors(fresh / "model.safetensors", weights)
             _write(fresh, model, tokenizer, details or {}, resume)
             _put_in_place(fresh, place)
     except OSError as error:
@@ -300,9 +306,9 @@ def _clear(place: Path) -> None:
 
 
 def _write(folder, model, tokenizer, details, resume) -> None:
+    """All but the weights, and their hashes."""
     if tokenizer is not None:
         files.write_whole(folder / "tokenizer.model", tokenizer.model_proto)
-    _write_tensors(folder / "model.safetensors", weights_of(model))
     if resume is not None:
         _write_tensors(folder / "resume.safetensors", resume.tensors)
         _write_json(folder / "resume.json", resume.values)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from torch import nn
 
-from transformer_course import files
+from transformer_course import files, int8
 from transformer_course.checks import is_like, is_whole, shown
 from transformer_course.console import quoted
 from transformer_course.earlier_settings import upgraded_model
@@ -64,9 +64,9 @@ class Content(NamedTuple):
     files: dict[str, bytes]
 
     def tensors(self, name: str) -> Tensors:
-        """Those of a file, under today's names."""
+        """Those of a file, under today's names, in full precision."""
         found = unpack(self.files[name], self.folder / name)
-        return renamed(found, self.rename)
+        return renamed(int8.unpacked(found), self.rename)
 
 
 def _from_format_1(header: Header) -> tuple[Header, Rename]:

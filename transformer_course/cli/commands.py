@@ -15,6 +15,7 @@ import tyro
 from transformer_course.cli.classes import classify
 from transformer_course.cli.corpora import data
 from transformer_course.cli.exercises import progress
+from transformer_course.cli.exporting import export
 from transformer_course.cli.masked import fill
 from transformer_course.cli.options import PROGRAM
 from transformer_course.cli.texts import (
@@ -39,6 +40,7 @@ COMMANDS = {
     "fill": fill,
     "score": score,
     "score-files": score_files,
+    "export": export,
     "data": data,
     "progress": progress,
 }

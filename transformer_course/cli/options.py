@@ -12,9 +12,9 @@ Model = Annotated[
     tyro.conf.Positional,
     tyro.conf.arg(
         metavar="MODEL",
-        help="a run's folder, or one checkpoint. Of a run, the average or "
-        "the best epoch is taken, whichever scored higher on the "
-        "development set.",
+        help="a run's folder, one checkpoint, or the name of a model that "
+        "comes with the course. Of a run, the average or the best epoch is "
+        "taken, whichever scored higher on the development set.",
     ),
 ]
 BeamSize = Annotated[

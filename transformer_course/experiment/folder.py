@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from transformer_course import checkpoint, files
+from transformer_course import checkpoint, files, shipped
 from transformer_course.checks import Settings, from_json, is_number
 from transformer_course.config import Experiment
 from transformer_course.console import quoted, tell
@@ -317,16 +317,22 @@ def chosen_checkpoint(folder: str | Path) -> Path | None:
 def find(path: Path) -> Path:
     """The checkpoint to use: the folder itself, or one of a run's.
 
+    Where there is no such path, it may be the name of a model that comes with
+    the course (:mod:`~transformer_course.shipped`).
+
     Raises:
         CheckpointError: there is none; the runs that lie near are named.
     """
+    if (model := shipped.find(path)) is not None:
+        return model
     chosen = chosen_checkpoint(path)
     if chosen is not None:
         return chosen
     try:
         return checkpoint.existing(path)
     except CheckpointError as error:
-        raise CheckpointError(f"{error}{_runs_near(path)}") from error
+        near = _runs_near(path) or shipped.hint(path)
+        raise CheckpointError(f"{error}{near}") from error
 
 
 def _runs_near(path: Path) -> str:

@@ -1,0 +1,113 @@
+"""Models that are called by a name, and how one is made to be shipped."""
+
+import pytest
+import torch
+from command_line import assert_error
+from tiny import decided, tiny_splits, tiny_transformer
+
+from transformer_course import checkpoint, shipped
+from transformer_course.tokenizer import Tokenizer
+
+DETAILS = {"corpus": "grammar", "src": "en", "tgt": "ja"}
+TEXT = "red cat\nold dog .\n"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A translator that has decided what it writes."""
+    splits = tiny_splits()
+    lines = [*splits.train.src, *splits.train.tgt]
+    tokenizer = Tokenizer.train(lines, 100, "word")
+    sizes = {"vocab_size": tokenizer.vocab_size, "max_length": 12}
+    made = tiny_transformer(tied=False, **sizes)
+    folder = tmp_path_factory.mktemp("models") / "translator"
+    checkpoint.save(folder, decided(made), tokenizer, DETAILS)
+    return folder
+
+
+@pytest.fixture
+def repository(tmp_path, model, monkeypatch, run):
+    """One in which a model lies under the name en-xx."""
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path / "models")
+    status, _, _ = run("export", model, tmp_path / "models" / "en-xx")
+    assert status == 0
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    return tmp_path
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "text.en"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def test_a_name_does_from_any_folder(run, repository, model, file):
+    status, out, err = run("translate", "en-xx", file)
+    assert status == 0
+    assert out == run("translate", model, file)[1]
+    assert f"using {repository / 'models' / 'en-xx'}" in err
+
+
+def test_a_path_wins_over_a_name(run, repository, file):
+    (repository / "elsewhere" / "en-xx").mkdir()
+    assert_error(run("translate", "en-xx", file), "no checkpoint in en-xx")
+
+
+def test_a_wrong_name_is_told_the_right_ones(run, repository, file):
+    result = run("translate", "en-yy", file)
+    assert_error(result, "en-yy", "come with the course: en-xx")
+
+
+@pytest.mark.parametrize("name", ["..", "../en-xx", "a/../en-xx", ""])
+def test_only_names_are_names(repository, name):
+    assert shipped.find(shipped.Path(name)) is None
+
+
+def test_without_the_repository_one_line_says_what_to_do(
+    run, tmp_path, file, monkeypatch
+):
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path / "none")
+    monkeypatch.chdir(tmp_path)
+    assert_error(run("translate", "en-ja", file), "pip install -e", "path")
+
+
+def test_what_is_exported_is_the_model_without_its_training(
+    run, tmp_path, model
+):
+    found = checkpoint.load(model)
+    trained = tmp_path / "trained"
+    state = checkpoint.Resume({"moment": torch.ones(3)}, {"step": 7})
+    checkpoint.save(trained, found.model, found.tokenizer, DETAILS, state)
+    status, out, err = run("export", trained, tmp_path / "small")
+    assert (status, out) == (0, "")
+    assert "MB" in err
+    small = checkpoint.load(tmp_path / "small")
+    assert small.resume is None
+    assert small.details == DETAILS
+    assert small.tokenizer.sha256 == found.tokenizer.sha256
+
+
+def test_nothing_is_written_over(run, tmp_path, model):
+    place = tmp_path / "there"
+    place.mkdir()
+    assert_error(run("export", model, place), "there already", "new folder")
+    assert list(place.iterdir()) == []
+
+
+def test_what_is_no_model_is_not_exported(run, tmp_path):
+    result = run("export", tmp_path / "none", tmp_path / "small")
+    assert_error(result, "no checkpoint")
+    assert not (tmp_path / "small").exists()
+
+
+def test_a_full_disk_leaves_nothing(run, tmp_path, model, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("transformer_course.files.write_whole", full)
+    result = run("export", model, tmp_path / "small")
+    assert_error(result, "small", "No space left")
+    assert not (tmp_path / "small").exists()
