@@ -26,10 +26,7 @@ from tools.lectures.publish import Publisher
 from tools.lectures.slides import Slide
 
 LIMIT = ROOM / LEAST * LETTERS * DOTS
-WHOLE = {
-    *("03-graphs", "03-heat-maps", "10-flow", "10-mistakes", "13-gen-tree"),
-    "15-tr-table3",
-}
+WHOLE = {"10-flow", "10-mistakes", "13-gen-tree"}
 """Tall figures that no white band divides: their letters stay small."""
 
 
