@@ -46,6 +46,8 @@ def decoding(beam_size: int, *, bf16: bool = False, fast: bool = True) -> Turn:
     writer = model(work.config(norm_first=True)).eval()
     if bf16:
         writer = writer.bfloat16()
+    if fast:
+        keep_freed_memory()
     sources = work.sources()
     length = work.NEW_TOKENS
 

@@ -5,10 +5,11 @@ import copy
 import pytest
 import torch
 import torch.nn.functional as F
-from tiny import close
+from tiny import close, random_ids, tiny_transformer, with_bos
 from torch import nn
 
 from transformer_course import speed
+from transformer_course.attention import fused_attention
 from transformer_course.speed import dropout, faster_layers, linear
 from transformer_course.text_model import TextModel
 
@@ -125,6 +126,47 @@ def test_layers_are_as_before_after_an_error(amd):
     with pytest.raises(ZeroDivisionError), faster_layers(model):
         raise ZeroDivisionError
     assert "forward" not in vars(model.dropout)
+
+
+@pytest.mark.parametrize("queries", [1, 5, speed.FEW, speed.FEW + 1])
+@pytest.mark.parametrize("masked", [False, True])
+def test_few_queries_get_what_the_fused_kernel_gives(queries, masked):
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(2, 3, n, 8) for n in (queries, 7, 7))
+    mask = None
+    if masked:
+        mask = torch.rand(2, 1, queries, 7) > 0.3
+        mask[0, 0, 0] = False  # a row that may attend nowhere
+    expected = fused_attention(q, k, v, mask)
+    with torch.inference_mode():
+        close(speed.attention(q, k, v, mask), expected)
+
+
+def test_gradients_are_left_to_the_fused_kernel(monkeypatch):
+    called = []
+
+    def fused(query, key, value, mask):
+        called.append(query)
+        return value
+
+    monkeypatch.setattr(speed, "fused_attention", fused)
+    speed.attention(*torch.randn(3, 1, 1, 1, 4), None)
+    assert len(called) == 1
+    with torch.inference_mode():
+        speed.attention(*torch.randn(3, 1, 1, 1, 4), None)
+    assert len(called) == 1
+
+
+def test_attention_is_faster_meanwhile_and_as_before_after_it():
+    model = tiny_transformer(seed=1).eval()
+    src, tgt = random_ids(2, 5), with_bos(random_ids(2, 4))
+    with torch.inference_mode():
+        plain = model(src, tgt)
+        with faster_layers(model):
+            layer = model.decoder.layers[0].self_attention
+            assert layer.attend is speed.attention
+            close(model(src, tgt), plain)
+        assert "attend" not in vars(layer)
 
 
 def test_layers_of_other_kinds_are_left_alone(amd):

@@ -210,16 +210,15 @@ def beam_search(
     given = model, src, prefix, max_length, cached
     search = Search(*given, beam_size, alpha, whole)
     while not search.ended():
-        logits = search.logits().float()
-        sure = search.only()[:, None] >= 0
-        norm = logits.logsumexp(dim=-1, keepdim=True).masked_fill(sure, 0.0)
+        log_probs = search.logits().log_softmax(-1, dtype=torch.float32)
         # of one row's tokens a beam has room for its own size at the most
-        kept = logits.size(-1)
+        kept = log_probs.size(-1)
         if not whole:
             kept = min(beam_size, kept)
-        best = search.force(logits).topk(kept)
-        log_probs = (best.values - norm).view(-1, beam_size, kept)
-        total = search.scores[..., None] + log_probs
+        best = search.force(log_probs).topk(kept)
+        total = search.scores[..., None] + best.values.view(
+            -1, beam_size, kept
+        )
         lengths = search.lengths() + ~search.finished
         penalty = length_penalty(lengths, alpha).view(-1, beam_size, 1)
         ranked = total / penalty

@@ -252,8 +252,10 @@ def _load(
     bf16: bool = False,
 ) -> "TextModel":
     """A model, or several that work together; says which checkpoints."""
+    from transformer_course.speed import keep_freed_memory
     from transformer_course.text_model import TextModel
 
+    keep_freed_memory()
     loaded = []
     for path in (model, *others):
         loaded.append(TextModel.load(path, device, as_is, bf16))
