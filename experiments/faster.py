@@ -6,10 +6,14 @@ thread. Each way of doing so is measured in a process of its own, in seconds
 of the processor; all ways take turns. *training* goes from what most programs
 do to what the command line does, a step at a time; *without* takes one thing
 away from the last step but bf16. *shares* says which kinds of operations took
-the time of a step, and *limits* what the processor can do at the most.
+the time of a step, *limits* what the processor can do at the most, and
+*compiled* what torch.compile takes and gives.
 """
 
+import datetime
+import os
 import random
+import statistics
 import time
 from collections.abc import Callable
 from itertools import islice
@@ -34,8 +38,8 @@ from transformer_course.tokenizer import PAD, Tokenizer
 from transformer_course.train import make_optimizer, set_seed, train_step
 from transformer_course.transformer import Transformer
 
-STEPS, ROWS, TOKEN_BUDGET = 12, 64, 1536
-PAIRS, VOCABULARY = 5000, 6000
+STEPS, ROWS, TOKEN_BUDGET = 6, 64, 1536
+PAIRS, VOCABULARY = 2000, 6000
 CPU = torch.device("cpu")
 
 
@@ -161,6 +165,31 @@ def shares(way: Way, steps: int) -> Record:
     return {kind: round(took / whole, 4) for kind, took in found.items()}
 
 
+def compiled(way: Way, times: int) -> Record:
+    """What torch.compile takes for one shape, and gives there.
+
+    Needs a compiler of C++.
+    """
+    torch.set_num_threads(1)
+    speed.keep_freed_memory()
+    (batch,) = batches(way.shapes, 1)
+    settings = TrainConfig(label_smoothing=0.1)
+    learners = [translator(way), translator(way)]
+    optimizers = [make_optimizer(one, settings) for one in learners]
+    learners[1].forward = torch.compile(learners[1].forward)
+
+    def took(which: int) -> float:
+        start = sum(os.times()[:4])  # what compiles may be a process
+        train_step(learners[which], batch, optimizers[which], settings)
+        return sum(os.times()[:4]) - start
+
+    first = took(1)
+    took(0)
+    ratios = [took(0) / took(1) for _ in range(times)]
+    ratio = statistics.median(ratios)
+    return {"compiling": round(first, 1), "ratio": round(ratio, 3)}
+
+
 LARGE, TRIPLED = 2048, 2**24
 
 
@@ -182,6 +211,7 @@ def limits(way: Way, times: int) -> Record:
 DONE = {
     "training": trained,
     "without": trained,
+    "compiled": compiled,
     "shares": shares,
     "limits": limits,
 }
@@ -209,10 +239,9 @@ WAYS = {
     "training/cheaper draws": Way(shapes=True, keeps=True, draws=True),
     "training/oneDNN": FULL,
     "training/bf16": FULL._replace(bf16=True),
-    "without/nothing": FULL,
     "without/fused attention": FULL._replace(fused=False),
     "without/fused Adam": FULL._replace(adam=False),
-    "without/shapes": FULL._replace(shapes=False, bf16=True),
+    "compiled/one shape": Way(shapes=True),
     "shares/as most do": Way(),
     "shares/oneDNN": FULL,
     "shares/bf16": FULL._replace(bf16=True),
@@ -227,6 +256,8 @@ EXPERIMENT = Experiment(
     variants={k: Question(k.partition("/")[0], w) for k, w in WAYS.items()},
     measure=measure,
     settings=lambda: {
+        "date": datetime.date.today().isoformat(),
+        "load": round(os.getloadavg()[0], 1),
         "steps": STEPS,
         "rows": ROWS,
         "token_budget": TOKEN_BUDGET,
@@ -234,6 +265,7 @@ EXPERIMENT = Experiment(
         "processor": torch.cpu.get_capabilities().get("cpu_name"),
     },
     about=lambda what: {},
+    seeds_of={"shares": (0,), "limits": (0,), "compiled": (0,)},
     files=Groups(),
     smoked=("training/bf16", "without/fused Adam", "shares/oneDNN"),
 )

@@ -12,6 +12,8 @@ All points are measured once before any is measured again, so that what
 disturbs one disturbs the others too.
 """
 
+import datetime
+import os
 import statistics
 import time
 from collections.abc import Callable
@@ -33,7 +35,7 @@ from transformer_course.transformer import LanguageModel
 
 VOCABULARY = 1000
 D_HEAD = 64
-STEPS = 3
+STEPS = 1
 """Training steps that are timed, after one that is not."""
 
 
@@ -167,16 +169,16 @@ def measure(point: Point, seed: int, bench: Bench) -> Record:
 SWEEPS = {
     "training": {
         "length": (Size(), (64, 128, 256, 512, 1024, 2048, 4096)),
-        "batch": (Size(), (1, 2, 4, 8, 16, 32, 64)),
+        "batch": (Size(), (1, 2, 4, 8, 16, 32)),
         "width": (Size(batch=4), (64, 128, 256, 512, 1024)),
-        "depth": (Size(batch=8), (1, 2, 4, 8, 16, 32)),
+        "depth": (Size(batch=4), (1, 2, 4, 8, 16)),
     },
     "explicit": {"length": (Size(), (64, 128, 256, 512, 1024, 2048))},
     "writing": {
         "length": (Size(), (64, 128, 256, 512, 1024, 2048, 4096)),
-        "batch": (Size(), (1, 2, 4, 8, 16, 32, 64)),
+        "batch": (Size(), (1, 2, 4, 8, 16, 32)),
         "width": (Size(), (64, 128, 256, 512, 1024)),
-        "depth": (Size(), (1, 2, 4, 8, 16, 32)),
+        "depth": (Size(), (1, 2, 4, 8, 16)),
     },
 }
 """For each kind and each quantity that grows: the rest, and its values."""
@@ -198,6 +200,8 @@ EXPERIMENT = Experiment(
     variants=points(),
     measure=measure,
     settings=lambda: {
+        "date": datetime.date.today().isoformat(),
+        "load": round(os.getloadavg()[0], 1),
         "vocabulary": VOCABULARY,
         "d_head": D_HEAD,
         "steps": STEPS,
