@@ -89,7 +89,9 @@ def translator(way: Way) -> Transformer:
         if isinstance(layer, MultiHeadAttention) and not way.fused:
             layer.attend = written_out
         if type(layer) is nn.Dropout and way.draws and layer.p:
-            layer.forward = lambda x, share=layer.p: speed.dropout(x, share)
+            layer.forward = lambda x, own=layer: (
+                speed.dropout(x, own.p) if own.training else x
+            )
         if type(layer) is nn.Linear and way.onednn:
             layer.forward = lambda x, own=layer: speed.linear(
                 x, own.weight, own.bias
