@@ -29,7 +29,7 @@ from transformer_course.attention import (
 )
 from transformer_course.batches import Batch
 from transformer_course.config import LanguageModelConfig, TrainConfig
-from transformer_course.speed import faster_layers, keep_freed_memory
+from transformer_course.speed import keep_freed_memory, use_faster_layers
 from transformer_course.train import make_optimizer, set_seed, train_step
 from transformer_course.transformer import LanguageModel
 
@@ -84,6 +84,7 @@ def written_out(query, key, value, mask):
 def training(size: Size, fused: bool = True) -> Callable[[], None]:
     """One update of all weights, ready to be called."""
     learner, settings = model(size).train(), TrainConfig()
+    use_faster_layers(learner)
     for layer in learner.modules():
         if isinstance(layer, MultiHeadAttention) and not fused:
             layer.attend = written_out
@@ -91,8 +92,7 @@ def training(size: Size, fused: bool = True) -> Callable[[], None]:
     batch = Batch(None, torch.randint(3, VOCABULARY, size[1::-1]))
 
     def work() -> None:
-        with faster_layers(learner):
-            train_step(learner, batch, optimizer, settings)
+        train_step(learner, batch, optimizer, settings)
 
     return work
 
@@ -105,15 +105,15 @@ def explicit(size: Size) -> Callable[[], None]:
 def writing(size: Size) -> Callable[[], None]:
     """Tokens one after another, with a cache."""
     writer = model(size).eval()
+    use_faster_layers(writer)
 
     @torch.inference_mode()
     def work() -> None:
         cache = writer.new_cache()
         newest = torch.ones(size.batch, 1, dtype=torch.long)
-        with faster_layers(writer):
-            for _ in range(size.length):
-                logits = writer.decode(newest, cache)
-                newest = logits.argmax(dim=-1)
+        for _ in range(size.length):
+            logits = writer.decode(newest, cache)
+            newest = logits.argmax(dim=-1)
 
     return work
 
