@@ -1,7 +1,12 @@
-"""How long work takes, disturbed as little as can be."""
+"""How long work takes, disturbed as little as can be, and how much memory."""
 
+import multiprocessing
+import resource
+import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
 
 import torch
 
@@ -42,3 +47,25 @@ def seconds(
     while len(found) < times or sum(found) < at_least:
         found.append(once())
     return min(found)
+
+
+def apart(work: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function gives that is called in a process of its own.
+
+    What it asks of the allocator is then gone with it, and its peak of memory
+    is nobody else's. The process is a copy of one that has imported the
+    function's module and done nothing, where the system can copy.
+    """
+    start = "spawn"
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        start = "forkserver"
+    context = multiprocessing.get_context(start)
+    context.set_forkserver_preload([work.__module__])
+    with ProcessPoolExecutor(1, mp_context=context) as process:
+        return process.submit(work, *arguments).result()
+
+
+def peak() -> float:
+    """Most memory that this process has had, in MB."""
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit

@@ -83,6 +83,7 @@ WORDS = {
             "18_bert": "the encoder alone, which fills gaps in a text",
             "19_vision_transformer": "the encoder alone, which reads patches "
             "of an image",
+            "21_speed": "the whole model, and what its parts cost",
         },
     ),
     "ja": Words(
@@ -117,6 +118,7 @@ WORDS = {
             "18_bert": "エンコーダだけを使い、文の空所を埋める",
             "19_vision_transformer": "エンコーダだけを使い、画像のパッチを"
             "読む",
+            "21_speed": "モデル全体と、その各部分の計算コスト",
         },
     ),
 }

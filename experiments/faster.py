@@ -1,0 +1,273 @@
+"""What does each step towards speed give, and where does the time go?
+
+The translator of the course's presets (three layers of width 256, a
+vocabulary of 6,000) learns from sentences of the built-in grammar, on one
+thread. Each way of doing so is measured in a process of its own, in seconds
+of the processor; all ways take turns. *training* goes from what most programs
+do to what the command line does, a step at a time; *without* takes one thing
+away from the last step but bf16. *shares* says which kinds of operations took
+the time of a step, *limits* what the processor can do at the most, and
+*compiled* what torch.compile takes and gives.
+"""
+
+import datetime
+import os
+import random
+import statistics
+import time
+from collections.abc import Callable
+from itertools import islice
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from torch.profiler import ProfilerActivity, profile
+
+from experiments.lab import Bench, Experiment, Groups, Record
+from experiments.timing import apart, peak, seconds
+from transformer_course import speed
+from transformer_course.attention import (
+    MultiHeadAttention,
+    scaled_dot_product_attention,
+)
+from transformer_course.batches import Batch, encode_pairs, padded_batch
+from transformer_course.buckets import BucketedBatches
+from transformer_course.config import ModelConfig, TrainConfig
+from transformer_course.data.corpora import load_corpus
+from transformer_course.tokenizer import PAD, Tokenizer
+from transformer_course.train import make_optimizer, set_seed, train_step
+from transformer_course.transformer import Transformer
+
+STEPS, ROWS, TOKEN_BUDGET = 6, 64, 1536
+PAIRS, VOCABULARY = 2000, 6000
+CPU = torch.device("cpu")
+
+
+class Way(NamedTuple):
+    """How a training goes about it."""
+
+    shapes: bool = False
+    """Batches of like lengths, in a few shapes that come again."""
+    keeps: bool = False
+    """The allocator keeps freed memory."""
+    draws: bool = False
+    """Dropout draws sixteen bits a number."""
+    onednn: bool = False
+    """Products in full precision go to oneDNN, on whatever processor."""
+    bf16: bool = False
+    fused: bool = True
+    """Attention by torch's fused kernel."""
+    adam: bool = True
+    """Adam's update by one kernel, in place of some dozen for each weight."""
+
+
+# --- the work ----------------------------------------------------------------
+
+
+def batches(shapes: bool, steps: int) -> list[Batch]:
+    """Sentences of the grammar, as most make batches or in a few shapes."""
+    pairs = load_corpus("grammar").train.take(range(PAIRS))
+    tokenizer = Tokenizer.train([*pairs.src, *pairs.tgt], VOCABULARY, "word")
+    ids = encode_pairs(tokenizer, pairs, 128)
+    if shapes:
+        return list(islice(BucketedBatches(ids, TOKEN_BUDGET).epoch(0), steps))
+    drawn = random.Random(0).sample(ids, ROWS * steps)
+    starts = range(0, len(drawn), ROWS)
+    return [padded_batch(drawn[start : start + ROWS]) for start in starts]
+
+
+def written_out(query, key, value, mask):
+    """Attention that keeps all its weights, in a fused kernel's place."""
+    return scaled_dot_product_attention(query, key, value, mask)[0]
+
+
+def translator(way: Way) -> Transformer:
+    """The model, with what the way puts into its layers."""
+    set_seed(0)
+    model = Transformer(ModelConfig(vocab_size=VOCABULARY, norm_first=True))
+    for layer in model.modules():
+        if isinstance(layer, MultiHeadAttention) and not way.fused:
+            layer.attend = written_out
+        if type(layer) is nn.Dropout and way.draws and layer.p:
+            layer.forward = lambda x, own=layer: (
+                speed.dropout(x, own.p) if own.training else x
+            )
+        if type(layer) is nn.Linear and way.onednn:
+            layer.forward = lambda x, own=layer: speed.linear(
+                x, own.weight, own.bias
+            )
+    return model.train()
+
+
+def training(way: Way, steps: int) -> tuple[Callable[[], None], int]:
+    """Updates on the same batches each time, and how many tokens they have."""
+    torch.set_num_threads(1)
+    if way.keeps:
+        speed.keep_freed_memory()
+    made = batches(way.shapes, steps)
+    learner = translator(way)
+    settings = TrainConfig(bf16=way.bf16, label_smoothing=0.1)
+    optimizer = make_optimizer(learner, settings)
+    if not way.adam:
+        weights = learner.parameters()
+        optimizer = torch.optim.Adam(weights, fused=False, foreach=False)
+
+    def work() -> None:
+        for batch in made:
+            train_step(learner, batch, optimizer, settings)
+
+    return work, sum(int((b.tgt_out != PAD).sum()) for b in made)
+
+
+# --- measuring ---------------------------------------------------------------
+
+
+def trained(way: Way, steps: int) -> Record:
+    """Target tokens a second; all shapes have been met before."""
+    work, tokens = training(way, steps)
+    work()
+    start = time.process_time()
+    work()
+    rate = tokens / (time.process_time() - start)
+    return {"rate": round(rate, 1), "megabytes": round(peak())}
+
+
+KINDS = {
+    "matrix products": ("mm", "linear", "matmul"),
+    "attention": ("attention",),
+    "dropout's draws": ("bernoulli", "random_"),
+    "loss": ("softmax", "nll_loss", "index", "nonzero", "argmax"),
+    "norms": ("layer_norm",),
+    "Adam, clipping": ("adam", "norm"),
+}
+"""Parts of the names of operations; the first that fits counts."""
+REST = "all else"
+
+
+def kind_of(operation: str) -> str:
+    """What kind an operation is of."""
+    if not operation.startswith(("aten::", "mkldnn::")):
+        return REST
+    for kind, parts in KINDS.items():
+        if any(part in operation for part in parts):
+            return kind
+    return REST
+
+
+def shares(way: Way, steps: int) -> Record:
+    """Shares of a step's time, by kind of operation."""
+    work, _ = training(way, steps)
+    work()
+    with profile(activities=[ProfilerActivity.CPU]) as seen:
+        work()
+    found = dict.fromkeys([*KINDS, REST], 0.0)
+    for row in seen.key_averages():
+        found[kind_of(row.key)] += row.self_cpu_time_total
+    whole = sum(found.values())
+    return {kind: round(took / whole, 4) for kind, took in found.items()}
+
+
+def compiled(way: Way, times: int) -> Record:
+    """What torch.compile takes for one shape, and gives there.
+
+    Needs a compiler of C++.
+    """
+    torch.set_num_threads(1)
+    speed.keep_freed_memory()
+    (batch,) = batches(way.shapes, 1)
+    settings = TrainConfig(label_smoothing=0.1)
+    learners = [translator(way), translator(way)]
+    optimizers = [make_optimizer(one, settings) for one in learners]
+    learners[1].forward = torch.compile(learners[1].forward)
+
+    def took(which: int) -> float:
+        start = sum(os.times()[:4])  # what compiles may be a process
+        train_step(learners[which], batch, optimizers[which], settings)
+        return sum(os.times()[:4]) - start
+
+    first = took(1)
+    took(0)
+    ratios = [took(0) / took(1) for _ in range(times)]
+    ratio = statistics.median(ratios)
+    return {"compiling": round(first, 1), "ratio": round(ratio, 3)}
+
+
+LARGE, TRIPLED = 2048, 2**24
+
+
+def limits(way: Way, times: int) -> Record:
+    """The rate of a large product, and of an addition in memory."""
+    torch.set_num_threads(1)
+    dtype = torch.bfloat16 if way.bf16 else torch.float32
+    a = torch.randn(LARGE, LARGE).to(dtype)
+    product = speed.linear if way.onednn else nn.functional.linear
+    taken = seconds(lambda: product(a, a, None), CPU, 0, times)
+    x, y = torch.zeros(2, TRIPLED).unbind()
+    moved = seconds(lambda: x.add_(y), CPU, 0, times)
+    return {
+        "operations": float(f"{2 * LARGE**3 / taken:.4g}"),
+        "bytes": float(f"{3 * x.nbytes / moved:.4g}"),
+    }
+
+
+DONE = {
+    "training": trained,
+    "without": trained,
+    "compiled": compiled,
+    "shares": shares,
+    "limits": limits,
+}
+
+
+class Question(NamedTuple):
+    """What is measured of which way."""
+
+    kind: str
+    way: Way
+
+
+def measure(question: Question, seed: int, bench: Bench) -> Record:
+    """One way, once, in a process of its own."""
+    much = bench.few(STEPS, 1)
+    record = apart(DONE[question.kind], question.way, much)
+    return {"seed": seed, **record}
+
+
+FULL = Way(shapes=True, keeps=True, draws=True, onednn=True)
+WAYS = {
+    "training/as most do": Way(),
+    "training/shapes that repeat": Way(shapes=True),
+    "training/memory kept": Way(shapes=True, keeps=True),
+    "training/cheaper draws": Way(shapes=True, keeps=True, draws=True),
+    "training/oneDNN": FULL,
+    "training/bf16": FULL._replace(bf16=True),
+    "without/fused attention": FULL._replace(fused=False),
+    "without/fused Adam": FULL._replace(adam=False),
+    "compiled/one shape": Way(shapes=True),
+    "shares/as most do": Way(),
+    "shares/oneDNN": FULL,
+    "shares/bf16": FULL._replace(bf16=True),
+    "limits/MKL": Way(),
+    "limits/oneDNN": Way(onednn=True),
+    "limits/bf16": Way(bf16=True),
+}
+
+EXPERIMENT = Experiment(
+    name="faster",
+    chapter="21_speed",
+    variants={k: Question(k.partition("/")[0], w) for k, w in WAYS.items()},
+    measure=measure,
+    settings=lambda: {
+        "date": datetime.date.today().isoformat(),
+        "load": round(os.getloadavg()[0], 1),
+        "steps": STEPS,
+        "rows": ROWS,
+        "token_budget": TOKEN_BUDGET,
+        "vocabulary": VOCABULARY,
+        "processor": torch.cpu.get_capabilities().get("cpu_name"),
+    },
+    about=lambda what: {},
+    seeds_of={"shares": (0,), "limits": (0,), "compiled": (0,)},
+    files=Groups(),
+    smoked=("training/bf16", "without/fused Adam", "shares/oneDNN"),
+)
