@@ -2,8 +2,7 @@
 
 An encoder layer is self-attention and feed-forward, a decoder layer has
 cross-attention between them; each sub-layer sits in an AddNorm. A language
-model is a decoder whose layers have no cross-attention. The models know
-nothing of losses, optimisers or text.
+model is a decoder alone. No model knows losses, optimisers or text.
 """
 
 from jaxtyping import Bool, Float, Int
@@ -374,10 +373,9 @@ class LanguageModel(nn.Module):
 
 def _target_mask(ids: Tensor, past: int, pad_id: int) -> Mask:
     """Causal, and no padding; ``past`` tokens in a cache may all be seen."""
-    length = ids.size(1)
-    if past and length == 1:
+    if past and ids.size(1) == 1:
         return None  # all that there is stands before the newest token
-    mask = causal_mask(past + length, ids.device)[:, :, past:]
+    mask = causal_mask(past + ids.size(1), ids.device)[:, :, past:]
     return mask if past else mask & padding_mask(ids, pad_id)
 
 
