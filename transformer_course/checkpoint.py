@@ -54,6 +54,8 @@ from transformer_course.errors import (
     DivergedError,
 )
 from transformer_course.image_config import ConvolutionalConfig, VisionConfig
+from transformer_course.modern import ModernLanguageModel
+from transformer_course.modern_config import ModernConfig
 from transformer_course.recurrent import (
     RecurrentClassifier,
     RecurrentTranslator,
@@ -79,6 +81,7 @@ KINDS: dict[str, tuple[type, type]] = {
     "bert": (BertConfig, BertPreTraining),
     "text_classifier": (TextClassifierConfig, TextClassifier),
     "recurrent_classifier": (RecurrentClassifierConfig, RecurrentClassifier),
+    "modern_language_model": (ModernConfig, ModernLanguageModel),
 }
 INVALID = (AssertionError, LookupError, RuntimeError, TypeError, ValueError)
 """What classes raise that are built with values of any kind."""

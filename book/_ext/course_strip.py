@@ -84,6 +84,8 @@ WORDS = {
             "19_vision_transformer": "the encoder alone, which reads patches "
             "of an image",
             "21_speed": "the whole model, and what its parts cost",
+            "22_since_2017": "the whole model, and what has changed in it "
+            "since",
         },
     ),
     "ja": Words(
@@ -119,6 +121,7 @@ WORDS = {
             "19_vision_transformer": "エンコーダだけを使い、画像のパッチを"
             "読む",
             "21_speed": "モデル全体と、その各部分の計算コスト",
+            "22_since_2017": "モデル全体と、2017年以降に変わったところ",
         },
     ),
 }

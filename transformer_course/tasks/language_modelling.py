@@ -12,6 +12,7 @@ from transformer_course.data.corpora import Corpus, pairs_of
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.generate import sample
 from transformer_course.mode import evaluating
+from transformer_course.modern_config import ModernConfig
 from transformer_course.tasks.task import corpus_of, require_unset
 from transformer_course.tasks.writing import (
     SAMPLES,
@@ -25,7 +26,7 @@ class LanguageModelling(Writing):
     """A text without a source: chapters, or the targets of pairs."""
 
     name = "language_modelling"
-    models = (LanguageModelConfig,)
+    models = (LanguageModelConfig, ModernConfig)
     examples = "texts"
     prompted = "tgt"
 

@@ -1,0 +1,325 @@
+"""What did each change since 2017 give, in a small decoder on Soseki?
+
+One decoder-only language model of Soseki's text, by characters, in which one
+thing is changed at a time: each ``changes/NAME`` against ``changes/base``,
+which is the decoder of 2017 in pre-norm. All have as many weights as it, but
+for the experts; all take as many steps, at the rate that was best for the
+base, or for Muon. ``rates`` are the trainings that chose rates, by the
+development set and with a seed of their own. ``whole`` puts the changes
+together: the decoder and the training of 2017 and of today, each with each, at
+equal steps and at equal time. What is reported is nats per character of a
+novel that was held out.
+"""
+
+import dataclasses
+import functools
+import itertools
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+from torch.optim import Adam, Optimizer
+
+from experiments.lab import Bench, Experiment, Groups, Record
+from transformer_course import checkpoint
+from transformer_course.batches import Batch
+from transformer_course.config import (
+    DataConfig,
+    LanguageModelConfig,
+    TrainConfig,
+)
+from transformer_course.config import Experiment as Settings
+from transformer_course.experiment import Prepared, prepare
+from transformer_course.loss import Score
+from transformer_course.modern import (
+    MixtureOfExperts,
+    ModernFeedForward,
+    balance_of,
+)
+from transformer_course.modern_config import PLAIN, ModernConfig
+from transformer_course.objective import evaluate, training_score
+from transformer_course.optimizers import (
+    Schedule,
+    make_muon,
+    warmup_stable_decay,
+)
+from transformer_course.speed import keep_freed_memory, use_faster_layers
+from transformer_course.tasks.writing import ROWS
+from transformer_course.tokenizer import PAD
+from transformer_course.train import fit, learning_rate, set_seed
+
+STEPS, TUNING, WARMUP = 120, 200, 20
+"""Of a training, of one that chose a rate, and over which the rate rises."""
+RATE, MUON_RATE = 8e-3, 16e-3
+"""The best for the base, and for Muon; see RATED."""
+RATES = (2e-3, 4e-3, 8e-3, 16e-3)
+TUNED_ON = 9
+"""The seed of the trainings that chose the rates."""
+EXPERTS, BALANCE = 4, 0.01
+"""Experts in place of a feed-forward part; weight of their balance loss."""
+BLOCKS = 200
+"""Of 127 characters, of each held-out work, that are scored."""
+EVERY = 25
+"""Steps between two points of the stored curve."""
+SIZES = {
+    "vocab_size": 3000,
+    "d_model": 128,
+    "n_heads": 4,
+    "d_ff": 512,
+    "n_layers": 4,
+    "max_length": 128,
+    "dropout": 0.0,
+    "norm_first": True,
+}
+DATA = DataConfig(
+    corpus="soseki", src="ja", tgt="ja", pieces="char", token_budget=768
+)
+"""Characters, so that most of the work is done by the layers."""
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """A decoder and its training: 2017's, where nothing else is said."""
+
+    about: str
+    model: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of a ModernConfig beside SIZES and PLAIN."""
+    experts: bool = False
+    """A mixture in place of each feed-forward part."""
+    optimizer: str = "adam"
+    schedule: str = "paper"
+    rate: float = RATE
+    steps: int = STEPS
+
+    def config(self) -> ModernConfig:
+        """The model's settings, without the size of the vocabulary."""
+        return ModernConfig(**{**SIZES, **PLAIN, **self.model})
+
+
+OPTIMIZERS: dict[str, Callable[[nn.Module], Optimizer]] = {
+    "adam": lambda model: Adam(
+        model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True
+    ),
+    "muon": make_muon,
+}
+
+
+def schedule_of(decoder: Decoder, steps: int) -> Schedule:
+    """The paper's, or warm-up, stable, decay."""
+    return {
+        "paper": learning_rate,
+        "stable": warmup_stable_decay(steps),
+    }[decoder.schedule]
+
+
+def build(decoder: Decoder, vocab_size: int) -> nn.Module:
+    """The model of a decoder, with its first weights."""
+    config = dataclasses.replace(decoder.config(), vocab_size=vocab_size)
+    model = checkpoint.build(config)
+    if decoder.experts:
+        for name, part in list(model.named_modules()):
+            if isinstance(part, ModernFeedForward):
+                other = MixtureOfExperts(config.d_model, config.d_ff, EXPERTS)
+                model.set_submodule(name, other)
+    return model
+
+
+def score_with_balance(
+    model: nn.Module, batch: Batch, config: TrainConfig
+) -> Score:
+    """The cross entropy, and what keeps the experts busy alike."""
+    score = training_score(model, batch, config)
+    balance = BALANCE * balance_of(model) * score.tokens
+    return score._replace(loss=score.loss + balance)
+
+
+@functools.cache
+def data_of(seed: int, smoke: bool) -> Prepared:
+    """The text, its characters, and the batches of a seed."""
+    experiment = Settings(
+        data=DATA,
+        model=LanguageModelConfig(**SIZES),
+        train=train_config(seed),
+        task="language_modelling",
+    )
+    if smoke:
+        data = dataclasses.replace(DATA, corpus="grammar", src="en")
+        experiment = dataclasses.replace(experiment, data=data)
+    known = None if seed == 0 else data_of(0, smoke).tokenizer
+    return prepare(experiment, known)
+
+
+def train_config(seed: int, rate: float = RATE) -> TrainConfig:
+    """As chapter 16's language model, but without smoothing."""
+    return TrainConfig(
+        epochs=1000,
+        seed=seed,
+        warmup=WARMUP,
+        peak_rate=rate,
+        label_smoothing=0.0,
+        bf16=True,
+    )
+
+
+def held_out(prepared: Prepared, part: str) -> list[Batch]:
+    """The first blocks of a work that was not learned from."""
+    config = LanguageModelConfig(**SIZES)
+    text = getattr(prepared.splits, part)
+    found = prepared.task.scored_batches(config, prepared.tokenizer, text)
+    return found[: BLOCKS // ROWS]
+
+
+def measure(decoder: Decoder, seed: int, bench: Bench) -> Record:
+    """Train, and score on text of another work."""
+    keep_freed_memory()
+    prepared = data_of(seed, bench.smoke)
+    steps = bench.few(decoder.steps)
+    set_seed(seed)
+    model = build(decoder, prepared.tokenizer.vocab_size)
+    use_faster_layers(model)
+    losses: list[float] = []
+    clock = [time.process_time()]
+
+    def on_step(progress, score, rate) -> None:
+        losses.append(score.means()["nll"])
+        clock.append(time.process_time())
+
+    fit(
+        model,
+        OPTIMIZERS[decoder.optimizer](model),
+        prepared.batches,
+        train_config(seed, decoder.rate),
+        on_step=on_step,
+        objective=score_with_balance if decoder.experts else training_score,
+        steps=steps,
+        schedule=schedule_of(decoder, steps),
+    )
+    took = [b - a for a, b in itertools.pairwise(clock)]
+    found = {
+        "seed": seed,
+        "steps": steps,
+        "rate": decoder.rate,
+        "weights": sum(p.numel() for p in model.parameters()),
+        "loss": [
+            round(statistics.fmean(losses[i : i + EVERY]), 4)
+            for i in range(0, steps, EVERY)
+        ],
+        "cpu_seconds_a_step": round(statistics.median(took), 4),
+    }
+    part = "dev" if seed == TUNED_ON else "test"
+    batches = held_out(prepared, part)
+    found[part] = round(evaluate(model, batches)["nll"], 4)
+    if decoder.experts:
+        found["load"] = loads(model, batches[0])
+    return found
+
+
+@torch.no_grad()
+def loads(model: nn.Module, batch: Batch) -> list[list[float]]:
+    """Each layer's experts' shares of the real tokens of a batch."""
+    real = batch.take((batch.tgt_out != PAD).all(dim=1).nonzero().flatten())
+    model.eval()(*(real if len(real.tgt) else batch).inputs)
+    parts = [m for m in model.modules() if isinstance(m, MixtureOfExperts)]
+    return [[round(x, 3) for x in part.load.tolist()] for part in parts]
+
+
+CHANGES = {
+    "base": Decoder("the decoder of 2017, in pre-norm"),
+    "rms-norm": Decoder("RMSNorm", {"norm": "rms"}),
+    "gelu": Decoder("GELU", {"activation": "gelu"}),
+    "squared-relu": Decoder("squared ReLU", {"activation": "squared_relu"}),
+    "swiglu": Decoder(
+        "SwiGLU, d_ff 341 in place of 512",
+        {"activation": "silu", "gated": True, "d_ff": 341},
+    ),
+    "rotary": Decoder("rotary positions", {"position": "rotary"}),
+    "alibi": Decoder("ALiBi", {"position": "alibi"}),
+    "grouped": Decoder(
+        "2 heads of keys and values for 4 of queries, d_ff 576",
+        {"n_kv_heads": 2, "d_ff": 576},
+    ),
+    "qk-norm": Decoder("queries and keys normalised", {"qk_norm": True}),
+    "value-residual": Decoder(
+        "the first layer's values, mixed in", {"value_residual": True}
+    ),
+    "window": Decoder("a window of 32 in 3 of 4 layers", {"window": 32}),
+    "soft-cap": Decoder("logits within ±15", {"soft_cap": 15.0}),
+    "zero-start": Decoder("sub-layers begin at zero", {"zero_start": True}),
+    "experts": Decoder("4 experts, one for each token", experts=True),
+    "stable-decay": Decoder("warm-up, stable, decay", schedule="stable"),
+    "muon": Decoder("Muon for matrices", optimizer="muon", rate=MUON_RATE),
+}
+TODAY = {
+    "norm": "rms",
+    "activation": "squared_relu",
+    "position": "rotary",
+    "n_kv_heads": 2,
+    "d_ff": 576,
+    "qk_norm": True,
+    "value_residual": True,
+    "window": 32,
+    "soft_cap": 15.0,
+    "zero_start": True,
+}
+"""A model of today: nanochat's parts, with grouped queries."""
+NEW = {"optimizer": "muon", "schedule": "stable", "rate": MUON_RATE}
+"""A training of today."""
+EQUAL_TIME = 216
+"""Steps that the decoder of 2017 makes in the time of today's STEPS."""
+WHOLE = {
+    "old-new": Decoder("the decoder of 2017, trained as today", **NEW),
+    "today-old": Decoder("the decoder of today, trained as in 2017", TODAY),
+    "today": Decoder("decoder and training of today", TODAY, **NEW),
+    "old-longer": Decoder(
+        "the decoder of 2017, for the time that today's takes",
+        steps=EQUAL_TIME,
+    ),
+}
+RATED = {
+    "base": (CHANGES["base"], RATES),
+    "muon": (CHANGES["muon"], RATES[1:]),
+    "today": (WHOLE["today"], RATES[2:]),
+}
+"""What rates were tried of."""
+
+VARIANTS = {
+    **{
+        f"rates/{name}-{rate:g}": dataclasses.replace(
+            decoder, rate=rate, steps=TUNING
+        )
+        for name, (decoder, rates) in RATED.items()
+        for rate in rates
+    },
+    **{f"changes/{name}": decoder for name, decoder in CHANGES.items()},
+    **{f"whole/{name}": decoder for name, decoder in WHOLE.items()},
+}
+
+EXPERIMENT = Experiment(
+    name="since-2017",
+    chapter="22_since_2017",
+    variants=VARIANTS,
+    measure=measure,
+    seeds=(0, 1, 2, TUNED_ON),
+    seeds_of={
+        "rates": (TUNED_ON,),
+        "changes": (0, 1, 2),
+        "whole": (0, 1, 2),
+    },
+    files=Groups(),
+    settings=lambda: {
+        "steps": STEPS,
+        "warmup": WARMUP,
+        "tuned_on": TUNED_ON,
+        "sizes": SIZES,
+        "data": dataclasses.asdict(DATA),
+        "experts": EXPERTS,
+        "balance": BALANCE,
+        "every": EVERY,
+        "about": {name: v.about for name, v in VARIANTS.items()},
+    },
+    smoked=("changes/base", "changes/experts", "whole/today"),
+)

@@ -1,0 +1,100 @@
+"""Laws of Muon, and of the schedules after the paper's."""
+
+import pytest
+import torch
+from tiny import close, random_ids, tiny_language_model
+from torch import nn
+
+from transformer_course.optimizers import (
+    Muon,
+    cosine,
+    make_muon,
+    orthogonalised,
+    warmup_stable_decay,
+)
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (6, 20), (20, 6)])
+def test_singular_values_become_about_one_and_directions_stay(shape):
+    torch.manual_seed(0)
+    matrix = torch.randn(*shape)
+    made = orthogonalised(matrix)
+    values = torch.linalg.svdvals(made)
+    assert made.shape == matrix.shape
+    assert values.min() > 0.3 and values.max() < 1.3
+    U, _, V = torch.linalg.svd(matrix, full_matrices=False)
+    turned = U.T @ made @ V.T
+    close(turned, turned.diagonal().diag(), 1e-4)
+
+
+def test_the_length_of_a_gradient_does_not_matter():
+    matrix = torch.randn(5, 7)
+    close(orthogonalised(1000 * matrix), orthogonalised(matrix), 1e-4)
+
+
+def test_every_weight_has_one_of_the_two_optimizers():
+    model = tiny_language_model()
+    optimizer = make_muon(model)
+    matrices = optimizer.param_groups[0]["params"]
+    others = optimizer.adam.param_groups[0]["params"]
+    assert {id(p) for p in (*matrices, *others)} == {
+        id(p) for p in model.parameters()
+    }
+    assert len(matrices) + len(others) == len(list(model.parameters()))
+    assert all(p.dim() == 2 for p in matrices)
+    assert id(model.embedding.weight) in {id(p) for p in others}
+
+
+def test_a_step_has_about_the_size_of_adams():
+    torch.manual_seed(0)
+    weight = nn.Parameter(torch.zeros(40, 60))
+    optimizer = Muon([weight], [nn.Parameter(torch.zeros(1))], lr=0.01)
+    weight.grad = torch.randn(40, 60)
+    optimizer.step()
+    size = weight.detach().square().mean().sqrt()
+    assert 0.0015 < size < 0.0025  # .2 of the rate
+
+
+def test_the_rate_of_the_schedule_is_both_optimizers():
+    weight, gain = nn.Parameter(torch.ones(3, 3)), nn.Parameter(torch.ones(3))
+    optimizer = Muon([weight], [gain], lr=1.0)
+    optimizer.param_groups[0]["lr"] = 0.0
+    weight.grad, gain.grad = torch.randn(3, 3), torch.randn(3)
+    optimizer.step()
+    assert (weight == 1).all() and (gain == 1).all()
+
+
+def test_a_matrix_without_a_gradient_stays():
+    weight, gain = nn.Parameter(torch.ones(3, 3)), nn.Parameter(torch.ones(3))
+    optimizer = Muon([weight], [gain])
+    gain.grad = torch.ones(3)
+    optimizer.step()
+    assert (weight == 1).all() and (gain < 1).all()
+
+
+def test_muon_makes_a_loss_smaller():
+    model = tiny_language_model()
+    optimizer, ids = make_muon(model), random_ids(4, 9)
+    losses = []
+    for _ in range(20):
+        logits = model.train()(ids[:, :-1]).flatten(0, 1)
+        loss = nn.functional.cross_entropy(logits, ids[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.9 * losses[0]
+
+
+@pytest.mark.parametrize("schedule", [cosine(100), warmup_stable_decay(100)])
+def test_schedules_rise_to_the_peak_and_end_near_zero(schedule):
+    rates = [schedule(step, 10, 2.0) for step in range(1, 102)]
+    assert rates[4] == 1.0 and rates[9] == max(rates) == 2.0
+    assert rates[9:] == sorted(rates[9:], reverse=True)
+    assert 0 < rates[99] < 0.1 and abs(rates[100]) < 1e-9
+
+
+def test_a_stable_rate_does_not_know_its_end_until_it_falls():
+    short, long = warmup_stable_decay(100), warmup_stable_decay(1000)
+    for step in range(1, 60):
+        assert short(step, 10, 2.0) == long(step, 10, 2.0)

@@ -1,0 +1,1 @@
+"""Chapter 22: what has changed since 2017."""

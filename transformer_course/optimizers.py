@@ -1,0 +1,168 @@
+"""Muon, and the schedules that came after the paper's (chapter 22).
+
+``train.fit`` takes an optimiser and a schedule, so these stand in the place of
+``train.make_optimizer`` and ``train.learning_rate``.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+Schedule = Callable[[int, int, float], float]
+"""From step, warm-up and peak rate to the rate."""
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)
+"""Of Jordan et al. 2024: an odd polynomial that is steep at zero."""
+AS_ADAM = 0.2
+"""About the root mean square of Adam's steps, over its rate (Liu et al.
+2025, section 2.2)."""
+
+
+def cosine(total: int) -> Schedule:
+    """A warm-up, then half a cosine down to zero, just after the end.
+
+    Loshchilov and Hutter 2017, equation 5, without restarts.
+
+    Args:
+        total: steps of the training.
+    """
+
+    def rate(step: int, warmup: int, peak: float) -> float:
+        if step <= warmup:
+            return peak * step / warmup
+        done = (step - warmup) / (total + 1 - warmup)
+        return peak * (1 + math.cos(math.pi * done)) / 2
+
+    return rate
+
+
+def warmup_stable_decay(total: int, decay: float = 0.4) -> Schedule:
+    """A warm-up, the peak for most of the time, a straight line to zero.
+
+    Hu et al. 2024, section 4. Until the decay begins, nothing depends on when
+    the training is to end.
+
+    Args:
+        total: steps of the training.
+        decay: share of them over which the rate falls.
+    """
+
+    def rate(step: int, warmup: int, peak: float) -> float:
+        left = (total + 1 - step) / (decay * total)
+        return peak * max(0.0, min(step / warmup, 1.0, left))
+
+    return rate
+
+
+def orthogonalised(
+    matrix: Float[Tensor, "rows columns"], steps: int = 5
+) -> Float[Tensor, "rows columns"]:
+    """About the nearest matrix whose singular values are all 1.
+
+    The Newton–Schulz iteration of Jordan et al. 2024: it needs products only,
+    and ends with singular values between about .7 and 1.2.
+
+    Args:
+        matrix: any but zeros alone, which stay zeros.
+        steps: of the iteration.
+    """
+    a, b, c = COEFFICIENTS
+    tall = matrix.size(0) > matrix.size(1)
+    x = matrix.T if tall else matrix
+    x = x / (x.norm() + 1e-7)
+    for _ in range(steps):
+        square = x @ x.T
+        x = a * x + (b * square + c * square @ square) @ x
+    return x.T if tall else x
+
+
+class Muon(torch.optim.Optimizer):
+    """Steps of matrices made orthogonal; AdamW for all that is no matrix.
+
+    Jordan et al. 2024. Each step of a matrix is scaled by .2 √(larger side),
+    as in Liu et al. 2025, so that its numbers are about as large as AdamW's
+    and both take one rate.
+
+    Args:
+        matrices: weights of linear maps inside the layers.
+        others: embeddings, output, gains: these go to AdamW.
+        lr: set by the schedule at each step.
+        momentum: memory of the gradients.
+        weight_decay: of both (Loshchilov and Hutter 2019).
+        betas: AdamW's.
+    """
+
+    def __init__(
+        self,
+        matrices: Iterable[nn.Parameter],
+        others: Iterable[nn.Parameter],
+        lr: float = 1e-3,
+        momentum: float = 0.95,
+        weight_decay: float = 0.0,
+        betas: tuple[float, float] = (0.9, 0.95),
+    ):
+        settings = {
+            "lr": lr,
+            "momentum": momentum,
+            "weight_decay": weight_decay,
+        }
+        super().__init__(list(matrices), settings)
+        self.adam = torch.optim.AdamW(
+            others, lr=lr, betas=betas, weight_decay=weight_decay, fused=True
+        )
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:
+        """One update of all weights that have a gradient."""
+        for group in self.param_groups:
+            for weight in group["params"]:
+                if weight.grad is not None:
+                    self._step(weight, group)
+        for group in self.adam.param_groups:
+            group["lr"] = self.param_groups[0]["lr"]
+        self.adam.step()
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all weights."""
+        super().zero_grad(set_to_none)
+        self.adam.zero_grad(set_to_none)
+
+    def _step(self, weight: nn.Parameter, group: dict) -> None:
+        state = self.state[weight]
+        if not state:
+            state["momentum"] = torch.zeros_like(weight)
+        memory = state["momentum"].lerp_(weight.grad, 1 - group["momentum"])
+        ahead = weight.grad.lerp(memory, group["momentum"])  # Nesterov
+        step = orthogonalised(ahead) * AS_ADAM * max(weight.shape) ** 0.5
+        weight.mul_(1 - group["lr"] * group["weight_decay"])
+        weight.sub_(group["lr"] * step)
+
+
+def make_muon(
+    model: nn.Module, weight_decay: float = 0.0, momentum: float = 0.95
+) -> Muon:
+    """Muon for the matrices of a model's layers, AdamW for the rest.
+
+    Args:
+        model: its layers are lists; embeddings and output stand outside.
+        weight_decay: of both.
+        momentum: of Muon.
+    """
+    inside = {
+        id(module.weight)
+        for layers in model.modules()
+        if isinstance(layers, nn.ModuleList)
+        for module in layers.modules()
+        if isinstance(module, nn.Linear)
+    }
+    chosen: dict[bool, list[nn.Parameter]] = {True: [], False: []}
+    for parameter in model.parameters():
+        chosen[id(parameter) in inside].append(parameter)
+    return Muon(
+        chosen[True],
+        chosen[False],
+        momentum=momentum,
+        weight_decay=weight_decay,
+    )
