@@ -86,9 +86,7 @@ def ablation(
     heads, loss = list(others), costs(model, dev, others)
     alone = {head: loss([head]) for head in heads}
     by_cost = sorted(heads, key=alone.__getitem__)
-    ranked = [
-        (head, loss(by_cost[: i + 1])) for i, head in enumerate(by_cost)
-    ]
+    ranked = [(head, loss(by_cost[: i + 1])) for i, head in enumerate(by_cost)]
     orders = {"alone": ranked, "greedy": cheapest_first(heads, loss)}
     found: Record = {
         "alone": {str(head): round(cost, 4) for head, cost in alone.items()},

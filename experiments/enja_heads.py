@@ -40,9 +40,9 @@ from transformer_course.tokenizer import BOS, EOS, Tokenizer
 from transformer_course.translate import encode_source
 
 SHOWN = (
+    "i have some good news for you .",
+    "i fail to see the reason .",
     "she made cookies for the children .",
-    "i want you to stay here .",
-    "he is proud of his son .",
 )
 """Sentences of the viewer; the first of those in the development set where
 they are not there."""
@@ -81,9 +81,7 @@ def viewed(model, tokenizer: Tokenizer, pair: tuple[str, str]) -> Record:
 # --- alignments and patterns -------------------------------------------------
 
 
-def reference_links(
-    train: ParallelText, text: ParallelText
-) -> list[Links]:
+def reference_links(train: ParallelText, text: ParallelText) -> list[Links]:
     """Of each pair of ``text``: an aligner's links, learned on both texts."""
     pairs = [
         (src.split(), tgt.split())
@@ -158,7 +156,10 @@ def patterns(model, tokenizer: Tokenizer, text: ParallelText) -> Record:
     for kind, rows in found.items():
         shares = torch.stack(rows).mean(dim=0)
         by_head = shares[:-1].view(layers, heads, -1)
-        result[kind] = {"heads": rounded(by_head), "equal": rounded(shares[-1])}
+        result[kind] = {
+            "heads": rounded(by_head),
+            "equal": rounded(shares[-1]),
+        }
     return result
 
 
@@ -186,7 +187,7 @@ def source_maps(
     model, ids: tuple[Tensor, ...], generator: torch.Generator
 ) -> dict[str, Tensor]:
     """Maps over source tokens, (target, source) each, by name."""
-    src, tgt_in, tgt_out = ids
+    src, tgt_in, _ = ids
     maps = head_weights(model, src, tgt_in)
     cross = by_kind(maps)["cross"][0].mean(dim=1)
     shape = cross[0].shape

@@ -27,7 +27,7 @@ LENGTHS = (6, 16)
 TESTED = 20
 """Tokens of a half in the test: longer than in training."""
 ROWS = 64
-STEPS = 1500
+STEPS = 1000
 PEAK_RATE = 3e-3
 WARMUP = 50
 
@@ -38,18 +38,22 @@ class Size:
 
     about: str
     n_layers: int
+    n_heads: int = 1
+    d_head: int = 32
 
 
 VARIANTS = {
-    "one-layer": Size("one layer of attention", 1),
-    "two-layers": Size("two layers of attention", 2),
+    "two-layers": Size("two layers of one head", 2),
+    "four-heads": Size("two layers of four heads", 2, 4, 16),
+    "one-layer": Size("one layer of four heads", 1, 4, 16),
 }
 
 
 def trained(size: Size, seed: int, bench: Bench) -> AttentionOnly:
     """A model that has read repeated tokens, each half of another length."""
     torch.manual_seed(seed)
-    model = AttentionOnly(VOCABULARY, size.n_layers)
+    width = size.n_heads * size.d_head
+    model = AttentionOnly(VOCABULARY, size.n_layers, width, size.n_heads)
     optimizer = torch.optim.Adam(model.parameters(), lr=PEAK_RATE)
     generator = torch.Generator().manual_seed(seed)
     shortest, longest = LENGTHS

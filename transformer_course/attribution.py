@@ -14,7 +14,8 @@ from transformer_course.mode import evaluating
 from transformer_course.transformer import Transformer
 
 SourceMap = Float[Tensor, "batch target source"]
-Ids = Int[Tensor, "one length"]
+Source = Int[Tensor, "one source"]
+Target = Int[Tensor, "one target"]
 
 
 def by_kind(
@@ -60,7 +61,7 @@ def source_rollout(maps: Maps) -> SourceMap:
 
 
 def source_relevance(
-    model: Transformer, src: Ids, tgt_in: Ids, tgt_out: Ids
+    model: Transformer, src: Source, tgt_in: Target, tgt_out: Target
 ) -> SourceMap:
     """Attention times its gradient: which source tokens speak for a target.
 
@@ -102,7 +103,7 @@ def source_relevance(
 
 @torch.no_grad()
 def leave_one_out(
-    model: Transformer, src: Ids, tgt_in: Ids, tgt_out: Ids
+    model: Transformer, src: Source, tgt_in: Target, tgt_out: Target
 ) -> SourceMap:
     """What each target's log-probability loses without each source token.
 

@@ -103,7 +103,9 @@ def stored(name: str) -> list[Record]:
     """
     path = runs.folder(name) / FILE
     if not path.is_file():
-        there = sorted(p.parent.name for p in path.parents[1].glob(f"*/{FILE}"))
+        there = sorted(
+            p.parent.name for p in path.parents[1].glob(f"*/{FILE}")
+        )
         raise CourseError(
             f"head-viewer: the stored run {name!r} has no {FILE}; runs that "
             f"have one: {', '.join(there) or 'none'}"
@@ -118,9 +120,7 @@ def shown(piece: str, words: dict[str, str]) -> str:
     return piece[1:] or "▁" if piece.startswith("▁") else f"-{piece}"
 
 
-def sentences_of(
-    records: list[Record], words: dict[str, str]
-) -> list[Record]:
+def sentences_of(records: list[Record], words: dict[str, str]) -> list[Record]:
     """The sentences, with their pieces as they are shown."""
     return [
         {

@@ -23,11 +23,12 @@ import math
 import re
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
+from course_templates import template
 from docutils import nodes
 from docutils.parsers.rst import directives
-from course_templates import template
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
