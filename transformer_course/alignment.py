@@ -157,7 +157,9 @@ def alignment_error_rate(
     sure: Iterable[Links],
     possible: Iterable[Links] | None = None,
 ) -> float:
-    """1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), over a whole text.
+    """How far links are from gold ones, over a whole text: 0 is no error.
+
+    1 - (``|A ∩ S|`` + ``|A ∩ P|``) / (``|A|`` + ``|S|``).
 
     Och and Ney 2003, section 3.4: a sure link must be found, a possible one
     may be. Where all gold links are sure it is 1 - F1.
