@@ -111,7 +111,7 @@
         .filter(([share]) => share >= LEAST)
         .sort((one, other) => other[0] - one[0])
         .slice(0, MOST)
-        .map(([share, word]) => `${word} ${share} %`);
+        .map(([share, word]) => `${word} ${share}\u00a0%`);
       status.textContent = fill(words.says, {
         head: root
           .querySelector(`[name="${anchor}--head"]:checked`)
