@@ -147,6 +147,7 @@
     asking.addEventListener("pointerleave", () => show(undefined, false));
 
     root.querySelector(".hv-live").hidden = false;
+    root.querySelector(".hv-tables").open = false; // they served without us
     anew();
   }
 
