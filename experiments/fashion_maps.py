@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from experiments.image_runs import CREDIT, smoke_inputs, test_of
 from experiments.lab import Bench, Reading, Record, checkpoint_of, made_of
 from transformer_course import checkpoint, runs
+from transformer_course.attribution import rank_correlation
 from transformer_course.experiment.folder import RunFolder
 from transformer_course.explain import (
     encoder_attention,
@@ -96,22 +97,6 @@ def shuffle(part: nn.Module, generator: torch.Generator) -> None:
     for weight in part.parameters():
         order = torch.randperm(weight.numel(), generator=generator)
         weight.copy_(weight.flatten()[order].view_as(weight))
-
-
-def ranks(values: Tensor) -> Tensor:
-    """The rank of each number in its row, from 0; equal ones share theirs."""
-    below = (values[:, None, :] < values[:, :, None]).sum(dim=-1)
-    equal = (values[:, None, :] == values[:, :, None]).sum(dim=-1)
-    return below + (equal - 1) / 2
-
-
-def rank_correlation(one: Tensor, other: Tensor) -> Tensor:
-    """Spearman's, of each row; 0 where a row is constant."""
-    a, b = (
-        r - r.mean(dim=1, keepdim=True) for r in (ranks(one), ranks(other))
-    )
-    sizes = a.norm(dim=1) * b.norm(dim=1)
-    return (a * b).sum(dim=1) / sizes.clamp(min=1e-9)
 
 
 def sanity(

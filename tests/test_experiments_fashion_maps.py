@@ -9,12 +9,11 @@ from experiments.fashion_maps import (
     brightness,
     deletion,
     interval,
-    rank_correlation,
-    ranks,
     shuffle,
     stages,
 )
 from transformer_course import checkpoint
+from transformer_course.attribution import rank_correlation, ranks
 from transformer_course.image_config import ConvolutionalConfig, VisionConfig
 
 VISION = VisionConfig(

@@ -7,13 +7,14 @@ model is changed: all is seen by hooks, which are gone afterwards.
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from transformer_course.attention import MultiHeadAttention
 from transformer_course.bert_config import Pooling
 from transformer_course.errors import ConfigError
 from transformer_course.masks import padding_mask
@@ -99,6 +100,39 @@ def cross_attention(
     return torch.stack(found, dim=1)
 
 
+@contextlib.contextmanager
+def weights_told(
+    parts: Iterable[MultiHeadAttention],
+    tell: Callable[[MultiHeadAttention, Tensor], object],
+) -> Iterator[None]:
+    """Meanwhile, ``tell`` is called with each part's weights when it works.
+
+    Args:
+        parts: whose weights are asked for. They compute their outputs by the
+            explicit path then, from these weights, so that gradients reach
+            them.
+        tell: is handed the part and (batch, heads, query, key).
+    """
+
+    def ask(part, inputs, options):
+        return inputs, options | {"return_weights": True}
+
+    def keep(part, inputs, output):
+        output, weights = output
+        tell(part, weights)
+        return output
+
+    hooks = []
+    for part in parts:
+        hooks.append(part.register_forward_pre_hook(ask, with_kwargs=True))
+        hooks.append(part.register_forward_hook(keep))
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
 # --- an encoder that reads words or patches ----------------------------------
 
 
@@ -123,29 +157,15 @@ def attention_kept(model: nn.Module) -> Iterator[list[Tensor]]:
     """Meanwhile, each layer of the model's encoder leaves its weights here.
 
     The list has (batch, heads, query, key) for each layer, in order, as soon
-    as the model has been called. The layers compute their outputs by the
-    explicit path then, from these weights, so that gradients reach them.
+    as the model has been called, and gradients reach them.
 
     Raises:
         ConfigError: as :func:`encoder_of`.
     """
     kept: list[Tensor] = []
-
-    def attend(part, inputs, options, output):
-        asked = options | {"return_weights": True}
-        output, weights = part.forward(*inputs, **asked)  # calls no hooks
-        kept.append(weights)
-        return output
-
-    hooks = [
-        layer.self_attention.register_forward_hook(attend, with_kwargs=True)
-        for layer in encoder_of(model).layers
-    ]
-    try:
+    parts = [layer.self_attention for layer in encoder_of(model).layers]
+    with weights_told(parts, lambda part, weights: kept.append(weights)):
         yield kept
-    finally:
-        for hook in hooks:
-            hook.remove()
 
 
 def encoder_attention(model: nn.Module, *inputs: Any) -> EncoderAttention:

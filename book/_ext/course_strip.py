@@ -83,6 +83,8 @@ WORDS = {
             "18_bert": "the encoder alone, which fills gaps in a text",
             "19_vision_transformer": "the encoder alone, which reads patches "
             "of an image",
+            "20_reading_attention": "all its attention, looked at head by "
+            "head",
             "21_speed": "the whole model, and what its parts cost",
             "22_since_2017": "the whole model, and what has changed in it "
             "since",
@@ -120,6 +122,7 @@ WORDS = {
             "18_bert": "エンコーダだけを使い、文の空所を埋める",
             "19_vision_transformer": "エンコーダだけを使い、画像のパッチを"
             "読む",
+            "20_reading_attention": "モデル全体の注意機構をヘッドごとに調べる",
             "21_speed": "モデル全体と、その各部分の計算コスト",
             "22_since_2017": "モデル全体と、2017年以降に変わったところ",
         },

@@ -26,9 +26,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from course_templates import template
 from docutils import nodes
 from docutils.parsers.rst import directives
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -40,6 +40,7 @@ Segments = list[str]
 
 WAYS = ("greedy", "beam", "sampled")
 SCRIPT = "time_machine.js"
+TEMPLATE = "course_time_machine.html"
 CLASS = "time-machine"
 
 WORDS = {
@@ -484,7 +485,7 @@ def render(name: str, anchor: str, language: str) -> str:
     answers = [t for _, t in sentences] + [
         said(sample, way) or "" for sample in samples for way in ways
     ]
-    return _template().render(
+    return template(TEMPLATE).render(
         anchor=anchor,
         words=words,
         ways=ways,
@@ -506,22 +507,6 @@ def render(name: str, anchor: str, language: str) -> str:
             "words": {k: words[k] for k in ("nothing", "missing")},
         },
     )
-
-
-def _template() -> Template:
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    # "tojson" escapes <, > and &, so that no sample can end the element
-    environment.policies["json.dumps_kwargs"] = {
-        "ensure_ascii": False,
-        "separators": (",", ":"),
-    }
-    return environment.get_template("course_time_machine.html")
 
 
 class TimeMachine(SphinxDirective):

@@ -1,0 +1,242 @@
+"""The head viewer: where every head of a translator looks in a sentence.
+
+The directive ``head-viewer`` puts the maps of a stored run into a page, with
+controls for the sentence, the kind of look, the head and the word::
+
+    ```{head-viewer} enja-heads
+    :caption: Where the translator's heads look.
+    :label: fig-20-heads
+    ```
+
+``runs/NAME/viewer.json`` has, for each sentence, the words of ``source``, what
+the decoder has ``read`` and what was ``written`` next, and the ``maps`` of
+each kind: layer by head by asking word by word looked at, in hundredths.
+
+All is written here, when the book is built: words of the interface, and
+tables which say for each word where each head looks most. The script
+``_static/head_viewer.js`` shows one head at a time, and works from the same
+numbers. Without it a reader has the tables.
+"""
+
+import json
+from typing import Any
+
+from course_templates import template
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from transformer_course import runs
+from transformer_course.errors import CourseError
+
+Record = dict[str, Any]
+
+FILE = "viewer.json"
+SCRIPT = "head_viewer.js"
+TEMPLATE = "course_head_viewer.html"
+CLASS = "head-viewer"
+
+KINDS = {
+    "cross": ("written", "source"),
+    "encoder": ("source", "source"),
+    "decoder": ("read", "read"),
+}
+"""Kinds of looks: which words ask, and which are looked at."""
+LANGUAGES = {"source": "en", "read": "ja", "written": "ja"}
+
+WORDS = {
+    "en": {
+        "sentence": "Sentence",
+        "kind": "Who looks where",
+        "cross": "Japanese at English",
+        "encoder": "English at English",
+        "decoder": "Japanese at Japanese",
+        "head": "Head",
+        "heads": "Head, by layer",
+        "layer": "layer {n}",
+        "name": "layer {layer}, head {head}",
+        "mean": "mean",
+        "mean_of": "mean of layer {layer}",
+        "cross_asks": "To be written next",
+        "encoder_asks": "English word",
+        "decoder_asks": "Word just read",
+        "looks_at": "looks at",
+        "says": "{head}: {word} looks at {list}.",
+        "tables": "The same as tables",
+        "table": "{kind}: where each head looks most, in percent",
+        "start": "start",
+        "end": "end",
+    },
+    "ja": {
+        "sentence": "文",
+        "kind": "どこからどこへの注意か",
+        "cross": "日本語から英語へ",
+        "encoder": "英語から英語へ",
+        "decoder": "日本語から日本語へ",
+        "head": "ヘッド",
+        "heads": "ヘッド（層ごと）",
+        "layer": "第{n}層",
+        "name": "第{layer}層のヘッド{head}",
+        "mean": "平均",
+        "mean_of": "第{layer}層の平均",
+        "cross_asks": "次に書く語",
+        "encoder_asks": "英語の語",
+        "decoder_asks": "直前に読んだ語",
+        "looks_at": "注意の先",
+        "says": "{head}：{word} → {list}",
+        "tables": "同じ内容の表",
+        "table": "{kind}：各ヘッドが最も注目する語（%）",
+        "start": "文頭",
+        "end": "文末",
+    },
+}
+"""What the reader sees, by the language of the edition."""
+ENDS = {"<s>": "start", "</s>": "end"}
+
+
+def stored(name: str) -> list[Record]:
+    """The sentences of a stored run, with their maps.
+
+    Raises:
+        CourseError: there is no such run, or it has no maps.
+    """
+    path = runs.folder(name) / FILE
+    if not path.is_file():
+        there = sorted(
+            p.parent.name for p in path.parents[1].glob(f"*/{FILE}")
+        )
+        raise CourseError(
+            f"head-viewer: the stored run {name!r} has no {FILE}; runs that "
+            f"have one: {', '.join(there) or 'none'}"
+        )
+    return json.loads(path.read_text("utf-8"))["sentences"]
+
+
+def shown(piece: str, words: dict[str, str]) -> str:
+    """A piece as a reader sees it: a middle of a word begins with a hyphen."""
+    if piece in ENDS:
+        return f"({words[ENDS[piece]]})"
+    return piece[1:] or "▁" if piece.startswith("▁") else f"-{piece}"
+
+
+def sentences_of(records: list[Record], words: dict[str, str]) -> list[Record]:
+    """The sentences, with their pieces as they are shown."""
+    return [
+        {
+            "title": "".join(record["source"][:-1]).replace("▁", " ").strip(),
+            **{
+                side: [shown(piece, words) for piece in record[side]]
+                for side in LANGUAGES
+            },
+            "maps": record["maps"],
+        }
+        for record in records
+    ]
+
+
+def tables_of(sentence: Record) -> dict[str, list[Record]]:
+    """By kind a row for each asking word: what each head looks at most."""
+    found = {}
+    for kind, (asks, looked_at) in KINDS.items():
+        layers = sentence["maps"][kind]
+        found[kind] = [
+            {
+                "word": word,
+                "heads": [
+                    {"word": sentence[looked_at][most], "share": head[i][most]}
+                    for layer in layers
+                    for head in layer
+                    for most in [head[i].index(max(head[i]))]
+                ],
+            }
+            for i, word in enumerate(sentence[asks])
+        ]
+    return found
+
+
+def render(name: str, anchor: str, language: str) -> str:
+    """A run's head viewer in HTML.
+
+    Args:
+        name: of the stored run.
+        anchor: the id of the figure; those of its parts begin so.
+        language: of the page.
+
+    Raises:
+        CourseError: the run cannot be shown; the message says why.
+    """
+    words = WORDS.get(language, WORDS["en"])
+    sentences = sentences_of(stored(name), words)
+    maps = sentences[0]["maps"]["cross"]
+    return template(TEMPLATE).render(
+        anchor=anchor,
+        words=words,
+        kinds=KINDS,
+        languages=LANGUAGES,
+        sentences=sentences,
+        tables=[tables_of(sentence) for sentence in sentences],
+        layers=len(maps),
+        heads=len(maps[0]),
+        data={
+            "anchor": anchor,
+            "kinds": KINDS,
+            "languages": LANGUAGES,
+            "words": words,
+            "sentences": sentences,
+        },
+    )
+
+
+class HeadViewer(SphinxDirective):
+    """``head-viewer``: the maps of a stored run, to be looked through."""
+
+    required_arguments = 1
+    option_spec = {  # noqa: RUF012 - as docutils wants it
+        "caption": directives.unchanged_required,
+        "label": directives.unchanged_required,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        """A figure with a number, the viewer and its caption."""
+        name = self.arguments[0]
+        for option in self.option_spec:
+            if option not in self.options:
+                raise self.error(f"head-viewer {name}: give a :{option}:")
+        label = self.options["label"]
+        anchor = nodes.make_id(label)
+        try:
+            html = render(name, anchor, self.config.language)
+        except CourseError as error:
+            raise self.error(str(error)) from error
+        self.env.note_dependency(str(runs.folder(name) / FILE))
+        text, messages = self.parse_inline(
+            self.options["caption"], lineno=self.lineno
+        )
+        figure = nodes.figure(
+            "",
+            nodes.raw("", html, format="html", classes=[CLASS]),
+            nodes.caption("", "", *text),
+        )
+        self.set_source_info(figure)
+        self.options["name"] = label
+        self.add_name(figure)
+        return [figure, *messages]
+
+
+def add_files(
+    app: Sphinx, page: str, template: str, context: dict, doctree: Any
+) -> None:
+    """Load script and style on the pages that have a viewer, on no other."""
+    if doctree is not None and any(
+        CLASS in node["classes"] for node in doctree.findall(nodes.raw)
+    ):
+        app.add_js_file(SCRIPT, loading_method="defer")
+        app.add_css_file("head_viewer.css")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.add_directive("head-viewer", HeadViewer)
+    app.connect("html-page-context", add_files)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

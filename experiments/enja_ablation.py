@@ -1,0 +1,163 @@
+"""What does a translator lose without some of its heads?
+
+A head is replaced by zero, or by what it hands on in the mean over training
+sentences. Asked of a checkpoint in three ways, for both replacements:
+
+- each head alone;
+- all heads one after another, in the order of what they cost alone;
+- all heads one after another, each time the one that then costs least.
+
+Costs are nats per token on a part of the development set. Along both orders
+the loss is stored at each step; at some of them a part of the test set is
+translated greedily, and what BLEU counts in each sentence is stored, so that
+intervals can be made. The order knows nothing of the test set.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from torch import Tensor
+
+from experiments.lab import Bench, Reading, Record, made_of, splits_for
+from experiments.translations import smoke_inputs
+from transformer_course import checkpoint, runs
+from transformer_course.batches import Batch, encode_pairs, pad_rows
+from transformer_course.data.text import ParallelText
+from transformer_course.heads import (
+    Head,
+    cheapest_first,
+    heads_of,
+    heads_replaced,
+    mean_outputs,
+)
+from transformer_course.objective import evaluate
+from transformer_course.score import bleu_counts, bleu_of_counts
+from transformer_course.translate import translate
+
+ASKED = 80
+"""Development sentences that costs are measured on."""
+MEAN_OF = 200
+"""Training sentences that a head's mean is taken over."""
+TRANSLATED = 150
+"""Test sentences."""
+EVERY = 6
+"""Heads that go between two translations."""
+PER_BATCH = 40
+
+
+def batches_of(model, tokenizer, text: ParallelText) -> list[Batch]:
+    """A text in batches of sentences of like length."""
+    rows = encode_pairs(tokenizer, text, model.config.max_length)
+    rows.sort(key=_size)
+    return [
+        Batch(*map(pad_rows, zip(*some, strict=True)))
+        for some in (
+            rows[i : i + PER_BATCH] for i in range(0, len(rows), PER_BATCH)
+        )
+    ]
+
+
+def _size(pair) -> tuple[int, int]:
+    return len(pair[0]), len(pair[1])
+
+
+def costs(
+    model, batches: Sequence[Batch], others: dict[Head, Tensor | float]
+) -> Callable[[Sequence[Head]], float]:
+    """From heads to the loss without them, in nats per token."""
+
+    def loss(gone: Sequence[Head]) -> float:
+        with heads_replaced(model, {head: others[head] for head in gone}):
+            return evaluate(model, batches)["nll"]
+
+    return loss
+
+
+def ablation(
+    model,
+    tokenizer,
+    others: dict[Head, Tensor | float],
+    dev: Sequence[Batch],
+    test: ParallelText,
+) -> tuple[Record, dict[str, np.ndarray]]:
+    """One way to replace heads: costs alone, both orders, translations."""
+    heads, loss = list(others), costs(model, dev, others)
+    alone = {head: loss([head]) for head in heads}
+    by_cost = sorted(heads, key=alone.__getitem__)
+    ranked = [(head, loss(by_cost[: i + 1])) for i, head in enumerate(by_cost)]
+    orders = {"alone": ranked, "greedy": cheapest_first(heads, loss)}
+    found: Record = {
+        "alone": {str(head): round(cost, 4) for head, cost in alone.items()},
+        "orders": {
+            name: [[str(head), round(cost, 4)] for head, cost in steps]
+            for name, steps in orders.items()
+        },
+        "bleu": {},
+    }
+    counts = {}
+    for name, steps in orders.items():
+        found["bleu"][name] = {}
+        for size in range(0, len(heads) + 1, EVERY):
+            gone = {head: others[head] for head, _ in steps[:size]}
+            with heads_replaced(model, gone):
+                written = translate(model, tokenizer, test.src)
+            counted = bleu_counts(written, test.tgt)
+            counts[f"{name}-{size}"] = counted.astype(np.uint16)
+            bleu = round(bleu_of_counts(counted), 2)
+            found["bleu"][name][str(size)] = bleu
+    return found, counts
+
+
+def read(bench: Bench) -> Iterator[str]:
+    """Ask one checkpoint, and store each way as it is done."""
+    loaded = checkpoint.load(bench.inputs[0])
+    model, tokenizer = loaded.model.cpu().eval(), loaded.tokenizer
+    splits = splits_for(loaded.details, bench)
+    train, dev, test = (
+        part.take(range(bench.few(min(size, len(part)))))
+        for part, size in (
+            (splits.train, MEAN_OF),
+            (splits.dev, ASKED),
+            (splits.test, TRANSLATED),
+        )
+    )
+    means = mean_outputs(
+        model, [batch.inputs for batch in batches_of(model, tokenizer, train)]
+    )
+    asked = batches_of(model, tokenizer, dev)
+    ways = {"zero": dict.fromkeys(heads_of(model), 0.0), "mean": means}
+    about = {
+        **made_of("enja-ablation", bench),
+        "sentences": {"dev": len(dev), "test": len(test), "mean": len(train)},
+        "whole": round(evaluate(model, asked)["nll"], 4),
+    }
+    for name, others in ways.items():
+        path = bench.folder / f"{name}.json"
+        if is_there(path, about):
+            yield f"{name}: stored already"
+            continue
+        found, counts = ablation(model, tokenizer, others, asked, test)
+        runs.write_arrays(bench.folder / f"{name}.npz", counts)
+        runs.write_json(path, about | found, indent=1)
+        yield f"{name}: BLEU {found['bleu']}"
+
+
+def is_there(path: Path, about: Record) -> bool:
+    """Whether this was asked of these weights already, and stored."""
+    if not path.is_file():
+        return False
+    stored = json.loads(path.read_text("utf-8"))
+    return all(stored.get(key) == value for key, value in about.items())
+
+
+EXPERIMENT = Reading(
+    name="enja-ablation",
+    chapter="20_reading_attention",
+    read=read,
+    inputs=("outputs/enja/checkpoints/average",),
+    smoke_inputs=lambda scratch: [
+        path / "checkpoints" / "best" for path in smoke_inputs(scratch)
+    ],
+)

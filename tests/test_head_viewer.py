@@ -1,0 +1,124 @@
+"""The head viewer: its data, its tables, and what its script needs."""
+
+import importlib
+import json
+import re
+import sys
+
+import pytest
+from bs4 import BeautifulSoup
+from built_book import BOOK, build_project
+
+from transformer_course import runs
+from transformer_course.errors import CourseError
+
+sys.path.insert(0, str(BOOK / "_ext"))
+viewer = importlib.import_module("course_head_viewer")
+
+SCRIPT = (BOOK / "_static" / viewer.SCRIPT).read_text(encoding="utf-8")
+TEMPLATE = (BOOK / "_ext" / viewer.TEMPLATE).read_text(encoding="utf-8")
+SENTENCE = {
+    "source": ["▁a", "▁<b>", "</s>"],
+    "read": ["<s>", "▁猫"],
+    "written": ["▁猫", "</s>"],
+    "maps": {
+        "encoder": [[[[100, 0, 0], [20, 80, 0], [0, 50, 50]]] * 2],
+        "decoder": [[[[100, 0], [30, 70]]] * 2],
+        "cross": [[[[10, 90, 0], [0, 0, 100]], [[100, 0, 0], [0, 60, 40]]]],
+    },
+}
+
+
+@pytest.fixture(autouse=True)
+def stored(tmp_path, monkeypatch):
+    """One stored run, in place of the repository's."""
+    monkeypatch.setattr(runs, "folder", lambda name: tmp_path / "runs" / name)
+    path = runs.folder("tiny") / viewer.FILE
+    runs.write_json(path, {"sentences": [SENTENCE]})
+
+
+def soup_of(language="en"):
+    html = viewer.render("tiny", "fig-x", language)
+    return BeautifulSoup(html, "html.parser")
+
+
+def test_tables_say_where_each_head_looks_most():
+    tables = soup_of().select("details table")
+    assert len(tables) == len(viewer.KINDS)
+    cross = [
+        [cell.get_text(" ", strip=True) for cell in row.select("th, td")]
+        for row in tables[0].select("tbody tr")
+    ]
+    assert cross == [
+        ["猫", "<b> 90", "a 100"],
+        ["(end)", "(end) 100", "<b> 60"],
+    ]
+    for table in tables:
+        assert table.caption.get_text()
+        for box in table.select("tbody th"):
+            assert box["scope"] == "row"
+
+
+@pytest.mark.parametrize("language", viewer.WORDS)
+def test_there_is_a_choice_for_each_kind_head_and_sentence(language):
+    soup = soup_of(language)
+    values = [i["value"] for i in soup.select('[name="fig-x--head"]')]
+    assert values == ["0-0", "0-1", "0-2"]  # the last is the mean
+    kinds = [i["value"] for i in soup.select('[name="fig-x--kind"]')]
+    assert kinds == list(viewer.KINDS)
+    assert len(soup.select("option")) == 1
+    for radio in soup.select('[type="radio"]'):
+        named = radio.get("aria-label") or radio.parent.get_text(strip=True)
+        assert named
+    live = soup.select_one(".hv-live")
+    assert live.has_attr("hidden")  # without a script
+
+
+def test_both_languages_have_all_words():
+    english, japanese = viewer.WORDS["en"], viewer.WORDS["ja"]
+    assert english.keys() == japanese.keys()
+    for key, text in english.items():
+        fields = re.findall(r"{(\w+)}", text)
+        assert sorted(fields) == sorted(re.findall(r"{(\w+)}", japanese[key]))
+
+
+def test_no_text_can_end_the_data():
+    html = viewer.render("tiny", "fig-x", "en")
+    assert html.count("</script>") == 1
+    soup = BeautifulSoup(html, "html.parser")
+    data = json.loads(soup.select_one('[data-hv="data"]').string)
+    assert data["sentences"][0]["source"] == ["a", "<b>", "(end)"]
+    assert data["sentences"][0]["maps"] == SENTENCE["maps"]
+
+
+def test_what_the_script_asks_for_is_there():
+    asked = set(re.findall(r'find\("([\w-]+)"\)', SCRIPT))
+    there = set(re.findall(r'data-hv="([\w-]+)"', TEMPLATE))
+    assert asked and asked <= there
+    assert "http" not in SCRIPT
+
+
+def test_a_run_without_maps_is_told():
+    with pytest.raises(CourseError, match=r"'none' has no .*: tiny"):
+        viewer.render("none", "fig-x", "en")
+
+
+def test_only_a_page_with_a_viewer_loads_its_files(tmp_path):
+    source = tmp_path / "source"
+    source.mkdir()
+    block = "```{head-viewer} tiny\n:caption: it\n:label: fig-x\n```\n"
+    (source / "index.md").write_text(f"# One\n\n{block}\n{{doc}}`b`\n")
+    (source / "b.md").write_text("---\norphan: true\n---\n# Two\n\ntext\n")
+    settings = {
+        "extensions": ["myst_parser", "course_head_viewer"],
+        "html_static_path": [str(BOOK / "_static")],
+        "html_theme": "basic",
+        "numfig": True,
+    }
+    assert not build_project(source, tmp_path / "html", settings)
+    first, other = (
+        (tmp_path / "html" / f"{name}.html").read_text("utf-8")
+        for name in ("index", "b")
+    )
+    for file in (viewer.SCRIPT, "head_viewer.css"):
+        assert file in first and file not in other

@@ -1,0 +1,182 @@
+"""Single heads are seen, replaced and put back; the model stays as it is."""
+
+import pytest
+import torch
+from tiny import (
+    close,
+    random_ids,
+    tiny_language_model,
+    tiny_transformer,
+    with_bos,
+)
+from torch import nn
+
+from transformer_course.errors import ConfigError
+from transformer_course.explain import cross_attention, encoder_attention
+from transformer_course.generate import greedy_search
+from transformer_course.heads import (
+    Head,
+    attention_parts,
+    cheapest_first,
+    head_outputs,
+    head_weights,
+    heads_of,
+    heads_replaced,
+    kind_of,
+    mean_outputs,
+    weights_changed,
+    weights_kept,
+)
+from transformer_course.tokenizer import PAD
+
+CROSS = "decoder.layers.1.cross_attention"
+
+
+def inputs(rows=3, source=5, target=4):
+    return (
+        random_ids(rows, source, seed=1),
+        with_bos(random_ids(rows, target, seed=2)),
+    )
+
+
+def hooks_of(model):
+    return [
+        hook
+        for part in model.modules()
+        for hooks in (part._forward_hooks, part._forward_pre_hooks)
+        for hook in hooks
+    ]
+
+
+def test_heads_have_names_and_kinds():
+    model = tiny_transformer()
+    assert len(heads_of(model)) == 2 * 3 * 2
+    first, last = heads_of(model)[0], Head(CROSS, 1)
+    assert str(first) == "encoder 1.1" and str(last) == "cross 2.2"
+    assert last in heads_of(model)
+    kinds = [kind_of(part) for part in attention_parts(model)]
+    assert kinds[:2] == ["encoder", "encoder"] and "cross" in kinds
+    assert {kind_of(h.part) for h in heads_of(tiny_language_model())} == {
+        "decoder"
+    }
+    with pytest.raises(ConfigError, match="Linear has no attention layer"):
+        heads_of(nn.Linear(2, 2))
+
+
+def test_weights_are_those_of_the_layers_and_rows_sum_to_one():
+    model = tiny_transformer()
+    src, tgt = inputs()
+    maps = head_weights(model, src, tgt)
+    cross = cross_attention(model, src, tgt)
+    encoder = encoder_attention(model.encoder, model.src_embedding(src))
+    assert encoder.shape == (3, 2, 2, 5, 5)
+    for layer in (0, 1):
+        close(maps[f"decoder.layers.{layer}.cross_attention"], cross[:, layer])
+    for weights in maps.values():
+        close(weights.sum(dim=-1), torch.ones(weights.shape[:-1]))
+    assert not maps["decoder.layers.0.self_attention"].triu(1).any()
+    assert not hooks_of(model)
+
+
+def test_gradients_reach_the_weights_and_the_output_is_the_same():
+    model = tiny_transformer()
+    before = model(*inputs())
+    with weights_kept(model) as kept:
+        after = model(*inputs())
+    close(after, before, tolerance=1e-4)
+    slopes = torch.autograd.grad(after.square().sum(), list(kept.values()))
+    assert all(slope.abs().sum() > 0 for slope in slopes)
+
+
+def test_weights_are_kept_while_a_cache_grows():
+    model = tiny_transformer()
+    src, _ = inputs()
+    with weights_kept(model):
+        seen = greedy_search(model, src, max_length=6)
+    assert seen == greedy_search(model, src, max_length=6)
+
+
+def test_other_weights_mix_the_values():
+    model = tiny_transformer()
+    before = model(*inputs())
+    part = model.decoder.layers[1].cross_attention
+    with weights_changed(part, lambda weights: weights):
+        close(model(*inputs()), before, tolerance=1e-4)
+    with weights_changed(part, torch.zeros_like):
+        without = model(*inputs())
+    zeros = {Head(CROSS, number): 0.0 for number in (0, 1)}
+    with heads_replaced(model, zeros):
+        close(model(*inputs()), without, tolerance=1e-4)
+    close(model(*inputs()), before)
+
+
+def test_a_head_is_a_term_of_the_sum():
+    """Removing it takes its part of the layer's output, and no more."""
+    model = tiny_transformer()
+    part = model.encoder.layers[0].self_attention
+    x = torch.randn(2, 5, 16)
+    outputs = []
+    name = "encoder.layers.0.self_attention"
+    for gone in ([], [0], [1], [0, 1]):
+        others = {Head(name, number): 0.0 for number in gone}
+        with heads_replaced(model, others):
+            outputs.append(part(x))
+    whole, first, second, nothing = outputs
+    close(first + second, whole + nothing, tolerance=1e-4)
+    close(nothing, torch.zeros_like(nothing))
+
+
+def test_its_own_output_changes_nothing_and_that_of_another_input_does():
+    model = tiny_transformer()
+    one, other = inputs(), (random_ids(3, 5, seed=7), inputs()[1])
+    before = model(*one)
+    own, foreign = head_outputs(model, *one), head_outputs(model, *other)
+    assert own.keys() == set(heads_of(model))
+    with heads_replaced(model, own):
+        close(model(*one), before, tolerance=1e-4)
+    head = heads_of(model)[0]
+    with heads_replaced(model, {head: foreign[head]}):
+        changed = model(*one)
+    assert (changed - before).abs().max() > 1e-4
+    assert not hooks_of(model)
+
+
+def test_a_mean_is_over_real_tokens():
+    model = tiny_transformer()
+    src, tgt = inputs()
+    src[0, 3:] = PAD
+    tgt[1, 2:] = PAD
+    together = mean_outputs(model, [(src, tgt)])
+    apart = mean_outputs(model, [(src[:1, :3], tgt[:1]), (src[1:], tgt[1:])])
+    head = Head(CROSS, 1)
+    output = head_outputs(model, src, tgt)[head]
+    close(together[head], output[tgt != PAD].mean(dim=0))
+    own = heads_of(model)[0]
+    output = head_outputs(model, src, tgt)[own]
+    close(together[own], output[src != PAD].mean(dim=0))
+    for name, mean in apart.items():
+        close(mean, together[name], tolerance=1e-4)
+
+
+def test_a_head_that_there_is_not_is_told():
+    model = tiny_transformer()
+    for head in (Head(CROSS, 2), Head("nowhere", 0)):
+        wanted = f"there is no head {head.number} in '{head.part}'"
+        with (
+            pytest.raises(ConfigError, match=wanted),
+            heads_replaced(model, {head: 0.0}),
+        ):
+            pass
+
+
+def test_the_cheapest_goes_first_and_costs_are_asked_anew():
+    """Two heads stand in for each other: alone they seem to be free."""
+    first, twin, other = (Head("part", number) for number in range(3))
+
+    def loss(gone):
+        twins = 5.0 * ({first, twin} <= set(gone))
+        return twins + 1.0 * (other in gone)
+
+    order = cheapest_first([first, twin, other], loss)
+    assert order == [(first, 0.0), (other, 1.0), (twin, 6.0)]
+    assert cheapest_first([first, twin, other], loss, steps=1) == order[:1]
