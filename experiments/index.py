@@ -15,6 +15,7 @@ from transformer_course.errors import CourseError
 
 ROOT = Path(__file__).parents[1]
 TOOLS = {
+    "bench": ("21_speed", "`make bench`"),
     "cell-times": ("lecturers", "`python -m tools.time_cells --store`"),
     "soseki-published": ("16_soseki", "copied by hand; the file says whence"),
 }
