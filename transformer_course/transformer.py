@@ -373,9 +373,8 @@ class LanguageModel(nn.Module):
 
 def _target_mask(ids: Tensor, past: int, pad_id: int) -> Mask:
     """Causal, and no padding; ``past`` tokens in a cache may all be seen."""
-    if past and ids.size(1) == 1:
-        return None  # all that there is stands before the newest token
-    mask = causal_mask(past + ids.size(1), ids.device)[:, :, past:]
+    length = ids.size(1)
+    mask = causal_mask(past + length, ids.device)[:, :, past:]
     return mask if past else mask & padding_mask(ids, pad_id)
 
 
