@@ -204,7 +204,20 @@ def environment(**more: str) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def together(tmp_path_factory) -> Path:
     """The trainings of ``team_worker``, each made by two processes; before,
-    one process has begun the one that is resumed."""
+    one process has begun the one that is resumed.
+
+    Seen once in some forty times: a process whose work is done is aborted by
+    gloo while it closes its connections. Then all is done once more.
+    """
+    folder, codes, told = trained_together(tmp_path_factory)
+    if codes in ([-signal.SIGABRT, 0], [0, -signal.SIGABRT]):
+        folder, codes, told = trained_together(tmp_path_factory)
+    assert codes == [0, 0], told
+    return folder
+
+
+def trained_together(tmp_path_factory) -> tuple[Path, list[int], list[str]]:
+    """Where two processes have trained, how each ended, what it told."""
     folder = tmp_path_factory.mktemp("together")
     with pytest.MonkeyPatch.context() as patch:
         small_corpora(patch)
@@ -226,8 +239,7 @@ def together(tmp_path_factory) -> Path:
     finally:
         for process in started:
             process.kill()
-    assert [process.returncode for process in started] == [0, 0], told
-    return folder
+    return folder, [process.returncode for process in started], told
 
 
 def seen(folder: Path, what: str) -> list:
