@@ -261,6 +261,9 @@ class TrainConfig:
     """Highest learning rate; (d_model × warmup)^-½, the paper's, when None."""
     warmup: int = 4000
     """Steps over which the rate rises."""
+    cooldown: int = 0
+    """Last epochs in which the rate falls further, in equal steps, nearly to
+    zero (Zhai et al. 2022, section 3.5); 0 leaves the paper's schedule."""
     label_smoothing: float = 0.1
     """Probability taken from the right token, spread over the vocabulary."""
     r_drop: float = 0.0
@@ -297,6 +300,11 @@ class TrainConfig:
         require(
             self.r_drop >= 0,
             f"r_drop is {self.r_drop}: it cannot be negative.",
+        )
+        require(
+            0 <= self.cooldown <= self.epochs,
+            f"cooldown is {self.cooldown}: it is a number of the last "
+            f"epochs, and there are {self.epochs}.",
         )
         require(self.clip >= 0, f"clip is {self.clip}: it cannot be negative.")
         require(

@@ -51,6 +51,20 @@ def learning_rate(step: int, warmup: int, peak_rate: float) -> float:
     return peak_rate * min(step / warmup, (warmup / step) ** 0.5)
 
 
+def cooled(epoch: int, epochs: int, cooldown: int) -> float:
+    """Which part of the rate is left in an epoch.
+
+    Zhai et al. 2022, section 3.5, who let the rate fall at each step; here it
+    is the same for all of an epoch, whose number of steps may vary.
+
+    Args:
+        epoch: from 0.
+        epochs: of the whole training.
+        cooldown: how many of the last ones take part.
+    """
+    return min(1.0, (epochs - epoch) / (cooldown + 1))
+
+
 def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Adam:
     """Adam with the paper's β2 and ε; the rate is set at every step."""
     return torch.optim.Adam(
@@ -205,8 +219,9 @@ def fit(
     model.train()
     while progress.epoch < config.epochs:
         epoch = batches.epoch(progress.epoch)
+        part = cooled(progress.epoch, config.epochs, config.cooldown)
         for batch in itertools.islice(epoch, progress.batch, None):
-            rate = schedule(progress.step + 1, config.warmup, peak)
+            rate = part * schedule(progress.step + 1, config.warmup, peak)
             for group in optimizer.param_groups:
                 group["lr"] = rate
             score = train_step(
