@@ -15,7 +15,9 @@ from transformer_course.errors import CourseError
 sys.path.insert(0, str(BOOK / "_ext"))
 viewer = importlib.import_module("course_head_viewer")
 
-SCRIPT = (BOOK / "_static" / viewer.SCRIPT).read_text(encoding="utf-8")
+SCRIPT = (BOOK / "_static" / viewer.HeadViewer.script).read_text(
+    encoding="utf-8"
+)
 TEMPLATE = (BOOK / "_ext" / viewer.TEMPLATE).read_text(encoding="utf-8")
 SENTENCE = {
     "source": ["▁a", "▁<b>", "</s>"],
@@ -120,5 +122,5 @@ def test_only_a_page_with_a_viewer_loads_its_files(tmp_path):
         (tmp_path / "html" / f"{name}.html").read_text("utf-8")
         for name in ("index", "b")
     )
-    for file in (viewer.SCRIPT, "head_viewer.css"):
+    for file in (viewer.HeadViewer.script, viewer.HeadViewer.style):
         assert file in first and file not in other

@@ -17,7 +17,9 @@ from transformer_course.errors import CourseError
 sys.path.insert(0, str(BOOK / "_ext"))
 machine = importlib.import_module("course_time_machine")
 
-SCRIPT = (BOOK / "_static" / machine.SCRIPT).read_text(encoding="utf-8")
+SCRIPT = (BOOK / "_static" / machine.TimeMachine.script).read_text(
+    encoding="utf-8"
+)
 HOSTILE = '</script><img src=x onerror="alert(1)"> & <!-- "'
 SENTENCES = [
     ("the cat sleeps", "猫 が 寝る"),
@@ -406,9 +408,9 @@ def test_pages_with_time_machines(tmp_path):
     index, other = soup_of(html / "index.html"), soup_of(html / "other.html")
 
     loaded = [tag["src"] for tag in index.select("script[src]")]
-    assert sum(machine.SCRIPT in src for src in loaded) == 1
-    assert (html / "_static" / machine.SCRIPT).is_file()
-    assert machine.SCRIPT not in str(other)
+    assert sum(machine.TimeMachine.script in src for src in loaded) == 1
+    assert (html / "_static" / machine.TimeMachine.script).is_file()
+    assert machine.TimeMachine.script not in str(other)
 
     assert index.select_one("figure#fig-older figcaption em").string == "it"
     assert index.select_one('a[href="#fig-older"]').get_text() == "Fig. 2"

@@ -21,11 +21,9 @@ numbers. Without it a reader has the tables.
 import json
 from typing import Any
 
+from course_run_figure import RunFigure, register
 from course_templates import template
-from docutils import nodes
-from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
 
 from transformer_course import runs
 from transformer_course.errors import CourseError
@@ -33,9 +31,7 @@ from transformer_course.errors import CourseError
 Record = dict[str, Any]
 
 FILE = "viewer.json"
-SCRIPT = "head_viewer.js"
 TEMPLATE = "course_head_viewer.html"
-CLASS = "head-viewer"
 
 KINDS = {
     "cross": ("written", "source"),
@@ -188,55 +184,16 @@ def render(name: str, anchor: str, language: str) -> str:
     )
 
 
-class HeadViewer(SphinxDirective):
+class HeadViewer(RunFigure):
     """``head-viewer``: the maps of a stored run, to be looked through."""
 
-    required_arguments = 1
-    option_spec = {  # noqa: RUF012 - as docutils wants it
-        "caption": directives.unchanged_required,
-        "label": directives.unchanged_required,
-    }
-
-    def run(self) -> list[nodes.Node]:
-        """A figure with a number, the viewer and its caption."""
-        name = self.arguments[0]
-        for option in self.option_spec:
-            if option not in self.options:
-                raise self.error(f"head-viewer {name}: give a :{option}:")
-        label = self.options["label"]
-        anchor = nodes.make_id(label)
-        try:
-            html = render(name, anchor, self.config.language)
-        except CourseError as error:
-            raise self.error(str(error)) from error
-        self.env.note_dependency(str(runs.folder(name) / FILE))
-        text, messages = self.parse_inline(
-            self.options["caption"], lineno=self.lineno
-        )
-        figure = nodes.figure(
-            "",
-            nodes.raw("", html, format="html", classes=[CLASS]),
-            nodes.caption("", "", *text),
-        )
-        self.set_source_info(figure)
-        self.options["name"] = label
-        self.add_name(figure)
-        return [figure, *messages]
-
-
-def add_files(
-    app: Sphinx, page: str, template: str, context: dict, doctree: Any
-) -> None:
-    """Load script and style on the pages that have a viewer, on no other."""
-    if doctree is not None and any(
-        CLASS in node["classes"] for node in doctree.findall(nodes.raw)
-    ):
-        app.add_js_file(SCRIPT, loading_method="defer")
-        app.add_css_file("head_viewer.css")
+    kind = "head-viewer"
+    file = FILE
+    script = "head_viewer.js"
+    style = "head_viewer.css"
+    render = staticmethod(render)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.add_directive("head-viewer", HeadViewer)
-    app.connect("html-page-context", add_files)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    return register(app, HeadViewer)

@@ -26,11 +26,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from course_run_figure import RunFigure, register
 from course_templates import template
-from docutils import nodes
-from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
 
 from transformer_course import runs
 from transformer_course.errors import CourseError
@@ -39,9 +37,8 @@ Record = dict[str, Any]
 Segments = list[str]
 
 WAYS = ("greedy", "beam", "sampled")
-SCRIPT = "time_machine.js"
+FILE = "epochs.jsonl"
 TEMPLATE = "course_time_machine.html"
-CLASS = "time-machine"
 
 WORDS = {
     "en": {
@@ -133,7 +130,7 @@ def with_samples(name: str) -> list[Record]:
     Raises:
         CourseError: there is no such run, or it has none.
     """
-    file = runs.folder(name) / "epochs.jsonl"
+    file = runs.folder(name) / FILE
     if not file.is_file() or not (records := _sampled(file)):
         why = "holds no samples" if file.is_file() else "is not there"
         root = runs.folder(".")
@@ -509,54 +506,15 @@ def render(name: str, anchor: str, language: str) -> str:
     )
 
 
-class TimeMachine(SphinxDirective):
+class TimeMachine(RunFigure):
     """``time-machine``: the samples of a stored run, to be moved through."""
 
-    required_arguments = 1
-    option_spec = {  # noqa: RUF012 - as docutils wants it
-        "caption": directives.unchanged_required,
-        "label": directives.unchanged_required,
-    }
-
-    def run(self) -> list[nodes.Node]:
-        """A figure with a number, the machine and its caption."""
-        name = self.arguments[0]
-        for option in self.option_spec:
-            if option not in self.options:
-                raise self.error(f"time-machine {name}: give a :{option}:")
-        label = self.options["label"]
-        anchor = nodes.make_id(label)
-        try:
-            html = render(name, anchor, self.config.language)
-        except CourseError as error:
-            raise self.error(str(error)) from error
-        self.env.note_dependency(str(runs.folder(name) / "epochs.jsonl"))
-        text, messages = self.parse_inline(
-            self.options["caption"], lineno=self.lineno
-        )
-        figure = nodes.figure(
-            "",
-            nodes.raw("", html, format="html", classes=[CLASS]),
-            nodes.caption("", "", *text),
-        )
-        self.set_source_info(figure)
-        self.options["name"] = label
-        self.add_name(figure)
-        return [figure, *messages]
-
-
-def add_script(
-    app: Sphinx, page: str, template: str, context: dict, doctree: Any
-) -> None:
-    """Load the script on the pages that have a time machine, on no other."""
-    if doctree is not None and any(
-        CLASS in node["classes"] for node in doctree.findall(nodes.raw)
-    ):
-        app.add_js_file(SCRIPT, loading_method="defer")
+    kind = "time-machine"
+    file = FILE
+    script = "time_machine.js"
+    render = staticmethod(render)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.add_directive("time-machine", TimeMachine)
-    app.connect("html-page-context", add_script)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    return register(app, TimeMachine)
