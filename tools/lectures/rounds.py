@@ -20,6 +20,8 @@ NAMED = ("output", "math", "table", "code")
 """What can be shown and has no name of its own."""
 ENDS = re.compile(r"(?:(?<=[.?!])|(?<=[.?!][)”]))\s+(?=[A-Z“(])")
 """Between two sentences."""
+NAME = re.compile(r"\\\([A-Z]")
+"""A formula that a sentence can begin with."""
 
 
 @dataclass(frozen=True)
@@ -271,7 +273,15 @@ def sentences(paragraph: Tag) -> list[str]:
             first, *rest = ENDS.split(text)
         found[-1] += first
         found += rest
+        if re.search(r"[.?!]\s+$", text) and NAME.match(name_after(child)):
+            found.append("")
     return [text.strip() for text in found if text.strip()]
+
+
+def name_after(text: NavigableString) -> str:
+    """The words of what follows a text, if it is a tag."""
+    after = text.next_sibling
+    return after.get_text() if isinstance(after, Tag) else ""
 
 
 def begin_of(paragraph: Tag, begins: str) -> str:
@@ -297,4 +307,4 @@ def begin_of(paragraph: Tag, begins: str) -> str:
 def leads_on(html: str) -> bool:
     """Whether a text ends before it is done."""
     words = re.sub(r"\\\(.*?\\\)", "", plain(html))
-    return words.endswith(":") or words.count("(") > words.count(")")
+    return words.endswith((":", ",", ";")) or words.count("(") > words.count(")")

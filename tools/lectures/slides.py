@@ -7,6 +7,7 @@ slide below slide.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from unicodedata import east_asian_width
 
 from bs4 import Tag
 
@@ -26,6 +27,8 @@ SHARES = {"question": 0.4, "show": 0.35}
 """Of a topic's minutes; the result has the rest."""
 CLOSING = 60
 """Seconds for the homework, out of those of the opening."""
+ROWS, COLUMNS = 14, 72
+"""Of code or output in large letters: beyond, they are small."""
 
 
 @dataclass(frozen=True)
@@ -173,6 +176,11 @@ def shown(tag: Tag) -> str:
     if tag.name != "pre":
         return str(tag)
     lines = tag.get_text().strip("\n").splitlines()
-    widest = max(map(len, lines))
-    small = ' class="small"' if len(lines) > 14 or widest > 78 else ""
+    large = len(lines) <= ROWS and max(map(columns, lines)) <= COLUMNS
+    small = "" if large else ' class="small"'
     return f"<pre{small}>{tag.decode_contents().strip()}</pre>"
+
+
+def columns(line: str) -> int:
+    """How many columns a line has; a Japanese letter takes two."""
+    return sum(1 + (east_asian_width(letter) in "WF") for letter in line)
