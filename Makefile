@@ -291,7 +291,7 @@ $(DRIVER): requirements-browser.txt $(INSTALLED)
 PAGES ?= all
 
 .PHONY: test-browser
-test-browser: $(DRIVER) $(BUILT) ## open the pages in Chromium (PAGES=some)
+test-browser: $(DRIVER) reveal $(BUILT) ## open pages and slides in Chromium (PAGES=some)
 	PAGES="$(PAGES)" $(PYTEST) tests/browser -n $(WORKERS) --dist loadgroup
 
 # No network: whoever asks for one is sent to a port where nobody listens.

@@ -1,7 +1,8 @@
 """Slides, handouts, board plans and covered pages, from the built book.
 
-reveal.js is not here: files of its names stand in for it. What is tested is
-that a deck asks for what lies beside it, and for nothing else.
+Files with the names of reveal.js's stand in for it. What is tested is that a
+deck asks for what lies beside it, and for nothing else; how decks look and
+run is tested in tests/browser/test_slides.py.
 """
 
 import base64

@@ -22,6 +22,26 @@ KINDS = {
 }
 """Kinds of pages: how the address begins."""
 SOME = 10
+SETTLED = """async () => {
+  await document.fonts.ready;
+  await window.MathJax?.startup?.promise;
+}"""
+"""Formulas are set."""
+FOLLOWED = 350
+"""Milliseconds; the theme waits 300 before it follows a new width."""
+AT_ONCE = """*, *::before, *::after {
+  animation: none !important; transition: none !important;
+  scroll-behavior: auto !important;
+}"""
+"""Nothing is on its way from one state to the next."""
+AXE = """([rules, left]) => axe.run({ exclude: left }, {
+  ...rules,
+  resultTypes: ["violations"],
+  preload: false,
+}).then((found) => found.violations
+  .filter((rule) => ["serious", "critical"].includes(rule.impact))
+  .flatMap((rule) => rule.nodes.map((node) =>
+    `${rule.id}: ${node.target} ${node.html.slice(0, 120)}`)))"""
 
 
 # --- which pages -------------------------------------------------------------
@@ -83,7 +103,7 @@ def chosen_pages(asked: str) -> list[tuple[str, str]]:
     return [(edition, page) for edition in chosen for page in chosen[edition]]
 
 
-# --- the browser, and axe ----------------------------------------------------
+# --- the browser, a tab of it, and axe ---------------------------------------
 
 
 def chromium() -> str | None:
@@ -98,6 +118,51 @@ def chromium() -> str | None:
             f"CHROMIUM={named} is no program; give the path of a Chromium"
         )
     return program
+
+
+class Tab:
+    """A page of the browser, and what went wrong in it."""
+
+    def __init__(self, page, root: str):
+        self.page = page
+        self.root = root
+        self.wrong: list[str] = []
+        page.on("console", self._heard)
+        page.on(
+            "pageerror", lambda error: self.wrong.append(f"error: {error}")
+        )
+        page.on("request", self._asked)
+
+    def _heard(self, message) -> None:
+        if message.type == "error":
+            self.wrong.append(f"console: {message.text}")
+
+    def _asked(self, request) -> None:
+        if not request.url.startswith((self.root, "data:", "blob:")):
+            self.wrong.append(f"asks another host: {request.url}")
+
+    def open(self, address: str, width: int = WIDTHS[0]) -> None:
+        """Load a page, and wait until it has settled."""
+        self.wrong.clear()
+        self.resize(width)
+        self.page.emulate_media(color_scheme="light")
+        self.page.goto(address)
+        self.page.add_style_tag(content=AT_ONCE)
+        self.page.evaluate(SETTLED)
+
+    def resize(self, width: int) -> None:
+        """Make the window so wide; scripts are given time to follow."""
+        if self.page.viewport_size["width"] != width:
+            self.page.set_viewport_size({"width": width, "height": HEIGHT})
+            self.page.wait_for_timeout(FOLLOWED)
+
+    def colour(self, theme: str) -> None:
+        """Be light or dark, as the reader's system is."""
+        self.page.emulate_media(color_scheme=theme)
+        self.page.wait_for_function(
+            "theme => document.documentElement.dataset.theme === theme",
+            arg=theme,
+        )
 
 
 def axe_file() -> Path | None:
@@ -115,3 +180,16 @@ def axe_file() -> Path | None:
             f"AXE={named} is no file; give the path of axe.min.js"
         )
     return None
+
+
+def audit(tab, rules: dict, *left: str) -> list[str]:
+    """What axe-core, which is put into a page once, has against it."""
+    path = axe_file()
+    if path is None:
+        pytest.skip(
+            "needs axe-core: `make test-browser` installs it; or name the "
+            "file axe.min.js by AXE="
+        )
+    if not tab.page.evaluate("'axe' in window"):
+        tab.page.evaluate(path.read_text(encoding="utf-8"))
+    return tab.page.evaluate(AXE, [rules, [[box] for box in left]])

@@ -1,68 +1,10 @@
 """One browser for all tests in it, and a server for the built pages."""
 
 import pytest
-from browsing import HEIGHT, WIDTHS, chromium
+from browsing import Tab, chromium
 from built_book import EDITIONS, ROOT, not_ready, site_of
 
 from tools.page_weight import served
-
-SETTLED = """async () => {
-  await document.fonts.ready;
-  await window.MathJax?.startup?.promise;
-}"""
-"""Formulas are set."""
-FOLLOWED = 350
-"""Milliseconds; the theme waits 300 before it follows a new width."""
-AT_ONCE = """*, *::before, *::after {
-  animation: none !important; transition: none !important;
-  scroll-behavior: auto !important;
-}"""
-"""Nothing is on its way from one state to the next."""
-
-
-class Tab:
-    """A page of the browser, and what went wrong in it."""
-
-    def __init__(self, page, root: str):
-        self.page = page
-        self.root = root
-        self.wrong: list[str] = []
-        page.on("console", self._heard)
-        page.on(
-            "pageerror", lambda error: self.wrong.append(f"error: {error}")
-        )
-        page.on("request", self._asked)
-
-    def _heard(self, message) -> None:
-        if message.type == "error":
-            self.wrong.append(f"console: {message.text}")
-
-    def _asked(self, request) -> None:
-        if not request.url.startswith((self.root, "data:", "blob:")):
-            self.wrong.append(f"asks another host: {request.url}")
-
-    def open(self, address: str, width: int = WIDTHS[0]) -> None:
-        """Load a page, and wait until it has settled."""
-        self.wrong.clear()
-        self.resize(width)
-        self.page.emulate_media(color_scheme="light")
-        self.page.goto(address)
-        self.page.add_style_tag(content=AT_ONCE)
-        self.page.evaluate(SETTLED)
-
-    def resize(self, width: int) -> None:
-        """Make the window so wide; scripts are given time to follow."""
-        if self.page.viewport_size["width"] != width:
-            self.page.set_viewport_size({"width": width, "height": HEIGHT})
-            self.page.wait_for_timeout(FOLLOWED)
-
-    def colour(self, theme: str) -> None:
-        """Be light or dark, as the reader's system is."""
-        self.page.emulate_media(color_scheme=theme)
-        self.page.wait_for_function(
-            "theme => document.documentElement.dataset.theme === theme",
-            arg=theme,
-        )
 
 
 @pytest.fixture(scope="session")

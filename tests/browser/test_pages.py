@@ -8,7 +8,7 @@ the longest of all.
 import os
 
 import pytest
-from browsing import THEMES, WIDTHS, axe_file, chosen_pages
+from browsing import THEMES, WIDTHS, audit, chosen_pages
 
 ASKED = os.environ.get("PAGES", "some")
 PAGES = [
@@ -77,14 +77,6 @@ KNOWN = """() => {
 """Mark what has only letters and grounds that were on the page before: axe
 takes seconds for each thousand words."""
 
-AXE = """([rules, left]) => axe.run({ exclude: left }, {
-  ...rules,
-  resultTypes: ["violations"],
-  preload: false,
-}).then((found) => found.violations
-  .filter((rule) => ["serious", "critical"].includes(rule.impact))
-  .flatMap((rule) => rule.nodes.map((node) =>
-    `${rule.id}: ${node.target} ${node.html.slice(0, 120)}`)))"""
 COLOURS = {"runOnly": ["color-contrast"]}
 ALL_ELSE = {"rules": {"color-contrast": {"enabled": False}}}
 
@@ -105,19 +97,6 @@ def sized(request, opened):
     """The same, so wide."""
     opened.resize(request.param)
     return opened
-
-
-def audit(tab, rules: dict, *left: str) -> list[str]:
-    """What axe-core, which is put into a page once, has against it."""
-    path = axe_file()
-    if path is None:
-        pytest.skip(
-            "needs axe-core: `make test-browser` installs it; or name the "
-            "file axe.min.js by AXE="
-        )
-    if not tab.page.evaluate("'axe' in window"):
-        tab.page.evaluate(path.read_text(encoding="utf-8"))
-    return tab.page.evaluate(AXE, [rules, [[box] for box in left]])
 
 
 def test_a_page_is_silent_and_asks_no_other_host(opened):

@@ -80,8 +80,15 @@ class Publisher:
         made.globals["mathjax"] = settings
         return made
 
-    def slides(self, reveal: str = "") -> list[Path]:
-        """A deck for each unit and length."""
+    def slides(
+        self, reveal: str = "", units: Collection[str] = ()
+    ) -> list[Path]:
+        """A deck for each unit and length.
+
+        Args:
+            reveal: an unpacked release of reveal.js; the package's without.
+            units: names of those that are wanted; all without.
+        """
         folder = find_reveal(reveal)
         copy_reveal(folder, self.target / "reveal")
         return [
@@ -92,8 +99,9 @@ class Publisher:
                 notes_script=notes_of(folder),
                 chapter=unit.chapter,
             )
-            for unit in self.plan.units.values()
+            for name, unit in self.plan.units.items()
             for length in LENGTHS
+            if not units or name in units
         ]
 
     def deck(self, unit: Unit, length: int) -> list[Slide]:

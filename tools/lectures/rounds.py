@@ -4,6 +4,7 @@ import copy
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from bs4 import BeautifulSoup, NavigableString, Tag
@@ -61,9 +62,14 @@ class BuiltChapter:
     """A chapter's page as ``make book`` has built it."""
 
     def __init__(self, page: Path):
+        self.page = page
         self.name = page.stem
-        text = page.read_text(encoding="utf-8")
-        self.article = BeautifulSoup(text, "html.parser").article
+
+    @cached_property
+    def article(self) -> Tag:
+        """The chapter, without what the theme puts around it."""
+        text = self.page.read_text(encoding="utf-8")
+        return BeautifulSoup(text, "html.parser").article
 
     def section(self, anchor: str) -> Tag:
         """A section by the name in its address."""
@@ -307,4 +313,6 @@ def begin_of(paragraph: Tag, begins: str) -> str:
 def leads_on(html: str) -> bool:
     """Whether a text ends before it is done."""
     words = re.sub(r"\\\(.*?\\\)", "", plain(html))
-    return words.endswith((":", ",", ";")) or words.count("(") > words.count(")")
+    return words.endswith((":", ",", ";")) or words.count("(") > words.count(
+        ")"
+    )

@@ -1,0 +1,195 @@
+"""Slides as reveal.js shows them: decks of a few units, of the wide screen.
+
+The tests make these decks anew, by what is here, and serve them.
+"""
+
+import os
+
+import pytest
+from browsing import Tab, audit
+from built_book import EDITIONS, not_ready, site_of
+
+from tools.lectures.parts import DOTS, LEAST, LETTERS
+from tools.lectures.publish import Publisher
+from tools.lectures.reveal import NoReveal, find_reveal
+from tools.page_weight import served
+
+pytestmark = pytest.mark.xdist_group("slides")
+"""All on one worker, which makes the decks once."""
+DECKS = ("04-45", "06-45", "12b-45", "20-45")
+AUDITED = DECKS[:3]
+SIZE = {"width": 1280, "height": 720}
+SMALLEST = 20
+"""Pixels of a text's letters, as lectures.css says."""
+
+READY = "() => window.Reveal?.isReady()"
+PICTURES = """async () => {
+  const images = Reveal.getCurrentSlide().querySelectorAll("img");
+  await Promise.all([...images].map((image) => image.decode()));
+}"""
+"""Those of the slide are here."""
+SEEN = """() => {
+  const section = Reveal.getCurrentSlide();
+  const slide = section.querySelector(".slide");
+  const texts = document.createTreeWalker(slide, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  const boxes = [], letters = [];
+  for (let text; (text = texts.nextNode());) {
+    const parent = text.parentElement;
+    if (!text.data.trim() || parent.closest("mjx-container")) continue;
+    range.selectNodeContents(text);
+    const block = parent.closest("h1, h2, p, li, td, th, pre, figcaption");
+    for (const box of range.getClientRects()) {
+      boxes.push([block ?? parent, box, text.data.trim()]);
+    }
+    letters.push([parseFloat(getComputedStyle(parent).fontSize), text.data]);
+  }
+  for (const box of slide.querySelectorAll("mjx-container, img")) {
+    boxes.push([box, box.getBoundingClientRect(), box.tagName]);
+  }
+  const around = slide.getBoundingClientRect();
+  const leaves = (box) => box.left < around.left || box.top < around.top
+    || box.right > around.right || box.bottom > around.bottom;
+  const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1
+    && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+  const apart = (a, b) => !a.contains(b) && !b.contains(a);
+  return {
+    place: Reveal.getIndices().h,
+    title: slide.querySelector("h1, h2").textContent,
+    notes: Reveal.getSlideNotes(),
+    letters,
+    outside: boxes.filter(([, box]) => leaves(box)).map((one) => one[2]),
+    meeting: boxes.flatMap(([a, one, said], place) => boxes.slice(place + 1)
+      .filter(([b, other]) => apart(a, b) && meet(one, other))
+      .map((other) => [said, other[2]])),
+    raw: slide.innerText.match(/\\\\[([]|mjx-merror/g),
+    pictures: [...slide.querySelectorAll("img")].map((image) => [
+      image.src.split("/").pop(),
+      image.getBoundingClientRect().width / image.naturalWidth,
+      image.alt,
+    ]),
+  };
+}"""
+"""What a slide says, and how its parts lie."""
+
+
+# --- decks, and a tab for them -----------------------------------------------
+
+
+@pytest.fixture(scope="module", params=EDITIONS)
+def folder(request, tmp_path_factory):
+    """What ``make slides`` makes, of a few units."""
+    if reason := not_ready(request.param):
+        pytest.skip(reason)
+    named = os.environ.get("REVEAL", "")
+    try:
+        find_reveal(named)
+    except NoReveal as missing:
+        if named:
+            raise
+        pytest.skip(str(missing))
+    target = tmp_path_factory.mktemp("class")
+    units = {name.partition("-")[0] for name in DECKS}
+    made = Publisher(request.param, site_of(request.param), target)
+    made.slides(named, units)
+    return target
+
+
+@pytest.fixture(scope="module")
+def screen(browser, folder):
+    """A tab of a projector's width, and the address of a deck."""
+    with served(folder) as address:
+        context = browser.new_context(viewport=SIZE)
+        yield Tab(context.new_page(), address)
+        context.close()
+
+
+def show(screen, deck: str, how: str = "") -> None:
+    """Open a deck, and wait until its first slide is here."""
+    screen.wrong.clear()
+    screen.page.goto("about:blank")  # or a hash alone would change
+    screen.page.goto(f"{screen.root}/slides/{deck}.html{how}")
+    screen.page.wait_for_function(READY)
+
+
+@pytest.fixture(scope="module", params=DECKS)
+def slides(request, screen) -> list[dict]:
+    """A deck's slides, one after another by the keyboard, and its errors."""
+    show(screen, request.param)
+    found = []
+    for _ in range(screen.page.evaluate("Reveal.getTotalSlides()")):
+        screen.page.evaluate(PICTURES)
+        found.append(screen.page.evaluate(SEEN))
+        screen.page.keyboard.press("ArrowRight")
+    assert not screen.wrong
+    return found
+
+
+# --- each slide --------------------------------------------------------------
+
+
+def test_keys_go_from_the_first_slide_to_the_last(slides):
+    assert [slide["place"] for slide in slides] == [*range(len(slides))]
+    assert len(slides) > 9
+
+
+def test_each_slide_has_a_title_and_notes(slides):
+    for slide in slides:
+        assert slide["title"].strip() and slide["notes"].strip()
+
+
+def test_all_of_a_slide_is_to_be_seen(slides):
+    for slide in slides:
+        assert not slide["outside"], slide["title"]
+        assert not slide["meeting"], slide["title"]
+        assert not slide["raw"], slide["title"]
+
+
+def test_letters_are_large_enough(slides):
+    for slide in slides:
+        small = [one for one in slide["letters"] if one[0] < SMALLEST - 0.5]
+        assert not small, slide["title"]
+        for name, scale, alt in slide["pictures"]:
+            assert alt.strip()
+            assert LETTERS * DOTS * scale >= LEAST, name
+
+
+# --- what else a lecturer asks for -------------------------------------------
+
+
+def test_the_speaker_sees_notes_pace_and_each_formula_once(screen):
+    show(screen, DECKS[0])
+    with screen.page.expect_popup() as opened:
+        screen.page.keyboard.press("s")
+    speaker = opened.value
+    notes = speaker.locator(".speaker-controls-notes .value")
+    speaker.locator(".pacing").wait_for()
+    screen.page.keyboard.press("ArrowRight")
+    notes.locator("math").first.wait_for()
+    assert not notes.locator("mjx-container").count()
+    speaker.close()
+    assert not screen.wrong
+
+
+def test_escape_shows_all_slides_and_one_again(screen):
+    show(screen, DECKS[1])
+    for overview in (True, False):
+        screen.page.keyboard.press("Escape")
+        assert screen.page.evaluate("Reveal.isOverview()") is overview
+
+
+def test_a_deck_is_printed_a_slide_to_a_page(screen):
+    show(screen, DECKS[1])
+    slides = screen.page.evaluate("Reveal.getTotalSlides()")
+    show(screen, DECKS[1], "?print-pdf")
+    pages = screen.page.locator(".pdf-page")
+    pages.first.wait_for()
+    assert pages.count() == slides
+
+
+@pytest.mark.parametrize("deck", AUDITED)
+def test_axe_finds_nothing_serious_on_slides(screen, deck):
+    show(screen, deck)
+    for place in (0, 2):
+        screen.page.evaluate("place => Reveal.slide(place)", place)
+        assert not audit(screen, {})
