@@ -6,6 +6,8 @@ import torch
 
 from benchmarks import work
 from benchmarks.work import Round, Turn
+from transformer_course import chunked_loss
+from transformer_course import objective as plain_loss
 from transformer_course.config import ModelConfig, TrainConfig
 from transformer_course.generate import beam_search, greedy_search
 from transformer_course.speed import faster_layers, keep_freed_memory
@@ -30,12 +32,13 @@ def training(
     for group in optimizer.param_groups:
         group["lr"] = 1e-4
     tokens = work.real_tokens(batches)
+    objective = (chunked_loss if fast else plain_loss).training_score
 
     def turn() -> Round:
         ways = faster_layers(learner) if fast else contextlib.nullcontext()
         with ways:
             for batch in batches:
-                train_step(learner, batch, optimizer, settings)
+                train_step(learner, batch, optimizer, settings, objective)
         return Round(tokens, [])
 
     return turn

@@ -153,8 +153,8 @@ def linear(
     return _Product.apply(x, weight, bias)
 
 
-def _product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
-    """a bᵀ + bias."""
+def product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+    """a bᵀ + bias, by oneDNN and without a way back."""
     return torch.ops.mkldnn._linear_pointwise(a, b, bias, "none", [], "")
 
 
@@ -165,12 +165,12 @@ class _Product(torch.autograd.Function):
     def forward(ctx, x, weight, bias):
         ctx.save_for_backward(x, weight)
         ctx.has_bias = bias is not None
-        return _product(x, weight, bias)
+        return product(x, weight, bias)
 
     @staticmethod
     def backward(ctx, grad):
         x, weight = ctx.saved_tensors
         rows = grad.reshape(-1, grad.size(-1))
-        of_weight = _product(rows.t(), x.reshape(-1, x.size(-1)).t())
+        of_weight = product(rows.t(), x.reshape(-1, x.size(-1)).t())
         of_bias = rows.sum(dim=0) if ctx.has_bias else None
-        return _product(grad, weight.t()), of_weight, of_bias
+        return product(grad, weight.t()), of_weight, of_bias

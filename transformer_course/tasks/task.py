@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from torch import Tensor, nn
 
 from transformer_course.batches import Batches
+from transformer_course.chunked_loss import training_score
 from transformer_course.config import (
     AnyModelConfig,
     DataConfig,
@@ -17,7 +18,7 @@ from transformer_course.config import (
 from transformer_course.data.corpora import CORPORA, Corpus, find, of_files
 from transformer_course.errors import ConfigError
 from transformer_course.loss import Score
-from transformer_course.objective import evaluate, score_batch, training_score
+from transformer_course.objective import evaluate, score_batch
 from transformer_course.tokenizer import PAD, Tokenizer
 
 

@@ -1,0 +1,130 @@
+"""The loss without all logits at once is that of the plain form."""
+
+import pytest
+import torch
+from tiny import (
+    close,
+    random_ids,
+    tiny_gru,
+    tiny_language_model,
+    tiny_transformer,
+    with_bos,
+)
+from torch import nn
+
+from transformer_course import chunked_loss, objective, speed
+from transformer_course.batches import Batch
+from transformer_course.config import TrainConfig
+from transformer_course.tokenizer import PAD
+
+MODELS = {
+    "tied": tiny_transformer,
+    "untied": lambda: tiny_transformer(tied=False),
+    "pre-norm": lambda: tiny_transformer(norm_first=True),
+    "language model": tiny_language_model,
+}
+
+
+def batch_for(model: nn.Module) -> Batch:
+    """Two rows of other lengths, more positions than a chunk has rows."""
+    torch.manual_seed(1)
+    tgt = with_bos(random_ids(2, 9))
+    tgt[1, 5:] = PAD
+    source = None if type(model).__name__ == "LanguageModel" else tgt[:, 1:6]
+    return Batch(source, tgt)
+
+
+def learned(score, model: nn.Module, batch: Batch, config: TrainConfig):
+    """The score, and the gradient of each weight."""
+    model.zero_grad()
+    found = score(model, batch, config)
+    (found.loss / found.tokens).backward()
+    return found, {n: p.grad.clone() for n, p in model.named_parameters()}
+
+
+@pytest.fixture(params=[4, 256])
+def rows(request, monkeypatch):
+    """Chunks that cut a batch, and one that holds it."""
+    monkeypatch.setattr(chunked_loss, "ROWS", request.param)
+
+
+@pytest.mark.usefixtures("rows")
+@pytest.mark.parametrize("amd", [False, True])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+def test_scores_and_gradients_are_those_of_the_plain_form(
+    make, smoothing, amd, monkeypatch
+):
+    if amd and not torch.backends.mkldnn.is_available():
+        pytest.skip("needs oneDNN")
+    monkeypatch.setattr(speed, "onednn_is_faster", lambda: amd)
+    model, config = make(), TrainConfig(label_smoothing=smoothing)
+    batch = batch_for(model)
+    ours, our_grads = learned(
+        chunked_loss.training_score, model, batch, config
+    )
+    plain, grads = learned(objective.training_score, model, batch, config)
+    for found, wanted in zip(ours, plain, strict=True):
+        close(found, wanted)
+    for name, grad in grads.items():
+        close(our_grads[name], grad)
+
+
+def test_in_bf16_they_are_as_near_as_its_digits():
+    model = tiny_transformer()
+    batch, config = batch_for(model), TrainConfig()
+    found = {}
+    for module in (chunked_loss, objective):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            found[module] = learned(
+                module.training_score, model, batch, config
+            )
+    (ours, our_grads), (plain, grads) = found.values()
+    close(ours.loss, plain.loss, 1e-2)
+    for name, grad in grads.items():
+        close(our_grads[name], grad, 2e-2)
+
+
+def test_what_a_place_of_padding_holds_reaches_no_weight():
+    model = tiny_transformer()
+    batch, config = batch_for(model), TrainConfig()
+    padding = batch.tgt_out == PAD
+
+    def spoil(layer, inputs, output):
+        return output.masked_fill(padding[..., None], torch.nan)
+
+    def whole():
+        return learned(chunked_loss.training_score, model, batch, config)
+
+    with model.decoder.register_forward_hook(spoil):
+        score, spoiled = whole()
+    assert torch.isfinite(score.loss)
+    assert all(grad.isfinite().all() for grad in spoiled.values())
+
+
+@pytest.mark.parametrize(
+    ("make", "config"),
+    [(tiny_gru, TrainConfig()), (tiny_transformer, TrainConfig(r_drop=1.0))],
+    ids=["another model", "R-Drop"],
+)
+def test_what_it_cannot_do_the_plain_form_does(make, config):
+    model = make()
+    batch = batch_for(model)
+    ours = chunked_loss.training_score(model, batch, config)
+    plain = objective.training_score(model, batch, config)
+    close(torch.stack(ours), torch.stack(plain))
+
+
+def test_a_model_that_fails_keeps_its_output(monkeypatch):
+    model = tiny_transformer()
+    batch = batch_for(model)
+    whole = model(*batch.inputs)
+
+    def fail(*args):
+        raise RuntimeError("no memory")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(objective, "predict", fail)
+        with pytest.raises(RuntimeError, match="no memory"):
+            chunked_loss.training_score(model, batch, TrainConfig())
+    close(model(*batch.inputs), whole)
