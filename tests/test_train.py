@@ -32,6 +32,7 @@ from transformer_course.objective import evaluate, score_batch, score_twice
 from transformer_course.tokenizer import BOS, EOS
 from transformer_course.train import (
     Progress,
+    cooled,
     fit,
     learning_rate,
     make_optimizer,
@@ -121,6 +122,28 @@ def test_each_step_takes_the_rate_of_the_schedule():
     assert rates == [
         learning_rate(step, 3, 0.01) for step in range(1, len(rates) + 1)
     ]
+
+
+def test_in_the_last_epochs_the_rate_cools_in_equal_steps():
+    parts = [cooled(epoch, 8, 3) for epoch in range(8)]
+    assert parts == [1, 1, 1, 1, 1, 0.75, 0.5, 0.25]
+    assert [cooled(epoch, 3, 0) for epoch in range(3)] == [1, 1, 1]
+
+
+def test_a_training_cools_by_epochs():
+    config = TrainConfig(epochs=3, warmup=1, peak_rate=0.01, cooldown=2)
+    rates: dict[int, list[float]] = {}
+
+    def note(progress, score, rate):
+        plain = learning_rate(progress.step, 1, 0.01)
+        rates.setdefault(progress.epoch, []).append(rate / plain)
+
+    model = tiny_gru()
+    optimizer = make_optimizer(model, config)
+    fit(model, optimizer, some_batches(), config, on_step=note)
+    for epoch, part in enumerate((1, 2 / 3, 1 / 3)):
+        assert rates[epoch]
+        assert all(math.isclose(found, part) for found in rates[epoch])
 
 
 def test_adam_has_the_papers_constants():
@@ -410,6 +433,8 @@ def test_the_state_of_another_model_is_refused():
         ({"peak_rate": -0.1}, "peak_rate is -0.1"),
         ({"average_last": -2}, "average_last is -2"),
         ({"clip": -1.0}, "clip is -1.0"),
+        ({"epochs": 3, "cooldown": 4}, "cooldown is 4"),
+        ({"cooldown": -1}, "cooldown is -1"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(changes, message):
