@@ -2,11 +2,11 @@
 
 From ``is`` to its subject and from ``these`` to its noun, as patterns find
 them (``experiments/agreeing.py``), and from there to the first.
-``runs/enja-agreement/agreement.json`` has, for each of these four, how often each head gives its largest weight to that word, on
-training sentences, where a head is to be chosen, and on development and test
-sentences, where it is to be judged. Beside it stand the fixed offset that
-does best on the training sentences, and, once more, those finds alone in
-which that offset is wrong.
+``runs/enja-agreement/agreement.json`` has, for each of these four, how often
+each head gives its largest weight to that word: on training sentences, where a
+head is to be chosen, and on development and test sentences, where it is to be
+judged. Beside it stand the fixed offset that does best on the training
+sentences, and, once more, those finds alone in which that offset is wrong.
 """
 
 from collections import Counter

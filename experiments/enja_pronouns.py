@@ -144,7 +144,9 @@ def log_ps(
     found: list[float] = []
     for start in range(0, len(pairs), PER_BATCH):
         some = pairs[start : start + PER_BATCH]
-        src = pad_rows([encode_source(tokenizer, source) for source, _ in some])
+        src = pad_rows(
+            [encode_source(tokenizer, source) for source, _ in some]
+        )
         tgt = pad_rows([[BOS, *tokenizer.encode(text)] for _, text in some])
         logits = model(src, tgt[:, :-1]).float().log_softmax(dim=-1)
         asked = tgt[:, 1:]
