@@ -9,8 +9,9 @@ is another. For both, ``runs/enja-aligners/aligners.json`` has
 - on the test sentences of real text, how often each head looks at the linked
   word, as in ``enja-heads``; and how many links both aligners have.
 
-Of all aligners the links count on which both directions agree. eflomal is
-optional: ``pip install -r requirements-eflomal.txt``. It draws at random and
+Of all aligners the links count on which both directions agree; on real text
+those between final full stops count for neither. eflomal is
+optional (``requirements-eflomal.txt``). It draws at random and
 takes no seed, so another time it finds a few other links.
 """
 
@@ -46,7 +47,8 @@ def eflomal_both_ways(pairs: Sequence[Pair]) -> list[Links]:
     if importlib.util.find_spec("eflomal") is None:
         raise CourseError(
             "the aligner eflomal is not installed, and enja-aligners "
-            "compares with it: pip install -r requirements-eflomal.txt."
+            "compares with it: pip install -c constraints.txt -r "
+            "requirements-eflomal.txt."
         )
     import eflomal  # optional: tells nothing where it is missing
 
@@ -109,6 +111,18 @@ def shared(found: Sequence[Links], others: Sequence[Links]) -> float:
     return both / max(sum(map(len, found)), 1)
 
 
+def without_stops(links: Sequence[Links], text: ParallelText) -> list[Links]:
+    """The links but those between the words that end both sentences.
+
+    These are full stops nearly always; one judge links them and the other
+    leaves them to "no word", and a rule of place finds them all.
+    """
+    return [
+        found - {(len(source.split()) - 1, len(target.split()) - 1)}
+        for found, (source, target) in zip(links, text, strict=True)
+    ]
+
+
 def read(bench: Bench) -> Iterator[str]:
     """Ask one checkpoint, and store what either aligner says of its heads."""
     loaded = checkpoint.load(bench.inputs[0])
@@ -127,7 +141,8 @@ def read(bench: Bench) -> Iterator[str]:
     }
     links: dict[str, list[Links]] = {}
     for name, aligner in used.items():
-        links[name] = aligner(words)[-len(splits.test) :]
+        found = aligner(words)[-len(splits.test) :]
+        links[name] = without_stops(found, splits.test)
         stored["aligners"][name] = {
             "grammar": against_gold(aligner, train, test),
             "heads": alignments(model, tokenizer, splits.test, links[name]),

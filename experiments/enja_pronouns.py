@@ -167,7 +167,7 @@ def odds(
         which: of the pronouns, from 0.
     """
     result: Record = {"sentences": len(found)}
-    conditions = {"both as they are": (False, False), "English": (True, False)}
+    conditions = {"neither": (False, False), "English": (True, False)}
     if which:
         conditions |= {"Japanese": (False, True), "both": (True, True)}
     for name, (in_source, in_target) in conditions.items():

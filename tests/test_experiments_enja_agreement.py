@@ -8,7 +8,9 @@ from tiny import tiny_transformer
 
 from experiments import agreeing, enja_agreement, enja_aligners, enja_pronouns
 from transformer_course.data.grammar import grammar_splits
+from transformer_course.data.text import ParallelText
 from transformer_course.errors import CourseError
+from transformer_course.tokenizer import Tokenizer
 
 
 @pytest.mark.parametrize(
@@ -94,24 +96,29 @@ def test_sentences_about_one_person_are_kept():
 
 
 def test_a_likely_text_is_likely_token_by_token():
-    class Letters:
-        def encode(self, text):
-            return [3 + len(word) % 5 for word in text.split()]
-
-    model = tiny_transformer()
-    pairs = [("a bb", "a bb c"), ("a", "a bb"), ("ccc d", "c")]
-    together = enja_pronouns.log_ps(model, Letters(), pairs)
-    alone = [
-        enja_pronouns.log_ps(model, Letters(), [pair])[0] for pair in pairs
-    ]
+    tokenizer = Tokenizer.train(["a b c d e f g h"] * 9, 12, "word")
+    model = tiny_transformer(vocab_size=tokenizer.vocab_size)
+    pairs = [("a b", "a b c"), ("a", "a b"), ("c d", "c")]
+    together = enja_pronouns.log_ps(model.eval(), tokenizer, pairs)
+    alone = [enja_pronouns.log_ps(model, tokenizer, [p])[0] for p in pairs]
     assert together == pytest.approx(alone, abs=1e-4)
     assert max(together) < 0
+    assert (
+        together[1]
+        > enja_pronouns.log_ps(model, tokenizer, [("a", "a b c")])[0]
+    )
 
 
 def test_links_are_read_as_aligners_write_them(tmp_path):
     file = tmp_path / "links"
     file.write_text("0-0 2-1\n\n1-0\n")
     assert enja_aligners.links_of(file) == [{(0, 0), (2, 1)}, set(), {(1, 0)}]
+
+
+def test_the_last_words_of_both_sides_do_not_count():
+    text = ParallelText(["a b .", "a"], ["x y z 。", "x"])
+    found = [{(0, 0), (2, 3)}, {(0, 0)}]
+    assert enja_aligners.without_stops(found, text) == [{(0, 0)}, set()]
 
 
 def test_gold_links_are_those_that_an_ideal_aligner_finds():
