@@ -1,0 +1,131 @@
+"""Does a head of the encoder look for the word that a verb agrees with?
+
+From ``is`` to its subject and from ``these`` to its noun, as patterns find
+them (``experiments/agreeing.py``), and from there to the first.
+``runs/enja-agreement/agreement.json`` has, for each of these four, how often
+each head gives its largest weight to that word: on training sentences, where a
+head is to be chosen, and on development and test sentences, where it is to be
+judged. Beside it stand the fixed offset that does best on the training
+sentences, and, once more, those finds alone in which that offset is wrong.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from experiments.agreeing import KINDS, Finder
+from experiments.enja_attention import by_words, word_starts
+from experiments.enja_heads import ids_of, rounded
+from experiments.lab import Bench, Reading, Record, made_of, splits_for
+from experiments.translations import smoke_inputs
+from transformer_course import checkpoint, runs
+from transformer_course.attribution import by_kind
+from transformer_course.heads import head_weights
+from transformer_course.tokenizer import Tokenizer
+
+CHOSEN_ON = 3000
+"""Training sentences that patterns are looked for in."""
+
+
+class Look(NamedTuple):
+    """What all heads do at one find."""
+
+    offset: int
+    """From the word that asks to the one that it agrees with."""
+    hits: Tensor
+    """(layer, head): whether the largest weight lies there."""
+    equal: float
+    """The weight of a word if all had the same."""
+
+
+def looks(
+    model, tokenizer: Tokenizer, sentences: Sequence[str], find: Finder
+) -> list[Look]:
+    """Where the encoder's heads look at each find of these sentences."""
+    found = []
+    for sentence in sentences:
+        words = sentence.split()
+        pieces = tokenizer.pieces(sentence)
+        if not (here := find(words)) or len(words) + 1 != len(
+            word_starts(pieces)
+        ):
+            continue  # nothing found, or a word that is no piece by itself
+        src, nothing_read, _ = ids_of(tokenizer, (sentence, ""))
+        maps = head_weights(model, src, nothing_read)
+        weights = by_words(by_kind(maps)["encoder"][0], pieces, pieces)
+        best = torch.from_numpy(weights.argmax(axis=-1))  # eos included
+        for asks, answers in here:
+            hits = best[..., asks] == answers
+            found.append(
+                Look(answers - asks, hits, 1 / (len(words) + 1)),
+            )
+    return found
+
+
+def summed(found: Sequence[Look], offset: int) -> Record:
+    """How often each head, and one offset, name the right word."""
+    count = len(found)
+    hits = torch.stack([look.hits for look in found]).double().mean(dim=0)
+    by_offset = sum(look.offset == offset for look in found)
+    return {
+        "found": count,
+        "by_offset": round(by_offset / count, 4),
+        "equal": round(sum(look.equal for look in found) / count, 4),
+        "heads": rounded(hits),
+    }
+
+
+def judged(chosen_on: Sequence[Look], held_out: Sequence[Look]) -> Record:
+    """The three counts: to choose by, held out, and where the offset fails.
+
+    The last is left out where the offset never fails.
+    """
+    offsets = Counter(look.offset for look in chosen_on)
+    offset = offsets.most_common(1)[0][0]
+    elsewhere = [look for look in held_out if look.offset != offset]
+    parts = {
+        "chosen_on": chosen_on,
+        "held_out": held_out,
+        "elsewhere": elsewhere,
+    }
+    return {
+        "offset": offset,
+        **{k: summed(part, offset) for k, part in parts.items() if part},
+    }
+
+
+def read(bench: Bench) -> Iterator[str]:
+    """Ask one checkpoint, and store what its encoder's heads do."""
+    loaded = checkpoint.load(bench.inputs[0])
+    model, tokenizer = loaded.model.cpu().eval(), loaded.tokenizer
+    splits = splits_for(loaded.details, bench)
+    train = list(splits.train.src)[:CHOSEN_ON]
+    held_out = [*splits.dev.src, *splits.test.src]
+    if bench.smoke:  # which has too few sentences for any to agree
+        train = held_out = ["these women are kind ."]
+    stored: Record = {
+        **made_of("enja-agreement", bench),
+        "sentences": {"chosen_on": len(train), "held_out": len(held_out)},
+        "kinds": {},
+    }
+    for name, find in KINDS.items():
+        stored["kinds"][name] = judged(
+            looks(model, tokenizer, train, find),
+            looks(model, tokenizer, held_out, find),
+        )
+        yield f"{name}: {stored['kinds'][name]['held_out']}"
+    runs.write_json(bench.folder / "agreement.json", stored, indent=1)
+
+
+EXPERIMENT = Reading(
+    name="enja-agreement",
+    chapter="20_reading_attention",
+    read=read,
+    inputs=("outputs/enja/checkpoints/average",),
+    smoke_inputs=lambda scratch: [
+        path / "checkpoints" / "best" for path in smoke_inputs(scratch)
+    ],
+)
