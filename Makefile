@@ -36,6 +36,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 GRADER := $(VENV)/.grader
 REFERENCE := $(VENV)/.reference
+ENGINE := $(VENV)/.engine
 PEERS := $(VENV)/.peers
 DRIVER := $(VENV)/.driver
 ACTIONLINT := $(VENV)/.actionlint
@@ -258,9 +259,20 @@ test-bert: $(REFERENCE) ## compare our encoder with Hugging Face's library
 	$(PYTEST) tests/test_bert.py tests/test_pretrained.py \
 		tests/test_wordpiece.py
 
+# The engine that a model can be exported for. Where it cannot be had, what
+# needs it is skipped by name.
+$(ENGINE): requirements-ctranslate2.txt $(INSTALLED)
+	-$(INSTALL) -c constraints.txt -r $< $(PIP_FLAGS)
+	@touch $@
+
+.PHONY: test-engine
+test-engine: $(ENGINE) ## test models that are exported for CTranslate2
+	$(PYTEST) tests/test_ctranslate2.py tests/test_benchmarks.py
+
 # Nothing of the package's code is run, so nothing that it asks for is needed.
 # Whom we are compared with; who cannot be had is left out by name.
-$(PEERS): requirements-bench.txt requirements-bert.txt $(INSTALLED)
+$(PEERS): requirements-bench.txt requirements-bert.txt \
+		requirements-ctranslate2.txt $(INSTALLED)
 	-$(INSTALL) -c constraints.txt -r $< $(PIP_FLAGS)
 	@touch $@
 

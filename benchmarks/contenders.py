@@ -17,6 +17,8 @@ class Contender(NamedTuple):
 
 
 LIBRARY = "transformers"
+X = "x_transformers"
+ENGINE = "ctranslate2"
 OURS = "the course"
 MARIAN = "Marian"
 
@@ -34,7 +36,10 @@ def _library(kind: str, batches, freed_memory: bool = False) -> Contender:
 
 def _decoding(beam_size: int) -> dict[str, Contender]:
     decode = partial(course.decoding, beam_size)
+    convert = partial(course.by_ctranslate2, beam_size)
     return {
+        "CTranslate2, int8": Contender(partial(convert, "int8"), ENGINE),
+        "CTranslate2": Contender(partial(convert, "float32"), ENGINE),
         f"{OURS}, bf16": Contender(partial(decode, bf16=True)),
         OURS: Contender(decode),
         f"{OURS}, plain": Contender(partial(decode, fast=False)),
@@ -51,6 +56,9 @@ EVENTS: dict[str, dict[str, Contender]] = {
         "nn.Transformer": Contender(
             lambda: peers.training(peers.Torch, work.shuffled())
         ),
+        "x-transformers": Contender(
+            lambda: peers.training(peers.XTransformers, work.shuffled()), X
+        ),
         "Bart": _library("Bart", work.shuffled),
         MARIAN: _library("Marian", work.shuffled),
     },
@@ -59,7 +67,10 @@ EVENTS: dict[str, dict[str, Contender]] = {
         f"{OURS}, plain": _course(work.bucketed, fast=False),
         MARIAN: _library("Marian", work.bucketed, freed_memory=True),
     },
-    "greedy": _decoding(1),
+    "greedy": {
+        "x-transformers": Contender(peers.greedy_by_x_transformers, X),
+        **_decoding(1),
+    },
     "beam": _decoding(work.BEAM_SIZE),
 }
 """Of each event those who take part; the last is what others are compared

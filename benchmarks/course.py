@@ -1,12 +1,18 @@
 """The course's own model, as its presets train it, and in plainer ways."""
 
 import contextlib
+import tempfile
+from pathlib import Path
 
 import torch
 
 from benchmarks import work
 from benchmarks.work import Round, Turn
-from transformer_course import chunked_loss
+from transformer_course import (
+    chunked_loss,
+    ctranslate2_engine,
+    ctranslate2_export,
+)
 from transformer_course import objective as plain_loss
 from transformer_course.config import ModelConfig, TrainConfig
 from transformer_course.generate import beam_search, greedy_search
@@ -66,6 +72,38 @@ def decoding(beam_size: int, *, bf16: bool = False, fast: bool = True) -> Turn:
         ways = faster_layers(writer) if fast else contextlib.nullcontext()
         with ways:
             output = [ids for src in sources for ids in decode(src)]
+        return Round(len(output), output)
+
+    return turn
+
+
+def by_ctranslate2(
+    beam_size: int, quantization: ctranslate2_export.Quantization
+) -> Turn:
+    """The same translations by the same weights, computed by CTranslate2."""
+    config = work.config(norm_first=True)
+    pieces = ["<pad>", "<s>", "</s>"]
+    pieces += [str(i) for i in range(len(pieces), config.vocab_size)]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        ctranslate2_export.write(folder, model(config), pieces, quantization)
+        content = {path.name: path.read_bytes() for path in folder.iterdir()}
+    engine = ctranslate2_engine.Engine(config, pieces, content)
+    sources = work.sources()
+    length = work.NEW_TOKENS
+
+    def decode(src: torch.Tensor) -> list[list[int]]:
+        if beam_size == 1:
+            return ctranslate2_engine.greedy_search(
+                engine, src, max_length=length
+            )
+        beams = ctranslate2_engine.beam_search(
+            engine, src, beam_size=beam_size, max_length=length
+        )
+        return [beam[0].ids for beam in beams]
+
+    def turn() -> Round:
+        output = [ids for src in sources for ids in decode(src)]
         return Round(len(output), output)
 
     return turn

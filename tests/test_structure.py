@@ -50,6 +50,10 @@ ALLOWED = {
     ("checkpoint.py", "_kind"): "finds the row of that table",
     ("checkpoint_files.py", "_from_format_1"): "names of an earlier format",
     ("checkpoint_files.py", "_unreadable"): "an error may have no reason",
+    (
+        "ctranslate2_export.py",
+        "check_convertible",
+    ): "another program computes one kind, and is given its parts",
     ("pretrained.py", "_config"): "what a published config.json must say",
     ("checks.py", "require_fits"): "how a type hint is called",
     ("checks.py", "fits"): "the type of a plain value",

@@ -191,6 +191,11 @@ def read_header(folder: Path) -> tuple[Header, Rename]:
 
 def _check_format(folder: Path, header: Header) -> None:
     path = folder / "config.json"
+    if (folder / "model.bin").is_file():
+        raise CheckpointError(
+            f"{folder} holds a model for CTranslate2: translate takes it, "
+            "with --engine ctranslate2."
+        )
     if not {"format", "kind", "model"} <= set(header):
         raise CheckpointError(
             f"{path} is not of a checkpoint of this package: give a folder "

@@ -23,14 +23,16 @@ from transformer_course.device import pick_device
 from transformer_course.ensemble import Ensemble
 from transformer_course.errors import CheckpointError, ConfigError
 from transformer_course.experiment.folder import find
-from transformer_course.generate import greedy_search, sample
+from transformer_course.generate import sample
 from transformer_course.labelled_batches import text_rows
 from transformer_course.speed import use_faster_layers
 from transformer_course.tasks.table import task_of
 from transformer_course.tasks.task import Judged, Task, corpus_of
 from transformer_course.tokenizer import Tokenizer
 from transformer_course.translate import (
+    OURS,
     Candidate,
+    Searches,
     TextStream,
     candidates,
     encode_source,
@@ -58,6 +60,8 @@ class TextModel:
     """What was saved beside the model: corpus, languages."""
     as_is: bool
     """Whether text is left as it comes, its words apart as in the corpus."""
+    searches: Searches = OURS
+    """Those that the model is made for."""
 
     @classmethod
     def load(
@@ -164,6 +168,7 @@ class TextModel:
                 self.cut(sentences),
                 beam_size,
                 alpha,
+                searches=self.searches,
             )
         )
 
@@ -172,7 +177,12 @@ class TextModel:
     ) -> list[list[Candidate]]:
         """The whole beam of each sentence, best first."""
         beams = candidates(
-            self.model, self.tokenizer, self.cut(sentences), beam_size, alpha
+            self.model,
+            self.tokenizer,
+            self.cut(sentences),
+            beam_size,
+            alpha,
+            searches=self.searches,
         )
         return [
             [one._replace(text=self._joined([one.text])[0]) for one in beam]
@@ -186,7 +196,7 @@ class TextModel:
             limit = self.model.config.max_length
             ids = encode_source(self.tokenizer, source, limit)
             src = torch.tensor([ids])
-            self._grow(partial(greedy_search, self.model, src), say)
+            self._grow(partial(self.searches.greedy, self.model, src), say)
 
     def drawing(self, prompt: str, seed: int, **settings) -> "Drawing":
         """What draws texts that answer a prompt, or go on with it.

@@ -41,6 +41,17 @@ def encode_source(
     return [*ids, EOS]
 
 
+class Searches(NamedTuple):
+    """Who looks for a target: both are given a model and source ids."""
+
+    greedy: Callable[..., list[list[int]]] = greedy_search
+    beam: Callable[..., list[list[Hypothesis]]] = beam_search
+
+
+OURS = Searches()
+"""Those for the package's own models."""
+
+
 class Candidate(NamedTuple):
     """One of the translations that a beam search has found."""
 
@@ -58,6 +69,7 @@ def translate(
     beam_size: int = 1,
     alpha: float = 0.6,
     batch_size: int = 64,
+    searches: Searches = OURS,
 ) -> list[str]:
     """Translate sentences, in batches of like length, in the order given.
 
@@ -71,6 +83,7 @@ def translate(
         beam_size: 1 searches greedily.
         alpha: exponent of the beam's length penalty.
         batch_size: sentences at a time.
+        searches: those that the model is made for.
 
     Raises:
         ConfigError: batch_size below 1.
@@ -78,8 +91,8 @@ def translate(
 
     def search(src: Tensor) -> list[list[int]]:
         if beam_size == 1:
-            return greedy_search(model, src)
-        beams = beam_search(model, src, beam_size=beam_size, alpha=alpha)
+            return searches.greedy(model, src)
+        beams = searches.beam(model, src, beam_size=beam_size, alpha=alpha)
         return [beam[0].ids for beam in beams]
 
     found = _in_batches(model, tokenizer, sentences, batch_size, search)
@@ -93,6 +106,7 @@ def candidates(
     beam_size: int = 5,
     alpha: float = 0.6,
     batch_size: int = 64,
+    searches: Searches = OURS,
 ) -> list[list[Candidate]]:
     """The whole beam of each sentence, best first, with scores.
 
@@ -102,7 +116,7 @@ def candidates(
     """
 
     def search(src: Tensor) -> list[list[Hypothesis]]:
-        return beam_search(model, src, beam_size=beam_size, alpha=alpha)
+        return searches.beam(model, src, beam_size=beam_size, alpha=alpha)
 
     found = _in_batches(model, tokenizer, sentences, batch_size, search)
     nothing = [Hypothesis([], 0.0, 0.0)]

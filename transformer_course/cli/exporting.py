@@ -18,34 +18,49 @@ def export(
         tyro.conf.arg(metavar="FOLDER", help="a new one, for the result."),
     ],
     to: Annotated[
-        Literal["int8"],
+        Literal["int8", "ctranslate2"],
         tyro.conf.arg(
             help="int8: a checkpoint for all commands, its weights in eight "
             "bits, so a quarter as large, and without the state of its "
-            "training."
+            "training. ctranslate2: a translator for CTranslate2 "
+            "(pip install ctranslate2), used by translate --engine "
+            "ctranslate2."
         ),
     ] = "int8",
+    quantization: Annotated[
+        Literal["float32", "float16", "int8"] | None,
+        tyro.conf.arg(
+            help="with --to ctranslate2, how its weights are stored: float32 "
+            "if left out; int8, a quarter as large, is the fastest, and "
+            "changes some translations.",
+            help_behavior_hint="",
+        ),
+    ] = None,
 ) -> None:
     """Write a model for use alone.
 
-    What eight bits cost in quality, score tells of both.
+    What eight bits cost in quality, score tells of both; for CTranslate2,
+    score-files of what translate writes.
     """
-    from transformer_course import checkpoint
+    from transformer_course import checkpoint, ctranslate2_export
     from transformer_course.experiment.folder import find
 
     if folder.exists():
         raise ConfigError(
             f"{folder} is there already: name a new folder for the model."
         )
+    if quantization and to != "ctranslate2":
+        raise ConfigError(
+            f"--quantization {quantization} says how a model for CTranslate2 "
+            "is stored: add --to ctranslate2, or leave it out."
+        )
     found = find(model)
     loaded = checkpoint.load(found)
-    checkpoint.save(
-        folder,
-        loaded.model,
-        loaded.tokenizer,
-        loaded.details,
-        eight_bits=to == "int8",
-    )
+    parts = loaded.model, loaded.tokenizer, loaded.details
+    if to == "ctranslate2":
+        ctranslate2_export.save(folder, *parts, quantization or "float32")
+    else:
+        checkpoint.save(folder, *parts, eight_bits=True)
     tell(f"{found} → {folder}, {_megabytes(folder):,.1f} MB")
 
 

@@ -1,7 +1,7 @@
 """Options that several commands have."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
@@ -83,6 +83,13 @@ Bf16 = Annotated[
         help="compute in bf16: about twice as fast on a processor that has "
         "instructions for it, and a translation in thirty comes out "
         "otherwise."
+    ),
+]
+Engine = Annotated[
+    Literal["torch", "ctranslate2"],
+    tyro.conf.arg(
+        help="what computes: ctranslate2 takes a folder that export --to "
+        "ctranslate2 has written, and uses the CPU."
     ),
 ]
 Device = Annotated[str, tyro.conf.arg(help="auto, cpu, cuda, cuda:1, mps.")]

@@ -24,6 +24,7 @@ from transformer_course.cli.options import (
     BeamSize,
     Bf16,
     Device,
+    Engine,
     Model,
     NBest,
     Others,
@@ -67,6 +68,7 @@ def translate(
     as_is: AsIs = False,
     bf16: Bf16 = False,
     others: Others = (),
+    engine: Engine = "torch",
     device: Device = "auto",
 ) -> None:
     """Translate a file, or what comes from the keyboard or a pipe.
@@ -84,7 +86,10 @@ def translate(
         )
     by_hand = file is None and typed()
     stream = stream or (greedy and by_hand and sys.stdout.isatty())
-    used = _load(model, others, device, as_is, bf16)
+    if engine == "ctranslate2":
+        used = _load_converted(model, others, device, as_is, bf16)
+    else:
+        used = _load(model, others, device, as_is, bf16)
     used.require_writing(translates=True)
     check_writable(output, model, used.path, *others, file)
     size = 1 if by_hand or stream else CHUNK
@@ -262,6 +267,25 @@ def _load(
         if loaded[-1].path != path:
             tell(f"using {loaded[-1].path}")
     return loaded[0].beside(loaded[1:])
+
+
+def _load_converted(
+    model: Path,
+    others: Sequence[Path],
+    device: str,
+    as_is: bool,
+    bf16: bool,
+) -> "TextModel":
+    """A model for CTranslate2; refuses what that does not do."""
+    from transformer_course.ctranslate2_engine import load_text_model
+
+    if others or bf16 or device not in ("auto", "cpu"):
+        raise ConfigError(
+            "--engine ctranslate2 computes one model on the CPU, in the "
+            "precision that it was exported in: leave out --with, --bf16 and "
+            "--device, or leave out --engine."
+        )
+    return load_text_model(model, as_is)
 
 
 def _say(text: str) -> None:
