@@ -298,6 +298,8 @@ def test_pages_ask_for_what_lies_beside_them(publisher):
         asked = [tag["src"] for tag in soup.select("[src]")]
         asked += [tag["href"] for tag in soup.select("[href]")]
         for address in asked:
+            if address == "data:,":  # no icon, so that none is asked for
+                continue
             assert not is_foreign(address), f"{path.name}: {address}"
             there = (path.parent / address.partition("#")[0]).resolve()
             assert there.is_file(), f"{path.name}: {address}"

@@ -51,6 +51,10 @@ ALLOWED = {
     ("checkpoint_files.py", "_from_format_1"): "names of an earlier format",
     ("checkpoint_files.py", "_unreadable"): "an error may have no reason",
     (
+        "chunked_loss.py",
+        "training_score",
+    ): "takes apart what ends in one product; others are scored whole",
+    (
         "ctranslate2_export.py",
         "check_convertible",
     ): "another program computes one kind, and is given its parts",

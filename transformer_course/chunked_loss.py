@@ -3,7 +3,7 @@
 Logits, probabilities and their gradients are tables of tokens × vocabulary,
 and nothing else in a training step is as large. None of them is needed whole:
 here some rows at a time are computed, with their gradients, and forgotten
-(Hsu et al. 2024, "FusedLinearCrossEntropy"). The plain form is
+(Hsu et al. 2024; Wijmans et al. 2025). The plain form is
 ``objective.training_score``, which ``train.fit`` takes by itself; a training
 from the command line takes this one.
 """
