@@ -3,7 +3,12 @@
 import pytest
 import torch
 from command_line import assert_error
-from tiny import decided, tiny_splits, tiny_transformer
+from tiny import (
+    decided,
+    tiny_language_model,
+    tiny_splits,
+    tiny_transformer,
+)
 
 from transformer_course import checkpoint, shipped
 from transformer_course.tokenizer import Tokenizer
@@ -111,3 +116,62 @@ def test_a_full_disk_leaves_nothing(run, tmp_path, model, monkeypatch):
     result = run("export", model, tmp_path / "small")
     assert_error(result, "small", "No space left")
     assert not (tmp_path / "small").exists()
+
+
+# --- the length penalty that a model was exported with -----------------------
+
+
+@pytest.fixture
+def longer(run, tmp_path, model):
+    """The translator, exported with a length penalty of its own."""
+    folder = tmp_path / "longer"
+    assert run("export", model, folder, "--alpha", "1.8")[0] == 0
+    return folder
+
+
+def scores(run, folder, file, *options):
+    """What ranks the translations: log-probability over length penalty."""
+    status, out, _ = run("translate", folder, file, "--n-best", "2", *options)
+    assert status == 0
+    return [float(line.split("\t")[2]) for line in out.splitlines()]
+
+
+def test_a_model_keeps_its_length_penalty(run, model, longer, file):
+    kept = scores(run, longer, file)
+    assert kept == scores(run, longer, file, "--alpha", "1.8")
+    assert kept == pytest.approx(
+        scores(run, model, file, "--alpha", "1.8"), abs=0.02
+    )
+    assert kept != pytest.approx(scores(run, longer, file, "--alpha", "0.6"))
+
+
+def test_score_says_which_length_penalty_was_kept(run, longer):
+    status, out, _ = run("score", longer)
+    assert status == 0 and "alpha 1.8" in out
+    assert "alpha 0.2" in run("score", longer, "--alpha", "0.2")[1]
+
+
+@pytest.mark.parametrize("alpha", ["nan", "11"])
+def test_what_is_no_length_penalty_is_not_kept(run, tmp_path, model, alpha):
+    result = run("export", model, tmp_path / "small", "--alpha", alpha)
+    assert_error(result, f"alpha is {alpha}")
+    assert not (tmp_path / "small").exists()
+
+
+def test_only_a_translator_has_a_length_penalty(run, tmp_path):
+    folder = tmp_path / "writer"
+    details = {"task": "language_modelling", "corpus": "soseki-cpu"}
+    checkpoint.save(folder, tiny_language_model(), None, details)
+    result = run("export", folder, tmp_path / "small", "--alpha", "1")
+    assert_error(result, "--alpha 1.0", "language modelling")
+
+
+@pytest.mark.parametrize("alpha", ['"long"', "[1]", "NaN", "1e9", "null"])
+def test_a_damaged_length_penalty_is_a_line(run, longer, file, alpha):
+    config = longer / "config.json"
+    text = config.read_text("utf-8")
+    assert text.count('"alpha": 1.8') == 1
+    damaged = text.replace('"alpha": 1.8', f'"alpha": {alpha}')
+    config.write_text(damaged, encoding="utf-8")
+    assert_error(run("translate", longer, file), "alpha", "add --alpha")
+    assert run("translate", longer, file, "--alpha", "1")[0] == 0

@@ -11,6 +11,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from transformer_course.errors import ConfigError
 
+LARGEST_ALPHA = 10
+"""Of the length penalty, which is a power of the length: beyond, it is no
+number any more."""
 LARGEST = 2**53
 """Of the whole numbers among the settings: JSON keeps all up to there."""
 Settings = dict[str, Any]
@@ -41,6 +44,11 @@ def require_between(
         f"{name} is {shown(value)}: it must be from {shown(low)} to "
         f"{shown(high)}.",
     )
+
+
+def require_alpha(alpha: float) -> None:
+    """Raise a ConfigError unless a length penalty can have this exponent."""
+    require_between("alpha", alpha, -LARGEST_ALPHA, LARGEST_ALPHA)
 
 
 def require_seed(seed: int) -> None:

@@ -1,13 +1,17 @@
 """``export``: a model for use alone, in a form that is small or fast."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from transformer_course.checks import require_alpha
 from transformer_course.cli.options import Model
 from transformer_course.console import tell
 from transformer_course.errors import ConfigError
+
+if TYPE_CHECKING:
+    from transformer_course import checkpoint
 
 
 def export(
@@ -36,6 +40,15 @@ def export(
             help_behavior_hint="",
         ),
     ] = None,
+    alpha: Annotated[
+        float | None,
+        tyro.conf.arg(
+            help="of a translator: the exponent of the length penalty that "
+            "did best on its development set. It is kept beside the weights, "
+            "and translate and score use it where they are given none.",
+            help_behavior_hint="",
+        ),
+    ] = None,
 ) -> None:
     """Write a model for use alone.
 
@@ -54,14 +67,34 @@ def export(
             f"--quantization {quantization} says how a model for CTranslate2 "
             "is stored: add --to ctranslate2, or leave it out."
         )
+    if alpha is not None:
+        require_alpha(alpha)
     found = find(model)
     loaded = checkpoint.load(found)
-    parts = loaded.model, loaded.tokenizer, loaded.details
+    details = _with_alpha(loaded, alpha)
+    parts = loaded.model, loaded.tokenizer, details
     if to == "ctranslate2":
         ctranslate2_export.save(folder, *parts, quantization or "float32")
     else:
         checkpoint.save(folder, *parts, eight_bits=True)
     tell(f"{found} → {folder}, {_megabytes(folder):,.1f} MB")
+
+
+def _with_alpha(
+    loaded: "checkpoint.Checkpoint", alpha: float | None
+) -> dict[str, Any]:
+    """What is kept beside the weights, with a length penalty if asked."""
+    from transformer_course.tasks.table import task_of
+
+    if alpha is None:
+        return loaded.details
+    task = task_of(loaded.model.config, loaded.details)
+    if (task.prompted, task.gives) != ("src", "text"):
+        raise ConfigError(
+            f"--alpha {alpha} is of a translator's search, and this model "
+            f"learned {task.name.replace('_', ' ')}: leave it out."
+        )
+    return loaded.details | {"alpha": alpha}
 
 
 def _megabytes(folder: Path) -> float:

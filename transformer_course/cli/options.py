@@ -21,10 +21,12 @@ BeamSize = Annotated[
     int, tyro.conf.arg(help="hypotheses kept; 1 is greedy search.")
 ]
 Alpha = Annotated[
-    float,
+    float | None,
     tyro.conf.arg(
         help="exponent of the length penalty: larger favours longer "
-        "translations, 0 has none; without effect on greedy search."
+        "translations, 0 has none; without effect on greedy search. If left "
+        "out, what the model was exported with, or 0.6.",
+        help_behavior_hint="",
     ),
 ]
 AsIs = Annotated[

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from transformer_course.checks import require_between, require_seed
+from transformer_course.checks import (
+    require_alpha,
+    require_between,
+    require_seed,
+    shown,
+)
 from transformer_course.cli.images import score_images
 from transformer_course.cli.lines import (
     CHUNK,
@@ -34,16 +39,15 @@ from transformer_course.cli.options import (
 from transformer_course.cli.output import check_writable, lines_to
 from transformer_course.console import tell
 from transformer_course.data.text import read_parallel
-from transformer_course.errors import ConfigError
+from transformer_course.errors import CheckpointError, ConfigError
 
 if TYPE_CHECKING:
     from transformer_course.text_model import TextModel
 
 LARGEST_BEAM = 200
 """A beam has that many rows of each sentence's batch in memory."""
-LARGEST_ALPHA = 10
-"""Of the length penalty, which is a power of the length: beyond, it is no
-number any more."""
+PAPERS_ALPHA = 0.6
+"""Of the length penalty (section 6.1)."""
 MOST_DRAWN = 10**6
 """Texts that are drawn, and tokens of one."""
 
@@ -62,7 +66,7 @@ def translate(
     ] = None,
     output: Output = None,
     beam_size: BeamSize = 5,
-    alpha: Alpha = 0.6,
+    alpha: Alpha = None,
     n_best: NBest = 0,
     stream: Stream = False,
     as_is: AsIs = False,
@@ -91,6 +95,7 @@ def translate(
     else:
         used = _load(model, others, device, as_is, bf16)
     used.require_writing(translates=True)
+    alpha = _alpha(used) if alpha is None else alpha
     check_writable(output, model, used.path, *others, file)
     size = 1 if by_hand or stream else CHUNK
     with lines_to(output) as put:
@@ -169,7 +174,7 @@ def score(
     model: Model,
     split: Literal["dev", "test"] = "test",
     beam_size: BeamSize = 5,
-    alpha: Alpha = 0.6,
+    alpha: Alpha = None,
     output: Output = None,
     files: Annotated[
         tuple[str, str] | None,
@@ -205,6 +210,7 @@ def score(
     text = map(Path, used.details.get("files") or ())
     check_writable(output, model, used.path, *others, *text)
     named = ", ".join(map(str, (used.path, *others)))
+    alpha = _alpha(used) if alpha is None else alpha
     say = partial(print, flush=True)
     written = used.report(named, split, beam_size, alpha, say)
     if output is None:
@@ -306,10 +312,24 @@ def _rows(beams: list[list], n_best: int, first: int) -> Iterator[str]:
             yield f"{number}\t{rank}\t{values}\t{one.text}"
 
 
-def _check_search(beam_size: int, alpha: float) -> None:
+def _alpha(used: "TextModel") -> float:
+    """The length penalty that a model was exported with, or the paper's."""
+    kept = used.details.get("alpha", PAPERS_ALPHA)
+    try:
+        require_alpha(kept)
+    except (TypeError, ConfigError) as error:
+        raise CheckpointError(
+            f"{used.path} has alpha {shown(kept)} beside its weights, which "
+            "no length penalty can have: add --alpha with one of your own."
+        ) from error
+    return kept
+
+
+def _check_search(beam_size: int, alpha: float | None) -> None:
     """See that a search fits into memory, and its scores into numbers."""
     require_between("beam_size", beam_size, 1, LARGEST_BEAM)
-    require_between("alpha", alpha, -LARGEST_ALPHA, LARGEST_ALPHA)
+    if alpha is not None:
+        require_alpha(alpha)
 
 
 def _check_n_best(n_best: int, beam_size: int) -> None:
