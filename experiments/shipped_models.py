@@ -1,0 +1,111 @@
+"""What do the models that come with the course score, and what do eight bits
+cost?
+
+Each model under ``models/`` beside the checkpoint that it was exported from:
+both translate the test set, with the length penalty that the model keeps.
+``runs/shipped-models/NAME.json`` has the scores of both, and how many
+sentences they translate differently; ``counts.npz`` what BLEU counts in each,
+for a paired comparison.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from experiments.lab import Bench, Reading, Record, made_of, splits_for
+from experiments.translations import (
+    BEAMS,
+    CREDIT,
+    counts_of,
+    score_rows,
+    smoke_inputs,
+)
+from transformer_course import checkpoint, files, runs
+from transformer_course.data.text import unseen
+from transformer_course.errors import ConfigError
+from transformer_course.experiment.folder import find
+from transformer_course.translate import translate
+
+BITS = ("int8", "float32")
+"""How weights are stored: of the model, and of what it was made from."""
+PAPERS_ALPHA = 0.6
+
+
+def measured(model: Path, original: Path, bench: Bench) -> tuple[Record, dict]:
+    """Scores and counts of a model and of what it was exported from.
+
+    Args:
+        model: its folder.
+        original: a training, or the checkpoint.
+        bench: how many sentences.
+    """
+    about = checkpoint.load(model)
+    alpha = about.details.get("alpha", PAPERS_ALPHA)
+    splits = splits_for(about.details, bench)
+    text, new = splits.test, unseen(splits.test, splits.train)
+    written, rows = {}, []
+    counts = {f"{model.name}-unseen": np.isin(np.arange(len(text)), new)}
+    for bits, folder in zip(BITS, (model, find(original)), strict=True):
+        loaded = checkpoint.load(folder)
+        sides = loaded.model, loaded.tokenizer, text.src
+        written[bits] = translate(*sides, BEAMS[-1], alpha)
+        rows += score_rows(bits, BEAMS[-1], written[bits], text, new)
+        found = counts_of(
+            bits, BEAMS[-1], written[bits], text, about.details["tgt"]
+        )
+        counts[f"{model.name}-{bits}"] = found[f"{bits}-{BEAMS[-1]}-words"]
+    pairs = zip(*(written[bits] for bits in BITS), strict=True)
+    size = sum(p.stat().st_size for p in model.iterdir())
+    return {
+        "weights_sha256": files.read_json(model / "config.json")["weights_sha256"],
+        "parameters": sum(p.numel() for p in about.model.parameters()),
+        "megabytes": round(size / 1e6, 1),
+        "alpha": alpha,
+        "split": "test",
+        "rows": rows,
+        "differ": sum(one != other for one, other in pairs),
+        "credit": CREDIT,
+    }, counts
+
+
+def read(bench: Bench) -> Iterator[str]:
+    """Measure each model, and store what was found of all."""
+    if len(bench.inputs) % 2:
+        raise ConfigError(
+            "shipped-models takes pairs, MODEL ORIGINAL: an exported model, "
+            "and the checkpoint that it was made from."
+        )
+    counts = {}
+    pairs = zip(bench.inputs[::2], bench.inputs[1::2], strict=True)
+    for model, original in pairs:
+        found, of_model = measured(model, original, bench)
+        about = {**made_of("shipped-models", bench), "results": found}
+        runs.write_json(bench.folder / f"{model.name}.json", about, indent=1)
+        counts |= of_model
+        yield f"{model.name}: {found['differ']} translations differ"
+    runs.write_arrays(bench.folder / "counts.npz", counts)
+
+
+def smoke_pair(scratch: Path) -> list[Path]:
+    """A tiny translator in eight bits, and the whole one."""
+    [original] = smoke_inputs(scratch)
+    loaded = checkpoint.load(find(original))
+    small = scratch / "small"
+    parts = loaded.model, loaded.tokenizer, loaded.details
+    checkpoint.save(small, *parts, eight_bits=True)
+    return [small, original]
+
+
+EXPERIMENT = Reading(
+    name="shipped-models",
+    chapter="15_translation",
+    read=read,
+    inputs=(
+        "models/en-ja",
+        "outputs/enja-wide",
+        "models/ja-en",
+        "outputs/jaen-wide",
+    ),
+    smoke_inputs=smoke_pair,
+)

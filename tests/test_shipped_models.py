@@ -1,0 +1,123 @@
+"""The two translators that come with the course, and what their cards say."""
+
+import re
+
+import pytest
+import torch
+
+from transformer_course import checkpoint, files, runs, shipped
+from transformer_course.weights import unpack
+
+NAMES = {"en-ja": ("enja-wide", "en", "ja"), "ja-en": ("jaen-wide", "ja", "en")}
+each = pytest.mark.parametrize("name", NAMES)
+SIMPLE = {
+    "en-ja": {"i like dogs.": "犬", "where is the station?": "駅"},
+    "ja-en": {"私は犬が好きです。": "dog", "駅はどこですか。": "station"},
+}
+"""Sentences, and what has to stand in their translations."""
+
+
+def card(name):
+    return (shipped.FOLDER / name / "README.md").read_text("utf-8")
+
+
+def measured(name):
+    path = runs.folder("shipped-models") / f"{name}.json"
+    return files.read_json(path)["results"]
+
+
+def score(name, bits, sentences="all"):
+    [row] = [
+        row
+        for row in measured(name)["rows"]
+        if (row["weights"], row["sentences"]) == (bits, sentences)
+    ]
+    return row
+
+
+def test_both_are_there_and_nothing_else():
+    assert shipped.names() == list(NAMES)
+    for name in NAMES:
+        found = {path.name for path in (shipped.FOLDER / name).iterdir()}
+        assert found == {
+            "README.md",
+            "config.json",
+            "model.safetensors",
+            "tokenizer.model",
+        }
+
+
+@each
+def test_it_is_small_and_says_what_it_is(name):
+    _, src, tgt = NAMES[name]
+    folder = shipped.FOLDER / name
+    found = checkpoint.load(folder)
+    assert sum(p.numel() for p in found.model.parameters()) <= 12e6
+    assert (found.details["src"], found.details["tgt"]) == (src, tgt)
+    assert found.details["corpus"] == "small_parallel_enja"
+    assert found.resume is None
+    file = folder / "model.safetensors"
+    tensors = unpack(file.read_bytes(), file).values()
+    matrices = [t for t in tensors if t.ndim > 1 and t.size(1) > 1]
+    assert {t.dtype for t in matrices} == {torch.int8}
+
+
+@each
+def test_it_is_the_model_that_was_measured(name):
+    header = files.read_json(shipped.FOLDER / name / "config.json")
+    assert header["weights_sha256"] == measured(name)["weights_sha256"]
+    assert header["details"]["alpha"] == measured(name)["alpha"]
+
+
+@each
+def test_its_length_penalty_did_best_on_the_development_set(name):
+    run, *_ = NAMES[name]
+    on_dev = runs.read(run).results["dev_bleu_of_the_beam"]
+    best = max(value for by in on_dev.values() for value in by.values())
+    alpha = str(measured(name)["alpha"])
+    assert any(by[alpha] == best for by in on_dev.values())
+
+
+@each
+def test_its_card_says_what_was_measured(name):
+    text, found = card(name), measured(name)
+    for bits in ("int8", "float32"):
+        for sentences in ("all", "unseen"):
+            assert f"{score(name, bits, sentences)['bleu']:.1f}" in text
+    assert f"{found['parameters']:,}" in text
+    assert f"{found['differ']} of 500" in text
+    assert f"α = {found['alpha']}" in text
+    for word in ("Tanaka Corpus / Tatoeba", "CC BY 2.0 FR", "gets wrong"):
+        assert word in text
+
+
+@each
+def test_eight_bits_cost_little(name):
+    loss = score(name, "float32")["bleu"] - score(name, "int8")["bleu"]
+    assert abs(loss) < 0.5
+
+
+@each
+def test_it_translates_by_its_name(name, run, tmp_path):
+    text = tmp_path / "text"
+    text.write_text("\n".join(SIMPLE[name]), encoding="utf-8")
+    status, out, _ = run("translate", name, text)
+    assert status == 0
+    for line, word in zip(
+        out.splitlines(), SIMPLE[name].values(), strict=True
+    ):
+        assert word in line
+
+
+@each
+def test_the_examples_of_its_card_are_its_translations(name, run, tmp_path):
+    """On other processors a close call may come out otherwise: most hold."""
+    pairs = re.findall(r"^\| ([^|]+) \| ([^|]+) \|.*\|$", card(name), re.M)
+    pairs = [pair for pair in pairs if re.search(r"[a-z]", "".join(pair))]
+    pairs = [pair for pair in pairs if re.search(r"[ぁ-ん]", "".join(pair))]
+    assert len(pairs) >= 8
+    text = tmp_path / "text"
+    text.write_text("\n".join(src for src, _ in pairs), encoding="utf-8")
+    _, out, _ = run("translate", name, text)
+    same = [line == tgt for line, (_, tgt) in zip(out.splitlines(), pairs)]
+    assert sum(same) >= 0.7 * len(pairs)
