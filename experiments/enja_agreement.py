@@ -124,7 +124,7 @@ EXPERIMENT = Reading(
     name="enja-agreement",
     chapter="20_reading_attention",
     read=read,
-    inputs=("outputs/enja/checkpoints/average",),
+    inputs=("models/en-ja",),
     smoke_inputs=lambda scratch: [
         path / "checkpoints" / "best" for path in smoke_inputs(scratch)
     ],

@@ -30,10 +30,9 @@ def keep_freed_memory() -> None:
     """Tell glibc to keep freed blocks in place of giving them back.
 
     A training step asks for the same blocks again and again, and so does a
-    search; this makes the one 1.2 to 1.6 times as fast on a CPU, the other
-    some 5 % faster (chapter 21). It holds for the whole process, so only what
-    owns that calls it: the commands. Elsewhere than on Linux with glibc it
-    does nothing.
+    search; this makes both some per cent faster on a CPU (chapter 21). It
+    holds for the whole process, so only what owns that calls it: the
+    commands. Elsewhere than on Linux with glibc it does nothing.
     """
     trim_threshold, mmap_threshold, most = -1, -3, 2**30
     try:
