@@ -6,7 +6,6 @@ make bench EVENTS=greedy          one of them, printed only
 
 import argparse
 import datetime
-import json
 import os
 
 import torch
@@ -51,8 +50,11 @@ def main() -> None:
     for event in events:
         found[event] = compete(event, asked.rounds, asked.threads)
         print(table(event, found[event]), end="\n\n", flush=True)
-    if not asked.events:
+    whole = all(set(found.get(e, ())) == set(EVENTS[e]) for e in EVENTS)
+    if whole and load <= BUSY:
         store(asked.rounds, load, found)
+    else:
+        print("Not stored: some were left out, or the machine was busy.")
 
 
 def store(rounds: int, load: float, found: Record) -> None:
@@ -73,10 +75,7 @@ def store(rounds: int, load: float, found: Record) -> None:
             **found,
         },
     }
-    folder = runs.folder("bench")
-    folder.mkdir(exist_ok=True)
-    text = json.dumps(kept, indent=1, ensure_ascii=False)
-    (folder / "run.json").write_text(text + "\n", encoding="utf-8")
+    runs.write_json(runs.folder("bench") / "run.json", kept, indent=1)
 
 
 if __name__ == "__main__":

@@ -80,7 +80,11 @@ def decoding(beam_size: int, *, bf16: bool = False, fast: bool = True) -> Turn:
 def by_ctranslate2(
     beam_size: int, quantization: ctranslate2_export.Quantization
 ) -> Turn:
-    """The same translations by the same weights, computed by CTranslate2."""
+    """The same translations by the same weights, computed by CTranslate2.
+
+    All sources are given one limit. Where limits follow the sources' lengths,
+    a beam goes through CTranslate2 in smaller batches, and is slower.
+    """
     config = work.config(norm_first=True)
     pieces = ["<pad>", "<s>", "</s>"]
     pieces += [str(i) for i in range(len(pieces), config.vocab_size)]

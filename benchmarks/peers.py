@@ -22,7 +22,11 @@ from transformer_course.train import set_seed
 
 
 class Torch(nn.Module):
-    """``nn.Transformer`` with the embeddings that it lacks."""
+    """``nn.Transformer`` with the embeddings that it lacks.
+
+    As in the others, one matrix embeds and makes logits, and numbers are
+    dropped where a sub-layer ends.
+    """
 
     def __init__(self):
         super().__init__()
@@ -40,7 +44,16 @@ class Torch(nn.Module):
             work.DROPOUT,
             batch_first=True,
         )
-        self.to_logits = nn.Linear(config.d_model, config.vocab_size)
+        self.to_logits = nn.Linear(
+            config.d_model, config.vocab_size, bias=False
+        )
+        self.to_logits.weight = self.embedding.weight
+        for part in self.transformer.modules():
+            if isinstance(part, nn.MultiheadAttention):
+                part.dropout = 0.0
+        encoder, decoder = self.transformer.encoder, self.transformer.decoder
+        for layer in (*encoder.layers, *decoder.layers):
+            layer.dropout.p = 0.0  # inside the feed-forward part
 
     def forward(self, batch: Batch) -> Tensor:
         """Logits (batch, target, vocab)."""
@@ -130,6 +143,8 @@ class XTransformers(nn.Module):
         self.model = XTransformer(
             dim=ours.d_model, tie_token_emb=True, pad_value=PAD, **sides
         )
+        decoder = self.model.decoder.net
+        decoder.to_logits.weight = decoder.token_emb.emb.weight
 
     def forward(self, batch: Batch) -> Tensor:
         """Logits (batch, target, vocab)."""

@@ -15,7 +15,8 @@ from benchmarks.contenders import EVENTS
 
 def peak() -> float:
     """Most memory that this process has had, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 def main(event: str, name: str, threads: str) -> None:

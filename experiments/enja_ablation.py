@@ -23,7 +23,7 @@ from torch import Tensor
 from experiments.lab import Bench, Reading, Record, made_of, splits_for
 from experiments.translations import smoke_inputs
 from transformer_course import checkpoint, runs
-from transformer_course.batches import Batch, encode_pairs, pad_rows
+from transformer_course.batches import Batch, encode_pairs, padded_batch
 from transformer_course.data.text import ParallelText
 from transformer_course.heads import (
     Head,
@@ -45,18 +45,15 @@ TRANSLATED = 500
 EVERY = 6
 """Heads that go between two translations."""
 PER_BATCH = 40
+"""Sentences that are computed together."""
 
 
 def batches_of(model, tokenizer, text: ParallelText) -> list[Batch]:
     """A text in batches of sentences of like length."""
     rows = encode_pairs(tokenizer, text, model.config.max_length)
     rows.sort(key=_size)
-    return [
-        Batch(*map(pad_rows, zip(*some, strict=True)))
-        for some in (
-            rows[i : i + PER_BATCH] for i in range(0, len(rows), PER_BATCH)
-        )
-    ]
+    starts = range(0, len(rows), PER_BATCH)
+    return [padded_batch(rows[i : i + PER_BATCH]) for i in starts]
 
 
 def _size(pair) -> tuple[int, int]:

@@ -12,24 +12,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from experiments.lab import Bench, Reading, Record, made_of, splits_for
 from experiments.translations import (
     BEAMS,
     CREDIT,
-    counts_of,
     score_rows,
     smoke_inputs,
 )
-from transformer_course import checkpoint, files, runs
+from transformer_course import checkpoint, files, int8, runs
 from transformer_course.data.text import unseen
 from transformer_course.errors import ConfigError
 from transformer_course.experiment.folder import find
+from transformer_course.score import bleu_counts
 from transformer_course.translate import translate
+from transformer_course.weights import weights_of
 
 BITS = ("int8", "float32")
 """How weights are stored: of the model, and of what it was made from."""
 PAPERS_ALPHA = 0.6
+"""Of a model that was exported without one."""
 
 
 def measured(model: Path, original: Path, bench: Bench) -> tuple[Record, dict]:
@@ -37,28 +40,33 @@ def measured(model: Path, original: Path, bench: Bench) -> tuple[Record, dict]:
 
     Args:
         model: its folder.
-        original: a training, or the checkpoint.
+        original: the checkpoint.
         bench: how many sentences.
+
+    Raises:
+        ConfigError: the model was not made from it.
     """
     about = checkpoint.load(model)
+    check_made_from(original, model)
     alpha = about.details.get("alpha", PAPERS_ALPHA)
     splits = splits_for(about.details, bench)
     text, new = splits.test, unseen(splits.test, splits.train)
     written, rows = {}, []
     counts = {f"{model.name}-unseen": np.isin(np.arange(len(text)), new)}
-    for bits, folder in zip(BITS, (model, find(original)), strict=True):
+    for bits, folder in zip(BITS, (model, original), strict=True):
         loaded = checkpoint.load(folder)
         sides = loaded.model, loaded.tokenizer, text.src
         written[bits] = translate(*sides, BEAMS[-1], alpha)
         rows += score_rows(bits, BEAMS[-1], written[bits], text, new)
-        found = counts_of(
-            bits, BEAMS[-1], written[bits], text, about.details["tgt"]
-        )
-        counts[f"{model.name}-{bits}"] = found[f"{bits}-{BEAMS[-1]}-words"]
+        found = bleu_counts(written[bits], text.tgt)
+        counts[f"{model.name}-{bits}"] = found.astype(np.uint16)
     pairs = zip(*(written[bits] for bits in BITS), strict=True)
     size = sum(p.stat().st_size for p in model.iterdir())
     return {
-        "weights_sha256": files.read_json(model / "config.json")["weights_sha256"],
+        "weights": original.name,
+        "weights_sha256": files.read_json(model / "config.json")[
+            "weights_sha256"
+        ],
         "parameters": sum(p.numel() for p in about.model.parameters()),
         "megabytes": round(size / 1e6, 1),
         "alpha": alpha,
@@ -67,6 +75,19 @@ def measured(model: Path, original: Path, bench: Bench) -> tuple[Record, dict]:
         "differ": sum(one != other for one, other in pairs),
         "credit": CREDIT,
     }, counts
+
+
+def check_made_from(original: Path, model: Path) -> None:
+    """Raise a ConfigError unless a model is this checkpoint in eight bits."""
+    whole, small = (
+        weights_of(checkpoint.load(path).model) for path in (original, model)
+    )
+    made = int8.unpacked(int8.packed(whole))
+    if not all(torch.equal(small[name], made[name]) for name in made):
+        raise ConfigError(
+            f"{model} was not made from {original}: give the checkpoint that "
+            "was exported."
+        )
 
 
 def read(bench: Bench) -> Iterator[str]:
@@ -79,7 +100,7 @@ def read(bench: Bench) -> Iterator[str]:
     counts = {}
     pairs = zip(bench.inputs[::2], bench.inputs[1::2], strict=True)
     for model, original in pairs:
-        found, of_model = measured(model, original, bench)
+        found, of_model = measured(model, find(original), bench)
         about = {**made_of("shipped-models", bench), "results": found}
         runs.write_json(bench.folder / f"{model.name}.json", about, indent=1)
         counts |= of_model
@@ -89,8 +110,9 @@ def read(bench: Bench) -> Iterator[str]:
 
 def smoke_pair(scratch: Path) -> list[Path]:
     """A tiny translator in eight bits, and the whole one."""
-    [original] = smoke_inputs(scratch)
-    loaded = checkpoint.load(find(original))
+    [output] = smoke_inputs(scratch)
+    original = find(output)
+    loaded = checkpoint.load(original)
     small = scratch / "small"
     parts = loaded.model, loaded.tokenizer, loaded.details
     checkpoint.save(small, *parts, eight_bits=True)
@@ -103,9 +125,9 @@ EXPERIMENT = Reading(
     read=read,
     inputs=(
         "models/en-ja",
-        "outputs/enja-wide",
+        "outputs/enja-wide/checkpoints/average",
         "models/ja-en",
-        "outputs/jaen-wide",
+        "outputs/jaen-wide/checkpoints/average",
     ),
     smoke_inputs=smoke_pair,
 )

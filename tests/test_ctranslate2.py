@@ -247,7 +247,16 @@ def test_damage_is_noticed(exported, name):
 
 
 @with_package
-@pytest.mark.parametrize("change", [{"format": 2}, {"model": {"x": 1}}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": 2},
+        {"model": {"x": 1}},
+        {"model": ["vocab_size"]},
+        {"details": [1]},
+        {"sha256": "none"},
+    ],
+)
 def test_another_version_is_refused(exported, change):
     path = exported / "course.json"
     header = json.loads(path.read_text("utf-8")) | change

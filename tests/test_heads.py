@@ -27,7 +27,8 @@ from transformer_course.heads import (
     weights_changed,
     weights_kept,
 )
-from transformer_course.tokenizer import PAD
+from transformer_course.speed import attention, faster_layers
+from transformer_course.tokenizer import EOS, PAD
 
 CROSS = "decoder.layers.1.cross_attention"
 
@@ -156,6 +157,44 @@ def test_a_mean_is_over_real_tokens():
     close(together[own], output[src != PAD].mean(dim=0))
     for name, mean in apart.items():
         close(mean, together[name], tolerance=1e-4)
+
+
+def test_a_mean_does_not_hang_on_how_sentences_are_batched():
+    """An eos is read by a row that is shorter than another one alone."""
+    model = tiny_transformer()
+    src, tgt = inputs()
+    short = tgt[:1, :2]
+    padded = tgt[:1].clone()
+    padded[0, 2], padded[0, 3:] = EOS, PAD
+    alone = mean_outputs(model, [(src[:1], short)])
+    beside = mean_outputs(model, [(src[:1], padded)])
+    for head, mean in alone.items():
+        close(beside[head], mean, tolerance=1e-4)
+
+
+def test_who_asks_for_changed_weights_is_told_those():
+    model = tiny_transformer()
+    part = model.decoder.layers[1].cross_attention
+    with weights_changed(part, torch.zeros_like):
+        plain = model(*inputs())
+        with weights_kept(model) as kept:
+            close(model(*inputs()), plain, tolerance=1e-4)
+    assert not kept[CROSS].any()
+
+
+def test_changes_can_stand_within_one_another():
+    model = tiny_transformer()
+    part = model.decoder.layers[1].cross_attention
+    before = model(*inputs())
+    with faster_layers(model):
+        with weights_changed(part, torch.zeros_like):
+            without = model(*inputs())
+            with weights_changed(part, lambda weights: weights):
+                close(model(*inputs()), before, tolerance=1e-4)
+            close(model(*inputs()), without)
+        assert part.attend is attention
+        close(model(*inputs()), before, tolerance=1e-4)
+    assert not {"attend", "_explicit"} & vars(part).keys()
 
 
 def test_a_head_that_there_is_not_is_told():

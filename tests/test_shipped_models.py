@@ -8,7 +8,10 @@ import torch
 from transformer_course import checkpoint, files, runs, shipped
 from transformer_course.weights import unpack
 
-NAMES = {"en-ja": ("enja-wide", "en", "ja"), "ja-en": ("jaen-wide", "ja", "en")}
+NAMES = {
+    "en-ja": ("enja-wide", "en", "ja"),
+    "ja-en": ("jaen-wide", "ja", "en"),
+}
 each = pytest.mark.parametrize("name", NAMES)
 SIMPLE = {
     "en-ja": {"i like dogs.": "犬", "where is the station?": "駅"},
@@ -73,19 +76,22 @@ def test_it_is_the_model_that_was_measured(name):
 def test_its_length_penalty_did_best_on_the_development_set(name):
     run, *_ = NAMES[name]
     on_dev = runs.read(run).results["dev_bleu_of_the_beam"]
+    found = measured(name)
     best = max(value for by in on_dev.values() for value in by.values())
-    alpha = str(measured(name)["alpha"])
-    assert any(by[alpha] == best for by in on_dev.values())
+    assert on_dev[found["weights"]][str(found["alpha"])] == best
 
 
 @each
 def test_its_card_says_what_was_measured(name):
     text, found = card(name), measured(name)
-    for bits in ("int8", "float32"):
-        for sentences in ("all", "unseen"):
-            assert f"{score(name, bits, sentences)['bleu']:.1f}" in text
-    assert f"{found['parameters']:,}" in text
-    assert f"{found['differ']} of 500" in text
+    for sentences in ("all", "unseen"):
+        rows = [score(name, bits, sentences) for bits in ("int8", "float32")]
+        eight, whole = (f"{row['bleu']:.1f}" for row in rows)
+        about = f"{sentences} {rows[0]['count']}"
+        row = f"| {about} | {eight} | {whole} | {rows[0]['chrf']:.1f} |"
+        assert row in text
+    assert f" {found['parameters']:,} weights" in text
+    assert f" {found['differ']} of 500 " in text
     assert f"α = {found['alpha']}" in text
     for word in ("Tanaka Corpus / Tatoeba", "CC BY 2.0 FR", "gets wrong"):
         assert word in text
@@ -119,5 +125,6 @@ def test_the_examples_of_its_card_are_its_translations(name, run, tmp_path):
     text = tmp_path / "text"
     text.write_text("\n".join(src for src, _ in pairs), encoding="utf-8")
     _, out, _ = run("translate", name, text)
-    same = [line == tgt for line, (_, tgt) in zip(out.splitlines(), pairs)]
+    lines = zip(out.splitlines(), pairs, strict=True)
+    same = [line == tgt for line, (_, tgt) in lines]
     assert sum(same) >= 0.7 * len(pairs)

@@ -121,6 +121,59 @@ def test_layers_are_faster_meanwhile_and_as_before_after_it(amd):
     copy.deepcopy(model)
 
 
+def test_a_copy_of_a_faster_model_has_layers_of_its_own(amd):
+    model, x = Part().eval(), torch.randn(4, 8)
+    with faster_layers(model):
+        other = copy.deepcopy(model).train()
+        torch.manual_seed(0)
+        drawn = other(x)
+        assert not torch.allclose(drawn, model(x))  # it drops
+        drawn.sum().backward()
+    assert other.wide.weight.grad is not None
+    assert model.wide.weight.grad is None
+
+
+def test_faster_layers_within_faster_layers(amd):
+    model = tiny_transformer()
+    with faster_layers(model):
+        with faster_layers(model):
+            pass
+        part = model.encoder.layers[0].self_attention
+        assert part.attend is speed.attention
+    assert "attend" not in vars(part)
+
+
+def test_no_rows_have_gradients_of_zero():
+    """An expert may get no token."""
+    x = torch.randn(0, 8, requires_grad=True)
+    weight = torch.randn(6, 8, requires_grad=True)
+    linear(x, weight, None).sum().backward()
+    assert x.grad.shape == (0, 8) and not weight.grad.any()
+
+
+def test_a_products_gradient_has_no_gradient():
+    x, weight = torch.randn(3, 8), torch.randn(6, 8, requires_grad=True)
+    [slope] = torch.autograd.grad(
+        linear(x, weight, None).square().sum(), weight, create_graph=True
+    )
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        slope.sum().backward()
+
+
+def test_an_old_c_library_is_asked_for_less(monkeypatch):
+    """One before 2.35 refuses more than half of a heap."""
+    asked = []
+
+    class Old:
+        def mallopt(self, what, value):
+            asked.append((what, value))
+            return int(what == -1 or value <= 2**25)
+
+    monkeypatch.setattr(speed.ctypes, "CDLL", lambda name: Old())
+    speed.keep_freed_memory()
+    assert asked == [(-3, 2**30), (-3, 2**25), (-1, 2**30)]
+
+
 def test_layers_are_as_before_after_an_error(amd):
     model = Part()
     with pytest.raises(ZeroDivisionError), faster_layers(model):

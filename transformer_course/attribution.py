@@ -67,7 +67,8 @@ def source_relevance(
 
     In each layer Ā is the heads' mean of (∂ log p / ∂A ⊙ A), without what is
     below zero; relevance is handed on through Ā as through the layers. (After
-    Chefer, Gur and Wolf 2021, who also normalise.) Dropout is off meanwhile.
+    Chefer, Gur and Wolf 2021, who also normalise, and pass what the decoder
+    sees of the source through its own relevance.) Dropout is off meanwhile.
 
     Args:
         model: its weights require gradients.

@@ -1,7 +1,8 @@
 """Searches computed by CTranslate2, over ids.
 
-They have the arguments and results of :mod:`~transformer_course.generate`, for
-a model that was converted by :mod:`~transformer_course.ctranslate2_export`.
+They have the results of :mod:`~transformer_course.generate`, and those of its
+arguments that :mod:`~transformer_course.translate` gives, for a model that was
+converted by :mod:`~transformer_course.ctranslate2_export`.
 
 Greedy search writes the same tokens. The beam follows another rule: a
 hypothesis that has ended leaves it, and another goes on in its place; those
@@ -24,6 +25,7 @@ from transformer_course.ctranslate2_export import (
     load,
     require_package,
 )
+from transformer_course.errors import ConfigError
 from transformer_course.generate import OnToken
 from transformer_course.search import (
     EXTRA_LENGTH,
@@ -129,15 +131,20 @@ def greedy_search(
 
     callback = None if on_token is None else told
     never = [[engine.pieces[i]] for i in (PAD, BOS)]
-    found = _found(
+    lengths = (src != PAD).sum(dim=1).tolist()
+    limits = [engine.limit(length, max_length) for length in lengths]
+    found = _found(  # all at once: what is beyond a row's limit is cut off
         engine,
         src,
-        max_length,
+        max(limits),
         beam_size=1,
         callback=callback,
         suppress_sequences=never,
     )
-    return [_ids(engine, result.hypotheses[0]) for result in found]
+    return [
+        _ids(engine, result.hypotheses[0])[:limit]
+        for result, limit in zip(found, limits, strict=True)
+    ]
 
 
 def beam_search(
@@ -163,7 +170,12 @@ def beam_search(
 
     Returns:
         For each sentence its best hypotheses, best first.
+
+    Raises:
+        ConfigError: beam_size below 1.
     """
+    if beam_size < 1:
+        raise ConfigError(f"beam_size is {beam_size}: it must be at least 1.")
     patience = PATIENCE if beam_size > 1 else 1
     found = _found(
         engine,

@@ -123,6 +123,9 @@ def load(folder: str | Path) -> Converted:
         header = files.read_json(folder / OWN)
         if header["format"] != FORMAT:
             raise ValueError(f"format {header['format']}, not {FORMAT}")
+        for key in ("model", "details", "sha256"):
+            if not isinstance(header[key], dict):
+                raise TypeError(f"{key} is no object")
         hashes = header["sha256"]
         tokenizer = _checked(folder / TOKENIZER, hashes)
         return Converted(

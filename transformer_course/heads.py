@@ -22,6 +22,7 @@ from transformer_course.attention import (
 from transformer_course.errors import ConfigError
 from transformer_course.explain import record, weights_told
 from transformer_course.mode import evaluating
+from transformer_course.tokenizer import EOS
 
 Weights = Float[Tensor, "batch heads query key"]
 Maps = dict[str, Weights]
@@ -124,20 +125,31 @@ def weights_changed(
 ) -> Iterator[None]:
     """Meanwhile, a layer mixes its values by other weights than its own.
 
+    Whoever asks for its weights is told those; its dropout is off.
+
     Args:
         part: an attention layer.
         change: from its weights to those that are used.
     """
 
-    def attend(query, key, value, mask):
+    def explicit(query, key, value, mask):
         _, weights = scaled_dot_product_attention(query, key, value, mask)
-        return change(weights) @ value
+        weights = change(weights)
+        return weights @ value, weights
 
-    part.attend = attend  # in the place of the class's own
+    def attend(query, key, value, mask):
+        return explicit(query, key, value, mask)[0]
+
+    own = vars(part)  # what stands there comes before the class's
+    ours = {"attend": attend, "_explicit": explicit}
+    before = {name: own[name] for name in ours if name in own}
+    own.update(ours)
     try:
         yield
     finally:
-        del part.attend
+        for name in ours:
+            del own[name]
+        own.update(before)
 
 
 # --- what they hand on -------------------------------------------------------
@@ -218,6 +230,9 @@ def mean_outputs(
 ) -> dict[Head, Float[Tensor, " d_head"]]:
     """What every head hands on, in the mean over all real tokens that ask.
 
+    An eos among a decoder's inputs asks nothing: only a row that is shorter
+    than the longest of its batch has one.
+
     Args:
         model: with attention layers, in evaluation mode.
         batches: what to call it with, each time; a part of an encoder has
@@ -232,7 +247,10 @@ def mean_outputs(
     for inputs in batches:
         for head, output in head_outputs(model, *inputs).items():
             of_encoder = head.part.startswith("encoder")
-            real = inputs[0 if of_encoder else -1] != pad_id
+            ids = inputs[0 if of_encoder else -1]
+            real = ids != pad_id
+            if not of_encoder:
+                real &= ids != EOS
             found = output[real].sum(dim=0)
             total[head] = total[head] + found if head in total else found
             count[head] += int(real.sum())

@@ -2,7 +2,8 @@
 
 Each change is a few lines, switched by a setting of a ModernConfig. With all
 of them off, this is :class:`~transformer_course.transformer.LanguageModel` in
-pre-norm. Training, searches and checkpoints take the one for the other.
+pre-norm, without feed-forward biases. Training, searches and checkpoints take
+the one for the other.
 """
 
 import torch
@@ -78,7 +79,8 @@ class MixtureOfExperts(nn.Module):
     The router's most probable expert answers, times its probability (the
     Switch Transformer, Fedus et al. 2022, section 2). After each call
     ``balance`` holds the loss of its equation 4, which is 1 where the experts
-    are used alike, and ``load`` each expert's share of the tokens.
+    are used alike, and ``load`` each expert's share of the tokens, padding
+    among them.
 
     Args:
         d_model: width of input and output.

@@ -56,9 +56,14 @@ class ModernConfig(LanguageModelConfig):
             "LanguageModelConfig for post-norm.",
         )
         require(
-            self.n_heads % self.groups == 0,
+            self.groups >= 1 and self.n_heads % self.groups == 0,
             f"n_kv_heads is {self.n_kv_heads}, but {self.n_heads} heads "
             "cannot share so many evenly: choose a number that divides them.",
+        )
+        require(
+            not self.bias,
+            "bias is True, but the projections of this model have none: leave "
+            "it out.",
         )
         require(
             self.window is None or self.window >= 1,

@@ -8,11 +8,13 @@ that is loaded for use; ``train.fit`` and the searches by themselves do not.
 import contextlib
 import ctypes
 from collections.abc import Callable, Iterator
+from types import MethodType
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from transformer_course.attention import (
     MultiHeadAttention,
@@ -20,10 +22,13 @@ from transformer_course.attention import (
     scaled_dot_product_attention,
 )
 
+Changed = list[tuple[nn.Module, str, Callable | None]]
+"""Layers, the method that each has got anew, and what it had of its own."""
 SIXTEEN_BITS = 2**16
 FEW = 16
 """Queries, of which the plain form of attention is not slower."""
-Forward = Callable[[Tensor], Tensor]
+MOST_OF_OLD_GLIBC = 2**25
+"""Bytes: a threshold above it is refused by versions before 2.35."""
 
 
 def keep_freed_memory() -> None:
@@ -37,7 +42,8 @@ def keep_freed_memory() -> None:
     trim_threshold, mmap_threshold, most = -1, -3, 2**30
     try:
         libc = ctypes.CDLL("libc.so.6")
-        libc.mallopt(mmap_threshold, most)
+        if not libc.mallopt(mmap_threshold, most):
+            libc.mallopt(mmap_threshold, MOST_OF_OLD_GLIBC)
         libc.mallopt(trim_threshold, most)
     except (OSError, AttributeError):
         return
@@ -50,11 +56,14 @@ def faster_layers(model: nn.Module) -> Iterator[None]:
     try:
         yield
     finally:
-        for layer, method in changed:
-            delattr(layer, method)
+        for layer, method, own in changed:
+            if own is None:  # its class's is there again
+                delattr(layer, method)
+            else:
+                setattr(layer, method, own)
 
 
-def use_faster_layers(model: nn.Module) -> list[tuple[nn.Module, str]]:
+def use_faster_layers(model: nn.Module) -> Changed:
     """Let a model's layers compute the same in cheaper ways.
 
     On a CPU dropout draws sixteen bits for a number in place of a float
@@ -63,30 +72,29 @@ def use_faster_layers(model: nn.Module) -> list[tuple[nn.Module, str]]:
     few queries are answered without the fused kernel (:func:`attention`).
 
     Returns:
-        The layers, and the name of the method that each has got anew.
+        What was changed, to be put back.
     """
-    changed = []
+    changed: Changed = []
     for layer in model.modules():
         if type(layer) is nn.Dropout:
-            layer.forward = _dropout_of(layer)
+            name, way = "forward", MethodType(_dropped, layer)
         elif type(layer) is nn.Linear and onednn_is_faster():
-            layer.forward = _linear_of(layer)
+            name, way = "forward", MethodType(_mapped, layer)
         elif type(layer) is MultiHeadAttention:
-            layer.attend = attention
-            changed.append((layer, "attend"))
-            continue
+            name, way = "attend", attention
         else:
             continue
-        changed.append((layer, "forward"))
+        changed.append((layer, name, vars(layer).get(name)))
+        setattr(layer, name, way)
     return changed
 
 
-def _dropout_of(layer: nn.Dropout) -> Forward:
-    return lambda x: dropout(x, layer.p) if layer.training else x
+def _dropped(layer: nn.Dropout, x: Tensor) -> Tensor:
+    return dropout(x, layer.p) if layer.training else x
 
 
-def _linear_of(layer: nn.Linear) -> Forward:
-    return lambda x: linear(x, layer.weight, layer.bias)
+def _mapped(layer: nn.Linear, x: Tensor) -> Tensor:
+    return linear(x, layer.weight, layer.bias)
 
 
 def attention(
@@ -147,7 +155,8 @@ def linear(
 ) -> Float[Tensor, "*batch d_out"]:
     """``F.linear``, by oneDNN where it is in full precision on a CPU."""
     narrow = torch.is_autocast_enabled(x.device.type)
-    if x.device.type != "cpu" or x.dtype != torch.float32 or narrow:
+    full = x.dtype == torch.float32 and not narrow
+    if x.device.type != "cpu" or not full or not x.numel():
         return F.linear(x, weight, bias)
     return _Product.apply(x, weight, bias)
 
@@ -167,6 +176,7 @@ class _Product(torch.autograd.Function):
         return product(x, weight, bias)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx, grad):
         x, weight = ctx.saved_tensors
         rows = grad.reshape(-1, grad.size(-1))

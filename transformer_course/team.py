@@ -3,7 +3,9 @@
 ``torchrun`` starts them. Each has the whole model, with the same weights, and
 computes with its share of the rows of every batch. Gradients are summed over
 all processes before they are used, so every process makes the same update:
-the one that a single process makes with the whole batch.
+the one that a single process makes with the whole batch, where the loss is a
+sum over tokens or rows. (BERT's second task is a mean, and is weighed by each
+process's own words.)
 """
 
 import contextlib
