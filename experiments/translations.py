@@ -249,7 +249,10 @@ NAMES = (
     "enja-sampled",
     "enja-r-drop",
     "enja-both",
+    "enja-wide-first",
+    "enja-wide",
     "jaen",
+    "jaen-wide",
 )
 EXPERIMENT = Reading(
     name="translations",
