@@ -26,13 +26,12 @@ from transformer_course.data.text import unseen
 from transformer_course.errors import ConfigError
 from transformer_course.experiment.folder import find
 from transformer_course.score import bleu_counts
+from transformer_course.search import PAPERS_ALPHA
 from transformer_course.translate import translate
 from transformer_course.weights import weights_of
 
 BITS = ("int8", "float32")
 """How weights are stored: of the model, and of what it was made from."""
-PAPERS_ALPHA = 0.6
-"""Of a model that was exported without one."""
 
 
 def measured(model: Path, original: Path, bench: Bench) -> tuple[Record, dict]:

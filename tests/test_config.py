@@ -75,6 +75,8 @@ def test_settings_cannot_be_changed_afterwards():
         ({"corpus": "files"}, "corpus is 'files', and files are None"),
         ({"spaced": True}, "tell of two files, and none are given"),
         ({"sha256": FILES}, "tell of two files, and none are given"),
+        ({"more_sha256": FILES}, "more_sha256 tells of two files of more"),
+        ({"more": ("a\udcff", "b")}, "settings are UTF-8: rename"),
         (
             {"corpus": "files", "files": FILES, "pieces": "word"},
             "text as people write it: choose --data.pieces unigram",

@@ -32,6 +32,7 @@ from transformer_course.objective import evaluate
 from transformer_course.presets import PRESETS
 from transformer_course.score import corpus_bleu
 from transformer_course.tasks.table import experiment_of, find_task
+from transformer_course.text_model import TextModel
 
 pytestmark = pytest.mark.usefixtures("small_corpus")
 
@@ -266,6 +267,46 @@ def test_files_that_have_changed_are_not_gone_on_with(tmp_path, of_files):
     with pytest.raises(CorpusError, match="b.ja is not the text"):
         run(like, tmp_path / "anew", quiet=True)
     run(other(like, sha256=None), tmp_path / "anew", quiet=True)
+
+
+@pytest.fixture
+def with_more(tmp_path) -> Experiment:
+    """A training on the corpus, and on two files of more pairs."""
+    text = ParallelText(["the cat saw me ."], ["猫 が 私 を 見 た 。"])
+    names = str(tmp_path / "m.en"), str(tmp_path / "m.ja")
+    for name, lines in zip(names, (text.src, text.tgt), strict=True):
+        Path(name).write_text("\n".join(lines), encoding="utf-8")
+    return other(tiny(epochs=2), more=names)
+
+
+def test_more_pairs_are_learned_and_nothing_else_is_judged(with_more):
+    alone, both = prepare(tiny(epochs=2)).splits, prepare(with_more).splits
+    added = list(both.train)[len(alone.train) :]
+    assert added == [("the cat saw me .", "猫 が 私 を 見 た 。")]
+    assert (both.dev, both.test) == (alone.dev, alone.test)
+
+
+def test_a_run_knows_its_more_pairs_but_is_judged_without_them(
+    tmp_path, with_more
+):
+    folder = run(with_more, tmp_path / "out", quiet=True)
+    known = runs.settings_of(folder)["data"]["more_sha256"]
+    more = [Path(file) for file in with_more.data.more]
+    assert known == [
+        hashlib.sha256(file.read_bytes()).hexdigest() for file in more
+    ]
+    like = experiment_of(runs.settings_of(folder))
+    assert like == other(with_more, more_sha256=tuple(known))
+    with more[1].open("a", encoding="utf-8") as file:
+        file.write("。")
+    with pytest.raises(CorpusError, match="m.ja is not the text"):
+        run(with_more, tmp_path / "out", resume=True, quiet=True)
+    for file in more:
+        file.unlink()
+    model = TextModel.load(folder, "cpu")
+    said = []
+    model.report("tiny", "test", 1, 0.6, said.append)
+    assert f"all {len(tiny_splits().test)} sentences" in "".join(said)
 
 
 def test_a_run_on_a_corpus_does_not_go_on_with_files(tmp_path, of_files):

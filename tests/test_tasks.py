@@ -205,6 +205,7 @@ def test_text_is_filled_up_with_one_id(name, pad_id):
         ("translation", {"shift": 2}, "shift is 2"),
         ("language_modelling", {"both_ways": True}, "both_ways is True"),
         ("language_modelling", {"subword_sampling": 0.2}, "sampling is 0.2"),
+        ("language_modelling", {"more": ("a", "b")}, "more is "),
     ],
 )
 def test_a_setting_that_a_task_cannot_follow_is_refused(task, data, said):

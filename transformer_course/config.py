@@ -173,6 +173,12 @@ class DataConfig:
     the book's corpora; else they hold text as people write it."""
     train_pairs: int | None = None
     """Train on the first so many pairs; all of them when None."""
+    more: tuple[str, str] | None = None
+    """Two files of more pairs to train on beside the corpus, in its form:
+    translations that a model wrote, for instance. A pair with a sentence that
+    is held out is left out."""
+    more_sha256: tuple[str, str] | None = None
+    """Of these files; written down when a training begins."""
     both_ways: bool = False
     """Train on each pair in both directions (Ding et al. 2021); what is
     scored stays in the one direction."""
@@ -220,6 +226,20 @@ class DataConfig:
                 "three letters, such as en, ja, fr.",
             )
         self._check_files()
+        self._check_more()
+
+    def _check_more(self) -> None:
+        """See that digests of more pairs come with the pairs."""
+        require(
+            all(map(is_text, self.more or ())),
+            f"more is {self.more}, and settings are UTF-8: rename what is "
+            "not.",
+        )
+        require(
+            self.more is not None or not self.more_sha256,
+            "more_sha256 tells of two files of more pairs, and none are "
+            "given: set --data.more-sha256 None.",
+        )
 
     def _check_files(self) -> None:
         """See that there is a corpus or two files, and not both."""

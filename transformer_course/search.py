@@ -15,6 +15,8 @@ from transformer_course.masks import padding_mask
 from transformer_course.positional_encoding import reach
 from transformer_course.tokenizer import BOS, EOS, PAD
 
+PAPERS_ALPHA = 0.6
+"""Of the length penalty, where nothing else is said (section 6.1)."""
 EXTRA_LENGTH = 50
 """A target may be so much longer than its source (the paper's section 6.1)."""
 ROOM = 0.75

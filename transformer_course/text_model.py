@@ -289,7 +289,7 @@ class TextModel:
         """
         for key in ("corpus", "src", "tgt"):
             self._about(key)
-        data = self._data()
+        data = replace(self._data(), more=None, more_sha256=None)
         splits = self.task.load(data)
         judged = Judged(
             self.model,

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
 LARGEST_BEAM = 200
 """A beam has that many rows of each sentence's batch in memory."""
-PAPERS_ALPHA = 0.6
-"""Of the length penalty (section 6.1)."""
 MOST_DRAWN = 10**6
 """Texts that are drawn, and tokens of one."""
 
@@ -314,6 +312,8 @@ def _rows(beams: list[list], n_best: int, first: int) -> Iterator[str]:
 
 def _alpha(used: "TextModel") -> float:
     """The length penalty that a model was exported with, or the paper's."""
+    from transformer_course.search import PAPERS_ALPHA
+
     kept = used.details.get("alpha", PAPERS_ALPHA)
     try:
         require_alpha(kept)

@@ -80,15 +80,7 @@ def load(
             of lines; they are not in these languages, or not spaced so; there
             are too few pairs.
     """
-    if sha256 is not None:
-        _check_unchanged(files, sha256)
-    text = read_parallel(*files)
-    if text.src == text.tgt:
-        raise CorpusError(
-            f"{' and '.join(files)} hold the same text: give a file, and one "
-            "with its translation."
-        )
-    text = _without_blanks(text, files)
+    text = read(files, sha256)
     tgt = languages[1]
     words = "none" if spaced else "char" if tgt in UNSPACED else "13a"
     text = ParallelText(text.src, text.tgt, words)
@@ -98,6 +90,35 @@ def load(
         _check_spaces(*side, spaced)
     tell(splits.how)
     return splits
+
+
+def read(
+    files: tuple[str, str],
+    sha256: tuple[str, str] | None,
+    setting: str = "sha256",
+) -> ParallelText:
+    """The pairs of two files, without blank lines; how many is told.
+
+    Args:
+        files: the one that is read, and the one that is written.
+        sha256: what they must have; None where nothing is known of them.
+        setting: of :class:`~transformer_course.config.DataConfig`, that
+            ``sha256`` comes from.
+
+    Raises:
+        CorpusError: a file cannot be read, is not UTF-8, is empty or not what
+            was learned from; the two are the same or have different numbers
+            of lines.
+    """
+    if sha256 is not None:
+        _check_unchanged(files, sha256, setting)
+    text = read_parallel(*files)
+    if text.src == text.tgt:
+        raise CorpusError(
+            f"{' and '.join(files)} hold the same text: give a file, and one "
+            "with its translation."
+        )
+    return _without_blanks(text, files)
 
 
 def parted(text: ParallelText, name: str) -> Splits:
@@ -163,7 +184,9 @@ def _place(text: ParallelText, group: list[int]) -> str:
     return hashlib.sha256(first.encode()).hexdigest()
 
 
-def _check_unchanged(files: tuple[str, str], sha256: tuple[str, str]) -> None:
+def _check_unchanged(
+    files: tuple[str, str], sha256: tuple[str, str], setting: str
+) -> None:
     found = digests(files)
     for file, now, before in zip(files, found, sha256, strict=True):
         if now != before:
@@ -171,7 +194,7 @@ def _check_unchanged(files: tuple[str, str], sha256: tuple[str, str]) -> None:
                 f"{file} is not the text that was learned from: its sha256 "
                 f"is {now[:12]}…, expected {before[:12]}…. Put that file "
                 "back; a new training on the text as it is now takes "
-                "--data.sha256 None."
+                f"--data.{setting.replace('_', '-')} None."
             )
 
 

@@ -39,7 +39,7 @@ class Prepared(NamedTuple):
 def identified(
     experiment: Experiment, begun: Settings | None = None
 ) -> Experiment:
-    """The settings with the digests of the text, if that is two files.
+    """The settings with the digests of what text stands in files.
 
     Args:
         experiment: the settings.
@@ -48,12 +48,13 @@ def identified(
     Raises:
         CorpusError: a file cannot be read.
     """
-    data = experiment.data
-    if data.files is None or data.sha256 is not None:
-        return experiment
-    known = from_json(begun["data"]).get("sha256") if begun else None
-    sha256 = known or own_text.digests(data.files)
-    data = dataclasses.replace(data, sha256=sha256)
+    before = from_json(begun["data"]) if begun else {}
+    found = {}
+    for files, sha256 in (("files", "sha256"), ("more", "more_sha256")):
+        named = getattr(experiment.data, files)
+        if named is not None and getattr(experiment.data, sha256) is None:
+            found[sha256] = before.get(sha256) or own_text.digests(named)
+    data = dataclasses.replace(experiment.data, **found)
     return dataclasses.replace(experiment, data=data)
 
 

@@ -46,7 +46,7 @@ class ImageClassification(Classification):
         return corpus.images is not None
 
     def load(self, data: DataConfig) -> ImageSplits:
-        require_unset(data, "both_ways", "subword_sampling")
+        require_unset(data, "both_ways", "subword_sampling", "more")
         splits = load_images(data.corpus)
         if data.train_pairs is None:
             return splits

@@ -34,7 +34,7 @@ class LanguageModelling(Writing):
         return corpus.pairs is not None or corpus.texts is not None
 
     def load(self, data: DataConfig) -> Splits:
-        require_unset(data, "both_ways", "subword_sampling")
+        require_unset(data, "both_ways", "subword_sampling", "more")
         corpus = corpus_of(data)
         if corpus.texts:
             splits = corpus.texts()

@@ -17,6 +17,7 @@ from transformer_course.config import (
     RecurrentConfig,
 )
 from transformer_course.console import tell
+from transformer_course.data import more_pairs
 from transformer_course.data.corpora import Corpus, pairs_of
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.errors import ConfigError
@@ -46,7 +47,10 @@ class Pairs(Writing):
 
     def load(self, data: DataConfig) -> Splits:
         splits = pairs_of(corpus_of(data), data.src, data.tgt)
-        return first_pairs(splits, data.train_pairs)
+        splits = first_pairs(splits, data.train_pairs)
+        if data.more is None:
+            return splits
+        return more_pairs.added(splits, data.more, data.more_sha256)
 
     def pairs(
         self, tokenizer: Tokenizer, text: ParallelText, max_length: int

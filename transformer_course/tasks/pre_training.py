@@ -73,7 +73,9 @@ class PreTraining(Task):
         require_read_once(experiment)
 
     def load(self, data: DataConfig) -> WorkSplits:
-        require_unset(data, "both_ways", "subword_sampling", "train_pairs")
+        require_unset(
+            data, "both_ways", "subword_sampling", "train_pairs", "more"
+        )
         return corpus_of(data).works()
 
     def learn_tokenizer(

@@ -56,7 +56,7 @@ class TextClassification(Classification):
 
     def load(self, data: DataConfig) -> LabelledSplits:
         """The corpus; the first so many training texts hold all classes."""
-        require_unset(data, "both_ways", "subword_sampling")
+        require_unset(data, "both_ways", "subword_sampling", "more")
         splits = load_labelled(data.corpus)
         if data.train_pairs is None:
             return splits
