@@ -13,6 +13,7 @@ LONGER = {
     "12_training": "the loop, the loss and the schedule are one argument",
     "14_evaluation": "scores, their noise and judging need the same examples",
     "15_translation": "one training is followed from raw text to its judges",
+    "20_reading_attention": "each claim about a head stands beside its test",
 }
 """Chapters that may have more words than others, and why."""
 LONGER_BY = 600

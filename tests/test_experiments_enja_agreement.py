@@ -60,13 +60,28 @@ def test_the_offset_is_chosen_where_heads_are_chosen():
         return enja_agreement.Look(offset, torch.tensor([hits]), 0.2)
 
     before, behind = look(-1, [True, False]), look(2, [False, True])
-    found = enja_agreement.judged([before], [before, behind, behind])
+    found = enja_agreement.judged(
+        [before, before, behind], [before, behind, behind]
+    )
     assert found["offset"] == -1
     assert found["held_out"]["by_offset"] == pytest.approx(1 / 3, abs=1e-3)
-    assert found["elsewhere"]["found"] == 2
-    assert found["elsewhere"]["by_offset"] == 0
-    assert found["elsewhere"]["heads"] == [[0, 1]]
     assert "elsewhere" not in enja_agreement.judged([before], [before])
+
+
+def test_where_the_offset_fails_another_one_is_the_rule_to_beat():
+    def look(offset, hits):
+        return enja_agreement.Look(offset, torch.tensor([hits]), 0.2)
+
+    before, behind = look(-1, [True, False]), look(2, [False, True])
+    far = look(5, [True, True])
+    found = enja_agreement.judged(
+        [before] * 4 + [behind] * 2 + [far], [before, behind, far]
+    )["elsewhere"]
+    assert found["offset"] == 2
+    assert found["chosen_on"]["found"] == 3
+    assert found["held_out"]["found"] == 2
+    assert found["held_out"]["by_offset"] == 0.5
+    assert found["held_out"]["heads"] == [[0.5, 1]]
 
 
 def test_he_and_she_are_exchanged_by_their_case():
