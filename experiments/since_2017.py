@@ -3,10 +3,11 @@
 One decoder-only language model of Soseki's text, by characters, in which one
 thing is changed at a time: each ``changes/NAME`` against ``changes/base``,
 which is the decoder of 2017 in pre-norm. All have as many weights as it, but
-for the experts; all take as many steps, at the rate that was best for the
-base, or for Muon. ``rates`` are the trainings that chose rates, by the
-development set and with a seed of their own. ``whole`` puts the changes
-together: the decoder and the training of 2017 and of today, each with each, at
+for the experts and where the output is a matrix of its own. All take as many
+steps, at the rate that was best for the base, or for Muon. ``rates`` are the
+trainings that chose rates, by the development set and with a seed of their
+own. ``whole`` puts the changes together: the decoder and the training of 2017
+and of today, each with each and at the rate that was best for the two, at
 equal steps and at equal time. What is reported is nats per character of a
 novel that was held out.
 """
@@ -22,7 +23,7 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.optim import Adam, Optimizer
+from torch.optim import Adam, AdamW, Optimizer
 
 from experiments.lab import Bench, Experiment, Groups, Record
 from transformer_course import checkpoint
@@ -44,6 +45,7 @@ from transformer_course.modern_config import PLAIN, ModernConfig
 from transformer_course.objective import evaluate, training_score
 from transformer_course.optimizers import (
     Schedule,
+    cosine,
     make_muon,
     warmup_stable_decay,
 )
@@ -52,18 +54,23 @@ from transformer_course.tasks.writing import ROWS
 from transformer_course.tokenizer import PAD
 from transformer_course.train import fit, learning_rate, set_seed
 
-STEPS, TUNING, WARMUP = 120, 200, 20
-"""Of a training, of one that chose a rate, and over which the rate rises."""
-RATE, MUON_RATE = 8e-3, 16e-3
+STEPS, WARMUP = 1000, 100
+"""Of a training, and over which the rate rises."""
+RATE, MUON_RATE = 4e-3, 8e-3
 """The best for the base, and for Muon; see RATED."""
-RATES = (2e-3, 4e-3, 8e-3, 16e-3)
+TODAY_RATE, TODAY_OLD_RATE, OLD_NEW_RATE = 16e-3, 8e-3, 4e-3
+"""The best for today's decoder, by both trainings, and for 2017's by
+today's."""
+RATES = (1e-3, 2e-3, 4e-3, 8e-3, 16e-3, 32e-3)
 TUNED_ON = 9
 """The seed of the trainings that chose the rates."""
+DECAY = 0.1
+"""AdamW's: what is taken off a weight at a step, over the rate."""
 EXPERTS, BALANCE = 4, 0.01
 """Experts in place of a feed-forward part; weight of their balance loss."""
 BLOCKS = 200
 """Of 127 characters, of each held-out work, that are scored."""
-EVERY = 25
+EVERY = 50
 """Steps between two points of the stored curve."""
 SIZES = {
     "vocab_size": 3000,
@@ -104,14 +111,22 @@ OPTIMIZERS: dict[str, Callable[[nn.Module], Optimizer]] = {
     "adam": lambda model: Adam(
         model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True
     ),
+    "adamw": lambda model: AdamW(
+        model.parameters(),
+        betas=(0.9, 0.98),
+        eps=1e-9,
+        weight_decay=DECAY,
+        fused=True,
+    ),
     "muon": make_muon,
 }
 
 
 def schedule_of(decoder: Decoder, steps: int) -> Schedule:
-    """The paper's, or warm-up, stable, decay."""
+    """The paper's, half a cosine, or warm-up, stable, decay."""
     return {
         "paper": learning_rate,
+        "cosine": cosine(steps),
         "stable": warmup_stable_decay(steps),
     }[decoder.schedule]
 
@@ -124,6 +139,8 @@ def build(decoder: Decoder, vocab_size: int) -> nn.Module:
         for name, part in list(model.named_modules()):
             if isinstance(part, ModernFeedForward):
                 other = MixtureOfExperts(config.d_model, config.d_ff, EXPERTS)
+                for matrix in other.parameters():  # drawn as all others are
+                    nn.init.xavier_uniform_(matrix)
                 model.set_submodule(name, other)
     return model
 
@@ -249,7 +266,14 @@ CHANGES = {
     "window": Decoder("a window of 32 in 3 of 4 layers", {"window": 32}),
     "soft-cap": Decoder("logits within ±15", {"soft_cap": 15.0}),
     "zero-start": Decoder("sub-layers begin at zero", {"zero_start": True}),
+    "untied": Decoder("an output of its own", {"tied": False}),
+    "untied-zero-start": Decoder(
+        "an output of its own, and sub-layers begin at zero",
+        {"tied": False, "zero_start": True},
+    ),
     "experts": Decoder("4 experts, one for each token", experts=True),
+    "adamw": Decoder("AdamW, decay .1", optimizer="adamw"),
+    "cosine": Decoder("half a cosine", schedule="cosine"),
     "stable-decay": Decoder("warm-up, stable, decay", schedule="stable"),
     "muon": Decoder("Muon for matrices", optimizer="muon", rate=MUON_RATE),
 }
@@ -266,14 +290,21 @@ TODAY = {
     "zero_start": True,
 }
 """A model of today: nanochat's parts, with grouped queries."""
-NEW = {"optimizer": "muon", "schedule": "stable", "rate": MUON_RATE}
+NEW = {"optimizer": "muon", "schedule": "stable"}
 """A training of today."""
-EQUAL_TIME = 216
-"""Steps that the decoder of 2017 makes in the time of today's STEPS."""
+COST = 1.7
+"""A step of today's, in steps of 2017's: of ``cpu_seconds_a_step``."""
+EQUAL_TIME = round(COST * STEPS)
 WHOLE = {
-    "old-new": Decoder("the decoder of 2017, trained as today", **NEW),
-    "today-old": Decoder("the decoder of today, trained as in 2017", TODAY),
-    "today": Decoder("decoder and training of today", TODAY, **NEW),
+    "old-new": Decoder(
+        "the decoder of 2017, trained as today", rate=OLD_NEW_RATE, **NEW
+    ),
+    "today-old": Decoder(
+        "the decoder of today, trained as in 2017", TODAY, rate=TODAY_OLD_RATE
+    ),
+    "today": Decoder(
+        "decoder and training of today", TODAY, rate=TODAY_RATE, **NEW
+    ),
     "old-longer": Decoder(
         "the decoder of 2017, for the time that today's takes",
         steps=EQUAL_TIME,
@@ -281,16 +312,16 @@ WHOLE = {
 }
 RATED = {
     "base": (CHANGES["base"], RATES),
-    "muon": (CHANGES["muon"], RATES[1:]),
+    "muon": (CHANGES["muon"], RATES[2:]),
     "today": (WHOLE["today"], RATES[2:]),
+    "today-old": (WHOLE["today-old"], RATES[2:5]),
+    "old-new": (WHOLE["old-new"], RATES[1:5]),
 }
 """What rates were tried of."""
 
 VARIANTS = {
     **{
-        f"rates/{name}-{rate:g}": dataclasses.replace(
-            decoder, rate=rate, steps=TUNING
-        )
+        f"rates/{name}-{rate:g}": dataclasses.replace(decoder, rate=rate)
         for name, (decoder, rates) in RATED.items()
         for rate in rates
     },

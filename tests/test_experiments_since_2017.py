@@ -1,6 +1,8 @@
 """What is compared is as large as it says, and trained as it says."""
 
 import dataclasses
+import json
+import re
 
 import pytest
 import torch
@@ -20,12 +22,14 @@ from experiments.since_2017 import (
     score_with_balance,
     train_config,
 )
+from transformer_course import runs
 from transformer_course.batches import Batch
 from transformer_course.modern import MixtureOfExperts, balance_of
 from transformer_course.objective import training_score
 from transformer_course.optimizers import Muon
 
 ALL = {**CHANGES, **WHOLE}
+LARGER = ("experts", "untied", "untied-zero-start")
 
 
 def weights_of(decoder: Decoder) -> int:
@@ -33,7 +37,7 @@ def weights_of(decoder: Decoder) -> int:
         return sum(p.numel() for p in build(decoder, 3000).parameters())
 
 
-@pytest.mark.parametrize("name", sorted(ALL.keys() - {"experts"}))
+@pytest.mark.parametrize("name", sorted(ALL.keys() - set(LARGER)))
 def test_all_have_as_many_weights_as_the_base(name):
     base = weights_of(CHANGES["base"])
     assert abs(weights_of(ALL[name]) / base - 1) < 0.003
@@ -58,11 +62,43 @@ def test_a_change_changes_one_thing(name):
     assert len(fields) == 1
 
 
+def test_two_settings_change_together_only_where_it_is_said():
+    two = {name for name, d in CHANGES.items() if len(d.model) > 1}
+    assert two == {"swiglu", "grouped", "untied-zero-start"}
+
+
+def test_experts_begin_as_all_other_maps_do():
+    model = build(CHANGES["experts"], 30)
+    base = build(CHANGES["base"], 30)
+    ours = model.layers[0].feed_forward.experts[0].narrow.weight
+    theirs = base.layers[0].feed_forward.narrow.weight
+    assert abs(ours.std() / theirs.std() - 1) < 0.05
+
+
+def test_rates_are_the_best_of_those_tried():
+    stored = json.loads(
+        (runs.folder("since-2017") / "rates.json").read_text("utf-8")
+    )
+    chosen = {
+        "base": CHANGES["base"].rate,
+        "muon": CHANGES["muon"].rate,
+    }
+    chosen |= {name: WHOLE[name].rate for name in WHOLE if name in RATED}
+    for name, rate in chosen.items():
+        tried = {
+            record["rate"]: record["dev"]
+            for variant, (record,) in stored.items()
+            if re.fullmatch(rf"{name}-[\d.]+", variant)
+        }
+        assert min(tried, key=tried.get) == rate
+        assert min(tried) < rate < max(tried)
+
+
 def test_only_what_rates_were_tried_of_has_a_rate_of_its_own():
     rate = CHANGES["base"].rate
     own = {name for name, d in CHANGES.items() if d.rate != rate}
     assert own <= RATED.keys()
-    assert {f"rates/base-{rate:g}", f"rates/muon-{0.016:g}"} <= VARIANTS.keys()
+    assert {f"rates/base-{rate:g}", "rates/muon-0.016"} <= VARIANTS.keys()
 
 
 def test_balance_is_added_to_what_is_learned_and_not_to_what_is_told():
