@@ -12,6 +12,7 @@ import torch
 
 from benchmarks import work
 from benchmarks.contenders import EVENTS
+from benchmarks.limit import Limits, limits, steady
 from benchmarks.rounds import Record, compete
 from transformer_course import runs
 from transformer_course.device import machine
@@ -46,18 +47,25 @@ def main() -> None:
     if load > BUSY:
         print(f"The machine is busy (load {load:.1f}): wait, or do not quote.")
     torch.set_num_threads(asked.threads)
-    found = {}
+    found, speeds = {}, [limits()]
     for event in events:
         found[event] = compete(event, asked.rounds, asked.threads)
-        print(table(event, found[event]), end="\n\n", flush=True)
+        speeds.append(limits())
+        print(table(event, found[event]))
+        print(f"matrix products, GFLOP/s: {speeds[-1]}\n", flush=True)
     whole = all(set(found.get(e, ())) == set(EVENTS[e]) for e in EVENTS)
-    if whole and load <= BUSY:
-        store(asked.rounds, load, found)
+    if whole and load <= BUSY and steady(speeds):
+        store(asked.rounds, load, speeds, found)
     else:
-        print("Not stored: some were left out, or the machine was busy.")
+        print(
+            "Not stored: some were left out, the machine was busy, or its "
+            f"processor changed its speed: {speeds}"
+        )
 
 
-def store(rounds: int, load: float, found: Record) -> None:
+def store(
+    rounds: int, load: float, speeds: list[Limits], found: Record
+) -> None:
     """Write ``runs/bench/run.json``."""
     kept = {
         "settings": {
@@ -72,6 +80,7 @@ def store(rounds: int, load: float, found: Record) -> None:
         "results": {
             "date": datetime.date.today().isoformat(),
             "load": round(load, 2),
+            "gflops": speeds,
             **found,
         },
     }

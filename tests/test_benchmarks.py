@@ -4,7 +4,7 @@ import pytest
 import torch
 from tiny import random_ids
 
-from benchmarks import course, peers, rounds, work
+from benchmarks import course, limit, peers, rounds, work
 from transformer_course.tokenizer import PAD
 
 VOCAB = 40
@@ -103,3 +103,12 @@ def test_who_cannot_take_part_is_named(monkeypatch, capsys):
     monkeypatch.setattr(rounds, "find_spec", lambda name: None)
     assert rounds.taking_part("training")[-1] == "nn.Transformer"
     assert "without transformers, Marian is left out" in capsys.readouterr()[0]
+
+
+def test_a_processor_that_loses_half_its_speed_is_noticed():
+    before, after = limit.limits(), limit.limits()
+    assert before.keys() == after.keys() == limit.PRECISIONS.keys()
+    assert min(before.values()) > 0
+    slower = before | {"bf16": before["bf16"] / 2}
+    assert limit.steady([before, before])
+    assert not limit.steady([before, slower, before])
