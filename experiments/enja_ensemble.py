@@ -7,14 +7,14 @@ length penalty is chosen on the development set too.
 
 from collections.abc import Iterator
 
-from experiments.lab import Bench, Reading, made_of, splits_for
+from experiments.lab import Bench, Reading, splits_for
 from experiments.translations import (
     CREDIT,
     scored,
     smoke_inputs,
+    store_made_of_models,
     told,
 )
-from transformer_course import runs
 from transformer_course.score import corpus_bleu
 from transformer_course.text_model import TextModel
 from transformer_course.translate import translate
@@ -31,22 +31,15 @@ def read(bench: Bench) -> Iterator[str]:
     )
     found = scored("ensemble", model, tokenizer, splits, loaded.details["tgt"])
     about = {
-        "settings": {"models": list(map(str, bench.inputs))},
-        **made_of("enja-ensemble", bench),
-        "results": {
-            "dev_bleu_greedy": round(greedy.value, 2),
-            "dev_bleu_of_the_beam": {"ensemble": found.dev_bleu},
-            "split": "test",
-            "rows": found.rows,
-            "samples": found.samples,
-            "credit": CREDIT,
-            "parameters": sum(p.numel() for p in model.parameters()),
-        },
+        "dev_bleu_greedy": round(greedy.value, 2),
+        "dev_bleu_of_the_beam": {"ensemble": found.dev_bleu},
+        "split": "test",
+        "rows": found.rows,
+        "samples": found.samples,
+        "credit": CREDIT,
+        "parameters": sum(p.numel() for p in model.parameters()),
     }
-    runs.write_json(bench.folder / "run.json", about, indent=1)
-    runs.write_arrays(bench.folder / "counts.npz", found.counts)
-    for record in ("epochs", "steps"):  # it was not trained
-        runs.write_text(bench.folder / f"{record}.jsonl", "")
+    store_made_of_models(bench, "enja-ensemble", about, found.counts)
     yield from map(told, found.rows)
 
 

@@ -53,6 +53,11 @@ class Bench:
         """The folder of another stored run, beside this one's."""
         return self.folder.parent / name
 
+    @property
+    def outputs(self) -> Path:
+        """Where trainings are; of a smoke test those beside the stored run."""
+        return self.stored("outputs") if self.smoke else Path("outputs")
+
     def few(self, usual: int, smoke: int = FEW) -> int:
         """As many as usual; in a smoke test a few, and never more."""
         return min(usual, smoke) if self.smoke else usual

@@ -15,7 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.lab import Bench, Reading, Record, like, splits_for, tiny_run
+from experiments.lab import (
+    Bench,
+    Reading,
+    Record,
+    like,
+    made_of,
+    splits_for,
+    tiny_run,
+)
 from transformer_course import checkpoint, runs
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.plain import from_plain
@@ -205,6 +213,21 @@ def read(bench: Bench) -> Iterator[str]:
         to = bench.stored(name)
         runs.store(output, name, like(name), found, counts, to=to)
         yield from (f"{name} {told(row)}" for row in found["rows"])
+
+
+def store_made_of_models(
+    bench: Bench, name: str, found: Record, counts: dict[str, np.ndarray]
+) -> None:
+    """Store a translator that is made of trained ones, as a training is."""
+    about = {
+        "settings": {"models": list(map(str, bench.inputs))},
+        **made_of(name, bench),
+        "results": found,
+    }
+    runs.write_json(bench.folder / "run.json", about, indent=1)
+    runs.write_arrays(bench.folder / "counts.npz", counts)
+    for record in ("epochs", "steps"):  # it was not trained itself
+        runs.write_text(bench.folder / f"{record}.jsonl", "")
 
 
 def smoke_inputs(scratch: Path) -> list[Path]:

@@ -1,0 +1,58 @@
+"""Are the mean weights of two trainings a better translator than either?
+
+Trainings that go on from the same weights may end so near each other that the
+mean of their weights is a model as well, which costs no more than one of them
+(Wortsman et al. 2022, *Model soups*). It is written into
+``outputs/enja-soup/``, and stored as a training is stored.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from experiments.lab import Bench, Reading
+from experiments.translations import (
+    results,
+    smoke_inputs,
+    store_made_of_models,
+    told,
+)
+from transformer_course import checkpoint
+from transformer_course.errors import ConfigError
+from transformer_course.experiment.folder import find
+
+
+def check_one_tokenizer(folders: list[Path]) -> None:
+    """Raise a ConfigError unless an id means the same in all models."""
+    if len(set(map(checkpoint.tokenizer_sha256, folders))) != 1:
+        raise ConfigError(
+            f"{', '.join(map(str, folders))} have different tokenizers: give "
+            "trainings that began with the same weights."
+        )
+
+
+def cooked(paths: tuple[Path, ...], output: Path) -> None:
+    """Write the mean of some trainings' weights as a training's average."""
+    folders = list(map(find, paths))
+    check_one_tokenizer(folders)
+    loaded = checkpoint.load(folders[0])
+    checkpoint.average(folders, loaded.model)
+    parts = loaded.model, loaded.tokenizer, loaded.details
+    checkpoint.save(output / "checkpoints" / "average", *parts)
+
+
+def read(bench: Bench) -> Iterator[str]:
+    """Average, write, score and store."""
+    output = bench.outputs / "enja-soup"
+    cooked(bench.inputs, output)
+    found, counts = results(output, bench)
+    store_made_of_models(bench, "enja-soup", found, counts)
+    yield from map(told, found["rows"])
+
+
+EXPERIMENT = Reading(
+    name="enja-soup",
+    chapter="15_translation",
+    read=read,
+    inputs=("outputs/enja-more", "outputs/enja-more-seed-1"),
+    smoke_inputs=lambda scratch: smoke_inputs(scratch) * 2,
+)
