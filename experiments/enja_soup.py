@@ -53,6 +53,9 @@ EXPERIMENT = Reading(
     name="enja-soup",
     chapter="15_translation",
     read=read,
-    inputs=("outputs/enja-more", "outputs/enja-more-seed-1"),
+    inputs=(
+        "outputs/enja-more/checkpoints/average",
+        "outputs/enja-more-seed-1/checkpoints/average",
+    ),
     smoke_inputs=lambda scratch: smoke_inputs(scratch) * 2,
 )
