@@ -53,9 +53,6 @@ EXPERIMENT = Reading(
     name="enja-soup",
     chapter="15_translation",
     read=read,
-    inputs=(
-        "outputs/enja-more/checkpoints/average",
-        "outputs/enja-more-seed-1/checkpoints/average",
-    ),
+    inputs=("outputs/enja-more", "outputs/enja-more-seed-1"),
     smoke_inputs=lambda scratch: smoke_inputs(scratch) * 2,
 )

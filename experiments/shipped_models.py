@@ -89,14 +89,23 @@ def check_made_from(original: Path, model: Path) -> None:
         )
 
 
+def kept_counts(path: Path) -> dict[str, np.ndarray]:
+    """What was counted before, of models that are not measured now too."""
+    if not path.exists():
+        return {}
+    with np.load(path) as arrays:
+        return dict(arrays)
+
+
 def read(bench: Bench) -> Iterator[str]:
-    """Measure each model, and store what was found of all."""
+    """Measure each model that is named, and store what was found."""
     if len(bench.inputs) % 2:
         raise ConfigError(
             "shipped-models takes pairs, MODEL ORIGINAL: an exported model, "
             "and the checkpoint that it was made from."
         )
-    counts = {}
+    path = bench.folder / "counts.npz"
+    counts = kept_counts(path)
     pairs = zip(bench.inputs[::2], bench.inputs[1::2], strict=True)
     for model, original in pairs:
         found, of_model = measured(model, find(original), bench)
@@ -104,7 +113,7 @@ def read(bench: Bench) -> Iterator[str]:
         runs.write_json(bench.folder / f"{model.name}.json", about, indent=1)
         counts |= of_model
         yield f"{model.name}: {found['differ']} translations differ"
-    runs.write_arrays(bench.folder / "counts.npz", counts)
+    runs.write_arrays(path, counts)
 
 
 def smoke_pair(scratch: Path) -> list[Path]:
@@ -124,7 +133,7 @@ EXPERIMENT = Reading(
     read=read,
     inputs=(
         "models/en-ja",
-        "outputs/enja-wide/checkpoints/average",
+        "outputs/enja-more-seed-1/checkpoints/best",
         "models/ja-en",
         "outputs/jaen-wide/checkpoints/average",
     ),
