@@ -12,7 +12,7 @@ import torch
 
 from benchmarks import work
 from benchmarks.contenders import EVENTS
-from benchmarks.limit import Limits, limits, steady
+from benchmarks.limit import Limits, limits, processor, steady
 from benchmarks.rounds import Record, compete
 from transformer_course import runs
 from transformer_course.device import machine
@@ -73,7 +73,7 @@ def store(
             "steps": work.STEPS,
             "sentences": work.SENTENCES,
             "new_tokens": work.NEW_TOKENS,
-            "processor": torch.cpu.get_capabilities().get("cpu_name"),
+            "processor": processor(),
         },
         "command": "make bench",
         "machine": machine(),

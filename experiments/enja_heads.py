@@ -300,7 +300,7 @@ EXPERIMENT = Reading(
     name="enja-heads",
     chapter="20_reading_attention",
     read=read,
-    inputs=("models/en-ja",),
+    inputs=("outputs/enja-wide/checkpoints/average",),
     smoke_inputs=lambda scratch: [
         path / "checkpoints" / "best" for path in smoke_inputs(scratch)
     ],

@@ -212,7 +212,7 @@ EXPERIMENT = Reading(
     name="enja-pronouns",
     chapter="20_reading_attention",
     read=read,
-    inputs=("models/en-ja",),
+    inputs=("outputs/enja-wide/checkpoints/average",),
     smoke_inputs=lambda scratch: [
         path / "checkpoints" / "best" for path in smoke_inputs(scratch)
     ],

@@ -112,3 +112,10 @@ def test_a_processor_that_loses_half_its_speed_is_noticed():
     slower = before | {"bf16": before["bf16"] / 2}
     assert limit.steady([before, before])
     assert not limit.steady([before, slower, before])
+
+
+def test_a_processor_is_told_with_its_family(tmp_path):
+    info = tmp_path / "cpuinfo"
+    assert "family" not in limit.processor(info)  # no such file
+    info.write_text("cpu family\t: 25\nmodel\t\t: 17\n\nmodel\t: 3\n", "utf-8")
+    assert limit.processor(info).endswith(", family 25, model 17")

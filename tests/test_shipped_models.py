@@ -9,7 +9,7 @@ from transformer_course import checkpoint, files, runs, shipped
 from transformer_course.weights import unpack
 
 NAMES = {
-    "en-ja": ("enja-wide", "en", "ja"),
+    "en-ja": ("enja-more-seed-1", "en", "ja"),
     "ja-en": ("jaen-wide", "ja", "en"),
 }
 each = pytest.mark.parametrize("name", NAMES)
