@@ -134,7 +134,7 @@ def read(bench: Bench) -> Iterator[str]:
 def tiny_pair(scratch: Path) -> list[Path]:
     """Tiny translators of the grammar, one for each direction."""
     back = {"data.src": "ja", "data.tgt": "en"}
-    return [tiny_run(scratch, "to"), tiny_run(scratch, "fro", **back)]
+    return [tiny_run(scratch, "there"), tiny_run(scratch, "back", **back)]
 
 
 EXPERIMENT = Reading(
