@@ -274,6 +274,8 @@ NAMES = (
     "enja-both",
     "enja-wide-first",
     "enja-wide",
+    "enja-more",
+    "enja-more-seed-1",
     "jaen",
     "jaen-wide",
 )
