@@ -16,7 +16,12 @@ from transformer_course import (
 from transformer_course import objective as plain_loss
 from transformer_course.config import ModelConfig, TrainConfig
 from transformer_course.generate import beam_search, greedy_search
-from transformer_course.speed import faster_layers, keep_freed_memory
+from transformer_course.speed import (
+    faster_layers,
+    keep_freed_memory,
+    pack_weights,
+    use_faster_layers,
+)
 from transformer_course.train import make_optimizer, set_seed, train_step
 from transformer_course.transformer import Transformer
 
@@ -55,8 +60,10 @@ def decoding(beam_size: int, *, bf16: bool = False, fast: bool = True) -> Turn:
     writer = model(work.config(norm_first=True)).eval()
     if bf16:
         writer = writer.bfloat16()
-    if fast:
+    if fast:  # as the command does it
         keep_freed_memory()
+        use_faster_layers(writer)
+        pack_weights(writer)
     sources = work.sources()
     length = work.NEW_TOKENS
 
@@ -69,9 +76,7 @@ def decoding(beam_size: int, *, bf16: bool = False, fast: bool = True) -> Turn:
         return [beam[0].ids for beam in beams]
 
     def turn() -> Round:
-        ways = faster_layers(writer) if fast else contextlib.nullcontext()
-        with ways:
-            output = [ids for src in sources for ids in decode(src)]
+        output = [ids for src in sources for ids in decode(src)]
         return Round(len(output), output)
 
     return turn

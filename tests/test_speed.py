@@ -143,6 +143,70 @@ def test_faster_layers_within_faster_layers(amd):
     assert "attend" not in vars(part)
 
 
+@pytest.mark.parametrize(
+    ("amd_family", "by_onednn"), [(25, False), (26, True), (None, False)]
+)
+def test_who_computes_a_products_gradients(
+    amd, monkeypatch, amd_family, by_onednn
+):
+    """Without gradients oneDNN, which keeps something for each shape."""
+    monkeypatch.setattr(speed, "cpu_family", lambda: amd_family)
+    taken = []
+
+    def counted(*given):
+        taken.append(given)
+        return F.linear(*given)
+
+    monkeypatch.setattr(speed, "linear", counted)
+    layer = nn.Linear(8, 6)
+    with faster_layers(layer):
+        layer(torch.randn(3, 8)).sum().backward()
+        assert len(taken) == int(by_onednn)
+        with torch.inference_mode():
+            layer(torch.randn(3, 8))
+        assert len(taken) == int(by_onednn) + 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("rows", [1, 5, speed.PACKED_FOR, 300])
+def test_packed_weights_give_what_plain_ones_give(amd, rows, dtype):
+    model = Part().eval().to(dtype)
+    x = torch.randn(rows, 8).to(dtype)
+    with torch.inference_mode():
+        plain = model(x)
+        speed.pack_weights(model)
+        within = 1e-5 if dtype == torch.float32 else 2**-6
+        close(model(x), plain, within)
+        close(model(x[:, None]), plain[:, None], within)
+        assert model(x[:0]).shape == (0, 8)
+
+
+def test_packed_weights_are_taken_without_gradients_alone(amd, monkeypatch):
+    model, x = Part().eval(), torch.randn(4, 8)
+    speed.pack_weights(model)
+    taken = []
+
+    def counted(*given):
+        taken.append(given)
+        return F.linear(given[0], torch.zeros(16, 8))
+
+    monkeypatch.setattr(speed, "product", counted)
+    model.wide(x).sum().backward()
+    close(model.wide.weight.grad, x.sum(dim=0).expand(16, 8))
+    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
+        assert model.wide(x).dtype == torch.bfloat16
+    with torch.inference_mode():
+        model.wide(x.double().float())
+        assert model.wide(x[:0]).shape == (0, 16)
+    assert len(taken) == 1
+
+
+def test_what_onednn_does_not_compute_is_not_packed(amd):
+    model = Part().double()
+    speed.pack_weights(model)
+    assert "forward" not in vars(model.wide)
+
+
 def test_no_rows_have_gradients_of_zero():
     """An expert may get no token."""
     x = torch.randn(0, 8, requires_grad=True)

@@ -192,6 +192,20 @@ def test_gradients_reach_every_parameter_in_a_step(device, name):
     gradients(model)
 
 
+def test_old_gradients_take_no_memory_in_the_forward_pass():
+    model = tiny_transformer()
+    optimizer = make_optimizer(model, TrainConfig())
+    held = []
+
+    def objective(model, batch, config):
+        held.append(any(p.grad is not None for p in model.parameters()))
+        return score_batch(model, batch)
+
+    for _ in range(2):
+        train_step(model, one_batch(), optimizer, TrainConfig(), objective)
+    assert held == [False, False]
+
+
 def test_the_gradient_is_clipped_to_its_norm():
     norms = []
     for clip in (0.0, 0.1):

@@ -133,4 +133,5 @@ def _rows(
     sums = torch.stack([loss, nll, hits.sum()])
     errors = log_probs.exp_().sub_(smoothing / log_probs.size(1))
     errors[torch.arange(len(right)), right] -= 1 - smoothing
-    return sums, errors.masked_fill_(padding[:, None], 0)
+    errors[padding] = 0
+    return sums, errors

@@ -1,6 +1,9 @@
 """Where tensors live: what is asked of a device, by its kind."""
 
+import functools
 import platform
+import re
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -70,3 +73,18 @@ def machine() -> str:
         f"{device}, {threads} thread{plural}, {platform.system()} "
         f"{platform.machine()}, torch {torch.__version__}"
     )
+
+
+@functools.cache
+def cpu_family(info: Path = Path("/proc/cpuinfo")) -> int | None:
+    """The number that a maker gives to processors of one design.
+
+    Names do not tell designs apart: several are called "AMD EPYC". None where
+    the system does not say it, as macOS.
+    """
+    try:
+        text = info.read_text("utf-8")
+    except OSError:
+        text = platform.processor()  # on Windows "AMD64 Family 26 Model 68"
+    found = re.search(r"family\s*:?\s*(\d+)", text, re.IGNORECASE)
+    return int(found[1]) if found else None

@@ -8,6 +8,7 @@ that is loaded for use; ``train.fit`` and the searches by themselves do not.
 import contextlib
 import ctypes
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import MethodType
 
 import torch
@@ -21,6 +22,7 @@ from transformer_course.attention import (
     fused_attention,
     scaled_dot_product_attention,
 )
+from transformer_course.device import cpu_family
 
 Changed = list[tuple[nn.Module, str, Callable | None]]
 """Layers, the method that each has got anew, and what it had of its own."""
@@ -29,6 +31,11 @@ FEW = 16
 """Queries, of which the plain form of attention is not slower."""
 MOST_OF_OLD_GLIBC = 2**25
 """Bytes: a threshold above it is refused by versions before 2.35."""
+ZEN_5 = 26
+"""AMD's first family that computes with 512 bits at once; Zen 4 takes two
+halves, and so is as fast with the 256 bits that MKL gives it."""
+PACKED_FOR = 64
+"""Rows that matrices are packed for. Others are answered as fast."""
 
 
 def keep_freed_memory() -> None:
@@ -67,9 +74,10 @@ def use_faster_layers(model: nn.Module) -> Changed:
     """Let a model's layers compute the same in cheaper ways.
 
     On a CPU dropout draws sixteen bits for a number in place of a float
-    (:func:`dropout`), where :func:`onednn_is_faster` says so matrix products
-    in full precision go to oneDNN (:func:`linear`), and while text is written
-    few queries are answered without the fused kernel (:func:`attention`).
+    (:func:`dropout`), and while text is written few queries are answered
+    without the fused kernel (:func:`attention`). Matrix products in full
+    precision go to oneDNN (:func:`linear`) where it is faster: with gradients
+    where :func:`onednn_is_twice_as_fast`, else :func:`onednn_is_faster`.
 
     Returns:
         What was changed, to be put back.
@@ -94,7 +102,52 @@ def _dropped(layer: nn.Dropout, x: Tensor) -> Tensor:
 
 
 def _mapped(layer: nn.Linear, x: Tensor) -> Tensor:
-    return linear(x, layer.weight, layer.bias)
+    learns = torch.is_grad_enabled() and not onednn_is_twice_as_fast()
+    way = F.linear if learns else linear
+    return way(x, layer.weight, layer.bias)
+
+
+def pack_weights(model: nn.Module) -> None:
+    """Keep each matrix in the order in which oneDNN reads it, too.
+
+    Each product brings its matrix into that order anew. With few rows, as
+    while text is written, this takes longer than the arithmetic. A packed
+    matrix is a copy: it takes as much memory again, a weight that changes
+    later is not seen, and the model can no longer be copied. So only what
+    owns a trained model calls this: the commands. With gradients, and
+    elsewhere than on a CPU, nothing changes.
+    """
+    for layer in model.modules():
+        if type(layer) is nn.Linear and _can_be_packed(layer.weight):
+            with torch.no_grad():
+                packed = torch.ops.mkldnn._reorder_linear_weight(
+                    layer.weight, PACKED_FOR
+                )
+            layer.forward = partial(_packed, layer, packed, layer.forward)
+
+
+def _can_be_packed(weight: Tensor) -> bool:
+    """Whether such products are oneDNN's: all of those in bf16, and in full
+    precision where it is faster."""
+    if weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():
+        return False
+    if weight.dtype == torch.bfloat16:
+        return torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    return weight.dtype == torch.float32 and onednn_is_faster()
+
+
+def _packed(
+    layer: nn.Linear,
+    weight: Tensor,
+    plain: Callable[[Tensor], Tensor],
+    x: Tensor,
+) -> Tensor:
+    """A layer's answer from its packed matrix, where that may be taken."""
+    same = x.dtype == weight.dtype and x.device.type == "cpu"
+    narrow = torch.is_autocast_enabled("cpu")
+    if torch.is_grad_enabled() or narrow or not same or not x.numel():
+        return plain(x)
+    return product(x, weight, layer.bias)
 
 
 def attention(
@@ -137,11 +190,20 @@ def dropout(
     return x * (keep.to(x.dtype) / (1 - dropped / SIXTEEN_BITS))
 
 
+def onednn_is_twice_as_fast() -> bool:
+    """Whether oneDNN's gain is worth its memory in training.
+
+    For each shape of a product it keeps half a megabyte of code. To write
+    takes few shapes, but a training meets hundreds.
+    """
+    return onednn_is_faster() and (cpu_family() or 0) >= ZEN_5
+
+
 def onednn_is_faster() -> bool:
     """Whether full precision is faster in oneDNN than in what torch takes.
 
-    On x86 torch's products in fp32 go to MKL, which has its fast kernels for
-    Intel's processors only.
+    On x86 torch's products in fp32 go to MKL, which has its fastest kernels
+    for Intel's processors only.
     """
     mkl = torch.backends.mkl.is_available()
     name = torch.cpu.get_capabilities().get("cpu_name", "")

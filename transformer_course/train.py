@@ -115,13 +115,13 @@ def train_step(
     """
     device = next(model.parameters()).device
     batch = batch.to(device)
+    optimizer.zero_grad(set_to_none=True)
     with autocast(device, config.bf16):
         score = team.score(objective, model, batch, config)
     whole = team.total(score)
     mean = whole.loss / whole.tokens
     if not torch.isfinite(mean):
         raise DivergedError(f"the loss is {mean.item()}: {DIVERGED}")
-    optimizer.zero_grad(set_to_none=True)
     (score.loss / whole.tokens).backward()
     team.add_gradients(model)
     if config.clip:

@@ -261,13 +261,14 @@ def _load(
     bf16: bool = False,
 ) -> "TextModel":
     """A model, or several that work together; says which checkpoints."""
-    from transformer_course.speed import keep_freed_memory
+    from transformer_course.speed import keep_freed_memory, pack_weights
     from transformer_course.text_model import TextModel
 
     keep_freed_memory()
     loaded = []
     for path in (model, *others):
         loaded.append(TextModel.load(path, device, as_is, bf16))
+        pack_weights(loaded[-1].model)
         if loaded[-1].path != path:
             tell(f"using {loaded[-1].path}")
     return loaded[0].beside(loaded[1:])
