@@ -222,7 +222,7 @@ grade: $(GRADER) ## grade SUBMISSIONS=folder (NB=06_masks: that one)
 
 .PHONY: test-grading
 test-grading: $(GRADER) ## test the grading of a whole class
-	$(PYTEST) tests/test_grading.py tests/test_grading_attacked_class.py \
+	$(PYTEST) $(SHARED) tests/test_grading.py tests/test_grading_attacked_class.py \
 		tests/test_grading_frozen.py tests/test_grading_forty.py
 
 # --- checks ------------------------------------------------------------------
@@ -256,7 +256,7 @@ endif
 
 .PHONY: test-bert
 test-bert: $(REFERENCE) ## compare our encoder with Hugging Face's library
-	$(PYTEST) tests/test_bert.py tests/test_pretrained.py \
+	$(PYTEST) $(SHARED) tests/test_bert.py tests/test_pretrained.py \
 		tests/test_wordpiece.py
 
 # The engine that a model can be exported for. Where it cannot be had, what
@@ -267,7 +267,7 @@ $(ENGINE): requirements-ctranslate2.txt $(INSTALLED)
 
 .PHONY: test-engine
 test-engine: $(ENGINE) ## test models that are exported for CTranslate2
-	$(PYTEST) tests/test_ctranslate2.py tests/test_benchmarks.py
+	$(PYTEST) $(SHARED) tests/test_ctranslate2.py tests/test_benchmarks.py
 
 # Nothing of the package's code is run, so nothing that it asks for is needed.
 # Whom we are compared with; who cannot be had is left out by name.

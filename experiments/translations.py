@@ -278,6 +278,7 @@ NAMES = (
     "enja-more-seed-1",
     "jaen",
     "jaen-wide",
+    "jaen-wide-seed-1",
 )
 EXPERIMENT = Reading(
     name="translations",

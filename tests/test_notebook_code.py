@@ -183,6 +183,7 @@ def test_a_notebook_needs_a_corpus_if_a_cell_of_it_does():
     ("source", "kinds"),
     [
         ("kept = trained(PRESETS['grammar'])", {"training", "shared"}),
+        ("took = process_time()\ntrained(toy)", {"training"}),
         ("for batch in batches:\n    optimizer.step()", {"training"}),
         ("def go():\n    return train.train_step(model, batch)", {"training"}),
         ("'trained(x)'  # optimizer.step()", set()),

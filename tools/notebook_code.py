@@ -2,7 +2,8 @@
 
     python -m tools.notebook_code corpora     those with a cell that needs one
     python -m tools.notebook_code training    those in which a model is trained
-    python -m tools.notebook_code shared      those with one that others share
+    python -m tools.notebook_code shared      those with one that others share,
+                                              which do not measure time
 
 prints the paths of these notebooks, one a line: so the Makefile knows what to
 run without a corpus, and what on another kind of processor.
@@ -202,10 +203,17 @@ def _asserts(node: ast.AST) -> bool:
 
 # --- the lists that the Makefile asks for ------------------------------------
 
+
+def is_quick(notebook: NotebookNode) -> bool:
+    """Whether no clock is read: what measures time takes most of it, and
+    prints least that could differ."""
+    return not calls(CLOCKS, notebook)
+
+
 KINDS: dict[str, Callable[[NotebookNode], bool]] = {
     "corpora": needs_corpus,
     "training": partial(calls, TRAINING),
-    "shared": partial(calls, SHARED),
+    "shared": lambda notebook: calls(SHARED, notebook) and is_quick(notebook),
 }
 
 

@@ -12,6 +12,7 @@ CTranslate2 is another function (length^α). With α near 0 both rules find the
 same translation; the larger α is, the more often they differ.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -45,6 +46,9 @@ beam of them, what an α above 1 favours has not ended yet."""
 class Engine(nn.Module):
     """A converted model on the CPU, on as many threads as torch has.
 
+    Each thread computes rows of its own: threads that share each product of
+    a small model wait for one another more than they compute.
+
     Args:
         config: of the model.
         pieces: a name for each id.
@@ -67,8 +71,12 @@ class Engine(nn.Module):
         self.config = config
         self.pieces = pieces
         self.ids = {piece: i for i, piece in enumerate(pieces)}
+        self.workers = torch.get_num_threads()
         self.translator = ctranslate2.Translator(
-            "course", files=content, intra_threads=torch.get_num_threads()
+            "course",
+            files=content,
+            inter_threads=self.workers,
+            intra_threads=1,
         )
 
     def limit(self, length: int, max_length: int | None = None) -> int:
@@ -195,22 +203,24 @@ def _found(
     engine: Engine, src: Tensor, max_length: int | None, **options
 ) -> Iterator:
     """CTranslate2's result for each row; it takes one limit for all of them,
-    so those with the same go together."""
+    so those with the same go together, in a part for each worker."""
     rows = [[i for i in row if i != PAD] for row in src.tolist()]
     places = defaultdict(list)
     for place, row in enumerate(rows):
         places[engine.limit(len(row), max_length)].append(place)
-    found = {}
+    under_way = {}
     for limit, alike in places.items():
         results = engine.translator.translate_batch(
             [[engine.pieces[i] for i in rows[place]] for place in alike],
+            max_batch_size=math.ceil(len(alike) / engine.workers),
+            asynchronous=True,
             max_input_length=0,  # the caller has cut them
             max_decoding_length=limit,
             min_decoding_length=0,
             **options,
         )
-        found |= zip(alike, results, strict=True)
-    return (found[place] for place in range(len(rows)))
+        under_way |= zip(alike, results, strict=True)
+    return (under_way[place].result() for place in range(len(rows)))
 
 
 def _ranked(engine: Engine, result, alpha: float) -> list[Hypothesis]:
