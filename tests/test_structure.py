@@ -69,6 +69,7 @@ ALLOWED = {
     ("data/manifest.py", "_entry"): "types of plain values from JSON",
     ("experiment/shared.py", "_bare"): "a piece of code may have no body",
     ("speed.py", "use_faster_layers"): "torch's own layers, none of ours",
+    ("speed.py", "pack_weights"): "torch's own layers, none of ours",
     ("viz.py", "show_source"): "a module may be a package",
 }
 """Where, and why it is no question about the kind of a model or a task."""

@@ -76,14 +76,17 @@ def machine() -> str:
 
 
 @functools.cache
-def cpu_family(info: Path = Path("/proc/cpuinfo")) -> int | None:
+def cpu_family(info: Path | None = None) -> int | None:
     """The number that a maker gives to processors of one design.
 
     Names do not tell designs apart: several are called "AMD EPYC". None where
     the system does not say it, as macOS.
+
+    Args:
+        info: what Linux says of its processors; its own file when None.
     """
     try:
-        text = info.read_text("utf-8")
+        text = (info or Path("/proc/cpuinfo")).read_text("utf-8")
     except OSError:
         text = platform.processor()  # on Windows "AMD64 Family 26 Model 68"
     found = re.search(r"family\s*:?\s*(\d+)", text, re.IGNORECASE)
