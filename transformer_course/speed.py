@@ -7,6 +7,7 @@ that is loaded for use; ``train.fit`` and the searches by themselves do not.
 
 import contextlib
 import ctypes
+import platform
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import MethodType
@@ -128,8 +129,11 @@ def pack_weights(model: nn.Module) -> None:
 
 def _can_be_packed(weight: Tensor) -> bool:
     """Whether such products are oneDNN's: all of those in bf16, and in full
-    precision where it is faster."""
-    if weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():
+    precision where it is faster. Tried on x86 alone."""
+    x86 = platform.machine() in ("x86_64", "AMD64")
+    if weight.device.type != "cpu" or not x86:
+        return False
+    if not torch.backends.mkldnn.is_available():
         return False
     if weight.dtype == torch.bfloat16:
         return torch.ops.mkldnn._is_mkldnn_bf16_supported()
