@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from benchmarks import course, peers, work
 from benchmarks.work import Turn
+from transformer_course.speed import side_by_side
 
 
 class Contender(NamedTuple):
@@ -37,15 +38,17 @@ def _library(kind: str, batches, freed_memory: bool = False) -> Contender:
 def _decoding(beam_size: int) -> dict[str, Contender]:
     decode = partial(course.decoding, beam_size)
     convert = partial(course.by_ctranslate2, beam_size)
+    marian = partial(peers.decoding, "Marian")
     return {
         "CTranslate2, int8": Contender(partial(convert, "int8"), ENGINE),
         "CTranslate2": Contender(partial(convert, "float32"), ENGINE),
         f"{OURS}, bf16": Contender(partial(decode, bf16=True)),
         OURS: Contender(decode),
         f"{OURS}, plain": Contender(partial(decode, fast=False)),
-        MARIAN: Contender(
-            partial(peers.decoding, "Marian", beam_size), LIBRARY
+        f"{MARIAN}, side by side": Contender(
+            partial(marian, beam_size, side_by_side), LIBRARY
         ),
+        MARIAN: Contender(partial(marian, beam_size), LIBRARY),
     }
 
 

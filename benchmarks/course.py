@@ -20,6 +20,7 @@ from transformer_course.speed import (
     faster_layers,
     keep_freed_memory,
     pack_weights,
+    side_by_side,
     use_faster_layers,
 )
 from transformer_course.train import make_optimizer, set_seed, train_step
@@ -76,7 +77,8 @@ def decoding(beam_size: int, *, bf16: bool = False, fast: bool = True) -> Turn:
         return [beam[0].ids for beam in beams]
 
     def turn() -> Round:
-        output = [ids for src in sources for ids in decode(src)]
+        found = (side_by_side if fast else map)(decode, sources)
+        output = [ids for batch in found for ids in batch]
         return Round(len(output), output)
 
     return turn

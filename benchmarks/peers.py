@@ -195,24 +195,31 @@ def training(
     return turn
 
 
-def decoding(kind: str, beam_size: int) -> Turn:
-    """The library's own search, with its cache."""
+def decoding(kind: str, beam_size: int, over=map) -> Turn:
+    """The library's own search, with its cache.
+
+    Args:
+        kind: of the library's models.
+        beam_size: 1 searches greedily.
+        over: applies a search to batches.
+    """
     set_seed(0)
     writer = Library(kind).model.eval()
     sources = work.sources()
 
     @torch.inference_mode()
+    def decode(src: Tensor) -> list[list[int]]:
+        return writer.generate(
+            input_ids=src,
+            attention_mask=src != PAD,
+            num_beams=beam_size,
+            do_sample=False,
+            min_new_tokens=work.NEW_TOKENS,
+            max_new_tokens=work.NEW_TOKENS,
+        ).tolist()
+
     def turn() -> Round:
-        output = []
-        for src in sources:
-            output += writer.generate(
-                input_ids=src,
-                attention_mask=src != PAD,
-                num_beams=beam_size,
-                do_sample=False,
-                min_new_tokens=work.NEW_TOKENS,
-                max_new_tokens=work.NEW_TOKENS,
-            ).tolist()
+        output = [ids for batch in over(decode, sources) for ids in batch]
         return Round(len(output), output)
 
     return turn

@@ -1,6 +1,7 @@
 """What is only for speed computes the same as what is plain."""
 
 import copy
+import threading
 
 import pytest
 import torch
@@ -10,8 +11,10 @@ from torch import nn
 
 from transformer_course import speed
 from transformer_course.attention import fused_attention
+from transformer_course.errors import ConfigError
 from transformer_course.speed import dropout, faster_layers, linear
 from transformer_course.text_model import TextModel
+from transformer_course.translate import Searches, translate
 
 
 @pytest.fixture
@@ -259,19 +262,52 @@ def test_few_queries_get_what_the_fused_kernel_gives(queries, masked):
         close(speed.attention(q, k, v, mask), expected)
 
 
-def test_gradients_are_left_to_the_fused_kernel(monkeypatch):
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("queries", [1, 7, 32, 33])
+def test_in_short_texts_gradients_are_those_of_the_fused_kernel(
+    queries, masked
+):
+    torch.manual_seed(0)
+    tensors = [torch.randn(2, 3, n, 8) for n in (queries, 9, 9)]
+    mask = None
+    if masked:
+        mask = torch.rand(2, 1, queries, 9) > 0.3
+        mask[0, 0, 0] = False  # a row that may attend nowhere
+    found, wanted = (
+        gradients(lambda q, k, v, way=way: way(q, k, v, mask), *tensors)
+        for way in (speed.attention, fused_attention)
+    )
+    for one, other in zip(found, wanted, strict=True):
+        close(one, other)
+
+
+LONGEST = speed.SHORT[torch.bfloat16]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "queries", "keys", "fused"),
+    [
+        (torch.float32, 32, 32, False),
+        (torch.float32, 33, 32, True),
+        (torch.float32, 32, 33, True),
+        (torch.bfloat16, LONGEST, LONGEST, False),
+        (torch.bfloat16, LONGEST, LONGEST + 1, True),
+        (torch.float64, 1, 1, True),
+    ],
+)
+def test_with_gradients_long_texts_are_left_to_the_fused_kernel(
+    dtype, queries, keys, fused, monkeypatch
+):
     called = []
 
-    def fused(query, key, value, mask):
+    def kernel(query, key, value, mask):
         called.append(query)
-        return value
+        return query
 
-    monkeypatch.setattr(speed, "fused_attention", fused)
-    speed.attention(*torch.randn(3, 1, 1, 1, 4), None)
-    assert len(called) == 1
-    with torch.inference_mode():
-        speed.attention(*torch.randn(3, 1, 1, 1, 4), None)
-    assert len(called) == 1
+    monkeypatch.setattr(speed, "fused_attention", kernel)
+    tensors = [torch.zeros(1, 1, n, 4, dtype=dtype) for n in (queries, keys)]
+    speed.attention(tensors[0], tensors[1], tensors[1], None)
+    assert len(called) == fused
 
 
 def test_attention_is_faster_meanwhile_and_as_before_after_it():
@@ -304,3 +340,85 @@ def test_a_model_in_bf16_translates_nearly_alike(finished):
         rounded = used.model(src, tgt).float().softmax(dim=-1)
         close(rounded, plain.model(src, tgt).softmax(dim=-1), 0.05)
     assert len(used.translate(["i like dogs ."], 2, 0.6)) == 1
+
+
+@pytest.fixture
+def two_threads():
+    """torch on two threads, wherever this runs."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("batches", range(6))
+def test_batches_side_by_side_are_found_in_their_order(two_threads, batches):
+    sources = [torch.tensor([[i]]) for i in range(batches)]
+    found = list(speed.side_by_side(lambda src: int(src) ** 2, sources))
+    assert found == [i**2 for i in range(batches)]
+    assert torch.get_num_threads() == 2
+
+
+def test_batches_side_by_side_are_there_at_the_same_time(two_threads):
+    meeting = threading.Barrier(2)
+
+    def search(src):
+        if int(src) < 2:  # what has a thread of its own waits for the other
+            meeting.wait(timeout=60)
+        return torch.get_num_threads()
+
+    sources = [torch.tensor(i) for i in range(3)]
+    assert list(speed.side_by_side(search, sources)) == [1, 1, 2]
+
+
+def test_one_thread_has_nobody_beside_it(monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    main = threading.current_thread()
+    found = speed.side_by_side(
+        lambda src: threading.current_thread() is main, [torch.zeros(1)] * 3
+    )
+    assert list(found) == [True] * 3
+
+
+@pytest.mark.parametrize("wrong", range(3))
+def test_an_error_beside_others_is_told_and_ends_them(two_threads, wrong):
+    begun = []
+
+    def search(src):
+        begun.append(int(src))
+        if int(src) == wrong:
+            raise ConfigError("no")
+        return int(src)
+
+    sources = [torch.tensor(i) for i in range(41)]
+    with pytest.raises(ConfigError, match="^no$"):
+        list(speed.side_by_side(search, sources))
+    assert len(begun) < len(sources)
+    assert torch.get_num_threads() == 2
+    new = []  # a thread that starts later has the number of before, too
+    later = threading.Thread(
+        target=lambda: new.append(torch.get_num_threads())
+    )
+    later.start()
+    later.join()
+    assert new == [2]
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_translations_side_by_side_are_those_of_one_by_one(
+    finished, two_threads, beam_size
+):
+    used = TextModel.load(finished, "cpu", as_is=True)
+    lines = ["i like dogs .", "", "dogs .", "i like dogs and cats .", "i ."]
+    found = [
+        translate(
+            used.model,
+            used.tokenizer,
+            lines * 3,
+            beam_size,
+            batch_size=4,
+            searches=Searches(over=over),
+        )
+        for over in (map, speed.side_by_side)
+    ]
+    assert found[0] == found[1]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
@@ -25,6 +25,8 @@ from transformer_course.transformer import LanguageModel, Transformer
 
 ROWS = 256
 """Target tokens whose logits are there at a time."""
+MULTIPLE = 32
+"""Rows of which there are always so many, or twice as many, and so on."""
 
 
 def training_score(
@@ -41,17 +43,27 @@ def training_score(
     matrix = model.to_logits.weight
     with _without_logits(model):
         states = objective.predict(model, batch)
-    padding = batch.tgt_out == model.config.pad_id
+    padding = (batch.tgt_out == model.config.pad_id).flatten()
+    rows = _real_rows(padding)
+    of_padding = padding[rows]
     # what a row of padding holds may be no number, and 0 × NaN is NaN
-    states = states.masked_fill(padding[..., None], 0)
+    taken = states.flatten(0, 1).index_select(0, rows)
     sums = _OutputLoss.apply(
-        states.flatten(0, 1),
+        taken.masked_fill(of_padding[:, None], 0),
         matrix,
-        batch.tgt_out.flatten(),
-        padding.flatten(),
+        batch.tgt_out.flatten()[rows],
+        of_padding,
         config.label_smoothing,
     )
     return Score(*sums, (~padding).sum())
+
+
+def _real_rows(padding: Bool[Tensor, " rows"]) -> Int[Tensor, " some"]:
+    """Where real tokens are, and as many rows of padding as make the number
+    a multiple of ``MULTIPLE``: each other number is a shape to prepare."""
+    real_first = padding.long().argsort(stable=True)
+    real = len(padding) - int(padding.sum())
+    return real_first[: max(1, -(-real // MULTIPLE)) * MULTIPLE]
 
 
 @contextlib.contextmanager
@@ -132,6 +144,7 @@ def _rows(
     loss = (1 - smoothing) * nll + smoothing * uniform[~padding].sum()
     sums = torch.stack([loss, nll, hits.sum()])
     errors = log_probs.exp_().sub_(smoothing / log_probs.size(1))
-    errors[torch.arange(len(right)), right] -= 1 - smoothing
+    share = errors.new_full((len(right), 1), smoothing - 1)
+    errors.scatter_add_(1, right[:, None], share)
     errors[padding] = 0
     return sums, errors

@@ -75,10 +75,11 @@ class SinusoidalPosition(nn.Module):
     ) -> Float[Tensor, "batch length d_model"]:
         """``x`` plus the encodings of positions offset, offset + 1, ..."""
         end = offset + x.size(1)
-        if end > self.table.size(0):
-            longer = sinusoidal_encoding(end, x.size(2))
-            self.table = longer.to(self.table)
-        return x + self.table[offset:end]
+        table = self.table  # another thread may put a shorter one there
+        if end > table.size(0):
+            table = sinusoidal_encoding(end, x.size(2)).to(table)
+            self.table = table
+        return x + table[offset:end]
 
 
 class LearnedPosition(nn.Module):

@@ -8,9 +8,11 @@ that is loaded for use; ``train.fit`` and the searches by themselves do not.
 import contextlib
 import ctypes
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import MethodType
+from typing import TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -25,16 +27,24 @@ from transformer_course.attention import (
 )
 from transformer_course.device import cpu_family
 
+Found = TypeVar("Found")
 Changed = list[tuple[nn.Module, str, Callable | None]]
 """Layers, the method that each has got anew, and what it had of its own."""
 SIXTEEN_BITS = 2**16
 FEW = 16
-"""Queries, of which the plain form of attention is not slower."""
+"""Queries, of which the plain form of attention is not slower, if nothing is
+learned."""
+SHORT = {torch.float32: 32, torch.bfloat16: 128}
+"""Lengths up to which it is not slower with its way back, by precision. There
+the fused kernel, which computes in fp32, spends more on preparing itself."""
 MOST_OF_OLD_GLIBC = 2**25
 """Bytes: a threshold above it is refused by versions before 2.35."""
 ZEN_5 = 26
 """AMD's first family that computes with 512 bits at once; Zen 4 takes two
 halves, and so is as fast with the 256 bits that MKL gives it."""
+MOST_AT_ONCE = 4
+"""Batches on threads of their own. Python runs on one thread at a time, and
+has a fifth of the time of a greedy search: more would wait for it."""
 PACKED_FOR = 64
 """Rows that matrices are packed for. Others are answered as fast."""
 
@@ -75,8 +85,8 @@ def use_faster_layers(model: nn.Module) -> Changed:
     """Let a model's layers compute the same in cheaper ways.
 
     On a CPU dropout draws sixteen bits for a number in place of a float
-    (:func:`dropout`), and while text is written few queries are answered
-    without the fused kernel (:func:`attention`). Matrix products in full
+    (:func:`dropout`), and few queries are answered without the fused kernel
+    (:func:`attention`). Matrix products in full
     precision go to oneDNN (:func:`linear`) where it is faster: with gradients
     where :func:`onednn_is_twice_as_fast`, else :func:`onednn_is_faster`.
 
@@ -154,6 +164,42 @@ def _packed(
     return product(x, weight, layer.bias)
 
 
+def batches_at_once() -> int:
+    """How many batches :func:`side_by_side` searches at a time."""
+    return min(torch.get_num_threads(), MOST_AT_ONCE)
+
+
+def side_by_side(
+    search: Callable[[Tensor], Found], batches: Sequence[Tensor]
+) -> Iterator[Found]:
+    """``map(search, batches)`` on a CPU, each batch on threads of its own.
+
+    Threads that share a batch wait for one another after each operation, and
+    a search consists of thousands of small ones. The last batches, too few
+    for all threads, are shared all the same.
+
+    Args:
+        search: what is done with a batch; several threads call it at once,
+            on a model that they share.
+        batches: source ids.
+
+    Yields:
+        What was found for each batch, in their order.
+    """
+    at_once, threads = batches_at_once(), torch.get_num_threads()
+    left = len(batches) % at_once if at_once > 1 else len(batches)
+    alone, shared = batches[: len(batches) - left], batches[-left:]
+    own = [threads // at_once]
+    pool = ThreadPoolExecutor(at_once, "", torch.set_num_threads, own)
+    try:
+        yield from pool.map(search, alone)
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(threads)  # for threads that start later
+    if left:
+        yield from map(search, shared)
+
+
 def attention(
     query: Float[Tensor, "batch heads query d_head"],
     key: Float[Tensor, "batch heads key d_head"],
@@ -161,13 +207,17 @@ def attention(
     mask: Bool[Tensor, "..."] | None,
 ) -> Float[Tensor, "batch heads query d_value"]:
     """:func:`~transformer_course.attention.fused_attention`, or the plain
-    form where that is faster: on a CPU, for few queries, without gradients.
+    form where that is faster: on a CPU, for few queries or short texts.
 
     The fused kernel takes blocks of queries, and wants full precision; with a
     cache there are only the newest tokens to ask, for many keys.
     """
-    few = query.size(2) <= FEW and not torch.is_grad_enabled()
-    if few and query.device.type == "cpu":
+    if torch.is_grad_enabled():
+        longest = max(query.size(2), key.size(2))
+        small = longest <= SHORT.get(query.dtype, 0)
+    else:
+        small = query.size(2) <= FEW
+    if small and query.device.type == "cpu":
         return scaled_dot_product_attention(query, key, value, mask)[0]
     return fused_attention(query, key, value, mask)
 

@@ -1,7 +1,7 @@
 """From text to text: a model with its tokenizer (chapters 13 and 15)."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple, TypeVar
 
@@ -46,6 +46,8 @@ class Searches(NamedTuple):
 
     greedy: Callable[..., list[list[int]]] = greedy_search
     beam: Callable[..., list[list[Hypothesis]]] = beam_search
+    over: Callable[..., Iterable] = map
+    """Applies a search to batches, and gives what it finds in their order."""
 
 
 OURS = Searches()
@@ -95,7 +97,9 @@ def translate(
         beams = searches.beam(model, src, beam_size=beam_size, alpha=alpha)
         return [beam[0].ids for beam in beams]
 
-    found = _in_batches(model, tokenizer, sentences, batch_size, search)
+    found = _in_batches(
+        model, tokenizer, sentences, batch_size, search, searches.over
+    )
     return [tokenizer.decode(ids or []) for ids in found]
 
 
@@ -118,7 +122,9 @@ def candidates(
     def search(src: Tensor) -> list[list[Hypothesis]]:
         return searches.beam(model, src, beam_size=beam_size, alpha=alpha)
 
-    found = _in_batches(model, tokenizer, sentences, batch_size, search)
+    found = _in_batches(
+        model, tokenizer, sentences, batch_size, search, searches.over
+    )
     nothing = [Hypothesis([], 0.0, 0.0)]
     return [
         [
@@ -135,6 +141,7 @@ def _in_batches(
     sentences: Sequence[str],
     batch_size: int,
     search: Callable[[Tensor], list[Found]],
+    over: Callable[..., Iterable[list[Found]]],
 ) -> list[Found | None]:
     """What ``search`` finds for each sentence; None for an empty one."""
     if batch_size < 1:
@@ -143,9 +150,11 @@ def _in_batches(
     filled = [i for i, sentence in enumerate(sentences) if sentence.strip()]
     ids = [encode_source(tokenizer, sentences[i], limit) for i in filled]
     found: list[Found | None] = [None] * len(sentences)
+    batches = list(sorted_batches(ids, batch_size))
     with evaluating(model):
-        for places, src in sorted_batches(ids, batch_size):
-            for place, result in zip(places, search(src), strict=True):
+        results = over(search, [src for _, src in batches])
+        for (places, _), some in zip(batches, results, strict=True):
+            for place, result in zip(places, some, strict=True):
                 found[filled[place]] = result
     return found
 

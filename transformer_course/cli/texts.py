@@ -86,6 +86,8 @@ def translate(
             "decided at its end: add --beam-size 1, and leave out --n-best "
             "and --output."
         )
+    from transformer_course.speed import batches_at_once
+
     by_hand = file is None and typed()
     stream = stream or (greedy and by_hand and sys.stdout.isatty())
     if engine == "ctranslate2":
@@ -95,7 +97,7 @@ def translate(
     used.require_writing(translates=True)
     alpha = _alpha(used) if alpha is None else alpha
     check_writable(output, model, used.path, *others, file)
-    size = 1 if by_hand or stream else CHUNK
+    size = 1 if by_hand or stream else CHUNK * batches_at_once()
     with lines_to(output) as put:
         for first, lines in chunks(file, size, "translate"):
             warn(used.warnings(lines, first=first))
@@ -261,17 +263,21 @@ def _load(
     bf16: bool = False,
 ) -> "TextModel":
     """A model, or several that work together; says which checkpoints."""
-    from transformer_course.speed import keep_freed_memory, pack_weights
+    from transformer_course import speed
     from transformer_course.text_model import TextModel
+    from transformer_course.translate import Searches
 
-    keep_freed_memory()
+    speed.keep_freed_memory()
     loaded = []
     for path in (model, *others):
         loaded.append(TextModel.load(path, device, as_is, bf16))
-        pack_weights(loaded[-1].model)
+        speed.pack_weights(loaded[-1].model)
         if loaded[-1].path != path:
             tell(f"using {loaded[-1].path}")
-    return loaded[0].beside(loaded[1:])
+    used = loaded[0].beside(loaded[1:])
+    if next(used.model.parameters()).device.type != "cpu":
+        return used
+    return replace(used, searches=Searches(over=speed.side_by_side))
 
 
 def _load_converted(
