@@ -5,6 +5,7 @@ import torch
 from tiny import random_ids
 
 from benchmarks import course, limit, peers, rounds, work
+from transformer_course.speed import side_by_side
 from transformer_course.tokenizer import PAD
 
 VOCAB = 40
@@ -68,6 +69,8 @@ def test_a_round_of_the_librarys_learns_and_writes(kind):
     assert done == work.real_tokens(made)
     written = peers.decoding(kind, 2)()
     assert written.done == work.SENTENCES
+    beside = peers.decoding(kind, 2, side_by_side)()
+    assert beside.output == written.output
 
 
 def test_a_round_of_x_transformers_learns_and_writes():

@@ -46,6 +46,17 @@ def learned(score, model: nn.Module, batch: Batch, config: TrainConfig):
 def rows(request, monkeypatch):
     """Chunks that cut a batch, and one that holds it."""
     monkeypatch.setattr(chunked_loss, "ROWS", request.param)
+    monkeypatch.setattr(chunked_loss, "MULTIPLE", 3)
+
+
+@pytest.mark.parametrize(("real", "taken"), [(0, 3), (1, 3), (3, 3), (4, 6)])
+def test_real_rows_come_first_and_some_of_padding(real, taken, monkeypatch):
+    monkeypatch.setattr(chunked_loss, "MULTIPLE", 3)
+    padding = torch.ones(10, dtype=torch.bool)
+    padding[torch.randperm(10)[:real]] = False
+    rows = chunked_loss._real_rows(padding)
+    assert rows[:real].tolist() == (~padding).nonzero().flatten().tolist()
+    assert len(rows) == taken and padding[rows[real:]].all()
 
 
 @pytest.mark.usefixtures("rows")

@@ -26,7 +26,7 @@ from transformer_course.transformer import LanguageModel, Transformer
 ROWS = 256
 """Target tokens whose logits are there at a time."""
 MULTIPLE = 32
-"""Rows of which there are always so many, or twice as many, and so on."""
+"""Rows are taken in multiples of it, where a batch has enough of them."""
 
 
 def training_score(
@@ -59,8 +59,11 @@ def training_score(
 
 
 def _real_rows(padding: Bool[Tensor, " rows"]) -> Int[Tensor, " some"]:
-    """Where real tokens are, and as many rows of padding as make the number
-    a multiple of ``MULTIPLE``: each other number is a shape to prepare."""
+    """Where real tokens are, and then padding up to the next ``MULTIPLE``.
+
+    To leave out all padding would give every batch another number of rows,
+    and each number is a shape that oneDNN has to prepare for.
+    """
     real_first = padding.long().argsort(stable=True)
     real = len(padding) - int(padding.sum())
     return real_first[: max(1, -(-real // MULTIPLE)) * MULTIPLE]

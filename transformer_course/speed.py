@@ -35,8 +35,9 @@ FEW = 16
 """Queries, of which the plain form of attention is not slower, if nothing is
 learned."""
 SHORT = {torch.float32: 32, torch.bfloat16: 128}
-"""Lengths up to which it is not slower with its way back, by precision. There
-the fused kernel, which computes in fp32, spends more on preparing itself."""
+"""Lengths up to which it is not slower with its way back either, by
+precision. (The fused kernel is given fp32; see :func:`fused_attention`.) In
+longer texts its weights would take memory, too."""
 MOST_OF_OLD_GLIBC = 2**25
 """Bytes: a threshold above it is refused by versions before 2.35."""
 ZEN_5 = 26
@@ -176,7 +177,8 @@ def side_by_side(
 
     Threads that share a batch wait for one another after each operation, and
     a search consists of thousands of small ones. The last batches, too few
-    for all threads, are shared all the same.
+    for all threads, are shared all the same. The searches that run at once
+    need their memory at once, and an error waits for those under way.
 
     Args:
         search: what is done with a batch; several threads call it at once,

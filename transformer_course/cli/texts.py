@@ -86,8 +86,6 @@ def translate(
             "decided at its end: add --beam-size 1, and leave out --n-best "
             "and --output."
         )
-    from transformer_course.speed import batches_at_once
-
     by_hand = file is None and typed()
     stream = stream or (greedy and by_hand and sys.stdout.isatty())
     if engine == "ctranslate2":
@@ -97,7 +95,7 @@ def translate(
     used.require_writing(translates=True)
     alpha = _alpha(used) if alpha is None else alpha
     check_writable(output, model, used.path, *others, file)
-    size = 1 if by_hand or stream else CHUNK * batches_at_once()
+    size = 1 if by_hand or stream else _lines_at_once(used)
     with lines_to(output) as put:
         for first, lines in chunks(file, size, "translate"):
             warn(used.warnings(lines, first=first))
@@ -278,6 +276,15 @@ def _load(
     if next(used.model.parameters()).device.type != "cpu":
         return used
     return replace(used, searches=Searches(over=speed.side_by_side))
+
+
+def _lines_at_once(used: "TextModel") -> int:
+    """A batch of lines, or one for each search that runs at the same time."""
+    from transformer_course import speed
+
+    if used.searches.over is speed.side_by_side:
+        return CHUNK * speed.batches_at_once()
+    return CHUNK
 
 
 def _load_converted(
