@@ -10,7 +10,7 @@
 #   WORKERS    processes that run the tests                (2)
 #   ON         what `make test-processors` runs on         (all four)
 #   OF         the notebooks that it runs, or shared       (training)
-#   PAGES      what `make test-browser` opens: all, some (ten of each
+#   PAGES      what `make test-browser` opens: all, some (seven of each
 #              kind) or names, such as "04_attention api/viz"  (all)
 #   CHROMIUM   its browser                         (the system's)
 #   EVENTS     what `make bench` times: training, "same batches", greedy,

@@ -75,7 +75,7 @@ class SinusoidalPosition(nn.Module):
     ) -> Float[Tensor, "batch length d_model"]:
         """``x`` plus the encodings of positions offset, offset + 1, ..."""
         end = offset + x.size(1)
-        table = self.table  # another thread may put a shorter one there
+        table = self.table
         if end > table.size(0):
             table = sinusoidal_encoding(end, x.size(2)).to(table)
             self.table = table

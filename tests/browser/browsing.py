@@ -21,7 +21,7 @@ KINDS = {
     "other": r"",
 }
 """Kinds of pages: how the address begins."""
-SOME = 10
+SOME = 7
 SETTLED = """async () => {
   await document.fonts.ready;
   await window.MathJax?.startup?.promise;
@@ -78,7 +78,7 @@ def chosen_pages(asked: str) -> list[tuple[str, str]]:
     """Editions and pages that are asked for.
 
     Args:
-        asked: ``all``, ``some`` (ten of each kind), or names of pages.
+        asked: ``all``, ``some`` (seven of each kind), or names of pages.
 
     Raises:
         pytest.UsageError: no edition has such a page.
