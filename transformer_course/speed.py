@@ -36,7 +36,7 @@ FEW = 16
 learned."""
 SHORT = {torch.float32: 32, torch.bfloat16: 128}
 """Lengths up to which it is not slower with its way back either, by
-precision. (The fused kernel is given fp32; see :func:`fused_attention`.) In
+precision. (The fused kernel is given fp32; see ``fused_attention``.) In
 longer texts its weights would take memory, too."""
 MOST_OF_OLD_GLIBC = 2**25
 """Bytes: a threshold above it is refused by versions before 2.35."""
