@@ -86,10 +86,10 @@ def use_faster_layers(model: nn.Module) -> Changed:
     """Let a model's layers compute the same in cheaper ways.
 
     On a CPU dropout draws sixteen bits for a number in place of a float
-    (:func:`dropout`), and few queries are answered without the fused kernel
-    (:func:`attention`). Matrix products in full
-    precision go to oneDNN (:func:`linear`) where it is faster: with gradients
-    where :func:`onednn_is_twice_as_fast`, else :func:`onednn_is_faster`.
+    (:func:`dropout`), and few queries, or short texts, are answered without
+    the fused kernel (:func:`attention`). Matrix products in full precision go
+    to oneDNN (:func:`linear`) where it is faster: with gradients where
+    :func:`onednn_is_twice_as_fast`, else where :func:`onednn_is_faster`.
 
     Returns:
         What was changed, to be put back.
