@@ -2,6 +2,7 @@
 
 import copy
 import threading
+import time
 
 import pytest
 import torch
@@ -382,13 +383,19 @@ def test_batches_side_by_side_are_there_at_the_same_time(two_threads):
     assert list(speed.side_by_side(search, sources)) == [1, 1, 2]
 
 
-def test_one_thread_has_nobody_beside_it(two_threads):
+def test_on_one_thread_batches_come_one_by_one(two_threads):
     torch.set_num_threads(1)
-    main = threading.current_thread()
-    found = speed.side_by_side(
-        lambda src: threading.current_thread() is main, [torch.zeros(1)] * 3
-    )
-    assert list(found) == [True] * 3
+    under_way = threading.Lock()
+
+    def search(src):
+        assert under_way.acquire(blocking=False)
+        time.sleep(0.02)  # would another have begun meanwhile?
+        under_way.release()
+        return int(src)
+
+    found = speed.side_by_side(search, [torch.tensor(i) for i in range(3)])
+    assert list(found) == [0, 1, 2]
+    assert torch.get_num_threads() == 1
 
 
 def test_an_error_beside_others_is_told_and_ends_them(two_threads):

@@ -35,17 +35,17 @@ FEW = 16
 """Queries, of which the plain form of attention is not slower, if nothing is
 learned."""
 SHORT = {torch.float32: 32, torch.bfloat16: 128}
-"""Lengths up to which it is not slower with its way back either, by
-precision. (The fused kernel is given fp32; see ``fused_attention``.) In
-longer texts its weights would take memory, too."""
+"""Lengths up to which, on two threads, it is not slower with its way back
+either, by precision. (The fused kernel is given fp32; see
+``fused_attention``.) In longer texts its weights would take memory, too."""
 MOST_OF_OLD_GLIBC = 2**25
 """Bytes: a threshold above it is refused by versions before 2.35."""
 ZEN_5 = 26
 """AMD's first family that computes with 512 bits at once; Zen 4 takes two
 halves, and so is as fast with the 256 bits that MKL gives it."""
 MOST_AT_ONCE = 4
-"""Batches on threads of their own. Python runs on one thread at a time, and
-has a fifth of the time of a greedy search: more would wait for it."""
+"""Batches on threads of their own. Python runs on one thread at a time, so
+that many would wait for it. Tried on two; the limit is a guess."""
 PACKED_FOR = 64
 """Rows that matrices are packed for. Others are answered as fast."""
 
@@ -189,17 +189,15 @@ def side_by_side(
         What was found for each batch, in their order.
     """
     at_once, threads = batches_at_once(), torch.get_num_threads()
-    left = len(batches) % at_once if at_once > 1 else len(batches)
-    alone, shared = batches[: len(batches) - left], batches[-left:]
+    whole = len(batches) - len(batches) % at_once
     own = [threads // at_once]
     pool = ThreadPoolExecutor(at_once, "", torch.set_num_threads, own)
     try:
-        yield from pool.map(search, alone)
+        yield from pool.map(search, batches[:whole])
     finally:
         pool.shutdown(cancel_futures=True)
         torch.set_num_threads(threads)  # for threads that start later
-    if left:
-        yield from map(search, shared)
+    yield from map(search, batches[whole:])
 
 
 def attention(
