@@ -116,6 +116,19 @@ def section_of(plan: Plan, unit: Unit, live: Live) -> str:
 
 
 @each_unit
+def test_a_result_is_said_in_the_chapter(plan: Plan, unit: Unit):
+    """So that a rewritten sentence is missed before the book is built."""
+    said = plain(markdown_of(plan.path(unit.chapter)))
+    for topic in (*unit.core, *unit.more):
+        assert plain(topic.result) in said
+
+
+def plain(text: str) -> str:
+    """As on the page: without marks, with one kind of quotes and spaces."""
+    return " ".join(re.sub(r"[*`$]", "", text.replace("’", "'")).split())
+
+
+@each_unit
 def test_the_time_of_a_live_cell_was_measured(plan: Plan, unit: Unit):
     """On the machine that the page names."""
     path = runs.folder("cell-times") / f"{unit.notebook}.json"

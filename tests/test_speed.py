@@ -35,7 +35,7 @@ def gradients(way, *tensors):
 
 
 @pytest.mark.parametrize("biased", [True, False])
-@pytest.mark.parametrize("shape", [(5, 8), (2, 3, 8), (1, 1, 8)])
+@pytest.mark.parametrize("shape", [(5, 8), (8,), (3, 7, 8), (1, 1, 8)])
 def test_a_product_and_its_gradients_are_those_of_torch(shape, biased):
     given = [torch.randn(shape), torch.randn(6, 8)]
     given += [torch.randn(6)] if biased else [None]
@@ -50,6 +50,28 @@ def test_a_product_and_its_gradients_are_those_of_torch(shape, biased):
         gradients(fast, *given), gradients(plain, *given), strict=True
     ):
         close(ours, theirs)
+
+
+def test_a_products_rows_are_filled_up_to_few_numbers(monkeypatch):
+    """oneDNN keeps something for each."""
+    met = set()
+
+    def noted(a, b, bias=None):
+        met.add((*a.shape, *b.shape))
+        return F.linear(a, b, bias)
+
+    monkeypatch.setattr(speed, "product", noted)
+    for rows in range(129, 257):
+        x = torch.randn(rows, 8)
+        gradients(lambda a, w: linear(a, w, None), x, torch.randn(6, 8))
+    assert len(met) == 3 * len({160, 192, 224, 256})
+
+
+def test_few_sizes_waste_at_most_a_quarter():
+    sizes = [speed.few_sizes(rows) for rows in (1, 7, 8, 9, 1025)]
+    assert sizes == [1, 7, 8, 10, 1280]
+    for rows in range(1, 3000):
+        assert rows <= speed.few_sizes(rows) < 1.25 * rows + 1
 
 
 def test_products_that_are_not_in_full_precision_are_left_to_torch():

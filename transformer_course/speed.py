@@ -247,8 +247,8 @@ def dropout(
 def onednn_is_twice_as_fast() -> bool:
     """Whether oneDNN's gain is worth its memory in training.
 
-    For each shape of a product it keeps half a megabyte of code. To write
-    takes few shapes, but a training meets hundreds.
+    It keeps half a megabyte of code for each shape of a product, and a
+    training has many more shapes than a search (:func:`few_sizes`).
     """
     return onednn_is_faster() and (cpu_family() or 0) >= ZEN_5
 
@@ -283,19 +283,47 @@ def product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 class _Product(torch.autograd.Function):
-    """x Wᵀ + b, and its gradients, by oneDNN."""
+    """x Wᵀ + b, and its gradients, by oneDNN, for few numbers of rows."""
 
     @staticmethod
     def forward(ctx, x, weight, bias):
         ctx.save_for_backward(x, weight)
         ctx.has_bias = bias is not None
-        return product(x, weight, bias)
+        out = product(_filled_up(x), weight, bias)
+        return _shaped(out, x.shape)
 
     @staticmethod
     @once_differentiable
     def backward(ctx, grad):
         x, weight = ctx.saved_tensors
-        rows = grad.reshape(-1, grad.size(-1))
-        of_weight = product(rows.t(), x.reshape(-1, x.size(-1)).t())
+        inputs, rows = _filled_up(x), _filled_up(grad)
+        of_weight = product(rows.t(), inputs.t())
         of_bias = rows.sum(dim=0) if ctx.has_bias else None
-        return product(grad, weight.t()), of_weight, of_bias
+        of_x = product(rows, weight.t())
+        return _shaped(of_x, x.shape), of_weight, of_bias
+
+
+def few_sizes(rows: int) -> int:
+    """The next number with no more than three significant binary digits.
+
+    There are four of them in each doubling: 1,024, 1,280, 1,536, 1,792.
+    """
+    step = 2 ** max(0, rows.bit_length() - 3)
+    return -(-rows // step) * step
+
+
+def _filled_up(x: Float[Tensor, "*batch d"]) -> Float[Tensor, "rows d"]:
+    """All rows, and zeros up to one of a few numbers of rows.
+
+    For each shape of a product oneDNN keeps half a megabyte of code, and
+    batches have hundreds of shapes. Rows of zeros add nothing to a gradient.
+    """
+    rows = x.reshape(-1, x.size(-1))
+    return F.pad(rows, (0, 0, 0, few_sizes(len(rows)) - len(rows)))
+
+
+def _shaped(
+    rows: Float[Tensor, "rows d"], shape: torch.Size
+) -> Float[Tensor, "*batch d"]:
+    """As many rows as are wanted, in their batch."""
+    return rows[: shape[:-1].numel()].view(*shape[:-1], -1)
