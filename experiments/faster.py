@@ -34,6 +34,7 @@ from transformer_course.batches import Batch, encode_pairs, padded_batch
 from transformer_course.buckets import BucketedBatches
 from transformer_course.config import ModelConfig, TrainConfig
 from transformer_course.data.corpora import load_corpus
+from transformer_course.device import cpu_family
 from transformer_course.tokenizer import PAD, Tokenizer
 from transformer_course.train import make_optimizer, set_seed, train_step
 from transformer_course.transformer import Transformer
@@ -265,6 +266,7 @@ EXPERIMENT = Experiment(
         "token_budget": TOKEN_BUDGET,
         "vocabulary": VOCABULARY,
         "processor": torch.cpu.get_capabilities().get("cpu_name"),
+        "family": cpu_family(),
     },
     about=lambda what: {},
     seeds_of={"shares": (0,), "limits": (0,), "compiled": (0,)},

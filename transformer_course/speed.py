@@ -319,7 +319,8 @@ def _filled_up(x: Float[Tensor, "*batch d"]) -> Float[Tensor, "rows d"]:
     batches have hundreds of shapes. Rows of zeros add nothing to a gradient.
     """
     rows = x.reshape(-1, x.size(-1))
-    return F.pad(rows, (0, 0, 0, few_sizes(len(rows)) - len(rows)))
+    lacking = few_sizes(len(rows)) - len(rows)
+    return F.pad(rows, (0, 0, 0, lacking)) if lacking else rows
 
 
 def _shaped(
