@@ -52,7 +52,7 @@ def test_a_product_and_its_gradients_are_those_of_torch(shape, biased):
         close(ours, theirs)
 
 
-def test_a_products_rows_are_filled_up_to_few_numbers(monkeypatch):
+def test_a_products_rows_are_padded_to_few_numbers(monkeypatch):
     """oneDNN keeps something for each."""
     met = set()
 
@@ -67,11 +67,11 @@ def test_a_products_rows_are_filled_up_to_few_numbers(monkeypatch):
     assert len(met) == 3 * len({160, 192, 224, 256})
 
 
-def test_few_sizes_waste_at_most_a_quarter():
-    sizes = [speed.few_sizes(rows) for rows in (1, 7, 8, 9, 1025)]
+def test_padded_sizes_waste_at_most_a_quarter():
+    sizes = [speed.padded_size(rows) for rows in (1, 7, 8, 9, 1025)]
     assert sizes == [1, 7, 8, 10, 1280]
     for rows in range(1, 3000):
-        assert rows <= speed.few_sizes(rows) < 1.25 * rows + 1
+        assert rows <= speed.padded_size(rows) < 1.25 * rows + 1
 
 
 def test_products_that_are_not_in_full_precision_are_left_to_torch():

@@ -248,7 +248,7 @@ def onednn_is_twice_as_fast() -> bool:
     """Whether oneDNN's gain is worth its memory in training.
 
     It keeps half a megabyte of code for each shape of a product, and a
-    training has many more shapes than a search (:func:`few_sizes`).
+    training has many more shapes than a search (:func:`padded_size`).
     """
     return onednn_is_faster() and (cpu_family() or 0) >= ZEN_5
 
@@ -289,37 +289,35 @@ class _Product(torch.autograd.Function):
     def forward(ctx, x, weight, bias):
         ctx.save_for_backward(x, weight)
         ctx.has_bias = bias is not None
-        out = product(_filled_up(x), weight, bias)
+        out = product(_padded(x), weight, bias)
         return _shaped(out, x.shape)
 
     @staticmethod
     @once_differentiable
     def backward(ctx, grad):
         x, weight = ctx.saved_tensors
-        inputs, rows = _filled_up(x), _filled_up(grad)
+        inputs, rows = _padded(x), _padded(grad)
         of_weight = product(rows.t(), inputs.t())
         of_bias = rows.sum(dim=0) if ctx.has_bias else None
         of_x = product(rows, weight.t())
         return _shaped(of_x, x.shape), of_weight, of_bias
 
 
-def few_sizes(rows: int) -> int:
-    """The next number with no more than three significant binary digits.
-
-    There are four of them in each doubling: 1,024, 1,280, 1,536, 1,792.
-    """
+def padded_size(rows: int) -> int:
+    """The next of four numbers in each doubling: 1,024, 1,280, 1,536, 1,792,
+    then 2,048."""
     step = 2 ** max(0, rows.bit_length() - 3)
     return -(-rows // step) * step
 
 
-def _filled_up(x: Float[Tensor, "*batch d"]) -> Float[Tensor, "rows d"]:
+def _padded(x: Float[Tensor, "*batch d"]) -> Float[Tensor, "rows d"]:
     """All rows, and zeros up to one of a few numbers of rows.
 
     For each shape of a product oneDNN keeps half a megabyte of code, and
     batches have hundreds of shapes. Rows of zeros add nothing to a gradient.
     """
     rows = x.reshape(-1, x.size(-1))
-    lacking = few_sizes(len(rows)) - len(rows)
+    lacking = padded_size(len(rows)) - len(rows)
     return F.pad(rows, (0, 0, 0, lacking)) if lacking else rows
 
 
