@@ -5,6 +5,7 @@ cross-attention between them; each sub-layer sits in an AddNorm. A language
 model is a decoder alone. No model knows losses, optimisers or text.
 """
 
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -373,9 +374,10 @@ class LanguageModel(nn.Module):
 
 def _target_mask(ids: Tensor, past: int, pad_id: int) -> Mask:
     """Causal, and no padding; ``past`` tokens in a cache may all be seen."""
-    length = ids.size(1)
-    mask = causal_mask(past + length, ids.device)[:, :, past:]
-    return mask if past else mask & padding_mask(ids, pad_id)
+    mask = causal_mask(ids.size(1), ids.device)
+    if past:
+        return F.pad(mask, (past, 0), value=True)
+    return mask & padding_mask(ids, pad_id)
 
 
 def _layer_arguments(config: StackConfig) -> dict:
