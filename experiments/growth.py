@@ -142,7 +142,7 @@ def operations(kind: str, size: Size) -> int:
 
 
 def measured(kind: str, size: Size, steps: int) -> Record:
-    """Seconds of one work, the median of several, and megabytes."""
+    """Seconds of one work, and megabytes; of steps the median of several."""
     torch.set_num_threads(1)
     keep_freed_memory()
     WORKS[kind](Size(length=4, depth=1))()  # what is prepared at first use

@@ -117,10 +117,11 @@ def section_of(plan: Plan, unit: Unit, live: Live) -> str:
 
 @each_unit
 def test_a_result_is_said_in_the_chapter(plan: Plan, unit: Unit):
-    """So that a rewritten sentence is missed before the book is built."""
+    """A rewritten sentence is noticed before the book is built."""
     said = plain(markdown_of(plan.path(unit.chapter)))
     for topic in (*unit.core, *unit.more):
-        assert plain(topic.result) in said
+        if topic.result:
+            assert plain(topic.result) in said
 
 
 def plain(text: str) -> str:

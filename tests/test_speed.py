@@ -71,7 +71,7 @@ def test_padded_sizes_waste_at_most_a_quarter():
     sizes = [speed.padded_size(rows) for rows in (1, 7, 8, 9, 1025)]
     assert sizes == [1, 7, 8, 10, 1280]
     for rows in range(1, 3000):
-        assert rows <= speed.padded_size(rows) < 1.25 * rows + 1
+        assert rows <= speed.padded_size(rows) <= 1.25 * rows
 
 
 def test_products_that_are_not_in_full_precision_are_left_to_torch():

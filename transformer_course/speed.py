@@ -247,8 +247,9 @@ def dropout(
 def onednn_is_twice_as_fast() -> bool:
     """Whether oneDNN's gain is worth its memory in training.
 
-    It keeps half a megabyte of code for each shape of a product, and a
-    training has many more shapes than a search (:func:`padded_size`).
+    oneDNN keeps half a megabyte of code for each shape of a product. Even
+    with few numbers of rows (:func:`padded_size`), a training has three
+    products for each matrix, and a search has one.
     """
     return onednn_is_faster() and (cpu_family() or 0) >= ZEN_5
 
@@ -283,7 +284,7 @@ def product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 class _Product(torch.autograd.Function):
-    """x Wᵀ + b, and its gradients, by oneDNN, for few numbers of rows."""
+    """x Wᵀ + b, and its gradients, by oneDNN, rows padded to few sizes."""
 
     @staticmethod
     def forward(ctx, x, weight, bias):
@@ -304,17 +305,20 @@ class _Product(torch.autograd.Function):
 
 
 def padded_size(rows: int) -> int:
-    """The next of four numbers in each doubling: 1,024, 1,280, 1,536, 1,792,
-    then 2,048."""
+    """``rows`` or the next larger of four sizes between powers of two.
+
+    From 1,024 on these are 1,280, 1,536, 1,792 and 2,048; up to 8, each
+    number is one.
+    """
     step = 2 ** max(0, rows.bit_length() - 3)
     return -(-rows // step) * step
 
 
 def _padded(x: Float[Tensor, "*batch d"]) -> Float[Tensor, "rows d"]:
-    """All rows, and zeros up to one of a few numbers of rows.
+    """All rows, and zeros up to one of a few sizes.
 
-    For each shape of a product oneDNN keeps half a megabyte of code, and
-    batches have hundreds of shapes. Rows of zeros add nothing to a gradient.
+    For each shape of a product oneDNN keeps half a megabyte of code, and a
+    training has hundreds of them. Rows of zeros add nothing to a gradient.
     """
     rows = x.reshape(-1, x.size(-1))
     lacking = padded_size(len(rows)) - len(rows)

@@ -5,7 +5,6 @@ cross-attention between them; each sub-layer sits in an AddNorm. A language
 model is a decoder alone. No model knows losses, optimisers or text.
 """
 
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -376,7 +375,7 @@ def _target_mask(ids: Tensor, past: int, pad_id: int) -> Mask:
     """Causal, and no padding; ``past`` tokens in a cache may all be seen."""
     mask = causal_mask(ids.size(1), ids.device)
     if past:
-        return F.pad(mask, (past, 0), value=True)
+        return nn.functional.pad(mask, (past, 0), value=True)
     return mask & padding_mask(ids, pad_id)
 
 
