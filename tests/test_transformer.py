@@ -25,6 +25,7 @@ from tiny import (
 )
 from torch import nn
 
+from transformer_course import transformer
 from transformer_course.errors import ConfigError
 from transformer_course.masks import causal_mask, padding_mask
 from transformer_course.transformer import Transformer
@@ -276,6 +277,22 @@ def test_decoding_with_a_cache_gives_the_same_logits(device, made, steps):
     ]
     assert cache.length == tgt.size(1)
     close(torch.cat(parts, dim=1), model.decode(tgt, *source))
+
+
+def test_a_newest_token_gets_no_square_mask(monkeypatch):
+    """Of all tokens before it only its own row would be kept."""
+    made = []
+
+    def noted(length, device=None):
+        made.append(length)
+        return causal_mask(length, device)
+
+    monkeypatch.setattr(transformer, "causal_mask", noted)
+    model = tiny_transformer()
+    src, cache = ragged_ids([5, 3]), model.new_cache()
+    for token in with_bos(random_ids(2, 3, seed=2)).split(1, dim=1):
+        model.decode(token, model.encode(src), padding_mask(src), cache)
+    assert made and {*made} == {1}
 
 
 def test_a_cache_follows_its_rows_and_sources():
