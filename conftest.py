@@ -11,14 +11,25 @@ os.environ["TRANSFORMER_COURSE_BOOK"] = "1"  # notebooks' figures are checked
 
 import pytest
 import torch
-from jaxtyping import install_import_hook
 
-# Every call is checked against its annotations, shapes included. Before the
-# first import of the package.
-install_import_hook("transformer_course", "beartype.beartype")
+if os.environ.get("CHECK_TYPES"):  # `make test-types`
+    from jaxtyping import install_import_hook
+
+    # Every call is checked against its annotations, shapes included. This
+    # has to come before the first import of the package.
+    install_import_hook("transformer_course", "beartype.beartype")
 
 from tools.refresh_outputs import missing_corpora  # noqa: E402
 from transformer_course.device import pick_device  # noqa: E402
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--all``: run the tests marked ``exhaustive`` as well."""
+    parser.addoption(
+        "--all",
+        action="store_true",
+        help="run every test, not only a sample of the exhaustive ones",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -36,8 +47,25 @@ def pytest_report_header() -> str:
     return f"torch {torch.__version__} on {device}{name}"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip, by name, the notebooks and cells whose corpus is not to be had."""
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Choose the tests that run, and skip what needs a missing corpus."""
+    if not config.getoption("--all"):
+        _deselect_exhaustive(config, items)
+    _skip_missing_corpora(items)
+
+
+def _deselect_exhaustive(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    left_out = {i for i in items if i.get_closest_marker("exhaustive")}
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [i for i in items if i not in left_out]
+
+
+def _skip_missing_corpora(items: list[pytest.Item]) -> None:
+    """Skip, by name, the notebooks and cells whose corpus is missing."""
     for item in items:
         notebook = getattr(item.parent, "nb", None)
         if notebook is None:

@@ -717,7 +717,7 @@ for _ in range(60):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_two_writers_and_a_reader(tmp_path):
     """Each thing that is read is one writer's, whole, every time."""
     folder, reads = tmp_path / "model", 0

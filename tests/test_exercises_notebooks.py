@@ -113,7 +113,7 @@ def test_with_the_solutions_every_check_says_correct(source, monkeypatch):
         assert verdict.is_correct, verdict.text
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_in_a_kernel_all_cells_run_and_say_what_they_should(tmp_path):
     """Once untouched, once solved."""
     source = exercise_notebooks.SOURCES / "06_masks.md"

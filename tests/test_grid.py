@@ -463,7 +463,7 @@ trained(Path(sys.argv[2]), quiet=False)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_two_processes_share_the_cells(whole, tmp_path):
     tests = str(Path(__file__).parent)
     workers = [
@@ -486,7 +486,7 @@ def test_two_processes_share_the_cells(whole, tmp_path):
     assert results(tmp_path) == results(whole)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_killed_process_leaves_no_lock(tmp_path):
     script = (
         "import sys, time; from pathlib import Path\n"

@@ -165,7 +165,7 @@ def outcome_of(path, *words, **environment):
     return " ".join(run.stdout.split())
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_cell_without_its_corpus_is_skipped_by_name(with_corpus_cell):
     """The other cells run, and share a kernel."""
     empty = str(with_corpus_cell.parent / "empty")
@@ -179,7 +179,7 @@ def test_a_cell_without_its_corpus_is_skipped_by_name(with_corpus_cell):
     assert "chapter.ipynb, Cell 1, needs the corpus soseki" in said
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_worker_s_notebook_has_the_threads_that_are_asked_for(tmp_path):
     """As ``make test-processors`` asks."""
     cell = new_code_cell(

@@ -159,7 +159,7 @@ def is_old(code: int) -> bool:
     return then == unicodedata.category(character) and then not in ("Cn", "Cs")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("lower_case", [True, False])
 def test_words_are_the_references_character_by_character(lower_case):
     library = reference([*SPECIAL, "a"], lower_case)
@@ -172,7 +172,7 @@ def test_words_are_the_references_character_by_character(lower_case):
         assert words_of(text, lower_case) == [word for word, _ in split]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_ten_thousand_lines_are_cut_as_the_reference_cuts_them(corpus):
     lines = lines_of(corpus)
