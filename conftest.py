@@ -19,8 +19,8 @@ if os.environ.get("CHECK_TYPES"):  # `make test-types`
     # has to come before the first import of the package.
     install_import_hook("transformer_course", "beartype.beartype")
 
-from tools.refresh_outputs import missing_corpora  # noqa: E402
-from transformer_course.device import pick_device  # noqa: E402
+from tools.refresh_outputs import missing_corpora
+from transformer_course.device import pick_device
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
