@@ -1,6 +1,6 @@
 # The one place where this project's commands are written.
 #
-#   make book      read it        make test      check everything
+#   make book      read it        make test      test it
 #
 # Variables, each settable on the command line:
 #   PYTHON     the Python that makes the environment       (python3)
@@ -224,8 +224,12 @@ test-grading: $(GRADER) ## test the grading of a whole class
 # --- checks ------------------------------------------------------------------
 
 .PHONY: test
-test: $(BUILT) ## test the package, notebooks, the built book
+test: $(INSTALLED) ## test the package and run every notebook
 	$(PYTEST) --nbval $(SHARED)
+
+.PHONY: test-book
+test-book: $(BUILT) ## build the book and check its pages
+	$(PYTEST) $(SHARED) tests/built
 
 .PHONY: test-types
 test-types: $(INSTALLED) ## check every call's annotations, shapes included
