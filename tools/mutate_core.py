@@ -40,6 +40,8 @@ CORE = (
 COUNT, SEED = 50, 0
 SECONDS = 900
 """After which a test run counts as failed: the mutant loops."""
+HARMLESS = ("strict", "non_blocking")
+"""Keyword arguments that change no result of a call that is right."""
 SWAPS = {
     ast.Add: "-",
     ast.Sub: "+",
@@ -74,11 +76,18 @@ def places_in(source: str) -> Iterator[tuple[ast.AST, str]]:
 
 
 def reached(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and what is below it, messages left out."""
-    if not isinstance(node, ast.JoinedStr | ast.Raise):
-        yield node
-        for child in ast.iter_child_nodes(node):
-            yield from reached(child)
+    """A node and what is below it, but for messages and annotations."""
+    if isinstance(node, ast.JoinedStr | ast.Raise):
+        return
+    yield node
+    for field, value in ast.iter_fields(node):
+        if field in ("annotation", "returns"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.keyword) and child.arg in HARMLESS:
+                continue
+            if isinstance(child, ast.AST):
+                yield from reached(child)
 
 
 def changes(node: ast.AST, source: str) -> list[str]:
@@ -120,7 +129,7 @@ def changes(node: ast.AST, source: str) -> list[str]:
                     count=1,
                 )
                 for keyword in node.keywords
-                if keyword.arg
+                if keyword.arg and keyword.arg not in HARMLESS
             ]
     return []
 
