@@ -12,9 +12,6 @@ from tiny_runs import tiny
 from transformer_course import experiment
 from transformer_course.cli import main
 
-collect_ignore_glob = ["frozen/*.ipynb"]
-"""A learner's notebook has no outputs to be compared."""
-
 
 @pytest.fixture
 def small_corpus(monkeypatch) -> None:

@@ -28,14 +28,12 @@ from tiny import (
 
 from transformer_course import checkpoint, checkpoint_files, files
 from transformer_course.checkpoint import Resume
-from transformer_course.config import TrainConfig
 from transformer_course.errors import (
     CheckpointError,
     CourseError,
     DivergedError,
 )
 from transformer_course.tokenizer import Tokenizer
-from transformer_course.train import Progress, make_optimizer, resume_state
 
 MODELS = {
     "tied": lambda: tiny_transformer(seed=1),
@@ -288,10 +286,12 @@ def change(folder, **values):
     path.write_text(json.dumps(header | values), encoding="utf-8")
 
 
-@pytest.mark.parametrize("number", [checkpoint.FORMAT + 1, None, "1"])
-def test_a_newer_format_asks_for_an_update(saved, number):
+@pytest.mark.parametrize("number", [1, checkpoint.FORMAT + 1, None, "2"])
+def test_another_format_is_refused(saved, number):
     change(saved, format=number)
-    assert_refused(saved, f"format {number}", "update the package")
+    assert_refused(
+        saved, f"has format {number}", f"reads format {checkpoint.FORMAT}"
+    )
 
 
 def test_a_config_of_another_package(saved):
@@ -446,118 +446,38 @@ def test_a_pickle_beside_is_not_taken_instead(saved, tmp_path, name):
     assert not trace.exists()
 
 
-# --- older formats ----------------------------------------------------------
+# --- weights that are whole, and wrong --------------------------------------
 
 
-def as_format_1(folder):
-    """The same checkpoint, as it was written before there were hashes."""
-    header = files.read_json(folder / "config.json") | {"format": 1}
-    for key in ("weights_sha256", "resume_sha256", "resume_values_sha256"):
-        header.pop(key, None)
-    files.write_whole(folder / "config.json", json.dumps(header))
-
-
-@pytest.fixture
-def old(tmp_path, tokenizer):
-    """A checkpoint of format 1, with all that one can hold."""
-    model, folder = tiny_transformer(seed=1), tmp_path / "old"
-    optimizer = make_optimizer(model, TrainConfig())
-    model(random_ids(1, 3), with_bos(random_ids(1, 2))).sum().backward()
-    optimizer.step()
-    state = resume_state(model, optimizer, Progress(step=1))
-    checkpoint.save(folder, model, tokenizer, resume=state)
-    as_format_1(folder)
-    return folder
-
-
-def test_format_1_is_read(old):
-    loaded = checkpoint.load(old)
-    assert loaded.resume.values["step"] == 1
-    checkpoint.save(old, loaded.model, loaded.tokenizer, {}, loaded.resume)
-    assert files.read_json(old / "config.json")["format"] == checkpoint.FORMAT
-    assert_same_weights(checkpoint.load(old).model, loaded.model)
-
-
-@pytest.mark.parametrize("values", [{}, {"step": "1"}, {"sums": [None]}])
-def test_a_state_of_format_1_with_values_missing(old, values):
-    path = old / "resume.json"
-    kept = files.read_json(path) if values else {}
-    path.write_text(json.dumps(kept | values))
-    assert_refused(old, "resume.json", "missing or of another type")
-
-
-@pytest.mark.parametrize("moment", ["exp_avg", "exp_avg_sq", "step"])
-def test_a_state_of_format_1_without_moments(old, moment):
-    path = old / "resume.safetensors"
-    tensors = safetensors.torch.load_file(path)
-    gone = next(name for name in tensors if f".{moment}." in name)
-    safetensors.torch.save_file(
-        {n: t for n, t in tensors.items() if n != gone}, path
-    )
-    assert_refused(old, f"Adam's {moment}", "do not say how to go on")
-
-
-@pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.5, 0.99])
-@pytest.mark.parametrize("name", ["model.safetensors", "resume.safetensors"])
-def test_cut_short_tensors_of_format_1(old, name, share):
-    content = (old / name).read_bytes()
-    (old / name).write_bytes(content[: int(len(content) * share)])
-    assert_refused(old, name, "damaged or cut short")
+def put_weights(folder, tensors):
+    """Other weights in a checkpoint, with their own hash."""
+    path = folder / "model.safetensors"
+    safetensors.torch.save_file(tensors, path)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    change(folder, weights_sha256=digest)
 
 
 @pytest.mark.parametrize(
-    ("change", "word"),
+    ("wrong", "word"),
     [
         (lambda t: t | {"extra": torch.ones(1)}, "extra"),
         (lambda t: t | {"to_logits.weight": torch.ones(1)}, "to_logits"),
         (lambda t: dict(list(t.items())[1:]), "do not fit the model"),
     ],
 )
-def test_weights_that_do_not_fit(old, change, word):
-    tensors = safetensors.torch.load_file(old / "model.safetensors")
-    safetensors.torch.save_file(change(tensors), old / "model.safetensors")
-    assert_refused(old, "do not fit the model", word)
+def test_weights_that_do_not_fit(saved, wrong, word):
+    tensors = safetensors.torch.load_file(saved / "model.safetensors")
+    put_weights(saved, wrong(tensors))
+    assert_refused(saved, "do not fit the model", word)
 
 
 @pytest.mark.parametrize("value", [torch.nan, torch.inf])
-def test_weights_that_are_not_finite_are_not_read(old, value):
-    tensors = safetensors.torch.load_file(old / "model.safetensors")
+def test_weights_that_are_not_finite_are_not_read(saved, value):
+    tensors = safetensors.torch.load_file(saved / "model.safetensors")
     name, tensor = next(iter(tensors.items()))
     tensor.view(-1)[0] = value
-    safetensors.torch.save_file(tensors, old / "model.safetensors")
-    assert_refused(old, "not finite", name, "diverged")
-
-
-def test_a_key_is_dropped_and_a_parameter_renamed(old, monkeypatch):
-    """An invented format before this one, which called things otherwise."""
-
-    def invented(header):
-        model = {k: v for k, v in header["model"].items() if k != "colour"}
-        header = header | {"kind": "transformer", "model": model}
-        return header, lambda name: name.removeprefix("old.")
-
-    expected = checkpoint.load(old)
-    monkeypatch.setitem(checkpoint_files.UPGRADES, 1, invented)
-    header = files.read_json(old / "config.json")
-    change(old, kind="painter", model=header["model"] | {"colour": "red"})
-    for name in ("model.safetensors", "resume.safetensors"):
-        tensors = safetensors.torch.load_file(old / name)
-        renamed = {
-            n if n == "rng.cpu" else n.replace("encoder", "old.encoder"): t
-            for n, t in tensors.items()
-        }
-        assert renamed.keys() != tensors.keys()
-        safetensors.torch.save_file(renamed, old / name)
-    loaded = checkpoint.load(old)
-    assert_same_weights(loaded.model, expected.model)
-    assert loaded.resume.tensors.keys() == expected.resume.tensors.keys()
-
-
-def test_todays_format_is_left_as_it_is(monkeypatch):
-    monkeypatch.setattr(checkpoint_files, "UPGRADES", {})
-    header = {"format": checkpoint.FORMAT}
-    found, rename = checkpoint_files.upgraded(header)
-    assert (found, rename("x")) == (header, "x")
+    put_weights(saved, tensors)
+    assert_refused(saved, "not finite", name, "diverged")
 
 
 # --- nothing is lost --------------------------------------------------------
@@ -657,8 +577,6 @@ def test_a_missing_file(saved, name):
 
 def test_which_tokenizer_a_checkpoint_belongs_to(saved, tokenizer, tmp_path):
     expected = hashlib.sha256(tokenizer.model_proto).hexdigest()
-    assert checkpoint.tokenizer_sha256(saved) == expected
-    as_format_1(saved)
     assert checkpoint.tokenizer_sha256(saved) == expected
     checkpoint.save(tmp_path / "without", tiny_gru())
     assert checkpoint.tokenizer_sha256(tmp_path / "without") is None

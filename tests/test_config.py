@@ -16,7 +16,6 @@ from transformer_course.config import (
     TrainConfig,
     from_dict,
 )
-from transformer_course.earlier_settings import upgraded
 from transformer_course.errors import ConfigError
 from transformer_course.presets import PRESETS
 from transformer_course.tasks.table import find_task
@@ -104,35 +103,6 @@ def test_a_setting_that_is_refused_is_a_value_error_too():
 def test_a_name_that_is_not_one_folder_s_is_refused(name):
     with pytest.raises(ConfigError, match="the name is"):
         Experiment(name)
-
-
-@pytest.mark.parametrize(
-    ("corpus", "model", "task"),
-    [
-        ("grammar", {}, "translation"),
-        ("small_parallel_enja", {"decoder_only": False}, "translation"),
-        ("grammar", {"decoder_only": True}, "language_modelling"),
-        ("soseki", {}, "next_sentence"),
-        ("haiku", {}, "next_sentence"),
-        ("soseki_text", {"decoder_only": True}, "language_modelling"),
-    ],
-)
-def test_settings_from_before_tasks_had_names_are_of_a_task(
-    corpus, model, task
-):
-    old = {
-        "name": "x",
-        "data": {"corpus": corpus},
-        "model": {"n_layers": 1, "attention_dropout": 0.0} | model,
-        "train": {"start_from": "outputs/enja"},
-    }
-    now = upgraded(old)
-    assert now["task"] == task
-    assert now["model"] == {"n_layers": 1}
-    assert now["train"] == {"start_from": "enja"}
-    assert now["data"]["corpus"] == corpus.removesuffix("_text")
-    assert upgraded(now) == now
-    assert "task" not in old and "attention_dropout" in old["model"]
 
 
 @pytest.mark.parametrize("name", PRESETS)

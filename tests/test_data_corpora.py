@@ -6,16 +6,13 @@ import sys
 import pytest
 
 from transformer_course.data import small_parallel_enja
-from transformer_course.data.aozora import prose
 from transformer_course.data.corpora import (
     CORPORA,
-    find,
     load_corpus,
     load_texts,
 )
 from transformer_course.data.manifest import (
     BUILT_IN,
-    OLD_NAMES,
     is_available,
     list_corpora,
 )
@@ -54,33 +51,11 @@ def test_the_table_is_light():
     assert printed.decode().strip() == "set()"
 
 
-@pytest.mark.parametrize("old", OLD_NAMES)
-def test_old_names_are_accepted(old):
-    assert find(old) is CORPORA[OLD_NAMES[old]]
-
-
 def test_what_no_training_reads_yet():
     with pytest.raises(CorpusError, match="authors .* these can: grammar,"):
         load_corpus("authors", "ja", "ja")
     with pytest.raises(CorpusError, match="running text; these can: soseki"):
         load_texts("grammar")
-
-
-def test_running_text_under_its_old_name(monkeypatch):
-    monkeypatch.setattr(prose.aozora, "soseki", list)
-    for load in (
-        lambda: load_texts("soseki"),
-        lambda: load_corpus("soseki_text", "ja", "ja"),
-    ):
-        with pytest.raises(CorpusError, match="among the 0 works"):
-            load()
-    with pytest.raises(CorpusError, match="soseki_text is in Japanese"):
-        load_corpus("soseki_text")
-
-
-@needs_soseki
-def test_the_old_name_gives_the_same_text():
-    assert load_corpus("soseki_text", "ja", "ja") == load_texts("soseki")
 
 
 def test_an_unknown_corpus():

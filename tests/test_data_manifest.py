@@ -120,9 +120,3 @@ def test_a_folder_of_a_user_that_is_not(monkeypatch, name):
 def test_a_home_folder_is_found(monkeypatch):
     monkeypatch.setenv("TRANSFORMER_COURSE_CACHE", "~/corpora")
     assert manifest.cache_dir() == Path.home() / "corpora"
-
-
-@pytest.mark.parametrize("old", manifest.OLD_NAMES)
-def test_old_names(old):
-    assert manifest.find_corpus(old).name == manifest.OLD_NAMES[old]
-    assert manifest.is_available(old) in (True, False)

@@ -152,19 +152,6 @@ def test_going_on_with_other_settings_is_refused(finished, part, change):
         run(other, finished.parent, resume=True, quiet=True)
 
 
-def test_a_setting_younger_than_the_run_had_its_default(finished, tmp_path):
-    """A run that was begun before a setting existed can go on."""
-    path = shutil.copytree(finished, tmp_path / "tiny") / "experiment.json"
-    settings = json.loads(path.read_text("utf-8"))
-    assert settings["train"].pop("r_drop") == 0
-    path.write_text(json.dumps(settings), "utf-8")
-    run(tiny(), tmp_path, resume=True, quiet=True)
-    changed = dataclasses.replace(tiny().train, r_drop=5.0)
-    other = dataclasses.replace(tiny(), train=changed)
-    with pytest.raises(ConfigError, match=r"r_drop 0\.0, but 5\.0 is given"):
-        run(other, tmp_path, resume=True, quiet=True)
-
-
 def test_going_on_with_another_kind_of_model_is_refused(finished):
     with pytest.raises(ConfigError, match=r"the run began with model\."):
         run(tiny("gru"), finished.parent, resume=True, quiet=True)

@@ -1,5 +1,6 @@
 """Laws of the models that chapters share: trained once, and kept."""
 
+import dataclasses
 import multiprocessing
 import os
 from pathlib import Path
@@ -10,10 +11,10 @@ from tiny_runs import other as with_data
 from tiny_runs import own_files, tiny
 
 from transformer_course.experiment import shared, trained
+from transformer_course.presets import PRESETS
 
-pytestmark = pytest.mark.usefixtures("small_corpus")
 
-
+@pytest.mark.usefixtures("small_corpus")
 def test_a_chapters_model_is_trained_once_and_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("TRANSFORMER_COURSE_CACHE", str(tmp_path))
     first = trained(tiny(epochs=1))
@@ -26,55 +27,97 @@ def test_a_chapters_model_is_trained_once_and_kept(tmp_path, monkeypatch):
     assert not again.model.training
 
 
+def test_of_each_experiment_the_last_two_are_kept(tmp_path, monkeypatch):
+    made = []
+
+    def train_into(final, _):
+        final.mkdir(parents=True)
+        made.append(final.name)
+        os.utime(final, (len(made), len(made)))
+
+    monkeypatch.setenv("TRANSFORMER_COURSE_CACHE", str(tmp_path))
+    monkeypatch.setattr(shared, "_train_into", train_into)
+    monkeypatch.setattr(shared.checkpoint, "load", lambda *_: None)
+    longer = dataclasses.replace(tiny(), name="tiny-lm")
+    for experiment in (longer, tiny(seed=1), tiny(seed=2), tiny(seed=3)):
+        trained(experiment)
+    trained(tiny(seed=2))  # is there still
+    kept = {path.name for path in (tmp_path / "runs").glob("tiny-*")}
+    assert kept == {made[0], *made[2:]} and len(made) == 4
+
+
 # --- the key ----------------------------------------------------------------
-
-PACKAGE = "transformer_course"
-START = f"{PACKAGE}.experiment.training"
-
-
-def changed(monkeypatch, tmp_path: Path, module: str, edit) -> None:
-    """A module's source as ``edit`` makes it, in a copy."""
-    path, copy = shared._path, tmp_path / "copy.py"
-    text = path(module).read_text("utf-8")
-    assert edit(text) != text
-    copy.write_text(edit(text), "utf-8")
-    monkeypatch.setattr(
-        shared, "_path", lambda name: copy if name == module else path(name)
-    )
 
 
 @pytest.fixture
-def fingerprint(monkeypatch):
-    """The hash of the code that trains, computed anew each time."""
-    anew = shared.fingerprint.__wrapped__
-    monkeypatch.setattr(shared, "fingerprint", anew)
-    return lambda: anew(START)
+def edited(monkeypatch):
+    """Lets a module's source be another one."""
+    read = shared._read
+
+    def edit(module: str, change=lambda text: f"{text}\nMORE = 1\n") -> None:
+        module = f"transformer_course.{module}"
+        text = shared._path(module).read_text("utf-8")
+        assert change(text) != text
+        changed = {module: shared._source(change(text))}
+        monkeypatch.setattr(
+            shared, "_read", lambda name: changed.get(name) or read(name)
+        )
+
+    return edit
 
 
 @pytest.mark.parametrize(
-    "module",
+    ("name", "module"),
     [
-        "train",
-        "attention",
-        "tokenizer",
-        "tasks.translation",
-        "data.grammar.lexicon",
-        "experiment.retention",
-        "checkpoint",
+        ("grammar", "attention"),
+        ("grammar", "transformer"),
+        ("grammar", "loss"),
+        ("grammar", "train"),
+        ("grammar", "buckets"),
+        ("grammar", "tokenizer"),
+        ("grammar", "tasks.translation"),
+        ("grammar", "data.grammar.lexicon"),
+        ("grammar", "experiment.prepare"),
+        ("grammar", "experiment.retention"),
+        ("digits-vit", "vit"),
+        ("digits-vit", "data.images"),
+        ("enja-gru", "recurrent"),
+        ("soseki", "data.aozora.prose"),
     ],
 )
-def test_a_change_to_code_that_training_imports_changes_the_key(
-    tmp_path, monkeypatch, fingerprint, module
+def test_a_change_to_code_that_makes_the_model_changes_the_key(
+    edited, name, module
 ):
-    before, key = fingerprint(), shared._key(tiny())
-    name = f"{PACKAGE}.{module}"
-    changed(monkeypatch, tmp_path, name, lambda text: text + "\nMORE = 1\n")
-    assert fingerprint() != before
-    assert shared._key(tiny()) != key
+    before = shared._key(PRESETS[name])
+    edited(module)
+    assert shared._key(PRESETS[name]) != before
 
 
 @pytest.mark.parametrize(
-    "edit",
+    ("name", "module"),
+    [
+        ("grammar", "vit"),
+        ("grammar", "bert"),
+        ("grammar", "recurrent"),
+        ("grammar", "modern"),
+        ("grammar", "tasks.pre_training"),
+        ("grammar", "data.aozora.prose"),
+        ("grammar", "checkpoint"),
+        ("grammar", "cli.training"),
+        ("grammar", "search"),
+        ("grammar", "viz"),
+        ("digits-vit", "tasks.pairs"),
+        ("enja-gru", "transformer"),
+    ],
+)
+def test_a_change_to_other_code_does_not(edited, name, module):
+    before = shared._key(PRESETS[name])
+    edited(module)
+    assert shared._key(PRESETS[name]) == before
+
+
+@pytest.mark.parametrize(
+    "change",
     [
         lambda text: text + "\n# a remark\n",
         lambda text: text.replace('"""', '"""In other words. ', 1),
@@ -83,20 +126,15 @@ def test_a_change_to_code_that_training_imports_changes_the_key(
     ],
     ids=["comment", "docstring", "layout", "docstrings"],
 )
-def test_words_about_the_code_do_not(tmp_path, monkeypatch, fingerprint, edit):
-    before = fingerprint()
-    changed(monkeypatch, tmp_path, f"{PACKAGE}.train", edit)
-    assert fingerprint() == before
+def test_words_about_the_code_do_not(edited, change):
+    before = shared._key(PRESETS["grammar"])
+    edited("train", change)
+    assert shared._key(PRESETS["grammar"]) == before
 
 
-@pytest.mark.parametrize("module", ["viz", "explain", "grid.plan"])
-def test_code_that_no_training_needs_does_not(
-    tmp_path, monkeypatch, fingerprint, module
-):
-    before = fingerprint()
-    name = f"{PACKAGE}.{module}"
-    changed(monkeypatch, tmp_path, name, lambda text: text + "\nMORE = 1\n")
-    assert fingerprint() == before
+def test_what_is_left_out_is_there():
+    for name in shared.LEFT_OUT:
+        assert shared._path(f"transformer_course.{name}").exists(), name
 
 
 def test_settings_kind_of_model_and_torch_are_in_the_key(monkeypatch):
@@ -136,6 +174,7 @@ def want(place: Path) -> None:
     )
 
 
+@pytest.mark.usefixtures("small_corpus")
 @pytest.mark.skipif(os.name == "nt", reason="there are no locks on Windows")
 def test_of_four_that_want_one_model_one_trains_it(tmp_path, monkeypatch):
     monkeypatch.setenv("TRANSFORMER_COURSE_CACHE", str(tmp_path))

@@ -24,7 +24,6 @@ from torch import nn
 from transformer_course.ensemble import Ensemble
 from transformer_course.errors import ConfigError, DivergedError
 from transformer_course.generate import (
-    EXTRA_LENGTH,
     beam_search,
     greedy_search,
     keep_top_k,
@@ -33,6 +32,7 @@ from transformer_course.generate import (
     sample,
 )
 from transformer_course.recurrent import RecurrentTranslator
+from transformer_course.search import EXTRA_LENGTH
 from transformer_course.tokenizer import BOS, EOS, PAD
 
 TRANSLATORS = [*POSITIONS, "gru", "ensemble"]

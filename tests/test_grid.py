@@ -18,7 +18,7 @@ from scipy.stats import ttest_rel
 from test_experiment_stopping import poisoned_after
 from tiny import Killed, dies_at, tiny_corpus
 
-from transformer_course import checkpoint, files, grid, runs
+from transformer_course import checkpoint, files, grid
 from transformer_course.config import (
     DataConfig,
     Experiment,
@@ -319,16 +319,6 @@ def test_changed_settings_are_named_and_nothing_is_trained(
     ):
         trained(tmp_path, changed)
     assert not count_trainings
-
-
-def test_a_younger_setting_had_its_default_before(tmp_path, count_trainings):
-    trained(tmp_path, tiny((0,), {}))
-    path = tmp_path / "runs" / "cells" / "base-seed0.json"
-    record = json.loads(path.read_text("utf-8"))
-    del record["settings"]["model"]["tied"]
-    runs.write_json(path, record)
-    trained(tmp_path, tiny((0,), {}))
-    assert count_trainings == ["base-seed0"]
 
 
 def test_a_training_that_diverges_is_recorded_and_the_others_go_on(

@@ -39,16 +39,9 @@ OWN = (
 )
 """Modules of kinds of models and of training, and settings that name them."""
 ALLOWED = {
-    (
-        "earlier_settings.py",
-        "_task_then",
-    ): "stored settings from before tasks had names",
-    ("earlier_settings.py", "upgraded"): "the same",
-    ("earlier_settings.py", "upgraded_model"): "the same",
     ("config.py", "Experiment"): "a training is a translation by default",
     ("checkpoint.py", ""): "the table of kinds: names for what is stored",
     ("checkpoint.py", "_kind"): "finds the row of that table",
-    ("checkpoint_files.py", "_from_format_1"): "names of an earlier format",
     ("checkpoint_files.py", "_unreadable"): "an error may have no reason",
     (
         "chunked_loss.py",
@@ -63,7 +56,6 @@ ALLOWED = {
     ("checks.py", "fits"): "the type of a plain value",
     ("checks.py", "is_whole"): "the type of a plain value",
     ("checks.py", "is_number"): "the type of a plain value",
-    ("checks.py", "is_like"): "the type of a plain value",
     ("data/download.py", "_is_refused"): "an error may have no response",
     ("data/download.py", "_reason"): "the same",
     ("data/manifest.py", "_entry"): "types of plain values from JSON",
@@ -104,14 +96,6 @@ def questions(tree: ast.AST) -> Iterator[tuple[str, int, str]]:
 def asks(node: ast.AST) -> str:
     """What a piece of code asks about a kind; "" if nothing."""
     match node:
-        case (
-            ast.Name(id="decoder_only")
-            | ast.Attribute(attr="decoder_only")
-            | ast.keyword(arg="decoder_only")
-            | ast.arg(arg="decoder_only")
-            | ast.Constant(value="decoder_only")
-        ):
-            return "decoder_only"
         case ast.Constant(value=str(text)) if text in NAMES:
             return f"the name {text!r}"
         case ast.Call(func=ast.Name(id="isinstance" | "issubclass")):
@@ -174,20 +158,9 @@ def test_nobody_asks_which_kind_of_model_or_task_it_is(name):
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("name", [n for n in MODULES if n.startswith(OWN)])
-def test_decoder_only_is_gone_from_models_and_tasks_too(name):
-    tree = ast.parse(MODULES[name].read_text("utf-8"))
-    assert "decoder_only" not in {asked for *_, asked in questions(tree)}
-
-
 @pytest.mark.parametrize(
     "code",
     [
-        "if model.config.decoder_only: pass",
-        "f(decoder_only=True)",
-        "x = settings['decoder_only']",
-        "only = getattr(config, 'decoder_only', False)",
-        "def f(decoder_only): pass",
         "if isinstance(model, LanguageModel): pass",
         "if isinstance(m.config, (int, config.RecurrentConfig)): pass",
         "if issubclass(kind, ModelConfig): pass",

@@ -57,22 +57,23 @@ def asked(number, *ways):
     ]
 
 
-def old(*written, src="x", tgt="y"):
-    """Samples as they were stored before there were ways of decoding."""
-    return [{"src": src, "tgt": tgt, "out": out} for out in written]
+def greedy(*written, src="x", tgt="y"):
+    """Samples that were decoded greedily only."""
+    return [{"src": src, "tgt": tgt, "greedy": out} for out in written]
 
 
+DRAWN = [{"src": "", "tgt": "", "sampled": "猫"}]
 RUNS = {
     "whole": [
         epoch(1, asked(0, *machine.WAYS), dev_perplexity=1234.5),
         epoch(2, asked(1, *machine.WAYS), dev_bleu=12.34, dev_accuracy=0.5),
         average([1, 2], asked(1, "greedy")),
     ],
-    "older": [epoch(n, old("a b", "c")) for n in range(1, 31)],
-    "drawn": [epoch(1, old("猫", src="", tgt=""), train_nll=float("nan"))],
-    "grid/first": [epoch(1, old("a"))],
+    "greedy": [epoch(n, greedy("a b", "c")) for n in range(1, 31)],
+    "drawn": [epoch(1, DRAWN, train_nll=float("nan"))],
+    "grid/first": [epoch(1, greedy("a"))],
     "silent": [epoch(1, [])],
-    "restless": [epoch(1, old("a")), epoch(2, old("a", src="z"))],
+    "restless": [epoch(1, greedy("a")), epoch(2, greedy("a", src="z"))],
 }
 
 
@@ -123,8 +124,8 @@ def test_no_sample_becomes_markup():
     assert HOSTILE in [dd.get_text() for dd in soup.select("dd")]
 
 
-def test_older_runs_were_decoded_greedily_or_drawn_from_nothing():
-    assert list(data_of(page("older"))["ways"]) == ["greedy"]
+def test_only_the_ways_that_were_stored_are_offered():
+    assert list(data_of(page("greedy"))["ways"]) == ["greedy"]
     drawn = page("drawn")
     assert list(data_of(drawn)["ways"]) == ["sampled"]
     terms = {dt.get_text() for dt in drawn.select(".tm-live dt")}
@@ -145,22 +146,22 @@ def test_figures_are_written_where_there_are_any():
 
 def test_of_a_run_that_went_on_the_latest_records_count(stored):
     records = [
-        epoch(1, old("a")),
-        average([1], old("early")),
-        epoch(2, old("b")),
-        epoch(2, old("again")),
-        average([1, 2], old("late")),
+        epoch(1, greedy("a")),
+        average([1], greedy("early")),
+        epoch(2, greedy("b")),
+        epoch(2, greedy("again")),
+        average([1, 2], greedy("late")),
     ]
     file = stored / "went-on.jsonl"
     file.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
-    kept = [r["samples"][0]["out"] for r in machine._sampled(file)]
+    kept = [r["samples"][0]["greedy"] for r in machine._sampled(file)]
     assert kept == ["a", "again", "late"]
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("no-such", "'no-such' is not there.*drawn, grid/first, older"),
+        ("no-such", "'no-such' is not there.*drawn, greedy, grid/first"),
         ("silent", "'silent' holds no samples.*whole"),
         ("restless", "other sentences at epoch-2 than at epoch-1"),
     ],
@@ -180,12 +181,6 @@ def test_every_stored_run_with_samples_can_be_shown(monkeypatch):
             assert data_of(page(name))["moments"]
             shown += 1
     assert shown
-
-
-def test_an_out_beside_named_ways_hides_none_of_them():
-    sample = {"src": "x", "tgt": "", "out": "a", "greedy": "b", "beam": "c"}
-    told = [machine.said(sample, way) for way in machine.WAYS]
-    assert told == ["b", "c", None]
 
 
 # --- what is new -------------------------------------------------------------
@@ -246,7 +241,7 @@ def test_ticks_are_even_and_reach_around_the_values(low, high):
     assert steps == pytest.approx([steps[0]] * len(steps))
 
 
-@pytest.mark.parametrize("name", ["whole", "older", "drawn"])
+@pytest.mark.parametrize("name", ["whole", "greedy", "drawn"])
 def test_the_curve_stays_inside_its_axes_and_is_described(name):
     records = machine.with_samples(name)
     curve = machine.draw(records, machine.WORDS["en"])
@@ -262,14 +257,14 @@ def test_the_curve_stays_inside_its_axes_and_is_described(name):
 
 def test_higher_values_stand_higher():
     points = machine.draw(
-        machine.with_samples("older"), machine.WORDS["en"]
+        machine.with_samples("greedy"), machine.WORDS["en"]
     ).series["dev"]
     heights = [y for _, y, _ in points]
     assert heights == sorted(heights)  # the loss falls, y grows downwards
 
 
 def test_without_cross_entropies_there_is_no_curve():
-    records = [{"kind": "epoch", "epoch": 1, "samples": old("a")}]
+    records = [{"kind": "epoch", "epoch": 1, "samples": greedy("a")}]
     assert machine.draw(records, machine.WORDS["en"]) is None
 
 
@@ -394,11 +389,11 @@ def soup_of(file):
 
 def test_pages_with_time_machines(tmp_path):
     first = DIRECTIVE.replace("NAME", "whole").replace("LABEL", "fig-whole")
-    second = DIRECTIVE.replace("NAME", "older").replace("LABEL", "fig-older")
+    second = DIRECTIVE.replace("NAME", "greedy").replace("LABEL", "fig-greedy")
     html, warnings = build(
         tmp_path,
         {
-            "index": "# One\n\n{numref}`fig-older`\n\n{doc}`other`\n"
+            "index": "# One\n\n{numref}`fig-greedy`\n\n{doc}`other`\n"
             + first
             + second,
             "other": "---\norphan: true\n---\n# Two\n\ntext\n",
@@ -412,12 +407,12 @@ def test_pages_with_time_machines(tmp_path):
     assert (html / "_static" / machine.TimeMachine.script).is_file()
     assert machine.TimeMachine.script not in str(other)
 
-    assert index.select_one("figure#fig-older figcaption em").string == "it"
-    assert index.select_one('a[href="#fig-older"]').get_text() == "Fig. 2"
+    assert index.select_one("figure#fig-greedy figcaption em").string == "it"
+    assert index.select_one('a[href="#fig-greedy"]').get_text() == "Fig. 2"
     machines = index.select("figure > .time-machine")
     assert [data_of(m)["anchor"] for m in machines] == [
         "fig-whole",
-        "fig-older",
+        "fig-greedy",
     ]
     ids = [element["id"] for element in index.select("[id]")]
     assert len(ids) == len(set(ids))

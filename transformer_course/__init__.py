@@ -3,9 +3,3 @@
 Nothing is re-exported here: import a name from the module that owns it, for
 example ``from transformer_course.attention import MultiHeadAttention``.
 """
-
-import sys
-
-from transformer_course.moved import Finder
-
-sys.meta_path.append(Finder)

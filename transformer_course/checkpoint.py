@@ -33,7 +33,6 @@ from transformer_course.checkpoint_files import (
     FILES,
     FORMAT,
     Content,
-    check_resume,
     no_model,
     parsed,
     previous_of,
@@ -218,7 +217,7 @@ def load(
         build: what made the model, where it was not :func:`build`.
 
     Raises:
-        CheckpointError: the folder is missing or damaged, of a newer format,
+        CheckpointError: the folder is missing or damaged, of another format,
             of another tokenizer, or holds a pickle in place of safetensors.
     """
     content = settled(folder, read_all)
@@ -230,7 +229,7 @@ def load(
         model.to(device).eval(),
         tokenizer,
         content.header["details"],
-        _resume(content, model),
+        _resume(content),
     )
 
 
@@ -249,8 +248,7 @@ def tokenizer_sha256(folder: str | Path) -> str | None:
     Raises:
         CheckpointError: no checkpoint there, or a damaged one.
     """
-    header, _ = settled(folder, read_header)
-    return header.get("tokenizer_sha256")
+    return settled(folder, read_header).get("tokenizer_sha256")
 
 
 def average(folders: list[Path], model: nn.Module) -> None:
@@ -393,12 +391,9 @@ def _check_depth(values: dict[str, Any], tensors: Tensors) -> None:
         )
 
 
-def _resume(content: Content, model: nn.Module) -> Resume | None:
+def _resume(content: Content) -> Resume | None:
     if not {"resume.json", "resume.safetensors"} <= set(content.files):
         return None
     path = content.folder / "resume.json"
     values = parsed(content.files["resume.json"], path)
-    tensors = content.tensors("resume.safetensors")
-    if content.header["format"] == 1:
-        check_resume(path, values, tensors, model)
-    return Resume(tensors, values)
+    return Resume(content.tensors("resume.safetensors"), values)

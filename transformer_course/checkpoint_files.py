@@ -6,28 +6,19 @@ again.
 
 import hashlib
 import os
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from torch import nn
-
 from transformer_course import files, int8
-from transformer_course.checks import is_like, is_whole, shown
+from transformer_course.checks import shown
 from transformer_course.console import quoted
-from transformer_course.earlier_settings import upgraded_model
 from transformer_course.errors import CheckpointError
-from transformer_course.weights import (
-    Tensors,
-    refuse_pickle,
-    renamed,
-    unpack,
-    weights_of,
-)
+from transformer_course.weights import Tensors, refuse_pickle, unpack
 
 FORMAT = 2
+"""The only format that is read; :func:`~.checkpoint.save` writes it."""
 FILES = {
     "model.safetensors": "weights_sha256",
     "tokenizer.model": "tokenizer_sha256",
@@ -39,18 +30,7 @@ PAUSES = [0.01 * 1.5**i for i in range(12)]
 """Seconds between the tries to read a folder that is being replaced."""
 
 Header = dict[str, Any]
-Rename = Callable[[str], str]
 T = TypeVar("T")
-MOMENTS = ("step", "exp_avg", "exp_avg_sq")
-"""What Adam keeps for each parameter."""
-FORMAT_1_VALUES = {
-    "step": 0,
-    "epoch": 0,
-    "batch": 0,
-    "sums": [0.0] * 4,
-    "best": None,
-}
-"""What format 1, which has no hashes, has in resume.json: names and types."""
 
 
 class Content(NamedTuple):
@@ -58,48 +38,12 @@ class Content(NamedTuple):
 
     folder: Path
     header: Header
-    """config.json, as today's format has it."""
-    rename: Rename
-    """From a parameter's name in these files to its name of today."""
+    """config.json."""
     files: dict[str, bytes]
 
     def tensors(self, name: str) -> Tensors:
-        """Those of a file, under today's names, in full precision."""
-        found = unpack(self.files[name], self.folder / name)
-        return renamed(int8.unpacked(found), self.rename)
-
-
-def _from_format_1(header: Header) -> tuple[Header, Rename]:
-    """Format 1 had no sha256 but the tokenizer's, and called a language model
-    a Transformer that is a decoder only."""
-    model, decoder_only = upgraded_model(header["model"])
-    header = header | {"model": model}
-    if not decoder_only:
-        return header, lambda name: name
-
-    def rename(name: str) -> str:
-        return re.sub(r"\btgt_(embedding|position)\b", r"\1", name)
-
-    return header | {"kind": "language_model"}, rename
-
-
-UPGRADES = {1: _from_format_1}
-"""From each older format to today's: what is no more, or called otherwise."""
-
-
-def upgraded(header: Header) -> tuple[Header, Rename]:
-    """A header of an older format as today's format has it.
-
-    Args:
-        header: a whole one, of a format up to today's.
-
-    Returns:
-        The header, and a function from a parameter's name in that format to
-        its name of today.
-    """
-    if header["format"] == FORMAT:
-        return header, lambda name: name
-    return UPGRADES[header["format"]](header)
+        """Those of a file, in full precision."""
+        return int8.unpacked(unpack(self.files[name], self.folder / name))
 
 
 def previous_of(place: Path) -> Path:
@@ -169,24 +113,21 @@ def _found(folder: Path) -> Path:
 
 def read_all(folder: Path) -> Content:
     """Read all of a checkpoint's files, and compare them with their hashes."""
-    header, rename = read_header(folder)
+    header = read_header(folder)
     found = {
         name: _file(folder / name, header[key])
         for name, key in FILES.items()
         if key in header
     }
-    return Content(folder, header, rename, found)
+    return Content(folder, header, found)
 
 
-def read_header(folder: Path) -> tuple[Header, Rename]:
-    """config.json as today's format has it; a sha256 not known is None."""
+def read_header(folder: Path) -> Header:
+    """config.json, once it is known to be one of this format."""
     path = folder / "config.json"
     header = parsed(_bytes(path), path)
     _check_format(folder, header)
-    header = {"details": {}, "weights_sha256": None} | header
-    if header["format"] == 1 and (folder / "resume.json").is_file():
-        header |= {"resume_sha256": None, "resume_values_sha256": None}
-    return upgraded(header)
+    return header
 
 
 def _check_format(folder: Path, header: Header) -> None:
@@ -201,14 +142,15 @@ def _check_format(folder: Path, header: Header) -> None:
             f"{path} is not of a checkpoint of this package: give a folder "
             "that 'transformer-course train' or checkpoint.save has written."
         )
-    number = header["format"]
-    if not is_whole(number) or not 1 <= number <= FORMAT:
+    if header["format"] != FORMAT:
         raise CheckpointError(
-            f"{folder} has format {shown(number)}, but this version of the "
-            f"package reads up to {FORMAT}: update the package."
+            f"{folder} has format {shown(header['format'])}, but this "
+            f"version of the package reads format {FORMAT}: take a "
+            "checkpoint of this version, or install the version that wrote "
+            "this one."
         )
-    needed = {"weights_sha256"} if number == FORMAT else set()
-    for key in sorted(needed | set(FILES.values()) & header.keys()):
+    hashes = {"weights_sha256", *FILES.values() & header.keys()}
+    for key in sorted(hashes):
         if not isinstance(header.get(key), str):
             what = shown(repr(header.get(key)))
             raise CheckpointError(
@@ -216,20 +158,20 @@ def _check_format(folder: Path, header: Header) -> None:
                 "checkpoint."
             )
     for key in ("model", "details"):
-        if not isinstance(header.get(key, {}), dict):
-            what = shown(repr(header[key]))
+        if not isinstance(header.get(key), dict):
+            what = shown(repr(header.get(key)))
             raise no_model(path, f"{key} is {what}, not an object")
 
 
-def _file(path: Path, expected: str | None) -> bytes:
-    """A file's bytes, which have the sha256 expected, if one is known."""
+def _file(path: Path, expected: str) -> bytes:
+    """A file's bytes, which have the sha256 expected."""
     content = _bytes(path)
     if path.suffix == ".safetensors":
         refuse_pickle(content, path)
     got = hashlib.sha256(content).hexdigest()
-    if expected in (None, got):
+    if got == expected:
         return content
-    found = f"sha256 {got[:12]}…, expected {str(expected)[:12]}…"
+    found = f"sha256 {got[:12]}…, expected {expected[:12]}…"
     if path.name == "tokenizer.model":
         raise CheckpointError(
             f"{path} is not the tokenizer this model was trained with "
@@ -297,27 +239,3 @@ def no_model(path: Path, why: Exception | str) -> CheckpointError:
         f"{path} does not describe a model ({reason}): take another "
         "checkpoint."
     )
-
-
-def check_resume(
-    path: Path, values: dict, tensors: Tensors, model: nn.Module
-) -> None:
-    """What a hash says of younger formats: that nothing is missing."""
-    lacking = [
-        name
-        for name, example in FORMAT_1_VALUES.items()
-        if not is_like(values.get(name), example)
-    ]
-    if not lacking and values["step"]:
-        lacking = [
-            f"Adam's {moment} of {name}"
-            for name in weights_of(model)
-            for moment in MOMENTS
-            if f"adam.{moment}.{name}" not in tensors
-        ]
-    if lacking:
-        raise CheckpointError(
-            f"{path} and resume.safetensors do not say how to go on: "
-            f"{lacking[0]} is missing or of another type. Take another "
-            "checkpoint."
-        )

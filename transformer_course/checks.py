@@ -155,13 +155,3 @@ def is_number(value: Any) -> bool:
     true is none, and neither is what no float can hold."""
     largest = sys.float_info.max
     return type(value) in (int, float) and abs(value) <= largest
-
-
-def is_like(value: Any, example: Any) -> bool:
-    """Whether a value read from JSON has the type of another; what may be
-    None may be a number."""
-    if isinstance(example, list) and isinstance(value, list):
-        return len(value) == len(example)
-    if example is None:
-        return value is None or is_number(value)
-    return type(value) is type(example)

@@ -26,7 +26,6 @@ from transformer_course.checks import (
     require_types,
     shown,
 )
-from transformer_course.moved import names
 
 Position = Literal["sinusoidal", "learned", "rotary", "none"]
 Activation = Literal["relu", "gelu"]
@@ -374,6 +373,3 @@ def from_dict(kind: type, values: Settings):
     )
     require_types(kind, values)
     return kind(**from_json(values))
-
-
-__getattr__ = names(__name__)

@@ -15,7 +15,6 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from transformer_course.errors import ConfigError
-from transformer_course.moved import names
 from transformer_course.search import (
     Hypothesis,
     Search,
@@ -251,6 +250,3 @@ def _argmax(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
     best = logits.max(dim=-1)
     require_numbers(best.values.isfinite())
     return best.indices
-
-
-__getattr__ = names(__name__)

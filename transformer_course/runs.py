@@ -131,7 +131,6 @@ def store(
     command: str,
     results: dict[str, Any],
     counts: dict[str, np.ndarray] | None = None,
-    machine: str = "unknown",
     to: Path | None = None,
 ) -> Path:
     """Make a stored run from a training's folder.
@@ -144,7 +143,6 @@ def store(
         command: what was typed to train it.
         results: test scores and samples.
         counts: for :func:`read_counts`.
-        machine: of a training so old that its folder does not say.
         to: the folder of the stored run; ``runs/NAME`` when None.
 
     Returns:
@@ -156,7 +154,9 @@ def store(
     """
     path = to or folder(name)
     settings = _read_json(output / "experiment.json")
-    trained_on = settings.pop("machine", machine)
+    if "machine" not in settings:
+        raise _damaged(output / "experiment.json", "no machine in it")
+    trained_on = settings.pop("machine")
     steps, epochs = _kept(output / "metrics.jsonl")
     _write_lines(path / "steps.jsonl", steps)
     _write_lines(path / "epochs.jsonl", epochs)

@@ -259,6 +259,3 @@ def limits_of(
                 f"{int(limits[row])}: shorten it or allow more."
             )
     return limits
-
-
-_Search, _limits = Search, limits_of  # as chapter 13 once took them

@@ -18,17 +18,17 @@ from torch import nn
 
 from transformer_course.batches import AnyBatch, Batches
 from transformer_course.checkpoint import Resume
-from transformer_course.checkpoint_files import MOMENTS
 from transformer_course.checks import is_number, is_whole
 from transformer_course.config import TrainConfig
 from transformer_course.device import random_state, set_random_state
 from transformer_course.errors import CheckpointError, DivergedError
 from transformer_course.loss import Score
-from transformer_course.moved import names
 from transformer_course.objective import training_score
 from transformer_course.team import ALONE, Team
 from transformer_course.weights import not_finite, weights_of
 
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+"""What Adam keeps for each parameter."""
 Objective = Callable[[nn.Module, AnyBatch, TrainConfig], Score]
 """From a model, a batch and the settings to a score, loss included."""
 
@@ -313,6 +313,3 @@ def _put_back(
     torch.set_rng_state(states["rng.cpu"])
     if device.type != "cpu" and f"rng.{device.type}" in states:
         set_random_state(states[f"rng.{device.type}"], device)
-
-
-__getattr__ = names(__name__)

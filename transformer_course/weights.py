@@ -3,7 +3,6 @@
 Nothing is ever unpickled.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 
 import safetensors.torch
@@ -58,27 +57,6 @@ def not_finite(tensors: Tensors) -> str:
         if not torch.isfinite(tensor).all():
             return name
     return ""
-
-
-def renamed(tensors: Tensors, rename: Callable[[str], str]) -> Tensors:
-    """The same tensors under other names.
-
-    Args:
-        tensors: weights by their parameters' names, or what a training keeps
-            for each, ``adam.exp_avg.NAME``; states of random generators,
-            ``rng.cpu``, keep their names.
-        rename: from a parameter's name to its new one.
-    """
-    return {_new_name(name, rename): t for name, t in tensors.items()}
-
-
-def _new_name(full_name: str, rename: Callable[[str], str]) -> str:
-    if full_name.startswith("rng."):
-        return full_name
-    if not full_name.startswith("adam."):
-        return rename(full_name)
-    adam, key, name = full_name.split(".", maxsplit=2)
-    return f"{adam}.{key}.{rename(name)}"
 
 
 def check_fit(model: nn.Module, tensors: Tensors, folder: Path) -> None:

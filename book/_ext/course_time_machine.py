@@ -175,12 +175,8 @@ def sentences_of(name: str, records: list[Record]) -> list[tuple[str, str]]:
 
 
 def said(sample: dict[str, str], way: str) -> str | None:
-    """What the model said; None where it was not stored.
-
-    Older runs have one ``out``: greedy, or drawn where there is no source.
-    """
-    way_of_out = "greedy" if sample["src"] else "sampled"
-    return sample.get(way, sample.get("out") if way == way_of_out else None)
+    """What the model said; None where it was not stored."""
+    return sample.get(way)
 
 
 def key_of(record: Record) -> str:

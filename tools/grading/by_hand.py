@@ -106,7 +106,7 @@ def _taken(path: Path) -> dict[str, list[str]]:
 def _mark(
     course: Course, known: dict[tuple[str, str], Record], line: Line
 ) -> ByHand | None:
-    """The mark of a line; none if it is for an answer of before."""
+    """The mark of a line; None if the answer has changed since."""
     cell, points = line.cells["cell"], line.cells["points"]
     record = known.get((line.cells["student"], line.cells["assignment"]))
     if record is None:

@@ -136,7 +136,6 @@ def read_record(path: Path) -> Record:
     place = (path.parent.name, path.stem)
     try:
         content = files.read_json(path)
-        content.pop("cells", None)  # gradings of before had them here
         tried = tuple(_made(Tried, one) for one in content.pop("tried"))
         record = _made(Record, content, tried=tried)
         if (record.student_id, record.assignment) != place:

@@ -8,7 +8,7 @@ table (:func:`of_files`).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ from transformer_course.data.aozora import authors, haiku, prose
 from transformer_course.data.aozora.authors import WorkSplits
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.labelled import LabelledSplits
-from transformer_course.data.manifest import current_name
 from transformer_course.data.text import LANGUAGES, Splits
 from transformer_course.errors import CorpusError
 
@@ -100,16 +99,16 @@ CORPORA = {
 
 
 def find(name: str) -> Corpus:
-    """A corpus by its name, or by a name that it had before.
+    """A corpus by its name.
 
     Raises:
         CorpusError: there is none; those there are are named.
     """
-    if current_name(name) not in CORPORA:
+    if name not in CORPORA:
         raise CorpusError(
             f"there is no corpus {name!r}; there are: {', '.join(CORPORA)}."
         )
-    return CORPORA[current_name(name)]
+    return CORPORA[name]
 
 
 def of_files(
@@ -138,10 +137,7 @@ def load_corpus(name: str, src: str = "en", tgt: str = "ja") -> Splits:
     Raises:
         CorpusError: no such corpus or direction, or its files cannot be had.
     """
-    corpus = find(name)
-    if name == "soseki_text":  # running text had a name of its own once
-        corpus = replace(corpus, name=name, pairs=corpus.texts)
-    return pairs_of(corpus, src, tgt)
+    return pairs_of(find(name), src, tgt)
 
 
 def pairs_of(corpus: Corpus, src: str, tgt: str) -> Splits:

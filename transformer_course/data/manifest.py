@@ -19,10 +19,7 @@ from typing import Literal
 
 from platformdirs import user_cache_dir
 
-from transformer_course import moved
 from transformer_course.errors import CorpusError
-
-__getattr__ = moved.names(__name__)
 
 FORMAT = 1
 """The format of ``manifest.json`` that this module reads."""
@@ -37,13 +34,6 @@ BUILT_IN = {
     ),
 }
 """Corpora that are not fetched: their licence, and what they are."""
-OLD_NAMES = {
-    "aozora_soseki": "soseki",
-    "soseki_text": "soseki",
-    "aozora_authors": "authors",
-    "aozora_haiku": "haiku",
-}
-"""What corpora were called before, and are called now."""
 _WRONG_TYPES = (TypeError, AttributeError, LookupError)
 Status = Literal["built in", "cached", "in mirror", "not here"]
 
@@ -135,18 +125,12 @@ def _entry(
     return ManifestEntry(name, licence, description, listed)
 
 
-def current_name(name: str) -> str:
-    """What a corpus is called now; a name that is not old stays."""
-    return OLD_NAMES.get(name, name)
-
-
 def find_corpus(name: str) -> ManifestEntry:
-    """What the manifest says about one corpus; an old name serves too.
+    """What the manifest says about one corpus.
 
     Raises:
         CorpusError: the manifest has no such corpus; those it has are named.
     """
-    name = current_name(name)
     if name in BUILT_IN:
         return ManifestEntry(name, *BUILT_IN[name], ())
     if name not in entries():

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from transformer_course import checkpoint, files, shipped
-from transformer_course.checks import Settings, from_json, is_number
+from transformer_course.checks import Settings, is_number
 from transformer_course.config import Experiment
 from transformer_course.console import quoted, tell
 from transformer_course.device import machine
-from transformer_course.earlier_settings import upgraded
 from transformer_course.errors import (
     CheckpointError,
     ConfigError,
@@ -27,7 +26,7 @@ Record = dict[str, Any]
 """A line of ``metrics.jsonl``."""
 FREE = ("epochs", "device", "save_every", "files")
 """Settings that may change when a training goes on: files may have moved."""
-NUMBERS = ("step", "epoch", "quality", "dev_bleu", "dev_nll")
+NUMBERS = ("step", "epoch", "quality")
 """What is read of a record, besides its kind."""
 CHECKPOINTS = ("average", "best", "last")
 """What a finished run leaves, in the order in which it is preferred."""
@@ -81,7 +80,7 @@ class RunFolder:
             yield
 
     def settings(self) -> Settings:
-        """The settings that the run began with, in today's words.
+        """The settings that the run began with.
 
         Raises:
             CheckpointError: they cannot be read.
@@ -90,7 +89,7 @@ class RunFolder:
         try:
             settings = files.read_json(path)
             experiment_of(settings)  # which says what is wrong with them
-            return upgraded(settings)
+            return settings
         except (OSError, ValueError, CorpusError) as error:
             raise CheckpointError(
                 f"{path} is damaged ({type(error).__name__}: {error}): begin "
@@ -346,10 +345,8 @@ def _runs_near(path: Path) -> str:
 
 def quality_of(record: Record) -> float:
     """What checkpoints are chosen by, of a record of the metrics; more is
-    better. Records of before it was written down have BLEU, or the nll."""
-    if "quality" in record:
-        return record["quality"]
-    return record.get("dev_bleu", -record.get("dev_nll", math.inf))
+    better, and a record without it is worst."""
+    return record.get("quality", -math.inf)
 
 
 def changed_setting(
@@ -358,20 +355,18 @@ def changed_setting(
     """The first setting that has changed, in words; "" if none.
 
     Args:
-        old: what was stored, by part: data, model, train, task. A setting
-            that is younger had its default then.
+        old: what was stored.
         now: the settings given.
         free: names that may change.
     """
-    old = upgraded(old)
-    if old["task"] != now.task:
-        return f"task {old['task']}, but {now.task} is given now"
+    before = experiment_of(old)
+    if before.task != now.task:
+        return f"task {before.task}, but {now.task} is given now"
     for part in ("data", "model", "train"):
-        config = getattr(now, part)
-        given = asdict(config)
-        before = asdict(type(config)()) | from_json(old[part])
-        for key in sorted(before.keys() | given.keys()):
-            was, is_now = before[key], given.get(key)
+        stored = asdict(getattr(before, part))
+        given = asdict(getattr(now, part))
+        for key in sorted(stored.keys() | given.keys()):
+            was, is_now = stored.get(key), given.get(key)
             if was != is_now and key not in free:
                 return f"{part}.{key} {was}, but {is_now} is given now"
     return ""

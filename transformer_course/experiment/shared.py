@@ -3,32 +3,60 @@
 import ast
 import dataclasses
 import functools
+import glob
 import hashlib
 import json
+import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
 from transformer_course import checkpoint, files
 from transformer_course.config import Experiment
+from transformer_course.data.corpora import Corpus
 from transformer_course.data.manifest import cache_dir
 from transformer_course.device import pick_device
 from transformer_course.experiment.prepare import identified
 from transformer_course.experiment.training import run
+from transformer_course.tasks.table import find_task
+from transformer_course.tasks.task import corpus_of
 
 PACKAGE = Path(__file__).parents[1]
+KEY_LENGTH = 12
+LEFT_OUT = (
+    # tables of everything there is: the entry in use is followed by itself
+    "checkpoint",
+    "data.corpora",
+    "tasks.table",
+    # where files are, and what is told
+    "console",
+    "data.download",
+    "data.manifest",
+    "errors",
+    "experiment.folder",
+    "files",
+    # what is written between epochs, and its score
+    "generate",
+    "score",
+    "search",
+    "translate",
+)
+"""Modules that no model is trained anew for."""
 
 
 def trained(experiment: Experiment) -> checkpoint.Checkpoint:
     """The model of an experiment, trained on first use and then kept.
 
     It stands in the course's cache, under a key made from the settings, from
-    the code that trains it and from torch's version: after a change to any of
-    them it is trained anew. Of several processes that want it, one trains and
-    the others wait.
+    the code that makes it (:func:`modules_of`) and from torch's version:
+    after a change to any of them it is trained anew. Of each experiment the
+    last two models are kept. Of several processes that want one, one trains
+    and the others wait.
     """
     name = f"{experiment.name}-{_key(experiment)}"
     place = cache_dir() / "runs"
@@ -36,6 +64,7 @@ def trained(experiment: Experiment) -> checkpoint.Checkpoint:
     with files.locked(place / ".locks" / name, wait=True):
         if not final.exists():
             _train_into(final, dataclasses.replace(experiment, name=name))
+            _remove_older(final, experiment.name)
     return checkpoint.load(final, pick_device(experiment.train.device))
 
 
@@ -48,36 +77,91 @@ def _train_into(final: Path, experiment: Experiment) -> None:
         )
 
 
+def _remove_older(newest: Path, name: str) -> None:
+    """Of an experiment, keep the newest model and the one before it."""
+    key = "[0-9a-f]" * KEY_LENGTH
+    there = set(newest.parent.glob(f"{glob.escape(name)}-{key}")) - {newest}
+    for folder in sorted(there, key=os.path.getmtime)[:-1]:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def _key(experiment: Experiment) -> str:
     parts = [
         json.dumps(asdict(identified(experiment)), sort_keys=True),
         type(experiment.model).__name__,
-        fingerprint("transformer_course.experiment.training"),
+        *(f"{name}\n{_read(name).code}" for name in modules_of(experiment)),
         torch.__version__,
     ]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+    digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return digest[:KEY_LENGTH]
+
+
+# --- the code that makes a model ---------------------------------------------
+
+
+def modules_of(experiment: Experiment) -> list[str]:
+    """The modules whose code decides what an experiment's model becomes.
+
+    They are the model's own module, the task's, the corpus' loader,
+    ``experiment.prepare`` and ``.retention``, ``train``, and what these
+    import of the package. Other architectures are not among them, nor is
+    what changes no weights: :data:`LEFT_OUT`.
+    """
+    models = dict(checkpoint.KINDS.values())
+    model = models[type(experiment.model)].__module__
+    others = {kind.__module__ for kind in models.values()}
+    training = {
+        f"{PACKAGE.name}.experiment.prepare",
+        f"{PACKAGE.name}.experiment.retention",
+        f"{PACKAGE.name}.train",
+        type(find_task(experiment.task)).__module__,
+        *_loaders(corpus_of(experiment.data)),
+    }
+    left_out = {f"{PACKAGE.name}.{name}" for name in LEFT_OUT}
+    found = _closure({model}, left_out) | _closure(training, left_out | others)
+    return sorted(found)
+
+
+def _loaders(corpus: Corpus) -> Iterator[str]:
+    """The modules that load a corpus of the table.
+
+    A reader's own files are loaded by what ``experiment.prepare`` imports.
+    """
+    if corpus.images:
+        yield f"{PACKAGE.name}.data.images"
+    for load in (corpus.pairs, corpus.texts, corpus.labelled, corpus.works):
+        if load and load.__module__.startswith(f"{PACKAGE.name}."):
+            yield load.__module__
+
+
+def _closure(modules: set[str], left_out: set[str]) -> set[str]:
+    """Modules, and all that they import of the package."""
+    seen, left = set(), modules - left_out
+    while left:
+        seen |= left
+        imported = {name for one in left for name in _read(one).imports}
+        left = imported - seen - left_out
+    return seen
+
+
+class Source(NamedTuple):
+    """A module as it is hashed."""
+
+    code: str
+    """Without comments, docstrings and layout, which change no result."""
+    imports: frozenset[str]
+    """Other modules of the package."""
 
 
 @functools.cache
-def fingerprint(module: str) -> str:
-    """A hash of a module's code and of all that it imports of the package.
+def _read(module: str) -> Source:
+    return _source(_path(module).read_text("utf-8"))
 
-    Comments, docstrings and layout do not count: they change no result.
 
-    Args:
-        module: its full name.
-    """
-    digest = hashlib.sha256()
-    seen, left = set(), [module]
-    while left:
-        name = left.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        tree = ast.parse(_path(name).read_text("utf-8"))
-        left += sorted(_imported(tree), reverse=True)
-        digest.update(f"{name}\n{ast.dump(_bare(tree))}\n".encode())
-    return digest.hexdigest()
+def _source(text: str) -> Source:
+    tree = ast.parse(text)
+    imports = frozenset(_imported(tree))
+    return Source(ast.dump(_bare(tree)), imports)
 
 
 def _path(module: str) -> Path:

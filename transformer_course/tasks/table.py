@@ -11,8 +11,6 @@ from transformer_course.config import (
     TrainConfig,
     from_dict,
 )
-from transformer_course.data.corpora import find
-from transformer_course.earlier_settings import upgraded
 from transformer_course.errors import ConfigError
 from transformer_course.tasks.image_classification import (
     ImageClassification,
@@ -59,47 +57,42 @@ def task_of(
 
     Args:
         config: of the model.
-        details: what its checkpoint says of the training. One from before
-            tasks had names says its corpus, which with the model decides;
-            where nothing is said, it is the first task with such models.
+        details: what its checkpoint says of the training. Where it names no
+            task, it is the first one with such models.
 
     Raises:
         ConfigError: there is no such task, or what is said is of another
             type.
-        CorpusError: the corpus is not known.
     """
     details = details or {}
     require_types(DataConfig, details)
     if "task" in details:
         require_fits("task", details["task"], str)
         return find_task(details["task"])
-    corpus = find(details["corpus"]) if "corpus" in details else None
     for task in TASKS.values():
-        if type(config) in task.models and (not corpus or task.takes(corpus)):
+        if type(config) in task.models:
             return task
-    on = f" on {corpus.name}" if corpus else ""
-    raise ConfigError(f"no task trains a {type(config).__name__}{on}.")
+    raise ConfigError(f"no task trains a {type(config).__name__}.")
 
 
 def experiment_of(settings: Settings) -> Experiment:
-    """The experiment whose settings were stored, by this version or before.
+    """The experiment whose settings were stored.
 
-    A setting that is younger than what was stored has its default. The kind
-    of the model is the one of its task's that knows all of its settings.
+    A setting that is not among them has its default. The kind of the model is
+    the one of its task's that knows all of its settings.
 
     Raises:
         ConfigError: a part is missing, or a setting is unknown or has a value
             that it cannot have.
     """
-    for part in ("name", "data", "model", "train"):
+    for part in ("name", "data", "model", "train", "task"):
         if part not in settings:
             raise ConfigError(
                 f"these are not the settings of a training: {part} is not "
                 "there."
             )
-        require_fits(part, settings[part], str if part == "name" else dict)
-    settings = upgraded(settings)
-    require_fits("task", settings["task"], str)
+        kind = str if part in ("name", "task") else dict
+        require_fits(part, settings[part], kind)
     given, models = settings["model"], find_task(settings["task"]).models
     known = [kind for kind in models if not given.keys() - names_of(kind)]
     return Experiment(

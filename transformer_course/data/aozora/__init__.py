@@ -33,13 +33,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from transformer_course import moved
 from transformer_course.data.aozora.markup import check_markup, plain
 from transformer_course.data.download import fetch
-from transformer_course.data.manifest import current_name
 from transformer_course.errors import CorpusError
-
-__getattr__ = moved.names(__name__)
 
 SPACE = "　"
 """The ideographic space, which indents paragraphs and headings."""
@@ -291,7 +287,7 @@ def load(corpus: str = "soseki", progress: bool = True) -> list[Work]:
         CorpusError: no such corpus, or it is not here and cannot be
             downloaded.
     """
-    if current_name(corpus) not in CORPORA:
+    if corpus not in CORPORA:
         raise CorpusError(
             f"{corpus!r} is not from Aozora Bunko; there are: "
             f"{', '.join(CORPORA)}."
