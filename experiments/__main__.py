@@ -163,6 +163,8 @@ def command(args: Sequence[str] | None = None) -> None:
         pass
     except CourseError as error:
         sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit("stopped; the same command goes on with what is missing")
 
 
 if __name__ == "__main__":

@@ -116,6 +116,15 @@ def test_what_is_there_of_the_chosen_variants_is_listed(capsys):
     assert "nothing/1%, seed 0\n" in capsys.readouterr().out
 
 
+def test_ctrl_c_is_one_line(monkeypatch):
+    def pressed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Experiment, "make", pressed)
+    with pytest.raises(SystemExit, match="stopped; the same command"):
+        command(["heads"])
+
+
 def test_a_reader_of_the_list_may_leave(monkeypatch):
     class Left(io.StringIO):
         def write(self, text):
