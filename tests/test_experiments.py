@@ -121,7 +121,8 @@ def test_ctrl_c_is_one_line(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Experiment, "make", pressed)
-    with pytest.raises(SystemExit, match="stopped; the same command"):
+    leaving = SystemExit, KeyboardInterrupt
+    with pytest.raises(leaving, match="stopped; the same command"):
         command(["heads"])
 
 
