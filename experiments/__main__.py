@@ -5,6 +5,7 @@ import importlib
 import pkgutil
 import sys
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,7 @@ import experiments
 from experiments.index import write
 from experiments.lab import Bench, Made
 from transformer_course import runs
+from transformer_course.cli.output import results
 from transformer_course.errors import ConfigError, CourseError
 from transformer_course.experiment import keep_freed_memory
 
@@ -33,15 +35,20 @@ def find_all() -> dict[str, Made]:
 def find(name: str) -> Made:
     """The experiment of that name.
 
+    Only its own module is imported, and what that needs.
+
     Raises:
         ConfigError: there is none.
     """
-    found = find_all()
-    if name not in found:
-        raise ConfigError(
-            f"there is no experiment {name!r}; there are: {', '.join(found)}."
-        )
-    return found[name]
+    known = [m.name for m in pkgutil.iter_modules(experiments.__path__)]
+    if _module(name) in known and name != "__main__":
+        module = importlib.import_module(f"experiments.{_module(name)}")
+        one = getattr(module, "EXPERIMENT", None)
+        if one is not None and one.name == name:
+            return one
+    raise ConfigError(
+        f"there is no experiment {name!r}; there are: {', '.join(find_all())}."
+    )
 
 
 def smoked(experiment: Made, bench: Bench) -> None:
@@ -59,6 +66,27 @@ def listed() -> str:
         question = module.__doc__.partition("\n")[0]
         lines.append(f"{name:18} {one.chapter[:2]}  {question}")
     return "\n".join(lines)
+
+
+def check_given(who: str, given: dict[str, str], takes: Sequence[str]) -> None:
+    """See that nothing was typed that would not be looked at.
+
+    Args:
+        who: what was asked for.
+        given: what was typed, by parameter of :func:`main`; "" if nothing.
+        takes: the parameters that ``who`` makes use of.
+
+    Raises:
+        ConfigError: something else was typed.
+    """
+    for parameter, text in given.items():
+        if text and parameter not in takes:
+            raise ConfigError(f"{who} does not take {text}: leave it out.")
+
+
+def _typed(option: str, values: Iterable[object]) -> str:
+    words = [*map(str, values)]
+    return " ".join([option, *words]).strip() if words else ""
 
 
 def _module(name: str) -> str:
@@ -85,19 +113,40 @@ def main(
         smoke: seconds, a few of everything, and nothing is kept.
         index: write what makes and reads each stored run: runs/README.md.
         show: say which variants are there, and train nothing.
+
+    Raises:
+        ConfigError: something that what was asked for would not look at.
+        CourseError: what the experiment raises.
     """
+    given = {
+        "name": name,
+        "inputs": _typed("", inputs),
+        "only": _typed("--only", only),
+        "seeds": _typed("--seeds", seeds),
+        "smoke": "--smoke" * smoke,
+        "show": "--list" * show,
+    }
     if index:
+        check_given("--index", given, ())
         return write(find_all().values())
     if not name:
+        mode = "smoke" if smoke else "show"
+        check_given("a call that names no experiment", given, (mode,))
         if not smoke:
             print(listed())
         for one in find_all().values() if smoke else ():
             smoked(one, Bench(runs.folder(one.name)))
         return
     one = find(name)
+    if smoke:  # which makes trainings of its own
+        chosen = [what for what in one.takes if what != "inputs"]
+        check_given(f"{name} --smoke", given, ("name", "smoke", *chosen))
+    else:
+        check_given(name, given, ("name", "show", *one.takes))
     bench = Bench(runs.folder(one.name), only, seeds, inputs)
     if show:
-        print("\n".join(one.states(bench)))
+        for line in one.states(bench):
+            print(line)
         return
     keep_freed_memory()
     if smoke:
@@ -105,8 +154,18 @@ def main(
     one.make(bench)
 
 
-if __name__ == "__main__":
+def command(args: Sequence[str] | None = None) -> None:
+    """Do what is typed behind ``python -m experiments``."""
     try:
-        tyro.cli(main, prog="python -m experiments")
+        with results():
+            tyro.cli(main, prog="python -m experiments", args=args)
+    except BrokenPipeError:  # the reader of a pipe has gone
+        pass
     except CourseError as error:
         sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit("stopped; the same command goes on with what is missing")
+
+
+if __name__ == "__main__":
+    command()

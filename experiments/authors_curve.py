@@ -146,4 +146,5 @@ EXPERIMENT = Experiment(
         ),
     ),
     smoked=("nothing",),
+    reads=True,
 )

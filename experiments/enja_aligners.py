@@ -162,6 +162,7 @@ EXPERIMENT = Reading(
     chapter="20_reading_attention",
     read=read,
     inputs=("outputs/enja-wide/checkpoints/average",),
+    exact=True,
     smoke_inputs=lambda scratch: [
         path / "checkpoints" / "best" for path in smoke_inputs(scratch)
     ],

@@ -296,5 +296,6 @@ EXPERIMENT = Reading(
     chapter="19_vision_transformer",
     read=read,
     inputs=("outputs/fashion-vit", "outputs/fashion-cnn"),
+    exact=True,
     smoke_inputs=smoke_inputs,
 )

@@ -258,15 +258,17 @@ EXPERIMENT = Experiment(
     chapter="21_speed",
     variants={k: Question(k.partition("/")[0], w) for k, w in WAYS.items()},
     measure=measure,
-    settings=lambda: {
+    conditions=lambda: {
         "date": datetime.date.today().isoformat(),
         "load": round(os.getloadavg()[0], 1),
+        "processor": torch.cpu.get_capabilities().get("cpu_name"),
+        "family": cpu_family(),
+    },
+    settings=lambda: {
         "steps": STEPS,
         "rows": ROWS,
         "token_budget": TOKEN_BUDGET,
         "vocabulary": VOCABULARY,
-        "processor": torch.cpu.get_capabilities().get("cpu_name"),
-        "family": cpu_family(),
     },
     about=lambda what: {},
     seeds_of={"shares": (0,), "limits": (0,), "compiled": (0,)},

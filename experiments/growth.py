@@ -202,9 +202,11 @@ EXPERIMENT = Experiment(
     variants=points(),
     measure=measure,
     seeds=(0, 1, 2),
-    settings=lambda: {
+    conditions=lambda: {
         "date": datetime.date.today().isoformat(),
         "load": round(os.getloadavg()[0], 1),
+    },
+    settings=lambda: {
         "vocabulary": VOCABULARY,
         "d_head": D_HEAD,
         "steps": STEPS,

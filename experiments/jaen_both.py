@@ -95,6 +95,7 @@ EXPERIMENT = Reading(
     chapter="15_translation",
     read=read,
     inputs=("outputs/enja-both",),
+    exact=True,
     smoke_inputs=lambda scratch: [
         tiny_run(scratch, "both", **{"data.both_ways": True})
     ],

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from transformer_course import runs
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.text import Splits
-from transformer_course.device import machine
+from transformer_course.device import joined, machine
 from transformer_course.errors import ConfigError, CourseError
 from transformer_course.experiment import chosen_checkpoint, run
 from transformer_course.grid import Grid, changed_experiment, read, train
@@ -164,6 +164,8 @@ class Made(ABC):
     """The chapter that asks, as ``08_add_and_norm``."""
     adds_to: tuple[str, ...] = ()
     """Names of stored runs that another makes, and this one adds a file to."""
+    takes: tuple[str, ...] = ()
+    """Which of ``only``, ``seeds`` and ``inputs`` can be chosen."""
 
     @property
     def command(self) -> str:
@@ -219,11 +221,16 @@ class Experiment(Made):
     settings: Callable[[], Record] | None = None
     """What ``settings.json`` says beside command, machine and seeds; there is
     no such file when None."""
+    conditions: Callable[[], Record] = dict
+    """What it says of the measurement besides the machine; where that changes
+    before all is measured, both are named: "A; then B"."""
     files: Files = Files()  # noqa: RUF009 (it has no state)
     usual: tuple[str, ...] = ()
     """Variants that are made when none is named; all when empty."""
     smoked: tuple[str, ...] = ()
     """Variants of the smoke test; the usual ones when empty."""
+    reads: bool = False
+    """Whether ``measure`` needs trainings, in folders that are given."""
 
     def __post_init__(self):
         if not self.variants:
@@ -234,11 +241,19 @@ class Experiment(Made):
                 "more, all different."
             )
 
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """Variants, seeds where there are several, trainings if it reads
+        any."""
+        seeds = ("seeds",) if len(self.seeds) > 1 else ()
+        return ("only", *seeds, *(("inputs",) if self.reads else ()))
+
     def cells(self, bench: Bench) -> list[Cell]:
         """What is asked for, seed by seed, so that all variants advance alike.
 
         Raises:
-            ConfigError: a variant that there is not.
+            ConfigError: a variant that there is not, or none with these
+                seeds.
         """
         smoked = self.smoked if bench.smoke else ()
         names = bench.only or smoked or self.usual
@@ -250,12 +265,18 @@ class Experiment(Made):
                 f"{', '.join(self.variants)}."
             )
         seeds = bench.seeds or self.seeds[: 1 if bench.smoke else None]
-        return [
+        cells = [
             Cell(v, s)
             for s in seeds
             for v in chosen
             if s in self.seeds_of.get(v.partition("/")[0], seeds)
         ]
+        if not cells and bench.seeds:
+            raise ConfigError(
+                f"{self.name} has no variant among these with the seed "
+                f"{bench.seeds[0]}: leave out --seeds."
+            )
+        return cells
 
     def missing(self, bench: Bench) -> list[Cell]:
         """The cells that are not stored yet."""
@@ -277,22 +298,29 @@ class Experiment(Made):
             ConfigError: a variant that there is not.
             CourseError: what measuring raises.
         """
-        missing = self.missing(bench)
-        if missing and self.settings:
-            runs.write_json(bench.folder / "settings.json", self._settings())
-        for cell in missing:
+        here = {"machine": machine(), **self.conditions()}
+        for cell in self.missing(bench):
             if self._is_stored(cell, bench):
                 continue  # one cell may stand for several seeds
             result = self.measure(self.variants[cell.variant], cell[1], bench)
+            if self.settings:
+                self._write_settings(cell.seed, here, bench.folder)
             stored = self._stored(cell, bench)
+            if "machine" in stored:
+                stored["machine"] = joined(stored["machine"], here["machine"])
             self.files.put(stored, cell.variant, result)
             path = self._path(cell, bench)
             runs.write_json(path, stored, self.files.indent)
             bench.say(f"{self.name}: {cell.variant}, seed {cell.seed}")
 
-    def _settings(self) -> Record:
-        head = {"command": self.command, "machine": machine()}
-        return {**head, "seeds": self.seeds, **self.settings()}
+    def _write_settings(self, seed: int, here: Record, folder: Path) -> None:
+        """Add a seed, and where it was measured, to ``settings.json``."""
+        path = folder / "settings.json"
+        old = json.loads(path.read_text("utf-8")) if path.exists() else {}
+        here = {key: joined(old.get(key), now) for key, now in here.items()}
+        seeds = sorted({*old.get("seeds", []), seed})
+        about = {"command": self.command, **here, "seeds": seeds}
+        runs.write_json(path, about | self.settings())
 
     def _path(self, cell: Cell, bench: Bench) -> Path:
         return bench.folder / self.files.path(cell.variant)
@@ -336,6 +364,9 @@ class Reading(Made):
     """Names of the stored runs it makes, where these are not its own."""
     adds_to: tuple[str, ...] = ()
     """As in Made; it makes none of its own then."""
+    takes: tuple[str, ...] = ("inputs",)
+    exact: bool = False
+    """Whether it reads as many trainings as ``inputs`` has, in that order."""
 
     @property
     def command(self) -> str:
@@ -354,17 +385,32 @@ class Reading(Made):
 
     def states(self, bench: Bench) -> list[str]:
         """A line for each training that it reads."""
-        return [f"reads    {path}" for path in bench.inputs or self.inputs]
+        return [f"reads    {path}" for path in self._given(bench)]
 
     def make(self, bench: Bench) -> None:
-        """Ask, and store what was answered."""
-        inputs = bench.inputs or tuple(map(Path, self.inputs))
+        """Ask, and store what was answered.
+
+        Raises:
+            ConfigError: more or fewer trainings than it reads.
+            CourseError: what reading raises.
+        """
+        inputs = self._given(bench)
         if bench.smoke:
             scratch = bench.folder.parent / "outputs"
             inputs = tuple(self.smoke_inputs(scratch))
         bench = dataclasses.replace(bench, inputs=inputs)
         for line in self.read(bench) or ():
             bench.say(f"{self.name}: {line}")
+
+    def _given(self, bench: Bench) -> tuple[Path, ...]:
+        """The trainings that are to be read."""
+        given = bench.inputs or tuple(map(Path, self.inputs))
+        if self.exact and len(given) != len(self.inputs):
+            raise ConfigError(
+                f"{self.name} was given {len(given)} trainings: expected "
+                f"{len(self.inputs)}, as {' '.join(self.inputs)}."
+            )
+        return given
 
 
 def made_of(name: str, bench: Bench) -> Record:
@@ -403,32 +449,33 @@ class Table(Made):
     """Writes what else the chapter reads into the folder."""
     smoked: tuple[str, ...] = ()
     """Variants of the smoke test; all when empty."""
+    takes: tuple[str, ...] = ("only",)
 
     @property
     def name(self) -> str:
         return self.grid.name
 
     def states(self, bench: Bench) -> list[str]:
-        """A line for each cell: whether it is there."""
+        """A line for each cell: whether it is there.
+
+        Raises:
+            ConfigError: a variant that there is not.
+        """
+        self.grid.check_variants(bench.only)
         there = read(self.name, bench.folder).cells
         return [
             f"{'stored' if cell in there else 'missing':8} "
             f"{cell.variant}, seed {cell.seed}"
             for cell in self.grid.cells
+            if not bench.only or cell.variant in bench.only
         ]
 
     def make(self, bench: Bench) -> None:
         """Train the cells that are missing.
 
         Raises:
-            ConfigError: a variant that there is not, or seeds: all of a
-                table are trained.
+            ConfigError: a variant that there is not.
         """
-        if bench.seeds:
-            raise ConfigError(
-                f"{self.name} was given seeds, and has its own, "
-                f"{self.grid.seeds}: leave out --seeds."
-            )
         grid, outputs = self.grid, Path("outputs")
         if bench.smoke:
             grid, outputs = self.shortened(), bench.stored("outputs")

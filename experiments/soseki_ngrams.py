@@ -111,5 +111,6 @@ EXPERIMENT = Reading(
     chapter="16_soseki",
     read=read,
     inputs=("outputs/soseki-lm",),
+    exact=True,
     smoke_inputs=lambda scratch: [tiny_run(scratch, "lm", "grammar-lm")],
 )

@@ -15,9 +15,10 @@ from tiny_runs import (
     own_files,
     records,
     tiny,
+    weights,
 )
 
-from transformer_course import checkpoint, runs
+from transformer_course import checkpoint, runs, shipped
 from transformer_course.config import Experiment
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.data.grammar import grammar_corpus
@@ -160,8 +161,9 @@ def test_a_start_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(CheckpointError, match="no checkpoint") as told:
         prepare(tiny(start_from=str(tmp_path / "none")))
     assert "--train.start-from None" in str(told.value)
-    with pytest.raises(CheckpointError, match="train soseki-cpu"):
+    with pytest.raises(CheckpointError, match="train soseki-cpu") as told:
         prepare(tiny(start_from="soseki-cpu"), output_dir=tmp_path)
+    assert f"{tmp_path} has none of that name" in str(told.value)
 
 
 def test_the_haiku_preset_has_the_sizes_of_what_it_starts_from():
@@ -178,12 +180,24 @@ def test_no_averaging_when_not_asked_for(tmp_path):
     assert not records(folder, "average")
 
 
-def test_a_start_is_looked_for_in_the_output_folder(finished):
-    settings = tiny(start_from=finished.name)
-    made = prepare(settings, output_dir=finished.parent)
-    chosen = checkpoint.load(chosen_checkpoint(finished)).model
-    for name, weight in chosen.state_dict().items():
-        assert torch.equal(weight, made.model.state_dict()[name]), name
+def test_a_start_is_looked_for_among_runs_folders_and_shipped_models(
+    finished, tmp_path, monkeypatch
+):
+    """A bare name; what ``export`` has written is a folder like these."""
+    there, out = tmp_path / "there", tmp_path / "out"
+    there.mkdir()
+    monkeypatch.chdir(there)
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path / "models")
+    for place, which in (
+        (shipped.FOLDER / "little", "epoch-002"),
+        (there / "little", "epoch-003"),
+        (out / "little", "average"),
+    ):
+        start = finished / "checkpoints" / which
+        shutil.copytree(start, place)
+        made = prepare(tiny(start_from="little"), output_dir=out).model
+        for name, weight in weights(start).items():
+            assert torch.equal(weight, made.get_parameter(name)), which
 
 
 def test_a_run_goes_on_when_what_it_started_from_is_gone(

@@ -14,10 +14,8 @@ from tiny import (
     with_bos,
 )
 
-from experiments.lab import Bench
 from experiments.table_3 import (
     D_KEY,
-    EXPERIMENT,
     GRID,
     PAPER,
     VARIANTS,
@@ -27,7 +25,7 @@ from experiments.table_3 import (
 )
 from transformer_course import checkpoint
 from transformer_course.attention import MultiHeadAttention
-from transformer_course.errors import CheckpointError, ConfigError
+from transformer_course.errors import CheckpointError
 from transformer_course.generate import greedy_search
 from transformer_course.grid import BASE, Cell, weights
 from transformer_course.grid.plan import count
@@ -136,8 +134,3 @@ def test_a_checkpoint_with_narrow_keys_is_built_as_it_was(tmp_path):
     close(loaded(src, with_bos(src)), model(src, with_bos(src)))
     with pytest.raises(CheckpointError):
         checkpoint.load(tmp_path / "narrow")
-
-
-def test_a_table_has_its_own_seeds(tmp_path):
-    with pytest.raises(ConfigError, match="leave out --seeds"):
-        EXPERIMENT.make(Bench(tmp_path, seeds=(1,)))

@@ -41,6 +41,7 @@ from transformer_course.labelled_batches import (
     text_rows,
 )
 from transformer_course.recurrent import RecurrentClassifier
+from transformer_course.tasks import text_classification
 from transformer_course.tasks.table import find_task
 from transformer_course.text_model import TextModel
 from transformer_course.tokenizer import PAD, Tokenizer
@@ -202,10 +203,19 @@ def test_a_classifier_learns_to_see_a_cat(kind):
     assert made.task.evaluate(made.model, batches)["accuracy"] == 1
 
 
-def test_labels_are_limited_and_pieces_are_not():
+def test_labels_are_limited_and_pieces_are_not(monkeypatch):
+    """And the corpus, which may be large, is read once."""
+    read = []
+    load = text_classification.load_labelled
+    monkeypatch.setattr(
+        text_classification,
+        "load_labelled",
+        lambda name: read.append(name) or load(name),
+    )
     whole, few = (
         prepare(other(tiny_texts(), train_pairs=pairs)) for pairs in (None, 4)
     )
+    assert len(read) == 2
     assert len(few.splits.train) == 4 < len(whole.splits.train)
     assert few.tokenizer.cuts_like(whole.tokenizer)
     assert few.splits.dev == whole.splits.dev

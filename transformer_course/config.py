@@ -275,7 +275,8 @@ class TrainConfig:
     """Fixes initial weights, order of batches and dropout."""
     start_from: str | None = None
     """Begin with the weights and the tokenizer of another training: the name
-    of a run in the same output folder, or the path of a checkpoint."""
+    of a run in the same output folder; where there is none, a folder with a
+    run or a checkpoint, or the name of a model that comes with the course."""
     peak_rate: float | None = None
     """Highest learning rate; (d_model × warmup)^-½, the paper's, when None."""
     warmup: int = 4000

@@ -4,6 +4,7 @@ import functools
 import platform
 import re
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -73,6 +74,19 @@ def machine() -> str:
         f"{device}, {threads} thread{plural}, {platform.system()} "
         f"{platform.machine()}, torch {torch.__version__}"
     )
+
+
+def joined(before: Any, now: Any) -> Any:
+    """A machine, or what else differs between measurements, with those of
+    before: "A; then B"; each is named once.
+
+    Args:
+        before: what a file says; None or "" where it says nothing yet.
+        now: what holds for what is added to it.
+    """
+    said = [str(one) for one in (before, now) if one not in (None, "")]
+    kinds = dict.fromkeys("; then ".join(said).split("; then "))
+    return now if [*kinds] == [str(now)] else "; then ".join(kinds)
 
 
 @functools.cache

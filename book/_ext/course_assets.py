@@ -19,8 +19,6 @@ USED_BY = {
     "toggle": {"toggle", "dropdown"},  # sphinx_togglebutton's
     "design-tabs": {"sd-tab-set"},
     "sphinx-design": {"sd-card", "sd-tab-set", "sd-badge", "sd-btn"},
-    "exercise.css": {"exercise", "solution"},
-    "proof.css": {"proof"},
     "mystnb": {"cell"},
     "mathjax": {"math"},
     "printing.js": {"sd-dropdown", "hide"},

@@ -1,26 +1,82 @@
 """Lines of text that commands read: from a file, a pipe or the keyboard."""
 
 import collections
+import contextlib
 import os
+import select
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from transformer_course.cli.options import PROGRAM
 from transformer_course.console import one_line, tell
-from transformer_course.data.text import lines_of, reading
+from transformer_course.data.text import LONGEST_LINE, lines_of, reading
 from transformer_course.errors import CorpusError
 
 CHUNK = 64
 """Lines read at a time from a pipe."""
+PAUSE = 0.01
+"""Seconds without a new line after which those that have come are answered."""
+
+
+class Arriving:
+    """Lines, and whether the next one has come already.
+
+    Args:
+        source: what bytes come from: a file or a pipe.
+        name: what to call it in an error.
+    """
+
+    def __init__(self, source: Any, name: str):
+        self._source, self._name = source, name
+        self._held, self._ended = b"", False
+
+    def __iter__(self) -> Iterator[str]:
+        """The lines; raises a CorpusError as :func:`lines_of` does."""
+        return lines_of(self._readline, self._name)
+
+    def has_next(self) -> bool:
+        """Whether the next line, or the end, is there without waiting."""
+        while not self._has_line(LONGEST_LINE) and not self._ended:
+            if not _is_readable(self._source):
+                return False
+            self._read()
+        return True
+
+    def _readline(self, limit: int) -> bytes:
+        while not self._has_line(limit) and not self._ended:
+            self._read()
+        end = min(self._held.find(b"\n") + 1 or len(self._held), limit)
+        line, self._held = self._held[:end], self._held[end:]
+        return line
+
+    def _has_line(self, limit: int) -> bool:
+        """Whether a line is there, or more than can be one."""
+        return b"\n" in self._held or len(self._held) > limit
+
+    def _read(self) -> None:
+        """Take what has come; wait if nothing has."""
+        more = self._source.read1(2**16)
+        self._held += more
+        self._ended = not more
+
+
+def _is_readable(source: Any) -> bool:
+    """Whether something comes within the pause; of what cannot tell, yes."""
+    try:
+        return bool(select.select([source], [], [], PAUSE)[0])
+    except (OSError, ValueError):  # on Windows of all but sockets
+        return True
 
 
 def chunks(
     file: Path | None, size: int, command: str
 ) -> Iterator[tuple[int, list[str]]]:
     """Lines a few at a time, with the number of the first; from 1.
+
+    Those of a pipe come as soon as no more are waiting, so that whoever
+    writes one line and waits for its answer gets it.
 
     Args:
         file: in UTF-8; standard input when None.
@@ -32,11 +88,17 @@ def chunks(
     """
     if file is None and typed():
         tell("Type a sentence, then Enter; Ctrl-D on an empty line ends.")
-    source = stdin_lines() if file is None else _file_lines(file, command)
     first = 1
-    while lines := list(islice(source, size)):
-        yield first, lines
-        first += len(lines)
+    with _opened(file, command) as arriving:
+        source = iter(arriving)
+        for line in source:
+            lines = [line]
+            while len(lines) < size and arriving.has_next():
+                if (line := next(source, None)) is None:
+                    break
+                lines.append(line)
+            yield first, lines
+            first += len(lines)
 
 
 def typed() -> bool:
@@ -66,8 +128,13 @@ def _stdin() -> Any:  # a text file; tests put others there
     return sys.stdin
 
 
-def _file_lines(file: Path, command: str) -> Iterator[str]:
-    """Lines of a file; what is wrong with one is said before the first."""
+@contextlib.contextmanager
+def _opened(file: Path | None, command: str) -> Iterator[Arriving]:
+    """Standard input, or a file; what is wrong with one is said before its
+    first line."""
+    if file is None:
+        yield Arriving(_stdin().buffer, "standard input")
+        return
     try:
         with reading(file) as source:
             if file.is_file():
@@ -75,7 +142,7 @@ def _file_lines(file: Path, command: str) -> Iterator[str]:
                     lines_of(source.readline, str(file)), maxlen=0
                 )
                 source.seek(0)
-            yield from lines_of(source.readline, str(file))
+            yield Arriving(source, str(file))
     except CorpusError as error:
         if os.path.lexists(file):
             raise

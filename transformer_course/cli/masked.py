@@ -50,7 +50,7 @@ def fill(
         found = guesses_of(used.model, used.tokenizer, one, top)
         for place, guesses in enumerate(found, start=1):
             for piece, probability in guesses:
-                print(place, piece, f"{probability:.4f}", sep="\t")
+                print(place, piece, f"{probability:.4f}", sep="\t", flush=True)
 
 
 def _lines() -> Iterator[str]:

@@ -11,7 +11,7 @@ import re
 import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from transformer_course.data.aozora import Work
@@ -67,6 +67,8 @@ class LabelledText:
     groups: list[str]
     """Where each text comes from: a work, or the text itself. Texts of one
     group are no independent evidence; intervals are drawn over groups."""
+    unlabelled: list[str] = field(default_factory=list)
+    """Texts besides, whose classes are not to be learned from."""
 
     def __post_init__(self):
         for name, column in (("labels", self.labels), ("groups", self.groups)):

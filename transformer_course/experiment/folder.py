@@ -13,7 +13,7 @@ from transformer_course import checkpoint, files, shipped
 from transformer_course.checks import Settings, is_number
 from transformer_course.config import Experiment
 from transformer_course.console import quoted, tell
-from transformer_course.device import machine
+from transformer_course.device import joined, machine
 from transformer_course.errors import (
     CheckpointError,
     ConfigError,
@@ -123,8 +123,7 @@ class RunFolder:
             ConfigError: one is here already, or other files are.
         """
         if self.begun:
-            change = changed_setting(self.settings(), experiment, FREE)
-            if change:
+            if change := self._changed(experiment):
                 raise ConfigError(
                     f"{self.path} holds a run already, which began with "
                     f"{change}: give another --name."
@@ -153,11 +152,25 @@ class RunFolder:
                 f"there is no run in {self.path} to go on with: leave out "
                 "--resume to begin one."
             )
-        if change := changed_setting(self.settings(), experiment, FREE):
+        if change := self._changed(experiment):
             raise ConfigError(
                 f"the run began with {change}: resume with the settings it "
                 "began with, or give another --name."
             )
+
+    def _changed(self, experiment: Experiment) -> str:
+        """The first setting that differs from the run's and may not, in
+        words; "" if none.
+
+        The number of epochs is free unless the rate cools down: it would
+        decide, in hindsight, in which epochs the rate should have fallen.
+        """
+        cooldown = experiment.train.cooldown
+        free = {*FREE} - {"epochs"} if cooldown else FREE
+        change = changed_setting(self.settings(), experiment, free)
+        if change.startswith("train.epochs "):
+            change += f" (with a cool-down of {cooldown}, the end is fixed)"
+        return change
 
     def load_tokenizer(self) -> Tokenizer | None:
         """The run's tokenizer; None for a run without one.
@@ -203,19 +216,14 @@ class RunFolder:
             place.mkdir(parents=True)
         if tokenizer is not None:
             files.write_whole(place / "tokenizer.model", tokenizer.model_proto)
-        settings = asdict(experiment) | {"machine": self._machines()}
+        before = self.settings().get("machine") if self.begun else None
+        settings = asdict(experiment) | {"machine": joined(before, machine())}
         if how_parted:
             settings["split"] = how_parted
         text = json.dumps(settings, indent=1, ensure_ascii=False)
         files.write_whole(place / "experiment.json", f"{text}\n")
         if place != self.path:
             place.replace(self.path)  # an empty folder may be there
-
-    def _machines(self) -> str:
-        """All kinds of machine that have trained here."""
-        before = self.settings().get("machine", "") if self.begun else ""
-        kinds = [*filter(None, str(before).split("; then ")), machine()]
-        return "; then ".join(dict.fromkeys(kinds))
 
     def records(self) -> list[Record]:
         """The records of ``metrics.jsonl`` that are whole."""

@@ -12,7 +12,7 @@ from transformer_course.checks import Settings, from_json
 from transformer_course.config import Experiment
 from transformer_course.data import own_text
 from transformer_course.errors import CheckpointError, ConfigError
-from transformer_course.experiment.folder import chosen_checkpoint
+from transformer_course.experiment.folder import find
 from transformer_course.tasks.table import find_task
 from transformer_course.tasks.task import Task
 from transformer_course.tokenizer import Tokenizer
@@ -74,7 +74,7 @@ def prepare(
         experiment: the settings.
         tokenizer: a trained one; when None that of the checkpoint which the
             training starts from, or one learned from the training text.
-        output_dir: where the run is that the training starts from.
+        output_dir: where what the training starts from is looked for first.
         resumed: the weights will come from the run itself, so that what it
             once started from need not be there any more.
         build: from a config to the model, with its first weights.
@@ -113,11 +113,30 @@ def prepare(
 
 
 def _start(named: str, output_dir: Path) -> checkpoint.Checkpoint:
-    """The checkpoint that a training starts from."""
-    folder = Path(named)
+    """The checkpoint that a training starts from.
+
+    A name is looked for among the runs first. Where none has it, it is taken
+    as any command takes it: as a folder, or as a model that comes with the
+    course.
+
+    Raises:
+        CheckpointError: there is none, in which case how to make one is
+            said; or it is damaged.
+    """
+    folder, where = Path(named), ""
     if folder.name == named:
-        folder = output_dir / named
-    chosen = chosen_checkpoint(folder) or _existing_start(folder)
+        where = f", and {output_dir} has none of that name"
+        if (output_dir / named).exists():
+            folder, where = output_dir / named, ""
+    try:
+        chosen = find(folder)
+    except CheckpointError as error:
+        raise CheckpointError(
+            f"{error} The training was to start from there{where}: train that "
+            f"model first (transformer-course train {folder.name}, if there "
+            "is such a preset), name another folder by --train.start-from, or "
+            "begin anew, under another --name, with --train.start-from None."
+        ) from error
     return checkpoint.load(chosen)
 
 
@@ -132,23 +151,6 @@ def _check_needed(
             f"{named} has no tokenizer.model: a training that starts from a "
             "checkpoint goes on with its tokenizer."
         )
-
-
-def _existing_start(folder: Path) -> Path:
-    """A folder that is itself a checkpoint.
-
-    Raises:
-        CheckpointError: it is none; how to make one is said.
-    """
-    try:
-        return checkpoint.existing(folder)
-    except CheckpointError as error:
-        raise CheckpointError(
-            f"{error} The training was to start from there: train that model "
-            f"first (transformer-course train {folder.name}, if there is such "
-            "a preset), name another folder by --train.start-from, or begin "
-            "anew, under another --name, with --train.start-from None."
-        ) from error
 
 
 def _begin_with(

@@ -14,7 +14,11 @@ from transformer_course import checkpoint
 from transformer_course.config import Experiment
 from transformer_course.console import tell
 from transformer_course.device import pick_device
-from transformer_course.errors import CheckpointError, Interrupted
+from transformer_course.errors import (
+    CheckpointError,
+    ConfigError,
+    Interrupted,
+)
 from transformer_course.experiment.folder import Record, RunFolder
 from transformer_course.experiment.prepare import (
     Prepared,
@@ -89,6 +93,7 @@ def run(
         if goes_on:
             last = folder.checkpoints / "last"
             progress = _restore(last, model, optimizer, build)
+            _check_epochs(folder, experiment, progress)
         tokenizer = prepared.tokenizer
         team.check_same(
             model, experiment, progress, tokenizer and tokenizer.sha256
@@ -254,9 +259,28 @@ def _beginning(
     )
     if not resume:
         return text
+    if progress.epoch >= epochs and experiment.train.cooldown:
+        return f"{text}; all are done"
     if progress.epoch >= epochs:
         return f"{text}; all are done, a larger --train.epochs would go on"
     return f"{text}; going on after step {progress.step:,}"
+
+
+def _check_epochs(
+    folder: RunFolder, experiment: Experiment, progress: Progress
+) -> None:
+    """See that a run is not said to have fewer epochs than it has had.
+
+    Raises:
+        ConfigError: fewer are asked for.
+    """
+    asked, done = experiment.train.epochs, progress.epoch
+    if asked < done:
+        raise ConfigError(
+            f"{folder.path} has trained for {done} epochs already, and "
+            f"--train.epochs {asked} asks for fewer: give {done} or more, or "
+            "train anew under another --name."
+        )
 
 
 def _restore(

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, get_type_hints
 
@@ -94,6 +95,18 @@ class Grid:
     def cells(self) -> list[Cell]:
         """All trainings, seed by seed, so that all variants advance alike."""
         return [Cell(v, s) for s in self.seeds for v in self.all_variants]
+
+    def check_variants(self, names: Sequence[str]) -> None:
+        """See that the grid has variants of these names.
+
+        Raises:
+            ConfigError: it lacks one.
+        """
+        if unknown := [v for v in names if v not in self.all_variants]:
+            raise ConfigError(
+                f"the grid {self.name} has no variant {', '.join(unknown)}; "
+                f"it has: {', '.join(self.all_variants)}."
+            )
 
     def experiment(self, cell: Cell) -> Experiment:
         """The settings of a cell."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer_course import checkpoint, files, runs
-from transformer_course.device import machine
+from transformer_course.device import joined
 from transformer_course.errors import ConfigError, DivergedError, Interrupted
 from transformer_course.experiment.folder import (
     Record,
@@ -59,12 +59,7 @@ def train(
         CourseError: what a training raises, when it concerns all of them (no
             corpus, a full disk). One that diverges is recorded as such.
     """
-    unknown = [v for v in only if v not in grid.all_variants]
-    if unknown:
-        raise ConfigError(
-            f"the grid {grid.name} has no variant {', '.join(unknown)}; it "
-            f"has: {', '.join(grid.all_variants)}."
-        )
+    grid.check_variants(only)
     folder = folder or runs.folder(grid.name)
     work = _Work(grid, Path(output_dir) / grid.name, folder, keep)
     work.check()
@@ -72,14 +67,16 @@ def train(
     clock = _Clock(work, cells, quiet)
     if work.missing(cells):
         work.write_settings(command)
-        _train_missing(work, cells, clock)
+        _train_missing(work, cells, clock, command)
     for cell in cells:
         work.tidy(cell)
     work.write_table()
     return read(grid.name, folder)
 
 
-def _train_missing(work: "_Work", cells: list[Cell], clock: "_Clock") -> None:
+def _train_missing(
+    work: "_Work", cells: list[Cell], clock: "_Clock", command: str
+) -> None:
     """Pass over the cells until none is missing that could be taken up."""
     took_up = True
     while took_up:
@@ -90,7 +87,7 @@ def _train_missing(work: "_Work", cells: list[Cell], clock: "_Clock") -> None:
                     continue
                 took_up = True
                 clock.begins(cell)
-                work.train(cell)
+                work.train(cell, command)
             work.write_table()
             clock.ends(cell)
     clock.leaves()
@@ -138,24 +135,45 @@ class _Work:
                 "name, or delete what is there to have it anew."
             )
 
-    def write_settings(self, command: str) -> None:
-        grid = self.grid
+    def write_settings(
+        self, command: str, record: Record | None = None
+    ) -> None:
+        """Write what the grid is, and what was trained of it, and where.
+
+        Args:
+            command: what was typed.
+            record: of a cell that has been trained; machine and seeds stay
+                as they are when None.
+        """
+        grid, path = self.grid, self.folder / "settings.json"
         variants = grid.all_variants.items()
-        about = {
-            "name": grid.name,
-            "command": command,
-            "machine": machine(),
-            "seeds": grid.seeds,
-            "variants": {name: v.described() for name, v in variants},
-            "base": asdict(grid.base),
-        }
         with files.locked(self.lock("table"), wait=True):
-            path = self.folder / "settings.json"
+            before = {"machine": "", "seeds": []}
+            if path.exists():
+                before |= json.loads(path.read_text("utf-8"))
+            kinds, seeds = before["machine"], {*before["seeds"]}
+            if record:
+                kinds = joined(kinds, record["machine"])
+                seeds.add(record["seed"])
+            about = {
+                "name": grid.name,
+                "command": command,
+                "machine": kinds,
+                "seeds": [
+                    *filter(seeds.__contains__, grid.seeds),
+                    *sorted(seeds.difference(grid.seeds)),
+                ],
+                "variants": {name: v.described() for name, v in variants},
+                "base": asdict(grid.base),
+            }
             runs.write_json(path, about, indent=1)
 
-    def train(self, cell: Cell) -> None:
+    def train(self, cell: Cell, command: str) -> None:
         """Train a cell, or go on with it, and store what came of it."""
-        runs.write_json(self.record(cell), self._train(cell), indent=1)
+        record = self._train(cell)
+        # the settings first: cells are read of the seeds that stand there
+        self.write_settings(command, record)
+        runs.write_json(self.record(cell), record, indent=1)
         self.tidy(cell)
 
     def _train(self, cell: Cell) -> dict[str, Any]:
@@ -181,7 +199,7 @@ class _Work:
             "variant": cell.variant,
             "seed": cell.seed,
             **found,
-            "machine": machine(),
+            "machine": folder.settings()["machine"],
             "settings": asdict(settings),
         }
 

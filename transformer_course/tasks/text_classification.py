@@ -63,15 +63,16 @@ class TextClassification(Classification):
         kept = splits.train.take(
             range(min(data.train_pairs, len(splits.train)))
         )
+        others = splits.train.texts[len(kept) :]
+        kept = dataclasses.replace(kept, unlabelled=others)
         return dataclasses.replace(splits, train=kept)
 
     def learn_tokenizer(
         self, experiment: Experiment, train: LabelledText
     ) -> Tokenizer:
         """From all training texts: ``train_pairs`` limits the labels."""
-        whole = dataclasses.replace(experiment.data, train_pairs=None)
         return Tokenizer.train(
-            self.load(whole).train.texts,
+            [*train.texts, *train.unlabelled],
             experiment.model.vocab_size,
             experiment.data.pieces,
         )
