@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from built_book import EDITIONS, Site, not_ready, site_of
 from tiny import tiny_corpus
 from tiny_runs import tiny
 
@@ -26,14 +25,6 @@ def finished(tmp_path_factory) -> Path:
         tiny_corpus(patch)
         place = tmp_path_factory.mktemp("whole")
         return experiment.run(tiny(), place, quiet=True)
-
-
-@pytest.fixture(scope="session", params=EDITIONS)
-def site(request) -> Site:
-    """The built pages; skipped when they are not there, or stale."""
-    if reason := not_ready(request.param):
-        pytest.skip(reason)
-    return Site(site_of(request.param))
 
 
 @pytest.fixture

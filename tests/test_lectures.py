@@ -1,24 +1,42 @@
-"""The plan of the lectures keeps what it promises."""
+"""The lectures: their plan keeps what it promises, and their files are made.
+
+How decks look and run is tested in tests/browser/test_slides.py; here, empty
+files with the names of reveal.js's stand in for it.
+"""
 
 import json
-import math
 import re
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
-from built_book import BOOK, EDITIONS, ROOT, markdown_of, read
-
-from tools.lectures import page as page_of_plan
-from tools.lectures.headings import headings
-from tools.lectures.page import assignment, markdown, seconds
-from tools.lectures.plan import (
-    LENGTHS,
-    BadPlan,
-    Live,
-    Plan,
-    Unit,
-    linked,
-    read_plan,
+from bs4 import BeautifulSoup
+from built_book import (
+    BOOK,
+    EDITIONS,
+    ROOT,
+    code_cells,
+    is_foreign,
+    markdown_of,
+    not_ready,
+    read,
+    site_of,
 )
+from PIL import Image, ImageDraw
+
+from tools import site
+from tools.lectures import publish
+from tools.lectures.__main__ import main
+from tools.lectures.covered import fold_results, take_answers
+from tools.lectures.headings import headings
+from tools.lectures.page import assignment, markdown
+from tools.lectures.parts import DOTS, PANEL, cuts, write_parts
+from tools.lectures.plan import BadPlan, Plan, Topic, Unit, linked, read_plan
+from tools.lectures.publish import Publisher
+from tools.lectures.reveal import NOTES, SCRIPT, STYLE, NoReveal, find_reveal
+from tools.lectures.rounds import BuiltChapter, plain
+from tools.lectures.words import words_of
 from transformer_course import runs
 
 UNITS = [
@@ -26,50 +44,33 @@ UNITS = [
     for edition in EDITIONS
     for unit in read_plan(edition).units.values()
 ]
-PLANS = [
-    pytest.param(read_plan(edition), number, id=f"{edition}-{number}")
-    for edition in EDITIONS
-    for number in read_plan(edition).lectures
-]
 each_unit = pytest.mark.parametrize(("plan", "unit"), UNITS)
+each_plan = pytest.mark.parametrize(
+    "plan", [pytest.param(read_plan(name), id=name) for name in EDITIONS]
+)
+
+# --- the plan ----------------------------------------------------------------
 
 
-# --- the plans ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("plan", "number"), PLANS)
-def test_what_may_not_be_left_out_is_in_each_plan(plan: Plan, number: int):
-    """In class, at the length that the plan gives a unit, or to be read."""
-    lectures = plan.lectures[number]
-    met = [name for one in lectures for name in linked(one.read, "")]
-    for lecture in lectures:
-        for name, length in lecture.units.items():
-            met += plan.units[name].known(length)
-    for chapter in plan.chapters:
-        for section in chapter.must:
-            name = f"{chapter.chapter}#{section}"
-            assert plan.covers(met, name), f"{number} lectures lack {name}"
-
-
-@pytest.mark.parametrize(("plan", "number"), PLANS)
-def test_a_plan_has_its_lectures_of_ninety_minutes(plan: Plan, number: int):
-    lectures = plan.lectures[number]
-    assert len(lectures) == number
-    for lecture in lectures:
-        assert sum(lecture.units.values()) == 90
-    units = [name for one in lectures for name in one.units]
-    assert len(units) == len({*units})
-
-
-def test_every_chapter_has_a_unit_and_a_line():
-    for edition in EDITIONS:
-        plan = read_plan(edition)
-        there = {path.name[:2] for path in (BOOK / edition).glob("*.ipynb")}
-        assert {unit.chapter for unit in plan.units.values()} == there
-        assert {one.chapter for one in plan.chapters} == there
-
-
-# --- the units ---------------------------------------------------------------
+@each_plan
+def test_each_plan_is_ninety_minutes_a_lecture_and_leaves_nothing_out(plan):
+    """What must be, is in class or to be read; so for each chapter."""
+    there = {path.name[:2] for path in (BOOK / plan.edition).glob("*.ipynb")}
+    assert {unit.chapter for unit in plan.units.values()} == there
+    assert {one.chapter for one in plan.chapters} == there
+    for number, lectures in plan.lectures.items():
+        assert len(lectures) == number
+        units = [name for one in lectures for name in one.units]
+        assert len(units) == len({*units})
+        met = [name for one in lectures for name in linked(one.read, "")]
+        for lecture in lectures:
+            assert sum(lecture.units.values()) == 90
+            for name, length in lecture.units.items():
+                met += plan.units[name].known(length)
+        for chapter in plan.chapters:
+            for section in chapter.must:
+                name = f"{chapter.chapter}#{section}"
+                assert plan.covers(met, name), f"{number} lack {name}"
 
 
 @each_unit
@@ -82,6 +83,8 @@ def test_minutes_are_those_of_the_unit(plan: Plan, unit: Unit):
 @each_unit
 def test_what_is_asked_and_run_is_shown_in_class(plan: Plan, unit: Unit):
     """At 45 minutes what is for 45, at 90 what comes with 90."""
+    times = runs.folder("cell-times") / f"{unit.notebook}.json"
+    seconds = json.loads(times.read_text("utf-8"))["seconds"]
     for length, ask, live in (
         (45, unit.ask, unit.live),
         (90, unit.ask_more, unit.live_more),
@@ -91,57 +94,53 @@ def test_what_is_asked_and_run_is_shown_in_class(plan: Plan, unit: Unit):
         assert asked or not ask, "the question names no section"
         assert {*asked} <= {*shown}
         if live:
-            assert f"{unit.chapter}#{live.section}" in shown
+            section, cell = place_of(plan.path(unit.chapter), live.line)
+            assert section == live.section
+            assert f"{unit.chapter}#{section}" in shown
+            assert cell in seconds, "run `make cell-times STORE=1`"
 
 
-@each_unit
-def test_a_live_cell_stands_in_its_section(plan: Plan, unit: Unit):
-    for live in filter(None, (unit.live, unit.live_more)):
-        assert section_of(plan, unit, live) == live.section
-
-
-def section_of(plan: Plan, unit: Unit, live: Live) -> str:
-    """The section of the chapter in which the cell with that line stands."""
-    path = plan.path(unit.chapter)
+def place_of(path: Path, line: str) -> tuple[str, str]:
+    """The section and the cell of a chapter in which a line of code stands."""
     by_title = {one.title: one.anchor for one in headings(path).values()}
     section, found = "", []
     for cell in read(path).cells:
         if cell.cell_type == "code":
-            found += [section] * (live.line in cell.source.splitlines())
+            if line in cell.source.splitlines():
+                found.append((section, cell.id))
             continue
         for title in re.findall(r"^#{2,4} +(.+?) *$", cell.source, re.M):
             section = by_title[title]
-    assert len(found) == 1, f"{live.line!r} stands in {found}"
+    assert len(found) == 1, f"{line!r} stands in {found}"
     return found[0]
 
 
 @each_unit
-def test_a_result_is_said_in_the_chapter(plan: Plan, unit: Unit):
+def test_what_is_quoted_stands_in_the_chapter(plan: Plan, unit: Unit):
     """A rewritten sentence is noticed before the book is built."""
-    said = plain(markdown_of(plan.path(unit.chapter)))
+    path = plan.path(unit.chapter)
+    figures = {
+        cell.metadata.get("mystnb", {}).get("figure", {}).get("name")
+        for cell in code_cells(path)
+    }
+    source = markdown_of(path)
     for topic in (*unit.core, *unit.more):
-        if topic.result:
-            assert plain(topic.result) in said
+        assert topic.section in headings(path)
+        assert bare(topic.question) in bare(source)
+        assert bare(topic.result) in bare(source)
+        assert not topic.show.startswith("fig-") or topic.show in figures
+    for task in unit.after:
+        if match := re.match(r"questions? (\d)(?: (and|to) (\d))?", task.do):
+            first, between, last = match.groups()
+            numbers = {int(first), int(last or first)}
+            if between == "to":
+                numbers = {*range(min(numbers), max(numbers) + 1)}
+            assert all(f"**{number}.**" in source for number in numbers)
 
 
-def plain(text: str) -> str:
+def bare(text: str) -> str:
     """As on the page: without marks, with one kind of quotes and spaces."""
     return " ".join(re.sub(r"[*`$]", "", text.replace("’", "'")).split())
-
-
-@each_unit
-def test_the_time_of_a_live_cell_was_measured(plan: Plan, unit: Unit):
-    """On the machine that the page names."""
-    path = runs.folder("cell-times") / f"{unit.notebook}.json"
-    stored = json.loads(path.read_text("utf-8"))
-    text = (BOOK / plan.edition / "lecturers.md").read_text("utf-8")
-    assert stored["machine"] in text
-    cells = read(plan.path(unit.chapter)).cells
-    for live in filter(None, (unit.live, unit.live_more)):
-        (cell,) = [c for c in cells if live.line in c.source.splitlines()]
-        assert cell.id in stored["seconds"], stored["command"]
-        own, _ = seconds(unit, live, plan)
-        assert own == math.ceil(stored["seconds"][cell.id])
 
 
 @each_unit
@@ -153,71 +152,252 @@ def test_homework_rests_on_what_was_read_or_shown(plan: Plan, unit: Unit):
             assert plan.covers(known, name), f"{task.do}: {name}"
 
 
-@each_unit
-def test_questions_for_homework_are_in_the_chapter(plan: Plan, unit: Unit):
-    chapter = markdown_of(plan.path(unit.chapter))
-    for task in unit.after:
-        if match := re.match(r"questions? (\d)(?: (and|to) (\d))?", task.do):
-            first, between, last = match.groups()
-            numbers = {int(first), int(last or first)}
-            if between == "to":
-                numbers = {*range(min(numbers), max(numbers) + 1)}
-            for number in numbers:
-                assert f"**{number}.**" in chapter
-
-
-@each_unit
-def test_each_unit_names_its_assignment_or_says_none(plan: Plan, unit: Unit):
-    source = ROOT / "assignments" / f"{unit.notebook}.md"
-    said = assignment(unit, plan)
-    earlier = [one.unit for one in plan.before(unit)]
-    named = unit.notebook in said or any(one in said for one in earlier)
-    assert named == source.is_file(), said
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_each_exercise_is_named_by_one_unit(edition):
-    plan = read_plan(edition)
-    said = [assignment(unit, plan) for unit in plan.units.values()]
+@each_plan
+def test_each_exercise_is_named_by_one_unit_with_its_assignment(plan):
+    said = {one.unit: assignment(one, plan) for one in plan.units.values()}
     for unit in plan.units.values():
+        source = ROOT / "assignments" / f"{unit.notebook}.md"
+        earlier = [one.unit for one in plan.before(unit)]
+        named = [unit.notebook, *earlier]
+        text = said[unit.unit]
+        assert any(name in text for name in named) == source.is_file()
         for exercise in unit.exercises():
-            naming = [text for text in said if f"`{exercise.name}`" in text]
+            naming = [t for t in said.values() if f"`{exercise.name}`" in t]
             assert len(naming) == 1, exercise.name
 
 
-# --- the page ----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_the_page_has_every_part_and_its_links_lead_somewhere(edition):
-    plan = read_plan(edition)
-    text = (BOOK / edition / "lecturers.md").read_text("utf-8")
+@each_plan
+def test_the_page_has_every_part_and_its_links_lead_somewhere(plan):
+    folder = BOOK / plan.edition
+    text = (folder / "lecturers.md").read_text("utf-8")
     parts = re.findall(r"^\{lectures\} (\w+)$", text, re.M)
-    assert sorted(parts) == sorted(
-        ["units", "chapters", *map(str, plan.lectures)]
-    )
+    assert {*parts} == {"units", "chapters", *map(str, plan.lectures)}
     for part in parts:
         for file, slug in re.findall(
             r"\]\((\w+\.ipynb)#([^)]+)\)", markdown(part, plan)
         ):
-            there = headings(BOOK / edition / file).values()
-            assert slug in {one.slug for one in there}, f"{file}#{slug}"
+            there = {one.slug for one in headings(folder / file).values()}
+            assert slug in there, f"{file}#{slug}"
 
 
-def test_what_is_not_there_is_told_in_a_line():
-    plan = read_plan("en")
-    with pytest.raises(BadPlan, match="04#nowhere, which is not there"):
-        plan.heading("04#nowhere")
-    with pytest.raises(BadPlan, match="asks for 'rooms'; the plan has"):
-        page_of_plan.markdown("rooms", plan)
-    unit = plan.units["04"]
-    with pytest.raises(BadPlan, match="stands in 0 cells of chapter 04"):
-        seconds(unit, Live("three-tokens-by-hand", "no such line"), plan)
-    with pytest.raises(BadPlan, match="stands in"):
-        seconds(unit, Live("three-tokens-by-hand", ""), plan)
+# --- what a section gives ----------------------------------------------------
+
+GUESS = (
+    '<div class="tip admonition"><p class="admonition-title">Guess first</p>'
+    "<p>How many?</p></div>"
+)
+FIGURE = '<figure id="fig-a"><img alt="A." src="a.png"/></figure>'
+RESULT = "<p>Three. (So said Dr. Who, twice.) And it goes on:</p>"
 
 
-def test_a_unit_of_ninety_minutes_has_all_that_one_of_45_has():
-    for unit in read_plan("en").units.values():
-        short, long = (unit.sections(length) for length in LENGTHS)
-        assert long[: len(short)] == short
+def chapter(tmp_path: Path, *parts: str) -> BuiltChapter:
+    """A page with one section."""
+    page = tmp_path / "04_attention.html"
+    body = "".join(parts)
+    page.write_text(
+        f'<article><section id="s"><h2>Title</h2>{body}</section></article>'
+    )
+    return BuiltChapter(page)
+
+
+def test_a_section_gives_question_figure_and_result(tmp_path):
+    found = chapter(tmp_path, "<p>Before.</p>", GUESS, FIGURE, RESULT).round(
+        Topic("s", 10)
+    )
+    assert (found.title, plain(found.question)) == ("Title", "How many?")
+    assert found.show.img["data-figure"] == "fig-a"
+    assert found.result == "Three. (So said Dr. Who, twice.)"
+    assert plain(found.whole).endswith("goes on:")
+
+
+@pytest.mark.parametrize(
+    ("parts", "topic", "lacks"),
+    [
+        ((FIGURE, RESULT), Topic("s", 1), "no question"),
+        ((GUESS, RESULT), Topic("s", 1), "no figure"),
+        ((GUESS, FIGURE), Topic("s", 1), "no result"),
+        ((GUESS, FIGURE, RESULT), Topic("t", 1), "no section t"),
+    ],
+)
+def test_what_a_section_lacks_is_told_in_a_line(tmp_path, parts, topic, lacks):
+    with pytest.raises(BadPlan, match=f"04_attention.*{lacks}") as told:
+        chapter(tmp_path, *parts).round(topic)
+    assert "\n" not in str(told.value)
+
+
+def test_on_pages_to_project_answers_are_gone_and_results_folded():
+    page = f"""<article><section>{GUESS}<p>Three.</p>{FIGURE}
+    <section><h3>Next</h3><p>Seen.</p></section></section>
+    <section><p>1. Why?</p><details class="sd-dropdown">
+    <summary>Answer</summary><p>So.</p></details></section></article>"""
+    soup, words = BeautifulSoup(page, "html.parser"), words_of("en")
+    assert take_answers(soup, words) == 1
+    fold_results(soup, words)
+    assert "So." not in soup.get_text()
+    (fold,) = soup.select("details.lecture-fold")
+    assert "Three." in fold.get_text() and fold.figure
+    assert soup.find("p", string="Seen.").find_parent("details") is None
+
+
+# --- tall figures, cut between their panels for slides -----------------------
+
+
+def picture(*panels: tuple[int, int], height: int = 1400) -> Image.Image:
+    """Black panels on white, each from a row to another."""
+    drawn = Image.new("RGB", (800, height), "white")
+    for top, end in panels:
+        ImageDraw.Draw(drawn).rectangle((20, top, 780, end - 1), "black")
+    drawn.info["dpi"] = (DOTS, DOTS)
+    return drawn
+
+
+def test_a_tall_picture_is_cut_in_the_widest_band_if_there_is_one(tmp_path):
+    assert cuts(picture((20, 600), (612, 660), (700, 1380))) == [680]
+    assert cuts(picture((20, 1380))) == []
+    assert cuts(picture((20, 60), (100, 1380))) == []  # a legend alone
+    tall = picture((20, 600), (640, 1200), (1300, 1900), height=2000)
+    path = tmp_path / "a.png"
+    tall.save(path, dpi=(DOTS, DOTS))
+    parts = [Image.open(part) for part in write_parts(path)]
+    assert len(parts) == 3
+    assert all(part.height >= PANEL * DOTS for part in parts)
+    whole = np.concatenate([np.asarray(part) for part in parts])
+    assert (whole == np.asarray(tall)).all()
+
+
+# --- the built book ----------------------------------------------------------
+
+SOME = ("04", "06")
+"""Units whose files are made: each chapter's page takes a second to read."""
+
+
+def stand_in(folder: Path) -> Path:
+    """A folder with the names of reveal.js's files, all empty."""
+    for name in (SCRIPT, STYLE, NOTES[0]):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    return folder
+
+
+@pytest.fixture(scope="module", params=EDITIONS)
+def made(request, tmp_path_factory) -> Publisher:
+    """A site with a class's files of some units, in an older one's place."""
+    if reason := not_ready(request.param):
+        pytest.skip(reason)
+    plan = read_plan(request.param)
+    units = {name: plan.units[name] for name in SOME}
+    chapters = {unit.chapter for unit in units.values()}
+    files = {number: plan.path(number) for number in chapters}
+    target = tmp_path_factory.mktemp("server") / "site"
+    target.mkdir()
+    (target / "stale.html").touch()
+    reveal = stand_in(tmp_path_factory.mktemp("reveal"))
+    book = site_of(request.param)
+    with pytest.MonkeyPatch.context() as patch:
+        some = replace(plan, units=units)
+        patch.setattr(publish, "read_plan", lambda edition: some)
+        for module in ("publish", "figures"):
+            name = f"tools.lectures.{module}.chapter_files"
+            patch.setattr(name, lambda edition: files)
+        assert not site.gather(request.param, book, target, str(reveal))
+        publisher = Publisher(request.param, book, target / site.CLASS)
+        assert publisher.plan is some
+        yield publisher
+
+
+def soups(made: Publisher) -> dict[str, BeautifulSoup]:
+    """The pages of a class."""
+    return {
+        path.relative_to(made.target).as_posix(): BeautifulSoup(
+            path.read_text("utf-8"), "html.parser"
+        )
+        for path in sorted(made.target.rglob("*.html"))
+    }
+
+
+def test_the_site_is_the_book_with_what_a_class_needs(made):
+    folder = made.target.parent
+    for name in ("index.html", "404.html", "search.html", site.NO_JEKYLL):
+        assert (folder / name).is_file(), name
+    assert not (folder / "stale.html").exists()
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+    pages = {*soups(made)}
+    for unit in SOME:
+        assert {f"slides/{unit}-45.html", f"slides/{unit}-90.html"} <= pages
+        assert {f"handouts/{unit}.html", f"boards/{unit}.html"} <= pages
+    assert len(pages) == 4 * len(SOME) + 2
+
+
+def test_pages_ask_for_what_lies_beside_them_and_describe_it(made):
+    for name, soup in soups(made).items():
+        asked = [tag["src"] for tag in soup.select("[src]")]
+        asked += [tag["href"] for tag in soup.select("[href]")]
+        for address in asked:
+            if address == "data:,":  # no icon, so that none is asked for
+                continue
+            assert not is_foreign(address), f"{name}: {address}"
+            beside = (made.target / name).parent / address.partition("#")[0]
+            assert beside.resolve().is_file(), f"{name}: {address}"
+            assert beside.resolve().is_relative_to(made.target.resolve())
+        for image in soup.select("img"):
+            assert image["alt"].strip(), name
+        text = soup.body.get_text()
+        formulas = r"\(" in text or r"\[" in text
+        assert len(soup.select("script.mathjax[src]")) == formulas, name
+
+
+def test_a_deck_takes_as_long_as_its_unit_and_says_what_to_do(made):
+    for name, soup in soups(made).items():
+        if not name.startswith("slides/"):
+            continue
+        sections = soup.select(".reveal > .slides > section")
+        assert len(sections) == len(soup.select("section")) > 4
+        minutes = int(re.search(r"-(\d\d)\.", name)[1])
+        seconds = [int(section["data-timing"]) for section in sections]
+        assert min(seconds) > 0 and sum(seconds) == minutes * 60
+        for section in sections:
+            notes = section.find("aside", class_="notes", recursive=False)
+            assert notes.get_text(strip=True), name
+
+
+def test_a_handout_asks_and_does_not_answer(made):
+    unit = made.plan.units["04"]
+    path = made.target / "handouts" / "04.html"
+    text = plain(path.read_text("utf-8"))
+    for topic in unit.core:
+        found = made.page(unit).round(topic)
+        assert plain(found.question) in text
+        assert plain(found.whole) not in text
+
+
+def test_the_board_has_the_chapter_s_own_numbers(made):
+    text = (made.target / "boards/04.html").read_text("utf-8")
+    assert "tensor([10.00,  1.00,  9.00])" in text
+
+
+def test_a_site_that_cannot_be_made_leaves_the_earlier_one(tmp_path):
+    target, book = tmp_path / "site", tmp_path / "book"
+    for folder in (target, book):
+        folder.mkdir()
+        (folder / "index.html").write_text(folder.name)
+    with pytest.raises(NoReveal, match="holds no dist/reveal.js"):
+        site.gather("en", book, target, reveal=str(tmp_path))
+    assert (target / "index.html").read_text() == "site"
+
+
+def test_without_reveal_a_line_says_what_to_do(monkeypatch):
+    monkeypatch.setattr("tools.lectures.reveal.find_spec", lambda name: None)
+    with pytest.raises(NoReveal, match="make slides REVEAL=folder") as told:
+        find_reveal()
+    assert "\n" not in str(told.value)
+
+
+def test_the_command_tells_what_is_missing_in_a_line(
+    tmp_path, monkeypatch, capsys
+):
+    words = ["lectures", "slides", "--reveal", str(tmp_path)]
+    monkeypatch.setattr("sys.argv", words)
+    assert main() == 1
+    told = capsys.readouterr().err
+    assert told.startswith("error: REVEAL=")
+    assert told.count("\n") == 1

@@ -1,298 +1,333 @@
-"""What is put right in each page when it is written, and on the built ones."""
+"""The built pages: what a reader's browser gets, page by page.
+
+Each page is read once; every check gives what it has against a page.
+"""
 
 import importlib
+import os
 import re
 import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache, cached_property
 from pathlib import Path
-from types import SimpleNamespace
+from urllib.parse import unquote, urlsplit
 
 import pytest
-from bs4 import BeautifulSoup, Tag
-from built_book import BOOK, ROOT, build_project
-from docutils import nodes
-from docutils.utils import new_document
-from lxml import html as lxml_html
+from built_book import (
+    BOOK,
+    EDITIONS,
+    ROOT,
+    is_foreign,
+    loads_of_style,
+    not_ready,
+    site_of,
+)
+from lxml import html
+from test_book import toc_files
 
 sys.path.insert(0, str(BOOK / "_ext"))
 course_pages = importlib.import_module("course_pages")
-course_folded = importlib.import_module("course_folded")
 
+CONTENTS = toc_files()
 JAPANESE = re.compile(r"[\u3041-\u30ff\u4e00-\u9fff]")
-
-
-def body(html: str) -> str:
-    return f"<html><body>{html}</body></html>"
-
-
-def right(html: str, language: str = "en") -> str:
-    """A piece of a page, put right."""
-    page = course_pages.put_right(body(html), language)
-    return page.removeprefix("<html><body>").removesuffix("</body></html>")
-
-
-# --- languages ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("html", "marked"),
-    [
-        ("<p>cats: 猫。</p>", ["猫。"]),
-        ("<p>「雨」 and ミルク</p>", ["「雨」", "ミルク"]),
-        ("<p>１０ 時 前 に</p>", ["１０ 時 前 に"]),
-        ("<p>１０ and （a）</p>", []),
-        ("<pre><span>'彼'</span>\n彼女\n猫</pre>", ["彼", "彼女", "猫"]),
-        ("<svg><text>猫</text></svg>", ["猫"]),
-        ('<p lang="ja">猫<b>猫</b></p>', []),
-        ('<p lang="ja"><b lang="en">猫 cats</b></p>', ["猫"]),
-        ("<p><br>猫<img alt='犬' src='x'/></p>", ["猫"]),
-        ("<script>'猫'</script><svg><title>猫</title></svg>", []),
-        ("<p>a &amp; 猫 &#62; 犬</p>", ["猫", "犬"]),
-    ],
+PLACE = re.compile(
+    rf"{re.escape(str(ROOT))}/|PosixPath\('/|WindowsPath\('[A-Z]:"
+    r"| at 0x[0-9a-f]{6,}"
 )
-def test_japanese_is_marked_as_such_and_else_nothing_changes(html, marked):
-    done = right(html)
-    found = re.findall(r'<(t?span) lang="ja">(.*?)</\1>', done)
-    assert [text for _, text in found] == marked
-    assert all((tag == "tspan") == ("<svg" in html) for tag, _ in found)
-    assert re.sub(r'<(t?span) lang="ja">(.*?)</\1>', r"\2", done) == html
+TABLE = re.compile(r"\|\s*:?(-{3,}|—|–-?):?\s*\|")
+"""The line below a table's head, with dashes as the page writes them."""
+GOES_TO = ("index", "search", "next", "prev", "canonical")
+"""What a ``link`` may be that loads nothing."""
 
 
-def test_in_the_japanese_edition_only_english_parts_have_marks():
-    assert right("<p>猫</p>", "ja") == "<p>猫</p>"
-    assert 'lang="ja"' in right('<p lang="en">cat 猫</p>', "ja")
+@cache
+def file_of(address: str, page: Path) -> Path | None:
+    """The file that an address names; None on another host."""
+    parts = urlsplit(address)
+    if parts.scheme or parts.netloc:
+        return None
+    if not parts.path:
+        return page
+    return Path(os.path.normpath(page.parent / unquote(parts.path)))
 
 
-def test_every_letter_of_japanese_on_the_pages_is_marked(site):
-    unmarked = [
-        f"{site.name(path)}: {text.strip()[:60]}"
-        for path in site.pages
-        for text in tree_of(path).xpath("//body//text()")
-        if JAPANESE.search(text) and not is_marked(text)
-    ]
-    assert not unmarked
+class Page:
+    """A built page."""
+
+    def __init__(self, site: Path, path: Path):
+        self.path = path
+        self.name = path.relative_to(site).as_posix()
+        self.edition = site.parents[1].name
+        self.text = path.read_text(encoding="utf-8")
+        self.tree = html.fromstring(self.text.encode())
+        self.ids = {*self.tree.xpath("//@id | //a/@name")}
+
+    def target(self, address: str) -> Path | None:
+        """The file that an address names; None on another host."""
+        return file_of(address.partition("#")[0], self.path)
+
+    @cached_property
+    def links(self) -> list[str]:
+        """Where a reader may go."""
+        relations = self.tree.xpath("//link[@href]")
+        return self.tree.xpath("//a/@href") + [
+            link.get("href")
+            for link in relations
+            if link.get("rel") in GOES_TO
+        ]
+
+    @cached_property
+    def loads(self) -> list[str]:
+        """What the browser fetches by itself."""
+        found = [
+            link.get("href")
+            for link in self.tree.xpath("//link[@href]")
+            if link.get("rel") not in GOES_TO
+        ]
+        found += self.tree.xpath("//@src | //@poster | //object/@data")
+        found += self.tree.xpath("//use/@href | //image/@href")
+        for part in self.tree.xpath("//@srcset"):
+            found += [one.split()[0] for one in part.split(",")]
+        for css in self.tree.xpath("//@style | //style/text()"):
+            found += loads_of_style(css)
+        return found
 
 
-def is_marked(text) -> bool:
-    """Whether a text is said to be Japanese, or cannot be."""
-    parent = text.getparent()
-    if text.is_tail:
-        parent = parent.getparent()
-    (language,) = parent.xpath("ancestor-or-self::*[@lang][1]/@lang")
-    return language == "ja" or parent.tag in course_pages.TEXT_ONLY
+# --- the checks --------------------------------------------------------------
 
 
-# --- figures -----------------------------------------------------------------
+def loads_from_another_host(page: Page) -> Iterator[str]:
+    yield from filter(is_foreign, page.loads)
+    for script in page.tree.xpath("//script[not(@src)]/text()"):
+        yield from re.findall(r"https?://[\w.]+", script)
 
 
-def test_a_figure_s_image_links_to_itself():
-    image = '<img alt="a map" src="_images/a.png"/>'
-    soup = BeautifulSoup(right(f"<figure>{image}</figure>"), "html.parser")
-    assert soup.figure.a["href"] == soup.img["src"]
-    linked = f'<figure><a href="b.html">{image}</a></figure>'
-    assert right(linked) == linked
-    assert right(image) == image
+def loads_what_is_not_there(page: Page) -> Iterator[str]:
+    for address in page.loads:
+        file = page.target(address)
+        if file and not file.is_file():
+            yield address
 
 
-def test_every_figure_of_the_book_links_to_itself(site):
-    found = 0
-    for path in site.pages:
-        for image in tree_of(path).xpath("//figure//img"):
-            link = image.getparent().get("href")
-            assert link == image.get("src"), site.name(path)
-            found += 1
-    assert found > 100
-
-
-# --- names -------------------------------------------------------------------
-
-CONTENTS = (
-    '<div class="bd-sidebar-primary bd-sidebar"><a href="a">The <b>part</b>'
-    '</a><details><summary><span class="toctree-toggle" role="presentation">'
-    "<i></i></span></summary></details></div>"
-)
-
-
-@pytest.mark.parametrize("language", ["en", "ja"])
-def test_what_opens_a_part_of_the_contents_says_which(language):
-    words = course_pages.WORDS[language]
-    soup = BeautifulSoup(right(CONTENTS, language), "html.parser")
-    assert soup.span["aria-label"] == words.pages_of.format("The part")
-    assert soup.div["aria-label"] == words.contents
-
-
-def test_everything_that_unfolds_has_a_name_that_stands_on_it(site):
-    for path in site.pages:
-        for summary in tree_of(path).iter("summary"):
-            named = summary.xpath(".//*[@role='img']/@aria-label")
-            assert named or summary.text_content().strip(), site.name(path)
-            assert summary.get("aria-label") is None, site.name(path)
-
-
-def test_no_two_folds_of_a_page_have_the_same_name(site):
-    for path in site.pages:
-        titles = tree_of(path).xpath(
-            "//summary/*[starts-with(@class, 'collapsed')]"
-        )
-        names = [title.text_content() for title in titles]
-        assert not [name for name in names if "code cell" in name]
-        assert len(set(names)) == len(names), site.name(path)
-
-
-@pytest.mark.parametrize(
-    ("language", "titles"),
-    [
-        (
-            "en",
-            [
-                "Show the code of Figure 4.2",
-                "Show the code of cell 7",
-                "Show the output of cell 8",
-                "A title",
-            ],
-        ),
-        (
-            "ja",
-            [
-                "図 4.2のコードを表示",
-                "セル 7のコードを表示",
-                "セル 8の出力を表示",
-                "A title",
-            ],
-        ),
-    ],
-)
-def test_a_fold_is_called_by_its_figure_or_its_cell(language, titles):
-    document = new_document("a page")
-    document += [
-        folded_cell(6, "input", nodes.figure(ids=["fig-a"])),
-        folded_cell(7, "input"),
-        folded_cell(8, "output"),
-        folded_cell(9, "input", prompt="A title"),
-    ]
-    document.settings.env = SimpleNamespace(
-        docname="page",
-        toc_fignumbers={"page": {"figure": {"fig-a": (4, 2)}}},
-        config=SimpleNamespace(
-            language=language,
-            nb_code_prompt_show=PROMPT,
-            numfig_format={"figure": FIGURE[language]},
-        ),
-    )
-    document.settings.env.app = document.settings.env
-    course_folded.NameFoldedCells(document).run()
-    assert [cell["prompt_show"] for cell in document] == titles
-    plain = ["plain-fold" in cell["classes"] for cell in document]
-    assert plain == [True, True, True, False]
-
-
-PROMPT = "Show code cell {type}"
-FIGURE = {"en": "Figure %s", "ja": "図 %s"}
-
-
-def folded_cell(number, mode, *children, prompt=PROMPT) -> nodes.container:
-    """A cell as MyST-NB leaves it to what comes later."""
-    return nodes.container(
-        "",
-        *children,
-        exec_count=number,
-        hide_mode=mode,
-        prompt_show=prompt,
-        prompt_hide=prompt,
+def has_images_without_alt_text(page: Page) -> Iterator[str]:
+    yield from page.tree.xpath(
+        "//article//img[not(normalize-space(@alt))]/@src"
     )
 
 
-def test_a_list_right_in_a_list_is_an_item_of_it():
-    html = "<ul><li>a</li><ul><li>b<ul><li>c</li></ul></li></ul></ul>"
-    tree = lxml_html.fromstring(right(html))
-    assert {part.tag for part in tree.xpath("//ul/*")} == {"li"}
-    assert right(html).count("<ul>") == right(html).count("</ul>") == 3
-    assert tree.text_content() == "abc"
-
-
-def test_a_bibliography_is_a_list(site):
-    soup = soup_of(site.folder / "bibliography.html")
-    (entries,) = soup.select("[role=list]")
-    children = [child for child in entries.children if isinstance(child, Tag)]
-    assert {child["role"] for child in children} == {"listitem"}
-
-
-# --- formulas ----------------------------------------------------------------
-
-
-def test_no_sign_is_parted_from_its_formula(tmp_path):
-    source = tmp_path / "source"
-    source.mkdir()
-    (source / "index.md").write_text(
-        "# Title\n\nOf ($a$), $b$, and $n$-grams $c$ and *$d$*. ($e$ f)\n",
-        encoding="utf-8",
+def has_images_without_a_size(page: Page) -> Iterator[str]:
+    """What is below them would move when they come."""
+    yield from page.tree.xpath(
+        "//img[contains(@src, '_images/')][not(@width and @height)]/@src"
     )
-    settings = {
-        "extensions": [
-            "myst_parser",
-            "sphinx.ext.mathjax",
-            "course_punctuation",
-        ],
-        "myst_enable_extensions": ["dollarmath"],
-        "html_theme": "basic",
-    }
-    assert not build_project(source, tmp_path / "html", settings)
-    soup = soup_of(tmp_path / "html" / "index.html")
-    kept = [piece.get_text() for piece in soup.select(".kept-together")]
-    assert kept == [r"(\(a\)),", r"\(b\),", r"\(n\)-grams", r"(\(e\)"]
-    assert "Of (" in soup.select_one("p").get_text()
 
 
-def test_no_formula_on_the_pages_is_followed_by_a_sign(site):
-    """Outside of the element that keeps the two on one line."""
-    for path in site.pages:
-        for formula in tree_of(path).xpath(
-            "//span[starts-with(@class, 'math')][not(ancestor::nav)]"
+def has_figures_that_do_not_open(page: Page) -> Iterator[str]:
+    """In full size, by a link to the image itself."""
+    for image in page.tree.xpath("//figure//img"):
+        if image.getparent().get("href") != image.get("src"):
+            yield image.get("src")
+
+
+def shows_a_table_as_signs(page: Page) -> Iterator[str]:
+    text = re.sub(r"<pre.*?</pre>", "", page.text, flags=re.S)
+    yield from TABLE.findall(text)
+
+
+def lacks_a_title_or_its_language(page: Page) -> Iterator[str]:
+    titles = page.tree.xpath("//article//h1")
+    if page.name.removesuffix(".html") in CONTENTS and len(titles) != 1:
+        yield f"{len(titles)} titles"
+    if page.tree.get("lang") != page.edition:
+        yield f"language {page.tree.get('lang')}"
+
+
+def shows_japanese_that_is_not_marked(page: Page) -> Iterator[str]:
+    """A screen reader would spell it as if it were English."""
+    if not JAPANESE.search(page.text):
+        return
+    for part in page.tree.body.iter():
+        for parent, text in ((part, part.text), (part.getparent(), part.tail)):
+            if not text or not JAPANESE.search(text):
+                continue
+            (language,) = parent.xpath("ancestor-or-self::*[@lang][1]/@lang")
+            if language != "ja" and parent.tag not in course_pages.TEXT_ONLY:
+                yield text.strip()[:60]
+
+
+def has_folds_without_a_name_of_their_own(page: Page) -> Iterator[str]:
+    for summary in page.tree.iter("summary"):
+        named = summary.xpath(".//*[@role='img']/@aria-label")
+        if summary.get("aria-label") or not (
+            named or summary.text_content().strip()
         ):
-            kept = formula.getparent().get("class") == "kept-together"
-            sign = re.match(r"[.,;:!?)]", formula.tail or "")
-            assert kept or not sign, site.name(path)
+            yield html.tostring(summary)[:80].decode()
+    titles = page.tree.xpath("//summary/*[starts-with(@class, 'collapsed')]")
+    names = [title.text_content() for title in titles]
+    yield from {name for name in names if names.count(name) > 1}
+    yield from (name for name in names if "code cell" in name)
 
 
-# --- the first page ----------------------------------------------------------
+def parts_a_formula_from_its_sign(page: Page) -> Iterator[str]:
+    """Outside of the element that keeps the two on one line."""
+    for formula in page.tree.xpath(
+        "//span[starts-with(@class, 'math')][not(ancestor::nav)]"
+    ):
+        kept = formula.getparent().get("class") == "kept-together"
+        if not kept and re.match(r"[.,;:!?)]", formula.tail or ""):
+            yield formula.text_content()
 
 
-def test_the_first_page_shows_the_ways_in_then_a_result_then_the_model(site):
-    article = soup_of(site.folder / "index.html").select_one("article")
-    heading = article.h1
-    ways = heading.find_next(class_="ways-in")
-    targets = [link["href"] for link in ways.select("a[href]")]
+def loads_mathjax_without_need_or_needs_it(page: Page) -> Iterator[str]:
+    has = bool(re.search(r'class="[^"]*\bmath\b', page.text))
+    if has != any("mathjax/startup.js" in name for name in page.loads):
+        yield f"formulas: {has}"
+
+
+def names_a_folder_or_a_place_in_memory(page: Page) -> Iterator[str]:
+    yield from PLACE.findall(page.text)
+
+
+def has_no_strip_or_more(page: Page) -> Iterator[str]:
+    """Each chapter says once where in the model it is; no other page does."""
+    count = page.text.count('class="transformer-strip"')
+    if count != bool(re.match(r"\d\d_", page.name)):
+        yield f"{count} strips"
+
+
+def has_icons_that_are_not_drawn(page: Page) -> Iterator[str]:
+    """The font holds those that the pages name, and no others."""
+    sizes = {"fa-solid", "fa-regular", "fa-brands", "fa-lg"}
+    drawn = icon_sheet(site_of(page.edition))
+    for name in {*re.findall(r"\bfa-[a-z-]+", page.text)} - sizes:
+        if f".{name}:before" not in drawn:
+            yield name
+
+
+@cache
+def icon_sheet(site: Path) -> str:
+    """The rules of the icons."""
+    return (site / "_static/course_icons.css").read_text(encoding="utf-8")
+
+
+CHECKS = [
+    loads_from_another_host,
+    loads_what_is_not_there,
+    has_images_without_alt_text,
+    has_images_without_a_size,
+    has_figures_that_do_not_open,
+    shows_a_table_as_signs,
+    lacks_a_title_or_its_language,
+    shows_japanese_that_is_not_marked,
+    has_folds_without_a_name_of_their_own,
+    parts_a_formula_from_its_sign,
+    loads_mathjax_without_need_or_needs_it,
+    names_a_folder_or_a_place_in_memory,
+    has_no_strip_or_more,
+    has_icons_that_are_not_drawn,
+]
+
+# --- all pages ---------------------------------------------------------------
+
+
+class Read:
+    """What is known of the pages of an edition when all have been read."""
+
+    def __init__(self, site: Path):
+        self.site = site
+        self.faults: dict[str, list[str]] = defaultdict(list)
+        self.ids: dict[Path, set[str]] = {}
+        self.links: list[tuple[str, str, Path]] = []
+        for path in sorted(site.rglob("*.html")):
+            if "_static" in path.relative_to(site).parts:
+                continue
+            page = Page(site, path)
+            self.ids[path] = page.ids
+            for address in page.links:
+                if file := page.target(address):
+                    self.links.append((page.name, address, file))
+            for check in CHECKS:
+                self.faults[check.__name__] += [
+                    f"{page.name}: {fault}" for fault in check(page)
+                ]
+
+
+@pytest.fixture(scope="module", params=EDITIONS)
+def pages(request) -> Read:
+    """The built pages; skipped when they are not there, or stale."""
+    if reason := not_ready(request.param):
+        pytest.skip(reason)
+    return Read(site_of(request.param).resolve())
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_no_page(pages, check):
+    assert not pages.faults[check.__name__]
+
+
+def test_links_inside_the_site_resolve(pages):
+    assert len(pages.links) > 1000
+    broken = []
+    for name, address, file in pages.links:
+        anchor = unquote(urlsplit(address).fragment)
+        if not file.is_file():
+            broken.append(f"{name}: no file {address}")
+        elif anchor and anchor not in pages.ids.get(file, {anchor}):
+            broken.append(f"{name}: no anchor {address}")
+    assert not broken
+
+
+def test_no_style_sheet_loads_anything_from_another_host(pages):
+    sheets = [*pages.site.rglob("*.css")]
+    assert sheets
+    for path in sheets:
+        css = path.read_text(encoding="utf-8")
+        assert not [*filter(is_foreign, loads_of_style(css))], path.name
+
+
+def test_every_page_of_the_contents_is_built(pages):
+    names = {path.relative_to(pages.site).as_posix() for path in pages.ids}
+    assert {f"{name}.html" for name in CONTENTS} <= names
+
+
+def test_the_first_page_shows_the_ways_in_then_a_result_then_the_model(pages):
+    article = Page(pages.site, pages.site / "index.html").tree.xpath(
+        "//article"
+    )[0]
+    (ways,) = article.xpath(".//*[contains(@class, 'ways-in')]")
+    targets = ways.xpath(".//a[@href]/@href")
     assert [target[:5] for target in targets[:3]] == [
         "01_se",
         "04_at",
         "setup",
     ]
-    assert len(targets) == 4
-    table = ways.find_next("table")
-    assert JAPANESE.search(table.get_text())
-    sentence = table.find_next("strong")
-    assert "link" in sentence.get_text()
-    picture = sentence.find_next("svg")
-    assert picture["id"] == "transformer"
+    (table, *_) = ways.xpath("following::table")
+    assert JAPANESE.search(table.text_content())
+    (picture, *_) = table.xpath("following::svg")
+    assert picture.get("id") == "transformer"
 
 
-# --- machines ----------------------------------------------------------------
+# --- what is put right when a page is written --------------------------------
 
 
-def test_no_page_names_a_folder_or_a_place_in_memory_of_a_machine(site):
-    place = re.compile(
-        rf"{re.escape(str(ROOT))}/|PosixPath\('/|WindowsPath\('[A-Z]:"
-        r"| at 0x[0-9a-f]{6,}"
-    )
-    for path in site.pages:
-        found = place.search(path.read_text(encoding="utf-8"))
-        assert not found, site.name(path)
-
-
-def soup_of(path: Path) -> BeautifulSoup:
-    """A built page."""
-    return BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
-
-
-def tree_of(path: Path) -> lxml_html.HtmlElement:
-    """The same, where many pages are read: ten times as fast."""
-    return lxml_html.fromstring(path.read_bytes())
+@pytest.mark.parametrize(
+    ("written", "marked"),
+    [
+        ("<p>cats: 猫。</p>", ["猫。"]),
+        ("<p>１０ and （a）</p>", []),
+        ("<pre><span>'彼'</span>\n彼女\n猫</pre>", ["彼", "彼女", "猫"]),
+        ("<svg><text>猫</text></svg>", ["猫"]),
+        ('<p lang="ja">猫 <b lang="en">猫 cats</b></p>', ["猫"]),
+        ("<p><br>猫<img alt='犬' src='x'/></p>", ["猫"]),
+        ("<script>'猫'</script><svg><title>猫</title></svg>", []),
+        ("<p>a &amp; 猫 &#62; 犬</p>", ["猫", "犬"]),
+    ],
+)
+def test_japanese_is_marked_as_such_and_else_nothing_changes(written, marked):
+    done = course_pages.put_right(f"<body>{written}</body>", "en")
+    found = re.findall(r'<(t?span) lang="ja">(.*?)</\1>', done)
+    assert [text for _, text in found] == marked
+    assert all((tag == "tspan") == ("<svg" in written) for tag, _ in found)
+    left = re.sub(r'<(t?span) lang="ja">(.*?)</\1>', r"\2", done)
+    assert left == f"<body>{written}</body>"

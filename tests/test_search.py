@@ -1,6 +1,5 @@
 """The search: what it searches, and what it finds, without a browser."""
 
-import gzip
 import importlib
 import json
 import shutil
@@ -11,7 +10,7 @@ from pathlib import Path
 import lxml.html
 import pytest
 import yaml
-from built_book import BOOK, ROOT, Site
+from built_book import BOOK, EDITIONS, ROOT, not_ready, site_of
 
 sys.path.insert(0, str(BOOK / "_ext"))
 course_search = importlib.import_module("course_search")
@@ -19,8 +18,6 @@ course_search = importlib.import_module("course_search")
 QUERIES = yaml.safe_load(
     (ROOT / "tests/queries.yml").read_text(encoding="utf-8")
 )
-HEAVIEST = 400_000
-"""Bytes of the script, zipped."""
 RANK = """
 const { readFileSync } = require("fs");
 const { runInThisContext } = require("vm");
@@ -108,108 +105,93 @@ def test_chapters_count_more_than_other_pages():
 # --- the built book ----------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def script(site: Site) -> Path:
-    """What the search page loads of the built book."""
-    return site.folder / course_search.INDEX
+@pytest.fixture(scope="module", params=EDITIONS)
+def site(request) -> Path:
+    """The built pages; skipped when they are not there, or stale."""
+    if reason := not_ready(request.param):
+        pytest.skip(reason)
+    return site_of(request.param)
 
 
-@pytest.fixture(scope="module")
-def searched(script) -> dict:
-    """What is in it."""
-    text = script.read_text(encoding="utf-8")
-    return json.loads(text.partition("=")[2].rpartition(";")[0])
-
-
-def test_every_section_of_a_chapter_is_searched_once(site, searched):
+def test_what_is_searched_is_each_section_and_each_term_once(site):
+    text = (site / course_search.INDEX).read_text(encoding="utf-8")
+    searched = json.loads(text.partition("=")[2].rpartition(";")[0])
     pages = [address for address, *_ in searched["pages"]]
+    trees = {name: lxml.html.parse(site / name) for name in pages}
+    ids = {name: {*tree.xpath("//@id")} for name, tree in trees.items()}
     found = [
         (pages[page], anchor) for page, anchor, *_ in searched["sections"]
     ]
     assert len(found) == len(set(found))
+    assert all(anchor in ids[page] for page, anchor in found)
     there = {
-        (path.name, part.get("id"))
-        for path in site.folder.glob("[0-9][0-9]_*.html")
-        for part in lxml.html.parse(path).xpath("//article//section[@id]")
+        (name, anchor)
+        for name, tree in trees.items()
+        if name[:2].isdigit()
+        for anchor in tree.xpath("//article//section/@id")
     }
     assert there and there <= set(found)
 
-
-def test_every_entry_leads_somewhere(site, searched):
-    pages = [site.folder / address for address, *_ in searched["pages"]]
-    for page, anchor, *_ in searched["sections"]:
-        assert anchor in site.pages[pages[page]].ids
-
-
-def test_every_term_is_an_entry(site, searched):
     terms = yaml.safe_load((BOOK / "glossary.yml").read_text(encoding="utf-8"))
     titles = {
         title
         for _, anchor, title, *_ in searched["sections"]
         if anchor.startswith("term-")
     }
-    language = site.pages[site.folder / "glossary.html"].language
+    language = trees["glossary.html"].getroot().get("lang")
     assert titles == {term[language] for term in terms}
 
 
-def test_the_search_page_alone_loads_what_is_searched(site, script):
-    loading = {
-        path.name
-        for path, page in site.pages.items()
-        if any(course_search.INDEX in address for address in page.loads)
-    }
-    assert loading == {"search.html"}
-    assert len(gzip.compress(script.read_bytes())) <= HEAVIEST
+SPELLINGS = [
+    ("layer norm", "layernorm", "LayerNorm", "layer-norm"),
+    ("warm-up", "warmup", "warm up"),
+]
+NOTHING = ("xyzzyx", "the", "")
 
 
 @pytest.fixture(scope="module")
-def rank(site, script):
+def found(site) -> dict[str, list[dict]]:
     """What queries find, in the order of the page."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("needs node, to run the page's own script")
-    static = site.folder / "_static"
+    queries = [*QUERIES["known"], *QUERIES["new"], *NOTHING]
+    queries += [way for ways in SPELLINGS for way in ways]
+    static, script = site / "_static", site / course_search.INDEX
     scripts = [static / "language_data.js", script, static / "search_rank.js"]
-
-    def found(*queries: str) -> list[list[dict]]:
-        done = subprocess.run(
-            [node, "-e", RANK, "--", json.dumps(queries), *map(str, scripts)],
-            check=True,
-            capture_output=True,
-            encoding="utf-8",
-        )
-        return json.loads(done.stdout)
-
-    return found
+    done = subprocess.run(
+        [node, "-e", RANK, "--", json.dumps(queries), *map(str, scripts)],
+        check=True,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    return dict(zip(queries, json.loads(done.stdout), strict=True))
 
 
 @pytest.mark.parametrize(("part", "least"), [("known", 38), ("new", 8)])
-def test_the_right_chapter_is_among_the_first_three(rank, part, least):
+def test_the_right_chapter_is_among_the_first_three(found, part, least):
     asked = QUERIES[part]
+    first = {
+        query: [page["page"] for page in found[query][:3]] for query in asked
+    }
     wrong = {
-        query: [page["page"] for page in pages[:3]]
-        for (query, right), pages in zip(
-            asked.items(), rank(*asked), strict=True
-        )
-        if not any(p["page"].startswith(tuple(right)) for p in pages[:3])
+        query: pages
+        for query, pages in first.items()
+        if not any(page.startswith(tuple(asked[query])) for page in pages)
     }
     assert len(asked) - len(wrong) >= least, wrong
 
 
-def test_a_name_is_found_however_it_is_written(rank):
-    for ways in [
-        ("layer norm", "layernorm", "LayerNorm", "layer-norm"),
-        ("warm-up", "warmup", "warm up"),
-    ]:
-        first = [pages[0]["page"] for pages in rank(*ways)]
-        assert len(set(first)) == 1, dict(zip(ways, first, strict=True))
+def test_a_name_is_found_however_it_is_written(found):
+    for ways in SPELLINGS:
+        first = {way: found[way][0]["page"] for way in ways}
+        assert len({*first.values()}) == 1, first
 
 
-def test_a_snippet_marks_what_was_asked_for(rank):
-    [pages] = rank("causal mask")
+def test_a_snippet_marks_what_was_asked_for(found):
     marked = {
         piece["text"].lower()
-        for page in pages[:3]
+        for page in found["causal mask"][:3]
         for snippet in page["snippets"]
         for piece in snippet
         if piece.get("mark")
@@ -221,5 +203,5 @@ def test_a_snippet_marks_what_was_asked_for(rank):
     )
 
 
-def test_nothing_is_found_of_what_nobody_wrote(rank):
-    assert rank("xyzzyx", "the", "") == [[], [], []]
+def test_nothing_is_found_of_what_nobody_wrote(found):
+    assert not any(found[query] for query in NOTHING)

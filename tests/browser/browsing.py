@@ -15,13 +15,12 @@ WIDTHS = (1280, 390, 320)
 THEMES = ("light", "dark")
 HEIGHT = 800
 KINDS = {
-    "chapter": r"\d\d_",
-    "reference": r"api/",
-    "source": r"_modules/",
-    "other": r"",
+    "chapter": (r"\d\d_", 5),
+    "reference": (r"api/", 2),
+    "source": (r"_modules/", 1),
+    "other": (r"", 6),
 }
-"""Kinds of pages: how the address begins."""
-SOME = 7
+"""Kinds of pages: how the address begins, and of how many some are."""
 SETTLED = """async () => {
   await document.fonts.ready;
   await window.MathJax?.startup?.promise;
@@ -49,7 +48,7 @@ AXE = """([rules, left]) => axe.run({ exclude: left }, {
 
 def kind_of(page: str) -> str:
     """The kind of a page, by its address in its edition."""
-    return next(k for k, start in KINDS.items() if re.match(start, page))
+    return next(k for k, (start, _) in KINDS.items() if re.match(start, page))
 
 
 def pages_of(site: Path) -> list[str]:
@@ -64,12 +63,12 @@ def pages_of(site: Path) -> list[str]:
     )
 
 
-def some_of(pages: list[str], most: int = SOME) -> list[str]:
-    """Of each kind at most so many, evenly spread."""
+def some_of(pages: list[str]) -> list[str]:
+    """Of each kind a few, evenly spread."""
     chosen = []
-    for _, group in groupby(pages, kind_of):
+    for kind, group in groupby(pages, kind_of):
         members = list(group)
-        count = min(most, len(members))
+        count = min(KINDS[kind][1], len(members))
         chosen += [members[n * len(members) // count] for n in range(count)]
     return chosen
 
@@ -78,7 +77,7 @@ def chosen_pages(asked: str) -> list[tuple[str, str]]:
     """Editions and pages that are asked for.
 
     Args:
-        asked: ``all``, ``some`` (seven of each kind), or names of pages.
+        asked: ``all``, ``some`` (a few of each kind), or names of pages.
 
     Raises:
         pytest.UsageError: no edition has such a page.

@@ -1,6 +1,6 @@
 """Laws that each built page keeps in a browser, wide and narrow, in the dark.
 
-``PAGES`` says which pages: ``all``, ``some`` (seven of each kind), or names.
+``PAGES`` says which pages: ``all``, ``some`` (a few of each kind), or names.
 Of ``some``, axe looks at colours at one width, and at all else at two: it
 takes the longest of all.
 """

@@ -10,6 +10,8 @@ from built_book import ROOT, not_ready, site_of
 from tools import book_pdf
 from transformer_course.errors import CourseError
 
+pytestmark = pytest.mark.xdist_group("pdf")
+"""All on one worker, which makes the file once."""
 A4 = (794, 1123)
 """CSS pixels."""
 PAGES = ["index", "04_attention", "05_score_functions"]
@@ -18,7 +20,7 @@ SIZES = """() => [...document.querySelectorAll("article figure img")]
   .map(({ width, height }) => [width, height])"""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def printed(tab, address_of):
     """A chapter, as it is on paper."""
     tab.open(address_of("en", "04_attention"))
@@ -44,14 +46,13 @@ def test_a_figure_fits_on_a_page(printed):
     assert all(wide < A4[0] and high < 0.8 * A4[1] for wide, high in sizes)
 
 
-@pytest.mark.parametrize(
-    "part",
-    [".bd-sidebar-primary", ".bd-sidebar-secondary", ".bd-header-article",
-     "article button", "article .headerlink", ".bd-footer-content",
-     ".plain-fold summary"],
-)  # fmt: skip
-def test_no_menu_and_no_button_is_printed(printed, part):
-    assert not printed.locator(f"{part}:visible").count()
+def test_no_menu_and_no_button_is_printed(printed):
+    for part in (
+        ".bd-sidebar-primary", ".bd-sidebar-secondary", ".bd-header-article",
+        "article button", "article .headerlink", ".bd-footer-content",
+        ".plain-fold summary",
+    ):  # fmt: skip
+        assert not printed.locator(f"{part}:visible").count(), part
 
 
 # --- the PDF -----------------------------------------------------------------

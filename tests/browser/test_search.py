@@ -1,14 +1,11 @@
-"""The search, as a learner uses it: typed, and read from the top."""
+"""The search, as a learner uses it: typed, and read from the top.
 
-from pathlib import Path
+What it finds is tested in tests/test_search.py, without a browser.
+"""
 
 import pytest
-import yaml
 from built_book import site_of
 
-QUERIES = yaml.safe_load(
-    Path(__file__).parents[1].joinpath("queries.yml").read_text("utf-8")
-)
 FIELD = ".bd-search-container input"
 PAGES = "#search-results h2 a"
 SECTIONS = "#search-results ul a"
@@ -31,17 +28,6 @@ def ask(tab, query: str) -> list[str]:
     return tab.page.locator(PAGES).evaluate_all(
         "links => links.map(link => link.getAttribute('href'))"
     )
-
-
-def test_what_learners_type_finds_the_right_chapter(tab, address_of):
-    tab.open(address_of("en", "search"))
-    wrong = {
-        query: found
-        for query, right in QUERIES["known"].items()
-        if not (found := ask(tab, query)[:3])
-        or not any(page.startswith(tuple(right)) for page in found)
-    }
-    assert len(wrong) <= 2, wrong
 
 
 def test_from_any_page_by_keys_alone_to_what_was_found(tab, address_of):

@@ -1,0 +1,372 @@
+"""The book's own extensions, in small books with and without addresses.
+
+``REPO=`` and ``SITE_URL=`` say where the repository and the site are; what
+needs them is on the pages only where they are said. What the extensions do
+for each page of the whole book is checked on the built pages.
+"""
+
+import importlib
+import shutil
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+from xml.etree import ElementTree
+
+import nbformat
+import pytest
+from built_book import BOOK, EDITIONS, ROOT, build_project, is_foreign
+from lxml import html
+from nbformat.v4 import (
+    new_code_cell,
+    new_markdown_cell,
+    new_notebook,
+    new_output,
+)
+from PIL import Image
+
+from tools.refresh_outputs import FIXED_METADATA
+
+sys.path.insert(0, str(BOOK / "_ext"))
+course_meta = importlib.import_module("course_meta")
+course_pages = importlib.import_module("course_pages")
+course_preview = importlib.import_module("course_preview")
+course_repository = importlib.import_module("course_repository")
+course_strip = importlib.import_module("course_strip")
+
+REPO = "https://github.com/nobody/invented"
+SITE = "https://course.example/books/transformer"
+CHAPTER = "book/en/06_masks.ipynb"
+EXTENSIONS = """myst_nb sphinx_togglebutton sphinx_copybutton sphinx_design
+sphinx_book_theme course_chapters course_strip course_pages course_folded
+course_punctuation course_repository course_assets course_icons course_images
+course_meta course_search"""
+"""In the order of ``_config.yml``."""
+PROSE = "A sentence which is long enough to say what this page is about. "
+PAGES = {
+    "index": """# The book
+
+````{with-repository}
+```bash
+git clone REPO
+cd NAME
+```
+````
+
+````{with-site}
+[The class](SITE_URL/class/index.html)
+````
+
+```{toctree}
+part/one
+06_masks
+99_later
+```
+""",
+    "part/one": f"# One\n\n$a$ in a formula describes no page.\n\n{PROSE * 9}"
+    "\n\nOf ($a$), $b$, and $n$-grams $c$ and *$d$*.\n\n"
+    "![A square](square.png)\n",
+    "99_later": "# Later\n\n:::{dropdown} Title\nHidden.\n:::\n",
+}
+
+
+def write_pages(source: Path) -> None:
+    """Sources of three pages and a chapter."""
+    (source / "part").mkdir(parents=True)
+    (source / "conf.py").touch()
+    for name, text in PAGES.items():
+        (source / f"{name}.md").write_text(text, encoding="utf-8")
+    shutil.copytree(BOOK / "en/figures", source / "figures")
+    shutil.copy(ROOT / "docs/book.png", source / "part/square.png")
+    folded = {"tags": ["hide-input"]}
+    output = new_output("stream", name="stdout", text="3\n")
+    cells = [
+        new_markdown_cell("# Masks"),
+        new_code_cell(
+            "print(3)", execution_count=7, metadata=folded, outputs=[output]
+        ),
+    ]
+    chapter = new_notebook(cells=cells, metadata=FIXED_METADATA)
+    nbformat.write(chapter, source / "06_masks.ipynb")
+
+
+class Built:
+    """A small book, its pages, and what its build warned of."""
+
+    def __init__(self, folder: Path, has_addresses: bool):
+        self.has_addresses = has_addresses
+        self.folder = folder / "html"
+        write_pages(folder / "source")
+        settings = {
+            "extensions": EXTENSIONS.split(),
+            "html_theme": "sphinx_book_theme",
+            "html_title": "The book",
+            "html_static_path": [str(BOOK / "_static")],
+            "templates_path": [str(BOOK / "_templates")],
+            "language": "en",
+            "mathjax_path": "mathjax/startup.js",
+            "myst_enable_extensions": ["colon_fence", "dollarmath"],
+            "nb_execution_mode": "off",
+            "suppress_warnings": ["config.cache"],
+        }
+        self.warnings = build_project(folder / "source", self.folder, settings)
+        self.names = [*PAGES, "06_masks"]
+
+    def page(self, name: str) -> html.HtmlElement:
+        """A page."""
+        path = self.folder / f"{name}.html"
+        return html.fromstring(path.read_bytes())
+
+    def foreign(self, name: str) -> set[str]:
+        """Where a page leads on other hosts."""
+        return {*filter(is_foreign, self.page(name).xpath("//a/@href"))}
+
+    def scripts(self, name: str) -> list[html.HtmlElement]:
+        """The scripts that a page loads."""
+        return self.page(name).xpath("//script[@src]")
+
+
+@pytest.fixture(
+    scope="module", params=[False, True], ids=["nowhere", "somewhere"]
+)
+def built(request, tmp_path_factory) -> Built:
+    """A small book, with addresses or without."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REPO", REPO if request.param else "")
+        patch.setenv("SITE_URL", SITE if request.param else "")
+        return Built(tmp_path_factory.mktemp("book"), request.param)
+
+
+def file_name(address: str) -> str:
+    return Path(urlsplit(address).path).name
+
+
+# --- addresses ---------------------------------------------------------------
+
+
+def test_buttons_lead_to_the_repository_or_are_not_there(built):
+    """A notebook can be launched as well."""
+    of_pages = {REPO, f"{REPO}/edit/main/book/en/99_later.md"}
+    of_notebooks = {
+        REPO,
+        f"{REPO}/edit/main/{CHAPTER}",
+        f"https://mybinder.org/v2/gh/nobody/invented/main?urlpath=lab/tree/"
+        f"{CHAPTER}",
+        f"https://colab.research.google.com/github/nobody/invented/blob/main/"
+        f"{CHAPTER}",
+    }
+    for name, expected in [("99_later", of_pages), ("06_masks", of_notebooks)]:
+        found = built.foreign(name)
+        reports = {link for link in found if "/issues/new?" in link}
+        assert found - reports == (expected if built.has_addresses else set())
+        assert len(reports) == built.has_addresses
+
+
+def test_what_needs_an_address_is_said_with_it_or_not_at_all(built):
+    (article,) = built.page("index").xpath("//article")
+    text = article.text_content()
+    shell = f"git clone {REPO}\ncd invented\n"
+    assert (shell in text) == ("git clone" in text) == built.has_addresses
+    assert "REPO" not in text and "SITE_URL" not in text
+    links = article.xpath(".//a/@href")
+    assert (f"{SITE}/class/index.html" in links) == built.has_addresses
+
+
+def test_a_page_says_what_it_is_and_where(built):
+    head = built.page("part/one").head
+    said = {
+        tag.get("name") or tag.get("property"): tag.get("content")
+        for tag in head.iter("meta")
+    }
+    assert head.findtext("title") == "One — The book"
+    assert built.page("index").head.findtext("title") == "The book"
+    assert said["og:title"] == "One"
+    text = said["description"]
+    assert text == said["og:description"]
+    assert text.startswith(PROSE.strip()) and text.endswith("…")
+    assert len(text) <= course_meta.LONGEST
+    canonical = head.xpath("link[@rel='canonical']/@href")
+    if built.has_addresses:
+        assert canonical == [said["og:url"]] == [f"{SITE}/part/one.html"]
+        preview = f"{SITE}/_static/{course_preview.PREVIEW}"
+        assert said["og:image"] == preview
+    else:
+        assert not canonical and not {"og:url", "og:image"} & said.keys()
+    preview = built.folder / "_static" / course_preview.PREVIEW
+    with Image.open(preview) as picture:
+        assert picture.size == course_preview.SIZE
+        colours = picture.convert("RGB").getcolors(2**24)
+    assert len(colours) > 20, "no picture is on it"
+
+
+def test_links_of_the_404_count_from_the_address_of_the_site(built):
+    page = built.page("404")
+    first = next(page.head.iter("base", "link", "script"))
+    assert (first.get("href") == f"{SITE}/") == built.has_addresses
+    links = page.xpath("//article//a/@href")
+    assert {"index.html", "search.html"} <= {*links}
+    for link in links:
+        assert "#" in link or (built.folder / link).is_file()
+
+
+def test_what_is_no_address_is_told_in_a_line(monkeypatch):
+    monkeypatch.setenv("REPO", "github.com/nobody")
+    with pytest.raises(Exception, match="REPO is 'github.com/nobody'; it sh"):
+        course_repository.read_address()
+    monkeypatch.setenv("REPO", f"{REPO}.git")  # that of a clone
+    assert course_repository.read_address() == REPO
+    monkeypatch.setenv("SITE_URL", "example.org")
+    with pytest.raises(Exception, match="should be where the first page"):
+        course_meta.take_address(None, None)
+
+
+@pytest.mark.parametrize(
+    ("address", "provider", "launched"),
+    [
+        ("https://gitlab.com/nobody/invented", "gitlab", ["binderhub_url"]),
+        ("https://gitlab.school.invalid/a/b", "gitlab", []),
+        ("https://git.school.invalid/a/b", "", []),
+    ],
+)
+def test_a_server_has_the_buttons_that_it_can_serve(
+    address, provider, launched
+):
+    assert course_repository.provider_of(address) == provider
+    assert [*course_repository.launch_buttons(address)] == launched
+
+
+# --- what a page loads -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("part", "pages"),
+    [
+        ("startup.js", {"part/one"}),
+        ("copybutton.js", {"06_masks"}),
+        ("clipboard.min.js", {"06_masks"}),
+        ("sphinx-design.min.css", {"99_later"}),
+        ("bootstrap.css", {"part/one", "06_masks", "99_later"}),
+        ("bootstrap.js", {"part/one", "06_masks", "99_later"}),
+        ("course_icons.css", {"part/one", "06_masks", "99_later"}),
+        ("all.min.js", set()),
+        ("all.min.css", set()),
+    ],
+)
+def test_a_page_loads_what_it_uses(built, part, pages):
+    found = set()
+    for name in built.names[1:]:
+        page = built.page(name)
+        loads = page.xpath("//link[@rel='stylesheet']/@href | //script/@src")
+        if part in {*map(file_name, loads)}:
+            found.add(name)
+    assert found == pages
+
+
+def test_scripts_wait_and_those_of_the_search_are_in_order(built):
+    at_once = {
+        file_name(script.get("src"))
+        for name in [*built.names, "search"]
+        for script in built.scripts(name)
+        if script.get("defer") is None
+    }
+    assert at_once == {"documentation_options.js"}
+    needed = ["doctools.js", "language_data.js", "search_sections.js"]
+    needed += ["search_rank.js", "search_page.js"]
+    found = [file_name(s.get("src")) for s in built.scripts("search")]
+    assert [name for name in found if name in needed] == needed
+    assert "searchindex.js" not in found
+
+
+# --- what is on a page -------------------------------------------------------
+
+
+def test_no_sign_is_parted_from_its_formula(built):
+    kept = built.page("part/one").xpath("//*[@class='kept-together']")
+    text = [piece.text_content() for piece in kept]
+    assert text == [r"(\(a\)),", r"\(b\),", r"\(n\)-grams"]
+
+
+def test_an_image_has_the_size_of_its_file(built):
+    (image,) = built.page("part/one").xpath("//article//img")
+    with Image.open(ROOT / "docs/book.png") as picture:
+        size = picture.size
+    assert (int(image.get("width")), int(image.get("height"))) == size
+
+
+def test_a_fold_is_called_by_its_cell(built):
+    (title,) = built.page("06_masks").xpath(
+        "//summary/*[starts-with(@class, 'collapsed')]"
+    )
+    assert title.text_content() == "Show the code of cell 7"
+
+
+def test_a_list_right_in_a_list_is_an_item_of_it():
+    """As Sphinx writes its index of sources."""
+    text = "<ul><li>a</li><ul><li>b<ul><li>c</li></ul></li></ul></ul>"
+    done = course_pages.put_right(f"<body>{text}</body>", "en")
+    lists = html.fromstring(done)
+    assert {part.tag for part in lists.xpath("//ul/*")} == {"li"}
+    assert done.count("<ul>") == done.count("</ul>") == 3
+    assert lists.text_content() == "abc"
+
+
+# --- the strip below a chapter's title ---------------------------------------
+
+SVG = course_strip.SVG
+
+
+def centres(element: ElementTree.Element) -> set[tuple[float, float]]:
+    """Where boxes, circles and the words for what flows are."""
+    found = set()
+    for shape in element.iter():
+        number = {key: float(shape.get(key, 0)) for key in ("x", "y")}
+        match shape.tag.removeprefix(SVG), shape.get("class"):
+            case "rect", _:
+                width, height = (
+                    float(shape.get(key)) for key in ("width", "height")
+                )
+                found.add((number["x"] + width / 2, number["y"] + height / 2))
+            case "circle", _:
+                found.add((float(shape.get("cx")), float(shape.get("cy"))))
+            case "text", "data":
+                found.add((number["x"], number["y"]))
+    return found
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_strip_lights_what_the_picture_links_to_its_chapter(edition):
+    words = course_strip.WORDS[edition]
+    path = BOOK / edition / course_strip.PICTURE
+    picture = ElementTree.parse(path).getroot()
+    for path in (BOOK / edition).glob("[0-9][0-9]_*.ipynb"):
+        number = path.name[:2]
+        about = [
+            part
+            for part in picture.iter()
+            if part.get("href", "").startswith(path.stem)
+            or number in part.get("data-also", "").split()
+        ]
+        drawn = course_strip.drawing(picture, number, words)
+        assert centres(drawn) == centres(picture)
+        lit = set().union(*map(centres, drawn.iterfind("g[@class='lit']")))
+        expected = set().union(*map(centres, about)) or centres(picture)
+        assert lit == expected, path.stem
+        label = drawn.get("aria-label")
+        assert (words.whole in label) == (not about)
+        for part in about:
+            for text in part.iter(f"{SVG}text"):
+                assert text.get("class") == "number" or text.text in label
+
+
+def test_a_chapter_has_its_strip_and_one_without_a_place_is_told(built):
+    (warning,) = built.warnings.strip().splitlines()
+    assert "99_later" in warning and "course_strip.WORDS" in warning
+    for name in built.names:
+        strips = built.page(name).find_class("transformer-strip")
+        assert len(strips) == (name == "06_masks")
+    words = course_strip.WORDS["en"]
+    (strip,) = built.page("06_masks").find_class("transformer-strip")
+    assert strip.getprevious().tag == "h1"
+    assert strip.find("a").get("href") == "index.html#transformer"
+    assert strip.find("p").text_content() == (
+        f"{words.chapter.format('06')} · {words.places['06_masks']}"
+    )

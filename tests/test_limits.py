@@ -1,0 +1,180 @@
+"""Limits that a count can hold: of chapters, modules and built pages."""
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+from built_book import (
+    BOOK,
+    EDITIONS,
+    ROOT,
+    code_cells,
+    loads_of_style,
+    markdown_of,
+    not_ready,
+    pictures,
+    site_of,
+)
+from lxml import html
+
+CHAPTER = {"words": 3200, "folded": 700, "pictures": 12, "numbers": 125}
+"""In a chapter's prose, and its figures. What is folded is counted apart."""
+LONG_CHAPTERS = {
+    # the loop, the loss and the schedule are one argument
+    "12_training": {"words": 3800},
+    # scores, their noise and judging need the same examples
+    "14_evaluation": {"words": 3800},
+    # one training is followed from raw text to its judges
+    "15_translation": {"words": 3800},
+    # each claim about a head stands beside its test
+    "20_reading_attention": {"words": 3600},
+}
+MODULE = 420
+"""Lines of a module of the package."""
+LONG_MODULES = {
+    "data/grammar/lexicon.py": 550,  # a list of words
+    "viz.py": 750,  # figures for the book: nothing of the core reads it
+}
+FIRST_PAGE = 700_000
+"""Bytes of the first page and of all that it loads."""
+BEFORE_PAINT = 150_000
+"""Zipped bytes that a page needs before it shows something."""
+SEARCHED = 400_000
+"""Zipped bytes of what the search page alone loads."""
+STRIP = 4000
+"""Bytes of the strip below a chapter's title."""
+
+# --- chapters ----------------------------------------------------------------
+
+
+def prose(markdown: str) -> tuple[str, str]:
+    """What stands unfolded, and what is folded, without code and markup."""
+    blocks = r"^(:{3,})\{(?:dropdown|admonition)\}.*?^\1 *$"
+    folded = [
+        match[0]
+        for match in re.finditer(blocks, markdown, re.M | re.S)
+        if re.search(r"\{dropdown\}|^:class:.*\bdropdown\b", match[0], re.M)
+    ]
+    for block in folded:
+        markdown = markdown.replace(block, "")
+    return words(markdown), words("\n".join(folded))
+
+
+def words(markdown: str) -> str:
+    """The text of some Markdown: a formula is one word, an address none."""
+    for pattern, stands in [
+        (r"^(`{3,})[a-z{].*?^\1 *$", ""),  # code, and blocks without prose
+        (r"<!--.*?-->", ""),
+        (r"\$\$.*?\$\$", "x"),
+        (r"\$[^$]+\$", "x"),
+        (r"^:[a-z-]+:[^\n]*$", ""),  # a block's options
+        (r"^:{3,}(\{[a-z-]+\})?", ""),
+        (r"\]\([^)]*\)", "]"),
+        (r"</?[a-z][^<>]*>", ""),
+    ]:
+        markdown = re.sub(pattern, stands, markdown, flags=re.M | re.S)
+    return " ".join(w for w in markdown.split() if re.search(r"\w", w))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.relative_to(BOOK).as_posix())
+        for path in sorted(BOOK.glob("*/[0-9]*.ipynb"))
+    ],
+)
+def test_a_chapter_is_not_too_long(path):
+    unfolded, folded = prose(markdown_of(path))
+    counts = {
+        "words": len(unfolded.split()),
+        "folded": len(folded.split()),
+        "pictures": sum(map(pictures, code_cells(path))),
+        "numbers": len(re.findall(r"(?<![\w.])\d+(?:[.,]\d+)*", unfolded)),
+    }
+    most = CHAPTER | LONG_CHAPTERS.get(path.stem, {})
+    assert counts["words"] > 1000  # they are counted
+    assert not {name: n for name, n in counts.items() if n > most[name]}
+
+
+def test_no_module_is_too_long():
+    package = ROOT / "transformer_course"
+    lines = {
+        path.relative_to(package).as_posix(): len(path.open("rb").readlines())
+        for path in package.rglob("*.py")
+        if "exercises" not in path.parts
+    }
+    assert LONG_MODULES.keys() <= lines.keys()
+    assert not {
+        name: count
+        for name, count in lines.items()
+        if count > LONG_MODULES.get(name, MODULE)
+    }
+
+
+# --- built pages -------------------------------------------------------------
+
+
+@pytest.fixture(params=EDITIONS)
+def site(request) -> Path:
+    """The built pages."""
+    if reason := not_ready(request.param):
+        pytest.skip(reason)
+    return site_of(request.param)
+
+
+def files_of(page: Path, addresses: list[str]) -> set[Path]:
+    """Files that addresses in a page or style sheet name, and what they do."""
+    files = set()
+    for address in addresses:
+        if re.match(r"[a-z]+:|#|$", address):
+            continue
+        file = (page.parent / address.partition("?")[0]).resolve()
+        files.add(file)
+        if file.suffix == ".css":
+            css = file.read_text(encoding="utf-8")
+            files |= files_of(file, loads_of_style(css))
+    return files
+
+
+def test_the_first_page_is_light(site):
+    page = site / "index.html"
+    loads = html.parse(page).xpath("//@src | //link/@href")
+    loaded = {f for f in files_of(page, loads) if f.suffix != ".html"}
+    assert {".js", ".css", ".svg"} <= {file.suffix for file in loaded}
+    size = sum(file.stat().st_size for file in {page, *loaded})
+    assert size <= FIRST_PAGE
+
+
+def test_little_is_needed_before_a_page_shows_something(site):
+    """The page, its style sheets, and scripts in front that do not wait."""
+    zipped = {}
+    for page in site.glob("*.html"):
+        head = html.parse(page).getroot().head
+        files = files_of(
+            page,
+            head.xpath("link[@rel='stylesheet']/@href")
+            + head.xpath("script[not(@defer) and not(@async)]/@src"),
+        )
+        for file in {page, *files} - zipped.keys():
+            zipped[file] = len(gzip.compress(file.read_bytes()))
+        assert len(files) > 3
+        size = sum(zipped[file] for file in {page, *files})
+        assert size <= BEFORE_PAINT, page.name
+
+
+def test_what_is_searched_is_light_and_asked_for_by_its_page_alone(site):
+    asking = {
+        page.name
+        for page in site.rglob("*.html")
+        if "search_sections.js" in page.read_text(encoding="utf-8")
+    }
+    assert asking == {"search.html"}
+    script = (site / "search_sections.js").read_bytes()
+    assert len(gzip.compress(script)) <= SEARCHED
+
+
+def test_a_strip_is_light(site):
+    for page in site.glob("[0-9][0-9]_*.html"):
+        (strip,) = html.parse(page).getroot().find_class("transformer-strip")
+        assert len(html.tostring(strip)) < STRIP, page.name
