@@ -245,9 +245,9 @@ def greedy_by_hand(model, *src, prefix=None, max_length=12):
 
 @each_translator
 def test_greedy_in_a_batch_equals_by_hand_alone(kind):
-    model = translator(kind)
-    written = greedy_search(model, SOURCES, max_length=12)
-    for src, ids in zip(SOURCES, written, strict=True):
+    model, sources = translator(kind), SOURCES[:4]
+    written = greedy_search(model, sources, max_length=12)
+    for src, ids in zip(sources, written, strict=True):
         alone = src[src != PAD][None]
         assert ids == greedy_by_hand(model, alone)
 
@@ -483,34 +483,36 @@ def every_target(tokens, longest):
         yield list(ids), False
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
 @pytest.mark.parametrize("kind", ["sinusoidal", "gru"])
-@pytest.mark.parametrize("cached", [True, False])
-def test_a_beam_that_holds_everything_ranks_everything(alpha, kind, cached):
+def test_a_beam_that_holds_everything_ranks_everything(kind):
     """Brute force: every target of at most three tokens, by its score."""
     model = translator(kind, vocab_size=6)
     sources = ragged_ids([3, 2], vocab=6)
-    beams = beam_search(
-        model,
-        sources,
-        beam_size=50,
-        alpha=alpha,
-        max_length=3,
-        cached=cached,
-    )
     targets = list(every_target([3, 4, 5], longest=3))
-    for src, beam in zip(sources, beams, strict=True):
-        ranked = []
-        for ids, ended in targets:
-            log_prob = log_prob_of(model, src[src != PAD][None], ids, ended)
-            penalty = length_penalty(len(ids) + ended, alpha)
-            ranked.append((log_prob / penalty, log_prob, ids))
-        ranked.sort(reverse=True)
-        assert len(beam) == len(ranked) == 40
-        assert [h.ids for h in beam] == [ids for _, _, ids in ranked]
-        for hypothesis, (score, log_prob, _) in zip(beam, ranked, strict=True):
-            assert math.isclose(hypothesis.score, score, abs_tol=1e-4)
-            assert math.isclose(hypothesis.log_prob, log_prob, abs_tol=1e-4)
+    log_probs = [
+        [log_prob_of(model, src[src != PAD][None], *t) for t in targets]
+        for src in sources
+    ]
+    for alpha, cached in itertools.product((0.0, 0.6, 2.0), (True, False)):
+        beams = beam_search(
+            model,
+            sources,
+            beam_size=50,
+            alpha=alpha,
+            max_length=3,
+            cached=cached,
+        )
+        for found, beam in zip(log_probs, beams, strict=True):
+            ranked = []
+            for (ids, ended), log_prob in zip(targets, found, strict=True):
+                penalty = length_penalty(len(ids) + ended, alpha)
+                ranked.append((log_prob / penalty, log_prob, ids))
+            ranked.sort(reverse=True)
+            assert len(beam) == len(ranked) == 40
+            assert [h.ids for h in beam] == [ids for _, _, ids in ranked]
+            for one, (score, log_prob, _) in zip(beam, ranked, strict=True):
+                assert math.isclose(one.score, score, abs_tol=1e-4)
+                assert math.isclose(one.log_prob, log_prob, abs_tol=1e-4)
 
 
 def test_a_wide_beam_finds_what_greedy_misses():
@@ -688,20 +690,22 @@ class Counting(torch.nn.Module):
         return self.model.new_cache()
 
 
-@each_translator
+@pytest.mark.parametrize("kind", ["rotary", "gru", "ensemble"])
 @pytest.mark.parametrize("cached", [True, False])
 @pytest.mark.parametrize("beam_size", [1, 2])
 def test_sentences_that_have_ended_cost_nothing_more(kind, cached, beam_size):
     """The batch shrinks, and what is written stays the same."""
-    model = Counting(translator(kind))
+    model, sources = Counting(translator(kind)), SOURCES[:5]
 
     def found(src):
-        beams = beam_search(model, src, beam_size=beam_size, cached=cached)
+        beams = beam_search(
+            model, src, beam_size, cached=cached, max_length=16
+        )
         return [[h.ids for h in beam] for beam in beams]
 
-    together = found(SOURCES)
+    together = found(sources)
     rows = model.rows
     assert rows == sorted(rows, reverse=True)
-    assert rows[0] == len(SOURCES) * beam_size > rows[-1]
-    for src, beam in zip(SOURCES, together, strict=True):
+    assert rows[0] == len(sources) * beam_size > rows[-1]
+    for src, beam in zip(sources, together, strict=True):
         assert found(src[src != PAD][None]) == [beam]
