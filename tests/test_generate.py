@@ -37,6 +37,8 @@ from transformer_course.tokenizer import BOS, EOS, PAD
 
 TRANSLATORS = [*POSITIONS, "gru", "ensemble"]
 each_translator = pytest.mark.parametrize("kind", TRANSLATORS)
+each_cache = pytest.mark.parametrize("kind", ["rotary", "gru", "ensemble"])
+"""Those whose caches are of different kinds."""
 each_language_model = pytest.mark.parametrize("kind", POSITIONS)
 WRITTEN = [i for i in range(VOCAB) if i not in (PAD, BOS)]
 SOURCES = ragged_ids([7, 4, 1, 5, 6, 2, 7, 3], seed=1)
@@ -134,7 +136,7 @@ def test_cached_equals_uncached_with_ragged_prompts(device, kind):
     assert with_cache == without
 
 
-@each_translator
+@each_cache
 def test_beams_have_the_same_scores_with_and_without_a_cache(kind):
     model = translator(kind)
     with_cache, without = (
@@ -192,7 +194,7 @@ def projections_of_memory(model: nn.Module) -> list[nn.Module]:
 
 
 @each_search
-@each_translator
+@each_cache
 def test_a_memory_is_projected_once_and_shared_by_its_beams(name, kind):
     """Once for each source sentence: neither for each token nor each beam."""
     model = translator(kind)
@@ -262,7 +264,7 @@ def test_prompts_in_a_batch_equal_by_hand_alone(kind):
         assert ids == greedy_by_hand(model, prefix=alone)
 
 
-@each_translator
+@each_cache
 def test_padding_of_the_source_changes_nothing(kind):
     model = translator(kind)
     one = searches(model, SOURCES, cached=True)
@@ -270,7 +272,7 @@ def test_padding_of_the_source_changes_nothing(kind):
     assert one == other
 
 
-@each_translator
+@each_cache
 def test_a_translation_can_be_made_to_begin_with_a_prefix(kind):
     model = translator(kind)
     prefix = ragged_ids([2, 1, 3, 2, 1, 2, 3, 1], seed=3)
@@ -349,7 +351,7 @@ def test_a_prompt_longer_than_the_target_may_be_is_refused():
 # --- sampling ---------------------------------------------------------------
 
 
-@each_translator
+@each_cache
 @pytest.mark.parametrize(
     "nearly_greedy", [{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 1e-6}]
 )
@@ -448,7 +450,7 @@ def test_ways_of_sampling_that_make_no_sense_are_refused(wrong):
 
 
 @on_each_device
-@each_translator
+@each_cache
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_beam_of_one_is_greedy(device, kind, alpha):
     model = translator(kind, device)
@@ -558,7 +560,7 @@ def _ids(beams):
     return [[hypothesis.ids for hypothesis in beam] for beam in beams]
 
 
-@each_translator
+@each_cache
 @pytest.mark.parametrize("prefix", [None, ragged_ids([2, 1, 3, 2], seed=3)])
 def test_the_steps_of_a_beam_search_lead_to_its_hypotheses(kind, prefix):
     """Whoever follows the steps, keeping the best, finds what it found."""
@@ -683,14 +685,14 @@ class Counting(torch.nn.Module):
     def decode(self, tgt_in, *source, cache=None):
         self.rows.append(len(tgt_in))
         logits = self.model.decode(tgt_in, *source, cache=cache)
-        logits[..., EOS] += 2.0
+        logits[..., EOS] += 4.0
         return logits
 
     def new_cache(self):
         return self.model.new_cache()
 
 
-@pytest.mark.parametrize("kind", ["rotary", "gru", "ensemble"])
+@each_cache
 @pytest.mark.parametrize("cached", [True, False])
 @pytest.mark.parametrize("beam_size", [1, 2])
 def test_sentences_that_have_ended_cost_nothing_more(kind, cached, beam_size):
@@ -699,7 +701,7 @@ def test_sentences_that_have_ended_cost_nothing_more(kind, cached, beam_size):
 
     def found(src):
         beams = beam_search(
-            model, src, beam_size, cached=cached, max_length=16
+            model, src, beam_size=beam_size, cached=cached, max_length=16
         )
         return [[h.ids for h in beam] for beam in beams]
 
