@@ -103,30 +103,6 @@ def test_what_train_has_not_made_is_not_repeated(run):
     assert_error(result, str(runs.folder("failures")), "train")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["--like"], ["grammar", "--like", "RUN"], ["--like", "RUN", "--lkie"]],
-    ids=" ".join,
-)
-def test_like_is_typed_wrongly(run, arguments):
-    folder = str(runs.folder("enja"))
-    given = [folder if word == "RUN" else word for word in arguments]
-    status, out, err = run("train", *given)
-    assert (status, out) == (2, "") and err
-
-
-@pytest.mark.parametrize(
-    "change", [{"data": 5}, {"task": []}, {"train": {"epochs": "x"}}], ids=str
-)
-def test_damaged_settings_of_a_run_are_not_repeated(
-    run, finished, tmp_path, change
-):
-    folder = shutil.copytree(finished, tmp_path / "tiny")
-    path = folder / "experiment.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | change))
-    assert_error(run("train", "--like", folder, "--name", "new"))
-
-
 def test_a_run_with_damaged_metrics_can_be_used(run, finished, tmp_path):
     folder = shutil.copytree(finished, tmp_path / "tiny")
     (folder / "metrics.jsonl").write_text('{"kind": "epoch", "quality": "x"}')
@@ -214,13 +190,6 @@ def test_a_model_is_scored_on_its_files_where_they_stand_now(run, own):
     assert_told(run(*moved, "--output", "b.ja"), "would be lost")
 
 
-def test_models_of_other_text_do_not_work_together(run, own):
-    write_pairs(own, 200)
-    assert run(*OWN, "--name", "other", "--train.epochs", 1)[0] == 0
-    result = run("score", "outputs/own", "--with", "outputs/other")
-    assert_told(result, "has sha256", "must do the same")
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -250,26 +219,6 @@ def test_files_that_cannot_be_learned_from_are_one_line(
     before = assert_told(run(*OWN[:2], *OWN[5:], *files), words)
     assert all("preparing" in line for line in before)
     assert not (own / "outputs" / "new").exists()
-
-
-def test_blank_and_long_lines_are_counted(run, own):
-    src = (own / "a.en").read_text("utf-8").splitlines()
-    src[7], src[9] = " ".join(["dog"] * 60), " "
-    write_lines(own / "a.en", src)
-    short = ("--model.max-length", 50, "--train.epochs", 1, "--name", "new")
-    status, _, err = run(*OWN, *short)
-    assert status == 0
-    assert "blank lines: 1 of a.en and 0 of b.ja; the 1 pairs" in err
-    assert "1 of 271 training pairs are longer than 50 tokens" in err
-
-
-def test_a_corpus_can_be_put_in_the_place_of_files(run, own, small_corpus):
-    command = ("train", "--like", "outputs/own", "--name", "named")
-    corpus = ("--data.corpus", "grammar", "--data.files", "None")
-    status, _, err = run(*command, *corpus)
-    assert status == 1 and "--data.sha256 None and --data.no-spaced" in err
-    none = ("--data.sha256", "None", "--data.no-spaced")
-    assert run(*command, *corpus, *none)[0] == 0
 
 
 # --- stopped ----------------------------------------------------------------
@@ -310,7 +259,9 @@ def test_ctrl_c_saves_says_how_to_go_on_and_leaves_with_130(
 
 def killed_when(moment, *more: str) -> None:
     """Train in a process of its own, and kill it as soon as it is so far."""
-    code = "import torch; torch.set_num_threads(%d); " % torch.get_num_threads()
+    code = (
+        "import torch; torch.set_num_threads(%d); " % torch.get_num_threads()
+    )
     code += "from transformer_course.cli import main; main()"
     process = subprocess.Popen(
         [sys.executable, "-c", code, *map(str, TRAIN), *more],
