@@ -1,35 +1,52 @@
-"""Fixtures that several test files share."""
+"""Fixtures that several test files share.
+
+What only some of them need is imported inside its fixture: a worker that runs
+the tests of the masks pays for no Sphinx and no training.
+"""
 
 import io
 import sys
 from pathlib import Path
 
 import pytest
-from tiny import tiny_corpus
-from tiny_runs import tiny
-
-from transformer_course import experiment
-from transformer_course.cli import main
 
 
 @pytest.fixture
 def small_corpus(monkeypatch) -> None:
     """In the place of the grammar, sentences of three words."""
+    from tiny import tiny_corpus
+
     tiny_corpus(monkeypatch)
 
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory) -> Path:
     """A run that nothing has disturbed."""
+    from tiny import tiny_corpus
+    from tiny_runs import tiny
+
+    from transformer_course import experiment
+
     with pytest.MonkeyPatch.context() as patch:
         tiny_corpus(patch)
         place = tmp_path_factory.mktemp("whole")
         return experiment.run(tiny(), place, quiet=True)
 
 
+@pytest.fixture(scope="session")
+def site():
+    """The built pages; skipped when they are not there, or stale."""
+    from built_book import Site, not_ready, site_of
+
+    if reason := not_ready("en"):
+        pytest.skip(reason)
+    return Site(site_of("en"))
+
+
 @pytest.fixture
 def run(capsys):
     """The exit status, standard output and error of a command."""
+    from transformer_course.cli import main
 
     def call(*args):
         status = 0

@@ -509,6 +509,7 @@ def test_twenty_works_of_soseki(works):
     assert works[0].source.startswith("底本：「夏目漱石全集1」ちくま文庫")
 
 
+@pytest.mark.exhaustive
 @needs("soseki")
 def test_characters_of_soseki(bodies):
     """As many as the manifest says, work by work; a gaiji is one."""
@@ -527,6 +528,7 @@ def test_nothing_of_soseki_is_lost(works, bodies):
         nothing_is_lost(work, body)
 
 
+@pytest.mark.exhaustive
 @needs("soseki")
 def test_sentences_of_soseki(works):
     chapters = [chapter for work in works for chapter in work.chapters]
@@ -541,12 +543,14 @@ def test_sentences_of_soseki(works):
     assert len(only_stops) + headings == 75_101
 
 
+@pytest.mark.exhaustive
 @needs("soseki")
 def test_pairs_of_soseki(works):
     chapters = [c for work in works for c in work.chapters if c.lines]
     assert len(sentence_pairs(works)) == 74_254 - len(chapters) == 73_366
 
 
+@pytest.mark.exhaustive
 @needs("soseki")
 def test_gaiji_of_soseki(bodies):
     notes = [
@@ -561,6 +565,7 @@ def test_gaiji_of_soseki(bodies):
     assert "〓" not in map(gaiji, level)
 
 
+@pytest.mark.exhaustive
 @needs("soseki")
 def test_cp932_is_not_the_other_shift_jis():
     differ = 0
@@ -571,6 +576,7 @@ def test_cp932_is_not_the_other_shift_jis():
     assert differ == 28
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("corpus", "gaijis"),
     [

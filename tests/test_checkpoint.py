@@ -7,10 +7,6 @@ import json
 import os
 import pickle
 import shutil
-import stat
-import subprocess
-import sys
-import time
 
 import pytest
 import safetensors.torch
@@ -190,7 +186,7 @@ def full_disk(*_, **__):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-@pytest.mark.parametrize("call", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("call", [1, 5])
 def test_a_full_disk_leaves_the_old_checkpoint(
     saved, tokenizer, monkeypatch, call
 ):
@@ -201,13 +197,6 @@ def test_a_full_disk_leaves_the_old_checkpoint(
     assert "\n" not in str(caught.value)
     assert sorted(saved.parent.iterdir()) == [saved]
     assert_same_weights(checkpoint.load(saved).model, MODELS["tied"]())
-
-
-def test_a_full_disk_leaves_nothing_where_nothing_was(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(CheckpointError, match="No space left"):
-        checkpoint.save(tmp_path / "model", tiny_gru())
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("moment", range(16))
@@ -243,12 +232,6 @@ def test_a_kill_at_any_moment_leaves_the_old_or_the_new(
     checkpoint.save(saved, new, tokenizer)  # and the next save is whole again
     assert_same_weights(checkpoint.load(saved).model, new)
     assert sorted(saved.parent.iterdir()) == [saved]
-
-
-def test_a_folder_that_may_not_be_written_is_named(tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(CheckpointError, match="could not be written"):
-        checkpoint.save(tmp_path / "file" / "model", tiny_gru())
 
 
 # --- damaged, foreign, hostile ----------------------------------------------
@@ -404,18 +387,7 @@ def write_pickle(path, trace, protocol):
         path.write_bytes(pickle.dumps(Hostile(trace), protocol=protocol))
 
 
-@pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5, "torch"])
-def test_the_hostile_pickle_is_one(tmp_path, protocol):
-    trace, path = tmp_path / "trace", tmp_path / "file"
-    write_pickle(path, trace, protocol)
-    if protocol == "torch":
-        torch.load(path, weights_only=False)
-    else:
-        pickle.loads(path.read_bytes()).close()
-    assert trace.exists()
-
-
-@pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5, "torch"])
+@pytest.mark.parametrize("protocol", [0, 4, "torch"])
 @pytest.mark.parametrize(
     "name", ["model.safetensors", "resume.safetensors", "tokenizer.model"]
 )
@@ -495,76 +467,13 @@ def test_nothing_that_is_not_finite_is_saved(saved, value):
     assert_same_weights(checkpoint.load(saved).model, MODELS["tied"]())
 
 
-def test_modes_follow_the_umask(tmp_path, tokenizer):
-    before = os.umask(0o027)
-    try:
-        checkpoint.save(tmp_path / "m", tiny_gru(), tokenizer, {}, STATE)
-    finally:
-        os.umask(before)
-    modes = {
-        stat.S_IMODE(p.stat().st_mode) for p in (tmp_path / "m").iterdir()
-    }
-    assert modes == {0o640}
-    assert stat.S_IMODE((tmp_path / "m").stat().st_mode) == 0o750
-
-
-def test_a_link_is_followed(saved):
-    link = saved.with_name("last")
-    link.symlink_to(saved.name)
-    checkpoint.save(link, tiny_gru(seed=5))
-    assert link.is_symlink()
-    assert_same_weights(checkpoint.load(saved).model, tiny_gru(seed=5))
-    assert sorted(saved.parent.iterdir()) == [link, saved]
-
-
-def refused_save(folder, word):
-    with pytest.raises(CheckpointError) as caught:
-        checkpoint.save(folder, tiny_gru())
-    assert word in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_what_may_not_be_replaced_is_left(saved, tmp_path):
-    saved.chmod(0o555)
-    refused_save(saved, "Permission denied")
-    saved.chmod(0o755)
-    assert_same_weights(checkpoint.load(saved).model, MODELS["tied"]())
+def test_files_that_are_no_checkpoint_are_left(tmp_path):
     (tmp_path / "diary").mkdir()
     (tmp_path / "diary" / "monday").write_text("rain")
-    refused_save(tmp_path / "diary", "holds monday, and is no checkpoint")
-    refused_save(tmp_path / "diary" / "monday", "Not a directory")
+    with pytest.raises(CheckpointError, match="holds monday, and is no chec"):
+        checkpoint.save(tmp_path / "diary", tiny_gru())
     assert (tmp_path / "diary" / "monday").read_text() == "rain"
-    assert sorted(tmp_path.iterdir()) == [tmp_path / "diary", saved]
-
-
-def test_a_checkpoint_is_found_from_inside(saved, monkeypatch):
-    monkeypatch.chdir(saved)
-    assert str(checkpoint.existing(".")) == "."
-    assert_same_weights(checkpoint.load(".").model, MODELS["tied"]())
-    checkpoint.save(".", tiny_gru(seed=5))
-    assert_same_weights(checkpoint.load(saved).model, tiny_gru(seed=5))
-
-
-@pytest.mark.parametrize("name", ["x" * 300, "/".join(["x" * 200] * 30), "/"])
-def test_paths_that_cannot_be(name, tmp_path):
-    folder = tmp_path / name
-    refused_save(folder, "") if name != "/" else None
-    assert_refused(folder, "checkpoint")
-    with pytest.raises(CheckpointError):
-        checkpoint.existing(folder)
-
-
-@pytest.mark.parametrize("name", ["config.json", *checkpoint_files.FILES])
-def test_a_file_that_cannot_be_read(saved, monkeypatch, name):
-    read = checkpoint.Path.read_bytes
-
-    def refuse(path):
-        if path.name == name:
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        return read(path)
-
-    monkeypatch.setattr(checkpoint.Path, "read_bytes", refuse)
-    assert_refused(saved, name, "cannot be read (Permission denied)")
+    assert list(tmp_path.iterdir()) == [tmp_path / "diary"]
 
 
 @pytest.mark.parametrize("name", checkpoint_files.FILES)
@@ -584,71 +493,9 @@ def test_which_tokenizer_a_checkpoint_belongs_to(saved, tokenizer, tmp_path):
         checkpoint.tokenizer_sha256(tmp_path / "none")
 
 
-# --- several processes ------------------------------------------------------
-
-
 def test_what_a_killed_process_was_writing_is_deleted(saved):
     left = saved.with_name(f".{saved.name}.0123.new")
     left.mkdir()
     (left / "model.safetensors").write_bytes(b"half")
     checkpoint.save(saved, tiny_gru())
     assert sorted(saved.parent.iterdir()) == [saved]
-
-
-def test_a_folder_that_is_replaced_while_it_is_read(saved, monkeypatch):
-    """The reader takes the settings of one and the weights of the next."""
-    read, tries = checkpoint_files._bytes, []
-
-    def interrupted(path):
-        content = read(path)
-        if path.name == "config.json":
-            tries.append(path)
-            if len(tries) < 4:
-                checkpoint.save(saved, tiny_gru(seed=len(tries)))
-        return content
-
-    monkeypatch.setattr(checkpoint_files, "_bytes", interrupted)
-    assert_same_weights(checkpoint.load(saved).model, tiny_gru(seed=3))
-    assert len(tries) == 4
-
-    monkeypatch.setattr(checkpoint_files, "PAUSES", [0.0, 0.0])
-    tries.clear()
-    with pytest.raises(CheckpointError, match="another process is writing"):
-        checkpoint.load(saved)
-
-
-WRITER = """
-import sys, torch
-from transformer_course import checkpoint
-from transformer_course.checkpoint import Resume
-from transformer_course.config import RecurrentConfig
-torch.set_num_threads(1)
-folder, mark = sys.argv[1], float(sys.argv[2])
-sizes = dict(vocab_size=9, d_model=8, d_hidden=8, max_length=9)
-model = checkpoint.build(RecurrentConfig(**sizes))
-with torch.no_grad():
-    for weight in model.parameters():
-        weight.fill_(mark)
-state = Resume({"mark": torch.tensor(mark)}, {"mark": mark})
-for _ in range(60):
-    checkpoint.save(folder, model, details={"mark": mark}, resume=state)
-"""
-
-
-@pytest.mark.exhaustive
-def test_two_writers_and_a_reader(tmp_path):
-    """Each thing that is read is one writer's, whole, every time."""
-    folder, reads = tmp_path / "model", 0
-    start = [sys.executable, "-c", WRITER, folder]
-    writers = [subprocess.Popen([*start, mark]) for mark in "12"]
-    while any(writer.poll() is None for writer in writers):
-        if not reads and not folder.exists():
-            time.sleep(0.01)
-            continue
-        loaded, reads = checkpoint.load(folder), reads + 1
-        marks = {p.view(-1)[0].item() for p in loaded.model.parameters()}
-        marks |= {loaded.resume.values["mark"], loaded.details["mark"]}
-        assert marks == {loaded.resume.tensors["mark"].item()}
-    assert [writer.returncode for writer in writers] == [0, 0]
-    assert reads > 10
-    assert list(tmp_path.iterdir()) == [folder]

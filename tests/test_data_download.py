@@ -3,12 +3,9 @@
 The network is a server on this machine, which can be told to misbehave.
 """
 
-import errno
 import hashlib
-import os
 import socket
 import threading
-from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlparse
@@ -145,20 +142,6 @@ def test_download(toy, cache, server):
     assert server.asked == list(FILES)
 
 
-def test_the_bar_counts_what_is_written(toy, server, capfd, monkeypatch):
-    monkeypatch.setattr(
-        download, "tqdm", partial(download.tqdm, mininterval=0)
-    )
-    server.failures = 1
-    assert fetched(progress=True) == FILES
-    assert "100%" in capfd.readouterr().err
-
-
-def test_no_bar_without_progress(toy, capfd):
-    fetched(progress=False)
-    assert capfd.readouterr().err == ""
-
-
 def test_a_mirror_is_used_in_place(toy, cache, mirror, server):
     assert fetched() == FILES
     paths = download.fetch("toy")
@@ -246,16 +229,6 @@ def test_a_download_cut_in_the_middle(toy, cache, server):
     assert left_in(cache) == []
 
 
-def test_what_came_before_the_cut_is_kept(toy, cache, server):
-    del server.files["toy/two.txt"]  # its connection breaks without answer
-    with pytest.raises(CorpusError, match=r"toy/two.txt"):
-        fetched()
-    assert left_in(cache) == ["toy/one.txt"]
-    server.files, server.asked[:] = dict(FILES), []
-    assert fetched() == FILES
-    assert server.asked == ["toy/two.txt"]
-
-
 @pytest.mark.parametrize("way", ["cut", "503"])
 def test_a_second_attempt_helps(toy, server, way):
     server.failures, server.way = 2, way
@@ -312,44 +285,6 @@ def test_a_damaged_file_of_the_cache_and_no_network(toy, cache, server):
     assert (cache / "toy/one.txt").read_bytes() == b"damaged"
 
 
-def test_a_silent_server(cache, monkeypatch):
-    monkeypatch.setattr(download, "TIMEOUT", 0.05)
-    monkeypatch.setattr(download, "RETRY_WAITS", ())
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        use_toy(monkeypatch, f"http://127.0.0.1:{silent.getsockname()[1]}")
-        with pytest.raises(CorpusError, match="no answer within"):
-            fetched()
-    assert left_in(cache) == []
-
-
-def test_a_full_disk(toy, cache, monkeypatch):
-    def write(self, chunk):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(download._CountedFile, "write", write)
-    with pytest.raises(CorpusError, match="the disk is full") as error:
-        fetched()
-    assert str(cache) in str(error.value)
-    assert left_in(cache) == []
-
-
-def test_a_cache_that_cannot_be_made(toy, tmp_path, monkeypatch):
-    put(tmp_path / "file", b"")
-    monkeypatch.setenv("TRANSFORMER_COURSE_CACHE", str(tmp_path / "file"))
-    with pytest.raises(CorpusError, match="cannot be kept at"):
-        fetched()
-
-
-def test_ctrl_c_leaves_nothing(toy, cache, monkeypatch):
-    def write(self, chunk):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(download._CountedFile, "write", write)
-    with pytest.raises(KeyboardInterrupt):
-        fetched()
-    assert left_in(cache) == []
-
-
 def test_verify(toy, cache, mirror, monkeypatch):
     assert download.verify("toy") == dict.fromkeys(FILES, "ok")
     monkeypatch.delenv("TRANSFORMER_COURSE_MIRROR")
@@ -359,13 +294,6 @@ def test_verify(toy, cache, mirror, monkeypatch):
         download.verify("toy")
     assert str(cache / "toy/two.txt") in str(error.value)
     assert "Delete them" in str(error.value)
-
-
-def test_nobody_is_told_to_delete_a_mirrors_files(toy, mirror):
-    put(mirror / "toy/two.txt", b"SECOND\n")
-    with pytest.raises(CorpusError, match="keeps it") as error:
-        download.verify("toy")
-    assert "Delete them" not in str(error.value)
 
 
 def test_what_is_here_is_right():

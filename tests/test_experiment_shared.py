@@ -71,18 +71,12 @@ def edited(monkeypatch):
     [
         ("grammar", "attention"),
         ("grammar", "transformer"),
-        ("grammar", "loss"),
         ("grammar", "train"),
-        ("grammar", "buckets"),
-        ("grammar", "tokenizer"),
         ("grammar", "tasks.translation"),
         ("grammar", "data.grammar.lexicon"),
         ("grammar", "experiment.prepare"),
-        ("grammar", "experiment.retention"),
         ("digits-vit", "vit"),
-        ("digits-vit", "data.images"),
         ("enja-gru", "recurrent"),
-        ("soseki", "data.aozora.prose"),
     ],
 )
 def test_a_change_to_code_that_makes_the_model_changes_the_key(
@@ -98,15 +92,9 @@ def test_a_change_to_code_that_makes_the_model_changes_the_key(
     [
         ("grammar", "vit"),
         ("grammar", "bert"),
-        ("grammar", "recurrent"),
-        ("grammar", "modern"),
-        ("grammar", "tasks.pre_training"),
         ("grammar", "data.aozora.prose"),
         ("grammar", "checkpoint"),
-        ("grammar", "cli.training"),
-        ("grammar", "search"),
         ("grammar", "viz"),
-        ("digits-vit", "tasks.pairs"),
         ("enja-gru", "transformer"),
     ],
 )
@@ -176,15 +164,15 @@ def want(place: Path) -> None:
 
 @pytest.mark.usefixtures("small_corpus")
 @pytest.mark.skipif(os.name == "nt", reason="there are no locks on Windows")
-def test_of_four_that_want_one_model_one_trains_it(tmp_path, monkeypatch):
+def test_of_two_that_want_one_model_one_trains_it(tmp_path, monkeypatch):
     monkeypatch.setenv("TRANSFORMER_COURSE_CACHE", str(tmp_path))
     fork = multiprocessing.get_context("fork")
-    four = [fork.Process(target=want, args=(tmp_path,)) for _ in range(4)]
-    for process in four:
+    two = [fork.Process(target=want, args=(tmp_path,)) for _ in range(2)]
+    for process in two:
         process.start()
-    for process in four:
+    for process in two:
         process.join(300)
-    assert [process.exitcode for process in four] == [0] * 4
+    assert [process.exitcode for process in two] == [0, 0]
     assert (tmp_path / "trainings").read_text("utf-8") == "one\n"
     had = {path.read_text("utf-8") for path in tmp_path.glob("weights-*")}
-    assert len(list(tmp_path.glob("weights-*"))) == 4 and len(had) == 1
+    assert len(list(tmp_path.glob("weights-*"))) == 2 and len(had) == 1

@@ -237,6 +237,7 @@ def test_every_line_of_the_books(works):
     assert (kept, len(collect(works))) == (4375, 4374)
 
 
+@pytest.mark.exhaustive
 @needs_haiku
 def test_the_splits_of_the_corpus():
     splits = load_corpus("haiku", "ja", "ja")

@@ -136,6 +136,7 @@ def test_sentence_polarity_in_three_parts_that_share_no_sentence():
     assert not any("\x80" <= sign <= "\x9f" for sign in joined)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(
     not (is_available("authors") and is_available("soseki")),
     reason="needs authors and soseki",

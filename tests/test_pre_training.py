@@ -202,7 +202,7 @@ def test_a_batch_without_a_chosen_word_has_a_finite_loss():
 
 
 def test_words_and_pairs_of_a_small_world_are_learned(tmp_path):
-    settings = tiny_masked(epochs=60, peak_rate=0.01, average_last=0)
+    settings = tiny_masked(epochs=40, peak_rate=0.02, average_last=0)
     data = dataclasses.replace(settings.data, token_budget=512)
     settings = dataclasses.replace(settings, data=data)
     made = prepare(settings)

@@ -6,10 +6,8 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-import psutil
 import pytest
 import torch
 import torch.distributed as dist
@@ -17,7 +15,6 @@ from team_worker import STOPPED_AFTER, experiments, resumed, small_corpora
 from tiny import ragged_ids, tiny_transformer, with_bos
 from tiny_runs import losses, records
 
-from transformer_course import checkpoint
 from transformer_course.batches import Batch
 from transformer_course.config import TrainConfig
 from transformer_course.errors import ConfigError
@@ -319,83 +316,3 @@ def test_what_processes_tell_each_other(together):
         assert "do not begin with the same" in one["differs"]
     assert sorted([first["tells"], second["tells"]]) == [False, True]
     assert first["drawn"] != second["drawn"]
-
-
-# --- by torchrun ------------------------------------------------------------
-
-SMALL = (
-    "digits-vit --model.d-model 16 --model.d-ff 16 --model.n-layers 1 "
-    "--model.n-heads 2 --train.device cpu --train.save-every 2"
-).split()
-
-
-def by_torchrun(folder: Path, *words: str) -> subprocess.Popen:
-    """The command line in two processes."""
-    command = [
-        *("-m", "torch.distributed.run", "--nproc-per-node", "2"),
-        *("--master-port", free_port()),
-        *("-m", "transformer_course.cli", "train", *SMALL),
-        *("--output-dir", str(folder), *words),
-    ]
-    return subprocess.Popen(
-        [sys.executable, *command],
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def ended(process: subprocess.Popen) -> tuple[int, str, str]:
-    """Status, standard output and error of a process, and of what it
-    started."""
-    family = psutil.Process(process.pid).children(recursive=True)
-    try:
-        out, err = process.communicate(timeout=MOST)
-        return process.returncode, out, err
-    finally:
-        for one in family:
-            if one.is_running():
-                one.kill()
-        process.kill()
-
-
-def second_of(process: subprocess.Popen) -> psutil.Process:
-    """The process with number 1 that torchrun has started."""
-    children = psutil.Process(process.pid).children()
-    return next(c for c in children if c.environ().get("RANK") == "1")
-
-
-def wait_for(path: Path, process: subprocess.Popen) -> None:
-    """Until a file is there."""
-    for _ in range(20 * MOST):
-        if path.exists():
-            return
-        assert process.poll() is None, path
-        time.sleep(0.05)
-    pytest.fail(f"{path} was not there after {MOST} s")
-
-
-@needs_gloo
-def test_the_death_of_one_ends_all_with_one_line(tmp_path, run):
-    process = by_torchrun(tmp_path, "--train.epochs", "1000")
-    last = tmp_path / "digits-vit" / "checkpoints" / "last"
-    wait_for(last / "config.json", process)
-    second_of(process).send_signal(signal.SIGKILL)
-    status, out, err = ended(process)
-    assert status == 1
-    told = [x for x in err.splitlines() if x.startswith("error: ")]
-    assert len(told) == 1, err
-    assert "another process of this training has ended" in told[0]
-    assert "--resume" in told[0]
-    assert out.count("epochs of") == 1  # one process speaks
-    assert len(told[0]) < 200
-    saved = checkpoint.load(last).resume.values
-    step, epochs = saved["step"], saved["epoch"] + 1
-    assert step >= 2
-    options = "--output-dir", tmp_path, "--train.epochs", epochs
-    status, out, err = run("train", *SMALL, *options, "--resume")
-    assert status == 0, err
-    assert f"going on after step {step}" in out
-    steps = [r["step"] for r in records(last.parents[1], "step")]
-    assert steps == list(range(1, len(steps) + 1))

@@ -155,7 +155,7 @@ def test_both_learn_a_few_images_by_heart():
         model = checkpoint.build(config).train()
         given, right = images(6), torch.arange(6)
         optimizer = torch.optim.Adam(model.parameters(), 3e-3)
-        for _ in range(150):
+        for _ in range(100):
             loss = F.cross_entropy(model(given), right)
             optimizer.zero_grad()
             loss.backward()

@@ -137,12 +137,17 @@ def gradients(model: nn.Module) -> dict[str, Tensor]:
 WORDS = {"red": "赤い", "old": "古い", "cat": "猫", "dog": "犬", "fish": "魚"}
 
 
-def tiny_splits() -> Splits:
+def tiny_pairs(count: int = 125) -> ParallelText:
     """Sentences of three words, and the same words in Japanese."""
-    rows = list(itertools.product(WORDS, repeat=3))
+    rows = list(itertools.product(WORDS, repeat=3))[:count]
     src = [f"{a} {b} {c} ." for a, b, c in rows]
     tgt = [f"{WORDS[c]} {WORDS[b]} {WORDS[a]} 。" for a, b, c in rows]
-    text = ParallelText(src, tgt)
+    return ParallelText(src, tgt)
+
+
+def tiny_splits() -> Splits:
+    """Some of them to learn from, and others."""
+    text = tiny_pairs()
     return Splits(
         text.take(range(0, 40)),
         text.take(range(40, 46)),

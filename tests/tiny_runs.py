@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import torch
+from tiny import tiny_pairs
 
 from transformer_course import checkpoint
 from transformer_course.bert_config import (
@@ -22,7 +23,6 @@ from transformer_course.config import (
 )
 from transformer_course.data.aozora import Chapter, Work
 from transformer_course.data.aozora.authors import WorkSplits
-from transformer_course.data.grammar import grammar_pairs, parallel_text
 from transformer_course.image_config import ConvolutionalConfig
 
 SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
@@ -89,7 +89,7 @@ def tiny_texts(model: str = "classifier", **train) -> Experiment:
 
 def own_files(folder: Path) -> dict:
     """Changes of the data's settings: two files, which are written here."""
-    text = parallel_text(grammar_pairs(100))
+    text = tiny_pairs(100)
     names = str(folder / "a.en"), str(folder / "b.ja")
     for name, lines in zip(names, (text.src, text.tgt), strict=True):
         Path(name).write_text("\n".join(lines), encoding="utf-8")
