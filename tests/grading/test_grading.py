@@ -17,7 +17,7 @@ from nbgrader.apps import NbGraderAPI
 from nbgrader.nbgraderformat import MetadataValidator
 from traitlets.config import Config
 
-from tests.grading_class import (
+from tests.grading.grading_class import (
     CELLS,
     INVERTED,
     NAME,

@@ -5,7 +5,7 @@ import re
 import nbformat
 import pytest
 
-from tests.grading_class import NAME, QUESTION, SOLUTIONS, assignment
+from tests.grading.grading_class import NAME, QUESTION, SOLUTIONS, assignment
 from tools.grading import pages, prose
 from tools.grading.assignment import find_assignments
 from tools.grading.records import Mark, Marked, Record, Tried

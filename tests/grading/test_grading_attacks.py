@@ -17,7 +17,7 @@ import pytest
 import torch
 from nbformat.v4 import new_notebook
 
-from tests.grading_class import (
+from tests.grading.grading_class import (
     NAME,
     SOLUTIONS,
     assignment,

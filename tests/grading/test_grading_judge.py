@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from tests.grading_class import (
+from tests.grading.grading_class import (
     CELLS,
     INVERTED,
     NAME,

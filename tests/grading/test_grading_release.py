@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests.grading_class import NAME, QUESTION, assignment, filled
+from tests.grading.grading_class import NAME, QUESTION, assignment, filled
 from tools.grading import terms as texts
 from tools.grading.answers import answers_in
 from tools.grading.assignment import find_assignments

@@ -5,9 +5,9 @@ import os
 import pytest
 from nbformat.v4 import new_notebook
 
-from tests import platform_class as platform
-from tests.grading_class import NAME, assignment, filled, hand_in
-from tests.platform_class import MEMBERS, TWIN
+from tests.grading import platform_class as platform
+from tests.grading.grading_class import NAME, assignment, filled, hand_in
+from tests.grading.platform_class import MEMBERS, TWIN
 from tools.grading.assignment import find_assignments, recognised
 from tools.grading.roster import RosterError, label_of, read_roster
 from tools.grading.submissions import find_submissions
