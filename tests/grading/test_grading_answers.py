@@ -7,7 +7,13 @@ from dataclasses import replace
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
 
-from tests.grading.grading_class import NAME, QUESTION, SOLUTIONS, assignment, filled
+from tests.grading.grading_class import (
+    NAME,
+    QUESTION,
+    SOLUTIONS,
+    assignment,
+    filled,
+)
 from tools.exercise_notebooks import PLACE
 from tools.grading import answers as reading
 from tools.grading import tables
