@@ -351,6 +351,34 @@ def test_who_calls_the_course_s_own_code_is_named():
     assert not odd_names(Program(SOLUTIONS["padding_mask"]))
 
 
+def readable_by_all(path):
+    """Whether anybody may read what is in a folder."""
+    return all(part.stat().st_mode & 0o005 == 0o005 for part in path.parents)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another")
+@pytest.mark.skipif(
+    not readable_by_all(Path(os.__file__)),
+    reason="another user cannot read this Python",
+)
+def test_another_user_may_not_touch_the_marks(tmp_path):
+    marks = tmp_path / "marks.csv"
+    marks.write_text("0")
+    cell = (
+        f"""
+from pathlib import Path
+import os
+Path({str(marks)!r}).write_text("100")
+"""
+        + RIGHT
+    )
+    with Judge(Hidden(drawn=2), Limits(seconds=10.0), user=65534) as judge:
+        verdict = judge.verdict("padding_mask", program(cell))
+        assert verdict.mistake == "PermissionError", verdict.text
+        assert judge.verdict("padding_mask", program(RIGHT)).is_correct
+    assert marks.read_text() == "0"
+
+
 def test_the_variant_that_lecturers_are_shown_is_one(tmp_path, monkeypatch):
     """Its solution, others and mistakes are judged as they should be."""
     page = (ROOT / "book/en/lecturers.md").read_text(encoding="utf-8")
