@@ -1,5 +1,6 @@
 """Results as JSON: the same again, or a stranger that shows the same."""
 
+import hashlib
 import json
 
 import cloudpickle
@@ -162,11 +163,28 @@ def test_what_is_told_by_way_of_json_is_what_is_told_at_once(code):
     assert told(exercise, code).text == diagnose(exercise, code).text
 
 
-@pytest.mark.parametrize("name", EXERCISES)
+SAMPLE = 8
+
+
+def is_sampled(name: str) -> bool:
+    """Whether `make test` tries this exercise: a hash of its name decides."""
+    digest = hashlib.sha256(name.encode()).digest()
+    return int.from_bytes(digest) % SAMPLE == 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            name, marks=[] if is_sampled(name) else pytest.mark.exhaustive
+        )
+        for name in EXERCISES
+    ],
+)
 def test_a_known_mistake_is_named_by_way_of_json(name):
     exercise = EXERCISES[name]
-    for code in (exercise.mistakes[0], exercise.mistakes[-1]):
-        assert told(exercise, code) == diagnose(exercise, code)
+    code = exercise.mistakes[-1]
+    assert told(exercise, code) == diagnose(exercise, code)
 
 
 def told(exercise, code):

@@ -48,8 +48,7 @@ def test_an_exercise_that_is_no_more_stays_in_the_file(path):
 
 @pytest.mark.parametrize(
     "content",
-    ["", "{", "[]", "{}", '{"format": 2, "done": {}}']
-    + ['{"format": 1, "done": []}', '{"format": 1, "done": {"a": 1}}'],
+    ["", "[]", '{"format": 2, "done": {}}', '{"format": 1, "done": []}'],
 )
 def test_a_damaged_file_is_left_and_named(path, content):
     path.write_text(content)
@@ -69,12 +68,6 @@ def test_the_file_is_beside_the_notebooks(tmp_path, monkeypatch):
     (tmp_path / progress.FOLDER).mkdir()
     assert find_file() == tmp_path / progress.FOLDER / "progress.json"
     assert find_file(tmp_path) == tmp_path / "progress.json"
-
-
-@pytest.mark.parametrize("name", ["nope", "x" * 300])
-def test_a_folder_that_is_not_there_is_named(tmp_path, name):
-    with pytest.raises(ProgressError, match=f"no folder {tmp_path / name}"):
-        find_file(tmp_path / name)
 
 
 def test_the_command_says_what_is_done(tmp_path, capsys):

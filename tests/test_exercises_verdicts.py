@@ -5,11 +5,10 @@ from dataclasses import replace
 
 import pytest
 import torch
-from built_book import BOOK, headings, section_ids
 from torch import nn
 
 from transformer_course.exercises.catalogue import EXERCISES
-from transformer_course.exercises.engine import reading, show
+from transformer_course.exercises.engine import show
 from transformer_course.exercises.engine.diagnose import diagnose
 from transformer_course.exercises.engine.exercise import (
     Exercise,
@@ -17,7 +16,6 @@ from transformer_course.exercises.engine.exercise import (
     case,
     module_case,
 )
-from transformer_course.exercises.engine.messages import paragraph
 from transformer_course.exercises.engine.values import in_form
 
 
@@ -403,11 +401,6 @@ def test_of_several_results_the_wrong_one_is_named():
     assert "Your second result has the shape (1, 1)" in verdict.text
 
 
-def test_words_are_not_broken_at_hyphens():
-    text = paragraph("post-norm " * 20)
-    assert not any(line.endswith("-") for line in text.splitlines())
-
-
 def test_a_class_is_no_function():
     assert diagnose(DOUBLE, Scale).mistake == "wrong_kind"
 
@@ -476,19 +469,6 @@ def test_a_wrong_result_is_shown_before_a_wrong_gradient():
     verdict = diagnose(DOUBLE, wrong_on_many)
     assert verdict.kind == "unknown" and "gradient" not in verdict.text
     assert "[3. 4. 5.]" not in verdict.text and "(a column)" in verdict.text
-
-
-# --- what to read again ------------------------------------------------------
-
-
-def test_what_is_to_be_read_again_has_the_title_that_it_has_in_the_book():
-    for exercise in EXERCISES.values():
-        for one in (exercise.solution, *exercise.mistakes):
-            section = exercise.section_of(one)
-            page, _, anchor = section.partition("#")
-            title = reading.title(section)
-            assert title in headings(BOOK / "en" / f"{page}.ipynb")
-            assert anchor in section_ids(BOOK / "en" / f"{page}.ipynb")
 
 
 def test_a_notebook_links_it():

@@ -135,18 +135,16 @@ def _changes(
 
 
 def _found(solution: Implementation, name: str, old: str, new: str) -> Change:
-    places = [
-        Change(number, at.start(), at.end(), new)
-        for number, part in enumerate(_parts(solution))
-        for at in re.finditer(re.escape(old), part)
-    ]
-    if len(places) != 1:
+    counts = [part.count(old) for part in _parts(solution)]
+    if sum(counts) != 1:
         raise EditError(
-            f"{name}: {old!r} stands {len(places)} times in the solution of "
+            f"{name}: {old!r} stands {sum(counts)} times in the solution of "
             f"{solution.__name__}, and has to stand there once: give more or "
             "fewer words, as they stand there"
         )
-    return places[0]
+    number = counts.index(1)
+    start = _parts(solution)[number].index(old)
+    return Change(number, start, start + len(old), new)
 
 
 @cache

@@ -1,13 +1,11 @@
 """Who is in the class, and which file is whose. Needs no nbgrader."""
 
-import os
-
 import pytest
 from nbformat.v4 import new_notebook
 
-from tests import platform_class as platform
-from tests.grading_class import NAME, assignment, filled, hand_in
-from tests.platform_class import MEMBERS, TWIN
+from tests.grading import platform_class as platform
+from tests.grading.grading_class import NAME, assignment, filled, hand_in
+from tests.grading.platform_class import MEMBERS, TWIN
 from tools.grading.assignment import find_assignments, recognised
 from tools.grading.roster import RosterError, label_of, read_roster
 from tools.grading.submissions import find_submissions
@@ -85,20 +83,6 @@ def test_what_came_late_is_told(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "label"),
-    [
-        ("anna", ("anna", "", False)),
-        ("anna_1234_06_masks.ipynb", ("anna_1234_06_masks.ipynb", "", False)),
-        ("neilann_LATE_12_3456_a_b.ipynb", ("neilann", "12", True)),
-        ("Al_B C_9_assignsubmission_onlinetext_", ("Al_B C", "9", False)),
-    ],
-)
-def test_names_of_files_are_read(name, label):
-    found = label_of(name)
-    assert (found.name, found.number, found.late) == label
-
-
 def test_a_roster_can_be_any_table_with_names_and_ids(tmp_path):
     path = tmp_path / "class.csv"
     path.write_text("Name;Id;E-Mail\nAnna Müller;7;a@b.invalid\n", "utf-8")
@@ -124,11 +108,6 @@ def test_a_roster_that_is_none_says_what_is_expected(tmp_path, text, said):
     path.write_text(text)
     with pytest.raises(RosterError, match=said):
         read_roster(path)
-
-
-def test_no_roster_says_where_one_comes_from(tmp_path):
-    with pytest.raises(RosterError, match="Grades, Export"):
-        read_roster(tmp_path / "class.csv")
 
 
 # --- nothing that was handed in is dropped -----------------------------------
@@ -162,15 +141,3 @@ def test_a_file_that_is_not_looked_at_is_told(tmp_path, other):
     (one,) = found_in(tmp_path).submissions
     assert one.path.name == f"{NAME}.ipynb"
     assert path.name in one.notes[0]
-
-
-def test_a_second_upload_counts_and_the_first_is_told(tmp_path):
-    """Canvas numbers them; all that it packs has one age."""
-    for file in (f"{NAME}.ipynb", f"{NAME}-1.ipynb", f"{NAME}-10.ipynb"):
-        path = platform.canvas_file(MEMBERS[1], file)
-        hand_in(new_notebook(), tmp_path / path)
-    for path in tmp_path.iterdir():
-        os.utime(path, (1000, 1000))
-    (one,) = found_in(tmp_path).submissions
-    assert one.path.name.endswith(f"{NAME}-10.ipynb")
-    assert len(one.notes) == 2

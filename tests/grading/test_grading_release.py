@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests.grading_class import NAME, QUESTION, assignment, filled
+from tests.grading.grading_class import NAME, QUESTION, assignment
 from tools.grading import terms as texts
 from tools.grading.answers import answers_in
 from tools.grading.assignment import find_assignments
@@ -140,11 +140,3 @@ def test_what_is_written_below_terms_is_kept(terms, names):
     found = answers_in(cells_of(made), given)
     assert found.texts == {QUESTION: "It copies."}
     assert found.loose == "I was ill."
-
-
-def test_a_release_of_before_is_read_as_it_was():
-    """Its links began with one folder less, and it had no points."""
-    given = assignment()
-    old = filled(given.notebook)
-    assert any("](../book/en/" in cell.source for cell in old.cells)
-    assert not answers_in(cells_of(old), given).notes

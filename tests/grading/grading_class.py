@@ -2,9 +2,6 @@
 
 import copy
 import csv
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
@@ -16,11 +13,7 @@ from tools.grading.assignment import (
     find_assignments,
     source_notebook,
 )
-from tools.grading.handover import written
-from tools.grading.policy import Hidden
-from tools.refresh_outputs import ROOT
 from transformer_course.exercises.catalogue import by_chapter
-from transformer_course.exercises.engine.exercise import Implementation
 
 NAME = "06_masks"
 QUESTION = "why_accuracy_does_not_warn"
@@ -51,14 +44,15 @@ CELLS = {
         "import os\n\ndef padding_mask(ids, pad_id=0):\n"
         "    os.kill(os.getppid(), 9)\n    os.kill(os.getpid(), 9)"
     ),
-    "exits at the top": "import os\nos._exit(3)",
     "loops": "def padding_mask(ids, pad_id=0):\n    while True:\n        pass",
-    "loops at the top": "while True:\n    pass",
+    "prints without end": (
+        "def padding_mask(ids, pad_id=0):\n    while True:\n"
+        "        print('a' * 1000)"
+    ),
     "hungry": (
         "import torch\n\ndef padding_mask(ids, pad_id=0):\n"
         "    return torch.ones(10**11)"
     ),
-    "hungry at the top": "x = bytearray(10**12)",
     "no Python": "def padding_mask(:\n    pass",
     "forged": FORGED,
 }
@@ -69,33 +63,6 @@ def assignment(name: str = NAME) -> Released:
     """An assignment, with a notebook that nbgrader has not been through."""
     (found,) = find_assignments([name])
     return Released(name, found.parts, source_notebook(found))
-
-
-def carried(implementation: Implementation, name: str) -> str:
-    """One of the catalogue's, as the function that was asked for."""
-    content = written(implementation, implementation)
-    return f"import cloudpickle\n\n{name} = cloudpickle.loads({content!r})"
-
-
-def packed_without_hook(name: str, hidden: Hidden) -> bytes:
-    """What a try is given, from a process that does not check annotations.
-
-    The hook of these tests puts checks into functions inside of functions
-    too, where they cannot be left out.
-    """
-    script = (
-        "import sys\n"
-        "from tools.grading import handover\n"
-        "from tools.grading.policy import Hidden\n"
-        "from transformer_course.exercises.catalogue import find\n"
-        f"exercise = find({name!r}).with_more({hidden.seed}, {hidden.drawn})\n"
-        "sys.stdout.buffer.write(handover.packed(exercise))\n"
-    )
-    command = [sys.executable, "-c", script]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.run(
-        command, env=environment, check=True, stdout=subprocess.PIPE
-    ).stdout
 
 
 def filled(

@@ -4,9 +4,9 @@ import csv
 
 import pytest
 
-from tests import platform_class as platform
-from tests.grading_class import NAME, QUESTION, assignment, table
-from tests.platform_class import MEMBERS
+from tests.grading import platform_class as platform
+from tests.grading.grading_class import NAME, QUESTION, assignment, table
+from tests.grading.platform_class import MEMBERS
 from tools.grading import platforms
 from tools.grading.records import Mark, Marked, Record, student
 from tools.grading.roster import read_roster
