@@ -53,7 +53,8 @@ def small_world(tmp_path, monkeypatch):
 
 def translator(seed: int = 0) -> torch.nn.Module:
     """Untrained, and sure of itself."""
-    return decided(tiny_transformer(seed, vocab_size=SIZE, tied=False))
+    sizes = {"vocab_size": SIZE, "max_length": 12}
+    return decided(tiny_transformer(seed, tied=False, **sizes))
 
 
 def saved(folder, model, src="en", tgt="ja"):
@@ -254,7 +255,7 @@ def test_a_folder_without_a_checkpoint_is_refused(one, tmp_path):
 
 
 def test_an_ensemble_is_stored_as_a_training_is(tmp_path):
-    members = [translator(), decided(tiny_gru(vocab_size=SIZE))]
+    members = [translator(), decided(tiny_gru(vocab_size=SIZE, max_length=12))]
     folders = tuple(
         saved(tmp_path / name, model)
         for name, model in zip(("one", "other"), members, strict=True)
