@@ -273,5 +273,5 @@ EXPERIMENT = Experiment(
     about=lambda what: {},
     seeds_of={"shares": (0,), "limits": (0,), "compiled": (0,)},
     files=Groups(),
-    smoked=("training/bf16", "without/fused Adam", "shares/oneDNN"),
+    smoked=("training/oneDNN", "without/fused Adam", "shares/oneDNN"),
 )

@@ -4,6 +4,7 @@
 would be written, and that each run has one maker and a reader.
 """
 
+import functools
 import json
 import re
 from collections.abc import Iterable
@@ -70,6 +71,7 @@ def readers(run: str) -> list[str]:
     ]
 
 
+@functools.cache
 def parts_of(page: Path) -> list[tuple[bool, str]]:
     """The cells of a page, each with whether it is code."""
     text = page.read_text("utf-8")

@@ -3,28 +3,28 @@
 import dataclasses
 import io
 import json
-import os
-import subprocess
-import sys
+from collections.abc import Iterable
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from experiments import lab
-from experiments.__main__ import command, find, find_all
+from experiments.__main__ import command, find, find_all, smoked
 from experiments.lab import (
     Bench,
     Entries,
     Experiment,
     Files,
     Groups,
+    Reading,
     Rows,
+    Table,
 )
 from transformer_course import runs
 from transformer_course.device import machine
 from transformer_course.errors import ConfigError
 
-ROOT = Path(__file__).parents[1]
 EXPERIMENTS = find_all()
 VARIANTS = {name: name for name in ("one/a", "one/b", "two/c")}
 
@@ -43,28 +43,44 @@ def counted(files: Files | None = None, **settings) -> tuple[Experiment, list]:
     return Experiment("counted", "00", **about | settings), measured
 
 
-@pytest.fixture(scope="module")
-def smoke():
-    """What all experiments say that do a few of everything, in one process.
-
-    Without the check of annotations, which takes longer than they do.
-    """
-    before = sorted(runs.folder("").rglob("*"))
-    done = subprocess.run(
-        [sys.executable, "-m", "experiments", "--smoke"],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )
-    assert sorted(runs.folder("").rglob("*")) == before
-    return done.stdout.splitlines()
+SMOKED = {Experiment: 2, Reading: 2, Table: 1}
+"""How many of a kind `make test` draws; `make test-experiments` does all."""
+SLOW = ("SLOW",)
+"""Those that are not drawn: they take more than five seconds."""
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_a_few_of_everything_can_be_made(name, smoke):
-    assert [line for line in smoke if line.startswith(f"{name}: ")]
+def drawn() -> set[str]:
+    """A few experiments of each kind, by a hash of their names."""
+    found = set()
+    for kind, size in SMOKED.items():
+        names = {n for n, one in EXPERIMENTS.items() if type(one) is kind}
+        names = sorted(
+            names - set(SLOW), key=lambda n: sha256(n.encode()).digest()
+        )
+        found.update(names[:size])
+    return found
+
+
+def of_all(names: Iterable[str]) -> list:
+    """All experiments, of which those of other names are for --all."""
+    rest = pytest.mark.exhaustive
+    return [
+        n if n in names else pytest.param(n, marks=rest) for n in EXPERIMENTS
+    ]
+
+
+def there() -> dict[Path, int]:
+    """The files of the stored runs, and when each was written."""
+    found = runs.folder("").rglob("*")
+    return {path: path.stat().st_mtime_ns for path in found}
+
+
+@pytest.mark.parametrize("name", of_all(drawn()))
+def test_a_few_of_everything_can_be_made(name):
+    before, said = there(), []
+    smoked(EXPERIMENTS[name], Bench(runs.folder(name), say=said.append))
+    assert said and all(line.startswith(f"{name}: ") for line in said)
+    assert there() == before
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

@@ -1,13 +1,70 @@
-"""What is stored of a run agrees with the scores beside it."""
+"""Translators are scored, searched and joined as the stored runs say."""
+
+import json
 
 import numpy as np
 import pytest
+import torch
+from sacrebleu.metrics import BLEU, CHRF
+from tiny import (
+    decided,
+    tiny_corpus,
+    tiny_gru,
+    tiny_splits,
+    tiny_transformer,
+)
 
-from experiments import translations
-from transformer_course import runs
-from transformer_course.data.text import ParallelText
-from transformer_course.errors import CourseError
-from transformer_course.score import bleu_of_counts
+from experiments import (
+    enja_ensemble,
+    enja_soup,
+    mbr,
+    memory_spread,
+    more_pairs,
+    searches,
+    translations,
+)
+from experiments.lab import Bench
+from transformer_course import checkpoint, files, runs
+from transformer_course.data.text import ParallelText, read_lines
+from transformer_course.errors import ConfigError, CourseError
+from transformer_course.score import (
+    bleu_counts,
+    bleu_of_counts,
+    corpus_bleu,
+    corpus_chrf,
+)
+from transformer_course.tokenizer import Tokenizer
+from transformer_course.translate import Candidate, translate
+from transformer_course.weights import weights_of
+
+SPLITS = tiny_splits()
+TOKENIZER = Tokenizer.train(
+    [*SPLITS.train.src, *SPLITS.train.tgt], 100, "word"
+)
+SIZE = TOKENIZER.vocab_size
+
+
+@pytest.fixture(autouse=True)
+def small_world(tmp_path, monkeypatch):
+    """A corpus of three words a sentence; stored runs go elsewhere."""
+    tiny_corpus(monkeypatch)
+    monkeypatch.setattr(runs, "folder", lambda name: tmp_path / "runs" / name)
+
+
+def translator(seed: int = 0) -> torch.nn.Module:
+    """Untrained, and sure of itself."""
+    sizes = {"vocab_size": SIZE, "max_length": 12}
+    return decided(tiny_transformer(seed, tied=False, **sizes))
+
+
+def saved(folder, model, src="en", tgt="ja"):
+    """Its checkpoint, as a training of that direction would save it."""
+    about = {"corpus": "grammar", "src": src, "tgt": tgt}
+    checkpoint.save(folder, model, TOKENIZER, about)
+    return folder
+
+
+# --- scores ------------------------------------------------------------------
 
 TEXT = ParallelText(
     ["the cat drinks milk", "dogs sleep", "he reads"],
@@ -24,20 +81,13 @@ def test_counts_give_the_scores_of_the_rows():
         assert round(bleu_of_counts(words[places]), 2) == row["bleu"]
 
 
-def test_japanese_is_counted_in_every_cut_english_where_it_has_spaces():
-    counts = translations.counts_of("best", 1, WRITTEN, TEXT, "ja")
-    assert set(counts) == {f"best-1-{cut}" for cut in translations.CUTS}
-    english = translations.counts_of("best", 1, TEXT.src, TEXT.swap(), "en")
-    assert set(english) == {f"best-1-{cut}" for cut in translations.SPACED}
-    assert bleu_of_counts(english["best-1-words"]) == pytest.approx(100)
-
-
 def test_a_cut_changes_how_long_the_same_text_is():
     counts = translations.counts_of("best", 1, WRITTEN, TEXT, "ja")
     lengths = {
         name.removeprefix("best-1-"): found[:, 1].sum()
         for name, found in counts.items()
     }
+    assert set(lengths) == set(translations.CUTS)
     characters = sum(len(line.replace(" ", "")) for line in TEXT.tgt)
     assert lengths["characters"] == characters
     assert lengths["words"] == sum(len(line.split()) for line in TEXT.tgt)
@@ -45,14 +95,264 @@ def test_a_cut_changes_how_long_the_same_text_is():
     assert lengths["unspaced-13a"] == len(TEXT)  # a line is one "word"
 
 
-def test_stored_counts_are_read_back(monkeypatch, tmp_path):
-    monkeypatch.setattr(runs, "folder", lambda name: tmp_path / name)
-    counts = translations.counts_of("best", 1, WRITTEN, TEXT, "ja")
-    runs.write_arrays(tmp_path / "one" / "counts.npz", counts)
-    found = runs.read_counts("one")
-    assert set(found) == set(counts)
-    for name, array in found.items():
-        np.testing.assert_array_equal(array, counts[name])
+# --- the middle one of several -----------------------------------------------
 
-    with pytest.raises(CourseError, match="'two'; there are of: one"):
+TEXTS = [
+    "猫 が ミルク を 飲 む 。",
+    "猫 は ミルク を 飲 む",
+    "犬 が 寝 る 。",
+    "犬 犬 犬",
+    "が",
+    "",
+]
+SENTENCE_SCORES = {
+    "chrf": CHRF().sentence_score,
+    "bleu": BLEU(tokenize="none", effective_order=True).sentence_score,
+}
+
+
+@pytest.mark.parametrize("utility", mbr.UTILITIES)
+def test_agreement_is_sacrebleus_score_of_the_sentence(utility):
+    score = SENTENCE_SCORES[utility]
+    expected = [
+        [score(one, [other]).score for other in TEXTS] for one in TEXTS
+    ]
+    found = mbr.agreement(utility, TEXTS)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_the_middle_one_is_of_the_first_draws_and_agrees_best():
+    agreed = np.array([[9, 0, 0, 8], [0, 9, 5, 0], [0, 6, 9, 0], [8] * 4])
+    assert [mbr.middle(agreed, draws) for draws in (1, 3, 4)] == [0, 2, 3]
+
+
+def test_counts_of_chrf_give_the_corpus_score():
+    written, wanted = TEXTS[:4], TEXTS[1:5]
+    counts = mbr.chrf_counts(written, wanted)
+    expected = corpus_chrf(written, wanted).value
+    assert mbr.chrf_of(*counts.sum(axis=0)) == pytest.approx(expected)
+
+
+def test_nobody_is_ahead_of_oneself_and_the_right_answer_of_all():
+    wrong, right = TEXTS[1:5] * 6, TEXTS[:4] * 6
+    beam = mbr.scores_of(wrong, right)
+    same = mbr.told(beam, beam)
+    assert same["bleu_ahead"] == same["chrf_ahead"] == [0, 0, 0]
+    assert same["bleu"] == round(corpus_bleu(wrong, right).value, 2)
+    ahead = mbr.told(mbr.scores_of(right, right), beam)
+    assert min(ahead["bleu_ahead"]) > 0 and min(ahead["chrf_ahead"]) > 0
+
+
+def test_cold_draws_are_greedy_search_whoever_chooses(tmp_path, monkeypatch):
+    monkeypatch.setattr(mbr, "splits_for", lambda *_: SPLITS)
+    monkeypatch.setattr(mbr, "WAYS", ({"temperature": 1e-4},))
+    saved(tmp_path / "run/checkpoints/best", translator())
+    bench = Bench(tmp_path / "mbr", inputs=(tmp_path / "run",), smoke=True)
+    list(mbr.read(bench))
+    greedy, *others = files.read_json(bench.folder / "run.json")["rows"]
+    draws = [row for row in others if "draws" in row]
+    assert [row["draws"] for row in draws] == [1, mbr.DRAWS[0], mbr.DRAWS[0]]
+    for row in draws:
+        assert (row["bleu"], row["chrf"]) == (greedy["bleu"], greedy["chrf"])
+    assert draws[0]["different"] == 1
+
+
+# --- searches ----------------------------------------------------------------
+
+FEW = [searches.WAYS[0], searches.WAYS[1], searches.WAYS[-1]]
+
+
+@pytest.fixture
+def trained(tmp_path, monkeypatch):
+    """A run's folder, what is stored of it, and what was measured."""
+    monkeypatch.setattr(searches, "splits_for", lambda *_: SPLITS)
+    monkeypatch.setattr(searches, "WAYS", FEW)
+    measured = []
+    measure = searches.measure
+
+    def count(loaded, dev, way, greedy):
+        measured.append(way)
+        return measure(loaded, dev, way, greedy)
+
+    monkeypatch.setattr(searches, "measure", count)
+    saved(tmp_path / "run/checkpoints/best", translator())
+    return tmp_path / "run", tmp_path / "run.json", measured
+
+
+def made(folder) -> list[str]:
+    """All that is said while everything is made that is missing."""
+    return list(searches.compare(folder, Bench(folder.parent)))
+
+
+def test_each_way_is_measured_once_for_the_same_weights(trained):
+    folder, path, measured = trained
+    made(folder)
+    stored = json.loads(path.read_text())
+    assert len(stored["rows"]) == len(FEW) == len(measured) - 1
+    greedy, beam, _ = stored["rows"]
+    assert greedy["likelier_than_greedy"] == 0
+    assert beam["log_prob"] >= greedy["log_prob"]
+    measured.clear()
+    assert made(folder) == measured == []
+    path.write_text(json.dumps(stored | {"rows": stored["rows"][:2]}))
+    made(folder)
+    assert measured == [FEW[0], *FEW[2:]]
+    measured.clear()
+    saved(folder / "checkpoints/best", translator(seed=1))
+    made(folder)
+    assert len(measured) == len(FEW) + 1
+
+
+def test_the_counts_of_the_test_set_are_those_of_its_translations(trained):
+    folder, path, _ = trained
+    made(folder)
+    with np.load(path.with_suffix(".npz")) as arrays:
+        counts = dict(arrays)
+    assert set(counts) == {"unseen", "beam-1", "beam-2"}
+    loaded = checkpoint.load(folder / "checkpoints/best")
+    written = translate(loaded.model, TOKENIZER, SPLITS.test.src)
+    np.testing.assert_array_equal(
+        counts["beam-1"], bleu_counts(written, SPLITS.test.tgt)
+    )
+
+
+def test_a_penalty_is_chosen_for_each_beam():
+    rows = [
+        {"beam": 1, "alpha": 0.0, "bleu": 3.0},
+        {"beam": 2, "alpha": 0.0, "bleu": 4.0},
+        {"beam": 2, "alpha": 1.0, "bleu": 5.0},
+        {"temperature": 1.0, "bleu": 9.0},
+    ]
+    assert searches.chosen_penalties(rows) == {1: 0.0, 2: 1.0}
+
+
+def test_empty_and_short_translations_are_counted():
+    dev = ParallelText(["s"] * 4, ["a b c d"] * 4)
+    found = searches.quality(["", "a b", "a b c", "a b c d"], dev)
+    assert (found["empty"], found["short"]) == (1, 2)
+    assert found["length_ratio"] == round(9 / 16, 4)
+
+
+def test_examples_are_likelier_and_half_as_long():
+    dev = ParallelText(["s"] * 3, ["a b c d"] * 3)
+    greedy = [Candidate("a b c d", -2.0, -2.0)] * 3
+    best = [
+        Candidate("a b", -1.0, -1.0),
+        Candidate("a b c", -1.0, -1.0),
+        Candidate("a", -3.0, -3.0),
+    ]
+    (example,) = searches.likelier_but_short(best, greedy, dev)
+    assert (example["beam"], example["greedy"]) == ("a b", "a b c d")
+
+
+@pytest.mark.parametrize("one", [mbr, memory_spread, searches])
+def test_a_folder_without_a_checkpoint_is_refused(one, tmp_path):
+    with pytest.raises(CourseError, match="no checkpoint"):
+        list(one.read(Bench(tmp_path / "none", inputs=(tmp_path,))))
+
+
+# --- several trainings as one ------------------------------------------------
+
+
+def test_an_ensemble_is_stored_as_a_training_is(tmp_path):
+    members = [translator(), decided(tiny_gru(vocab_size=SIZE, max_length=12))]
+    folders = tuple(
+        saved(tmp_path / name, model)
+        for name, model in zip(("one", "other"), members, strict=True)
+    )
+    bench = Bench(tmp_path / "runs" / "both", (), (), folders, smoke=True)
+    assert list(enja_ensemble.read(bench))
+    stored, counts = runs.read("both"), runs.read_counts("both")
+    assert stored.settings == {"models": list(map(str, folders))}
+    assert stored.epochs == []
+    (best,) = stored.results["dev_bleu_of_the_beam"].values()
+    for row in stored.results["rows"]:
+        assert best[str(row["alpha"])] == max(best.values())
+        found = counts[f"ensemble-{row['beam']}-words"].astype(int)
+        if row["sentences"] == "unseen":
+            found = found[counts["unseen"]]
+        assert round(bleu_of_counts(found), 2) == row["bleu"]
+    assert stored.results["parameters"] == sum(
+        p.numel() for model in members for p in model.parameters()
+    )
+    with pytest.raises(CourseError, match="'two'; there are of: both"):
         runs.read_counts("two")
+
+
+def test_each_weight_of_a_soup_is_the_mean_of_two(tmp_path):
+    model = translator()
+    folders = [saved(tmp_path / "one", model)]
+    with torch.no_grad():
+        for weights in model.parameters():
+            weights.mul_(3)
+    folders.append(saved(tmp_path / "other", model))
+    enja_soup.cooked(folders, tmp_path / "soup")
+    made = checkpoint.load(tmp_path / "soup" / "checkpoints" / "average")
+    for name, weights in weights_of(made.model).items():
+        torch.testing.assert_close(weights, weights_of(model)[name] * 2 / 3)
+    assert (made.details["src"], made.details["tgt"]) == ("en", "ja")
+
+
+def test_a_soup_of_models_that_read_other_ids_is_refused(tmp_path):
+    one, odd = saved(tmp_path / "one", translator()), tmp_path / "odd"
+    pieces = Tokenizer.train(["a b c", "c b a d"], 20, "word")
+    model = tiny_transformer(vocab_size=pieces.vocab_size)
+    checkpoint.save(odd, model, pieces, checkpoint.load(one).details)
+    with pytest.raises(ConfigError, match="have different tokenizers"):
+        enja_soup.cooked((one, odd), tmp_path / "soup")
+
+
+# --- pairs that two translators make -----------------------------------------
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """Two translators, and a bench that makes a few pairs with them."""
+    ways = {"there": ("en", "ja"), "back": ("ja", "en")}
+    models = tuple(
+        saved(tmp_path / name, translator(seed), *way)
+        for seed, (name, way) in enumerate(ways.items())
+    )
+    return Bench(tmp_path / "runs" / "more-pairs", (), (), models, smoke=True)
+
+
+def test_each_pair_is_half_a_person_s_and_half_a_model_s(pair):
+    list(more_pairs.read(pair))
+    folder = pair.stored("outputs") / "more-pairs"
+    src, tgt = (read_lines(folder / f"more.{one}") for one in ("en", "ja"))
+    train = SPLITS.train
+    size = len(src) // 2
+    assert len(tgt) == 2 * size > 0
+    assert src[:size] == train.src[:size]
+    assert tgt[size:] == train.tgt[:size]
+    assert tgt[:size] == read_lines(folder / "written.ja")
+    assert src[size:] == read_lines(folder / "written.en")
+
+
+def test_what_is_there_is_not_translated_again(pair, monkeypatch):
+    list(more_pairs.read(pair))
+    path = pair.stored("outputs") / "more-pairs" / "written.ja"
+    whole = read_lines(path)
+    half = len(whole) // 2
+    path.write_text("".join(f"{x}\n" for x in whole[:half]), "utf-8")
+    asked = []
+
+    def counted(model, tokenizer, sentences, *how):
+        asked.extend(sentences)
+        return translate(model, tokenizer, sentences, *how)
+
+    monkeypatch.setattr(more_pairs, "translate", counted)
+    list(more_pairs.read(pair))
+    assert read_lines(path) == whole
+    assert asked == SPLITS.train.src[half : len(whole)]
+
+
+def test_other_models_than_two_of_opposite_directions_are_refused(pair):
+    there, _ = pair.inputs
+    for inputs, message in (
+        ((there,), "given 1 models: expected two"),
+        ((there, there), "opposite directions: give two that do"),
+    ):
+        bench = Bench(pair.folder, inputs=inputs, smoke=True)
+        with pytest.raises(ConfigError, match=message):
+            list(more_pairs.read(bench))

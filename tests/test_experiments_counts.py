@@ -1,0 +1,484 @@
+"""What experiments count is what they say, and notes on it are kept."""
+
+import importlib.util
+import json
+import random
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from tiny import tiny_language_model, tiny_transformer
+
+from experiments import (
+    agreeing,
+    enja_agreement,
+    enja_aligners,
+    enja_attention,
+    enja_pronouns,
+    haiku,
+    judging,
+    leaks,
+    padding,
+    soseki_pieces,
+    text_runs,
+    translation_errors,
+)
+from experiments.authors_probe import Probe, ahead
+from experiments.classifiers import by_kind, by_passage, kinds_of
+from experiments.haiku import Shelf
+from experiments.haiku_forms import clauses
+from experiments.leaks import END, ORDER, signs_of, split_at_random
+from experiments.soseki_pieces import learn
+from experiments.surprise import nats_of_texts, of_part
+from experiments.table_3_lengths import lengths
+from transformer_course.batches import padded_batch
+from transformer_course.data.grammar import grammar_splits
+from transformer_course.data.labelled import LabelledSplits, LabelledText
+from transformer_course.data.text import ParallelText
+from transformer_course.ngram import KneserNey
+from transformer_course.score import corpus_bleu
+from transformer_course.tasks.table import find_task
+from transformer_course.tokenizer import PAD, Tokenizer
+
+# --- haiku and Soseki --------------------------------------------------------
+
+LINES = [
+    "古池や蛙飛びこむ水の音",
+    "初凪や大きな浪のときに来る",
+    "春草を踏み越え〳〵鳩あるく",
+]
+
+
+@pytest.fixture
+def shelf():
+    return Shelf(LINES)
+
+
+def edit_distance(one: str, other: str) -> int:
+    """Levenshtein's definition, by recursion on the first characters."""
+    if not one or not other:
+        return len(one) + len(other)
+    return min(
+        edit_distance(one[1:], other) + 1,
+        edit_distance(one, other[1:]) + 1,
+        edit_distance(one[1:], other[1:]) + (one[0] != other[0]),
+    )
+
+
+def test_distances_are_levenshtein_s():
+    lines = ["abca", "b", "acab", "bcbca"]
+    for line in ("abc", "", "cabab"):
+        expected = [edit_distance(line, other) for other in lines]
+        assert Shelf(lines).distances(line).tolist() == expected
+
+
+def test_a_copy_is_known_whatever_its_signs_of_repetition(shelf):
+    again = LINES[2].replace("越え〳〵", "越え越え")
+    assert shelf.copied(LINES[0]) and shelf.copied(again)
+    assert not shelf.copied(LINES[0] + "哉")
+    assert shelf.near(LINES[0]) is None
+
+
+def test_a_near_copy_is_off_by_one_or_two_characters(shelf):
+    pond = LINES[0]
+    for changed in (pond[1:], pond + "かな", pond.replace("古池", "新海")):
+        assert shelf.near(changed) == pond
+    assert shelf.near(pond[3:]) is None
+
+
+def test_prose_is_cut_at_its_signs():
+    text = "「硝子戸の中から外を見渡すと、霜除をした芭蕉だの。」と云う。"
+    assert clauses([text]) == [
+        "硝子戸の中から外を見渡すと",
+        "霜除をした芭蕉だの",
+    ]
+
+
+def test_another_pairs_source_stands_before_every_target():
+    text = ParallelText(
+        [f"s{i}" for i in range(9)], [f"t{i}" for i in "abcdefghi"]
+    )
+    other = text_runs.other_sources(text)
+    assert other.tgt == text.tgt
+    assert sorted(other.src) == text.src
+    pairs = zip(other.src, text.src, strict=True)
+    assert all(one != own for one, own in pairs)
+    assert other == text_runs.other_sources(text)
+
+
+SENTENCES = ["猫がいる。", "犬がいる。", "猫が鳴く。"] * 20
+
+
+def test_what_is_not_on_the_list_is_unknown_and_lost():
+    characters = soseki_pieces.Listed(list, "猫がいる。")
+    found = soseki_pieces.count(characters, ["猫がいる。", "犬がいる。"])
+    assert (found["unknown_pieces"], found["sentences_with_unknown"]) == (1, 1)
+    assert (found["sentences_lost"], found["pieces"]) == (1, 10)
+    assert characters.there_and_back("犬。") == "?。"
+
+
+def test_pieces_that_are_bytes_hold_any_character():
+    new = ["🐈が鳴く。"]
+    with_bytes = learn(SENTENCES, vocab_size=280)
+    found = soseki_pieces.count(with_bytes, new)
+    assert found["unknown_pieces"] == found["sentences_lost"] == 0
+    without = learn(SENTENCES, vocab_size=20, byte_fallback=False)
+    assert soseki_pieces.count(without, new)["sentences_lost"] == 1
+
+
+def test_a_vocabulary_grows_with_what_is_new():
+    points = soseki_pieces.growth(["ab", "ab", "cd"], 6)["read_and_seen"]
+    assert points == [[0, 0], [2, 2], [4, 2], [6, 4]]
+
+
+CHAPTERS = [["猫が寝る。", "猫が鳴く。"], ["犬が鳴く。"]]
+
+
+TEXT = [line for chapter in CHAPTERS for line in chapter]
+
+
+def test_surprise_is_the_mean_over_characters_and_the_end():
+    signs = signs_of(CHAPTERS)
+    assert signs == len(set("".join(TEXT)) | {END})
+    model = KneserNey([line + END for line in TEXT], ORDER, signs)
+    nats = model.nll("犬が寝る。" + END) + model.nll("猫" + END)
+    found = leaks.surprise(TEXT, ["犬が寝る。", "猫"], signs)
+    assert found == pytest.approx(nats / 8, abs=1e-4)
+
+
+def test_held_out_sentences_are_only_in_the_leaking_text():
+    chapters = [[f"{c}{s}" for s in range(20)] for c in "ABC"]
+    targets, *learned = split_at_random(chapters, seed=0, size=5)
+    leaking, clean = map(set, learned)
+    assert len(targets) == 5
+    assert not clean & set(targets)
+    assert leaking & set(targets)
+    assert clean < leaking
+
+
+# --- lengths and padding -----------------------------------------------------
+
+REFERENCES = ["犬 は 猫 を 見 る 。", "彼女 は とても 長い 本 を 読 む 。"]
+
+
+def test_without_its_penalty_bleu_is_the_precisions_alone():
+    short = ["犬 は 猫 を", "彼女 は とても 長い 本"]
+    found = lengths(short, REFERENCES)
+    assert (found["words"], found["reference_words"]) == (9, 16)
+    assert found["bleu"] == round(corpus_bleu(short, REFERENCES).value, 2)
+    assert found["bleu_without_penalty"] == pytest.approx(100)
+    assert found["bleu"] < 50
+
+
+draw = random.Random(1)
+LENGTHS = [(draw.randint(1, 20), draw.randint(1, 20)) for _ in range(200)]
+
+
+@pytest.mark.parametrize("way", padding.WAYS)
+def test_each_pair_is_in_one_batch_and_padding_is_what_batches_hold(way):
+    cut = padding.WAYS[way](LENGTHS, 100)
+    assert all(cut)
+    assert sorted(i for places in cut for i in places) == list(range(200))
+    found = padding.describe(LENGTHS, cut)
+    pairs = padding.pairs_of(LENGTHS)
+    batches = [padded_batch([pairs[i] for i in places]) for places in cut]
+    cells = sum(b.src.numel() + b.tgt_in.numel() for b in batches)
+    real = sum(int((b.src != PAD).sum()) for b in batches)
+    tokens = sum(int((b.tgt_out != PAD).sum()) for b in batches)
+    assert found["padding"] == pytest.approx(
+        1 - (real + tokens) / cells, abs=1e-5
+    )
+
+
+@pytest.mark.parametrize("way", ["random, by budget", "sorted, by budget"])
+def test_a_budget_is_kept_and_used(way):
+    cut = padding.WAYS[way](LENGTHS, 100)
+
+    def work(places):
+        return len(places) * max(max(LENGTHS[i]) for i in places)
+
+    assert all(work(places) <= 100 for places in cut)
+    for places, after in pairwise(cut):
+        assert work([*places, after[0]]) > 100
+
+
+# --- words that agree, and aligners ------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sentence", "found"),
+    [
+        ("she is kind .", [("is", "she")]),
+        ("the old man was tired .", [("was", "man")]),
+        ("the life of a person is short .", [("is", "life")]),
+        ("there are many theaters in this city .", [("are", "theaters")]),
+        ("where is the information counter ?", [("is", "counter")]),
+        ("how tall are you ?", [("are", "you")]),
+        ("are those your books ?", []),  # a noun for "those", but which?
+        ("there are a lot of people in the room .", []),
+        ("washing clothes is my work .", []),
+    ],
+)
+def test_subjects_are_found_or_left_out(sentence, found):
+    words = sentence.split()
+    pairs = agreeing.subjects(words)
+    assert [(words[a], words[b]) for a, b in pairs] == found
+
+
+@pytest.mark.parametrize(
+    ("sentence", "found"),
+    [
+        ("these old books are mine .", [("these", "books")]),
+        ("i like that book .", []),  # "that" may be a conjunction here
+        ("i went to that school .", [("that", "school")]),
+        ("this is a book .", []),
+    ],
+)
+def test_demonstratives_are_found_with_their_noun(sentence, found):
+    words = sentence.split()
+    pairs = agreeing.demonstrated(words)
+    assert [(words[a], words[b]) for a, b in pairs] == found
+
+
+def test_the_offset_is_chosen_where_heads_are_chosen():
+    def look(offset, hits):
+        return enja_agreement.Look(offset, torch.tensor([hits]), 0.2)
+
+    before, behind = look(-1, [True, False]), look(2, [False, True])
+    found = enja_agreement.judged(
+        [before, before, behind], [before, behind, behind]
+    )
+    assert found["offset"] == -1
+    assert found["held_out"]["by_offset"] == pytest.approx(1 / 3, abs=1e-3)
+    assert "elsewhere" not in enja_agreement.judged([before], [before])
+
+
+def test_where_the_offset_fails_another_one_is_the_rule_to_beat():
+    def look(offset, hits):
+        return enja_agreement.Look(offset, torch.tensor([hits]), 0.2)
+
+    before, behind = look(-1, [True, False]), look(2, [False, True])
+    far = look(5, [True, True])
+    found = enja_agreement.judged(
+        [before] * 4 + [behind] * 2 + [far], [before, behind, far]
+    )["elsewhere"]
+    assert found["offset"] == 2
+    assert found["chosen_on"]["found"] == 3
+    assert found["held_out"]["found"] == 2
+    assert found["held_out"]["by_offset"] == 0.5
+    assert found["held_out"]["heads"] == [[0.5, 1]]
+
+
+def test_he_and_she_are_exchanged_by_their_case():
+    def other(sentence):
+        return " ".join(enja_pronouns.exchanged(sentence.split()))
+
+    assert other("he saw himself .") == "she saw herself ."
+    assert other("i like her .") == "i like him ."
+    assert other("she likes her book .") == "he likes his book ."
+    assert other(other("he likes his book .")) == "he likes his book ."
+
+
+def test_sentences_about_one_person_are_kept():
+    kept = enja_pronouns.cases(
+        [
+            ("she likes her book .", "彼女 は 彼女 の 本 が 好き 。"),
+            ("she likes him .", "彼女 は 彼 が 好き 。"),
+            ("he likes them .", "彼 は 彼 ら が 好き 。"),
+            ("he said no .", "彼女 は 断 っ た 。"),
+        ]
+    )
+    assert [case.places for case in kept] == [(0, 2), (0,)]
+    texts = enja_pronouns.choices(kept[0], 2, reverse=True)
+    assert texts == ["彼 は 彼女 の", "彼 は 彼 の"]
+    counted = enja_pronouns.counted(kept)
+    assert counted["彼女"]["twice"] == 1 and counted["彼"]["sentences"] == 1
+
+
+def test_a_likely_text_is_likely_token_by_token():
+    tokenizer = Tokenizer.train(["a b c d e f g h"] * 9, 12, "word")
+    model = tiny_transformer(vocab_size=tokenizer.vocab_size)
+    pairs = [("a b", "a b c"), ("a", "a b"), ("c d", "c")]
+    together = enja_pronouns.log_ps(model.eval(), tokenizer, pairs)
+    alone = [enja_pronouns.log_ps(model, tokenizer, [p])[0] for p in pairs]
+    assert together == pytest.approx(alone, abs=1e-4)
+    assert max(together) < 0
+    assert (
+        together[1]
+        > enja_pronouns.log_ps(model, tokenizer, [("a", "a b c")])[0]
+    )
+
+
+def test_gold_links_are_those_that_an_ideal_aligner_finds():
+    train, _, test = grammar_splits(5, 0, 5)
+
+    def ideal(pairs):
+        return [set(pair.alignment) for pair in [*train, *test]]
+
+    found = enja_aligners.against_gold(ideal, train, test)
+    assert found["right"] == 1
+    assert found["missed"] == found["error_rate"] == 0
+    none = enja_aligners.against_gold(lambda p: [set()] * 10, train, test)
+    assert none["missed"] == none["error_rate"] == 1
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("eflomal") is None,
+    reason="eflomal is not installed: requirements-eflomal.txt",
+)
+def test_eflomal_finds_words_that_always_go_together():
+    pairs = [(["a", "b"], ["x", "y"]), (["b", "c"], ["y", "z"])] * 50
+    found = enja_aligners.eflomal_both_ways(pairs)
+    assert found[0] == {(0, 0), (1, 1)}
+
+
+# --- classes -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kinds"),
+    [
+        ("a fine film .", ["1–10 words", "no negation"]),
+        ("it isn't dull .", ["1–10 words", "negation"]),
+        ("dull , but short .", ["1–10 words", "no negation", "a turn"]),
+        (
+            "if " + "a " * 11 + "film never ends",
+            ["11–20 words", "negation", "what is not so"],
+        ),
+    ],
+)
+def test_a_sentence_is_of_kinds_by_its_words(sentence, kinds):
+    assert kinds_of(sentence) == kinds
+
+
+def test_right_answers_are_counted_by_kind():
+    text = LabelledText(
+        ["not good .", "never good .", "good ."],
+        [0, 0, 1],
+        ("n", "y"),
+        ["g"] * 3,
+    )
+    found = torch.tensor([[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]])
+    counts = by_kind(text, found)
+    assert counts["negation"] == [1, 2]
+    assert counts["no negation"] == [1, 1]
+    assert counts["1–10 words"] == [2, 3]
+
+
+def test_a_split_by_passage_has_the_same_sizes_and_works_in_all_parts():
+    def part(first: int, size: int) -> LabelledText:
+        places = range(first, first + size)
+        return LabelledText(
+            [f"passage {i}" for i in places],
+            [i % 2 for i in places],
+            ("a", "b"),
+            [f"work {i // 30}" for i in places],
+        )
+
+    by_work = LabelledSplits(part(0, 60), part(60, 30), part(90, 30))
+    found = by_passage(by_work)
+    parts = found.train, found.dev, found.test
+    assert list(map(len, parts)) == [60, 30, 30]
+    assert len({text for p in parts for text in p.texts}) == 120
+    assert set(found.test.groups) == set(found.train.groups)
+
+
+def test_who_is_ahead_in_one_of_two_works_may_be_ahead_in_none_or_all():
+    right, wrong = torch.ones(2), torch.zeros(2)
+    one = Probe([], {("mean", 1.0): torch.cat([right, wrong])})
+    other = Probe([], {("mean", 1.0): torch.zeros(4)})
+    [found] = ahead(one, other, ["a", "a", "b", "b"])
+    assert found["by"] == 0.5 and found["interval"] == [0.0, 1.0]
+    [nothing] = ahead(one, one, ["a", "a", "b", "b"])
+    assert nothing["by"] == 0 and nothing["interval"] == [0.0, 0.0]
+
+
+# --- surprise ----------------------------------------------------------------
+
+SAID = ParallelText(
+    ["「そうか」", "雨が降る。", "猫がいる。"],
+    ["雨が降っている。", "「猫だ」", "猫が雨の中で長い間黙っている。"],
+)
+
+
+TOKENIZER = Tokenizer.train([*SAID.src, *SAID.tgt] * 3, 290, "bpe")
+
+
+SIZES = {"vocab_size": TOKENIZER.vocab_size, "max_length": 16}
+
+
+PAIRS = find_task("next_sentence")
+
+
+KINDS = {
+    "pairs": (PAIRS, tiny_transformer),
+    "running text": (find_task("language_modelling"), tiny_language_model),
+}
+
+
+@pytest.fixture(params=KINDS)
+def judged(request):
+    task, made = KINDS[request.param]
+    return task, made(**SIZES), TOKENIZER
+
+
+def test_sums_are_those_that_are_scored(judged):
+    found = of_part(*judged, SAID, "dev")
+    task, *model = judged
+    expected = task.text_nll(*model, SAID)
+    assert found["dev-tokens"].sum() == expected.tokens
+    assert found["dev-characters"].sum() == expected.characters
+    mean = found["dev-nll"].sum() / expected.tokens
+    assert mean == pytest.approx(expected.nll, rel=1e-4)
+
+
+def test_each_text_keeps_its_own(judged):
+    together = nats_of_texts(*judged, SAID)
+    for i, nats in enumerate(together):
+        (alone,) = nats_of_texts(*judged, SAID.take([i]))
+        np.testing.assert_allclose(nats, alone, rtol=1e-3, atol=1e-4)
+
+
+# --- what was written by hand ------------------------------------------------
+
+
+def test_notes_on_haiku_are_kept_when_they_are_written_anew(tmp_path):
+    text = ParallelText(["蛙", "雪"], LINES[:2])
+    ways = {"greedy": ["蛙かな", "雪かな"]}
+    rows = haiku.sample_rows(text, ways, {})
+    assert rows[0]["outputs"]["greedy"] == {"text": "蛙かな", "gloss": ""}
+    rows[0]["outputs"]["greedy"]["gloss"] = "A frog!"
+    path = tmp_path / "samples.json"
+    assert haiku.read_glosses(path) == {}
+    path.write_text(json.dumps({"samples": rows}), encoding="utf-8")
+    glosses = haiku.read_glosses(path)
+    assert glosses == {"蛙かな": "A frog!"}
+    assert haiku.sample_rows(text, ways, glosses) == rows
+
+
+def test_notes_on_words_are_kept():
+    text = ParallelText(["a cat", "a dog"], ["猫 だ", "犬 だ"])
+    known = {"犬 だ": {"gloss": ["dog", "is"], "gold": [[1], []]}}
+    cat, dog = enja_attention.words_of(text, known)
+    assert cat["gloss"] == ["", ""] and cat["gold"] == [[], []]
+    assert dog["gloss"] == ["dog", "is"] and dog["gold"] == [[1], []]
+
+
+def test_verdicts_stay_with_the_text_that_they_are_about():
+    known = {"text": "犬 だ", "gloss": "a dog", "verdict": "wrong"}
+    samples = [
+        {
+            "src": "a cat",
+            "ref": {"text": "猫 だ", "gloss": "a cat"},
+            "outputs": {"a": known | {"kind": "word"}},
+        }
+    ]
+    notes = judging.notes_of(samples)
+    assert judging.annotated("犬 だ", notes) == known
+    assert judging.annotated("鳥 だ", notes)["verdict"] == ""
+    notes = translation_errors.notes_of(samples)
+    kept = translation_errors.annotated("a cat", "犬 だ", notes)
+    assert kept == known | {"kind": "word"}
+    other = translation_errors.annotated("a dog", "犬 だ", notes)
+    assert other["verdict"] == other["kind"] == ""

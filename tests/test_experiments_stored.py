@@ -1,0 +1,184 @@
+"""Stored runs have a maker and a reader, and what they say adds up."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from experiments.__main__ import find_all
+from experiments.index import makers, readers, text_of
+from experiments.since_2017 import CHANGES, RATED, WHOLE
+from experiments.table_3 import GRID, PAPER
+from experiments.translation_errors import EVERY, JUDGES, KINDS, VERDICTS
+from transformer_course import runs
+
+MADE = makers(find_all().values())
+THERE = sorted(p.name for p in runs.folder("").iterdir() if p.is_dir())
+
+
+def read(run: str, name: str) -> dict:
+    """A JSON file of a stored run."""
+    return json.loads((runs.folder(run) / f"{name}.json").read_text("utf-8"))
+
+
+def arrays(run: str, name: str) -> dict[str, np.ndarray]:
+    """A NumPy file of a stored run."""
+    with np.load(runs.folder(run) / f"{name}.npz") as found:
+        return dict(found)
+
+
+# --- the index ---------------------------------------------------------------
+
+
+def test_all_that_is_made_is_stored_and_the_reverse():
+    assert sorted(MADE) == THERE
+    added = {run for one in find_all().values() for run in one.adds_to}
+    assert added <= set(THERE)
+
+
+@pytest.mark.parametrize("run", THERE)
+def test_a_stored_run_has_one_maker_and_a_reader(run):
+    ((page, _),) = MADE[run]
+    assert list((runs.folder("").parent / "book/en").glob(f"{page}.*"))
+    assert readers(run)
+
+
+def test_the_index_is_as_it_would_be_written():
+    text = runs.folder("README.md").read_text("utf-8")
+    assert text == text_of(find_all().values()), (
+        "python -m experiments --index writes it anew"
+    )
+
+
+# --- sums of what is stored of single texts ----------------------------------
+
+
+@pytest.mark.parametrize("unit", ["pieces", "characters"])
+def test_ngrams_of_single_texts_add_up_to_their_mean(unit):
+    nats = arrays("soseki-ngrams", "texts")
+    for row in read("soseki-ngrams", "ngrams")[unit]:
+        for part in ("dev", "test"):
+            kept = nats[f"{part}-{unit}-{row['order']}"]
+            mean = kept.sum() / row[part]["tokens"]
+            assert mean == pytest.approx(row[part]["nll"], abs=2e-4)
+
+
+@pytest.mark.parametrize("name", ["soseki-cpu", "soseki-lm"])
+def test_surprise_of_single_texts_adds_up_to_what_the_run_says(name):
+    found = arrays(name, "surprise")
+    results = runs.read(name).results
+    for part in ("dev", "test"):
+        for unit, key in (
+            ("tokens", "nll"),
+            ("characters", "nll_per_character"),
+        ):
+            assert found[f"{part}-{unit}"].sum() == results[part][unit]
+            mean = found[f"{part}-nll"].sum() / results[part][unit]
+            assert mean == pytest.approx(results[part][key], abs=2e-4)
+
+
+def test_attention_maps_fit_their_words():
+    stored = read("enja-attention", "words")
+    assert stored["split"] == "dev" and "Tatoeba" in stored["credit"]
+    maps = arrays("enja-attention", "maps")
+    for i, one in enumerate(stored["sentences"]):
+        rows, columns = len(one["target"]), len(one["source"])
+        assert len(one["gloss"]) == len(one["gold"]) == rows - 1
+        assert all(one["gloss"])
+        assert all(0 <= s < columns - 1 for g in one["gold"] for s in g)
+        for name in stored["weights"]:
+            assert maps[f"{name}-{i}"].shape[2:] == (rows, columns)
+            assert maps[f"{name}-{i}-p"].shape == (rows,)
+
+
+# --- what settings were chosen by --------------------------------------------
+
+
+def test_rates_are_the_best_of_those_tried():
+    chosen = {name: CHANGES[name].rate for name in ("base", "muon")}
+    chosen |= {name: WHOLE[name].rate for name in WHOLE if name in RATED}
+    for name, rate in chosen.items():
+        tried = {
+            record["rate"]: record["dev"]
+            for variant, (record,) in read("since-2017", "rates").items()
+            if re.fullmatch(rf"{name}-[\d.]+", variant)
+        }
+        assert min(tried, key=tried.get) == rate
+        assert min(tried) < rate < max(tried)
+
+
+def test_the_paper_s_rows_name_variants_that_are_there():
+    named = [row.ours for row in PAPER if row.ours]
+    assert len(named) == len(set(named))
+    assert set(named) <= set(GRID.all_variants)
+
+
+def test_the_paper_s_bleu_falls_as_its_perplexity_rises():
+    """Not a law, but a slip of the pen would stand out of it.
+
+    But for label smoothing, which costs perplexity and gains BLEU.
+    """
+    rows = [r for r in PAPER if "label smoothing" not in r.changes]
+    for one in rows:
+        for other in rows:
+            if one.perplexity < other.perplexity - 0.15:
+                assert one.bleu >= other.bleu, (one, other)
+
+
+# --- what people and models judged -------------------------------------------
+
+
+def test_sentences_to_judge_are_few_and_annotated_and_not_from_the_test_set():
+    stored = read("judging", "samples")
+    assert len(stored["samples"]) <= 12
+    assert "Tatoeba" in stored["credit"] and stored["split"] == "dev"
+    for sample in stored["samples"]:
+        assert sample["ref"]["gloss"]
+        assert set(sample["outputs"]) == set(stored["systems"])
+        for output in sample["outputs"].values():
+            assert output["gloss"], output["text"]
+            assert output["verdict"] in {"right", "partly", "wrong"}
+
+
+def assert_judged(note: dict) -> None:
+    """There is a verdict, and a kind if and only if something is wrong."""
+    assert note["verdict"] in VERDICTS, note["text"]
+    right = note["verdict"] == "right"
+    assert (note["kind"] == "") if right else (note["kind"] in KINDS), note
+
+
+def test_every_translation_has_one_verdict_whoever_wrote_it():
+    stored = read("translation-errors", "judged")
+    for sample in stored["samples"]:
+        assert set(sample["outputs"]) == set(stored["systems"])
+        verdicts: dict[str, tuple] = {}
+        for output in sample["outputs"].values():
+            assert output["gloss"], output["text"]
+            assert_judged(output)
+            judged = (output["gloss"], output["verdict"], output["kind"])
+            assert verdicts.setdefault(output["text"], judged) == judged
+
+
+def test_they_are_chosen_by_place_from_the_development_set():
+    stored = read("translation-errors", "judged")
+    places = [sample["place"] for sample in stored["samples"]]
+    assert places == list(range(0, 500, EVERY))
+    assert stored["split"] == "dev" and "Tatoeba" in stored["credit"]
+    assert (stored["kinds"], stored["verdicts"]) == (KINDS, VERDICTS)
+
+
+def test_the_second_judge_saw_each_translation_once_and_is_named():
+    stored = read("translation-errors", "judged")
+    again = read("translation-errors", "judged-again")
+    seen = [(note["src"], note["text"]) for note in again["verdicts"]]
+    assert len(set(seen)) == len(seen)
+    assert set(seen) == {
+        (sample["src"], output["text"])
+        for sample in stored["samples"]
+        for output in sample["outputs"].values()
+    }
+    for note in again["verdicts"]:
+        assert_judged(note)
+    assert (stored["judge"], again["judge"]) == tuple(JUDGES.values())
+    assert all("large language model" in judge for judge in JUDGES.values())

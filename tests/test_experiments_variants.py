@@ -1,0 +1,584 @@
+"""The variants of models that are trained are what they say."""
+
+import dataclasses
+
+import pytest
+import torch
+from tiny import (
+    close,
+    gradients,
+    ragged_ids,
+    random_ids,
+    tiny_config,
+    tiny_corpus,
+    tiny_language_model,
+    with_bos,
+)
+from torch import nn
+from torch.testing import assert_close
+
+from experiments import (
+    failures,
+    feed_forward,
+    few_images,
+    norms,
+    positions,
+    scores,
+    since_2017,
+    table_3,
+    wrong_masks,
+)
+from experiments.embeddings import faster_tables, standard_normal, tables_of
+from experiments.lab import Bench
+from experiments.mistakes import NAMES
+from experiments.since_2017 import CHANGES, WHOLE
+from experiments.stacks import Shared, join, score_joined
+from experiments.table_3 import D_KEY, GRID, NarrowKeyed, NarrowKeys
+from experiments.translators import (
+    Training,
+    causal_of,
+    follow,
+    padding_of,
+    with_masks,
+)
+from transformer_course import checkpoint
+from transformer_course.attention import MultiHeadAttention
+from transformer_course.batches import Batch
+from transformer_course.config import ModelConfig, TrainConfig
+from transformer_course.errors import CheckpointError
+from transformer_course.generate import greedy_search
+from transformer_course.grid import weights
+from transformer_course.grid.plan import count
+from transformer_course.image_batches import ImageBatch
+from transformer_course.masks import causal_mask, padding_mask
+from transformer_course.modern import balance_of
+from transformer_course.objective import training_score
+from transformer_course.positional_encoding import (
+    RotaryPosition,
+    sinusoidal_encoding,
+)
+from transformer_course.tasks.table import find_task
+from transformer_course.tokenizer import BOS, EOS, PAD
+from transformer_course.train import make_optimizer
+from transformer_course.transformer import Transformer
+
+# --- parts, starts and masks -------------------------------------------------
+
+SMALL = ModelConfig(50, d_model=16, n_heads=2, d_ff=32, n_layers=3)
+
+
+IDS = torch.tensor([[5, 6, 7, 2], [8, 2, 0, 0]])
+
+
+def built(build=Transformer):
+    torch.manual_seed(0)
+    return build(SMALL).eval()
+
+
+def test_the_parts_left_out_are_the_formulas():
+    x, sublayer = torch.randn(2, 5, 16), torch.nn.Linear(16, 16)
+    add, norm = norms.AddOnly(16), norms.NormOnly(16)
+    assert_close(add(x, sublayer), x + sublayer(x))
+    assert_close(norm(x, sublayer), norm.norm(sublayer(x)))
+
+
+@pytest.mark.parametrize(
+    ("build", "wanted"),
+    [(norms.ADD_ONLY, norms.AddOnly), (norms.NORM_ONLY, norms.NormOnly)],
+)
+def test_a_part_is_left_out_in_encoder_and_decoder(build, wanted):
+    model, usual = built(build), built()
+    for layer in (*model.encoder.layers, *model.decoder.layers):
+        assert type(layer.add_norm_1) is type(layer.add_norm_2) is wanted
+    assert_close(dict(model.state_dict()), dict(usual.state_dict()))
+
+
+def test_a_small_start_changes_the_last_matrix_of_each_sub_layer_only():
+    usual = dict(built().named_parameters())
+    for name, weight in built(norms.SmallStart).named_parameters():
+        last = name.endswith(("to_output.weight", "narrow.weight"))
+        factor = 6**-0.5 if last else 1  # three layers, two sub-layers each
+        assert_close(weight, factor * usual[name])
+
+
+def test_attention_alone_has_no_other_weights():
+    names = [
+        n for n, _ in built(feed_forward.AttentionOnly).named_parameters()
+    ]
+    assert not [n for n in names if "feed_forward" in n]
+    assert not [n for n in names if n.endswith("decoder.layers.0.add_norm_3")]
+
+
+def test_without_a_source_the_source_makes_no_difference():
+    model, tgt = built(), torch.tensor([[1, 7, 8, 2]])
+    scores = [
+        norms.score_without_source(model, Batch(torch.tensor(src), tgt))
+        for src in ([[5, 6, 2]], [[9, 2]])
+    ]
+    assert_close(scores[0].loss, scores[1].loss)
+
+
+def test_a_mask_is_its_two_parts():
+    mask = causal_mask(4) & padding_mask(IDS)
+    assert_close(causal_of(mask), causal_mask(4))
+    assert_close(padding_of(mask), padding_mask(IDS))
+    assert_close(causal_of(mask[:, :, 2:]), causal_mask(4)[:, :, 2:])
+
+
+def test_other_masks_reach_every_attention():
+    seen = []
+    built(with_masks(lambda m, whose: seen.append(whose) or m))(IDS, IDS)
+    assert seen == ["encoder"] * 3 + ["own", "cross"] * 3
+
+
+def test_masks_that_are_left_as_they_are_change_nothing():
+    same = built(with_masks(lambda mask, whose: mask))
+    assert_close(same(IDS, IDS), built()(IDS, IDS))
+
+
+def test_an_inverted_padding_mask_lets_padding_alone_in():
+    wrong = built(
+        with_masks(failures.padding_inverted, failures.PaddingInverted)
+    )
+    longer = torch.nn.functional.pad(IDS, (0, 2))
+    assert_close(built()(IDS, IDS)[:1], built()(longer, IDS)[:1])
+    assert not torch.allclose(wrong(IDS, IDS), wrong(longer, IDS))
+
+
+def test_an_inverted_causal_mask_shows_what_comes_after():
+    model = built(with_masks(failures.causal_inverted))
+    other = IDS.clone()
+    other[0, 3] = 9
+    assert not torch.allclose(model(IDS, IDS)[0, 0], model(IDS, other)[0, 0])
+
+
+def test_a_training_is_looked_at_now_and_then(tmp_path, monkeypatch):
+    tiny_corpus(monkeypatch)
+    bench = Bench(tmp_path, smoke=True)
+    moments = []
+    curve = follow(
+        Training(""), 0, bench, lambda m: moments.append(m) or {}, every=1
+    )
+    assert [m.step for m in moments] == [1, 2]
+    assert [m.last for m in moments] == [False, True]
+    assert len(curve.scores) == 2 and curve.stopped is None
+
+
+def test_a_training_that_diverges_says_so(tmp_path, monkeypatch):
+    tiny_corpus(monkeypatch)
+
+    def nothing(model, batch, smoothing=0.0):
+        found = norms.score_batch(model, batch)
+        return found._replace(loss=found.loss * torch.nan)
+
+    training = Training("", score=nothing)
+    curve = follow(training, 0, Bench(tmp_path, smoke=True))
+    assert curve.stopped.startswith("the loss is nan") and not curve.scores
+
+
+def test_without_a_padding_mask_padding_changes_what_is_answered():
+    wider = torch.nn.functional.pad(IDS, (0, 3))
+    for remask, hidden in ((wrong_masks.padding_open, False), (None, True)):
+        model = built(with_masks(remask) if remask else Transformer)
+        same = torch.allclose(model(IDS, IDS), model(wider, IDS), atol=1e-5)
+        assert same == hidden
+
+
+def test_without_a_causal_mask_the_future_is_seen_but_no_padding():
+    model = built(with_masks(wrong_masks.future_open))
+    other, wider = IDS.clone(), torch.nn.functional.pad(IDS, (0, 2))
+    other[0, 3] = 9
+    assert not torch.allclose(model(IDS, IDS)[0, 0], model(IDS, other)[0, 0])
+    assert_close(model(IDS, IDS), model(IDS, wider)[:, :4])
+
+
+@pytest.mark.parametrize(
+    "kind", [wrong_masks.HiddenAfterSoftmax, wrong_masks.ZeroedBeforeSoftmax]
+)
+def test_masks_that_are_multiplied_hide_the_wrong_amount(kind):
+    usual, wrong = built(), built(wrong_masks.attending_by(kind))
+    assert_close(dict(usual.state_dict()), dict(wrong.state_dict()))
+    assert not torch.allclose(usual(IDS, IDS), wrong(IDS, IDS))
+    torch.manual_seed(0)
+    query, key, value = torch.randn(3, 1, 1, 4, 8)
+    everything = torch.ones(4, 4, dtype=torch.bool)
+    found, expected = (
+        layer.attend(query, key, value, everything)
+        for layer in (kind(8, 1), MultiHeadAttention(8, 1))
+    )
+    assert_close(found, expected)  # nothing is hidden, nothing is wrong
+
+
+# --- stacks ------------------------------------------------------------------
+
+BATCH = Batch(
+    torch.tensor([[7, 8, EOS], [9, EOS, PAD]]),
+    torch.tensor([[BOS, 5, EOS, PAD], [BOS, 5, 6, EOS]]),
+)
+
+
+def test_shared_stacks_have_the_weights_of_one_layer():
+    many = Shared(tiny_config(n_layers=4))
+    one = Transformer(tiny_config(n_layers=1))
+    counted = [sum(p.numel() for p in m.parameters()) for m in (many, one)]
+    assert counted[0] == counted[1]
+    assert len(many.encoder.layers) == len(many.decoder.layers) == 4
+
+
+def test_a_shared_stack_applies_its_layer_again_and_again():
+    encoder = Shared(tiny_config(n_layers=3)).encoder
+    x = torch.randn(2, 5, 16)
+    expected = x
+    for _ in range(3):
+        expected = encoder.layers[0](expected)
+    close(encoder(x), expected)
+
+
+def test_source_and_target_are_joined_and_only_the_target_is_asked():
+    read, asked = join(BATCH)
+    assert read.tolist() == [[7, 8, EOS, BOS, 5], [9, EOS, BOS, 5, 6]]
+    assert asked.tolist() == [[0, 0, 0, 5, EOS], [0, 0, 5, 6, EOS]]
+
+
+def test_joined_batches_are_read_by_a_decoder_alone():
+    model = tiny_language_model()
+    other = Batch(random_ids(2, 3, seed=1), BATCH.tgt)
+    one, two = score_joined(model, BATCH), score_joined(model, other)
+    assert one.loss != two.loss  # the source matters
+
+
+# --- positions ---------------------------------------------------------------
+
+SRC, TGT = random_ids(1, 6, seed=1), random_ids(1, 6, seed=2)
+
+
+def test_beside_the_word_stands_its_position_alone():
+    x = torch.randn(2, 5, 12)
+    found = positions.Beside(20, 12, 4)(x, offset=3)
+    assert_close(found[..., :8], x[..., :8])
+    assert_close(found[1, :, 8:], sinusoidal_encoding(20, 4)[3:8])
+
+
+def test_only_the_fastest_hands_turn():
+    rotary = RotaryPosition(8)
+    x = torch.randn(1, 2, 5, 8)
+    found = positions.FewHands(rotary, 2)(x, 3)
+    assert_close(found[..., :4], rotary(x, 3)[..., :4])
+    assert_close(found[..., 4:], x[..., 4:])
+
+
+def test_the_columns_of_the_wrong_table_are_no_pairs():
+    zeros = torch.zeros(1, 20, 8)
+    for paired in (True, False):
+        table = positions.DoubledExponent(20, 8, paired)(zeros)[0]
+        ones = table[:, 0::2] ** 2 + table[:, 1::2] ** 2
+        assert torch.allclose(ones, torch.ones(20, 4)) == paired
+
+
+@pytest.mark.parametrize("side", ["src", "tgt"])
+def test_without_positions_the_order_of_a_side_is_unknown(side):
+    model = positions.without(side)(tiny_config(n_layers=1)).eval()
+    src, tgt = (SRC.flip(1), TGT), (SRC, TGT[:, [1, 0, 2, 3, 4, 5]])
+    with torch.no_grad():
+        known, found = (
+            model(SRC, TGT),
+            model(*{"src": src, "tgt": tgt}[side]),
+        )
+    assert_close(found[:, 2:], known[:, 2:])
+
+
+def test_letters_are_asked_that_stood_before():
+    generator = torch.Generator().manual_seed(0)
+    ids, asked = positions.letters_batch(3, 7, generator)
+    assert (asked[:, :2] == 0).all()
+    assert_close(asked[:, 2:], ids[:, :-2])
+
+
+# --- embeddings --------------------------------------------------------------
+
+UNTIED = ModelConfig(
+    vocab_size=20,
+    d_model=16,
+    n_heads=2,
+    d_ff=32,
+    n_layers=1,
+    dropout=0.0,
+    tied=False,
+)
+
+
+def small_double(config=UNTIED):
+    torch.manual_seed(0)
+    return Transformer(config).double()
+
+
+def one_step(model, make):
+    src, tgt = torch.tensor([[4, 5, 6]]), torch.tensor([[1, 7, 8]])
+    optimizer = make(model, TrainConfig())
+    for group in optimizer.param_groups:
+        group["lr"] = 0.01
+    model(src, tgt).logsumexp(dim=-1).sum().backward()
+    optimizer.step()
+    return model(src, tgt)
+
+
+def test_large_rows_and_a_large_step_are_the_papers_training():
+    """Rows and rate × √d, without the factor: the same function after Adam."""
+    large = small_double()
+    standard_normal(large)
+    expected = one_step(small_double(), make_optimizer)
+    torch.testing.assert_close(one_step(large, faster_tables), expected)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_each_weight_is_in_one_group(tied):
+    model = small_double(dataclasses.replace(UNTIED, tied=tied))
+    optimizer = faster_tables(model, TrainConfig())
+    others, tables = (group["params"] for group in optimizer.param_groups)
+    assert len(tables) == len(tables_of(model)) == (1 if tied else 2)
+    ids = [id(weight) for weight in [*others, *tables]]
+    assert sorted(ids) == sorted(map(id, model.parameters()))
+
+
+# --- the mistakes of chapter 10 ----------------------------------------------
+
+
+def sizes(config):
+    return (
+        config.vocab_size,
+        config.d_model,
+        config.n_heads,
+        config.d_ff,
+        config.n_layers,
+    )
+
+
+def test_the_chapters_build_is_the_packages_model():
+    config = tiny_config()
+    mine = NAMES["MyTransformer"](*sizes(config))
+    weights = mine.state_dict()
+    table = weights.pop("embed.weight")
+    ours = Transformer(config).eval()
+    jobs = ("src_embedding", "tgt_embedding", "to_logits")
+    tables = {f"{job}.weight": table for job in jobs}
+    ours.load_state_dict({**weights, **tables})
+    src, tgt = random_ids(2, 5, seed=1), with_bos(random_ids(2, 4, seed=2))
+    close(mine(src, tgt), ours(src, tgt))
+
+
+@pytest.mark.parametrize("name", NAMES["MISTAKES"])
+def test_each_mistake_is_an_edit_of_what_stands_there(name):
+    old, new = NAMES["MISTAKES"][name]
+    assert old in NAMES["text"] and old != new
+    NAMES["broken"](name)(*sizes(tiny_config()))
+
+
+# --- students of a teacher ---------------------------------------------------
+
+TRAINING = TrainConfig(label_smoothing=0.1)
+
+
+class Says(nn.Module):
+    """A teacher that is certain of these classes."""
+
+    def __init__(self, answers):
+        super().__init__()
+        self.answers = torch.tensor(answers)
+
+    def forward(self, images):
+        assert not self.training
+        return nn.functional.one_hot(self.answers, 3).float()
+
+
+def student_and_batch():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Flatten(), nn.Linear(4, 3))
+    return model, ImageBatch(torch.randn(3, 1, 2, 2), torch.tensor([0, 1, 2]))
+
+
+@pytest.mark.parametrize("answers", [[0, 1, 2], [2, 1, 0]])
+def test_half_of_the_loss_is_the_teachers(answers):
+    model, batch = student_and_batch()
+    usual = find_task("image_classification").objective
+    found = few_images.taught_by(Says(answers), usual)(model, batch, TRAINING)
+    asked = batch._replace(labels=torch.tensor(answers))
+    ours, theirs = (usual(model, b, TRAINING) for b in (batch, asked))
+    close(found.loss, (ours.loss + theirs.loss) / 2)
+    close(found.nll, ours.nll)
+    assert (found.correct, found.tokens) == (ours.correct, ours.tokens)
+
+
+def test_a_student_learns_from_its_teachers_images(tmp_path):
+    variants = few_images.VARIANTS
+    for one in variants.values():
+        if one.teacher:
+            teacher = variants[one.teacher].settings(0, Bench(tmp_path))
+            assert teacher.data == one.settings(0, Bench(tmp_path)).data
+
+
+# --- table 3 -----------------------------------------------------------------
+
+
+def test_a_variant_changes_one_setting_or_the_keys_alone():
+    for name, variant in table_3.VARIANTS.items():
+        changed = variant.build is checkpoint.build
+        assert len(variant.changes) == changed, name
+
+
+def test_keys_and_queries_are_narrow_and_values_are_not():
+    model = NarrowKeyed(tiny_config())
+    heads, width = 2, 16
+    layers = [m for m in model.modules() if isinstance(m, MultiHeadAttention)]
+    assert len(layers) == 6  # 2 + 2 × 2
+    for layer in layers:
+        assert isinstance(layer, NarrowKeys)
+        assert layer.to_key.out_features == heads * D_KEY
+        assert layer.to_query.out_features == heads * D_KEY
+        assert layer.to_value.out_features == width
+
+
+def test_row_b_has_fewer_weights_by_what_queries_and_keys_lose():
+    settings = GRID.base.model
+    narrow = count(NarrowKeyed(settings))
+    layers = 3 * settings.n_layers  # of attention, in both stacks
+    lost = settings.d_model - settings.n_heads * D_KEY
+    per_layer = 2 * settings.d_model * lost
+    assert weights(settings) - narrow == layers * per_layer
+
+
+def test_scores_of_narrow_keys_are_divided_by_the_root_of_their_width():
+    torch.manual_seed(0)
+    layer = NarrowKeys(16, 2)
+    x = torch.randn(1, 5, 16)
+    _, weights = layer(x, return_weights=True)
+    query = layer.to_query(x).view(1, 5, 2, D_KEY).transpose(1, 2)
+    key = layer.to_key(x).view(1, 5, 2, D_KEY).transpose(1, 2)
+    scores = query @ key.transpose(-2, -1) / D_KEY**0.5
+    close(weights, scores.softmax(-1))
+    close(layer(x), layer(x, return_weights=True)[0])
+
+
+def test_a_model_with_narrow_keys_learns_and_writes():
+    torch.manual_seed(0)
+    model = NarrowKeyed(tiny_config())
+    src = ragged_ids([3, 5])
+    model(src, with_bos(src)).sum().backward()
+    assert all(g.abs().sum() > 0 for g in gradients(model).values())
+    assert len(greedy_search(model.eval(), src, max_length=4)) == 2
+
+
+def test_a_checkpoint_with_narrow_keys_is_built_as_it_was(tmp_path):
+    model = NarrowKeyed(tiny_config(n_heads=1)).eval()
+    checkpoint.save(tmp_path / "narrow", model)
+    src = ragged_ids([3, 5])
+    loaded = checkpoint.load(tmp_path / "narrow", build=NarrowKeyed).model
+    close(loaded(src, with_bos(src)), model(src, with_bos(src)))
+    with pytest.raises(CheckpointError):
+        checkpoint.load(tmp_path / "narrow")
+
+
+# --- what came after 2017 ----------------------------------------------------
+
+
+def test_all_but_three_have_as_many_weights_as_the_base():
+    larger = ("experts", "untied", "untied-zero-start")
+    with torch.device("meta"):
+        counts = {
+            name: count(since_2017.build(decoder, 3000))
+            for name, decoder in {**CHANGES, **WHOLE}.items()
+            if name not in larger
+        }
+    for name, found in counts.items():
+        assert abs(found / counts["base"] - 1) < 0.003, name
+
+
+@pytest.mark.parametrize("name", sorted(CHANGES.keys() - {"base"}))
+def test_a_change_changes_one_thing(name):
+    base, changed = CHANGES["base"], CHANGES[name]
+    fields = [
+        f.name
+        for f in dataclasses.fields(since_2017.Decoder)
+        if f.name not in ("about", "rate")
+        and getattr(base, f.name) != getattr(changed, f.name)
+    ]
+    assert len(fields) == 1
+
+
+def test_balance_is_added_to_what_is_learned_and_not_to_what_is_told():
+    model = since_2017.build(CHANGES["experts"], 17).eval()
+    batch = Batch(None, random_ids(2, 6))
+    config = since_2017.train_config(0)
+    score = since_2017.score_with_balance(model, batch, config)
+    plain = training_score(model, batch, config)
+    added = since_2017.BALANCE * balance_of(model) * plain.tokens
+    torch.testing.assert_close(score.loss, plain.loss + added)
+    assert score.nll == plain.nll
+
+
+# --- scores of attention -----------------------------------------------------
+
+WORDS = (40, 50)
+
+
+def first_scores(name: str, d_k: int):
+    torch.manual_seed(0)
+    model = scores.Aligner(name, d_k, WORDS)
+    src = torch.randint(1, WORDS[0], (20, 6))
+    tgt = torch.randint(1, WORDS[1], (20, 7))
+    with torch.no_grad():
+        return model(src, tgt)
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("dot", lambda d: d**0.5),
+        ("dot-small-start", lambda d: 1),
+        ("scaled", lambda d: 1),
+        ("general", lambda d: d**0.5),
+        ("wrong-root", lambda d: scores.HEADS**-0.5),
+        ("by-d", lambda d: d**-0.5),
+    ],
+)
+def test_scores_start_as_large_as_derived(name, size):
+    for d_k in (8, 128):
+        assert 0.5 < first_scores(name, d_k)[1].std() / size(d_k) < 2
+
+
+@pytest.mark.parametrize("name", scores.SCORES)
+def test_every_score_gives_weights_over_the_source(name):
+    logits, _, weights = first_scores(name, 16)
+    assert logits.shape == (20, 7, WORDS[1])
+    assert weights.shape == (20, 7, 6)
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(20, 7))
+
+
+def test_who_does_not_look_gives_every_word_the_same_weight():
+    weights = first_scores("no-look", 16)[2]
+    torch.testing.assert_close(weights, torch.full((20, 7, 6), 1 / 6))
+
+
+def test_the_small_step_moves_only_the_projections_more_slowly(
+    monkeypatch, tmp_path
+):
+    """One step of Adam moves a weight by the rate it is given."""
+    monkeypatch.setattr(scores, "STEPS", 1)
+    seen = {}
+
+    def look(model, task):
+        seen.setdefault("models", []).append(
+            {name: p.detach().clone() for name, p in model.named_parameters()}
+        )
+        return {}
+
+    monkeypatch.setattr(scores, "look", look)
+    slow = scores.Trained("scaled-small-step", 16, 0.01)
+    slow.measure(0, Bench(tmp_path))
+    before, after = seen["models"]
+    moved = {
+        name: (after[name] - before[name]).abs().max().item()
+        for name in before
+    }
+    assert moved["to_query.weight"] == pytest.approx(0.0025, rel=0.01)
+    assert moved["to_key.weight"] == pytest.approx(0.0025, rel=0.01)
+    assert moved["to_value.weight"] == pytest.approx(0.01, rel=0.01)
