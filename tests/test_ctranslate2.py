@@ -41,7 +41,7 @@ KINDS = [
 ]
 with_package = pytest.mark.skipif(
     not ctranslate2_export.find_spec(ctranslate2_export.PACKAGE),
-    reason="CTranslate2 is not installed: make test-engine",
+    reason="CTranslate2 is not installed: make test-peers",
 )
 
 

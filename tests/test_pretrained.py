@@ -402,7 +402,7 @@ def test_a_package_that_is_not_installed(monkeypatch):
 @pytest.fixture
 def transformers():
     return pytest.importorskip(
-        "transformers", reason="transformers is absent: make test-bert"
+        "transformers", reason="transformers is absent: make test-peers"
     )
 
 

@@ -141,7 +141,7 @@ def lines_of(corpus: str) -> list[str]:
 def reference(pieces: list[str], lower_case: bool):
     """What the library ``tokenizers`` makes of a text."""
     tokenizers = pytest.importorskip(
-        "tokenizers", reason="transformers is absent: make test-bert"
+        "tokenizers", reason="transformers is absent: make test-peers"
     )
     vocabulary = {piece: i for i, piece in enumerate(pieces)}
     # the class splits off the special pieces wherever a text holds them
