@@ -490,7 +490,7 @@ def copied(finished, tmp_path, monkeypatch) -> Path:
         '{"kind": 5}',
         '{"kind": "epoch", "quality": "x"}',
         '{"kind": "average", "quality": {}}',
-        '{"kind": "epoch", "dev_nll": [1]}',
+        '{"kind": "epoch", "quality": [1]}',
         "\0" * 100,
     ],
     ids=lambda content: content[:20],
