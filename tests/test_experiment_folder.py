@@ -41,8 +41,8 @@ def with_metrics(folder, *lines):
     return folder
 
 
-def epoch(bleu: float) -> dict:
-    return {"kind": "epoch", "dev_bleu": bleu, "dev_nll": 1.0}
+def epoch(quality: float) -> dict:
+    return {"kind": "epoch", "quality": quality}
 
 
 @pytest.mark.parametrize(
@@ -53,14 +53,6 @@ def test_the_better_of_average_and_best_is_taken(tmp_path, average, name):
     last = epoch(average) | {"kind": "average"}
     folder = with_metrics(tmp_path, *lines, last)
     assert chosen_checkpoint(folder) == folder / "checkpoints" / name
-
-
-def test_of_language_models_the_less_surprised_is_taken(tmp_path):
-    lines = [
-        {"kind": k, "dev_nll": n}
-        for k, n in zip(("epoch", "average"), (2.0, 3.0), strict=True)
-    ]
-    assert chosen_checkpoint(with_metrics(tmp_path, *lines)).name == "best"
 
 
 def test_an_average_of_an_earlier_training_does_not_count(tmp_path):

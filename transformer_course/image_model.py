@@ -141,7 +141,7 @@ def reads_images(path: Path) -> bool:
     Raises:
         CheckpointError: there is none.
     """
-    header, _ = settled(find(path), read_header)
+    header = settled(find(path), read_header)
     configs = [
         config
         for kind, (config, _) in checkpoint.KINDS.items()
