@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 
 import torch
-
 from tiny import tiny_pairs
 
 from transformer_course import checkpoint
