@@ -259,9 +259,11 @@ def test_ctrl_c_saves_says_how_to_go_on_and_leaves_with_130(
 
 def killed_when(moment, *more: str) -> None:
     """Train in a process of its own, and kill it as soon as it is so far."""
-    threads = torch.get_num_threads()
-    code = f"import torch; torch.set_num_threads({threads}); "
-    code += "from transformer_course.cli import main; main()"
+    threads = torch.get_num_threads()  # with others, sums are rounded anew
+    code = (
+        f"import torch; torch.set_num_threads({threads}); "
+        "from transformer_course.cli import main; main()"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", code, *map(str, TRAIN), *more],
         stdout=subprocess.DEVNULL,
