@@ -37,6 +37,8 @@ PLACE = re.compile(
 )
 TABLE = re.compile(r"\|\s*:?(-{3,}|—|–-?):?\s*\|")
 """The line below a table's head, with dashes as the page writes them."""
+TENTH = 10
+"""Of the pages of sources, which are all alike, one in ten is looked at."""
 GOES_TO = ("index", "search", "next", "prev", "canonical")
 """What a ``link`` may be that loads nothing."""
 
@@ -260,6 +262,10 @@ class Read:
         self.links: list[tuple[str, str, Path]] = []
         for path in sorted(site.rglob("*.html")):
             if "_static" in path.relative_to(site).parts:
+                continue
+            if site / "_modules" in path.parents and len(self.ids) % TENTH:
+                text = path.read_text(encoding="utf-8")
+                self.ids[path] = {*re.findall(r'\bid="([^"]+)"', text)}
                 continue
             page = Page(site, path)
             self.ids[path] = page.ids
