@@ -18,8 +18,9 @@ EDITIONS = tuple(
 def build_project(source: Path, site: Path, settings: dict) -> str:
     """Build a small Sphinx project; what it warned of.
 
-    Sphinx keeps the words of an earlier build in the same process: without
-    clearing them a page after a Japanese one would say 図 for Fig.
+    Sphinx keeps the words of an earlier build in the same process, and its
+    parsers of files: without clearing them a page after a Japanese one would
+    say 図 for Fig., and MyST-NB would not read what MyST has read before.
     """
     # not for everybody who imports this module: loading Sphinx takes a while
     import sphinx.locale
@@ -27,6 +28,7 @@ def build_project(source: Path, site: Path, settings: dict) -> str:
     from sphinx.util.docutils import docutils_namespace, patch_docutils
 
     warnings = StringIO()
+    settings = {"source_suffix": {".rst": "restructuredtext"}} | settings
     sphinx.locale.translators.clear()
     with patch_docutils(), docutils_namespace():
         trees = site.with_name(f"{site.name}-trees")

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 from bs4 import BeautifulSoup
-from built_book import BOOK, EDITIONS, build_project, not_ready, site_of
+from built_book import BOOK, build_project
 
 sys.path.insert(0, str(BOOK / "_ext"))
 from course_numbers import by_chapter
@@ -101,20 +101,3 @@ def test_figures_and_tables_are_counted_alone():
         },
         "setup": {"figure": {"z": (1,)}},
     }
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_chapters_of_the_book_have_their_numbers(edition):
-    if reason := not_ready(edition):
-        pytest.skip(reason)
-    chapters = sorted(site_of(edition).glob("[0-9][0-9]_*.html"))
-    assert chapters
-    for path in chapters:
-        page = soup_of(path)
-        number = path.name[:2]
-        start = f"{number} · "
-        assert page.title.get_text().startswith(start)
-        assert page.select_one("article h1").get_text().startswith(start)
-        figures = page.select("article figcaption .caption-number")
-        told = [figure.get_text().split()[-1] for figure in figures]
-        assert told == [f"{int(number)}.{n + 1}" for n in range(len(told))]

@@ -37,6 +37,8 @@ PLACE = re.compile(
 )
 TABLE = re.compile(r"\|\s*:?(-{3,}|—|–-?):?\s*\|")
 """The line below a table's head, with dashes as the page writes them."""
+TENTH = 10
+"""Of the pages of sources, which are all alike, one in ten is looked at."""
 GOES_TO = ("index", "search", "next", "prev", "canonical")
 """What a ``link`` may be that loads nothing."""
 
@@ -196,6 +198,24 @@ def has_no_strip_or_more(page: Page) -> Iterator[str]:
         yield f"{count} strips"
 
 
+def has_another_number_than_its_chapter(page: Page) -> Iterator[str]:
+    """In its title, and in those of its figures, which are counted."""
+    if not re.match(r"\d\d_", page.name):
+        return
+    number = page.name[:2]
+    (heading, *_) = page.tree.xpath("//article//h1")
+    for title in (page.tree.head.findtext("title"), heading.text_content()):
+        if not title.startswith(f"{number} · "):
+            yield title
+    figures = page.tree.xpath(
+        "//article//figcaption//*[contains(@class, 'caption-number')]"
+    )
+    for count, figure in enumerate(figures, start=1):
+        told = figure.text_content().split()[-1]
+        if told != f"{int(number)}.{count}":
+            yield told
+
+
 def has_icons_that_are_not_drawn(page: Page) -> Iterator[str]:
     """The font holds those that the pages name, and no others."""
     sizes = {"fa-solid", "fa-regular", "fa-brands", "fa-lg"}
@@ -225,6 +245,7 @@ CHECKS = [
     loads_mathjax_without_need_or_needs_it,
     names_a_folder_or_a_place_in_memory,
     has_no_strip_or_more,
+    has_another_number_than_its_chapter,
     has_icons_that_are_not_drawn,
 ]
 
@@ -241,6 +262,10 @@ class Read:
         self.links: list[tuple[str, str, Path]] = []
         for path in sorted(site.rglob("*.html")):
             if "_static" in path.relative_to(site).parts:
+                continue
+            if site / "_modules" in path.parents and len(self.ids) % TENTH:
+                text = path.read_text(encoding="utf-8")
+                self.ids[path] = {*re.findall(r'\bid="([^"]+)"', text)}
                 continue
             page = Page(site, path)
             self.ids[path] = page.ids
