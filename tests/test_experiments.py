@@ -3,10 +3,12 @@
 import dataclasses
 import json
 from collections.abc import Iterable
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from tiny import tiny_corpus
 
 from experiments.__main__ import find, find_all, smoked
 from experiments.lab import (
@@ -20,6 +22,7 @@ from experiments.lab import (
     Table,
 )
 from transformer_course import runs
+from transformer_course.data.grammar import grammar_corpus
 from transformer_course.errors import ConfigError
 
 EXPERIMENTS = find_all()
@@ -51,7 +54,9 @@ def drawn() -> set[str]:
     found = set()
     for kind, size in SMOKED.items():
         names = {n for n, one in EXPERIMENTS.items() if type(one) is kind}
-        names = sorted(names - set(SLOW), key=lambda n: sha256(n.encode()).digest())
+        names = sorted(
+            names - set(SLOW), key=lambda n: sha256(n.encode()).digest()
+        )
         found.update(names[:size])
     return found
 
@@ -59,7 +64,9 @@ def drawn() -> set[str]:
 def of_all(names: Iterable[str]) -> list:
     """All experiments, of which those of other names are for --all."""
     rest = pytest.mark.exhaustive
-    return [n if n in names else pytest.param(n, marks=rest) for n in EXPERIMENTS]
+    return [
+        n if n in names else pytest.param(n, marks=rest) for n in EXPERIMENTS
+    ]
 
 
 def there() -> dict[Path, int]:
@@ -68,8 +75,12 @@ def there() -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in found}
 
 
+few_sentences = cache(partial(grammar_corpus, train=400, dev=60, test=60))
+
+
 @pytest.mark.parametrize("name", of_all(drawn()))
-def test_a_few_of_everything_can_be_made(name):
+def test_a_few_of_everything_can_be_made(name, monkeypatch):
+    tiny_corpus(monkeypatch, pairs=few_sentences)
     before, said = there(), []
     smoked(EXPERIMENTS[name], Bench(runs.folder(name), say=said.append))
     assert said and all(line.startswith(f"{name}: ") for line in said)
