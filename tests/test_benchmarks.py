@@ -108,7 +108,8 @@ def test_who_cannot_take_part_is_named(monkeypatch, capsys):
     assert "without transformers, Marian is left out" in capsys.readouterr()[0]
 
 
-def test_a_processor_that_loses_half_its_speed_is_noticed():
+def test_a_processor_that_loses_half_its_speed_is_noticed(monkeypatch):
+    monkeypatch.setattr(limit, "SIZE", 64)
     before, after = limit.limits(), limit.limits()
     assert before.keys() == after.keys() == limit.PRECISIONS.keys()
     assert min(before.values()) > 0

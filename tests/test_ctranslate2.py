@@ -229,8 +229,16 @@ def test_what_the_engine_has_not_is_refused(run, exported, file, options):
     assert_error(run(*words, *options), "on the CPU", "leave out")
 
 
-def test_a_quantization_needs_ctranslate2(run, saved, tmp_path):
-    result = run("export", saved, tmp_path / "x", "--quantization", "int8")
+@pytest.fixture
+def untrained(tokenizer, tmp_path):
+    """A checkpoint that has learned nothing."""
+    model = Transformer(tiny_config(vocab_size=tokenizer.vocab_size))
+    checkpoint.save(tmp_path / "new", model, tokenizer, DETAILS)
+    return tmp_path / "new"
+
+
+def test_a_quantization_needs_ctranslate2(run, untrained, tmp_path):
+    result = run("export", untrained, tmp_path / "x", "--quantization", "int8")
     assert_error(result, "--quantization int8", "--to ctranslate2")
 
 
@@ -266,9 +274,9 @@ def test_another_version_is_refused(exported, change):
 
 
 def test_without_the_package_one_line_says_what_to_install(
-    run, saved, tmp_path, monkeypatch
+    run, untrained, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(ctranslate2_export, "find_spec", lambda name: None)
-    result = run("export", saved, tmp_path / "x", "--to", "ctranslate2")
+    result = run("export", untrained, tmp_path / "x", "--to", "ctranslate2")
     assert_error(result, "pip install ctranslate2")
     assert not (tmp_path / "x").exists()

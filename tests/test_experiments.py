@@ -4,10 +4,12 @@ import dataclasses
 import io
 import json
 from collections.abc import Iterable
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from tiny import tiny_corpus
 
 from experiments import lab
 from experiments.__main__ import command, find, find_all, smoked
@@ -22,6 +24,7 @@ from experiments.lab import (
     Table,
 )
 from transformer_course import runs
+from transformer_course.data.grammar import grammar_corpus
 from transformer_course.device import machine
 from transformer_course.errors import ConfigError
 
@@ -75,8 +78,12 @@ def there() -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in found}
 
 
+few_sentences = cache(partial(grammar_corpus, train=400, dev=60, test=60))
+
+
 @pytest.mark.parametrize("name", of_all(drawn()))
-def test_a_few_of_everything_can_be_made(name):
+def test_a_few_of_everything_can_be_made(name, monkeypatch):
+    tiny_corpus(monkeypatch, pairs=few_sentences)
     before, said = there(), []
     smoked(EXPERIMENTS[name], Bench(runs.folder(name), say=said.append))
     assert said and all(line.startswith(f"{name}: ") for line in said)

@@ -145,7 +145,7 @@ def test_a_model_keeps_its_length_penalty(run, model, longer, file):
     assert kept != pytest.approx(scores(run, longer, file, "--alpha", "0.6"))
 
 
-def test_score_says_which_length_penalty_was_kept(run, longer):
+def test_score_says_which_length_penalty_was_kept(run, longer, small_corpus):
     status, out, _ = run("score", longer)
     assert status == 0 and "alpha 1.8" in out
     assert "alpha 0.2" in run("score", longer, "--alpha", "0.2")[1]

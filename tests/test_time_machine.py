@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 from bs4 import BeautifulSoup
-from built_book import BOOK, ROOT, build_project
+from built_book import BOOK, build_project
 
 from transformer_course import runs
 from transformer_course.errors import CourseError
@@ -171,16 +171,10 @@ def test_a_run_that_cannot_be_shown_is_an_error(name, message):
         machine.render(name, "fig-m", "en")
 
 
-def test_every_stored_run_with_samples_can_be_shown(monkeypatch):
-    root = ROOT / "runs"
-    monkeypatch.setattr(runs, "folder", lambda name: root / name)
-    shown = 0
-    for file in root.rglob("epochs.jsonl"):
-        if machine._sampled(file):
-            name = file.parent.relative_to(root).as_posix()
-            assert data_of(page(name))["moments"]
-            shown += 1
-    assert shown
+def test_an_out_beside_named_ways_hides_none_of_them():
+    sample = {"src": "x", "tgt": "", "out": "a", "greedy": "b", "beam": "c"}
+    told = [machine.said(sample, way) for way in machine.WAYS]
+    assert told == ["b", "c", None]
 
 
 # --- what is new -------------------------------------------------------------
@@ -418,14 +412,12 @@ def test_pages_with_time_machines(tmp_path):
     assert len(ids) == len(set(ids))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (DIRECTIVE.replace("NAME", "no-such"), "runs with samples: drawn"),
-        ("```{time-machine} whole\n:label: x\n```", "give a :caption:"),
-        ("```{time-machine} whole\n:caption: x\n```", "give a :label:"),
-    ],
-)
-def test_a_mistake_is_a_warning_and_so_ends_the_build(tmp_path, text, message):
-    _, warnings = build(tmp_path, {"index": f"# One\n\n{text}\n"})
-    assert message in warnings
+def test_mistakes_are_warnings_and_so_end_the_build(tmp_path):
+    wrong = {
+        DIRECTIVE.replace("NAME", "no-such"): "runs with samples: drawn",
+        "```{time-machine} whole\n:label: x\n```": "give a :caption:",
+        "```{time-machine} whole\n:caption: x\n```": "give a :label:",
+    }
+    text = "\n\n".join(["# One", *wrong, ""])
+    _, warnings = build(tmp_path, {"index": text})
+    assert all(message in warnings for message in wrong.values())
