@@ -166,7 +166,7 @@ def test_only_a_translator_has_a_length_penalty(run, tmp_path):
     assert_error(result, "--alpha 1.0", "language modelling")
 
 
-@pytest.mark.parametrize("alpha", ['"long"', "[1]", "NaN", "1e9", "null"])
+@pytest.mark.parametrize("alpha", ['"long"', "NaN", "1e9"])
 def test_a_damaged_length_penalty_is_a_line(run, longer, file, alpha):
     config = longer / "config.json"
     text = config.read_text("utf-8")
