@@ -14,8 +14,6 @@ import pytest
 import tyro
 from built_book import BOOK, ROOT, markdown_of
 
-from experiments.__main__ import find, main
-from experiments.lab import Bench, Experiment
 from transformer_course import runs
 from transformer_course.cli.commands import parsed
 
@@ -69,6 +67,9 @@ def parse(command: str) -> None:
 
 def parse_experiment(args: list[str]) -> None:
     """Its name, its variants, its options."""
+    # here, since they import every experiment
+    from experiments.__main__ import find, main
+    from experiments.lab import Bench, Experiment
 
     @functools.wraps(main)
     def kept(name="", inputs=(), **options):
