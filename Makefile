@@ -52,6 +52,8 @@ endif
 SHARED := -n $(WORKERS) --dist loadfile
 # Notebooks that use a model which the chapters share, or that need a corpus.
 BARE := $(shell grep -lE 'trained.PRESETS|"corpus":' book/en/*.ipynb)
+# Tests of the built pages.
+READING := $(patsubst %,tests/test_%.py,pages limits search lectures)
 # Tests beside other libraries.
 BESIDE := $(patsubst %,tests/test_%.py,bert pretrained wordpiece ctranslate2 \
 	benchmarks)
@@ -229,7 +231,7 @@ test: $(INSTALLED) ## test the package and run every notebook
 
 .PHONY: test-book
 test-book: $(BUILT) ## build the book and check its pages
-	$(PYTEST) $(SHARED) tests/built
+	$(PYTEST) $(SHARED) $(READING)
 
 .PHONY: test-types
 test-types: $(INSTALLED) ## check every call's annotations, shapes included
@@ -237,11 +239,12 @@ test-types: $(INSTALLED) ## check every call's annotations, shapes included
 
 .PHONY: test-exercises
 test-exercises: $(INSTALLED) ## try every mistake of the exercises, not a sample
-	$(PYTEST) $(SHARED) --all tests/test_exercises*.py
+	$(PYTEST) -n $(WORKERS) --dist load --all tests/test_exercises*.py
 
 .PHONY: test-experiments
 test-experiments: $(INSTALLED) ## make a little of every experiment, not a sample
-	$(PYTEST) $(SHARED) --all tests/test_experiments*.py tests/test_grid.py
+	$(PYTEST) $(SHARED) --all tests/test_experiments*.py tests/test_grid.py \
+		tests/test_runs.py
 
 # As on a reader's machine: without a mirror of the corpora, with an empty
 # cache, and with the kernels of another processor, on which a model trained
