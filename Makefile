@@ -237,6 +237,10 @@ test-book: $(BUILT) ## build the book and check its pages
 test-types: $(INSTALLED) ## check every call's annotations, shapes included
 	CHECK_TYPES=1 $(PYTEST) $(SHARED) $(TYPED)
 
+.PHONY: test-all
+test-all: $(INSTALLED) ## run every test, not only a sample of the exhaustive
+	$(PYTEST) -n $(WORKERS) --dist load --all
+
 .PHONY: test-exercises
 test-exercises: $(INSTALLED) ## try every mistake of the exercises, not a sample
 	$(PYTEST) -n $(WORKERS) --dist load --all tests/test_exercises*.py
@@ -287,7 +291,7 @@ $(LIBRARIES): requirements-bert.txt requirements-ctranslate2.txt $(INSTALLED)
 
 .PHONY: test-peers
 test-peers: $(LIBRARIES) ## compare our models with other libraries' and engines
-	$(PYTEST) $(SHARED) $(BESIDE)
+	$(PYTEST) $(SHARED) --all $(BESIDE)
 
 # The other programs of the benchmark; one that cannot be had is left out.
 $(PEERS): requirements-bench.txt $(LIBRARIES)
