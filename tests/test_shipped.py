@@ -146,7 +146,7 @@ def test_a_model_keeps_its_length_penalty(run, model, longer, file):
     kept = scores(run, longer, file)
     assert kept == scores(run, longer, file, "--alpha", "1.8")
     assert kept == pytest.approx(
-        scores(run, model, file, "--alpha", "1.8"), abs=0.02
+        scores(run, model, file, "--alpha", "1.8"), abs=0.05
     )
     assert kept != pytest.approx(scores(run, longer, file, "--alpha", "0.6"))
 
