@@ -24,7 +24,7 @@ from experiments import (
     translations,
 )
 from experiments.lab import Bench
-from transformer_course import checkpoint, files, runs
+from transformer_course import checkpoint, files, runs, search
 from transformer_course.data.text import ParallelText, read_lines
 from transformer_course.errors import ConfigError, CourseError
 from transformer_course.score import (
@@ -46,15 +46,18 @@ SIZE = TOKENIZER.vocab_size
 
 @pytest.fixture(autouse=True)
 def small_world(tmp_path, monkeypatch):
-    """A corpus of three words a sentence; stored runs go elsewhere."""
+    """Sentences of three words, and translations that are not much longer.
+
+    Stored runs go elsewhere.
+    """
     tiny_corpus(monkeypatch)
+    monkeypatch.setattr(search, "EXTRA_LENGTH", 4)
     monkeypatch.setattr(runs, "folder", lambda name: tmp_path / "runs" / name)
 
 
 def translator(seed: int = 0) -> torch.nn.Module:
     """Untrained, and sure of itself."""
-    sizes = {"vocab_size": SIZE, "max_length": 8}
-    return decided(tiny_transformer(seed, tied=False, **sizes))
+    return decided(tiny_transformer(seed, vocab_size=SIZE, tied=False))
 
 
 def saved(folder, model, src="en", tgt="ja"):
@@ -249,7 +252,7 @@ def test_a_folder_without_a_checkpoint_is_refused(one, tmp_path):
 
 
 def test_an_ensemble_is_stored_as_a_training_is(tmp_path):
-    members = [translator(), decided(tiny_gru(vocab_size=SIZE, max_length=8))]
+    members = [translator(), decided(tiny_gru(vocab_size=SIZE))]
     folders = tuple(
         saved(tmp_path / name, model)
         for name, model in zip(("one", "other"), members, strict=True)
