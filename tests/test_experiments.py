@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import json
+import sys
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
