@@ -69,7 +69,7 @@ def test_a_change_to_code_that_training_imports_changes_the_key(
     ids=["comment", "docstring", "layout", "docstrings"],
 )
 def test_words_about_the_code_do_not(tmp_path, monkeypatch, edit):
-    name = f"{PACKAGE}.loss"
+    name = f"{PACKAGE}.tokenizer"
     before = anew(name)
     changed(monkeypatch, tmp_path, name, edit)
     assert anew(name) == before
