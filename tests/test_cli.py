@@ -498,9 +498,9 @@ def test_a_translator_draws_translations_of_the_prompt(run, model):
     ],
 )
 def test_numbers_that_cannot_be_used(run, here, command, option, values):
-    given = "red cat ." if command == "generate" else "text"
+    text = "text" if command == "translate" else "red cat ."
     for value in values:
-        done = run(command, "translator", given, f"{option}={value}")
+        done = run(command, "translator", text, f"{option}={value}")
         assert_error(done, option.strip("-").replace("-", "_"))
 
 

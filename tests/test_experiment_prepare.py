@@ -101,7 +101,7 @@ def unigram(monkeypatch) -> Experiment:
     tiny_corpus(monkeypatch, pairs=lambda: splits)
     settings = other(tiny(epochs=2), **UNIGRAM, token_budget=256)
     model = dataclasses.replace(
-        settings.model, vocab_size=520, position="learned", max_length=30
+        settings.model, vocab_size=520, position="learned", max_length=12
     )
     return dataclasses.replace(settings, model=model)
 
@@ -206,7 +206,7 @@ def test_a_run_goes_on_when_what_it_started_from_is_gone(
     finished, tmp_path, monkeypatch
 ):
     start = shutil.copytree(finished, tmp_path / "parent")
-    settings = tiny(start_from="parent", epochs=2)
+    settings = tiny(start_from="parent", epochs=1)
     whole = run(settings, tmp_path, quiet=True).rename(tmp_path / "whole")
     with monkeypatch.context() as patch:
         dies_at(patch, checkpoint, "_put_in_place", 4)
@@ -222,8 +222,8 @@ def test_a_run_goes_on_when_what_it_started_from_is_gone(
 
 @pytest.fixture
 def of_files(tmp_path) -> Experiment:
-    """A training on two files in the test's folder."""
-    return other(tiny(epochs=2), **own_files(tmp_path))
+    """A training on two files in the test's folder; texts end early."""
+    return other(tiny("learned", epochs=2), **own_files(tmp_path))
 
 
 def test_a_run_knows_which_files_it_learned_and_how_they_were_parted(
@@ -291,11 +291,11 @@ def with_more(tmp_path) -> Experiment:
     names = str(tmp_path / "m.en"), str(tmp_path / "m.ja")
     for name, lines in zip(names, (text.src, text.tgt), strict=True):
         Path(name).write_text("\n".join(lines), encoding="utf-8")
-    return other(tiny(epochs=2), more=names)
+    return other(tiny(epochs=1), more=names)
 
 
 def test_more_pairs_are_learned_and_nothing_else_is_judged(with_more):
-    alone, both = prepare(tiny(epochs=2)).splits, prepare(with_more).splits
+    alone, both = prepare(tiny(epochs=1)).splits, prepare(with_more).splits
     added = list(both.train)[len(alone.train) :]
     assert added == [("the cat saw me .", "猫 が 私 を 見 た 。")]
     assert (both.dev, both.test) == (alone.dev, alone.test)
@@ -325,7 +325,7 @@ def test_a_run_knows_its_more_pairs_but_is_judged_without_them(
 
 
 def test_a_run_on_a_corpus_does_not_go_on_with_files(tmp_path, of_files):
-    run(tiny(epochs=2), tmp_path / "out", quiet=True)
+    run(tiny("learned", epochs=2), tmp_path / "out", quiet=True)
     with pytest.raises(ConfigError, match=r"data.corpus grammar, but files"):
         run(of_files, tmp_path / "out", resume=True, quiet=True)
 

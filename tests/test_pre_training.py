@@ -202,7 +202,7 @@ def test_a_batch_without_a_chosen_word_has_a_finite_loss():
 
 
 def test_words_and_pairs_of_a_small_world_are_learned(tmp_path):
-    settings = tiny_masked(epochs=40, peak_rate=0.02, average_last=0)
+    settings = tiny_masked(epochs=25, peak_rate=0.02, average_last=0)
     data = dataclasses.replace(settings.data, token_budget=512)
     settings = dataclasses.replace(settings, data=data)
     made = prepare(settings)
@@ -212,7 +212,7 @@ def test_words_and_pairs_of_a_small_world_are_learned(tmp_path):
 
     used = TextModel.load(folder)
     after = made.task.evaluate(used.model, made.dev_batches)
-    assert after["nll"] < before["nll"] / 2
+    assert after["nll"] < 0.7 * before["nll"]
     shares = next_accuracy(used.model, made.dev_batches)
     assert set(shares) <= {"follows", "other_work", "same_work", "all"}
     found = fill(used.model, used.tokenizer, f"ag {MASK_PIECE} 。", 3)

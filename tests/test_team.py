@@ -4,16 +4,15 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import team_worker
 import torch
 import torch.distributed as dist
 from team_worker import STOPPED_AFTER, experiments, resumed, small_corpora
 from tiny import ragged_ids, tiny_transformer, with_bos
-from tiny_runs import losses, records
+from tiny_runs import in_a_process, losses, records
 
 from transformer_course.batches import Batch
 from transformer_course.config import TrainConfig
@@ -28,7 +27,7 @@ from transformer_course.team import ALONE, SET_BY_TORCHRUN, Team, joined
 from transformer_course.train import make_optimizer, train_step
 
 HERE = Path(__file__).parent
-MOST = 120
+MOST = 300
 """Seconds after which processes are ended."""
 needs_gloo = pytest.mark.skipif(
     not (dist.is_available() and dist.is_gloo_available()),
@@ -187,15 +186,12 @@ def free_port() -> str:
         return str(probe.getsockname()[1])
 
 
-def environment(**more: str) -> dict[str, str]:
-    """One thread for each process, which imports what these tests do."""
-    path = os.pathsep.join([str(HERE), str(HERE.parent)])
-    return {
-        **{k: v for k, v in os.environ.items() if k not in SET_BY_TORCHRUN},
-        "PYTHONPATH": path,
-        "OMP_NUM_THREADS": "1",
-        **more,
-    }
+def work(rank: str, port: str, folder: Path) -> None:
+    """What one of two processes does."""
+    meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    os.environ |= meeting | {"RANK": rank, "LOCAL_RANK": rank}
+    os.environ["WORLD_SIZE"] = "2"
+    team_worker.main(folder)
 
 
 @pytest.fixture(scope="module")
@@ -206,37 +202,25 @@ def together(tmp_path_factory) -> Path:
     Seen once in some forty times: a process whose work is done is aborted by
     gloo while it closes its connections. Then all is done once more.
     """
-    folder, codes, told = trained_together(tmp_path_factory)
+    folder, codes = trained_together(tmp_path_factory)
     if codes in ([-signal.SIGABRT, 0], [0, -signal.SIGABRT]):
-        folder, codes, told = trained_together(tmp_path_factory)
-    assert codes == [0, 0], told
+        folder, codes = trained_together(tmp_path_factory)
+    assert codes == [0, 0]
     return folder
 
 
-def trained_together(tmp_path_factory) -> tuple[Path, list[int], list[str]]:
-    """Where two processes have trained, how each ended, what it told."""
+def trained_together(tmp_path_factory) -> tuple[Path, list[int | None]]:
+    """Where two processes have trained, and how each ended."""
     folder = tmp_path_factory.mktemp("together")
     with pytest.MonkeyPatch.context() as patch:
         small_corpora(patch)
         train_in_folder(resumed(epochs=1), folder, quiet=True)
-    meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
-    started = [
-        subprocess.Popen(
-            [sys.executable, HERE / "team_worker.py", folder],
-            env=environment(
-                RANK=rank, LOCAL_RANK=rank, WORLD_SIZE="2", **meeting
-            ),
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in "01"
-    ]
-    try:
-        told = [process.communicate(timeout=MOST)[1] for process in started]
-    finally:
-        for process in started:
-            process.kill()
-    return folder, [process.returncode for process in started], told
+    port = free_port()
+    started = [in_a_process(work, rank, port, folder) for rank in "01"]
+    for process in started:
+        process.join(MOST)
+        process.kill()
+    return folder, [process.exitcode for process in started]
 
 
 def seen(folder: Path, what: str) -> list:

@@ -2,6 +2,10 @@
 
 import dataclasses
 import json
+import multiprocessing
+import os
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import torch
@@ -161,3 +165,23 @@ def tiny_masked(**train) -> Experiment:
         model=BertConfig(vocab_size=40, max_length=32, **SIZES),
         task="pre_training",
     )
+
+
+def in_a_process(target: Callable, *args) -> BaseProcess:
+    """Start a function in a process of its own, of one thread.
+
+    A fork has everything imported already, which saves seconds; but autograd
+    does not work in it where a GPU has been used before.
+    """
+    kind = "fork" if hasattr(os, "fork") else "spawn"
+    if torch.cuda.is_available():
+        kind = "spawn"
+    context = multiprocessing.get_context(kind)
+    process = context.Process(target=_on_one_thread, args=(target, *args))
+    process.start()
+    return process
+
+
+def _on_one_thread(target: Callable, *args) -> None:
+    torch.set_num_threads(1)  # those of OpenMP do not outlive a fork
+    target(*args)
