@@ -27,7 +27,7 @@ from tiny import (
 from tiny_runs import losses
 
 from transformer_course import checkpoint, files, runs
-from transformer_course.cli import lines, main, texts
+from transformer_course.cli import main, texts
 from transformer_course.cli.commands import COMMANDS
 from transformer_course.data import manifest
 from transformer_course.data.corpora import CORPORA
@@ -285,25 +285,6 @@ def test_a_line_from_a_pipe_is_answered_before_the_next_is_read(
     monkeypatch.setattr(sys, "stdin", pipe)
     run("translate", model, "--beam-size", 1, "--stream")
     assert answered == [0, 1]
-
-
-def test_lines_come_from_an_open_pipe_as_many_as_are_there(monkeypatch):
-    """Nobody who waits for an answer has to send more first."""
-    reader, writer = os.pipe()
-    gives_up = threading.Timer(30, os.close, [writer])
-    gives_up.start()
-    with open(reader, encoding="utf-8") as pipe:
-        monkeypatch.setattr(sys, "stdin", pipe)
-        given = lines.chunks(None, 3, "translate")
-        os.write(writer, b"one\ntwo\nhal")
-        assert next(given) == (1, ["one", "two"])
-        os.write(writer, b"f\n" + b"more\n" * 4)
-        assert next(given) == (3, ["half", "more", "more"])
-        assert next(given) == (6, ["more", "more"])
-        os.write(writer, b"last")
-        gives_up.cancel()
-        os.close(writer)
-        assert list(given) == [(8, ["last"])]
 
 
 @pytest.mark.parametrize("typed", [True, False])

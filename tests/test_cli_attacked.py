@@ -28,11 +28,10 @@ from tiny_runs import tiny
 
 from transformer_course import checkpoint, experiment
 from transformer_course.bert_config import BertConfig, TextClassifierConfig
-from transformer_course.cli import lines
 from transformer_course.cli.output import Results
 from transformer_course.cli.training import threads_fail_once
 from transformer_course.data.text import LONGEST_LINE
-from transformer_course.errors import CorpusError, CourseError
+from transformer_course.errors import CourseError
 from transformer_course.image_config import VisionConfig
 from transformer_course.tokenizer import Tokenizer
 
@@ -586,14 +585,12 @@ class Endless(io.RawIOBase):
     """Bytes without end and without a line feed, which are counted."""
 
     given = 0
-    begins = b""
 
     def readable(self):
         return True
 
     def readinto(self, buffer):
-        buffer[:] = self.begins.ljust(len(buffer), b"\0")
-        self.begins = b""
+        buffer[:] = bytes(len(buffer))
         self.given += len(buffer)
         return len(buffer)
 
@@ -609,18 +606,6 @@ def test_a_text_without_end_is_read_a_line_at_a_time(
     monkeypatch.setattr(sys, "stdin", text)
     done = run(*command.split())
     assert_error(done, "line 1 of standard input", "Split it into sentences")
-    assert source.given < 2 * LONGEST_LINE
-
-
-def test_a_line_without_end_does_not_fill_the_memory_behind_another(
-    monkeypatch,
-):
-    source = Endless()
-    source.begins = b"red cat .\n"
-    text = io.TextIOWrapper(io.BufferedReader(source), encoding="utf-8")
-    monkeypatch.setattr(sys, "stdin", text)
-    with pytest.raises(CorpusError, match="line 2 of standard input"):
-        list(lines.chunks(None, 64, "translate"))
     assert source.given < 2 * LONGEST_LINE
 
 

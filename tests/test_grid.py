@@ -36,7 +36,6 @@ from transformer_course.errors import (
     DivergedError,
 )
 from transformer_course.experiment import Interrupted, RunFolder
-from transformer_course.experiment import folder as experiment_folder
 from transformer_course.experiment import training as experiment_training
 from transformer_course.experiment.recorder import Recorder
 from transformer_course.grid import (
@@ -375,7 +374,7 @@ def test_a_fault_of_all_cells_stops_the_grid(tmp_path, monkeypatch):
         (checkpoint, "_put_in_place", 3),
         (task, "evaluate", 3),
         (training, "_scored", 1),
-        (training.runs, "write_json", 3),
+        (training.runs, "write_json", 2),
         (training.runs, "write_text", 3),
         (training.shutil, "rmtree", 1),
     ],
@@ -442,22 +441,16 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(
 
 
 def test_a_cell_under_way_elsewhere_is_left_alone(
-    tmp_path, count_trainings, capsys, monkeypatch
+    tmp_path, count_trainings, capsys
 ):
     lock = tmp_path / "outputs" / "tiny" / ".locks" / "base-seed0"
     with files.locked(lock) as mine:
         assert mine
-        found = trained(tmp_path, tiny(variants={}), quiet=False)
+        trained(tmp_path, tiny(variants={}), quiet=False)
     assert count_trainings == ["base-seed1"]
     assert "1 under way in other processes" in capsys.readouterr().out
-    assert (found.machine, found.seeds) == (machine(), [1])
-    monkeypatch.setattr(experiment_folder, "machine", lambda: "an abacus")
-    found = trained(tmp_path, tiny(variants={}))
+    trained(tmp_path, tiny(variants={}))
     assert count_trainings == ["base-seed1", "base-seed0"]
-    assert found.machine == f"{machine()}; then an abacus"
-    assert found.seeds == [0, 1]
-    assert found.cells["base", 0]["machine"] == "an abacus"
-    assert found.cells["base", 1]["machine"] == machine()
 
 
 WORKER = """
