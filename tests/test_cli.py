@@ -3,11 +3,9 @@
 import hashlib
 import io
 import json
-import os
 import shutil
 import subprocess
 import sys
-import threading
 from importlib.metadata import entry_points, version
 
 import pytest
@@ -26,7 +24,7 @@ from tiny import (
 
 from transformer_course import checkpoint
 from transformer_course.bert_config import BertConfig, TextClassifierConfig
-from transformer_course.cli import lines, main, texts
+from transformer_course.cli import main, texts
 from transformer_course.cli.commands import COMMANDS
 from transformer_course.data import manifest
 from transformer_course.data.corpora import CORPORA, Corpus
@@ -246,25 +244,6 @@ class Screen(io.StringIO):
 
     def steps(self) -> int:
         return len(self.seen) - 1
-
-
-def test_lines_come_from_an_open_pipe_as_many_as_are_there(monkeypatch):
-    """Nobody who waits for an answer has to send more first."""
-    reader, writer = os.pipe()
-    gives_up = threading.Timer(30, os.close, [writer])
-    gives_up.start()
-    with open(reader, encoding="utf-8") as pipe:
-        monkeypatch.setattr(sys, "stdin", pipe)
-        given = lines.chunks(None, 3, "translate")
-        os.write(writer, b"one\ntwo\nhal")
-        assert next(given) == (1, ["one", "two"])
-        os.write(writer, b"f\n" + b"more\n" * 4)
-        assert next(given) == (3, ["half", "more", "more"])
-        assert next(given) == (6, ["more", "more"])
-        os.write(writer, b"last")
-        gives_up.cancel()
-        os.close(writer)
-        assert list(given) == [(8, ["last"])]
 
 
 @pytest.mark.parametrize("more", [[], ["--beam-size", 1]])

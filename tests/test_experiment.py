@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import math
-import shutil
 
 import pytest
 import torch
@@ -20,7 +19,6 @@ from tiny_runs import (
 from transformer_course import checkpoint
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.device import machine
-from transformer_course.errors import ConfigError
 from transformer_course.experiment import run
 from transformer_course.tasks import pairs
 
@@ -185,35 +183,6 @@ def test_more_epochs_later_equal_more_epochs_at_once(finished, tmp_path):
     run(tiny(epochs=1), tmp_path, quiet=True)
     folder = run(tiny(epochs=3), tmp_path, resume=True, quiet=True)
     assert_same_runs(folder, finished)
-
-
-def test_a_run_that_cools_down_keeps_its_end(tmp_path, capsys):
-    """In more epochs the rate would have fallen later: it would rise."""
-    folder = run(tiny(epochs=2, cooldown=1), tmp_path)
-    for epochs in (1, 3):
-        settings = tiny(epochs=epochs, cooldown=1)
-        for resume, told in ((True, "the run began"), (False, "holds a run")):
-            with pytest.raises(ConfigError, match=told) as error:
-                run(settings, tmp_path, resume)
-            assert f"epochs 2, but {epochs} is given" in str(error.value)
-            assert "cool-down" in str(error.value)
-            assert "another --name" in str(error.value)
-    before = records(folder)
-    capsys.readouterr()
-    run(tiny(epochs=2, cooldown=1), tmp_path, resume=True)
-    said = capsys.readouterr().out
-    assert "all are done\n" in said
-    assert records(folder) == before
-
-
-def test_a_run_does_not_go_on_with_fewer_epochs_than_it_has_had(
-    finished, tmp_path
-):
-    folder = shutil.copytree(finished, tmp_path / "tiny")
-    with pytest.raises(ConfigError, match=r"for 3 epochs already.*give 3 or"):
-        run(tiny(epochs=2), tmp_path, resume=True, quiet=True)
-    settings = json.loads((folder / "experiment.json").read_text("utf-8"))
-    assert settings["train"]["epochs"] == 3
 
 
 # --- awkward text -----------------------------------------------------------

@@ -1,9 +1,7 @@
 """What every experiment has, and what the lab does with it."""
 
 import dataclasses
-import io
 import json
-import sys
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
@@ -11,8 +9,7 @@ from pathlib import Path
 import pytest
 from tiny import tiny_corpus
 
-from experiments import lab
-from experiments.__main__ import command, find, find_all, smoked
+from experiments.__main__ import find_all, smoked
 from experiments.lab import (
     Bench,
     Entries,
@@ -25,7 +22,6 @@ from experiments.lab import (
 )
 from transformer_course import runs, search
 from transformer_course.data.grammar import grammar_corpus
-from transformer_course.device import machine
 from transformer_course.errors import ConfigError
 
 EXPERIMENTS = find_all()
@@ -88,65 +84,6 @@ def test_what_is_stored_is_found(name):
         assert one.missing(Bench(runs.folder(name))) == []
     for run in (*one.makes, *one.adds_to):
         assert runs.folder(run).is_dir()
-
-
-def test_an_experiment_is_named_as_its_module():
-    assert find("feed-forward").name == "feed-forward"
-    for name, one in EXPERIMENTS.items():
-        assert find(name) is one
-    for wrong in ("nrms", "feed_forward", "lab"):
-        with pytest.raises(ConfigError, match=f"{wrong}'; there are:"):
-            find(wrong)
-
-
-@pytest.mark.parametrize(
-    ("typed", "told"),
-    [
-        ("heads outputs/x --list", "does not take outputs/x"),
-        ("enja-heads --seeds 1 --list", "does not take --seeds 1"),
-        ("enja-heads --only base --list", "does not take --only base"),
-        ("enja-heads a b --list", "given 2 trainings: expected 1"),
-        ("enja-heads a --smoke", "does not take a"),
-        ("layer-times --seeds 3 --list", "does not take --seeds 3"),
-        ("table-3 --seeds 1", "does not take --seeds 1"),
-        ("table-3 --only bass --list", "no variant bass"),
-        ("classifiers --only polarity-words --seeds 2", "with the seed 2"),
-        ("heads --smoke --list", "does not take --list"),
-        ("--only base", "does not take --only base"),
-        ("--smoke --list", "does not take --list"),
-        ("--index --smoke", "does not take --smoke"),
-    ],
-)
-def test_what_would_not_be_looked_at_is_refused(typed, told):
-    with pytest.raises(SystemExit, match=rf"\Aerror: .*{told}.*\Z"):
-        command(typed.split())
-
-
-def test_what_is_there_of_the_chosen_variants_is_listed(capsys):
-    command("table-3 --only base --list".split())
-    listed = capsys.readouterr().out.splitlines()
-    assert listed == [f"stored   base, seed {seed}" for seed in range(3)]
-    command("authors-curve outputs/x --only nothing/1% --list".split())
-    assert "nothing/1%, seed 0\n" in capsys.readouterr().out
-
-
-def test_ctrl_c_is_one_line(monkeypatch):
-    def pressed(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Experiment, "make", pressed)
-    leaving = SystemExit, KeyboardInterrupt
-    with pytest.raises(leaving, match="stopped; the same command"):
-        command(["heads"])
-
-
-def test_a_reader_of_the_list_may_leave(monkeypatch):
-    class Left(io.StringIO):
-        def write(self, text):
-            raise BrokenPipeError
-
-    monkeypatch.setattr(sys, "stdout", Left())
-    command(["growth", "--list"])
 
 
 @pytest.mark.parametrize(
@@ -233,29 +170,6 @@ def test_settings_are_written_when_something_is_missing(tmp_path):
     about = json.loads(path.read_text("utf-8"))
     assert about["command"] == "python -m experiments counted"
     assert about["seeds"] == [0, 1] and about["steps"] == 3
-    assert about["machine"] == machine()
     path.unlink()
     one.make(Bench(tmp_path, say=list))
     assert not path.exists()
-
-
-def test_what_is_stored_names_each_machine_and_the_seeds_that_were_run(
-    tmp_path, monkeypatch
-):
-    day = {"date": "Monday"}
-    one, _ = counted(
-        settings=lambda: {"steps": 3},
-        seeds=(0, 1, 2),
-        about=lambda variant: {"machine": lab.machine()},
-        conditions=day.copy,
-    )
-    for name, date, seed in (("A", "Monday", 1), ("B", "Sunday", 0)):
-        day["date"] = date
-        monkeypatch.setattr(lab, "machine", lambda name=name: name)
-        one.make(Bench(tmp_path, ("one/a",), (seed,), say=list))
-    one.make(Bench(tmp_path, ("one/a",), (0,), say=list))  # nothing is missing
-    both = {"machine": "A; then B", "date": "Monday; then Sunday"}
-    about = json.loads((tmp_path / "settings.json").read_text("utf-8"))
-    assert about.items() >= (both | {"seeds": [0, 1], "steps": 3}).items()
-    one = json.loads((tmp_path / "one/a.json").read_text("utf-8"))
-    assert one["machine"] == "A; then B"

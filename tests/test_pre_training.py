@@ -1,9 +1,7 @@
 """Hidden words, pairs of passages, and what is learned from them."""
 
 import dataclasses
-import io
 import random
-import sys
 from itertools import chain, pairwise
 
 import pytest
@@ -12,7 +10,7 @@ from tiny_runs import SIZES, tiny_library, tiny_masked, tiny_works
 
 from transformer_course.bert import BertPreTraining
 from transformer_course.bert_config import BertConfig
-from transformer_course.cli import main, masked
+from transformer_course.cli import main
 from transformer_course.data.aozora import authors
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.errors import ConfigError, CorpusError
@@ -268,24 +266,6 @@ def test_what_cannot_be_filled_is_one_clear_line(
 ):
     with pytest.raises(ConfigError, match=said):
         fill(model, tokenizer, text, top)
-
-
-def test_a_text_from_a_pipe_is_answered_before_the_next_is_read(
-    tmp_path, monkeypatch
-):
-    folder = str(run(tiny_masked(epochs=1), tmp_path, quiet=True))
-    out, answered = io.BytesIO(), []
-
-    def texts():
-        for _ in range(2):
-            answered.append(out.getvalue().count(b"\n"))
-            yield f"ag {MASK_PIECE} 。"
-
-    monkeypatch.setattr(masked, "stdin_lines", texts)
-    monkeypatch.setattr(sys, "stdin", io.StringIO())
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(out, "utf-8"))
-    main(["fill", folder, "--top", "1"])
-    assert answered == [0, 1]
 
 
 def test_the_command_fills_and_others_refuse(tmp_path, capsys, monkeypatch):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer_course import checkpoint, files, runs
-from transformer_course.device import joined
+from transformer_course.device import joined, machine
 from transformer_course.errors import ConfigError, DivergedError, Interrupted
 from transformer_course.experiment.folder import (
     Record,
@@ -183,6 +183,7 @@ class _Work:
             self.grid.all_variants[cell.variant].build,
         )
         begun = folder.begun
+        before = folder.settings().get("machine") if begun else None
         try:
             run(settings, self.outputs, begun, quiet=True, build=build)
         except Interrupted as stop:
@@ -199,7 +200,7 @@ class _Work:
             "variant": cell.variant,
             "seed": cell.seed,
             **found,
-            "machine": folder.settings()["machine"],
+            "machine": joined(before, machine()),
             "settings": asdict(settings),
         }
 
