@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -187,6 +188,17 @@ def test_files_that_are_no_run_are_left_alone(tmp_path, name):
 def test_an_empty_folder_is_taken(tmp_path):
     (tmp_path / "tiny").mkdir()
     assert RunFolder(run(tiny(epochs=1), tmp_path, quiet=True)).has_last
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no locks on Windows")
+def test_two_trainings_do_not_share_a_folder(tmp_path):
+    with (
+        RunFolder(tmp_path / "tiny").held(),
+        pytest.raises(ConfigError, match=r"another process.*--name"),
+    ):
+        run(tiny(), tmp_path, quiet=True)
+    assert not runs_in(tmp_path)
+    run(tiny(epochs=1), tmp_path, quiet=True)
 
 
 @pytest.mark.parametrize("damage", ["\0" * 9, "[1]"])
