@@ -247,7 +247,7 @@ test-exercises: $(INSTALLED) ## try every mistake of the exercises, not a sample
 
 .PHONY: test-experiments
 test-experiments: $(INSTALLED) ## make a little of every experiment, not a sample
-	$(PYTEST) $(SHARED) --all tests/test_experiments*.py tests/test_grid.py \
+	$(PYTEST) -n $(WORKERS) --dist load --all tests/test_experiments*.py tests/test_grid.py \
 		tests/test_runs.py
 
 # As on a reader's machine: without a mirror of the corpora, with an empty

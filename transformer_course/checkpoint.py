@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import psutil
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from transformer_course import files, int8
 from transformer_course.bert import BertPreTraining, TextClassifier
@@ -115,6 +116,17 @@ def build(config: AnyModelConfig) -> nn.Module:
     return KINDS[_kind(config)][1](config)
 
 
+class _NothingDrawn(TorchFunctionMode):
+    """Leaves weights as they are: to draw them on the meta device would make
+    torch import its compiler, which takes two seconds."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if function is nn.init.normal_:
+            return kwargs["tensor"]
+        return function(*args, **kwargs)
+
+
 def shapes_of(config: AnyModelConfig, build: Build = build) -> nn.Module:
     """The model without its numbers, so that none takes memory.
 
@@ -122,7 +134,7 @@ def shapes_of(config: AnyModelConfig, build: Build = build) -> nn.Module:
         ConfigError: it has more numbers than can be counted.
     """
     try:
-        with torch.device("meta"):
+        with torch.device("meta"), _NothingDrawn():
             return build(config)
     except (OverflowError, RuntimeError) as error:
         reason = str(error).partition("\n")[0]
