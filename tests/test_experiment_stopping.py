@@ -48,6 +48,17 @@ def test_a_run_killed_anywhere_goes_on_as_if_it_had_not_been(
     assert_same_runs(folder, finished)
 
 
+def test_now_and_then_there_is_a_checkpoint_to_go_on_from(
+    tmp_path, monkeypatch
+):
+    """Not at an epoch's end alone: here after each second step."""
+    dies_at(monkeypatch, train, "train_step", 4)
+    with pytest.raises(Killed):
+        run(tiny(), tmp_path, quiet=True)
+    last = checkpoint.load(tmp_path / "tiny" / "checkpoints" / "last")
+    assert last.resume.values["step"] == 2
+
+
 def test_ctrl_c_saves_and_says_how_to_go_on(finished, tmp_path, monkeypatch):
     original, steps = Recorder._write, []
 
