@@ -128,7 +128,7 @@ def test_no_text_to_learn_from(lines):
         Tokenizer.train(lines, 300)
 
 
-@pytest.mark.parametrize("size", [100, 90_000])
+@pytest.mark.parametrize("size", [4, 100, 90_000])
 def test_a_vocabulary_that_cannot_be_made_names_its_size(size):
     with pytest.raises(TokenizerError, match=f"{size} pieces") as caught:
         Tokenizer.train(LINES, size)
