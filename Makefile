@@ -60,7 +60,7 @@ BESIDE := $(patsubst %,tests/test_%.py,bert pretrained wordpiece ctranslate2 \
 # Tests of the parts through which every tensor goes.
 TYPED := $(patsubst %,tests/test_%.py,attention masks positional_encoding \
 	layers transformer modern vit bert recurrent loss chunked_loss \
-	optimizers batches buckets search)
+	optimizers batches buckets ensemble)
 
 # everything the built book is made from
 BOOK_SOURCES := $(shell find book runs transformer_course assignments \
