@@ -28,6 +28,10 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+# Every notebook and many a test begin a process of their own: without
+# bytecode each would compile its libraries anew, for six seconds and more.
+unexport PYTHONDONTWRITEBYTECODE
+export UV_COMPILE_BYTECODE := 1
 
 PYTHON ?= python3
 WORKERS ?= 2
