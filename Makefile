@@ -11,7 +11,7 @@
 #   ON         the processors that `make test-bare` imitates: default, avx2,
 #              1-thread, 4-threads                         (default)
 #   PAGES      what `make test-browser` opens: all, some (a few of each
-#              kind) or names, such as "04_attention api/viz"  (all)
+#              kind) or names, such as "04_attention api/interpretation"  (all)
 #   CHROMIUM   its browser                         (the system's)
 #   EVENTS     what `make bench` times: training, "same batches", greedy,
 #              beam                                      (all, and stored)

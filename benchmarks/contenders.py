@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from benchmarks import course, peers, work
 from benchmarks.work import Turn
-from transformer_course.speed import side_by_side
+from transformer_course.models.optimize import side_by_side
 
 
 class Contender(NamedTuple):

@@ -8,23 +8,25 @@ import torch
 
 from benchmarks import work
 from benchmarks.work import Round, Turn
-from transformer_course import (
-    chunked_loss,
-    ctranslate2_engine,
-    ctranslate2_export,
-)
-from transformer_course import objective as plain_loss
-from transformer_course.config import ModelConfig, TrainConfig
-from transformer_course.generate import beam_search, greedy_search
-from transformer_course.speed import (
+from transformer_course.decoding.generate import beam_search, greedy_search
+from transformer_course.inference import ctranslate2_engine, ctranslate2_export
+from transformer_course.models.config import ModelConfig
+from transformer_course.models.optimize import (
     faster_layers,
     keep_freed_memory,
     pack_weights,
     side_by_side,
     use_faster_layers,
 )
-from transformer_course.train import make_optimizer, set_seed, train_step
-from transformer_course.transformer import Transformer
+from transformer_course.models.transformer import Transformer
+from transformer_course.training import chunked_loss
+from transformer_course.training import objective as plain_loss
+from transformer_course.training.config import TrainConfig
+from transformer_course.training.loop import (
+    make_optimizer,
+    set_seed,
+    train_step,
+)
 
 
 def model(config: ModelConfig) -> Transformer:

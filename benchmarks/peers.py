@@ -13,12 +13,12 @@ from torch import Tensor, nn
 
 from benchmarks import work
 from benchmarks.work import Round, Turn
-from transformer_course.batches import Batch
-from transformer_course.masks import causal_mask
-from transformer_course.positional_encoding import SinusoidalPosition
-from transformer_course.speed import keep_freed_memory
-from transformer_course.tokenizer import BOS, EOS, PAD
-from transformer_course.train import set_seed
+from transformer_course.batches.pairs import Batch
+from transformer_course.data.tokenizer import BOS, EOS, PAD
+from transformer_course.models.masks import causal_mask
+from transformer_course.models.optimize import keep_freed_memory
+from transformer_course.models.positional_encoding import SinusoidalPosition
+from transformer_course.training.loop import set_seed
 
 
 class Torch(nn.Module):

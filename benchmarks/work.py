@@ -11,17 +11,17 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from transformer_course.batches import (
+from transformer_course.batches.buckets import BucketedBatches
+from transformer_course.batches.pairs import (
     Batch,
     IdPair,
     encode_pairs,
     pad_rows,
     padded_batch,
 )
-from transformer_course.buckets import BucketedBatches
-from transformer_course.config import ModelConfig
 from transformer_course.data.corpora import load_corpus
-from transformer_course.tokenizer import PAD, Tokenizer
+from transformer_course.data.tokenizer import PAD, Tokenizer
+from transformer_course.models.config import ModelConfig
 
 PAIRS = 20_000
 """Sentence pairs of the corpus that are used, its first."""

@@ -17,7 +17,7 @@ from experiments.lab import Bench, Made
 from transformer_course import runs
 from transformer_course.cli.output import results
 from transformer_course.errors import ConfigError, CourseError
-from transformer_course.experiment import keep_freed_memory
+from transformer_course.models.optimize import keep_freed_memory
 
 
 def find_all() -> dict[str, Made]:

@@ -28,12 +28,12 @@ from experiments.classifiers import (
     trained,
 )
 from experiments.lab import Bench, Experiment, Groups, Record, checkpoint_of
-from transformer_course import checkpoint
-from transformer_course.bert_config import Pooling
-from transformer_course.classify import probabilities
-from transformer_course.config import Experiment as Settings
+from transformer_course.decoding.classify import probabilities
 from transformer_course.device import machine
 from transformer_course.errors import ConfigError
+from transformer_course.models.bert_config import Pooling
+from transformer_course.training import checkpoint
+from transformer_course.training.config import Experiment as Settings
 
 EPOCHS = {0.01: 30, 0.1: 10, 1.0: 4}
 """Of each share: few labels are read more often."""

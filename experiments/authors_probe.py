@@ -22,17 +22,18 @@ from experiments.authors_curve import UNTRAINED
 from experiments.classifiers import CREDIT, counted, judged, splits_of
 from experiments.lab import Bench, Reading, Record, checkpoint_of, made_of
 from experiments.masked_positions import text_for
-from transformer_course import checkpoint, runs
-from transformer_course.batches import sorted_batches
-from transformer_course.bert import mean_of_tokens
-from transformer_course.classify import interval_of_groups
+from transformer_course import runs
+from transformer_course.batches.labelled import text_rows
+from transformer_course.batches.pairs import sorted_batches
 from transformer_course.data.labelled import LabelledSplits, LabelledText
-from transformer_course.grid import changed_experiment
-from transformer_course.labelled_batches import text_rows
-from transformer_course.mode import evaluating
-from transformer_course.presets import PRESETS
-from transformer_course.tasks.pre_training import PreTraining
-from transformer_course.tokenizer import Tokenizer
+from transformer_course.data.tokenizer import Tokenizer
+from transformer_course.decoding.classify import interval_of_groups
+from transformer_course.models.bert import mean_of_tokens
+from transformer_course.models.mode import evaluating
+from transformer_course.training import checkpoint
+from transformer_course.training.grid import changed_experiment
+from transformer_course.training.presets import PRESETS
+from transformer_course.training.tasks.pre_training import PreTraining
 
 SHARES = (0.01, 0.1, 1.0)
 DRAWS = 5

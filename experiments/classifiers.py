@@ -23,13 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from experiments.lab import Bench, Experiment, Record
-from transformer_course import checkpoint
-from transformer_course.classify import (
-    interval_of_groups,
-    macro_f1,
-    probabilities,
-)
-from transformer_course.config import Experiment as Settings
+from transformer_course.batches.labelled import text_rows
 from transformer_course.data.aozora import authors
 from transformer_course.data.corpora import load_labelled
 from transformer_course.data.labelled import (
@@ -40,19 +34,25 @@ from transformer_course.data.labelled import (
     passages_of,
     reviews,
 )
+from transformer_course.data.tokenizer import Tokenizer
+from transformer_course.decoding.classify import (
+    interval_of_groups,
+    macro_f1,
+    probabilities,
+)
 from transformer_course.device import machine
-from transformer_course.explain import (
+from transformer_course.interpretation.explain import (
     encoder_attention,
     encoder_of,
     gradient_attention,
 )
-from transformer_course.grid import changed_experiment
-from transformer_course.labelled_batches import text_rows
-from transformer_course.mode import evaluating
-from transformer_course.presets import PRESETS
-from transformer_course.tasks.table import find_task
-from transformer_course.tokenizer import Tokenizer
-from transformer_course.train import fit, make_optimizer, set_seed
+from transformer_course.models.mode import evaluating
+from transformer_course.training import checkpoint
+from transformer_course.training.config import Experiment as Settings
+from transformer_course.training.grid import changed_experiment
+from transformer_course.training.loop import fit, make_optimizer, set_seed
+from transformer_course.training.presets import PRESETS
+from transformer_course.training.tasks.table import find_task
 
 CREDIT = (
     "Reviews: Bo Pang and Lillian Lee, ACL 2005, CC BY 4.0. Books: Aozora "

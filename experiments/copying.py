@@ -13,10 +13,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from experiments.lab import Bench, Experiment, Record
-from transformer_course.config import RecurrentConfig
-from transformer_course.generate import greedy_search
-from transformer_course.recurrent import RecurrentTranslator
-from transformer_course.tokenizer import BOS, EOS, UNK
+from transformer_course.data.tokenizer import BOS, EOS, UNK
+from transformer_course.decoding.generate import greedy_search
+from transformer_course.models.config import RecurrentConfig
+from transformer_course.models.recurrent import RecurrentTranslator
 
 STEPS = 1200
 ROWS = 64

@@ -15,11 +15,11 @@ from experiments.translators import (
     follow,
     prepared_for,
 )
-from transformer_course import checkpoint
-from transformer_course.config import TrainConfig
-from transformer_course.layers import TokenEmbedding
-from transformer_course.train import make_optimizer
-from transformer_course.transformer import Transformer
+from transformer_course.models.layers import TokenEmbedding
+from transformer_course.models.transformer import Transformer
+from transformer_course.training import checkpoint
+from transformer_course.training.config import TrainConfig
+from transformer_course.training.loop import make_optimizer
 
 STEPS, EVERY = 300, 25
 """Of a training, and between two looks at the development set."""

@@ -22,19 +22,24 @@ from torch import Tensor
 
 from experiments.lab import Bench, Reading, Record, made_of, splits_for
 from experiments.translations import smoke_inputs
-from transformer_course import checkpoint, runs
-from transformer_course.batches import Batch, encode_pairs, padded_batch
+from transformer_course import runs
+from transformer_course.batches.pairs import (
+    Batch,
+    encode_pairs,
+    padded_batch,
+)
 from transformer_course.data.text import ParallelText
-from transformer_course.heads import (
+from transformer_course.decoding.translate import translate
+from transformer_course.evaluation.bleu import bleu_counts, bleu_of_counts
+from transformer_course.interpretation.heads import (
     Head,
     cheapest_first,
     heads_of,
     heads_replaced,
     mean_outputs,
 )
-from transformer_course.objective import evaluate
-from transformer_course.score import bleu_counts, bleu_of_counts
-from transformer_course.translate import translate
+from transformer_course.training import checkpoint
+from transformer_course.training.objective import evaluate
 
 ASKED = 40
 """Development sentences that costs are measured on."""

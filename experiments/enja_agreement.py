@@ -23,10 +23,11 @@ from experiments.enja_attention import by_words, word_starts
 from experiments.enja_heads import ids_of, rounded
 from experiments.lab import Bench, Reading, Record, made_of, splits_for
 from experiments.translations import smoke_inputs
-from transformer_course import checkpoint, runs
-from transformer_course.attribution import by_kind
-from transformer_course.heads import head_weights
-from transformer_course.tokenizer import Tokenizer
+from transformer_course import runs
+from transformer_course.data.tokenizer import Tokenizer
+from transformer_course.interpretation.attribution import by_kind
+from transformer_course.interpretation.heads import head_weights
+from transformer_course.training import checkpoint
 
 CHOSEN_ON = 3000
 """Training sentences that patterns are looked for in."""

@@ -23,16 +23,17 @@ from pathlib import Path
 from experiments.enja_heads import alignments
 from experiments.lab import Bench, Reading, Record, made_of, splits_for
 from experiments.translations import smoke_inputs
-from transformer_course import checkpoint, runs
-from transformer_course.alignment import (
+from transformer_course import runs
+from transformer_course.data.grammar import AlignedPair, grammar_splits
+from transformer_course.data.text import ParallelText
+from transformer_course.errors import CourseError
+from transformer_course.evaluation.alignment import (
     Links,
     Pair,
     align_both_ways,
     alignment_error_rate,
 )
-from transformer_course.data.grammar import AlignedPair, grammar_splits
-from transformer_course.data.text import ParallelText
-from transformer_course.errors import CourseError
+from transformer_course.training import checkpoint
 
 GRAMMAR = {"train": 3000, "dev": 0, "test": 200}
 Aligner = Callable[[Sequence[Pair]], list[Links]]

@@ -19,14 +19,15 @@ from torch import Tensor
 from experiments.judging import CREDIT
 from experiments.lab import Bench, Reading, made_of
 from experiments.translations import dev_of, smoke_inputs
-from transformer_course import checkpoint, runs
-from transformer_course.batches import pad_rows
+from transformer_course import runs
+from transformer_course.batches.pairs import pad_rows
 from transformer_course.data.text import ParallelText
-from transformer_course.experiment import chosen_checkpoint
-from transformer_course.explain import cross_attention
-from transformer_course.recurrent import RecurrentTranslator
-from transformer_course.tokenizer import BOS, EOS, Tokenizer
-from transformer_course.translate import encode_source
+from transformer_course.data.tokenizer import BOS, EOS, Tokenizer
+from transformer_course.decoding.translate import encode_source
+from transformer_course.interpretation.explain import cross_attention
+from transformer_course.models.recurrent import RecurrentTranslator
+from transformer_course.training import checkpoint
+from transformer_course.training.run import chosen_checkpoint
 
 EVERY = 50
 END = "</s>"

@@ -15,9 +15,9 @@ from experiments.translations import (
     store_made_of_models,
     told,
 )
-from transformer_course.score import corpus_bleu
-from transformer_course.text_model import TextModel
-from transformer_course.translate import translate
+from transformer_course.decoding.translate import translate
+from transformer_course.evaluation.bleu import corpus_bleu
+from transformer_course.inference.text_model import TextModel
 
 
 def read(bench: Bench) -> Iterator[str]:

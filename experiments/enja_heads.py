@@ -23,21 +23,26 @@ from torch import Tensor
 from experiments.enja_attention import by_words, word_starts
 from experiments.lab import Bench, Reading, Record, made_of, splits_for
 from experiments.translations import CREDIT, smoke_inputs
-from transformer_course import checkpoint, runs
-from transformer_course.alignment import Links, align_both_ways
-from transformer_course.attribution import (
+from transformer_course import runs
+from transformer_course.batches.pairs import pad_rows
+from transformer_course.data.text import ParallelText
+from transformer_course.data.tokenizer import BOS, EOS, Tokenizer
+from transformer_course.decoding.translate import encode_source
+from transformer_course.evaluation.alignment import Links, align_both_ways
+from transformer_course.interpretation.attribution import (
     by_kind,
     leave_one_out,
     rank_correlation,
     source_relevance,
     source_rollout,
 )
-from transformer_course.batches import pad_rows
-from transformer_course.data.text import ParallelText
-from transformer_course.explain import record
-from transformer_course.heads import attention_parts, head_weights, kind_of
-from transformer_course.tokenizer import BOS, EOS, Tokenizer
-from transformer_course.translate import encode_source
+from transformer_course.interpretation.explain import record
+from transformer_course.interpretation.heads import (
+    attention_parts,
+    head_weights,
+    kind_of,
+)
+from transformer_course.training import checkpoint
 
 SHOWN = (
     "i have some good news for you .",

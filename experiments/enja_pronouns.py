@@ -27,10 +27,11 @@ import torch
 from experiments.agreeing import ENDS
 from experiments.lab import Bench, Reading, Record, made_of, splits_for
 from experiments.translations import smoke_inputs
-from transformer_course import checkpoint, runs
-from transformer_course.batches import pad_rows
-from transformer_course.tokenizer import BOS, PAD, Tokenizer
-from transformer_course.translate import encode_source
+from transformer_course import runs
+from transformer_course.batches.pairs import pad_rows
+from transformer_course.data.tokenizer import BOS, PAD, Tokenizer
+from transformer_course.decoding.translate import encode_source
+from transformer_course.training import checkpoint
 
 HERS = {"she": "he", "herself": "himself", "hers": "his"}
 HIS = {"he": "she", "himself": "herself", "him": "her", "his": "her"}

@@ -16,9 +16,9 @@ from experiments.translations import (
     store_made_of_models,
     told,
 )
-from transformer_course import checkpoint
 from transformer_course.errors import ConfigError
-from transformer_course.experiment.folder import find
+from transformer_course.training import checkpoint
+from transformer_course.training.run.folder import find
 
 
 def check_one_tokenizer(folders: list[Path]) -> None:

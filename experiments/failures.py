@@ -19,12 +19,16 @@ from experiments.translators import (
     settings_of,
     with_masks,
 )
-from transformer_course.batches import Batch, encode_pairs, padded_batch
-from transformer_course.experiment import Prepared
-from transformer_course.loss import Score, label_smoothed_score
-from transformer_course.masks import padding_mask
-from transformer_course.objective import score_batch
-from transformer_course.transformer import Transformer
+from transformer_course.batches.pairs import (
+    Batch,
+    encode_pairs,
+    padded_batch,
+)
+from transformer_course.models.masks import padding_mask
+from transformer_course.models.transformer import Transformer
+from transformer_course.training.loss import Score, label_smoothed_score
+from transformer_course.training.objective import score_batch
+from transformer_course.training.run import Prepared
 
 LENGTH = 28
 """Ids per sentence where all are padded to one length."""

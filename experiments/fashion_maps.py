@@ -22,18 +22,19 @@ from torch import Tensor, nn
 
 from experiments.image_runs import CREDIT, smoke_inputs, test_of
 from experiments.lab import Bench, Reading, Record, checkpoint_of, made_of
-from transformer_course import checkpoint, runs
-from transformer_course.attribution import rank_correlation
-from transformer_course.experiment.folder import RunFolder
-from transformer_course.explain import (
+from transformer_course import runs
+from transformer_course.batches.images import scaled
+from transformer_course.interpretation.attribution import rank_correlation
+from transformer_course.interpretation.explain import (
     encoder_attention,
     grad_cam,
     gradient_attention,
     patch_map,
     rollout,
 )
-from transformer_course.image_batches import scaled
-from transformer_course.train import set_seed
+from transformer_course.training import checkpoint
+from transformer_course.training.loop import set_seed
+from transformer_course.training.run.folder import RunFolder
 
 JUDGED = 300
 """Test images that maps are judged by: the first ones."""

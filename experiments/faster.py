@@ -25,19 +25,28 @@ from torch.profiler import ProfilerActivity, profile
 
 from experiments.lab import Bench, Experiment, Groups, Record
 from experiments.timing import apart, peak, seconds
-from transformer_course import speed
-from transformer_course.attention import (
+from transformer_course.batches.buckets import BucketedBatches
+from transformer_course.batches.pairs import (
+    Batch,
+    encode_pairs,
+    padded_batch,
+)
+from transformer_course.data.corpora import load_corpus
+from transformer_course.data.tokenizer import PAD, Tokenizer
+from transformer_course.device import cpu_family
+from transformer_course.models import optimize as speed
+from transformer_course.models.attention import (
     MultiHeadAttention,
     scaled_dot_product_attention,
 )
-from transformer_course.batches import Batch, encode_pairs, padded_batch
-from transformer_course.buckets import BucketedBatches
-from transformer_course.config import ModelConfig, TrainConfig
-from transformer_course.data.corpora import load_corpus
-from transformer_course.device import cpu_family
-from transformer_course.tokenizer import PAD, Tokenizer
-from transformer_course.train import make_optimizer, set_seed, train_step
-from transformer_course.transformer import Transformer
+from transformer_course.models.config import ModelConfig
+from transformer_course.models.transformer import Transformer
+from transformer_course.training.config import TrainConfig
+from transformer_course.training.loop import (
+    make_optimizer,
+    set_seed,
+    train_step,
+)
 
 STEPS, ROWS, TOKEN_BUDGET = 6, 64, 1536
 PAIRS, VOCABULARY = 2000, 6000

@@ -11,8 +11,8 @@ from experiments.translators import (
     settings_of,
     with_parts,
 )
-from transformer_course.layers import FeedForward
-from transformer_course.transformer import Transformer
+from transformer_course.models.layers import FeedForward
+from transformer_course.models.transformer import Transformer
 
 
 class Skip(nn.Module):

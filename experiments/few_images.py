@@ -19,18 +19,18 @@ import torch
 from torch import Tensor, nn
 
 from experiments.lab import Bench, Experiment, Groups, Record
-from transformer_course.config import Experiment as Settings
-from transformer_course.config import TrainConfig
+from transformer_course.batches.images import ImageBatch, in_order
 from transformer_course.data.images import ImageSet
-from transformer_course.experiment import Prepared, prepare
-from transformer_course.grid import changed_experiment
-from transformer_course.image_batches import ImageBatch, in_order
-from transformer_course.loss import Score
-from transformer_course.mode import evaluating
-from transformer_course.presets import PRESETS
-from transformer_course.tasks.image_classification import SCORED
-from transformer_course.tasks.table import find_task
-from transformer_course.train import Objective, fit, make_optimizer
+from transformer_course.models.mode import evaluating
+from transformer_course.training.config import Experiment as Settings
+from transformer_course.training.config import TrainConfig
+from transformer_course.training.grid import changed_experiment
+from transformer_course.training.loop import Objective, fit, make_optimizer
+from transformer_course.training.loss import Score
+from transformer_course.training.presets import PRESETS
+from transformer_course.training.run import Prepared, prepare
+from transformer_course.training.tasks.image_classification import SCORED
+from transformer_course.training.tasks.table import find_task
 
 STEPS = {1000: 600}
 """Updates, by the number of images."""

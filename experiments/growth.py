@@ -23,15 +23,23 @@ import torch
 
 from experiments.lab import Bench, Experiment, Groups, Record
 from experiments.timing import apart, peak
-from transformer_course.attention import (
+from transformer_course.batches.pairs import Batch
+from transformer_course.models.attention import (
     MultiHeadAttention,
     scaled_dot_product_attention,
 )
-from transformer_course.batches import Batch
-from transformer_course.config import LanguageModelConfig, TrainConfig
-from transformer_course.speed import keep_freed_memory, use_faster_layers
-from transformer_course.train import make_optimizer, set_seed, train_step
-from transformer_course.transformer import LanguageModel
+from transformer_course.models.config import LanguageModelConfig
+from transformer_course.models.optimize import (
+    keep_freed_memory,
+    use_faster_layers,
+)
+from transformer_course.models.transformer import LanguageModel
+from transformer_course.training.config import TrainConfig
+from transformer_course.training.loop import (
+    make_optimizer,
+    set_seed,
+    train_step,
+)
 
 VOCABULARY = 1000
 D_HEAD = 64

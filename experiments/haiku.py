@@ -23,13 +23,19 @@ import numpy as np
 from experiments.haiku_forms import CREDIT, SEED, forms
 from experiments.lab import Bench, Reading, splits_for, tiny_run
 from experiments.text_runs import other_sources, scores
-from transformer_course import checkpoint, explain, runs
-from transformer_course.batches import pad_rows
+from transformer_course import runs
+from transformer_course.batches.pairs import pad_rows
 from transformer_course.data.aozora.morae import expand_repeats
 from transformer_course.data.text import ParallelText, Splits
-from transformer_course.tasks.table import find_task
-from transformer_course.tokenizer import BOS
-from transformer_course.translate import draw, encode_source, translate
+from transformer_course.data.tokenizer import BOS
+from transformer_course.decoding.translate import (
+    draw,
+    encode_source,
+    translate,
+)
+from transformer_course.interpretation import explain
+from transformer_course.training import checkpoint
+from transformer_course.training.tasks.table import find_task
 
 WEIGHTS = ("best", "last")
 """Checkpoints that write: the best by the development book, and the last."""

@@ -15,9 +15,9 @@ from experiments.translators import (
     settings_of,
     with_parts,
 )
-from transformer_course.attention import MultiHeadAttention
-from transformer_course.score import corpus_bleu
-from transformer_course.translate import translate
+from transformer_course.decoding.translate import translate
+from transformer_course.evaluation.bleu import corpus_bleu
+from transformer_course.models.attention import MultiHeadAttention
 
 WIDTH = BASE.model.d_model
 COUNTS = (1, 2, 4, 8, 16, 32)

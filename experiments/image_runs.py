@@ -13,18 +13,22 @@ import torch
 
 from experiments.lab import Bench, Reading, Record, checkpoint_of, like
 from experiments.timing import seconds
-from transformer_course import checkpoint, runs
-from transformer_course.config import Experiment
+from transformer_course import runs
+from transformer_course.batches.images import ImageBatches, in_order
 from transformer_course.data.corpora import load_images
 from transformer_course.data.images import ImageSet
-from transformer_course.experiment import run
-from transformer_course.experiment.folder import RunFolder
-from transformer_course.grid import changed_experiment
-from transformer_course.image_batches import ImageBatches, in_order
-from transformer_course.presets import PRESETS
-from transformer_course.tasks.image_classification import SCORED, classified
-from transformer_course.tasks.table import find_task
-from transformer_course.train import make_optimizer, train_step
+from transformer_course.training import checkpoint
+from transformer_course.training.config import Experiment
+from transformer_course.training.grid import changed_experiment
+from transformer_course.training.loop import make_optimizer, train_step
+from transformer_course.training.presets import PRESETS
+from transformer_course.training.run import run
+from transformer_course.training.run.folder import RunFolder
+from transformer_course.training.tasks.image_classification import (
+    SCORED,
+    classified,
+)
+from transformer_course.training.tasks.table import find_task
 
 CREDIT = "Images: Fashion-MNIST, by Zalando SE (MIT licence)."
 TINY = {

@@ -13,13 +13,17 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from experiments.lab import Bench, Experiment, Record
-from transformer_course.attention_only import (
+from transformer_course.interpretation.heads import (
+    head_weights,
+    heads_of,
+    heads_replaced,
+)
+from transformer_course.models.attention_only import (
     AttentionOnly,
     induction_scores,
     previous_scores,
     repeated,
 )
-from transformer_course.heads import head_weights, heads_of, heads_replaced
 
 VOCABULARY = 40
 LENGTHS = (6, 16)

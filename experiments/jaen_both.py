@@ -13,12 +13,14 @@ from pathlib import Path
 
 from experiments.lab import Bench, Reading, made_of, tiny_run
 from experiments.translations import results, told
-from transformer_course import checkpoint, runs
-from transformer_course.config import DataConfig, from_dict
+from transformer_course import runs
+from transformer_course.checks import from_dict
 from transformer_course.data.corpora import load_corpus
 from transformer_course.errors import ConfigError
-from transformer_course.experiment.folder import RunFolder
-from transformer_course.tasks.table import task_of
+from transformer_course.training import checkpoint
+from transformer_course.training.config import DataConfig
+from transformer_course.training.run.folder import RunFolder
+from transformer_course.training.tasks.table import task_of
 
 
 def looked_at(output: Path, folder: Path, bench: Bench) -> dict:

@@ -23,9 +23,14 @@ from transformer_course.data.corpora import load_corpus
 from transformer_course.data.text import Splits
 from transformer_course.device import joined, machine
 from transformer_course.errors import ConfigError, CourseError
-from transformer_course.experiment import chosen_checkpoint, run
-from transformer_course.grid import Grid, changed_experiment, read, train
-from transformer_course.presets import PRESETS
+from transformer_course.training.grid import (
+    Grid,
+    changed_experiment,
+    read,
+    train,
+)
+from transformer_course.training.presets import PRESETS
+from transformer_course.training.run import chosen_checkpoint, run
 
 Record = dict[str, Any]
 """What JSON can hold."""

@@ -24,8 +24,8 @@ from torch import Tensor, nn
 
 from experiments.lab import Bench, Experiment, Record, Rows
 from experiments.timing import TIMES, finish, seconds
-from transformer_course.attention import MultiHeadAttention
 from transformer_course.device import machine, pick_device
+from transformer_course.models.attention import MultiHeadAttention
 
 BATCH = 8
 KERNEL = 3

@@ -1,6 +1,6 @@
 """How much does a random split of Soseki flatter?
 
-A model of character n-grams (``transformer_course.ngram``) stands in for a
+A model of character n-grams (``models.ngram``) stands in for a
 language model. It is judged on the second sentences of the same pairs, held
 out at random, twice: having learned from all other pairs, in which most of
 these sentences stand once more, and having learned from those without them.
@@ -15,7 +15,7 @@ from transformer_course.data import aozora
 from transformer_course.data.aozora.prose import DEV, TEST
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.device import machine
-from transformer_course.ngram import KneserNey
+from transformer_course.models.ngram import KneserNey
 
 ORDER = 4
 HELD_OUT = 1000

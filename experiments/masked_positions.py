@@ -17,18 +17,18 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from experiments.lab import Bench, Experiment, Record
-from transformer_course.checkpoint import build
-from transformer_course.config import Experiment as Settings
+from transformer_course.batches.masked import MaskedBatch
 from transformer_course.data.aozora import Chapter, Work
 from transformer_course.data.aozora.authors import WorkSplits, works
+from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.device import machine
-from transformer_course.grid import changed_experiment
-from transformer_course.masked_batches import MaskedBatch
-from transformer_course.mode import evaluating
-from transformer_course.presets import PRESETS
-from transformer_course.tasks.table import find_task
-from transformer_course.tokenizer import Tokenizer
-from transformer_course.train import fit, make_optimizer, set_seed
+from transformer_course.models.mode import evaluating
+from transformer_course.training.checkpoint import build
+from transformer_course.training.config import Experiment as Settings
+from transformer_course.training.grid import changed_experiment
+from transformer_course.training.loop import fit, make_optimizer, set_seed
+from transformer_course.training.presets import PRESETS
+from transformer_course.training.tasks.table import find_task
 
 STEPS = 800
 """Updates of each training."""

@@ -33,16 +33,17 @@ from experiments.lab import (
 )
 from experiments.searches import draw, fingerprint, timed
 from experiments.translations import BEAMS, CREDIT, dev_bleu
-from transformer_course import checkpoint, runs
+from transformer_course import runs
 from transformer_course.data.text import ParallelText
-from transformer_course.score import (
+from transformer_course.decoding.translate import candidates, translate
+from transformer_course.evaluation.bleu import (
     FEWEST,
     SEED,
     bleu_counts,
     bleu_of_counts,
     paired_bootstrap,
 )
-from transformer_course.translate import candidates, translate
+from transformer_course.training import checkpoint
 
 WAYS = ({"temperature": 1.0}, {"temperature": 0.5})
 DRAWS = (4, 8, 16, 32)

@@ -24,14 +24,15 @@ from experiments.lab import (
     tiny_run,
 )
 from experiments.searches import fingerprint
-from transformer_course import checkpoint, runs
-from transformer_course.batches import AnyBatch, Batch
-from transformer_course.loss import Score, label_smoothed_score
-from transformer_course.masks import padding_mask
-from transformer_course.mode import evaluating
-from transformer_course.objective import evaluate
-from transformer_course.tasks.table import task_of
-from transformer_course.tokenizer import PAD
+from transformer_course import runs
+from transformer_course.batches.pairs import AnyBatch, Batch
+from transformer_course.data.tokenizer import PAD
+from transformer_course.models.masks import padding_mask
+from transformer_course.models.mode import evaluating
+from transformer_course.training import checkpoint
+from transformer_course.training.loss import Score, label_smoothed_score
+from transformer_course.training.objective import evaluate
+from transformer_course.training.tasks.table import task_of
 
 
 class Spread(NamedTuple):

@@ -23,14 +23,18 @@ from experiments.translators import (
     Training,
     follow,
 )
-from transformer_course.attention import MultiHeadAttention
-from transformer_course.batches import pad_rows
-from transformer_course.layers import AddNorm, FeedForward, TokenEmbedding
-from transformer_course.masks import causal_mask, padding_mask
-from transformer_course.mode import evaluating
-from transformer_course.positional_encoding import sinusoidal_encoding
-from transformer_course.tokenizer import BOS, EOS
-from transformer_course.translate import encode_source
+from transformer_course.batches.pairs import pad_rows
+from transformer_course.data.tokenizer import BOS, EOS
+from transformer_course.decoding.translate import encode_source
+from transformer_course.models.attention import MultiHeadAttention
+from transformer_course.models.layers import (
+    AddNorm,
+    FeedForward,
+    TokenEmbedding,
+)
+from transformer_course.models.masks import causal_mask, padding_mask
+from transformer_course.models.mode import evaluating
+from transformer_course.models.positional_encoding import sinusoidal_encoding
 
 NOTEBOOK = Path(__file__).parents[1] / "book/en/10_transformer.ipynb"
 BUILT_IN = ("encoder-layer", "decoder-layer", "stack", "whole")

@@ -24,11 +24,11 @@ from experiments.translations import CREDIT
 from transformer_course import runs
 from transformer_course.data import more_pairs, own_text
 from transformer_course.data.text import ParallelText, read_lines
+from transformer_course.decoding.search import PAPERS_ALPHA
+from transformer_course.decoding.translate import translate
 from transformer_course.errors import ConfigError
-from transformer_course.score import corpus_bleu
-from transformer_course.search import PAPERS_ALPHA
-from transformer_course.text_model import TextModel
-from transformer_course.translate import translate
+from transformer_course.evaluation.bleu import corpus_bleu
+from transformer_course.inference.text_model import TextModel
 
 BEAM_SIZE = 5
 AT_A_TIME = 1000

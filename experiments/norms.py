@@ -16,13 +16,13 @@ from experiments.failures import rate_without_warmup
 from experiments.lab import Bench, Experiment, Groups, Record
 from experiments.memory_spread import spread_of
 from experiments.translators import Moment, Training, follow, with_parts
-from transformer_course.batches import Batch
-from transformer_course.layers import AddNorm
-from transformer_course.loss import Score
-from transformer_course.objective import evaluate, score_batch
-from transformer_course.tokenizer import EOS
-from transformer_course.train import learning_rate
-from transformer_course.transformer import Transformer
+from transformer_course.batches.pairs import Batch
+from transformer_course.data.tokenizer import EOS
+from transformer_course.models.layers import AddNorm
+from transformer_course.models.transformer import Transformer
+from transformer_course.training.loop import learning_rate
+from transformer_course.training.loss import Score
+from transformer_course.training.objective import evaluate, score_batch
 
 STEPS, WARMUP = 150, 50
 TOKENS = 512

@@ -21,20 +21,23 @@ import torch
 from torch import Tensor, nn
 
 from experiments.lab import Bench, Experiment, Groups, Record
-from transformer_course import checkpoint, runs
-from transformer_course.batches import (
+from transformer_course import runs
+from transformer_course.batches.buckets import BucketedBatches
+from transformer_course.batches.pairs import (
     Batch,
     IdPair,
     encode_pairs,
     padded_batch,
 )
-from transformer_course.buckets import BucketedBatches
+from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.device import machine
-from transformer_course.experiment import keep_freed_memory, prepare, trained
-from transformer_course.objective import score_batch
-from transformer_course.presets import PRESETS
-from transformer_course.tokenizer import BOS, EOS, PAD
-from transformer_course.train import autocast, make_optimizer, set_seed
+from transformer_course.models.optimize import keep_freed_memory
+from transformer_course.training import checkpoint
+from transformer_course.training.loop import autocast, make_optimizer, set_seed
+from transformer_course.training.objective import score_batch
+from transformer_course.training.presets import PRESETS
+from transformer_course.training.run import prepare
+from transformer_course.training.shared import trained
 
 CORPORA = {"grammar": "grammar", "small_parallel_enja": "enja"}
 CORPORA |= {"soseki": "soseki"}

@@ -17,29 +17,29 @@ from torch import Tensor, nn
 
 from experiments.lab import Bench, Experiment, Files, Record
 from experiments.translators import BASE, Training, follow
-from transformer_course.batches import encode_pairs
-from transformer_course.buckets import BucketedBatches
-from transformer_course.config import ModelConfig
+from transformer_course.batches.buckets import BucketedBatches
+from transformer_course.batches.pairs import encode_pairs
 from transformer_course.data.grammar import (
     AlignedPair,
     grammar_splits,
     parallel_text,
 )
 from transformer_course.data.text import ParallelText
-from transformer_course.experiment import Prepared
-from transformer_course.layers import TokenEmbedding
-from transformer_course.masks import causal_mask
-from transformer_course.positional_encoding import (
+from transformer_course.data.tokenizer import Tokenizer
+from transformer_course.decoding.translate import translate
+from transformer_course.evaluation.bleu import corpus_bleu
+from transformer_course.models.config import ModelConfig
+from transformer_course.models.layers import TokenEmbedding
+from transformer_course.models.masks import causal_mask
+from transformer_course.models.positional_encoding import (
     LearnedPosition,
     NoPosition,
     RotaryPosition,
     position_module,
     sinusoidal_encoding,
 )
-from transformer_course.score import corpus_bleu
-from transformer_course.tokenizer import Tokenizer
-from transformer_course.transformer import Encoder, Transformer
-from transformer_course.translate import translate
+from transformer_course.models.transformer import Encoder, Transformer
+from transformer_course.training.run import Prepared
 
 MANY = 128
 """Positions that learned tables have rows for; most are never trained."""

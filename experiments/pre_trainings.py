@@ -15,18 +15,19 @@ from torch import nn
 
 from experiments.lab import Bench, Reading, Record, checkpoint_of, like
 from experiments.masked_positions import answered, text_for
-from transformer_course import checkpoint, runs
-from transformer_course.config import DataConfig
+from transformer_course import runs
+from transformer_course.batches.masked import MaskedBatch
 from transformer_course.data.aozora import Work
-from transformer_course.fill import fill
-from transformer_course.grid import changed_experiment
-from transformer_course.masked_batches import MaskedBatch
-from transformer_course.presets import PRESETS
-from transformer_course.tasks.pre_training import (
+from transformer_course.data.tokenizer import MASK_PIECE, Tokenizer
+from transformer_course.decoding.fill import fill
+from transformer_course.training import checkpoint
+from transformer_course.training.config import DataConfig
+from transformer_course.training.grid import changed_experiment
+from transformer_course.training.presets import PRESETS
+from transformer_course.training.tasks.pre_training import (
     PreTraining,
     next_accuracy,
 )
-from transformer_course.tokenizer import MASK_PIECE, Tokenizer
 
 CREDIT = "Books: Aozora Bunko, in the public domain."
 FILLED = (

@@ -22,16 +22,16 @@ from torch import Tensor, nn
 
 from experiments.lab import Bench, Experiment, Record, Rows
 from experiments.timing import TIMES, seconds
-from transformer_course.attention import (
+from transformer_course.data.grammar import AlignedPair, grammar_splits
+from transformer_course.device import machine
+from transformer_course.models.attention import (
     AdditiveScore,
     GeneralScore,
     dot_score,
     masked_softmax,
 )
-from transformer_course.data.grammar import AlignedPair, grammar_splits
-from transformer_course.device import machine
-from transformer_course.layers import TokenEmbedding
-from transformer_course.positional_encoding import sinusoidal_encoding
+from transformer_course.models.layers import TokenEmbedding
+from transformer_course.models.positional_encoding import sinusoidal_encoding
 
 RATES = (0.0006, 0.002, 0.006, 0.02, 0.06)
 """At the first step; they fall to zero in a straight line."""

@@ -25,18 +25,19 @@ from experiments.lab import (
     splits_for,
     tiny_run,
 )
-from transformer_course import checkpoint, runs
-from transformer_course.batches import sorted_batches
+from transformer_course import runs
+from transformer_course.batches.pairs import sorted_batches
 from transformer_course.data.text import ParallelText, Splits, unseen
-from transformer_course.device import machine, pick_device
-from transformer_course.generate import sample
-from transformer_course.score import bleu_counts, corpus_bleu
-from transformer_course.translate import (
+from transformer_course.decoding.generate import sample
+from transformer_course.decoding.translate import (
     Candidate,
     candidates,
     encode_source,
     translate,
 )
+from transformer_course.device import machine, pick_device
+from transformer_course.evaluation.bleu import bleu_counts, corpus_bleu
+from transformer_course.training import checkpoint
 
 WAYS = (
     [{"beam": 1, "alpha": 0.0}]

@@ -21,14 +21,15 @@ from experiments.translations import (
     score_rows,
     smoke_inputs,
 )
-from transformer_course import checkpoint, files, int8, runs
+from transformer_course import files, runs
 from transformer_course.data.text import unseen
+from transformer_course.decoding.search import PAPERS_ALPHA
+from transformer_course.decoding.translate import translate
 from transformer_course.errors import ConfigError
-from transformer_course.experiment.folder import find
-from transformer_course.score import bleu_counts
-from transformer_course.search import PAPERS_ALPHA
-from transformer_course.translate import translate
-from transformer_course.weights import weights_of
+from transformer_course.evaluation.bleu import bleu_counts
+from transformer_course.training import checkpoint, int8
+from transformer_course.training.run.folder import find
+from transformer_course.training.weights import weights_of
 
 BITS = ("int8", "float32")
 """How weights are stored: of the model, and of what it was made from."""

@@ -26,33 +26,33 @@ from torch import nn
 from torch.optim import Adam, AdamW, Optimizer
 
 from experiments.lab import Bench, Experiment, Groups, Record
-from transformer_course import checkpoint
-from transformer_course.batches import Batch
-from transformer_course.config import (
-    DataConfig,
-    LanguageModelConfig,
-    TrainConfig,
-)
-from transformer_course.config import Experiment as Settings
-from transformer_course.experiment import Prepared, prepare
-from transformer_course.loss import Score
-from transformer_course.modern import (
+from transformer_course.batches.pairs import Batch
+from transformer_course.data.tokenizer import PAD
+from transformer_course.models.config import LanguageModelConfig
+from transformer_course.models.modern import (
     MixtureOfExperts,
     ModernFeedForward,
     balance_of,
 )
-from transformer_course.modern_config import PLAIN, ModernConfig
-from transformer_course.objective import evaluate, training_score
-from transformer_course.optimizers import (
+from transformer_course.models.modern_config import PLAIN, ModernConfig
+from transformer_course.models.optimize import (
+    keep_freed_memory,
+    use_faster_layers,
+)
+from transformer_course.training import checkpoint
+from transformer_course.training.config import DataConfig, TrainConfig
+from transformer_course.training.config import Experiment as Settings
+from transformer_course.training.loop import fit, learning_rate, set_seed
+from transformer_course.training.loss import Score
+from transformer_course.training.objective import evaluate, training_score
+from transformer_course.training.optimizers import (
     Schedule,
     cosine,
     make_muon,
     warmup_stable_decay,
 )
-from transformer_course.speed import keep_freed_memory, use_faster_layers
-from transformer_course.tasks.writing import ROWS
-from transformer_course.tokenizer import PAD
-from transformer_course.train import fit, learning_rate, set_seed
+from transformer_course.training.run import Prepared, prepare
+from transformer_course.training.tasks.writing import ROWS
 
 STEPS, WARMUP = 1000, 100
 """Of a training, and over which the rate rises."""

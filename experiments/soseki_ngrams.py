@@ -13,11 +13,12 @@ import numpy as np
 
 from experiments.lab import Bench, Reading, made_of, tiny_run
 from transformer_course import runs
-from transformer_course.config import DataConfig, from_dict
-from transformer_course.experiment.folder import RunFolder
-from transformer_course.ngram import KneserNey
-from transformer_course.tasks.table import find_task
-from transformer_course.tokenizer import EOS
+from transformer_course.checks import from_dict
+from transformer_course.data.tokenizer import EOS
+from transformer_course.models.ngram import KneserNey
+from transformer_course.training.config import DataConfig
+from transformer_course.training.run.folder import RunFolder
+from transformer_course.training.tasks.table import find_task
 
 ORDERS = (1, 2, 3, 4, 5)
 DRAWN = 5

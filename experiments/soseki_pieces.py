@@ -17,8 +17,8 @@ from janome.tokenizer import Tokenizer as Dictionary
 from experiments.lab import Bench, Entries, Experiment, Record
 from transformer_course.data.aozora import soseki
 from transformer_course.data.grammar import grammar_corpus
+from transformer_course.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from transformer_course.device import machine
-from transformer_course.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 
 HELD_OUT = "坊っちゃん"
 VOCABULARY = 8000

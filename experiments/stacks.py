@@ -16,14 +16,14 @@ from experiments.translators import (
     measured,
     settings_of,
 )
-from transformer_course import checkpoint
-from transformer_course.batches import Batch, pad_rows
-from transformer_course.config import LanguageModelConfig, ModelConfig
-from transformer_course.loss import Score, label_smoothed_score
-from transformer_course.mode import evaluating
-from transformer_course.tokenizer import BOS, EOS, PAD
-from transformer_course.transformer import Transformer
-from transformer_course.translate import encode_source
+from transformer_course.batches.pairs import Batch, pad_rows
+from transformer_course.data.tokenizer import BOS, EOS, PAD
+from transformer_course.decoding.translate import encode_source
+from transformer_course.models.config import LanguageModelConfig, ModelConfig
+from transformer_course.models.mode import evaluating
+from transformer_course.models.transformer import Transformer
+from transformer_course.training import checkpoint
+from transformer_course.training.loss import Score, label_smoothed_score
 
 # --- one layer, again and again ----------------------------------------------
 

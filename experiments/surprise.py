@@ -26,13 +26,14 @@ import torch.nn.functional as F
 
 from experiments.lab import Bench, Reading, tiny_run
 from experiments.text_runs import data_of, other_sources
-from transformer_course import checkpoint, runs
-from transformer_course.batches import padded_batch
+from transformer_course import runs
+from transformer_course.batches.pairs import padded_batch
 from transformer_course.data.text import ParallelText
-from transformer_course.experiment import chosen_checkpoint
-from transformer_course.tasks.table import task_of
-from transformer_course.tasks.writing import Writing
-from transformer_course.tokenizer import PAD, Tokenizer
+from transformer_course.data.tokenizer import PAD, Tokenizer
+from transformer_course.training import checkpoint
+from transformer_course.training.run import chosen_checkpoint
+from transformer_course.training.tasks.table import task_of
+from transformer_course.training.tasks.writing import Writing
 
 Nats = list[np.ndarray]
 ROWS = 50

@@ -12,15 +12,15 @@ from torch import nn
 
 from experiments.lab import Table
 from transformer_course import runs
-from transformer_course.attention import MultiHeadAttention
-from transformer_course.config import (
+from transformer_course.models.attention import MultiHeadAttention
+from transformer_course.models.config import ModelConfig
+from transformer_course.models.transformer import Transformer
+from transformer_course.training.config import (
     DataConfig,
     Experiment,
-    ModelConfig,
     TrainConfig,
 )
-from transformer_course.grid import BASE, Grid, Variant
-from transformer_course.transformer import Transformer
+from transformer_course.training.grid import BASE, Grid, Variant
 
 D_KEY = 8
 """Width of queries and keys in row B; 32 in the base."""

@@ -13,16 +13,17 @@ from pathlib import Path
 
 from experiments import table_3
 from experiments.lab import Bench, Reading, splits_for
-from transformer_course import checkpoint, runs
+from transformer_course import runs
+from transformer_course.decoding.translate import translate
 from transformer_course.device import machine
-from transformer_course.experiment import chosen_checkpoint
-from transformer_course.grid import BASE, Cell, train
-from transformer_course.score import (
+from transformer_course.evaluation.bleu import (
     bleu_counts,
     bleu_of_counts,
     bleu_without_penalty,
 )
-from transformer_course.translate import translate
+from transformer_course.training import checkpoint
+from transformer_course.training.grid import BASE, Cell, train
+from transformer_course.training.run import chosen_checkpoint
 
 VARIANTS = (BASE, "dropout-0", "post-norm")
 """Those whose lengths are stored; ``--only`` names others."""

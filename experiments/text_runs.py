@@ -14,14 +14,15 @@ from pathlib import Path
 import torch
 
 from experiments.lab import Bench, Reading, like, tiny_run
-from transformer_course import checkpoint, runs
-from transformer_course.config import DataConfig
+from transformer_course import runs
 from transformer_course.data.text import ParallelText
-from transformer_course.experiment import chosen_checkpoint
-from transformer_course.generate import sample
-from transformer_course.tasks.table import task_of
-from transformer_course.tasks.writing import Writing
-from transformer_course.translate import draw, translate
+from transformer_course.decoding.generate import sample
+from transformer_course.decoding.translate import draw, translate
+from transformer_course.training import checkpoint
+from transformer_course.training.config import DataConfig
+from transformer_course.training.run import chosen_checkpoint
+from transformer_course.training.tasks.table import task_of
+from transformer_course.training.tasks.writing import Writing
 
 CREDIT = "Text: Natsume Soseki, from Aozora Bunko; in the public domain."
 SEED = 0

@@ -24,14 +24,19 @@ from experiments.lab import (
     splits_for,
     tiny_run,
 )
-from transformer_course import checkpoint, runs
+from transformer_course import runs
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.plain import from_plain
 from transformer_course.data.text import ParallelText, Splits, unseen
-from transformer_course.experiment.folder import RunFolder
-from transformer_course.score import bleu_counts, corpus_bleu, corpus_chrf
-from transformer_course.tokenizer import Tokenizer
-from transformer_course.translate import translate
+from transformer_course.data.tokenizer import Tokenizer
+from transformer_course.decoding.translate import translate
+from transformer_course.evaluation.bleu import (
+    bleu_counts,
+    corpus_bleu,
+    corpus_chrf,
+)
+from transformer_course.training import checkpoint
+from transformer_course.training.run.folder import RunFolder
 
 SAMPLES = 12
 BEAMS = (1, 5)

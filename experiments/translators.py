@@ -16,29 +16,30 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from experiments.lab import Bench, Record
-from transformer_course import checkpoint
-from transformer_course.attention import MultiHeadAttention
-from transformer_course.checkpoint import Build
-from transformer_course.config import (
-    AnyModelConfig,
-    Experiment,
-    TrainConfig,
-)
+from transformer_course.decoding.translate import translate
 from transformer_course.errors import DivergedError
-from transformer_course.experiment import Prepared, prepare
-from transformer_course.grid import changed_experiment
-from transformer_course.masks import causal_mask
-from transformer_course.objective import ScoreOfBatch, evaluate, score_batch
-from transformer_course.presets import PRESETS
-from transformer_course.score import corpus_bleu
-from transformer_course.train import (
+from transformer_course.evaluation.bleu import corpus_bleu
+from transformer_course.models.attention import MultiHeadAttention
+from transformer_course.models.config import AnyModelConfig
+from transformer_course.models.masks import causal_mask
+from transformer_course.models.transformer import Transformer
+from transformer_course.training import checkpoint
+from transformer_course.training.checkpoint import Build
+from transformer_course.training.config import Experiment, TrainConfig
+from transformer_course.training.grid import changed_experiment
+from transformer_course.training.loop import (
     fit,
     learning_rate,
     make_optimizer,
     set_seed,
 )
-from transformer_course.transformer import Transformer
-from transformer_course.translate import translate
+from transformer_course.training.objective import (
+    ScoreOfBatch,
+    evaluate,
+    score_batch,
+)
+from transformer_course.training.presets import PRESETS
+from transformer_course.training.run import Prepared, prepare
 
 STEPS, EVERY = 250, 50
 """Of a training, and between two looks at the development set."""

@@ -26,15 +26,15 @@ from experiments.translators import (
     with_masks,
     with_parts,
 )
-from transformer_course.attention import MultiHeadAttention, dot_score
-from transformer_course.batches import Batch
-from transformer_course.experiment import Prepared
-from transformer_course.generate import greedy_search
-from transformer_course.masks import padding_mask
-from transformer_course.mode import evaluating
-from transformer_course.score import corpus_bleu
-from transformer_course.tokenizer import PAD
-from transformer_course.translate import encode_source
+from transformer_course.batches.pairs import Batch
+from transformer_course.data.tokenizer import PAD
+from transformer_course.decoding.generate import greedy_search
+from transformer_course.decoding.translate import encode_source
+from transformer_course.evaluation.bleu import corpus_bleu
+from transformer_course.models.attention import MultiHeadAttention, dot_score
+from transformer_course.models.masks import padding_mask
+from transformer_course.models.mode import evaluating
+from transformer_course.training.run import Prepared
 
 MORE_PADDING = (0, 5, 20, 80)
 """Columns of padding added to sources that have none."""

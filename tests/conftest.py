@@ -25,7 +25,7 @@ def finished(tmp_path_factory) -> Path:
     from tiny import tiny_corpus
     from tiny_runs import tiny
 
-    from transformer_course import experiment
+    from transformer_course.training import run as experiment
 
     with pytest.MonkeyPatch.context() as patch:
         tiny_corpus(patch)

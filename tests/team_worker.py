@@ -22,13 +22,13 @@ from tiny_runs import (
     tiny_texts,
 )
 
-from transformer_course import train
-from transformer_course.config import Experiment
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.errors import CourseError
-from transformer_course.experiment import run
-from transformer_course.loss import Score
-from transformer_course.team import Team, joined
+from transformer_course.training import loop as train
+from transformer_course.training.config import Experiment
+from transformer_course.training.distributed import Team, joined
+from transformer_course.training.loss import Score
+from transformer_course.training.run import run
 
 STOPPED_AFTER = 3
 """Steps after which the second process is asked to stop."""

@@ -2,13 +2,13 @@
 
 import pytest
 
-from transformer_course.alignment import (
+from transformer_course.data.grammar import grammar_splits
+from transformer_course.errors import CourseError
+from transformer_course.evaluation.alignment import (
     align,
     align_both_ways,
     alignment_error_rate,
 )
-from transformer_course.data.grammar import grammar_splits
-from transformer_course.errors import CourseError
 
 TEXT = [
     ("drink tea", "お茶 飲む"),

@@ -6,7 +6,8 @@ import torch.nn.functional as F
 from tiny import close, gradients, on_each_device
 from torch import nn
 
-from transformer_course.attention import (
+from transformer_course.errors import ConfigError
+from transformer_course.models.attention import (
     AdditiveScore,
     GeneralScore,
     KVCache,
@@ -16,9 +17,8 @@ from transformer_course.attention import (
     masked_softmax,
     scaled_dot_product_attention,
 )
-from transformer_course.errors import ConfigError
-from transformer_course.masks import causal_mask, padding_mask
-from transformer_course.positional_encoding import RotaryPosition
+from transformer_course.models.masks import causal_mask, padding_mask
+from transformer_course.models.positional_encoding import RotaryPosition
 
 BATCH, HEADS, QUERIES, KEYS, WIDTH = 3, 2, 5, 7, 8
 

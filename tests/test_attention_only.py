@@ -4,14 +4,14 @@ import pytest
 import torch
 from tiny import close
 
-from transformer_course.attention_only import (
+from transformer_course.errors import ConfigError
+from transformer_course.interpretation.heads import head_weights
+from transformer_course.models.attention_only import (
     AttentionOnly,
     induction_scores,
     previous_scores,
     repeated,
 )
-from transformer_course.errors import ConfigError
-from transformer_course.heads import head_weights
 
 
 def drawn(count=4, length=5, vocab=9):

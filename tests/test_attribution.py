@@ -5,15 +5,19 @@ import torch
 from scipy.stats import spearmanr
 from tiny import close, random_ids, tiny_transformer, with_bos
 
-from transformer_course.attribution import (
+from transformer_course.data.tokenizer import PAD
+from transformer_course.interpretation.attribution import (
     by_kind,
     leave_one_out,
     rank_correlation,
     source_relevance,
     source_rollout,
 )
-from transformer_course.heads import head_weights, heads_of, heads_replaced
-from transformer_course.tokenizer import PAD
+from transformer_course.interpretation.heads import (
+    head_weights,
+    heads_of,
+    heads_replaced,
+)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from transformer_course.batches import (
+from transformer_course.batches.pairs import (
     Batch,
     encode_pairs,
     encode_texts,
@@ -17,8 +17,8 @@ from transformer_course.batches import (
 )
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.text import ParallelText
+from transformer_course.data.tokenizer import BOS, EOS, PAD, Tokenizer
 from transformer_course.errors import ConfigError
-from transformer_course.tokenizer import BOS, EOS, PAD, Tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +153,7 @@ def test_another_process_draws_the_same(unigram, text, tmp_path):
     unigram.save(tmp_path / "pieces.model")
     sentences = text.tgt[:30]
     program = (
-        "from transformer_course.tokenizer import Tokenizer\n"
+        "from transformer_course.data.tokenizer import Tokenizer\n"
         f"model = Tokenizer.load({str(tmp_path / 'pieces.model')!r})\n"
         f"print(model.encode_sampled({sentences!r}, 0.2, 5))"
     )

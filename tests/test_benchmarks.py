@@ -5,8 +5,8 @@ import torch
 from tiny import random_ids
 
 from benchmarks import course, limit, peers, rounds, work
-from transformer_course.speed import side_by_side
-from transformer_course.tokenizer import PAD
+from transformer_course.data.tokenizer import PAD
+from transformer_course.models.optimize import side_by_side
 
 VOCAB = 40
 

@@ -7,10 +7,17 @@ import torch
 import torch.nn.functional as F
 from tiny import SIZES, close
 
-from transformer_course import checkpoint
-from transformer_course.bert import Bert, BertPreTraining, TextClassifier
-from transformer_course.bert_config import BertConfig, TextClassifierConfig
 from transformer_course.errors import ConfigError
+from transformer_course.models.bert import (
+    Bert,
+    BertPreTraining,
+    TextClassifier,
+)
+from transformer_course.models.bert_config import (
+    BertConfig,
+    TextClassifierConfig,
+)
+from transformer_course.training import checkpoint
 
 CONFIG = BertConfig(**SIZES)
 CLASSES = TextClassifierConfig(**SIZES, n_classes=3)

@@ -5,10 +5,14 @@ from collections import Counter
 import pytest
 import torch
 
-from transformer_course.batches import padded_batch
-from transformer_course.buckets import MOST_CELLS, BucketedBatches, _cells
+from transformer_course.batches.buckets import (
+    MOST_CELLS,
+    BucketedBatches,
+    _cells,
+)
+from transformer_course.batches.pairs import padded_batch
+from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.errors import ConfigError
-from transformer_course.tokenizer import BOS, EOS, PAD
 
 
 def random_pairs(number, longest=40, seed=0):

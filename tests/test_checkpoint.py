@@ -22,14 +22,15 @@ from tiny import (
     with_bos,
 )
 
-from transformer_course import checkpoint, checkpoint_files, files
-from transformer_course.checkpoint import Resume
+from transformer_course import files
+from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.errors import (
     CheckpointError,
     CourseError,
     DivergedError,
 )
-from transformer_course.tokenizer import Tokenizer
+from transformer_course.training import checkpoint, checkpoint_files
+from transformer_course.training.checkpoint import Resume
 
 MODELS = {
     "tied": lambda: tiny_transformer(seed=1),

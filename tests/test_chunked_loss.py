@@ -12,10 +12,11 @@ from tiny import (
 )
 from torch import nn
 
-from transformer_course import chunked_loss, objective, speed
-from transformer_course.batches import Batch
-from transformer_course.config import TrainConfig
-from transformer_course.tokenizer import PAD
+from transformer_course.batches.pairs import Batch
+from transformer_course.data.tokenizer import PAD
+from transformer_course.models import optimize as speed
+from transformer_course.training import chunked_loss, objective
+from transformer_course.training.config import TrainConfig
 
 MODELS = {
     "tied": tiny_transformer,

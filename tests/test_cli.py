@@ -22,21 +22,24 @@ from tiny import (
     tiny_transformer,
 )
 
-from transformer_course import checkpoint
-from transformer_course.bert_config import BertConfig, TextClassifierConfig
 from transformer_course.cli import main, texts
 from transformer_course.cli.commands import COMMANDS
 from transformer_course.data import manifest
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.data.manifest import CorpusFile, ManifestEntry
+from transformer_course.data.tokenizer import Tokenizer
+from transformer_course.decoding.translate import translate
 from transformer_course.device import pick_device
-from transformer_course.ensemble import Ensemble
 from transformer_course.errors import ConfigError
-from transformer_course.image_config import VisionConfig
-from transformer_course.tasks.table import find_task
-from transformer_course.text_model import TextModel
-from transformer_course.tokenizer import Tokenizer
-from transformer_course.translate import translate
+from transformer_course.inference.text_model import TextModel
+from transformer_course.models.bert_config import (
+    BertConfig,
+    TextClassifierConfig,
+)
+from transformer_course.models.ensemble import Ensemble
+from transformer_course.models.vit_config import VisionConfig
+from transformer_course.training import checkpoint
+from transformer_course.training.tasks.table import find_task
 
 DETAILS = {"corpus": "grammar", "src": "en", "tgt": "ja"}
 ENGLISH = {"src": "en", "tgt": "en"}

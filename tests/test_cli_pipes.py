@@ -8,12 +8,12 @@ import threading
 import pytest
 from tiny import SIZES, tiny_splits
 
-from transformer_course import checkpoint
-from transformer_course.bert_config import BertConfig
 from transformer_course.cli import lines, main, masked
 from transformer_course.data.text import LONGEST_LINE
+from transformer_course.data.tokenizer import MASK_PIECE, Tokenizer
 from transformer_course.errors import CorpusError
-from transformer_course.tokenizer import MASK_PIECE, Tokenizer
+from transformer_course.models.bert_config import BertConfig
+from transformer_course.training import checkpoint
 
 
 class Endless(io.RawIOBase):

@@ -16,7 +16,7 @@ from tiny_runs import assert_same_runs, in_a_process, losses
 from transformer_course import runs
 from transformer_course.cli import main
 from transformer_course.data.grammar import grammar_pairs, parallel_text
-from transformer_course.experiment.recorder import Recorder
+from transformer_course.training.run.recorder import Recorder
 
 SIZES = ("--model.d-model", 16, "--model.n-heads", 2, "--model.n-layers", 1)
 SMALL = (

@@ -7,19 +7,21 @@ import math
 import pytest
 import torch
 
-from transformer_course import checkpoint
-from transformer_course.config import (
-    DataConfig,
-    Experiment,
+from transformer_course.checks import from_dict
+from transformer_course.errors import ConfigError
+from transformer_course.models.config import (
     LanguageModelConfig,
     ModelConfig,
     RecurrentConfig,
-    TrainConfig,
-    from_dict,
 )
-from transformer_course.errors import ConfigError
-from transformer_course.presets import PRESETS
-from transformer_course.tasks.table import find_task
+from transformer_course.training import checkpoint
+from transformer_course.training.config import (
+    DataConfig,
+    Experiment,
+    TrainConfig,
+)
+from transformer_course.training.presets import PRESETS
+from transformer_course.training.tasks.table import find_task
 
 FILES = ("a.en", "b.ja")
 

@@ -5,15 +5,15 @@ import re
 import torch
 from built_book import BOOK, assert_leads_somewhere
 
-from transformer_course.config import ModelConfig
-from transformer_course.layers import FeedForward
-from transformer_course.masks import causal_mask
-from transformer_course.train import paper_peak_rate
-from transformer_course.transformer import (
+from transformer_course.models.config import ModelConfig
+from transformer_course.models.layers import FeedForward
+from transformer_course.models.masks import causal_mask
+from transformer_course.models.transformer import (
     DecoderLayer,
     EncoderLayer,
     Transformer,
 )
+from transformer_course.training.loop import paper_peak_rate
 
 PAGE = (BOOK / "en" / "corrections.md").read_text(encoding="utf-8")
 ENTRIES = re.split(r"^(?=\((?:said|asked)-)", PAGE, flags=re.M)[1:]

@@ -12,20 +12,30 @@ from tiny import (
     tiny_splits,
 )
 
-from transformer_course import checkpoint, ctranslate2_export, generate
-from transformer_course.batches import encode_pairs, pad_rows, padded_batch
-from transformer_course.config import TrainConfig
-from transformer_course.ctranslate2_engine import (
+from transformer_course.batches.pairs import (
+    encode_pairs,
+    pad_rows,
+    padded_batch,
+)
+from transformer_course.data.tokenizer import BOS, EOS, PAD, Tokenizer
+from transformer_course.decoding import generate
+from transformer_course.decoding.search import length_penalty
+from transformer_course.decoding.translate import encode_source
+from transformer_course.errors import CheckpointError, ConfigError
+from transformer_course.inference import ctranslate2_export
+from transformer_course.inference.ctranslate2_engine import (
     beam_search,
     greedy_search,
     load_text_model,
 )
-from transformer_course.errors import CheckpointError, ConfigError
-from transformer_course.search import length_penalty
-from transformer_course.tokenizer import BOS, EOS, PAD, Tokenizer
-from transformer_course.train import make_optimizer, set_seed, train_step
-from transformer_course.transformer import Transformer
-from transformer_course.translate import encode_source
+from transformer_course.models.transformer import Transformer
+from transformer_course.training import checkpoint
+from transformer_course.training.config import TrainConfig
+from transformer_course.training.loop import (
+    make_optimizer,
+    set_seed,
+    train_step,
+)
 
 DETAILS = {"corpus": "grammar", "src": "en", "tgt": "ja"}
 SPLITS = tiny_splits()

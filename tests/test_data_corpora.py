@@ -6,11 +6,7 @@ import sys
 import pytest
 
 from transformer_course.data import small_parallel_enja
-from transformer_course.data.corpora import (
-    CORPORA,
-    load_corpus,
-    load_texts,
-)
+from transformer_course.data.corpora import CORPORA, load_corpus, load_texts
 from transformer_course.data.manifest import (
     BUILT_IN,
     is_available,

@@ -12,9 +12,9 @@ from tiny import (
     with_bos,
 )
 
-from transformer_course.ensemble import Ensemble
+from transformer_course.decoding.generate import greedy_search
 from transformer_course.errors import ConfigError
-from transformer_course.generate import greedy_search
+from transformer_course.models.ensemble import Ensemble
 
 SRC = ragged_ids([6, 3, 5], seed=1)
 TGT = with_bos(ragged_ids([4, 5, 2], seed=2))

@@ -472,7 +472,7 @@ def test_what_cannot_be_checked_is_refused(given, said):
 
 
 def test_the_package_s_own_function_is_refused():
-    from transformer_course.masks import causal_mask
+    from transformer_course.models.masks import causal_mask
 
     assert "comes from the package" in check(causal_mask).text
 

@@ -16,11 +16,11 @@ from tiny_runs import (
     weights,
 )
 
-from transformer_course import checkpoint
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.device import machine
-from transformer_course.experiment import run
-from transformer_course.tasks import pairs
+from transformer_course.training import checkpoint
+from transformer_course.training.run import run
+from transformer_course.training.tasks import pairs
 
 pytestmark = pytest.mark.usefixtures("small_corpus")
 

@@ -11,15 +11,11 @@ import torch
 from tiny import tiny_corpus
 from tiny_runs import MODELS, records, tiny
 
+from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.device import machine
-from transformer_course.errors import (
-    CheckpointError,
-    ConfigError,
-    CorpusError,
-)
-from transformer_course.experiment import RunFolder, chosen_checkpoint, run
-from transformer_course.experiment import folder as module
-from transformer_course.tokenizer import Tokenizer
+from transformer_course.errors import CheckpointError, ConfigError, CorpusError
+from transformer_course.training.run import RunFolder, chosen_checkpoint, run
+from transformer_course.training.run import folder as module
 
 pytestmark = pytest.mark.usefixtures("small_corpus")
 

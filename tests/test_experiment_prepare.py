@@ -18,22 +18,19 @@ from tiny_runs import (
     weights,
 )
 
-from transformer_course import checkpoint, runs, shipped
-from transformer_course.config import Experiment
+from transformer_course import runs
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.text import ParallelText, Splits
-from transformer_course.errors import (
-    CheckpointError,
-    ConfigError,
-    CorpusError,
-)
-from transformer_course.experiment import chosen_checkpoint, prepare, run
-from transformer_course.objective import evaluate
-from transformer_course.presets import PRESETS
-from transformer_course.score import corpus_bleu
-from transformer_course.tasks.table import experiment_of, find_task
-from transformer_course.text_model import TextModel
+from transformer_course.errors import CheckpointError, ConfigError, CorpusError
+from transformer_course.evaluation.bleu import corpus_bleu
+from transformer_course.inference.text_model import TextModel
+from transformer_course.training import checkpoint, shipped
+from transformer_course.training.config import Experiment
+from transformer_course.training.objective import evaluate
+from transformer_course.training.presets import PRESETS
+from transformer_course.training.run import chosen_checkpoint, prepare, run
+from transformer_course.training.tasks.table import experiment_of, find_task
 
 pytestmark = pytest.mark.usefixtures("small_corpus")
 

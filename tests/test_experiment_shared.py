@@ -10,8 +10,9 @@ import torch
 from tiny_runs import other as with_data
 from tiny_runs import own_files, tiny
 
-from transformer_course.experiment import shared, trained
-from transformer_course.presets import PRESETS
+from transformer_course.training import shared
+from transformer_course.training.presets import PRESETS
+from transformer_course.training.shared import trained
 
 
 @pytest.mark.usefixtures("small_corpus")
@@ -69,14 +70,14 @@ def edited(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "module"),
     [
-        ("grammar", "attention"),
-        ("grammar", "transformer"),
-        ("grammar", "train"),
-        ("grammar", "tasks.translation"),
+        ("grammar", "models.attention"),
+        ("grammar", "models.transformer"),
+        ("grammar", "training.loop"),
+        ("grammar", "training.tasks.translation"),
         ("grammar", "data.grammar.lexicon"),
-        ("grammar", "experiment.prepare"),
-        ("digits-vit", "vit"),
-        ("enja-gru", "recurrent"),
+        ("grammar", "training.run.prepare"),
+        ("digits-vit", "models.vit"),
+        ("enja-gru", "models.recurrent"),
     ],
 )
 def test_a_change_to_code_that_makes_the_model_changes_the_key(
@@ -90,12 +91,12 @@ def test_a_change_to_code_that_makes_the_model_changes_the_key(
 @pytest.mark.parametrize(
     ("name", "module"),
     [
-        ("grammar", "vit"),
-        ("grammar", "bert"),
+        ("grammar", "models.vit"),
+        ("grammar", "models.bert"),
         ("grammar", "data.aozora.prose"),
-        ("grammar", "checkpoint"),
-        ("grammar", "viz"),
-        ("enja-gru", "transformer"),
+        ("grammar", "training.checkpoint"),
+        ("grammar", "interpretation.viz"),
+        ("enja-gru", "models.transformer"),
     ],
 )
 def test_a_change_to_other_code_does_not(edited, name, module):
@@ -116,7 +117,7 @@ def test_a_change_to_other_code_does_not(edited, name, module):
 )
 def test_words_about_the_code_do_not(edited, change):
     before = shared._key(PRESETS["grammar"])
-    edited("train", change)
+    edited("training.loop", change)
     assert shared._key(PRESETS["grammar"]) == before
 
 

@@ -9,13 +9,12 @@ import torch
 from tiny import Killed, dies_at
 from tiny_runs import assert_same_runs, losses, records, tiny, weights
 
-from transformer_course import checkpoint, train
-from transformer_course.errors import (
-    DivergedError,
-)
-from transformer_course.experiment import Interrupted, RunFolder, run
-from transformer_course.experiment.recorder import Recorder
-from transformer_course.tasks import task
+from transformer_course.errors import DivergedError, Interrupted
+from transformer_course.training import checkpoint
+from transformer_course.training import loop as train
+from transformer_course.training.run import RunFolder, run
+from transformer_course.training.run.recorder import Recorder
+from transformer_course.training.tasks import task
 
 pytestmark = pytest.mark.usefixtures("small_corpus")
 

@@ -20,8 +20,9 @@ from experiments.lab import (
     Rows,
     Table,
 )
-from transformer_course import runs, search
+from transformer_course import runs
 from transformer_course.data.grammar import grammar_corpus
+from transformer_course.decoding import search
 from transformer_course.errors import ConfigError
 
 EXPERIMENTS = find_all()

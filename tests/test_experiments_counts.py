@@ -32,14 +32,14 @@ from experiments.leaks import END, ORDER, signs_of, split_at_random
 from experiments.soseki_pieces import learn
 from experiments.surprise import nats_of_texts, of_part
 from experiments.table_3_lengths import lengths
-from transformer_course.batches import padded_batch
+from transformer_course.batches.pairs import padded_batch
 from transformer_course.data.grammar import grammar_splits
 from transformer_course.data.labelled import LabelledSplits, LabelledText
 from transformer_course.data.text import ParallelText
-from transformer_course.ngram import KneserNey
-from transformer_course.score import corpus_bleu
-from transformer_course.tasks.table import find_task
-from transformer_course.tokenizer import PAD, Tokenizer
+from transformer_course.data.tokenizer import PAD, Tokenizer
+from transformer_course.evaluation.bleu import corpus_bleu
+from transformer_course.models.ngram import KneserNey
+from transformer_course.training.tasks.table import find_task
 
 # --- haiku and Soseki --------------------------------------------------------
 

@@ -33,14 +33,17 @@ from experiments import (
 from experiments.fashion_maps import blackened, deletion, shuffle, stages
 from experiments.lab import Bench, tiny_run
 from experiments.memory_spread import score_of_means, spread_of
-from transformer_course import checkpoint
-from transformer_course.attribution import rank_correlation
-from transformer_course.batches import Batch
-from transformer_course.config import ModelConfig
-from transformer_course.heads import heads_of
-from transformer_course.image_config import ConvolutionalConfig, VisionConfig
-from transformer_course.objective import evaluate, score_batch
-from transformer_course.tokenizer import EOS, PAD
+from transformer_course.batches.pairs import Batch
+from transformer_course.data.tokenizer import EOS, PAD
+from transformer_course.interpretation.attribution import rank_correlation
+from transformer_course.interpretation.heads import heads_of
+from transformer_course.models.config import ModelConfig
+from transformer_course.models.vit_config import (
+    ConvolutionalConfig,
+    VisionConfig,
+)
+from transformer_course.training import checkpoint
+from transformer_course.training.objective import evaluate, score_batch
 
 # --- the spread of a memory --------------------------------------------------
 
@@ -291,7 +294,9 @@ def counted(work) -> int:
 @pytest.mark.parametrize("kind", ["explicit", "writing"])
 def test_the_operations_are_those_that_are_done(kind, monkeypatch):
     """Neither the fused kernel's are counted, nor those of oneDNN."""
-    monkeypatch.setattr("transformer_course.speed.onednn_is_faster", bool)
+    monkeypatch.setattr(
+        "transformer_course.models.optimize.onednn_is_faster", bool
+    )
     size = growth.Size(length=6, batch=2, width=64, depth=2)
     work = getattr(growth, kind)(size)
     assert counted(work) == growth.operations(kind, size)

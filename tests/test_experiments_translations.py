@@ -24,18 +24,20 @@ from experiments import (
     translations,
 )
 from experiments.lab import Bench
-from transformer_course import checkpoint, files, runs, search
+from transformer_course import files, runs
 from transformer_course.data.text import ParallelText, read_lines
+from transformer_course.data.tokenizer import Tokenizer
+from transformer_course.decoding import search
+from transformer_course.decoding.translate import Candidate, translate
 from transformer_course.errors import ConfigError, CourseError
-from transformer_course.score import (
+from transformer_course.evaluation.bleu import (
     bleu_counts,
     bleu_of_counts,
     corpus_bleu,
     corpus_chrf,
 )
-from transformer_course.tokenizer import Tokenizer
-from transformer_course.translate import Candidate, translate
-from transformer_course.weights import weights_of
+from transformer_course.training import checkpoint
+from transformer_course.training.weights import weights_of
 
 SPLITS = tiny_splits()
 TOKENIZER = Tokenizer.train(

@@ -41,26 +41,27 @@ from experiments.translators import (
     padding_of,
     with_masks,
 )
-from transformer_course import checkpoint
-from transformer_course.attention import MultiHeadAttention
-from transformer_course.batches import Batch
-from transformer_course.config import ModelConfig, TrainConfig
+from transformer_course.batches.images import ImageBatch
+from transformer_course.batches.pairs import Batch
+from transformer_course.data.tokenizer import BOS, EOS, PAD
+from transformer_course.decoding.generate import greedy_search
 from transformer_course.errors import CheckpointError
-from transformer_course.generate import greedy_search
-from transformer_course.grid import weights
-from transformer_course.grid.plan import count
-from transformer_course.image_batches import ImageBatch
-from transformer_course.masks import causal_mask, padding_mask
-from transformer_course.modern import balance_of
-from transformer_course.objective import training_score
-from transformer_course.positional_encoding import (
+from transformer_course.models.attention import MultiHeadAttention
+from transformer_course.models.config import ModelConfig
+from transformer_course.models.masks import causal_mask, padding_mask
+from transformer_course.models.modern import balance_of
+from transformer_course.models.positional_encoding import (
     RotaryPosition,
     sinusoidal_encoding,
 )
-from transformer_course.tasks.table import find_task
-from transformer_course.tokenizer import BOS, EOS, PAD
-from transformer_course.train import make_optimizer
-from transformer_course.transformer import Transformer
+from transformer_course.models.transformer import Transformer
+from transformer_course.training import checkpoint
+from transformer_course.training.config import TrainConfig
+from transformer_course.training.grid import weights
+from transformer_course.training.grid.plan import count
+from transformer_course.training.loop import make_optimizer
+from transformer_course.training.objective import training_score
+from transformer_course.training.tasks.table import find_task
 
 # --- parts, starts and masks -------------------------------------------------
 

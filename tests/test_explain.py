@@ -6,9 +6,9 @@ import pytest
 import torch
 from tiny import close, random_ids, tiny_transformer, with_bos
 
-from transformer_course import checkpoint
+from transformer_course.data.tokenizer import PAD
 from transformer_course.errors import ConfigError
-from transformer_course.explain import (
+from transformer_course.interpretation.explain import (
     attention_kept,
     class_map,
     cross_attention,
@@ -19,9 +19,12 @@ from transformer_course.explain import (
     record,
     rollout,
 )
-from transformer_course.image_config import ConvolutionalConfig, VisionConfig
-from transformer_course.masks import padding_mask
-from transformer_course.tokenizer import PAD
+from transformer_course.models.masks import padding_mask
+from transformer_course.models.vit_config import (
+    ConvolutionalConfig,
+    VisionConfig,
+)
+from transformer_course.training import checkpoint
 
 
 def src_and_tgt():

@@ -21,9 +21,8 @@ from tiny import (
 )
 from torch import nn
 
-from transformer_course.ensemble import Ensemble
-from transformer_course.errors import ConfigError, DivergedError
-from transformer_course.generate import (
+from transformer_course.data.tokenizer import BOS, EOS, PAD
+from transformer_course.decoding.generate import (
     beam_search,
     greedy_search,
     keep_top_k,
@@ -31,9 +30,10 @@ from transformer_course.generate import (
     length_penalty,
     sample,
 )
-from transformer_course.recurrent import RecurrentTranslator
-from transformer_course.search import EXTRA_LENGTH
-from transformer_course.tokenizer import BOS, EOS, PAD
+from transformer_course.decoding.search import EXTRA_LENGTH
+from transformer_course.errors import ConfigError, DivergedError
+from transformer_course.models.ensemble import Ensemble
+from transformer_course.models.recurrent import RecurrentTranslator
 
 TRANSLATORS = [*POSITIONS, "gru", "ensemble"]
 each_translator = pytest.mark.parametrize("kind", TRANSLATORS)

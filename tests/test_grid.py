@@ -8,15 +8,16 @@ import torch
 from scipy.stats import ttest_rel
 from tiny import Killed, dies_at, tiny_corpus
 
-from transformer_course import checkpoint, files
-from transformer_course.config import (
+from transformer_course import files
+from transformer_course.errors import ConfigError, CourseError, DivergedError
+from transformer_course.models.config import ModelConfig
+from transformer_course.training import checkpoint
+from transformer_course.training.config import (
     DataConfig,
     Experiment,
-    ModelConfig,
     TrainConfig,
 )
-from transformer_course.errors import ConfigError, CourseError, DivergedError
-from transformer_course.grid import (
+from transformer_course.training.grid import (
     Cell,
     Grid,
     StoredGrid,
@@ -28,7 +29,7 @@ from transformer_course.grid import (
     train,
     training,
 )
-from transformer_course.grid.results import CONFIDENCE
+from transformer_course.training.grid.results import CONFIDENCE
 
 BASE = Experiment(
     "small",

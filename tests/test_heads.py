@@ -11,10 +11,14 @@ from tiny import (
 )
 from torch import nn
 
+from transformer_course.data.tokenizer import EOS, PAD
+from transformer_course.decoding.generate import greedy_search
 from transformer_course.errors import ConfigError
-from transformer_course.explain import cross_attention, encoder_attention
-from transformer_course.generate import greedy_search
-from transformer_course.heads import (
+from transformer_course.interpretation.explain import (
+    cross_attention,
+    encoder_attention,
+)
+from transformer_course.interpretation.heads import (
     Head,
     attention_parts,
     cheapest_first,
@@ -27,8 +31,7 @@ from transformer_course.heads import (
     weights_changed,
     weights_kept,
 )
-from transformer_course.speed import attention, faster_layers
-from transformer_course.tokenizer import EOS, PAD
+from transformer_course.models.optimize import attention, faster_layers
 
 CROSS = "decoder.layers.1.cross_attention"
 

@@ -15,31 +15,34 @@ import torch
 from PIL import Image
 from tiny_runs import assert_same_runs
 
-from transformer_course import checkpoint
-from transformer_course.cli import main
-from transformer_course.config import Experiment
-from transformer_course.data import images
-from transformer_course.data.corpora import load_images
-from transformer_course.data.images import ImageSet, read_idx
-from transformer_course.data.manifest import is_available
-from transformer_course.errors import ConfigError, CorpusError
-from transformer_course.experiment import prepare, run
-from transformer_course.explain import (
-    grad_cam,
-    gradient_attention,
-    patch_map,
-)
-from transformer_course.explain_page import heated_image
-from transformer_course.image_batches import (
+from transformer_course.batches.images import (
     ImageBatches,
     in_order,
     scaled,
     shifted,
 )
-from transformer_course.image_config import ConvolutionalConfig, VisionConfig
-from transformer_course.image_model import ImageModel
-from transformer_course.presets import PRESETS
-from transformer_course.tasks.table import find_task
+from transformer_course.cli import main
+from transformer_course.data import images
+from transformer_course.data.corpora import load_images
+from transformer_course.data.images import ImageSet, read_idx
+from transformer_course.data.manifest import is_available
+from transformer_course.errors import ConfigError, CorpusError
+from transformer_course.inference.image_model import ImageModel
+from transformer_course.interpretation.explain import (
+    grad_cam,
+    gradient_attention,
+    patch_map,
+)
+from transformer_course.interpretation.explain_page import heated_image
+from transformer_course.models.vit_config import (
+    ConvolutionalConfig,
+    VisionConfig,
+)
+from transformer_course.training import checkpoint
+from transformer_course.training.config import Experiment
+from transformer_course.training.presets import PRESETS
+from transformer_course.training.run import prepare, run
+from transformer_course.training.tasks.table import find_task
 
 SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
 

@@ -8,7 +8,7 @@ from tiny import close, on_each_device
 from torch import nn
 
 from transformer_course.errors import ConfigError
-from transformer_course.layers import (
+from transformer_course.models.layers import (
     AddNorm,
     FeedForward,
     LayerNorm,

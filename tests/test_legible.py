@@ -7,8 +7,8 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import pytest
 
-from transformer_course import viz
 from transformer_course.errors import ConfigError
+from transformer_course.interpretation import viz
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from tiny import close, on_each_device
 
-from transformer_course.loss import disagreement, label_smoothed_score
+from transformer_course.training.loss import disagreement, label_smoothed_score
 
 RIGHT = torch.tensor([[5, 3, 0], [2, 0, 0]])
 

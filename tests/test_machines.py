@@ -11,8 +11,8 @@ from experiments.lab import Bench, Experiment
 from transformer_course import files
 from transformer_course.device import joined
 from transformer_course.errors import ConfigError, DivergedError
-from transformer_course.experiment import run
-from transformer_course.grid import Grid, train, training
+from transformer_course.training.grid import Grid, train, training
+from transformer_course.training.run import run
 
 
 def test_a_machine_is_named_once():

@@ -3,7 +3,7 @@
 import torch
 from tiny import on_each_device
 
-from transformer_course.masks import (
+from transformer_course.models.masks import (
     causal_mask,
     open_empty_rows,
     padding_mask,

@@ -5,12 +5,11 @@ import torch
 import torch.nn.functional as F
 from tiny import SIZES, close, random_ids
 
-from transformer_course import checkpoint
-from transformer_course.config import LanguageModelConfig
+from transformer_course.decoding.generate import greedy_search
 from transformer_course.errors import ConfigError
-from transformer_course.generate import greedy_search
-from transformer_course.masks import causal_mask
-from transformer_course.modern import (
+from transformer_course.models.config import LanguageModelConfig
+from transformer_course.models.masks import causal_mask
+from transformer_course.models.modern import (
     MixtureOfExperts,
     ModernAttention,
     ModernFeedForward,
@@ -20,8 +19,9 @@ from transformer_course.modern import (
     balance_of,
     squared_relu,
 )
-from transformer_course.modern_config import PLAIN, ModernConfig
-from transformer_course.transformer import LanguageModel
+from transformer_course.models.modern_config import PLAIN, ModernConfig
+from transformer_course.models.transformer import LanguageModel
+from transformer_course.training import checkpoint
 
 CHANGES = {
     "norm": "rms",

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from transformer_course.errors import ConfigError
-from transformer_course.ngram import KneserNey
+from transformer_course.models.ngram import KneserNey
 
 TEXTS = ["the cat sat on the mat .", "the dog sat .", "a cat on a mat ."]
 TEXTS = [text.split() for text in TEXTS]

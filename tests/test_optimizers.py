@@ -5,7 +5,7 @@ import torch
 from tiny import close, random_ids, tiny_language_model
 from torch import nn
 
-from transformer_course.optimizers import (
+from transformer_course.training.optimizers import (
     Muon,
     cosine,
     make_muon,

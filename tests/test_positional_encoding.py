@@ -7,8 +7,8 @@ import torch
 from tiny import close, on_each_device
 
 from transformer_course.errors import ConfigError
-from transformer_course.layers import TokenEmbedding
-from transformer_course.positional_encoding import (
+from transformer_course.models.layers import TokenEmbedding
+from transformer_course.models.positional_encoding import (
     LearnedPosition,
     NoPosition,
     RotaryPosition,

@@ -8,16 +8,7 @@ import pytest
 import torch
 from tiny_runs import SIZES, tiny_library, tiny_masked, tiny_works
 
-from transformer_course.bert import BertPreTraining
-from transformer_course.bert_config import BertConfig
-from transformer_course.cli import main
-from transformer_course.data.aozora import authors
-from transformer_course.data.corpora import CORPORA, Corpus
-from transformer_course.errors import ConfigError, CorpusError
-from transformer_course.experiment import prepare, run
-from transformer_course.fill import encode_masked, fill
-from transformer_course.loss import Score
-from transformer_course.masked_batches import (
+from transformer_course.batches.masked import (
     FOLLOWS,
     OTHER_WORK,
     SAME_WORK,
@@ -27,8 +18,23 @@ from transformer_course.masked_batches import (
     joined,
     mask_words,
 )
-from transformer_course.tasks.pre_training import next_accuracy
-from transformer_course.tokenizer import BOS, EOS, MASK_PIECE, PAD, Tokenizer
+from transformer_course.cli import main
+from transformer_course.data.aozora import authors
+from transformer_course.data.corpora import CORPORA, Corpus
+from transformer_course.data.tokenizer import (
+    BOS,
+    EOS,
+    MASK_PIECE,
+    PAD,
+    Tokenizer,
+)
+from transformer_course.decoding.fill import encode_masked, fill
+from transformer_course.errors import ConfigError, CorpusError
+from transformer_course.models.bert import BertPreTraining
+from transformer_course.models.bert_config import BertConfig
+from transformer_course.training.loss import Score
+from transformer_course.training.run import prepare, run
+from transformer_course.training.tasks.pre_training import next_accuracy
 
 MASK, VOCAB = 4, 50
 
@@ -206,7 +212,7 @@ def test_words_and_pairs_of_a_small_world_are_learned(tmp_path):
     made = prepare(settings)
     before = made.task.evaluate(made.model, made.dev_batches)
     folder = run(settings, tmp_path, quiet=True)
-    from transformer_course.text_model import TextModel
+    from transformer_course.inference.text_model import TextModel
 
     used = TextModel.load(folder)
     after = made.task.evaluate(used.model, made.dev_batches)

@@ -9,23 +9,23 @@ import safetensors.torch
 import torch
 from tiny import SIZES, close
 
-from transformer_course import pretrained
-from transformer_course.bert import BertPreTraining
-from transformer_course.bert_config import BertConfig
+from transformer_course.data.wordpiece import SPECIAL
 from transformer_course.errors import (
     CheckpointError,
     ConfigError,
     CourseError,
     TokenizerError,
 )
-from transformer_course.pretrained import (
+from transformer_course.models.bert import BertPreTraining
+from transformer_course.models.bert_config import BertConfig
+from transformer_course.training import pretrained
+from transformer_course.training.pretrained import (
     load_bert,
     load_pre_training,
     minilm_folder,
     our_name,
     sentence_vectors,
 )
-from transformer_course.wordpiece import SPECIAL
 
 PIECES = [*SPECIAL, *"cats dogs drink milk ##s . a b c d e f".split()]
 SETTINGS = {

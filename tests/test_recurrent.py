@@ -20,9 +20,9 @@ from tiny import (
     with_bos,
 )
 
-from transformer_course.config import RecurrentConfig
 from transformer_course.errors import ConfigError
-from transformer_course.masks import padding_mask
+from transformer_course.models.config import RecurrentConfig
+from transformer_course.models.masks import padding_mask
 
 with_and_without = pytest.mark.parametrize("attention", [True, False])
 

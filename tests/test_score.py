@@ -10,7 +10,7 @@ from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 
 from transformer_course.errors import CourseError
-from transformer_course.score import (
+from transformer_course.evaluation.bleu import (
     bleu_counts,
     bleu_interval,
     bleu_of_counts,
@@ -140,7 +140,7 @@ def test_a_tokeniser_that_needs_what_is_not_here(monkeypatch, error):
         def __init__(self, **options):
             raise error("the file\nis not here")
 
-    monkeypatch.setattr("transformer_course.score.BLEU", Needs)
+    monkeypatch.setattr("transformer_course.evaluation.bleu.BLEU", Needs)
     with pytest.raises(CourseError, match=r"'spm'.*file is not here.*char"):
         corpus_bleu(["a"], ["a"], tokenize="spm")
 

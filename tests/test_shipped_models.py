@@ -5,8 +5,9 @@ import re
 import pytest
 import torch
 
-from transformer_course import checkpoint, files, runs, shipped
-from transformer_course.weights import unpack
+from transformer_course import files, runs
+from transformer_course.training import checkpoint, shipped
+from transformer_course.training.weights import unpack
 
 NAMES = {
     "en-ja": ("enja-more-seed-1", "en", "ja"),

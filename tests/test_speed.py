@@ -10,13 +10,13 @@ import torch.nn.functional as F
 from tiny import close, random_ids, tiny_transformer, with_bos
 from torch import nn
 
-from transformer_course import speed
-from transformer_course.attention import fused_attention
 from transformer_course.cli import texts
+from transformer_course.decoding.translate import Searches, translate
 from transformer_course.errors import ConfigError
-from transformer_course.speed import dropout, faster_layers, linear
-from transformer_course.text_model import TextModel
-from transformer_course.translate import Searches, translate
+from transformer_course.inference.text_model import TextModel
+from transformer_course.models import optimize as speed
+from transformer_course.models.attention import fused_attention
+from transformer_course.models.optimize import dropout, faster_layers, linear
 
 
 @pytest.fixture

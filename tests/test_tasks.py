@@ -21,29 +21,32 @@ from tiny_runs import (
 )
 from torch import Tensor, nn
 
-from transformer_course import checkpoint, runs
-from transformer_course.config import (
+from transformer_course import runs
+from transformer_course.data.corpora import CORPORA, Corpus
+from transformer_course.errors import ConfigError, CorpusError
+from transformer_course.models.config import (
     AnyModelConfig,
-    DataConfig,
-    Experiment,
     LanguageModelConfig,
     ModelConfig,
     RecurrentConfig,
+)
+from transformer_course.training import checkpoint
+from transformer_course.training.config import (
+    DataConfig,
+    Experiment,
     TrainConfig,
 )
-from transformer_course.data.corpora import CORPORA, Corpus
-from transformer_course.errors import ConfigError, CorpusError
-from transformer_course.experiment import RunFolder, prepare, run
-from transformer_course.grid import Grid, Variant, train
-from transformer_course.loss import Score
-from transformer_course.presets import PRESETS
-from transformer_course.tasks.table import (
+from transformer_course.training.grid import Grid, Variant, train
+from transformer_course.training.loss import Score
+from transformer_course.training.presets import PRESETS
+from transformer_course.training.run import RunFolder, prepare, run
+from transformer_course.training.tasks.table import (
     TASKS,
     experiment_of,
     find_task,
     task_of,
 )
-from transformer_course.tasks.task import Judged, Task
+from transformer_course.training.tasks.task import Judged, Task
 
 SOSEKI = {"corpus": "soseki", "src": "ja", "tgt": "ja"}
 each_task = pytest.mark.parametrize("name", TASKS)

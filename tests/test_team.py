@@ -14,17 +14,22 @@ from team_worker import STOPPED_AFTER, experiments, resumed, small_corpora
 from tiny import ragged_ids, tiny_transformer, with_bos
 from tiny_runs import in_a_process, losses, records
 
-from transformer_course.batches import Batch
-from transformer_course.config import TrainConfig
+from transformer_course.batches.images import ImageBatch
+from transformer_course.batches.labelled import LabelledBatch
+from transformer_course.batches.masked import MaskedBatch
+from transformer_course.batches.pairs import Batch
 from transformer_course.errors import ConfigError
-from transformer_course.experiment import run as train_in_folder
-from transformer_course.image_batches import ImageBatch
-from transformer_course.labelled_batches import LabelledBatch
-from transformer_course.loss import Score
-from transformer_course.masked_batches import MaskedBatch
-from transformer_course.objective import training_score
-from transformer_course.team import ALONE, SET_BY_TORCHRUN, Team, joined
-from transformer_course.train import make_optimizer, train_step
+from transformer_course.training.config import TrainConfig
+from transformer_course.training.distributed import (
+    ALONE,
+    SET_BY_TORCHRUN,
+    Team,
+    joined,
+)
+from transformer_course.training.loop import make_optimizer, train_step
+from transformer_course.training.loss import Score
+from transformer_course.training.objective import training_score
+from transformer_course.training.run import run as train_in_folder
 
 HERE = Path(__file__).parent
 MOST = 300

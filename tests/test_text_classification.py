@@ -16,35 +16,35 @@ from tiny import (
 )
 from tiny_runs import SIZES, other, tiny, tiny_texts
 
-from transformer_course import checkpoint
-from transformer_course.bert import BertPreTraining, TextClassifier
-from transformer_course.bert_config import (
-    BertConfig,
-    RecurrentClassifierConfig,
-    TextClassifierConfig,
-)
-from transformer_course.classify import (
-    f1_by_class,
-    interval_of_groups,
-    macro_f1,
-    probabilities,
-)
-from transformer_course.cli import main
-from transformer_course.errors import ConfigError
-from transformer_course.experiment import prepare, retention
-from transformer_course.explain import encoder_attention
-from transformer_course.labelled_batches import (
+from transformer_course.batches.labelled import (
     CLS,
     SEP,
     LabelledBatches,
     in_order,
     text_rows,
 )
-from transformer_course.recurrent import RecurrentClassifier
-from transformer_course.tasks import text_classification
-from transformer_course.tasks.table import find_task
-from transformer_course.text_model import TextModel
-from transformer_course.tokenizer import PAD, Tokenizer
+from transformer_course.cli import main
+from transformer_course.data.tokenizer import PAD, Tokenizer
+from transformer_course.decoding.classify import (
+    f1_by_class,
+    interval_of_groups,
+    macro_f1,
+    probabilities,
+)
+from transformer_course.errors import ConfigError
+from transformer_course.inference.text_model import TextModel
+from transformer_course.interpretation.explain import encoder_attention
+from transformer_course.models.bert import BertPreTraining, TextClassifier
+from transformer_course.models.bert_config import (
+    BertConfig,
+    RecurrentClassifierConfig,
+    TextClassifierConfig,
+)
+from transformer_course.models.recurrent import RecurrentClassifier
+from transformer_course.training import checkpoint
+from transformer_course.training.run import prepare, retention
+from transformer_course.training.tasks import text_classification
+from transformer_course.training.tasks.table import find_task
 
 
 @pytest.fixture(autouse=True)

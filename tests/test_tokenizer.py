@@ -2,8 +2,7 @@
 
 import pytest
 
-from transformer_course.errors import TokenizerError
-from transformer_course.tokenizer import (
+from transformer_course.data.tokenizer import (
     BOS,
     EOS,
     MASK_PIECE,
@@ -11,6 +10,7 @@ from transformer_course.tokenizer import (
     UNK,
     Tokenizer,
 )
+from transformer_course.errors import TokenizerError
 
 LINES = [
     f"{who} {does} {what} ."

@@ -18,19 +18,17 @@ from tiny import (
 )
 from torch import nn
 
-from transformer_course import checkpoint
-from transformer_course.batches import Batch
-from transformer_course.buckets import BucketedBatches
-from transformer_course.config import TrainConfig
+from transformer_course.batches.buckets import BucketedBatches
+from transformer_course.batches.pairs import Batch
+from transformer_course.data.tokenizer import BOS, EOS
 from transformer_course.errors import (
     CheckpointError,
     ConfigError,
     DivergedError,
 )
-from transformer_course.loss import disagreement, label_smoothed_score
-from transformer_course.objective import evaluate, score_batch, score_twice
-from transformer_course.tokenizer import BOS, EOS
-from transformer_course.train import (
+from transformer_course.training import checkpoint
+from transformer_course.training.config import TrainConfig
+from transformer_course.training.loop import (
     Progress,
     cooled,
     fit,
@@ -41,6 +39,12 @@ from transformer_course.train import (
     resume_state,
     set_seed,
     train_step,
+)
+from transformer_course.training.loss import disagreement, label_smoothed_score
+from transformer_course.training.objective import (
+    evaluate,
+    score_batch,
+    score_twice,
 )
 
 TEXT = "language model"

@@ -25,10 +25,10 @@ from tiny import (
 )
 from torch import nn
 
-from transformer_course import transformer
 from transformer_course.errors import ConfigError
-from transformer_course.masks import causal_mask, padding_mask
-from transformer_course.transformer import Transformer
+from transformer_course.models import transformer
+from transformer_course.models.masks import causal_mask, padding_mask
+from transformer_course.models.transformer import Transformer
 
 Made = Callable[..., nn.Module]
 """From changes of the config to a model."""

@@ -9,12 +9,11 @@ from tiny import (
     tiny_transformer,
 )
 
-from transformer_course.batches import encode_pairs
+from transformer_course.batches.pairs import encode_pairs
 from transformer_course.data.grammar import grammar_pairs
 from transformer_course.data.plain import to_plain
-from transformer_course.errors import ConfigError
-from transformer_course.tokenizer import EOS, Tokenizer
-from transformer_course.translate import (
+from transformer_course.data.tokenizer import EOS, Tokenizer
+from transformer_course.decoding.translate import (
     BROKEN,
     TextStream,
     candidates,
@@ -23,6 +22,7 @@ from transformer_course.translate import (
     translate,
     unknown,
 )
+from transformer_course.errors import ConfigError
 
 TEXT = tiny_splits().test
 SENTENCES = ["red cat", "", TEXT.src[0], "   ", "old", "fish fish fish fish"]

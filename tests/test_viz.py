@@ -12,10 +12,11 @@ import matplotlib.pyplot as plt
 from IPython.display import Markdown
 from tiny import VOCAB, random_ids, tiny_language_model, tiny_transformer
 
-from transformer_course import attention, legible, viz
-from transformer_course.attention import MultiHeadAttention, dot_score
 from transformer_course.data import aozora
 from transformer_course.errors import ConfigError
+from transformer_course.interpretation import legible, viz
+from transformer_course.models import attention
+from transformer_course.models.attention import MultiHeadAttention, dot_score
 
 THREE = torch.tensor([[0.5, 0.05, 0.45], [0.0, 1.0, 0.0]])
 
@@ -46,7 +47,7 @@ def test_show_source_is_the_source(obj, shown):
     (block,) = shown
     assert isinstance(block, Markdown)
     assert inspect.getsource(obj).strip() in block.data
-    assert "`transformer_course/attention.py`" in block.data
+    assert "`transformer_course/models/attention.py`" in block.data
     assert block.data.count("````python\n") == 1
     assert block.data.endswith("\n````")
 

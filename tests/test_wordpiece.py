@@ -6,8 +6,8 @@ import unicodedata
 import pytest
 
 from transformer_course.data import corpora
+from transformer_course.data.wordpiece import SPECIAL, WordPiece, words_of
 from transformer_course.errors import CorpusError, TokenizerError
-from transformer_course.wordpiece import SPECIAL, WordPiece, words_of
 
 WORDS = "un play ##aff ##able ##ing ##s # b ##b cafe a ##a"
 PIECES = WordPiece([*SPECIAL, *WORDS.split()])

@@ -6,18 +6,18 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from transformer_course.config import (
-    LanguageModelConfig,
-    ModelConfig,
-    RecurrentConfig,
-)
 from transformer_course.data import labelled
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.data.labelled import LabelledSplits, LabelledText
 from transformer_course.data.text import ParallelText, Splits
-from transformer_course.recurrent import RecurrentTranslator
-from transformer_course.tokenizer import BOS, PAD
-from transformer_course.transformer import LanguageModel, Transformer
+from transformer_course.data.tokenizer import BOS, PAD
+from transformer_course.models.config import (
+    LanguageModelConfig,
+    ModelConfig,
+    RecurrentConfig,
+)
+from transformer_course.models.recurrent import RecurrentTranslator
+from transformer_course.models.transformer import LanguageModel, Transformer
 
 VOCAB = 17
 POSITIONS = ["sinusoidal", "learned", "rotary", "none"]

@@ -11,23 +11,25 @@ from pathlib import Path
 import torch
 from tiny import tiny_pairs
 
-from transformer_course import checkpoint
-from transformer_course.bert_config import (
+from transformer_course.data.aozora import Chapter, Work
+from transformer_course.data.aozora.authors import WorkSplits
+from transformer_course.models.bert_config import (
     BertConfig,
     RecurrentClassifierConfig,
     TextClassifierConfig,
 )
-from transformer_course.config import (
-    DataConfig,
-    Experiment,
+from transformer_course.models.config import (
     LanguageModelConfig,
     ModelConfig,
     RecurrentConfig,
+)
+from transformer_course.models.vit_config import ConvolutionalConfig
+from transformer_course.training import checkpoint
+from transformer_course.training.config import (
+    DataConfig,
+    Experiment,
     TrainConfig,
 )
-from transformer_course.data.aozora import Chapter, Work
-from transformer_course.data.aozora.authors import WorkSplits
-from transformer_course.image_config import ConvolutionalConfig
 
 SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
 MODELS = {

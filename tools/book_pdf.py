@@ -146,7 +146,7 @@ def print_page(page: Any, site: Path, name: str) -> Printed:
     if not file.is_file():
         raise CourseError(
             f"{file} is not there: build the book (`make book`), and give "
-            "pages such as 04_attention or api/viz"
+            "pages such as 04_attention or api/interpretation"
         )
     page.goto(file.as_uri())
     told = page.evaluate(READY)

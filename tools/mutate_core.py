@@ -30,11 +30,31 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "transformer_course"
 LIST = ROOT / "tests" / "mutants.json"
 CORE = (
-    *("attention", "masks", "positional_encoding", "layers", "transformer"),
-    *("modern", "vit", "bert", "recurrent", "loss", "chunked_loss", "train"),
-    *("optimizers", "search", "generate", "translate", "batches", "buckets"),
-    *("masked_batches", "tokenizer", "score", "checkpoint", "int8"),
-    *("experiment/retention", "experiment/training"),
+    "models/attention",
+    "models/masks",
+    "models/positional_encoding",
+    "models/layers",
+    "models/transformer",
+    "models/modern",
+    "models/vit",
+    "models/bert",
+    "models/recurrent",
+    "training/loss",
+    "training/chunked_loss",
+    "training/loop",
+    "training/optimizers",
+    "decoding/search",
+    "decoding/generate",
+    "decoding/translate",
+    "batches/pairs",
+    "batches/buckets",
+    "batches/masked",
+    "data/tokenizer",
+    "evaluation/bleu",
+    "training/checkpoint",
+    "training/int8",
+    "training/run/retention",
+    "training/run/training",
 )
 """Modules of the package, in the order in which mutants are drawn."""
 COUNT, SEED = 50, 0

@@ -117,6 +117,24 @@ def from_json(values: Settings) -> Settings:
     }
 
 
+def from_dict(kind: type, values: Settings):
+    """Build a flat config from a dictionary read from JSON.
+
+    Raises:
+        ConfigError: a key that the class does not know, or a value of
+            another type.
+    """
+    hints = get_type_hints(kind)
+    unknown = sorted(set(values) - set(hints))
+    require(
+        not unknown,
+        f"{kind.__name__} has no setting {', '.join(unknown)}; it knows: "
+        f"{', '.join(sorted(hints))}.",
+    )
+    require_types(kind, values)
+    return kind(**from_json(values))
+
+
 def require_fits(name: str, value: Any, hint: Any) -> None:
     """See that a value is of a setting's type.
 

@@ -18,7 +18,7 @@ PAGES = [
 ]
 """Each with its tests on one worker, which loads it once."""
 SMALLEST = 9.0
-"""CSS pixels; ``transformer_course.legible`` holds them for figures."""
+"""CSS pixels; ``interpretation.legible`` holds them for figures."""
 
 WIDEST = """() => {
   const clips = (box) => getComputedStyle(box).overflowX !== "visible";

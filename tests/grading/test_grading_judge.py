@@ -501,7 +501,7 @@ def test_what_is_handed_over_holds_no_answer(exercise):
     "line",
     [
         "from transformer_course.exercises.catalogue import find",
-        "from transformer_course.masks import padding_mask",
+        "from transformer_course.models.masks import padding_mask",
     ],
 )
 def test_the_course_cannot_be_imported(verdict, line):
@@ -576,7 +576,8 @@ def split_heads(x, n_heads):
 """
 HEADS_GIVEN = (
     *GIVEN,
-    "from transformer_course.attention import scaled_dot_product_attention",
+    "from transformer_course.models.attention import "
+    "scaled_dot_product_attention",
 )
 
 

@@ -13,8 +13,8 @@ from transformer_course.console import tell
 from transformer_course.errors import ConfigError
 
 if TYPE_CHECKING:
-    from transformer_course.explain_page import Item
-    from transformer_course.text_model import TextModel
+    from transformer_course.inference.text_model import TextModel
+    from transformer_course.interpretation.explain_page import Item
 
 
 def classify(
@@ -48,7 +48,7 @@ def classify(
     Args:
         top: so many classes for each, the likeliest first.
     """
-    from transformer_course.image_model import reads_images
+    from transformer_course.inference.image_model import reads_images
 
     if reads_images(model):
         classify_images(model, files, top, fit, explain, device)
@@ -72,7 +72,7 @@ def _classify_lines(
     device: str,
 ) -> None:
     """A line of classes for each line of text; an empty one has none."""
-    from transformer_course.text_model import TextModel
+    from transformer_course.inference.text_model import TextModel
 
     used = TextModel.load(model, device, as_is)
     used.classify([], top)  # what does not fit is said before the text is read
@@ -101,7 +101,10 @@ def _classify_lines(
 
 def _explained(used: "TextModel", line: str, guesses: list) -> "Item":
     """A line in colour, by both ways."""
-    from transformer_course.explain_page import Item, heated_words
+    from transformer_course.interpretation.explain_page import (
+        Item,
+        heated_words,
+    )
 
     spoken = used.spoken_for(line)
     said = ", ".join(f"{name} ({share:.2f})" for name, share in guesses)
@@ -115,7 +118,7 @@ def _explained(used: "TextModel", line: str, guesses: list) -> "Item":
 
 
 def _page(used: "TextModel", items: list) -> str:
-    from transformer_course.explain_page import page
+    from transformer_course.interpretation.explain_page import page
 
     return page(
         f"What {used.path} read",

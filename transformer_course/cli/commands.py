@@ -24,11 +24,7 @@ from transformer_course.cli.texts import (
     score_files,
     translate,
 )
-from transformer_course.cli.training import (
-    train,
-    train_like,
-    with_files,
-)
+from transformer_course.cli.training import train, train_like, with_files
 from transformer_course.console import tell
 from transformer_course.errors import CourseError
 

@@ -11,7 +11,7 @@ from transformer_course.console import tell
 from transformer_course.errors import ConfigError
 
 if TYPE_CHECKING:
-    from transformer_course import checkpoint
+    from transformer_course.training import checkpoint
 
 
 def export(
@@ -55,8 +55,9 @@ def export(
     What eight bits cost in quality, score tells of both; for CTranslate2,
     score-files of what translate writes.
     """
-    from transformer_course import checkpoint, ctranslate2_export
-    from transformer_course.experiment.folder import find
+    from transformer_course.inference import ctranslate2_export
+    from transformer_course.training import checkpoint
+    from transformer_course.training.run.folder import find
 
     if folder.exists():
         raise ConfigError(
@@ -84,7 +85,7 @@ def _with_alpha(
     loaded: "checkpoint.Checkpoint", alpha: float | None
 ) -> dict[str, Any]:
     """What is kept beside the weights, with a length penalty if asked."""
-    from transformer_course.tasks.table import task_of
+    from transformer_course.training.tasks.table import task_of
 
     if alpha is None:
         return loaded.details

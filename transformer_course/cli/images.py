@@ -12,8 +12,8 @@ from transformer_course.errors import ConfigError
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from transformer_course.classify import Guess
-    from transformer_course.image_model import ImageModel
+    from transformer_course.decoding.classify import Guess
+    from transformer_course.inference.image_model import ImageModel
 
 
 def classify_images(
@@ -25,7 +25,7 @@ def classify_images(
     device: str,
 ) -> None:
     """Say what images show: ``classify`` for a model of images."""
-    from transformer_course.image_model import ImageModel
+    from transformer_course.inference.image_model import ImageModel
 
     if not files:
         raise ConfigError("no image was given: classify MODEL FILE ...")
@@ -49,7 +49,11 @@ def explained(
     answers: list[list["Guess"]],
 ) -> str:
     """A page with each image, its classes, and what speaks for the first."""
-    from transformer_course.explain_page import Item, heated_image, page
+    from transformer_course.interpretation.explain_page import (
+        Item,
+        heated_image,
+        page,
+    )
 
     items = []
     heat = used.heat(pixels)
@@ -79,7 +83,7 @@ def score_images(
     Raises:
         ConfigError: an option that only translators know.
     """
-    from transformer_course.image_model import ImageModel
+    from transformer_course.inference.image_model import ImageModel
 
     for name, given in (("--output", output), ("--with", others)):
         if given:

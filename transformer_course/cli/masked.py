@@ -34,8 +34,8 @@ def fill(
     Args:
         top: so many guesses for each place, the likeliest first.
     """
-    from transformer_course.fill import fill as guesses_of
-    from transformer_course.text_model import TextModel
+    from transformer_course.decoding.fill import fill as guesses_of
+    from transformer_course.inference.text_model import TextModel
 
     texts = [given_text(text)] if text else _lines()
     used = TextModel.load(model, device)

@@ -16,13 +16,7 @@ from transformer_course.checks import (
     shown,
 )
 from transformer_course.cli.images import score_images
-from transformer_course.cli.lines import (
-    CHUNK,
-    chunks,
-    given_text,
-    typed,
-    warn,
-)
+from transformer_course.cli.lines import CHUNK, chunks, given_text, typed, warn
 from transformer_course.cli.options import (
     Alpha,
     AsIs,
@@ -42,7 +36,7 @@ from transformer_course.data.text import read_parallel
 from transformer_course.errors import CheckpointError, ConfigError
 
 if TYPE_CHECKING:
-    from transformer_course.text_model import TextModel
+    from transformer_course.inference.text_model import TextModel
 
 LARGEST_BEAM = 200
 """A beam has that many rows of each sentence's batch in memory."""
@@ -196,7 +190,7 @@ def score(
     Args:
         split: which part of the corpus.
     """
-    from transformer_course.image_model import reads_images
+    from transformer_course.inference.image_model import reads_images
 
     if reads_images(model):
         score_images(model, split, output, others, device)
@@ -244,7 +238,7 @@ def score_files(
         hypotheses: what a system wrote, one sentence a line.
         references: what should have been written, line by line.
     """
-    from transformer_course.score import score_lines, spaces_differ
+    from transformer_course.evaluation.bleu import score_lines, spaces_differ
 
     text = read_parallel(hypotheses, references)
     if tokenize == "none":
@@ -261,9 +255,9 @@ def _load(
     bf16: bool = False,
 ) -> "TextModel":
     """A model, or several that work together; says which checkpoints."""
-    from transformer_course import speed
-    from transformer_course.text_model import TextModel
-    from transformer_course.translate import Searches
+    from transformer_course.decoding.translate import Searches
+    from transformer_course.inference.text_model import TextModel
+    from transformer_course.models import optimize as speed
 
     speed.keep_freed_memory()
     loaded = []
@@ -280,7 +274,7 @@ def _load(
 
 def _lines_at_once(used: "TextModel") -> int:
     """A batch of lines, or one for each search that runs at the same time."""
-    from transformer_course import speed
+    from transformer_course.models import optimize as speed
 
     if used.searches.over is speed.side_by_side:
         return CHUNK * speed.batches_at_once()
@@ -295,7 +289,7 @@ def _load_converted(
     bf16: bool,
 ) -> "TextModel":
     """A model for CTranslate2; refuses what that does not do."""
-    from transformer_course.ctranslate2_engine import load_text_model
+    from transformer_course.inference.ctranslate2_engine import load_text_model
 
     if others or bf16 or device not in ("auto", "cpu"):
         raise ConfigError(
@@ -326,7 +320,7 @@ def _rows(beams: list[list], n_best: int, first: int) -> Iterator[str]:
 
 def _alpha(used: "TextModel") -> float:
     """The length penalty that a model was exported with, or the paper's."""
-    from transformer_course.search import PAPERS_ALPHA
+    from transformer_course.decoding.search import PAPERS_ALPHA
 
     kept = used.details.get("alpha", PAPERS_ALPHA)
     try:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from transformer_course.cli.options import PROGRAM
-from transformer_course.config import OWN_FILES, Experiment
 from transformer_course.errors import Interrupted
-from transformer_course.presets import PRESETS
+from transformer_course.training.config import OWN_FILES, Experiment
+from transformer_course.training.presets import PRESETS
 
 if TYPE_CHECKING:
-    from transformer_course.team import Team
+    from transformer_course.training.distributed import Team
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ def train(
     one model when torchrun starts them: torchrun --nproc-per-node 2 -m
     transformer_course.cli train enja.
     """
-    from transformer_course.experiment import run
-    from transformer_course.tasks.table import find_task
-    from transformer_course.team import joined
+    from transformer_course.training.distributed import joined
+    from transformer_course.training.run import run
+    from transformer_course.training.tasks.table import find_task
 
     values = dict(vars(training))
     output_dir, resume = values.pop("output_dir"), values.pop("resume")
@@ -126,7 +126,7 @@ def train_like(args: list[str]) -> Training | None:
     if found.like is None:
         return None
     from transformer_course.runs import settings_of
-    from transformer_course.tasks.table import experiment_of
+    from transformer_course.training.tasks.table import experiment_of
 
     like = experiment_of(settings_of(found.like))
     return tyro.cli(

@@ -118,7 +118,7 @@ def of_files(
     spaced: bool,
 ) -> Corpus:
     """Two files as a corpus; the arguments are those of
-    :func:`~transformer_course.data.own_text.load`, which reads them."""
+    :func:`~.own_text.load`, which reads them."""
     load = partial(own_text.load, files, sha256, languages, spaced)
     return Corpus(" and ".join(files), None, languages, spaced, load)
 

@@ -7,7 +7,7 @@ KyTea. Every sentence has 4 to 16 words. Chapter 15 trains on it.
 Of the 500 test sentences, 60 English sides also stand in the training part
 (77 of the 500 dev sentences), though no Japanese side and no pair does:
 scores are reported on all of them and on those that
-:func:`~transformer_course.data.text.unseen` finds.
+:func:`~.text.unseen` finds.
 """
 
 from transformer_course.data.download import fetch

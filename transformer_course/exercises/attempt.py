@@ -28,11 +28,7 @@ from transformer_course.exercises.engine.diagnose import form_of, outcomes
 from transformer_course.exercises.engine.exercise import Exercise
 from transformer_course.exercises.engine.slips import Slip
 from transformer_course.exercises.engine.verdict import Verdict
-from transformer_course.exercises.foreign import (
-    Prints,
-    limit_memory,
-    prepare,
-)
+from transformer_course.exercises.foreign import Prints, limit_memory, prepare
 from transformer_course.exercises.plain import encode_outcome
 
 FILE_LIMIT = 64 << 20

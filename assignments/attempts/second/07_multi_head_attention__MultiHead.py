@@ -3,7 +3,7 @@ import math
 import torch
 from torch import nn
 
-from transformer_course.attention import scaled_dot_product_attention
+from transformer_course.models.attention import scaled_dot_product_attention
 
 
 def split(x, n_heads):

@@ -1,7 +1,7 @@
 from torch import nn
 
-from transformer_course.attention import MultiHeadAttention
-from transformer_course.layers import FeedForward, LayerNorm
+from transformer_course.models.attention import MultiHeadAttention
+from transformer_course.models.layers import FeedForward, LayerNorm
 
 
 class Right1(nn.Module):

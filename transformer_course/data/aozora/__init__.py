@@ -17,7 +17,7 @@ title, author, a legend        title and author are read, the legend is not
 ``底本：…`` to the end         the footer: kept as the work's ``source``
 =============================  ============================================
 
-Inside a line :mod:`~transformer_course.data.aozora.markup` does this, and
+Inside a line :mod:`~.aozora.markup` does this, and
 nothing else is changed; no 。 is added where the author put none.
 
 Twenty works of Natsume Soseki (:func:`soseki`) hold 2,618,884 characters

@@ -45,11 +45,7 @@ from transformer_course.data.aozora.morae import (
     to_katakana,
     tokens,
 )
-from transformer_course.data.text import (
-    ParallelText,
-    Splits,
-    check_held_out,
-)
+from transformer_course.data.text import ParallelText, Splits, check_held_out
 
 FREE_VERSE = ("尾崎放哉", "種田山頭火")
 """Poets who left 5-7-5 behind."""

@@ -9,11 +9,7 @@ from collections.abc import Iterable
 
 from transformer_course.data import aozora
 from transformer_course.data.aozora import Work
-from transformer_course.data.text import (
-    ParallelText,
-    Splits,
-    check_held_out,
-)
+from transformer_course.data.text import ParallelText, Splits, check_held_out
 
 DEV = ("硝子戸の中",)
 """Held out to choose by: essays of 1915."""

@@ -5,11 +5,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import TypeVar
 
-from transformer_course.data.grammar.inflection import (
-    Meanings,
-    Words,
-    words,
-)
+from transformer_course.data.grammar.inflection import Meanings, Words, words
 
 T = TypeVar("T")
 

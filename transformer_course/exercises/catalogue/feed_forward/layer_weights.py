@@ -10,7 +10,7 @@ from transformer_course.exercises.engine.exercise import (
     exercise_of,
     other,
 )
-from transformer_course.transformer import DecoderLayer, EncoderLayer
+from transformer_course.models.transformer import DecoderLayer, EncoderLayer
 
 
 def layer_weights(d_model: int, n_heads: int, d_ff: int, decoder: bool) -> int:

@@ -5,7 +5,6 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from transformer_course.attention import scaled_dot_product_attention
 from transformer_course.exercises.engine.draw import Draw
 from transformer_course.exercises.engine.exercise import (
     Case,
@@ -14,7 +13,8 @@ from transformer_course.exercises.engine.exercise import (
     module_case,
     other,
 )
-from transformer_course.masks import causal_mask, padding_mask
+from transformer_course.models.attention import scaled_dot_product_attention
+from transformer_course.models.masks import causal_mask, padding_mask
 
 from . import FORMULA
 from .merge_heads import merge_heads

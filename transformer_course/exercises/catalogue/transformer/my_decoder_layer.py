@@ -4,7 +4,6 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from transformer_course.attention import MultiHeadAttention
 from transformer_course.exercises.catalogue.transformer import SIZES, real_keys
 from transformer_course.exercises.engine.draw import Draw
 from transformer_course.exercises.engine.exercise import (
@@ -15,8 +14,9 @@ from transformer_course.exercises.engine.exercise import (
     module_case,
     other,
 )
-from transformer_course.layers import FeedForward, LayerNorm
-from transformer_course.masks import causal_mask
+from transformer_course.models.attention import MultiHeadAttention
+from transformer_course.models.layers import FeedForward, LayerNorm
+from transformer_course.models.masks import causal_mask
 
 
 class MyDecoderLayer(nn.Module):

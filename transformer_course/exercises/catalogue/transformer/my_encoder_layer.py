@@ -4,7 +4,6 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from transformer_course.attention import MultiHeadAttention
 from transformer_course.exercises.catalogue.transformer import SIZES, real_keys
 from transformer_course.exercises.engine.draw import Draw
 from transformer_course.exercises.engine.exercise import (
@@ -14,7 +13,8 @@ from transformer_course.exercises.engine.exercise import (
     module_case,
     other,
 )
-from transformer_course.layers import AddNorm, FeedForward, LayerNorm
+from transformer_course.models.attention import MultiHeadAttention
+from transformer_course.models.layers import AddNorm, FeedForward, LayerNorm
 
 
 class MyEncoderLayer(nn.Module):

@@ -1,0 +1,1 @@
+"""Batches: tensors of ids, padded, made from a corpus and a tokenizer."""

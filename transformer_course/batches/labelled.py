@@ -1,0 +1,122 @@
+"""Texts with labels as tensors, in batches of like length (chapter 17)."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from transformer_course.batches.buckets import BucketedBatches
+from transformer_course.batches.pairs import pad_rows
+from transformer_course.data.labelled import LabelledText
+from transformer_course.data.tokenizer import BOS, EOS, PAD, Tokenizer
+from transformer_course.errors import ConfigError
+
+CLS, SEP = BOS, EOS
+"""What BERT calls them: the first token, whose vector is read, and the one
+that ends a text."""
+
+
+class LabelledBatch(NamedTuple):
+    """A few texts of like length, and the class of each."""
+
+    ids: Int[Tensor, "batch length"]
+    """Each row [CLS], a text and [SEP], padded on the right."""
+    labels: Int[Tensor, " batch"]
+    """Numbers of classes."""
+
+    def to(self, device: torch.device | str) -> "LabelledBatch":
+        """The same batch on another device."""
+        ids = self.ids.to(device, non_blocking=True)
+        return LabelledBatch(ids, self.labels.to(device, non_blocking=True))
+
+
+def text_rows(
+    tokenizer: Tokenizer, texts: Sequence[str], max_length: int
+) -> list[list[int]]:
+    """Texts as ids, between [CLS] and [SEP].
+
+    Args:
+        tokenizer: cuts the texts into pieces.
+        texts: to classify.
+        max_length: ids at the most; what is longer is cut before its [SEP].
+
+    Raises:
+        ConfigError: ``max_length`` leaves no room for a piece.
+    """
+    if max_length < 3:
+        raise ConfigError(
+            f"max_length is {max_length}: a text needs at least 3 ids, [CLS], "
+            "a piece and [SEP]."
+        )
+    room = max_length - 2
+    return [[CLS, *tokenizer.encode(t)[:room], SEP] for t in texts]
+
+
+def in_order(
+    rows: Sequence[Sequence[int]], labels: Sequence[int], size: int
+) -> list[LabelledBatch]:
+    """Batches of at most ``size`` texts, in the order given.
+
+    Args:
+        rows: ids of the texts.
+        labels: of each.
+        size: texts in a batch.
+    """
+    return [
+        LabelledBatch(
+            pad_rows(rows[start : start + size]),
+            torch.tensor(labels[start : start + size]),
+        )
+        for start in range(0, len(rows), size)
+    ]
+
+
+class LabelledBatches:
+    """Batches of like length, dealt anew in each epoch.
+
+    :class:`~.buckets.BucketedBatches` with the text as
+    source and the label as the one token of the target; its row of padding,
+    where a batch is not full, is left out.
+
+    Args:
+        tokenizer: cuts the texts into pieces.
+        text: to learn from.
+        max_length: ids of a text at the most.
+        token_budget: texts in a batch times the longest, at the most.
+        seed: with an epoch's number it fixes the epoch's batches.
+        max_shapes: number of widths at the most.
+
+    Raises:
+        ConfigError: there is no text, or one is longer than the budget.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        text: LabelledText,
+        max_length: int,
+        token_budget: int,
+        seed: int = 0,
+        max_shapes: int = 12,
+    ):
+        rows = text_rows(tokenizer, text.texts, max_length)
+        pairs = [(r, [n]) for r, n in zip(rows, text.labels, strict=True)]
+        self._buckets = BucketedBatches(
+            pairs, token_budget, seed, max_shapes=max_shapes
+        )
+
+    def __len__(self) -> int:
+        return len(self._buckets)
+
+    @property
+    def padding_share(self) -> float:
+        """Share of padding among the ids of an epoch."""
+        return self._buckets.padding_share
+
+    def epoch(self, number: int) -> Iterator[LabelledBatch]:
+        """The batches of one epoch, always the same for one number."""
+        for batch in self._buckets.epoch(number):
+            real = batch.src[:, 0] != PAD
+            yield LabelledBatch(batch.src[real], batch.tgt[real, 0])

@@ -1,0 +1,1 @@
+"""Decoding: from a model's next-token probabilities to text or classes."""

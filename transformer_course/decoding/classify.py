@@ -1,0 +1,143 @@
+"""From texts to classes, and how good the answers are (chapter 17)."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from transformer_course.batches.labelled import text_rows
+from transformer_course.batches.pairs import sorted_batches
+from transformer_course.data.tokenizer import Tokenizer
+from transformer_course.decoding.search import require_numbers
+from transformer_course.errors import ConfigError
+from transformer_course.models.mode import evaluating
+
+ROWS = 64
+"""Texts in a batch that is judged on."""
+
+
+class Guess(NamedTuple):
+    """A class that a text or an image may have, and how likely that is."""
+
+    name: str
+    probability: float
+
+
+def likeliest(
+    shares: Float[Tensor, "rows classes"], names: Sequence[str], top: int = 1
+) -> list[list[Guess]]:
+    """The likeliest classes of each row, the likeliest first.
+
+    Args:
+        shares: the probability of each class.
+        names: of the classes.
+        top: classes for each.
+
+    Raises:
+        ConfigError: ``top`` is not from 1 to the number of classes.
+        DivergedError: the shares are not numbers.
+    """
+    if not 1 <= top <= len(names):
+        raise ConfigError(
+            f"top is {top}: it must be from 1 to {len(names)}, the number of "
+            "classes."
+        )
+    require_numbers(shares.isfinite())
+    found = shares.topk(top)
+    rows = zip(found.indices.tolist(), found.values.tolist(), strict=True)
+    return [
+        [Guess(names[i], p) for i, p in zip(*row, strict=True)] for row in rows
+    ]
+
+
+@torch.inference_mode()
+def probabilities(
+    model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]
+) -> Float[Tensor, "texts classes"]:
+    """Of each class, for each text.
+
+    Args:
+        model: from ids to logits.
+        tokenizer: its own.
+        texts: cut off at the model's ``max_length``.
+
+    Returns:
+        On the CPU, in the order of the texts.
+    """
+    rows = text_rows(tokenizer, texts, model.config.max_length)
+    device = next(model.parameters()).device
+    found = torch.empty(len(rows), model.config.n_classes)
+    with evaluating(model):
+        for places, ids in sorted_batches(rows, ROWS):
+            logits = model(ids.to(device)).float()
+            found[places] = logits.softmax(dim=-1).cpu()
+    return found
+
+
+def f1_by_class(
+    right: Int[Tensor, " texts"], guesses: Int[Tensor, " texts"], classes: int
+) -> Float[Tensor, " classes"]:
+    """2 TP / (2 TP + FP + FN) of each class.
+
+    The harmonic mean of precision and recall, without the case in which both
+    are 0 / 0: a class that is neither there nor guessed has 0.
+
+    Args:
+        right: the class of each text.
+        guesses: what each was taken for.
+        classes: how many there are.
+    """
+    there = torch.bincount(right, minlength=classes)  # TP + FN
+    guessed = torch.bincount(guesses, minlength=classes)  # TP + FP
+    hits = torch.bincount(right[right == guesses], minlength=classes)
+    return 2 * hits / (there + guessed).clamp(min=1)
+
+
+def macro_f1(
+    right: Int[Tensor, " texts"], guesses: Int[Tensor, " texts"], classes: int
+) -> float:
+    """The mean of :func:`f1_by_class`: each class counts alike, rare or not.
+
+    Args:
+        right: the class of each text.
+        guesses: what each was taken for.
+        classes: how many there are.
+    """
+    return f1_by_class(right, guesses, classes).mean().item()
+
+
+def interval_of_groups(
+    hits: Bool[Tensor, " texts"] | Float[Tensor, " texts"],
+    groups: Sequence[str],
+    samples: int = 2000,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """A 95 % bootstrap interval of accuracy, that draws groups anew.
+
+    Texts of one work are right or wrong together, so there is no more
+    evidence than there are works: works are drawn with replacement, and each
+    brings all of its texts (Efron and Tibshirani 1993, chapter 8).
+
+    Args:
+        hits: which texts are right; or numbers, whose mean is asked about:
+            by how much one answer is better than another, for instance.
+        groups: where each comes from.
+        samples: draws.
+        seed: fixes them.
+
+    Returns:
+        The bounds that 2.5 % of the draws lie below, and above.
+    """
+    number = {name: i for i, name in enumerate(dict.fromkeys(groups))}
+    place = torch.tensor([number[name] for name in groups])
+    sizes = torch.bincount(place).double()
+    right = torch.bincount(place, weights=hits.double())
+    generator = torch.Generator().manual_seed(seed)
+    accuracy = torch.empty(samples, dtype=torch.float64)
+    for i in range(samples):
+        drawn = torch.randint(len(sizes), (len(sizes),), generator=generator)
+        accuracy[i] = right[drawn].sum() / sizes[drawn].sum()
+    low, high = accuracy.quantile(torch.tensor([0.025, 0.975]).double())
+    return low.item(), high.item()

@@ -1,0 +1,252 @@
+"""From a model to text: greedy, sampling and beam search (chapter 13).
+
+Every search reads the model through ``encode``, ``decode`` and ``new_cache``,
+and so serves the Transformer, the language model and the GRU alike: with a
+source, the model is also handed the memory that it made of it. It knows ids
+only; text is the tokenizer's business.
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from transformer_course.decoding.search import (
+    Hypothesis,
+    Search,
+    length_penalty,
+    require_numbers,
+)
+from transformer_course.errors import ConfigError
+
+COLDEST = 1e-20
+"""A temperature: below it logits, divided by it, are no numbers in fp32."""
+Pick = Callable[[Float[Tensor, "rows vocab"]], Int[Tensor, " rows"]]
+OnToken = Callable[[Int[Tensor, " rows"]], None]
+"""Is handed the token that each row has just got; pad for one that ended."""
+
+
+class Step(NamedTuple):
+    """One step of a beam search: what it could choose from, and its choice.
+
+    Minus infinity stands at what cannot be: a finished hypothesis goes on
+    with pad alone, and at first all but one of a beam are empty places.
+    """
+
+    log_probs: Float[Tensor, "sentences beam vocab"]
+    """Of each hypothesis with each next token, from its first token on."""
+    scores: Float[Tensor, "sentences beam vocab"]
+    """The same over the length penalty: the largest are kept."""
+    beams: Int[Tensor, "sentences beam"]
+    """The hypothesis, of those before, that each one kept goes on from."""
+    tokens: Int[Tensor, "sentences beam"]
+    """The token that each one kept goes on with."""
+
+
+OnStep = Callable[[Step], None]
+
+
+def greedy_search(
+    model: nn.Module,
+    src: Int[Tensor, "batch source"] | None = None,
+    *,
+    prefix: Int[Tensor, "batch prefix"] | None = None,
+    max_length: int | None = None,
+    cached: bool = True,
+    on_token: OnToken | None = None,
+) -> list[list[int]]:
+    """Take the most probable token, each time.
+
+    Args:
+        model: anything with ``encode``, ``decode`` and ``new_cache``.
+        src: source ids, padded; None for a model that reads none.
+        prefix: tokens that each target must begin with, padded on the right;
+            of a prompt, all of it.
+        max_length: tokens to write at the most, prefix included; when None,
+            50 more than the row's own source (or prefix) has. Learned
+            positions end it where they end.
+        cached: keep keys and values between tokens. False computes the whole
+            prefix again: the same tokens, slowly.
+        on_token: called after each step with the token that each row got;
+            of a prefix, only with what not all rows have.
+
+    Returns:
+        For each row the target tokens, without bos and eos.
+
+    Raises:
+        DivergedError: the model's predictions are not numbers.
+    """
+    return _extend(model, src, _argmax, prefix, max_length, cached, on_token)
+
+
+def sample(
+    model: nn.Module,
+    src: Int[Tensor, "batch source"] | None = None,
+    *,
+    temperature: float = 1.0,
+    top_k: int = 0,
+    top_p: float = 1.0,
+    generator: torch.Generator | None = None,
+    prefix: Int[Tensor, "batch prefix"] | None = None,
+    max_length: int | None = None,
+    cached: bool = True,
+    on_token: OnToken | None = None,
+) -> list[list[int]]:
+    """Draw each token from the model's distribution, made sharper or cut.
+
+    Args:
+        model: as for :func:`greedy_search`; so are the arguments below that
+            are not named here.
+        src: source ids, padded.
+        temperature: divides the logits; below 1 sharper, above 1 flatter.
+        top_k: draw from the k most probable tokens; 0 takes all.
+        top_p: draw from the smallest set of tokens that holds this share of
+            the probability (Holtzman et al. 2020); 1 takes all.
+        generator: source of randomness, on the model's device.
+        prefix: tokens that each target must begin with.
+        max_length: tokens to write at the most.
+        cached: keep keys and values between tokens.
+        on_token: called after each step.
+
+    Raises:
+        ConfigError: temperature not above 0 or too close to it, top_k
+            negative, or top_p not in (0, 1].
+        DivergedError: the model's predictions are not numbers.
+    """
+    if not COLDEST <= temperature <= 1 / COLDEST:
+        raise ConfigError(
+            f"temperature is {temperature}: it must be from {COLDEST} to "
+            f"{1 / COLDEST:.0e}; its limit at 0 is greedy search (translate, "
+            "with a beam size of 1)."
+        )
+    if top_k < 0:
+        raise ConfigError(f"top_k is {top_k}: expected 0 (all) or more.")
+    if not 0 < top_p <= 1:
+        raise ConfigError(
+            f"top_p is {top_p}: expected above 0 and at most 1 (all)."
+        )
+
+    def pick(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
+        kept = keep_top_p(keep_top_k(logits / temperature, top_k), top_p)
+        probabilities = kept.softmax(dim=-1)
+        require_numbers(probabilities[:, 0].isfinite())
+        drawn = torch.multinomial(probabilities, 1, generator=generator)
+        return drawn.squeeze(1)
+
+    return _extend(model, src, pick, prefix, max_length, cached, on_token)
+
+
+def keep_top_k(
+    logits: Float[Tensor, "rows vocab"], k: int
+) -> Float[Tensor, "rows vocab"]:
+    """Logits with all but the k largest of each row at minus infinity."""
+    if k == 0 or k >= logits.size(-1):
+        return logits
+    threshold = logits.topk(k, dim=-1).values[:, -1:]
+    return logits.masked_fill(logits < threshold, -torch.inf)
+
+
+def keep_top_p(
+    logits: Float[Tensor, "rows vocab"], p: float
+) -> Float[Tensor, "rows vocab"]:
+    """Logits of the smallest set whose probability reaches p; others -∞."""
+    if p >= 1:
+        return logits
+    ordered, order = logits.sort(dim=-1, descending=True)
+    probabilities = ordered.softmax(dim=-1)
+    before = probabilities.cumsum(dim=-1) - probabilities
+    left_out = before >= p
+    left_out[..., 0] = False  # the likeliest stays, however small p is
+    ordered = ordered.masked_fill(left_out, -torch.inf)
+    return torch.empty_like(logits).scatter_(-1, order, ordered)
+
+
+@torch.inference_mode()
+def beam_search(
+    model: nn.Module,
+    src: Int[Tensor, "batch source"] | None = None,
+    *,
+    beam_size: int = 5,
+    alpha: float = 0.6,
+    prefix: Int[Tensor, "batch prefix"] | None = None,
+    max_length: int | None = None,
+    cached: bool = True,
+    on_step: OnStep | None = None,
+) -> list[list[Hypothesis]]:
+    """Keep the best few hypotheses of each sentence, and extend them all.
+
+    A finished hypothesis stays in the beam and competes with its score, the
+    log-probability over the length penalty; the search ends when the whole
+    beam is finished. With ``beam_size=1`` it is greedy search; a beam that
+    holds every sequence finds the best one.
+
+    Args:
+        model: as for :func:`greedy_search`; so are the arguments below that
+            are not named here.
+        src: source ids, padded; the beams of a sentence share its memory.
+        beam_size: hypotheses kept for each sentence.
+        alpha: exponent of the length penalty; 0 has none.
+        prefix: tokens that each target must begin with.
+        max_length: tokens to write at the most.
+        cached: keep keys and values between tokens.
+        on_step: called with each step, before the next.
+
+    Returns:
+        For each sentence its beam, best first.
+
+    Raises:
+        ConfigError: beam_size below 1, or alpha not a finite number.
+        DivergedError: the model's predictions are not numbers.
+    """
+    if beam_size < 1:
+        raise ConfigError(f"beam_size is {beam_size}: it must be at least 1.")
+    if not math.isfinite(alpha):
+        raise ConfigError(f"alpha is {alpha}: it must be a finite number.")
+    whole = on_step is not None
+    given = model, src, prefix, max_length, cached
+    search = Search(*given, beam_size, alpha, whole)
+    while not search.ended():
+        log_probs = search.logits().log_softmax(-1, dtype=torch.float32)
+        # of one row's tokens a beam has room for its own size at the most
+        kept = log_probs.size(-1)
+        if not whole:
+            kept = min(beam_size, kept)
+        best = search.force(log_probs).topk(kept)
+        total = search.scores[..., None] + best.values.view(
+            -1, beam_size, kept
+        )
+        lengths = search.lengths() + ~search.finished
+        penalty = length_penalty(lengths, alpha).view(-1, beam_size, 1)
+        ranked = total / penalty
+        chosen = ranked.flatten(1).topk(beam_size).indices
+        beams = chosen // kept
+        ids = best.indices.view(-1, beam_size, kept)
+        tokens = ids.flatten(1).gather(1, chosen)
+        if whole:
+            by_id = ids.argsort(dim=-1)
+            of_all = total.gather(-1, by_id), ranked.gather(-1, by_id)
+            on_step(Step(*of_all, beams, tokens))
+        search.take(beams, tokens, total.flatten(1).gather(1, chosen))
+    return search.found()
+
+
+@torch.inference_mode()
+def _extend(model, src, pick: Pick, prefix, max_length, cached, on_token):
+    """Greedy search and sampling: one row a sentence, one token a step."""
+    whole = pick is not _argmax or on_token is not None
+    search = Search(model, src, prefix, max_length, cached, whole=whole)
+    while not search.ended():
+        tokens = pick(search.force(search.logits().float()))[:, None]
+        search.take(torch.zeros_like(tokens), tokens, search.scores)
+        if on_token is not None:
+            on_token(tokens[:, 0])
+    return [best.ids for (best,) in search.found()]
+
+
+def _argmax(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
+    best = logits.max(dim=-1)
+    require_numbers(best.values.isfinite())
+    return best.indices

@@ -1,0 +1,1 @@
+"""Evaluation: BLEU and chrF, and word alignments."""

@@ -1,0 +1,1 @@
+"""Inference: trained models, loaded and ready to use."""

@@ -1,0 +1,244 @@
+"""Searches computed by CTranslate2, over ids.
+
+They have the results of :mod:`~.generate`, and those of its
+arguments that :mod:`~.translate` gives, for a model that was
+converted by :mod:`~.ctranslate2_export`.
+
+Greedy search writes the same tokens. The beam follows another rule: a
+hypothesis that has ended leaves it, and another goes on in its place; those
+that go on are compared by log-probability alone. What has ended is ranked
+here, by log-probability over the package's length penalty, since that of
+CTranslate2 is another function (length^α). With α near 0 both rules find the
+same translation; the larger α is, the more often they differ.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import torch
+from jaxtyping import Int
+from torch import Tensor, nn
+
+from transformer_course.data.tokenizer import BOS, EOS, PAD
+from transformer_course.decoding.generate import OnToken
+from transformer_course.decoding.search import (
+    EXTRA_LENGTH,
+    Hypothesis,
+    length_penalty,
+)
+from transformer_course.decoding.translate import Searches
+from transformer_course.errors import ConfigError
+from transformer_course.inference.ctranslate2_export import (
+    load,
+    require_package,
+)
+from transformer_course.inference.text_model import TextModel
+from transformer_course.models.config import ModelConfig
+from transformer_course.training.tasks.table import task_of
+
+PATIENCE = 2
+"""Hypotheses that must have ended, in beams (Kasai et al. 2022): with one
+beam of them, what an α above 1 favours has not ended yet."""
+
+
+class Engine(nn.Module):
+    """A converted model on the CPU, on as many threads as torch has.
+
+    Each thread computes rows of its own: threads that share each product of
+    a small model wait for one another more than they compute.
+
+    Args:
+        config: of the model.
+        pieces: a name for each id.
+        content: CTranslate2's files, by their names.
+
+    Raises:
+        ConfigError: CTranslate2 is not installed.
+    """
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        pieces: Sequence[str],
+        content: dict[str, bytes],
+    ):
+        super().__init__()
+        require_package()
+        import ctranslate2
+
+        self.config = config
+        self.pieces = pieces
+        self.ids = {piece: i for i, piece in enumerate(pieces)}
+        self.workers = torch.get_num_threads()
+        self.translator = ctranslate2.Translator(
+            "course",
+            files=content,
+            inter_threads=self.workers,
+            intra_threads=1,
+        )
+
+    def limit(self, length: int, max_length: int | None = None) -> int:
+        """Most tokens to write for a source of this length."""
+        limit = length + EXTRA_LENGTH if max_length is None else max_length
+        longest = self.config.max_length
+        if self.config.position == "learned":
+            return min(limit, longest)
+        if self.config.position == "rotary":
+            return limit
+        return min(limit, longest + EXTRA_LENGTH)  # the table ends there
+
+
+def load_text_model(folder: Path, as_is: bool = False) -> TextModel:
+    """A translator that was exported for CTranslate2, as people use it.
+
+    Args:
+        folder: where it stands.
+        as_is: leave text as it comes.
+
+    Raises:
+        CheckpointError: there is none, or it is damaged.
+        ConfigError: CTranslate2 is not installed.
+    """
+    found = load(folder)
+    return TextModel(
+        folder,
+        Engine(found.config, found.tokenizer.all_pieces(), found.files),
+        found.tokenizer,
+        task_of(found.config, found.details),
+        found.details,
+        as_is,
+        Searches(greedy_search, beam_search),
+    )
+
+
+def greedy_search(
+    engine: Engine,
+    src: Int[Tensor, "batch source"],
+    *,
+    max_length: int | None = None,
+    on_token: OnToken | None = None,
+) -> list[list[int]]:
+    """Take the most probable token, each time.
+
+    Args:
+        engine: the model.
+        src: source ids, padded.
+        max_length: tokens to write at the most; when None, 50 more than the
+            row's source has.
+        on_token: called with each token of a batch of one row.
+
+    Returns:
+        For each row the target tokens, without bos and eos.
+    """
+
+    def told(step) -> bool:
+        on_token(torch.tensor([step.token_id]))
+        return False  # go on
+
+    callback = None if on_token is None else told
+    never = [[engine.pieces[i]] for i in (PAD, BOS)]
+    lengths = (src != PAD).sum(dim=1).tolist()
+    limits = [engine.limit(length, max_length) for length in lengths]
+    found = _found(  # all at once: what is beyond a row's limit is cut off
+        engine,
+        src,
+        max(limits),
+        beam_size=1,
+        callback=callback,
+        suppress_sequences=never,
+    )
+    return [
+        _ids(engine, result.hypotheses[0])[:limit]
+        for result, limit in zip(found, limits, strict=True)
+    ]
+
+
+def beam_search(
+    engine: Engine,
+    src: Int[Tensor, "batch source"],
+    *,
+    beam_size: int = 5,
+    alpha: float = 0.6,
+    max_length: int | None = None,
+) -> list[list[Hypothesis]]:
+    """Keep the best few hypotheses of each sentence, and extend them all.
+
+    Pad and bos are not ruled out, as no trained model writes them: to rule
+    them out would raise the probabilities of all other tokens.
+
+    Args:
+        engine: the model.
+        src: source ids, padded.
+        beam_size: hypotheses extended, and returned at the most.
+        alpha: exponent of the length penalty, by which those that have ended
+            are ranked; 0 has none.
+        max_length: tokens to write at the most.
+
+    Returns:
+        For each sentence its best hypotheses, best first.
+
+    Raises:
+        ConfigError: beam_size below 1.
+    """
+    if beam_size < 1:
+        raise ConfigError(f"beam_size is {beam_size}: it must be at least 1.")
+    patience = PATIENCE if beam_size > 1 else 1
+    found = _found(
+        engine,
+        src,
+        max_length,
+        beam_size=beam_size,
+        patience=patience,
+        num_hypotheses=patience * beam_size,
+        return_scores=True,
+        return_end_token=True,  # so that it counts in the length
+        length_penalty=0,  # the score is the log-probability
+    )
+    return [_ranked(engine, one, alpha)[:beam_size] for one in found]
+
+
+def _found(
+    engine: Engine, src: Tensor, max_length: int | None, **options
+) -> Iterator:
+    """CTranslate2's result for each row; it takes one limit for all of them,
+    so those with the same go together, in a part for each worker."""
+    rows = [[i for i in row if i != PAD] for row in src.tolist()]
+    places = defaultdict(list)
+    for place, row in enumerate(rows):
+        places[engine.limit(len(row), max_length)].append(place)
+    under_way = {}
+    for limit, alike in places.items():
+        results = engine.translator.translate_batch(
+            [[engine.pieces[i] for i in rows[place]] for place in alike],
+            max_batch_size=math.ceil(len(alike) / engine.workers),
+            asynchronous=True,
+            max_input_length=0,  # the caller has cut them
+            max_decoding_length=limit,
+            min_decoding_length=0,
+            **options,
+        )
+        under_way |= zip(alike, results, strict=True)
+    return (under_way[place].result() for place in range(len(rows)))
+
+
+def _ranked(engine: Engine, result, alpha: float) -> list[Hypothesis]:
+    """What has ended, by log-probability over the length penalty."""
+    ranked = [
+        Hypothesis(
+            _ids(engine, pieces),
+            log_prob,
+            log_prob / length_penalty(len(pieces), alpha),
+        )
+        for pieces, log_prob in zip(
+            result.hypotheses, result.scores, strict=True
+        )
+    ]
+    return sorted(ranked, key=lambda h: h.score, reverse=True)
+
+
+def _ids(engine: Engine, pieces: list[str]) -> list[int]:
+    """Ids of pieces, without pad, bos and eos."""
+    ids = (engine.ids[piece] for piece in pieces)
+    return [i for i in ids if i not in (PAD, BOS, EOS)]

@@ -1,0 +1,1 @@
+"""Interpretation: attention maps, head ablation, attribution, figures."""

@@ -1,0 +1,151 @@
+"""Which source tokens a translation was made of, asked in three ways.
+
+Attention rollout and gradient × attention through encoder and decoder, and
+what is really lost when a source token is hidden (chapter 20).
+"""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from transformer_course.interpretation.explain import rollout
+from transformer_course.interpretation.heads import Maps, kind_of, weights_kept
+from transformer_course.models.mode import evaluating
+from transformer_course.models.transformer import Transformer
+
+SourceMap = Float[Tensor, "batch target source"]
+Source = Int[Tensor, "one source"]
+Target = Int[Tensor, "one target"]
+
+
+def by_kind(
+    maps: Maps,
+) -> dict[str, Float[Tensor, "batch layer head query key"]]:
+    """Maps of a Transformer's layers, put together: encoder, decoder, cross.
+
+    Args:
+        maps: from :func:`~.heads.head_weights`.
+    """
+    kinds: dict[str, list[Tensor]] = {}
+    for part, weights in maps.items():
+        kinds.setdefault(kind_of(part), []).append(weights)
+    return {kind: torch.stack(found, dim=1) for kind, found in kinds.items()}
+
+
+def source_rollout(maps: Maps) -> SourceMap:
+    """Attention of all layers, multiplied: from source tokens to targets.
+
+    In the encoder as in :func:`~.explain.rollout`. In the
+    decoder a stream begins with nothing of the source; self-attention and
+    cross-attention each make up half of what follows them, and the residual
+    connection the other half. (Abnar and Zuidema 2020, section 3, which has
+    an encoder alone.)
+
+    Args:
+        maps: of a Transformer, in the mean over heads.
+
+    Returns:
+        Row t belongs to the token that follows ``tgt_in[t]``. It sums to less
+        than one: the rest is what is written already.
+    """
+    kinds = by_kind(maps)
+    memory = rollout(kinds["encoder"])  # (batch, source, source)
+    mean = {kind: kinds[kind].mean(dim=2) for kind in ("decoder", "cross")}
+    flow = torch.zeros_like(mean["cross"][:, 0])
+    for own, cross in zip(
+        mean["decoder"].unbind(1), mean["cross"].unbind(1), strict=True
+    ):
+        flow = (flow + own @ flow) / 2
+        flow = (flow + cross @ memory) / 2
+    return flow
+
+
+def source_relevance(
+    model: Transformer, src: Source, tgt_in: Target, tgt_out: Target
+) -> SourceMap:
+    """Attention times its gradient: which source tokens speak for a target.
+
+    In each layer Ā is the heads' mean of (∂ log p / ∂A ⊙ A), without what is
+    below zero; relevance is handed on through Ā as through the layers. (After
+    Chefer, Gur and Wolf 2021, who also normalise, and pass what the decoder
+    sees of the source through its own relevance.) Dropout is off meanwhile.
+
+    Args:
+        model: its weights require gradients.
+        src: one sentence.
+        tgt_in: what it has read at each step.
+        tgt_out: the token asked about at each step.
+
+    Returns:
+        Row t: how much each source token speaks for ``tgt_out[t]``.
+    """
+    steps = tgt_in.size(1)
+    each = torch.arange(steps)
+    with evaluating(model), torch.enable_grad(), weights_kept(model) as kept:
+        logits = model(src.expand(steps, -1), tgt_in.expand(steps, -1))
+        log_p = logits.log_softmax(dim=-1)[each, each, tgt_out[0]]
+        slopes = torch.autograd.grad(log_p.sum(), list(kept.values()))
+    speaks = {  # one sentence for each step that is asked about
+        part: (slope * weights.detach()).clamp(min=0).mean(dim=1)
+        for (part, weights), slope in zip(kept.items(), slopes, strict=True)
+    }
+    memory = torch.eye(src.size(1), device=src.device)
+    flow = torch.zeros(steps, steps, src.size(1), device=src.device)
+    for part, layer in speaks.items():
+        match kind_of(part):
+            case "encoder":
+                memory = memory + layer @ memory
+            case "decoder":
+                flow = flow + layer @ flow
+            case "cross":
+                flow = flow + layer @ memory
+    return flow[each, each][None]
+
+
+@torch.no_grad()
+def leave_one_out(
+    model: Transformer, src: Source, tgt_in: Target, tgt_out: Target
+) -> SourceMap:
+    """What each target's log-probability loses without each source token.
+
+    A token is hidden as padding is: nobody may look at it, and the others
+    keep their places. Dropout is off meanwhile.
+
+    Args:
+        model: with an encoder and a decoder.
+        src: one sentence.
+        tgt_in: what it has read at each step.
+        tgt_out: the token asked about at each step.
+
+    Returns:
+        Nats; below zero where the target becomes more probable.
+    """
+    tokens = src.size(1)
+    each = torch.arange(tokens)
+    variants = src.repeat(tokens + 1, 1)  # the last one stays whole
+    variants[each, each] = model.config.pad_id
+    with evaluating(model):
+        logits = model(variants, tgt_in.expand(tokens + 1, -1))
+    asked = tgt_out.expand(tokens + 1, -1)[..., None]
+    log_p = logits.log_softmax(dim=-1).gather(-1, asked)[..., 0]
+    return (log_p[-1] - log_p[:-1]).T[None]
+
+
+def ranks(
+    values: Float[Tensor, "row column"],
+) -> Float[Tensor, "row column"]:
+    """The rank of each number in its row, from 0; equal ones share theirs."""
+    below = (values[:, None, :] < values[:, :, None]).sum(dim=-1)
+    equal = (values[:, None, :] == values[:, :, None]).sum(dim=-1)
+    return below + (equal - 1) / 2
+
+
+def rank_correlation(
+    one: Float[Tensor, "row column"], other: Float[Tensor, "row column"]
+) -> Float[Tensor, " row"]:
+    """Spearman's, of each row; 0 where a row is constant."""
+    a, b = (
+        r - r.mean(dim=1, keepdim=True) for r in (ranks(one), ranks(other))
+    )
+    sizes = a.norm(dim=1) * b.norm(dim=1)
+    return (a * b).sum(dim=1) / sizes.clamp(min=1e-9)

@@ -1,0 +1,378 @@
+"""A decoder of today, and what has changed since 2017 (chapter 22).
+
+Each change is a few lines, switched by a setting of a ModernConfig. With all
+of them off, this is :class:`~.transformer.LanguageModel` in
+pre-norm, without feed-forward biases. Training, searches and checkpoints take
+the one for the other.
+"""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from transformer_course.errors import ConfigError
+from transformer_course.models.attention import KVCache
+from transformer_course.models.layers import LayerNorm, Stream, TokenEmbedding
+from transformer_course.models.modern_config import ModernConfig
+from transformer_course.models.positional_encoding import (
+    RotaryPosition,
+    position_module,
+)
+from transformer_course.models.transformer import DecoderCache
+
+LONG_EVERY = 4
+"""Of so many layers with a window, one sees everything."""
+Heads = Float[Tensor, "batch heads length d_head"]
+Bias = Float[Tensor, "one_or_heads query key"]
+"""What is added to scores, for all heads alike or for each."""
+
+
+def squared_relu(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """max(0, x)² (So et al. 2021, section 4)."""
+    return F.relu(x).square()
+
+
+ACTIVATIONS = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "silu": F.silu,
+    "squared_relu": squared_relu,
+}
+
+
+class ModernFeedForward(nn.Module):
+    """act(x W) V, or with a gate (act(x W) ⊙ x U) V; no biases.
+
+    The gate is Shazeer 2020's; with silu it is SwiGLU. It has three matrices,
+    so for equal weights ``d_ff`` is two thirds of what it was.
+
+    Args:
+        d_model: width of input and output.
+        d_ff: width inside.
+        activation: a name of ``ACTIVATIONS``.
+        gated: whether there is a gate.
+    """
+
+    def __init__(
+        self, d_model: int, d_ff: int, activation: str, gated: bool = False
+    ):
+        super().__init__()
+        self.widen = nn.Linear(d_model, d_ff, bias=False)
+        self.gate = nn.Linear(d_model, d_ff, bias=False) if gated else None
+        self.narrow = nn.Linear(d_ff, d_model, bias=False)
+        self.activation = ACTIVATIONS[activation]
+
+    def forward(
+        self, x: Float[Tensor, "*batch d_model"]
+    ) -> Float[Tensor, "*batch d_model"]:
+        """Each position, by itself."""
+        inner = self.activation(self.widen(x))  # (..., d_ff)
+        if self.gate is not None:
+            inner = inner * self.gate(x)
+        return self.narrow(inner)
+
+
+class MixtureOfExperts(nn.Module):
+    """Several feed-forward parts, one of which each token is sent to.
+
+    The router's most probable expert answers, times its probability (the
+    Switch Transformer, Fedus et al. 2022, section 2). After each call
+    ``balance`` holds the loss of its equation 4, which is 1 where the experts
+    are used alike, and ``load`` each expert's share of the tokens, padding
+    among them.
+
+    Args:
+        d_model: width of input and output.
+        d_ff: width inside each expert.
+        n_experts: how many.
+        activation: a name of ``ACTIVATIONS``.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        d_ff: int,
+        n_experts: int,
+        activation: str = "relu",
+    ):
+        super().__init__()
+        self.router = nn.Linear(d_model, n_experts, bias=False)
+        self.experts = nn.ModuleList(
+            ModernFeedForward(d_model, d_ff, activation)
+            for _ in range(n_experts)
+        )
+        self.balance: Tensor | None = None
+        self.load: Tensor | None = None
+
+    def forward(self, x: Stream) -> Stream:
+        """Each token, through the expert that the router chose for it."""
+        rows = x.flatten(0, -2)  # (tokens, d_model)
+        chances = self.router(rows).float().softmax(dim=-1)
+        chance, chosen = chances.max(dim=-1)
+        output = torch.zeros_like(rows)
+        for i, expert in enumerate(self.experts):
+            mine = (chosen == i).nonzero().squeeze(-1)
+            answer = expert(rows[mine]) * chance[mine, None]
+            output = output.index_add(0, mine, answer.to(output.dtype))
+        experts = chances.size(-1)
+        self.load = F.one_hot(chosen, experts).float().mean(dim=0)
+        self.balance = experts * (self.load * chances.mean(dim=0)).sum()
+        return output.view(x.shape)
+
+
+def balance_of(model: nn.Module) -> Tensor:
+    """The experts' balance loss after a forward pass, summed over layers."""
+    parts = (m for m in model.modules() if isinstance(m, MixtureOfExperts))
+    return sum((part.balance for part in parts), torch.zeros(()))
+
+
+def alibi_slopes(n_heads: int) -> Float[Tensor, " heads"]:
+    """How much each head minds distance: 2^(-8/n), 2^(-16/n), ..., 2^(-8).
+
+    Press et al. 2022, section 3, whose numbers of heads are powers of two.
+    """
+    return 2.0 ** (-8.0 * torch.arange(1, n_heads + 1) / n_heads)
+
+
+def attention_bias(
+    queries: int,
+    keys: int,
+    window: int | None = None,
+    slopes: Float[Tensor, " heads"] | None = None,
+    device: torch.device | None = None,
+) -> Bias:
+    """What is added to the scores: -∞ where a token may not look.
+
+    Args:
+        queries: the last so many positions ask.
+        keys: all positions so far.
+        window: the positions that may be looked at, one's own included.
+        slopes: ALiBi's; the score falls by a slope for each step away.
+        device: of the result.
+    """
+    place = torch.arange(keys, device=device)
+    distance = place[keys - queries :, None] - place  # (query, key)
+    hidden = distance < 0
+    if window is not None:
+        hidden = hidden | (distance >= window)
+    bias = torch.zeros(1, queries, keys, device=device)
+    if slopes is not None:
+        bias = -slopes.to(bias)[:, None, None] * distance
+    return bias.masked_fill(hidden, -torch.inf)
+
+
+class ModernAttention(nn.Module):
+    """Causal self-attention with the changes of a ModernConfig.
+
+    Args:
+        config: all that varies.
+        first: whether it is the first layer's, whose values others borrow.
+    """
+
+    def __init__(self, config: ModernConfig, first: bool):
+        super().__init__()
+        d_model, self.n_heads = config.d_model, config.n_heads
+        self.groups, self.qk_norm = config.groups, config.qk_norm
+        self.d_head = d_model // self.n_heads
+        shared = self.groups * self.d_head
+        self.to_query = nn.Linear(d_model, d_model, bias=False)
+        self.to_key = nn.Linear(d_model, shared, bias=False)
+        self.to_value = nn.Linear(d_model, shared, bias=False)
+        self.to_output = nn.Linear(d_model, d_model, bias=False)
+        turned = config.position == "rotary"
+        self.rotary = RotaryPosition(self.d_head) if turned else None
+        borrows = config.value_residual and not first
+        self.own_share = nn.Parameter(torch.tensor(0.5)) if borrows else None
+
+    def forward(
+        self,
+        x: Stream,
+        bias: Bias,
+        first_values: Heads | None = None,
+        cache: KVCache | None = None,
+    ) -> tuple[Stream, Heads]:
+        """Attend, and say which values were first.
+
+        Args:
+            x: the positions that ask.
+            bias: from :func:`attention_bias`.
+            first_values: the first layer's, of these positions.
+            cache: keys and values of the positions before.
+
+        Returns:
+            What is added to the stream, and this layer's own values.
+        """
+        query = self._split(self.to_query(x), self.n_heads)
+        key = self._split(self.to_key(x), self.groups)
+        values = value = self._split(self.to_value(x), self.groups)
+        if self.rotary is not None:
+            past = 0 if cache is None else cache.length
+            query, key = self.rotary(query, past), self.rotary(key, past)
+        if self.qk_norm:
+            query = F.rms_norm(query, query.shape[-1:])
+            key = F.rms_norm(key, key.shape[-1:])
+        if self.own_share is not None:
+            share = self.own_share
+            value = share * value + (1 - share) * first_values
+        if cache is not None:
+            key, value = cache.extend(key, value)
+        output = F.scaled_dot_product_attention(
+            query,
+            self._repeat(key),
+            self._repeat(value).to(query.dtype),
+            attn_mask=bias.to(query.dtype),
+        )
+        output = self.to_output(output.transpose(1, 2).flatten(2))
+        return output, values
+
+    def _split(self, x: Stream, heads: int) -> Heads:
+        return x.unflatten(-1, (heads, self.d_head)).transpose(1, 2)
+
+    def _repeat(self, x: Float[Tensor, "batch groups length d_head"]) -> Heads:
+        """Each head of keys or values, once for each query of its group."""
+        return x.repeat_interleave(self.n_heads // self.groups, dim=1)
+
+
+class ModernLayer(nn.Module):
+    """Attention and feed-forward, both in pre-norm.
+
+    Args:
+        config: all that varies.
+        first: whether it is the first layer.
+    """
+
+    def __init__(self, config: ModernConfig, first: bool):
+        super().__init__()
+        self.norm_1, self.norm_2 = _norm(config), _norm(config)
+        self.attention = ModernAttention(config, first)
+        self.feed_forward = ModernFeedForward(
+            config.d_model, config.d_ff, config.activation, config.gated
+        )
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self,
+        x: Stream,
+        bias: Bias,
+        first_values: Heads | None = None,
+        cache: KVCache | None = None,
+    ) -> tuple[Stream, Heads]:
+        """One step of the stream, and this layer's own values."""
+        y, values = self.attention(self.norm_1(x), bias, first_values, cache)
+        x = x + self.dropout(y)
+        x = x + self.dropout(self.feed_forward(self.norm_2(x)))
+        return x, values
+
+
+class ModernLanguageModel(nn.Module):
+    """A decoder of today, which goes on with a text.
+
+    Args:
+        config: all that varies.
+    """
+
+    def __init__(self, config: ModernConfig):
+        super().__init__()
+        self.config = config
+        self.embedding = TokenEmbedding(
+            config.vocab_size, config.d_model, config.pad_id
+        )
+        added = "none" if config.position == "alibi" else config.position
+        self.position = position_module(
+            added, config.max_length, config.d_model
+        )
+        self.layers = nn.ModuleList(
+            ModernLayer(config, first=i == 0) for i in range(config.n_layers)
+        )
+        self.norm = _norm(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.to_logits = nn.Linear(
+            config.d_model, config.vocab_size, bias=False
+        )
+        self._draw_weights()
+        if config.tied:
+            self.to_logits.weight = self.embedding.weight
+
+    def _draw_weights(self) -> None:
+        """Glorot's uniform weights, and zeros where a sub-layer ends."""
+        for name, module in self.named_modules():
+            if not isinstance(module, nn.Linear):
+                continue
+            nn.init.xavier_uniform_(module.weight)
+            last = name.endswith(("to_output", "narrow"))
+            if last and self.config.zero_start:
+                nn.init.zeros_(module.weight)
+
+    def forward(
+        self, ids: Int[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch length vocab"]:
+        """Logits for the token after each token of ``ids``.
+
+        Args:
+            ids: texts that begin with bos, padded on the right. What stands
+                before padding does not see it.
+
+        Raises:
+            ConfigError: an id outside the vocabulary.
+        """
+        return self.decode(ids)
+
+    def encode(self, src: Int[Tensor, "batch source"]) -> None:
+        """Refuse a source: raise a ConfigError."""
+        raise ConfigError(
+            "a source was given, but a language model reads none: it goes on "
+            "with a text, so give the text as a prefix."
+        )
+
+    def decode(
+        self,
+        ids: Int[Tensor, "rows length"],
+        cache: DecoderCache | None = None,
+    ) -> Float[Tensor, "rows length vocab"]:
+        """Logits from ids.
+
+        Args:
+            ids: with a cache only those not yet in it.
+            cache: from :meth:`new_cache`; extended in place.
+        """
+        cache = cache or self.new_cache()
+        past, length = cache.length, ids.size(1)
+        biases = self._biases(length, past + length, ids.device)
+        x = self.dropout(self.position(self.embedding(ids), past))
+        first = None
+        for i, layer in enumerate(self.layers):
+            bias = biases[self._sees_all(i)]
+            x, values = layer(x, bias, first, cache.layers[i].own)
+            first = values if first is None else first
+        logits = self.to_logits(self.norm(x))
+        cap = self.config.soft_cap
+        return logits if cap is None else cap * (logits / cap).tanh()
+
+    def new_cache(self) -> DecoderCache:
+        """An empty cache for :meth:`decode`."""
+        return DecoderCache(self.config.n_layers)
+
+    def _sees_all(self, layer: int) -> bool:
+        """Whether a layer sees all positions; the last one always does."""
+        last = layer == self.config.n_layers - 1
+        return last or layer % LONG_EVERY == LONG_EVERY - 1
+
+    def _biases(
+        self, queries: int, keys: int, device: torch.device
+    ) -> dict[bool, Tensor]:
+        """What is added to scores: with a window, and where all is seen."""
+        config, slopes = self.config, None
+        if config.position == "alibi":
+            slopes = alibi_slopes(config.n_heads)
+        windows = {True: None, False: config.window}
+        return {
+            all_seen: attention_bias(queries, keys, window, slopes, device)
+            for all_seen, window in windows.items()
+        }
+
+
+def _norm(config: ModernConfig) -> nn.Module:
+    if config.norm == "layer":
+        return LayerNorm(config.d_model)
+    return nn.RMSNorm(config.d_model, eps=1e-6)

@@ -1,0 +1,420 @@
+"""The Transformer: layers, stacks, and the whole (chapter 10).
+
+An encoder layer is self-attention and feed-forward, a decoder layer has
+cross-attention between them; each sub-layer sits in an AddNorm. A language
+model is a decoder alone. No model knows losses, optimisers or text.
+"""
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from transformer_course.errors import ConfigError
+from transformer_course.models.attention import KVCache, MultiHeadAttention
+from transformer_course.models.config import (
+    Activation,
+    LanguageModelConfig,
+    ModelConfig,
+    StackConfig,
+)
+from transformer_course.models.layers import (
+    AddNorm,
+    FeedForward,
+    LayerNorm,
+    Stream,
+    TokenEmbedding,
+)
+from transformer_course.models.masks import causal_mask, padding_mask
+from transformer_course.models.positional_encoding import (
+    RotaryPosition,
+    position_module,
+)
+
+Mask = Bool[Tensor, "..."] | None
+
+
+class LayerCache:
+    """What one decoder layer remembers: its own tokens, and the memory."""
+
+    def __init__(self) -> None:
+        self.own = KVCache()
+        self.memory = KVCache()
+
+
+class DecoderCache:
+    """What a decoder remembers between two tokens: one entry a layer."""
+
+    def __init__(self, n_layers: int):
+        self.layers = [LayerCache() for _ in range(n_layers)]
+
+    @property
+    def length(self) -> int:
+        """Number of target tokens held."""
+        return self.layers[0].own.length
+
+    def select(
+        self,
+        rows: Int[Tensor, " rows"],
+        sources: Int[Tensor, " sources"] | None = None,
+    ) -> None:
+        """Keep these hypotheses, and these source sentences if named."""
+        for layer in self.layers:
+            layer.own.select(rows)
+            if sources is not None:
+                layer.memory.select(sources)
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward (Vaswani et al. 2017, 3.1).
+
+    Args:
+        d_model: width of the stream.
+        n_heads: number of heads.
+        d_ff: width inside the feed-forward part.
+        dropout: share of each sub-layer's output dropped.
+        norm_first: pre-norm.
+        activation: of the feed-forward part.
+        bias: biases on attention's projections.
+        rotary: rotary positions, if used.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        activation: Activation = "relu",
+        bias: bool = False,
+        rotary: RotaryPosition | None = None,
+    ):
+        super().__init__()
+        self.self_attention = MultiHeadAttention(
+            d_model, n_heads, bias=bias, rotary=rotary
+        )
+        self.feed_forward = FeedForward(d_model, d_ff, activation=activation)
+        self.add_norm_1 = AddNorm(d_model, dropout, norm_first)
+        self.add_norm_2 = AddNorm(d_model, dropout, norm_first)
+
+    def forward(self, x: Stream, mask: Mask = None) -> Stream:
+        """One step of the encoder's stream."""
+        x = self.add_norm_1(x, lambda y: self.self_attention(y, mask=mask))
+        return self.add_norm_2(x, self.feed_forward)
+
+
+class DecoderLayer(nn.Module):
+    """Causal self-attention, cross-attention, feed-forward.
+
+    Vaswani et al. 2017, section 3.1. Arguments as for
+    :class:`EncoderLayer`, and:
+
+    Args:
+        cross: whether there is a memory to attend to; a language model has
+            none.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        activation: Activation = "relu",
+        bias: bool = False,
+        rotary: RotaryPosition | None = None,
+        cross: bool = True,
+    ):
+        super().__init__()
+        self.self_attention = MultiHeadAttention(
+            d_model, n_heads, bias=bias, rotary=rotary
+        )
+        self.add_norm_1 = AddNorm(d_model, dropout, norm_first)
+        if cross:
+            self.cross_attention = MultiHeadAttention(
+                d_model, n_heads, bias=bias
+            )
+            self.add_norm_2 = AddNorm(d_model, dropout, norm_first)
+        self.feed_forward = FeedForward(d_model, d_ff, activation=activation)
+        self.add_norm_3 = AddNorm(d_model, dropout, norm_first)
+
+    def forward(
+        self,
+        x: Stream,
+        memory: Float[Tensor, "sources source d_model"] | None = None,
+        mask: Mask = None,
+        memory_mask: Mask = None,
+        cache: LayerCache | None = None,
+    ) -> Stream:
+        """One step of the decoder's stream."""
+        cache = cache or LayerCache()
+        x = self.add_norm_1(
+            x,
+            lambda y: self.self_attention(y, mask=mask, cache=cache.own),
+        )
+        if memory is not None:
+            x = self.add_norm_2(
+                x,
+                lambda y: self.cross_attention(
+                    y, memory, mask=memory_mask, cache=cache.memory
+                ),
+            )
+        return self.add_norm_3(x, self.feed_forward)
+
+
+class Encoder(nn.Module):
+    """A stack of encoder layers; pre-norm ends with a norm of its own.
+
+    It takes vectors, not ids, so that words and image patches both fit.
+    """
+
+    def __init__(self, config: StackConfig):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            EncoderLayer(**_layer_arguments(config))
+            for _ in range(config.n_layers)
+        )
+        self.norm = _final_norm(config)
+
+    def forward(self, x: Stream, mask: Mask = None) -> Stream:
+        """``x`` through every layer."""
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.norm(x)
+
+
+class Decoder(nn.Module):
+    """A stack of decoder layers; pre-norm ends with a norm of its own.
+
+    Args:
+        config: all that varies.
+        cross: whether its layers attend to a memory.
+    """
+
+    def __init__(self, config: ModelConfig, cross: bool = True):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            DecoderLayer(**_layer_arguments(config), cross=cross)
+            for _ in range(config.n_layers)
+        )
+        self.norm = _final_norm(config)
+
+    def forward(
+        self,
+        x: Stream,
+        memory: Float[Tensor, "sources source d_model"] | None = None,
+        mask: Mask = None,
+        memory_mask: Mask = None,
+        cache: DecoderCache | None = None,
+    ) -> Stream:
+        """``x`` through every layer."""
+        cache = cache or DecoderCache(len(self.layers))
+        for layer, remembered in zip(self.layers, cache.layers, strict=True):
+            x = layer(x, memory, mask, memory_mask, remembered)
+        return self.norm(x)
+
+
+class Transformer(nn.Module):
+    """The encoder–decoder, from ids to logits.
+
+    Vaswani et al. 2017, section 3 and figure 1; chapter 10. With ``tied``,
+    one matrix embeds source and target and makes the logits (section 3.4).
+
+    Args:
+        config: all that varies.
+    """
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.config = config
+        self.tgt_embedding = _embedding(config)
+        self.tgt_position = _position(config)
+        self.decoder = Decoder(config)
+        self.src_embedding = (
+            self.tgt_embedding if config.tied else _embedding(config)
+        )
+        self.src_position = _position(config)
+        self.encoder = Encoder(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.to_logits = _to_logits(config)
+        self.draw_weights()
+        if config.tied:
+            self.to_logits.weight = self.tgt_embedding.weight
+
+    def draw_weights(self) -> None:
+        """Draw first weights when all is built; other kinds of models change
+        parts before, or the weights after."""
+        _initialise(self)
+
+    def forward(
+        self,
+        src: Int[Tensor, "batch source"],
+        tgt_in: Int[Tensor, "batch target"],
+    ) -> Float[Tensor, "batch target vocab"]:
+        """Logits for the token after each token of ``tgt_in``.
+
+        Args:
+            src: source ids, padded.
+            tgt_in: target ids that begin with bos, padded.
+
+        Raises:
+            ConfigError: an id outside the vocabulary.
+        """
+        src_mask = padding_mask(src, self.config.pad_id)
+        return self.decode(tgt_in, self.encode(src), src_mask)
+
+    def encode(
+        self, src: Int[Tensor, "batch source"]
+    ) -> Float[Tensor, "batch source d_model"]:
+        """The memory: one vector for each source token."""
+        x = self.src_position(self.src_embedding(src))
+        mask = padding_mask(src, self.config.pad_id)
+        return self.encoder(self.dropout(x), mask)
+
+    def decode(
+        self,
+        tgt_in: Int[Tensor, "rows target"],
+        memory: Float[Tensor, "sources source d_model"] | None = None,
+        src_mask: Mask = None,
+        cache: DecoderCache | None = None,
+    ) -> Float[Tensor, "rows target vocab"]:
+        """Logits from target ids and the memory.
+
+        Args:
+            tgt_in: target ids; with a cache only those not yet in it.
+            memory: from :meth:`encode`; successive rows of ``tgt_in`` may
+                share one row of it.
+            src_mask: ``padding_mask(src)``.
+            cache: from :meth:`new_cache`; extended in place.
+
+        Raises:
+            ConfigError: no memory.
+        """
+        if memory is None:
+            raise ConfigError(
+                "no source was given, but this model is an encoder–decoder: "
+                "call encode(src) and pass its memory."
+            )
+        past = 0 if cache is None else cache.length
+        x = self.tgt_position(self.tgt_embedding(tgt_in), past)
+        mask = _target_mask(tgt_in, past, self.config.pad_id)
+        x = self.decoder(self.dropout(x), memory, mask, src_mask, cache)
+        return self.to_logits(x)
+
+    def new_cache(self) -> DecoderCache:
+        """An empty cache for :meth:`decode`."""
+        return DecoderCache(self.config.n_layers)
+
+
+class LanguageModel(nn.Module):
+    """The decoder alone, which goes on with a text (chapters 10 and 13).
+
+    Liu et al. 2018, section 4.2.3; Radford et al. 2018. With ``tied``, one
+    matrix embeds the tokens and makes the logits.
+
+    Args:
+        config: all that varies.
+    """
+
+    def __init__(self, config: LanguageModelConfig):
+        super().__init__()
+        self.config = config
+        self.embedding = _embedding(config)
+        self.position = _position(config)
+        self.decoder = Decoder(config, cross=False)
+        self.dropout = nn.Dropout(config.dropout)
+        self.to_logits = _to_logits(config)
+        _initialise(self)
+        if config.tied:
+            self.to_logits.weight = self.embedding.weight
+
+    def forward(
+        self, ids: Int[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch length vocab"]:
+        """Logits for the token after each token of ``ids``.
+
+        Args:
+            ids: texts that begin with bos, padded.
+
+        Raises:
+            ConfigError: an id outside the vocabulary.
+        """
+        return self.decode(ids)
+
+    def encode(self, src: Int[Tensor, "batch source"]) -> None:
+        """Refuse a source: raise a ConfigError."""
+        raise ConfigError(
+            "a source was given, but a language model reads none: it goes on "
+            "with a text, so give the text as a prefix (generate MODEL "
+            "'text', not translate)."
+        )
+
+    def decode(
+        self,
+        ids: Int[Tensor, "rows length"],
+        cache: DecoderCache | None = None,
+    ) -> Float[Tensor, "rows length vocab"]:
+        """Logits from ids.
+
+        Args:
+            ids: with a cache only those not yet in it.
+            cache: from :meth:`new_cache`; extended in place.
+        """
+        past = 0 if cache is None else cache.length
+        x = self.position(self.embedding(ids), past)
+        mask = _target_mask(ids, past, self.config.pad_id)
+        x = self.decoder(self.dropout(x), mask=mask, cache=cache)
+        return self.to_logits(x)
+
+    def new_cache(self) -> DecoderCache:
+        """An empty cache for :meth:`decode`."""
+        return DecoderCache(self.config.n_layers)
+
+
+def _target_mask(ids: Tensor, past: int, pad_id: int) -> Mask:
+    """Causal, and no padding; ``past`` tokens in a cache may all be seen."""
+    mask = causal_mask(ids.size(1), ids.device)
+    if past:
+        return nn.functional.pad(mask, (past, 0), value=True)
+    return mask & padding_mask(ids, pad_id)
+
+
+def _layer_arguments(config: StackConfig) -> dict:
+    """What a layer takes from the config: plain values."""
+    d_head = config.d_model // config.n_heads
+    turned = config.position == "rotary"
+    return {
+        "d_model": config.d_model,
+        "n_heads": config.n_heads,
+        "d_ff": config.d_ff,
+        "dropout": config.dropout,
+        "norm_first": config.norm_first,
+        "activation": config.activation,
+        "bias": config.bias,
+        "rotary": RotaryPosition(d_head) if turned else None,
+    }
+
+
+def _final_norm(config: StackConfig) -> nn.Module:
+    return LayerNorm(config.d_model) if config.norm_first else nn.Identity()
+
+
+def _embedding(config: ModelConfig) -> TokenEmbedding:
+    return TokenEmbedding(config.vocab_size, config.d_model, config.pad_id)
+
+
+def _position(config: ModelConfig) -> nn.Module:
+    return position_module(config.position, config.max_length, config.d_model)
+
+
+def _to_logits(config: ModelConfig) -> nn.Linear:
+    return nn.Linear(config.d_model, config.vocab_size, bias=False)
+
+
+def _initialise(model: nn.Module) -> None:
+    """Glorot's uniform weights and zero biases for every linear map."""
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)

@@ -1,0 +1,1 @@
+"""Training: loss, optimizer, loop, checkpoints, tasks and runs."""

@@ -1,0 +1,154 @@
+"""The loss of a batch, without all its logits at once (chapter 21).
+
+Logits, probabilities and their gradients are tables of tokens × vocabulary,
+and nothing else in a training step is as large. None of them is needed whole:
+here some rows at a time are computed, with their gradients, and forgotten
+(Hsu et al. 2024; Wijmans et al. 2025). The plain form is
+``objective.training_score``, which ``train.fit`` takes by itself; a training
+from the command line takes this one.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from transformer_course.batches.pairs import Batch
+from transformer_course.models import optimize as speed
+from transformer_course.models.transformer import LanguageModel, Transformer
+from transformer_course.training import objective
+from transformer_course.training.config import TrainConfig
+from transformer_course.training.loss import Score
+
+ROWS = 256
+"""Target tokens whose logits are there at a time."""
+MULTIPLE = 32
+"""Rows are taken in multiples of it, where a batch has enough of them."""
+
+
+def training_score(
+    model: nn.Module, batch: Batch, config: TrainConfig
+) -> Score:
+    """:func:`~.objective.training_score`, in less memory.
+
+    On a CPU, for a model whose logits are one product of its states and a
+    matrix; else, and under R-Drop, the plain form answers.
+    """
+    plain = type(model) not in (Transformer, LanguageModel) or config.r_drop
+    if plain or batch.tgt_out.device.type != "cpu":
+        return objective.training_score(model, batch, config)
+    matrix = model.to_logits.weight
+    with _without_logits(model):
+        states = objective.predict(model, batch)
+    padding = (batch.tgt_out == model.config.pad_id).flatten()
+    rows = _real_rows(padding)
+    of_padding = padding[rows]
+    # what a row of padding holds may be no number, and 0 × NaN is NaN
+    taken = states.flatten(0, 1).index_select(0, rows)
+    sums = _OutputLoss.apply(
+        taken.masked_fill(of_padding[:, None], 0),
+        matrix,
+        batch.tgt_out.flatten()[rows],
+        of_padding,
+        config.label_smoothing,
+    )
+    return Score(*sums, (~padding).sum())
+
+
+def _real_rows(padding: Bool[Tensor, " rows"]) -> Int[Tensor, " some"]:
+    """Where real tokens are, and then padding up to the next ``MULTIPLE``.
+
+    To leave out all padding would give every batch another number of rows,
+    and each number is a shape that oneDNN has to prepare for.
+    """
+    real_first = padding.long().argsort(stable=True)
+    real = len(padding) - int(padding.sum())
+    return real_first[: max(1, -(-real // MULTIPLE)) * MULTIPLE]
+
+
+@contextlib.contextmanager
+def _without_logits(model: nn.Module) -> Iterator[None]:
+    """Let a model answer with its last states."""
+    to_logits, model.to_logits = model.to_logits, nn.Identity()
+    try:
+        yield
+    finally:
+        model.to_logits = to_logits
+
+
+class _OutputLoss(torch.autograd.Function):
+    """Loss, nll and hits of states x, a matrix W and logits x Wᵀ.
+
+    The gradients are computed on the way there, while the logits exist: that
+    of a row's loss in its logits is the predicted distribution minus the
+    wanted one.
+    """
+
+    @staticmethod
+    def forward(
+        ctx,
+        states: Float[Tensor, "rows d_model"],
+        matrix: Float[Tensor, "vocab d_model"],
+        right: Int[Tensor, " rows"],
+        padding: Tensor,
+        smoothing: float,
+    ):
+        kind = states.device.type
+        narrow = torch.is_autocast_enabled(kind)
+        dtype = torch.get_autocast_dtype(kind) if narrow else states.dtype
+        x, w = states.to(dtype), matrix.to(dtype)
+        product = _product_of(dtype)
+        of_states, of_matrix = torch.empty_like(x), torch.zeros_like(matrix)
+        sums = torch.zeros(3)
+        with torch.autocast(kind, enabled=False):
+            parts = (x, of_states, right, padding)
+            for rows in zip(*(t.split(ROWS) for t in parts), strict=True):
+                some, of_some, wanted, empty = rows
+                logits = product(some, w)
+                part, errors = _rows(logits, wanted, empty, smoothing)
+                sums += part
+                errors = errors.to(dtype)
+                of_some.copy_(product(errors, w.t()))
+                of_matrix += product(errors.t(), some.t())
+        ctx.save_for_backward(of_states.to(states.dtype), of_matrix)
+        loss, nll, correct = sums
+        correct = correct.long()
+        ctx.mark_non_differentiable(nll, correct)
+        return loss, nll, correct
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, of_loss, *_):
+        of_states, of_matrix = ctx.saved_tensors
+        return of_states * of_loss, of_matrix * of_loss, None, None, None
+
+
+def _product_of(dtype: torch.dtype) -> Callable[[Tensor, Tensor], Tensor]:
+    """What computes a bᵀ in this precision: the same as in the layers."""
+    whole = dtype == torch.float32
+    return speed.product if whole and speed.onednn_is_faster() else F.linear
+
+
+def _rows(
+    logits: Float[Tensor, "rows vocab"],
+    right: Int[Tensor, " rows"],
+    padding: Tensor,
+    smoothing: float,
+) -> tuple[Float[Tensor, "3"], Float[Tensor, "rows vocab"]]:
+    """Sums over some rows, and the gradient of their loss in the logits."""
+    log_probs = F.log_softmax(logits.float(), dim=-1)
+    hits = (log_probs.argmax(dim=-1) == right) & ~padding
+    each = F.nll_loss(log_probs, right, reduction="none")
+    uniform = -log_probs.mean(dim=-1)
+    nll = each[~padding].sum()
+    loss = (1 - smoothing) * nll + smoothing * uniform[~padding].sum()
+    sums = torch.stack([loss, nll, hits.sum()])
+    errors = log_probs.exp_().sub_(smoothing / log_probs.size(1))
+    share = errors.new_full((len(right), 1), smoothing - 1)
+    errors.scatter_add_(1, right[:, None], share)
+    errors[padding] = 0
+    return sums, errors

@@ -1,0 +1,315 @@
+"""Training: the schedule, one step, and the loop (chapter 12).
+
+This module knows models and batches, but neither files nor text: what a batch
+is scored by comes in as a function, and what is saved and printed is done by
+the functions that it calls back.
+"""
+
+import contextlib
+import itertools
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from transformer_course.batches.pairs import AnyBatch, Batches
+from transformer_course.checks import is_number, is_whole
+from transformer_course.device import random_state, set_random_state
+from transformer_course.errors import CheckpointError, DivergedError
+from transformer_course.training.checkpoint import Resume
+from transformer_course.training.config import TrainConfig
+from transformer_course.training.distributed import ALONE, Team
+from transformer_course.training.loss import Score
+from transformer_course.training.objective import training_score
+from transformer_course.training.weights import not_finite, weights_of
+
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+"""What Adam keeps for each parameter."""
+Objective = Callable[[nn.Module, AnyBatch, TrainConfig], Score]
+"""From a model, a batch and the settings to a score, loss included."""
+
+
+def paper_peak_rate(d_model: int, warmup: int) -> float:
+    """(d_model × warmup)^-½: where the paper's schedule peaks (5.3)."""
+    return (d_model * warmup) ** -0.5
+
+
+def learning_rate(step: int, warmup: int, peak_rate: float) -> float:
+    """Rises in a straight line to the peak, then falls as 1/√step.
+
+    Vaswani et al. 2017, section 5.3, equation 3, written by its peak.
+
+    Args:
+        step: from 1.
+        warmup: the step of the peak.
+        peak_rate: the rate there.
+    """
+    return peak_rate * min(step / warmup, (warmup / step) ** 0.5)
+
+
+def cooled(epoch: int, epochs: int, cooldown: int) -> float:
+    """Which part of the rate is left in an epoch.
+
+    Zhai et al. 2022, section 3.5, who let the rate fall at each step; here it
+    is the same for all of an epoch, whose number of steps may vary.
+
+    Args:
+        epoch: from 0.
+        epochs: of the whole training.
+        cooldown: how many of the last ones take part.
+    """
+    return min(1.0, (epochs - epoch) / (cooldown + 1))
+
+
+def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Adam:
+    """Adam with the paper's β2 and ε; the rate is set at every step."""
+    return torch.optim.Adam(
+        model.parameters(),
+        betas=(0.9, config.beta2),
+        eps=config.epsilon,
+        fused=True,
+    )
+
+
+def set_seed(seed: int) -> None:
+    """Fix torch's, numpy's and Python's random generators."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)
+
+
+def autocast(device: torch.device, bf16: bool):
+    """bf16 for matrix products when asked for; else nothing."""
+    if not bf16:
+        return contextlib.nullcontext()
+    return torch.autocast(device.type, dtype=torch.bfloat16)
+
+
+def train_step(
+    model: nn.Module,
+    batch: AnyBatch,
+    optimizer: torch.optim.Optimizer,
+    config: TrainConfig,
+    objective: Objective = training_score,
+    team: Team = ALONE,
+) -> Score:
+    """One update of the weights.
+
+    Args:
+        model: in training mode.
+        batch: on any device.
+        optimizer: from :func:`make_optimizer`.
+        config: precision, clipping, and what the objective needs.
+        objective: what is made smaller.
+        team: the processes that share the batch.
+
+    Returns:
+        The score of the batch before the update.
+
+    Raises:
+        DivergedError: the loss is not a number.
+    """
+    device = next(model.parameters()).device
+    batch = batch.to(device)
+    optimizer.zero_grad(set_to_none=True)
+    with autocast(device, config.bf16):
+        score = team.score(objective, model, batch, config)
+    whole = team.total(score)
+    mean = whole.loss / whole.tokens
+    if not torch.isfinite(mean):
+        raise DivergedError(f"the loss is {mean.item()}: {DIVERGED}")
+    (score.loss / whole.tokens).backward()
+    team.add_gradients(model)
+    if config.clip:
+        nn.utils.clip_grad_norm_(model.parameters(), config.clip)
+    optimizer.step()
+    return whole
+
+
+DIVERGED = (
+    "training has diverged. Lower the peak rate, lengthen the warm-up, or "
+    "clip the gradient."
+)
+
+
+def check_finite(model: nn.Module) -> None:
+    """See that an update has left all weights numbers.
+
+    Raises:
+        DivergedError: one is not; it is named.
+    """
+    if name := not_finite(weights_of(model)):
+        raise DivergedError(f"{name} is not finite: {DIVERGED}")
+
+
+@dataclass
+class Progress:
+    """Where a training stands: enough to go on from there."""
+
+    step: int = 0
+    """Updates made."""
+    epoch: int = 0
+    """Epochs finished."""
+    batch: int = 0
+    """Batches used of the epoch under way."""
+    sums: list[float] = field(default_factory=lambda: [0.0] * 4)
+    """Fields of :class:`~.loss.Score`, summed over the
+    epoch under way."""
+    best: float | None = None
+    """Best quality on the development set so far; higher is better."""
+
+    def count(self, score: Score) -> None:
+        """Take one more batch into account."""
+        self.step += 1
+        self.batch += 1
+        new = torch.stack([part.float() for part in score]).tolist()
+        self.sums = [a + b for a, b in zip(self.sums, new, strict=True)]
+
+    def means(self) -> dict[str, float]:
+        """Loss, nll and accuracy over the epoch under way."""
+        sums = torch.tensor(self.sums, dtype=torch.float64)
+        return Score(*sums).means()
+
+    def next_epoch(self) -> None:
+        """Begin the next epoch."""
+        self.epoch, self.batch, self.sums = self.epoch + 1, 0, [0.0] * 4
+
+
+def fit(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    batches: Batches,
+    config: TrainConfig,
+    progress: Progress | None = None,
+    on_step: Callable[[Progress, Score, float], Any] | None = None,
+    on_epoch: Callable[[Progress, dict[str, float]], Any] | None = None,
+    objective: Objective = training_score,
+    steps: int | None = None,
+    schedule: Callable[[int, int, float], float] = learning_rate,
+    team: Team = ALONE,
+) -> Progress:
+    """Train from where ``progress`` stands to the last epoch.
+
+    Args:
+        model: called with what a batch holds (``batch.inputs``).
+        optimizer: from :func:`make_optimizer`.
+        batches: gives the batches of epoch n, always in the same order.
+        config: how long and how fast.
+        progress: where to begin; moved along. From the start when None.
+        on_step: called after each update with the progress, the batch's
+            score and the rate.
+        on_epoch: called after each epoch with the progress and the means of
+            its training scores.
+        objective: what is made smaller.
+        steps: end after this one, wherever the epoch is.
+        schedule: from step, warm-up and peak rate to the rate.
+        team: the processes that train together, each of which calls this.
+
+    Raises:
+        DivergedError: the loss is not a number, or an epoch ends with
+            weights that are not.
+    """
+    progress = progress or Progress()
+    peak = config.peak_rate
+    peak = peak or paper_peak_rate(model.config.d_model, config.warmup)
+    model.train()
+    while progress.epoch < config.epochs:
+        epoch = batches.epoch(progress.epoch)
+        part = cooled(progress.epoch, config.epochs, config.cooldown)
+        for batch in itertools.islice(epoch, progress.batch, None):
+            rate = part * schedule(progress.step + 1, config.warmup, peak)
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            score = train_step(
+                model, batch, optimizer, config, objective, team
+            )
+            progress.count(score)
+            if on_step:
+                on_step(progress, score, rate)
+            if progress.step == steps:
+                return progress
+        check_finite(model)
+        train_means = progress.means()
+        progress.next_epoch()
+        if on_epoch:
+            on_epoch(progress, train_means)
+    return progress
+
+
+def resume_state(
+    model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress
+) -> Resume:
+    """All that an uninterrupted training would still have in memory."""
+    device = next(model.parameters()).device
+    tensors = {"rng.cpu": torch.get_rng_state()}
+    if device.type != "cpu":
+        tensors[f"rng.{device.type}"] = random_state(device)
+    for name, parameter in model.named_parameters():
+        for key, value in optimizer.state[parameter].items():
+            tensors[f"adam.{key}.{name}"] = value
+    return Resume(tensors, vars(progress).copy())
+
+
+def restore(
+    resume: Resume, model: nn.Module, optimizer: torch.optim.Optimizer
+) -> Progress:
+    """Put back what :func:`resume_state` kept.
+
+    On a device of another kind than before, its random generator has no state
+    to go on from, and dropout draws anew.
+
+    Raises:
+        CheckpointError: the state is not of this model, or not whole.
+    """
+    try:
+        progress = _progress(resume.values)
+        _put_back(resume, model, optimizer)
+    except (LookupError, RuntimeError, TypeError, ValueError) as error:
+        raise CheckpointError(
+            f"the resume state is damaged ({error}): take another checkpoint."
+        ) from error
+    return progress
+
+
+def _progress(values: dict[str, Any]) -> Progress:
+    """Where a training stood; a ValueError or the like where it is not
+    said."""
+    if lacking := vars(Progress()).keys() - values.keys():
+        raise ValueError(f"{min(lacking)} is missing")
+    progress = Progress(**values)
+    counts = [progress.step, progress.epoch, progress.batch]
+    numbers = [*progress.sums, progress.best or 0.0]
+    if not all(is_whole(n) and n >= 0 for n in counts):
+        raise ValueError(f"step, epoch, batch are {counts}")
+    if len(numbers) != 5 or not all(map(is_number, numbers)):
+        raise ValueError(f"sums and best are {numbers}")
+    return progress
+
+
+def _put_back(
+    resume: Resume, model: nn.Module, optimizer: torch.optim.Optimizer
+) -> None:
+    """Moments and random states."""
+    device = next(model.parameters()).device
+    tensors = dict(resume.tensors)
+    states = {n: tensors.pop(n) for n in list(tensors) if n[:4] == "rng."}
+    parameters = dict(model.named_parameters())
+    for full_name, value in tensors.items():
+        _, key, name = full_name.split(".", maxsplit=2)
+        if name not in parameters:
+            raise CheckpointError(
+                f"the resume state speaks of {name}, which this model does "
+                "not have: resume with the settings the run began with."
+            )
+        parameter = parameters[name]
+        optimizer.state[parameter][key] = value.to(parameter.device)
+    kept = min(map(len, optimizer.state.values()), default=0)
+    if resume.values["step"] and kept < len(MOMENTS):
+        raise ValueError("moments of Adam are missing")
+    torch.set_rng_state(states["rng.cpu"])
+    if device.type != "cpu" and f"rng.{device.type}" in states:
+        set_random_state(states[f"rng.{device.type}"], device)

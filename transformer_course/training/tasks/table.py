@@ -1,0 +1,115 @@
+"""The tasks there are, by name."""
+
+import dataclasses
+from typing import Any
+
+from transformer_course.checks import (
+    Settings,
+    from_dict,
+    require_fits,
+    require_types,
+)
+from transformer_course.errors import ConfigError
+from transformer_course.models.config import AnyModelConfig
+from transformer_course.training.config import (
+    DataConfig,
+    Experiment,
+    TrainConfig,
+)
+from transformer_course.training.tasks.image_classification import (
+    ImageClassification,
+)
+from transformer_course.training.tasks.language_modelling import (
+    LanguageModelling,
+)
+from transformer_course.training.tasks.next_sentence import NextSentence
+from transformer_course.training.tasks.pre_training import PreTraining
+from transformer_course.training.tasks.task import Task
+from transformer_course.training.tasks.text_classification import (
+    TextClassification,
+)
+from transformer_course.training.tasks.translation import Translation
+
+TASKS: dict[str, Task] = {
+    task.name: task
+    for task in (
+        Translation(),
+        NextSentence(),
+        LanguageModelling(),
+        ImageClassification(),
+        TextClassification(),
+        PreTraining(),
+    )
+}
+
+
+def find_task(name: str) -> Task:
+    """A task by its name.
+
+    Raises:
+        ConfigError: there is none; those there are are named.
+    """
+    if name not in TASKS:
+        raise ConfigError(
+            f"there is no task {name!r}; there are: {', '.join(TASKS)}."
+        )
+    return TASKS[name]
+
+
+def task_of(
+    config: AnyModelConfig, details: dict[str, Any] | None = None
+) -> Task:
+    """The task that a model was trained for.
+
+    Args:
+        config: of the model.
+        details: what its checkpoint says of the training. Where it names no
+            task, it is the first one with such models.
+
+    Raises:
+        ConfigError: there is no such task, or what is said is of another
+            type.
+    """
+    details = details or {}
+    require_types(DataConfig, details)
+    if "task" in details:
+        require_fits("task", details["task"], str)
+        return find_task(details["task"])
+    for task in TASKS.values():
+        if type(config) in task.models:
+            return task
+    raise ConfigError(f"no task trains a {type(config).__name__}.")
+
+
+def experiment_of(settings: Settings) -> Experiment:
+    """The experiment whose settings were stored.
+
+    A setting that is not among them has its default. The kind of the model is
+    the one of its task's that knows all of its settings.
+
+    Raises:
+        ConfigError: a part is missing, or a setting is unknown or has a value
+            that it cannot have.
+    """
+    for part in ("name", "data", "model", "train", "task"):
+        if part not in settings:
+            raise ConfigError(
+                f"these are not the settings of a training: {part} is not "
+                "there."
+            )
+        kind = str if part in ("name", "task") else dict
+        require_fits(part, settings[part], kind)
+    given, models = settings["model"], find_task(settings["task"]).models
+    known = [kind for kind in models if not given.keys() - names_of(kind)]
+    return Experiment(
+        settings["name"],
+        from_dict(DataConfig, settings["data"]),
+        from_dict((known or models)[0], given),
+        from_dict(TrainConfig, settings["train"]),
+        settings["task"],
+    )
+
+
+def names_of(kind: type[AnyModelConfig]) -> set[str]:
+    """The settings that a model's config has."""
+    return {field.name for field in dataclasses.fields(kind)}
