@@ -23,7 +23,8 @@ from transformer_course.training.run.folder import find
 
 def check_one_tokenizer(folders: list[Path]) -> None:
     """Raise a ConfigError unless an id means the same in all models."""
-    if len(set(map(checkpoint.tokenizer_sha256, folders))) != 1:
+    tokenizers = {(f / "tokenizer.model").read_bytes() for f in folders}
+    if len(tokenizers) != 1:
         raise ConfigError(
             f"{', '.join(map(str, folders))} have different tokenizers: give "
             "trainings that began with the same weights."

@@ -8,6 +8,7 @@ sentences they translate differently; ``counts.npz`` what BLEU counts in each,
 for a paired comparison.
 """
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,15 +22,15 @@ from experiments.translations import (
     score_rows,
     smoke_inputs,
 )
-from transformer_course import files, runs
+from transformer_course import runs
 from transformer_course.data.text import unseen
 from transformer_course.decoding.search import PAPERS_ALPHA
 from transformer_course.decoding.translate import translate
 from transformer_course.errors import ConfigError
 from transformer_course.evaluation.bleu import bleu_counts
 from transformer_course.training import checkpoint, int8
+from transformer_course.training.checkpoint import weights_of
 from transformer_course.training.run.folder import find
-from transformer_course.training.weights import weights_of
 
 BITS = ("int8", "float32")
 """How weights are stored: of the model, and of what it was made from."""
@@ -64,9 +65,9 @@ def measured(model: Path, original: Path, bench: Bench) -> tuple[Record, dict]:
     size = sum(p.stat().st_size for p in model.iterdir())
     return {
         "weights": original.name,
-        "weights_sha256": files.read_json(model / "config.json")[
-            "weights_sha256"
-        ],
+        "weights_sha256": hashlib.sha256(
+            (model / "model.safetensors").read_bytes()
+        ).hexdigest(),
         "parameters": sum(p.numel() for p in about.model.parameters()),
         "megabytes": round(size / 1e6, 1),
         "alpha": alpha,

@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import json
 import shutil
 import subprocess
 import sys
@@ -402,9 +401,6 @@ def test_predictions_that_are_no_numbers_are_refused(run, here, name, command):
     huge = {n: t.sign() * 3e38 for n, t in tensors.items()}
     content = save(huge)
     (folder / "model.safetensors").write_bytes(content)
-    config = json.loads((folder / "config.json").read_text())
-    config["weights_sha256"] = hashlib.sha256(content).hexdigest()
-    (folder / "config.json").write_text(json.dumps(config))
     assert_error(run(*command.split()), "not numbers", "earlier checkpoint")
 
 

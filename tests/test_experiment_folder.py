@@ -11,7 +11,6 @@ import torch
 from tiny import tiny_corpus
 from tiny_runs import MODELS, records, tiny
 
-from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.device import machine
 from transformer_course.errors import CheckpointError, ConfigError, CorpusError
 from transformer_course.training.run import RunFolder, chosen_checkpoint, run
@@ -213,20 +212,6 @@ def test_a_damaged_line_of_the_metrics_costs_no_other(
     aside = folder / "metrics.damaged"
     assert aside.read_text("utf-8") == f"{damage}\n"
     assert f"put into {aside}; the others are kept" in capsys.readouterr().err
-
-
-def test_another_tokenizer_is_not_gone_on_with(finished, tmp_path):
-    """It has as many pieces, and other ones."""
-    folder = shutil.copytree(finished, tmp_path / "tiny")
-    own = Tokenizer.load(folder / "tokenizer.model")
-    words = " ".join(str(number) for number in range(own.vocab_size))
-    swapped = Tokenizer.train([words], own.vocab_size, "word")
-    assert swapped.vocab_size == own.vocab_size
-    swapped.save(folder / "tokenizer.model")
-    with pytest.raises(CheckpointError, match="not the tokenizer.*put back"):
-        run(tiny(), tmp_path, resume=True, quiet=True)
-    own.save(folder / "tokenizer.model")
-    run(tiny(), tmp_path, resume=True, quiet=True)
 
 
 def test_a_run_names_every_machine_that_it_was_on(

@@ -123,7 +123,7 @@ def test_a_run_with_drawn_pieces_killed_goes_on_as_if_it_had_not_been(
 ):
     whole = run(unigram, tmp_path / "whole", quiet=True)
     with monkeypatch.context() as patch:
-        dies_at(patch, checkpoint, "_put_in_place", 4)
+        dies_at(patch, checkpoint, "_replace", 4)
         with pytest.raises(Killed):
             run(unigram, tmp_path, quiet=True)
     folder = run(unigram, tmp_path, resume=True, quiet=True)
@@ -206,7 +206,7 @@ def test_a_run_goes_on_when_what_it_started_from_is_gone(
     settings = tiny(start_from="parent", epochs=1)
     whole = run(settings, tmp_path, quiet=True).rename(tmp_path / "whole")
     with monkeypatch.context() as patch:
-        dies_at(patch, checkpoint, "_put_in_place", 4)
+        dies_at(patch, checkpoint, "_replace", 4)
         with pytest.raises(Killed):
             run(settings, tmp_path, quiet=True)
     shutil.rmtree(start)
@@ -248,7 +248,7 @@ def test_a_run_goes_on_with_its_files_wherever_they_stand(
 ):
     whole = run(of_files, tmp_path / "whole", quiet=True)
     with monkeypatch.context() as patch:
-        dies_at(patch, checkpoint, "_put_in_place", 4)
+        dies_at(patch, checkpoint, "_replace", 4)
         with pytest.raises(Killed):
             run(of_files, tmp_path, quiet=True)
     (tmp_path / "moved").mkdir()

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("small_corpus")
 
 
 KILLS = [
-    *[(checkpoint, "_put_in_place", n) for n in (1, 4, 6)],
+    *[(checkpoint, "_replace", n) for n in (1, 4, 6)],
     (checkpoint.Path, "rename", 7),
     (task, "evaluate", 2),
     (RunFolder, "begin", 1),

@@ -37,7 +37,7 @@ from transformer_course.evaluation.bleu import (
     corpus_chrf,
 )
 from transformer_course.training import checkpoint
-from transformer_course.training.weights import weights_of
+from transformer_course.training.checkpoint import weights_of
 
 SPLITS = tiny_splits()
 TOKENIZER = Tokenizer.train(

@@ -168,7 +168,7 @@ def test_a_killed_grid_goes_on_as_if_it_had_not_been(
 ):
     one_cell = tiny((0,), {})
     for target, name, call in (
-        (checkpoint, "_put_in_place", 3),
+        (checkpoint, "_replace", 3),
         (training.runs, "write_json", 3),
     ):
         with monkeypatch.context() as patch:

@@ -382,7 +382,7 @@ def test_a_checkpoint_of_no_known_kind_is_one_line(
     for command in (["score", folder], ["classify", folder, "a.png"]):
         status, out, err = said(capsys, *command)
         assert (status, out) == (1, "")
-        assert "holds a model of kind" in err
+        assert "not of a checkpoint of this package" in err
 
 
 def test_no_file_is_no_question(trained, capsys):

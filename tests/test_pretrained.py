@@ -245,12 +245,12 @@ def test_no_folder_at_all(tmp_path):
 
 def test_a_pickle_is_not_opened(folder):
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    assert_refused(folder, "pytorch_model.bin is a pickle.*not opened")
+    assert_refused(folder, "pytorch_model.bin is a pickle")
 
 
 def test_a_pickle_under_another_name(folder):
     torch.save({"a": torch.zeros(1)}, folder / "model.safetensors")
-    assert_refused(folder, "is a pickle, not safetensors")
+    assert_refused(folder, "a pickle, which is never opened")
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.99])
@@ -258,7 +258,7 @@ def test_weights_cut_short(folder, share):
     path = folder / "model.safetensors"
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
-    assert_refused(folder, "model.safetensors is damaged")
+    assert_refused(folder, "model.safetensors cannot be read.*damaged")
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"a": 1'])

@@ -119,7 +119,7 @@ def test_a_full_disk_leaves_nothing(run, tmp_path, model, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("transformer_course.files.write_whole", full)
+    monkeypatch.setattr(checkpoint.safetensors.torch, "save_file", full)
     result = run("export", model, tmp_path / "small")
     assert_error(result, "small", "No space left")
     assert not (tmp_path / "small").exists()

@@ -407,7 +407,7 @@ def test_a_made_up_task_goes_on_as_if_nothing_had_stopped_it(
 ):
     whole = run(sides, tmp_path / "whole", quiet=True)
     with monkeypatch.context() as patch:
-        dies_at(patch, checkpoint, "_put_in_place", 6)
+        dies_at(patch, checkpoint, "_replace", 6)
         with pytest.raises(Killed):
             run(sides, tmp_path, quiet=True)
     assert_same_runs(run(sides, tmp_path, resume=True, quiet=True), whole)

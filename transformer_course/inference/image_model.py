@@ -21,7 +21,6 @@ from transformer_course.inference.text_model import Say
 from transformer_course.interpretation.explain import HeatMap, class_map
 from transformer_course.models.config import AnyModelConfig
 from transformer_course.training import checkpoint
-from transformer_course.training.checkpoint_files import read_header, settled
 from transformer_course.training.config import DataConfig
 from transformer_course.training.run.folder import find
 from transformer_course.training.tasks.table import TASKS, task_of
@@ -142,14 +141,10 @@ def reads_images(path: Path) -> bool:
     Raises:
         CheckpointError: there is none.
     """
-    header = settled(find(path), read_header)
-    configs = [
-        config
-        for kind, (config, _) in checkpoint.KINDS.items()
-        if kind == header["kind"]  # which may be anything, in a damaged file
-    ]
+    header = checkpoint.read_config(find(path))
+    config, _ = checkpoint.KINDS[header["kind"]]
     readers = (task for task in TASKS.values() if task.reads == "images")
-    return any(c in task.models for task in readers for c in configs)
+    return any(config in task.models for task in readers)
 
 
 def read_image(

@@ -1,27 +1,23 @@
-"""A model in a folder: config.json, model.safetensors, tokenizer.model.
+"""Checkpoints: a folder with config.json, model.safetensors, tokenizer.model.
 
-Two files more hold what a training needs to go on: ``resume.safetensors`` and
-``resume.json``. Nothing is ever unpickled. A folder is written beside its
-place and then renamed, so that a kill or a full disk leaves the old one.
-``config.json`` holds the sha256 of the other files, so that damage and files
-of two checkpoints are noticed.
+``resume.safetensors`` and ``resume.json`` beside them hold the state of a
+training. Nothing is ever unpickled. A checkpoint is written into a new folder
+that then takes its place by renaming, so a killed process leaves a complete
+one.
 """
 
-import glob
-import hashlib
 import json
 import os
-import secrets
 import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import psutil
+import safetensors.torch
 import torch
+from safetensors import SafetensorError
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
 from transformer_course import files
 from transformer_course.checks import from_dict
@@ -59,26 +55,8 @@ from transformer_course.models.vit_config import (
     VisionConfig,
 )
 from transformer_course.training import int8
-from transformer_course.training.checkpoint_files import (
-    FILES,
-    FORMAT,
-    Content,
-    no_model,
-    parsed,
-    previous_of,
-    read_all,
-    read_header,
-    settled,
-)
-from transformer_course.training.weights import (
-    Tensors,
-    check_fit,
-    fill,
-    not_finite,
-    pack,
-    weights_of,
-)
 
+FORMAT = 2
 KINDS: dict[str, tuple[type, type]] = {
     "transformer": (ModelConfig, Transformer),
     "language_model": (LanguageModelConfig, LanguageModel),
@@ -90,86 +68,35 @@ KINDS: dict[str, tuple[type, type]] = {
     "recurrent_classifier": (RecurrentClassifierConfig, RecurrentClassifier),
     "modern_language_model": (ModernConfig, ModernLanguageModel),
 }
-INVALID = (AssertionError, LookupError, RuntimeError, TypeError, ValueError)
-"""What classes raise that are built with values of any kind."""
-
-
+"""From the name of a kind of model to the classes of config and model."""
 Build = Callable[[AnyModelConfig], nn.Module]
-"""From a config to a new model."""
+"""Makes a new model from a config."""
+Tensors = dict[str, Tensor]
 
 
 class Resume(NamedTuple):
-    """What a training needs, besides the weights, to go on as it was."""
+    """The state of a training, besides the weights."""
 
-    tensors: dict[str, Tensor]
-    """The optimiser's moments and the random generators' states."""
+    tensors: Tensors
+    """The optimizer's moments and the states of the random generators."""
     values: dict[str, Any]
     """Plain values: steps, epochs, the best score."""
 
 
 class Checkpoint(NamedTuple):
-    """What a folder holds."""
+    """The content of a checkpoint's folder."""
 
     model: nn.Module
-    """In evaluation mode, on the CPU or the device asked for."""
+    """In evaluation mode, on the device asked for."""
     tokenizer: Tokenizer | None
     details: dict[str, Any]
-    """What was saved beside the config: corpus, languages, scores."""
+    """Saved with the model: task, corpus, languages."""
     resume: Resume | None
 
 
 def build(config: AnyModelConfig) -> nn.Module:
     """A new model of the class that the config belongs to."""
     return KINDS[_kind(config)][1](config)
-
-
-class _NothingDrawn(TorchFunctionMode):
-    """Leaves weights as they are: to draw them on the meta device would make
-    torch import its compiler, which takes two seconds."""
-
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        if function is nn.init.normal_:
-            return kwargs["tensor"]
-        return function(*args, **kwargs)
-
-
-def shapes_of(config: AnyModelConfig, build: Build = build) -> nn.Module:
-    """The model without its numbers, so that none takes memory.
-
-    Raises:
-        ConfigError: it has more numbers than can be counted.
-    """
-    try:
-        with torch.device("meta"), _NothingDrawn():
-            return build(config)
-    except (OverflowError, RuntimeError) as error:
-        reason = str(error).partition("\n")[0]
-        raise ConfigError(
-            f"no model can be made with these sizes ({reason}): choose "
-            "smaller ones."
-        ) from error
-
-
-def check_memory(model: nn.Module, copies: int = 1) -> None:
-    """See that a model is not larger than the memory that is free.
-
-    Args:
-        model: its shapes are enough.
-        copies: how often it will be there: with a gradient and two moments of
-            Adam, four times.
-
-    Raises:
-        ConfigError: it is larger.
-    """
-    tensors = [*model.parameters(), *model.buffers()]
-    needed = copies * sum(tensor.nbytes for tensor in tensors)
-    free = psutil.virtual_memory().available
-    if needed > free:
-        raise ConfigError(
-            f"the model takes {needed / 1e9:,.1f} GB of memory, of which "
-            f"{free / 1e9:,.1f} are free: choose a smaller one."
-        )
 
 
 def save(
@@ -180,40 +107,46 @@ def save(
     resume: Resume | None = None,
     eight_bits: bool = False,
 ) -> None:
-    """Write a checkpoint; afterwards the folder is whole, or as it was.
-
-    Processes that write into one place do so one after the other.
+    """Write a checkpoint; an older one in the same folder is replaced.
 
     Args:
-        folder: where it shall stand; a checkpoint there is replaced, behind
-            a symbolic link too.
-        model: any model that has a ``config``.
-        tokenizer: the one that the model's ids come from.
+        folder: where.
+        model: any model of :data:`KINDS`.
+        tokenizer: its tokenizer.
         details: plain values to keep with it.
         resume: state of the training.
         eight_bits: store matrices by :mod:`~.int8`.
 
     Raises:
         CheckpointError: it could not be written (disk full, no permission),
-            or something else than a checkpoint stands there.
+            or the folder holds something other than a checkpoint.
         DivergedError: a weight, or a moment of one, is not finite.
     """
-    _check_finite(weights_of(model) | (resume.tensors if resume else {}))
-    place = Path(os.path.realpath(folder))
-    fresh = place.parent / f".{place.name}.{secrets.token_hex(8)}.new"
+    weights = weights_of(model)
+    _check_finite(weights | (resume.tensors if resume else {}))
+    header = {
+        "format": FORMAT,
+        "kind": _kind(model.config),
+        "model": asdict(model.config),
+        "details": details or {},
+    }
+    place = Path(os.path.abspath(folder))
+    fresh = place.with_name(f".{place.name}.new")
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with files.locked(place.parent, wait=True):
-            _check_place(place)
-            _clear(place)
-            fresh.mkdir()
-            weights = weights_of(model)
-            if eight_bits:
-                weights = int8.packed(weights)
-            _write_tensors(fresh / "model.safetensors", weights)
-            _write(fresh, model, tokenizer, details or {}, resume)
-            _put_in_place(fresh, place)
-    except OSError as error:
+        _check_place(place)
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir(parents=True)
+        _write_json(fresh / "config.json", header)
+        stored = int8.packed(weights) if eight_bits else weights
+        _write_tensors(fresh / "model.safetensors", stored)
+        if tokenizer is not None:
+            path = fresh / "tokenizer.model"
+            path.write_bytes(tokenizer.model_proto)
+        if resume is not None:
+            _write_tensors(fresh / "resume.safetensors", resume.tensors)
+            _write_json(fresh / "resume.json", resume.values)
+        _replace(fresh, place)
+    except (OSError, SafetensorError) as error:
         raise CheckpointError(
             f"the checkpoint {folder} could not be written ({error}); what "
             "stood there before is untouched. Free some space, or name "
@@ -232,42 +165,74 @@ def load(
 
     Args:
         folder: where it stands.
-        device: where the model shall be.
-        build: what made the model, where it was not :func:`build`.
+        device: of the model.
+        build: makes the model, if not :func:`build`.
 
     Raises:
-        CheckpointError: the folder is missing or damaged, of another format,
-            of another tokenizer, or holds a pickle in place of safetensors.
+        CheckpointError: there is none, or it is damaged, or of another
+            format.
     """
-    content = settled(folder, read_all)
-    model = _model(content, build)
+    folder = existing(folder)
+    header = read_config(folder)
+    try:
+        config = from_dict(KINDS[header["kind"]][0], header["model"])
+        model = build(config)
+    except (ConfigError, RuntimeError, TypeError, ValueError) as error:
+        raise no_model(folder / "config.json", error) from error
+    fill(model, _finite_weights(folder), folder)
     tokenizer = None
-    if "tokenizer.model" in content.files:
-        tokenizer = Tokenizer(content.files["tokenizer.model"])
-    return Checkpoint(
-        model.to(device).eval(),
-        tokenizer,
-        content.header["details"],
-        _resume(content),
-    )
+    if (folder / "tokenizer.model").exists():
+        tokenizer = Tokenizer.load(folder / "tokenizer.model")
+    resume = None
+    if (folder / "resume.json").exists():
+        resume = Resume(
+            read_tensors(folder / "resume.safetensors"),
+            _read_json(folder / "resume.json"),
+        )
+    model = model.to(device).eval()
+    return Checkpoint(model, tokenizer, header["details"], resume)
 
 
 def existing(folder: str | Path) -> Path:
-    """The folder, or what an interrupted :func:`save` left of it.
+    """The folder, or the old checkpoint that an interrupted ``save`` left.
 
     Raises:
-        CheckpointError: no checkpoint there.
+        CheckpointError: there is no checkpoint.
     """
-    return settled(folder, lambda found: found)
+    place = Path(os.path.abspath(folder))
+    for found in (Path(folder), _previous(place)):
+        if (found / "config.json").is_file():
+            return found
+    raise CheckpointError(
+        f"there is no checkpoint in {folder}: expected config.json and "
+        "model.safetensors there."
+    )
 
 
-def tokenizer_sha256(folder: str | Path) -> str | None:
-    """Of the tokenizer.model that a checkpoint's ids come from, if any.
+def read_config(folder: Path) -> dict[str, Any]:
+    """The content of config.json: format, kind, model and details.
 
     Raises:
-        CheckpointError: no checkpoint there, or a damaged one.
+        CheckpointError: it is not one of this package and format.
     """
-    return settled(folder, read_header).get("tokenizer_sha256")
+    path = folder / "config.json"
+    header = _read_json(path)
+    if (folder / "model.bin").is_file():
+        raise CheckpointError(
+            f"{folder} holds a model for CTranslate2: translate takes it, "
+            "with --engine ctranslate2."
+        )
+    if header.get("format") != FORMAT or header.get("kind") not in list(KINDS):
+        raise CheckpointError(
+            f"{path} is not of a checkpoint of this package (format "
+            f"{header.get('format')}, kind {header.get('kind')!r}; expected "
+            f"format {FORMAT} and one of {', '.join(KINDS)}): give a folder "
+            "that 'transformer-course train' or checkpoint.save has written."
+        )
+    for key in ("model", "details"):
+        if not isinstance(header.get(key), dict):
+            raise no_model(path, f"{key} is not an object")
+    return header
 
 
 def average(folders: list[Path], model: nn.Module) -> None:
@@ -275,13 +240,107 @@ def average(folders: list[Path], model: nn.Module) -> None:
 
     Vaswani et al. 2017, section 6.1, average the last 5 or 20.
     """
-    total: dict[str, Tensor] = {}
+    total: Tensors = {}
     for folder in folders:
-        found = _weights(settled(folder, read_all))
-        check_fit(model, found, folder)
+        found = _finite_weights(existing(folder))
+        _check_fit(model, found, folder)
         for name, tensor in found.items():
             total[name] = total.get(name, 0) + tensor.double()
-    fill(model, {n: (t / len(folders)).float() for n, t in total.items()})
+    mean = {n: (t / len(folders)).float() for n, t in total.items()}
+    fill(model, mean, folders[0])
+
+
+# --- tensors ----------------------------------------------------------------
+
+
+def weights_of(model: nn.Module) -> Tensors:
+    """Each parameter once: tied ones by their first name; no buffers."""
+    return {name: p.detach() for name, p in model.named_parameters()}
+
+
+def fill(model: nn.Module, tensors: Tensors, folder: Path) -> None:
+    """Copy tensors into the parameters of the same names.
+
+    Raises:
+        CheckpointError: names or shapes are not the model's.
+    """
+    _check_fit(model, tensors, folder)
+    for name, parameter in weights_of(model).items():
+        parameter.copy_(tensors[name])
+
+
+def read_tensors(path: Path) -> Tensors:
+    """Read a safetensors file; matrices in eight bits become ``float32``.
+
+    Raises:
+        CheckpointError: it is missing, damaged, or no safetensors file.
+    """
+    try:
+        return int8.unpacked(safetensors.torch.load_file(path))
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(
+            f"{path} cannot be read as safetensors ({error}): it is missing, "
+            "damaged, or a pickle, which is never opened. Copy it again, or "
+            "take another checkpoint."
+        ) from error
+
+
+def not_finite(tensors: Tensors) -> str:
+    """The name of the first tensor with an inf or nan in it; "" if none."""
+    for name, tensor in tensors.items():
+        if not torch.isfinite(tensor).all():
+            return name
+    return ""
+
+
+def _finite_weights(folder: Path) -> Tensors:
+    tensors = read_tensors(folder / "model.safetensors")
+    if name := not_finite(tensors):
+        raise CheckpointError(
+            f"the weights in {folder} are not finite, first {name}: "
+            "its training had diverged. Take another checkpoint."
+        )
+    return tensors
+
+
+def _check_finite(tensors: Tensors) -> None:
+    if name := not_finite(tensors):
+        raise DivergedError(
+            f"{name} is not finite any more: training has diverged, and "
+            "nothing was saved. Lower the peak rate, lengthen the warm-up, "
+            "or clip the gradient."
+        )
+
+
+def _check_fit(model: nn.Module, tensors: Tensors, folder: Path) -> None:
+    parameters = weights_of(model)
+    wrong = sorted(set(parameters) ^ set(tensors)) or [
+        name
+        for name, tensor in tensors.items()
+        if tensor.shape != parameters[name].shape
+    ]
+    if wrong:
+        raise CheckpointError(
+            f"the weights in {folder} do not fit the model, first at "
+            f"{wrong[0]}: were files of two checkpoints mixed?"
+        )
+
+
+def _write_tensors(path: Path, tensors: Tensors) -> None:
+    stored = {name: t.cpu().contiguous() for name, t in tensors.items()}
+    safetensors.torch.save_file(stored, path)
+
+
+# --- files ------------------------------------------------------------------
+
+
+def no_model(path: Path, why: Exception | str) -> CheckpointError:
+    """The error for settings from which no model can be made."""
+    reason = str(why).strip().partition("\n")[0]
+    return CheckpointError(
+        f"{path} does not describe a model ({reason}): take another "
+        "checkpoint."
+    )
 
 
 def _kind(config: AnyModelConfig) -> str:
@@ -294,70 +353,23 @@ def _kind(config: AnyModelConfig) -> str:
     )
 
 
-# --- writing ----------------------------------------------------------------
-
-
-def _check_finite(tensors: Tensors) -> None:
-    if name := not_finite(tensors):
-        raise DivergedError(
-            f"{name} is not finite any more: training has diverged, and "
-            "nothing was saved. Lower the peak rate, lengthen the warm-up, "
-            "or clip the gradient."
-        )
-
-
 def _check_place(place: Path) -> None:
-    """Only a checkpoint is replaced, and one that may be."""
-    if not place.exists():
-        return
-    files.check_permission(place)
-    others = sorted(path.name for path in place.iterdir())
-    if others and "config.json" not in others:
-        raise CheckpointError(
-            f"{place} holds {others[0]}, and is no checkpoint: it was left "
-            "as it is. Name another folder."
-        )
+    """Refuse to replace a folder that is not a checkpoint."""
+    if place.is_dir() and not (place / "config.json").is_file():
+        for other in place.iterdir():
+            raise CheckpointError(
+                f"{place} holds {other.name}, and is no checkpoint: it was "
+                "left as it is. Name another folder."
+            )
 
 
-def _clear(place: Path) -> None:
-    """Delete what killed processes were writing."""
-    for left in place.parent.glob(f".{glob.escape(place.name)}.*.new"):
-        shutil.rmtree(left, ignore_errors=True)
+def _previous(place: Path) -> Path:
+    return place.with_name(f".{place.name}.old")
 
 
-def _write(folder, model, tokenizer, details, resume) -> None:
-    """All but the weights, and their hashes."""
-    if tokenizer is not None:
-        files.write_whole(folder / "tokenizer.model", tokenizer.model_proto)
-    if resume is not None:
-        _write_tensors(folder / "resume.safetensors", resume.tensors)
-        _write_json(folder / "resume.json", resume.values)
-    hashes = {
-        key: hashlib.sha256((folder / name).read_bytes()).hexdigest()
-        for name, key in FILES.items()
-        if (folder / name).exists()
-    }
-    header = {
-        "format": FORMAT,
-        "kind": _kind(model.config),
-        "model": asdict(model.config),
-        "details": details,
-    }
-    _write_json(folder / "config.json", header | hashes)
-
-
-def _write_tensors(path: Path, tensors: Tensors) -> None:
-    files.write_whole(path, pack(tensors))
-
-
-def _write_json(path: Path, values: dict) -> None:
-    text = json.dumps(values, indent=1, ensure_ascii=False)
-    files.write_whole(path, text + "\n")
-
-
-def _put_in_place(fresh: Path, place: Path) -> None:
+def _replace(fresh: Path, place: Path) -> None:
     """Two renames; between them :func:`existing` finds the old folder."""
-    previous = previous_of(place)
+    previous = _previous(place)
     if place.exists():
         shutil.rmtree(previous, ignore_errors=True)
         place.rename(previous)
@@ -365,54 +377,15 @@ def _put_in_place(fresh: Path, place: Path) -> None:
     shutil.rmtree(previous, ignore_errors=True)
 
 
-# --- from what was read to a model ------------------------------------------
+def _write_json(path: Path, values: dict) -> None:
+    text = json.dumps(values, indent=1, ensure_ascii=False)
+    path.write_text(text + "\n", "utf-8")
 
 
-def _weights(content: Content) -> Tensors:
-    tensors = content.tensors("model.safetensors")
-    if name := not_finite(tensors):
-        raise CheckpointError(
-            f"the weights in {content.folder} are not finite, first {name}: "
-            "its training had diverged. Take another checkpoint."
-        )
-    return tensors
-
-
-def _model(content: Content, build: Build) -> nn.Module:
-    """Built and filled, once it is known that the weights fit."""
-    folder, header = content.folder, content.header
-    if header["kind"] not in list(KINDS):
-        raise CheckpointError(
-            f"{folder} holds a model of kind {header['kind']!r}, but "
-            f"only {', '.join(KINDS)} are known: update the package."
-        )
-    config_class, _ = KINDS[header["kind"]]
-    values, tensors = header["model"], _weights(content)
+def _read_json(path: Path) -> dict[str, Any]:
     try:
-        config = from_dict(config_class, values)
-        _check_depth(values, tensors)
-        shapes = shapes_of(config, build)
-        check_fit(shapes, tensors, folder)
-        check_memory(shapes)
-    except INVALID as error:
-        raise no_model(folder / "config.json", error) from error
-    model = build(config)
-    fill(model, tensors)
-    return model
-
-
-def _check_depth(values: dict[str, Any], tensors: Tensors) -> None:
-    """Raise a ConfigError for more layers than there are tensors."""
-    if values.get("n_layers", 0) > len(tensors):
-        raise ConfigError(
-            f"n_layers is {values['n_layers']}, but there are only "
-            f"{len(tensors)} tensors of weights"
-        )
-
-
-def _resume(content: Content) -> Resume | None:
-    if not {"resume.json", "resume.safetensors"} <= set(content.files):
-        return None
-    path = content.folder / "resume.json"
-    values = parsed(content.files["resume.json"], path)
-    return Resume(content.tensors("resume.safetensors"), values)
+        return files.read_json(path)
+    except (OSError, ValueError) as error:
+        raise CheckpointError(
+            f"{path} cannot be read ({error}): take another checkpoint."
+        ) from error

@@ -14,7 +14,6 @@ import torch
 from torch import Tensor
 
 from transformer_course.errors import CheckpointError
-from transformer_course.training.weights import Tensors
 
 LARGEST = 127
 """Of the whole numbers, on both sides of zero."""
@@ -47,9 +46,9 @@ def dequantized(values: Tensor, scale: Tensor) -> Tensor:
     return values * scale
 
 
-def packed(tensors: Tensors) -> Tensors:
+def packed(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """The same tensors with matrices in eight bits, and their scales."""
-    small: Tensors = {}
+    small: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
         if tensor.ndim < 2:
             small[name] = tensor
@@ -58,7 +57,7 @@ def packed(tensors: Tensors) -> Tensors:
     return small
 
 
-def unpacked(tensors: Tensors) -> Tensors:
+def unpacked(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """What :func:`packed` made, as ``float32``; other tensors as they are.
 
     Raises:

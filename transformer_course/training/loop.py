@@ -20,12 +20,15 @@ from transformer_course.batches.pairs import AnyBatch, Batches
 from transformer_course.checks import is_number, is_whole
 from transformer_course.device import random_state, set_random_state
 from transformer_course.errors import CheckpointError, DivergedError
-from transformer_course.training.checkpoint import Resume
+from transformer_course.training.checkpoint import (
+    Resume,
+    not_finite,
+    weights_of,
+)
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.distributed import ALONE, Team
 from transformer_course.training.loss import Score
 from transformer_course.training.objective import training_score
-from transformer_course.training.weights import not_finite, weights_of
 
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 """What Adam keeps for each parameter."""

@@ -32,13 +32,12 @@ from transformer_course.models.bert import (
 )
 from transformer_course.models.bert_config import BertConfig
 from transformer_course.models.mode import evaluating
-from transformer_course.training.checkpoint_files import no_model
-from transformer_course.training.weights import (
+from transformer_course.training.checkpoint import (
     Tensors,
     fill,
+    no_model,
     not_finite,
-    refuse_pickle,
-    unpack,
+    read_tensors,
     weights_of,
 )
 
@@ -308,22 +307,12 @@ def _lower_case(folder: Path) -> bool:
 def _read(folder: Path) -> Tensors:
     """All that a place is known for, under our names, in fp32."""
     path = folder / "model.safetensors"
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        pickle = folder / "pytorch_model.bin"
-        instead = (
-            "pytorch_model.bin is a pickle, which can run any code, and is "
-            "not opened"
-            if pickle.exists()
-            else str(error)
-        )
+    if not path.exists() and (folder / "pytorch_model.bin").exists():
         raise CheckpointError(
-            f"there is no {path} to read ({instead}): get the weights as "
-            "safetensors."
-        ) from error
-    refuse_pickle(content, path)
-    tensors = unpack(content, path)
+            f"there is no {path}, and pytorch_model.bin is a pickle, which "
+            "can run any code: get the weights as safetensors."
+        )
+    tensors = read_tensors(path)
     unknown = [
         name
         for name in sorted(tensors)
@@ -378,7 +367,7 @@ def _filled(kind: type, config: BertConfig, found: Tensors, folder: Path):
             "files from one model."
         )
     model = kind(config).eval()
-    fill(model, found)
+    fill(model, {name: found[name] for name in expected}, folder)
     return model
 
 

@@ -4,13 +4,17 @@ import dataclasses
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import psutil
+import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from transformer_course.batches.pairs import Batches
 from transformer_course.checks import Settings, from_json
 from transformer_course.data import own_text
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.errors import CheckpointError, ConfigError
+from transformer_course.models.config import AnyModelConfig
 from transformer_course.training import checkpoint
 from transformer_course.training.config import Experiment
 from transformer_course.training.loop import set_seed
@@ -97,7 +101,7 @@ def prepare(
         tokenizer = task.learn_tokenizer(experiment, splits.train)
         _check_needed(start, tokenizer, train.start_from)
     config = task.sized(experiment.model, tokenizer)
-    checkpoint.check_memory(checkpoint.shapes_of(config, build), copies=4)
+    _check_memory(config, build)
     set_seed(train.seed)
     model = build(config)
     if start:
@@ -110,6 +114,40 @@ def prepare(
         splits,
         task,
     )
+
+
+class _NoInitialization(TorchFunctionMode):
+    """Skip drawing the weights: on the meta device, torch would import its
+    compiler for it, which takes two seconds."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if function is nn.init.normal_:
+            return kwargs["tensor"]
+        return function(*args, **kwargs)
+
+
+def _check_memory(config: AnyModelConfig, build: checkpoint.Build) -> None:
+    """Raise a ConfigError if the model cannot be trained in the free memory.
+
+    Each weight has a gradient and two moments of Adam beside it.
+    """
+    try:
+        with torch.device("meta"), _NoInitialization():
+            model = build(config)
+    except (OverflowError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ConfigError(
+            f"no model can be made with these sizes ({reason}): choose "
+            "smaller ones."
+        ) from error
+    needed = 4 * sum(p.nbytes for p in model.parameters())
+    free = psutil.virtual_memory().available
+    if needed > free:
+        raise ConfigError(
+            f"training the model takes {needed / 1e9:,.1f} GB of memory, of "
+            f"which {free / 1e9:,.1f} are free: choose a smaller one."
+        )
 
 
 def _start(named: str, output_dir: Path) -> checkpoint.Checkpoint:

@@ -33,7 +33,6 @@ from transformer_course.training.run.prepare import (
 from transformer_course.training.run.recorder import Recorder
 from transformer_course.training.run.retention import Retention
 from transformer_course.training.run.stopping import StopSignal
-from transformer_course.training.weights import check_fit, weights_of
 
 
 def run(
@@ -291,8 +290,8 @@ def _restore(
         saved = checkpoint.load(last, build=build)
         if saved.resume is None:
             raise CheckpointError(f"{last} holds no state to go on from.")
-        check_fit(model, weights_of(saved.model), last)
-        model.load_state_dict(saved.model.state_dict())
+        weights = checkpoint.weights_of(saved.model)
+        checkpoint.fill(model, weights, last)
         return restore(saved.resume, model, optimizer)
     except CheckpointError as error:
         raise CheckpointError(
