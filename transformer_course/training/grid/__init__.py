@@ -2,7 +2,8 @@
 
 Table 3 of the paper is one (chapter 15). A grid is a base experiment,
 variants that each change a factor of it, and seeds. One variant with one seed
-is a *cell*: a training in ``outputs/GRID/VARIANT-seedK/``. :func:`~.training.train`
+is a *cell*, a training in ``outputs/GRID/VARIANT-seedK/``.
+:func:`~.training.train`
 trains what is missing and writes to ``runs/GRID/``: ``settings.json``, a file
 for each cell in ``cells/``, and the table as ``table.json``, ``table.csv``
 and ``table.md``. :func:`~.results.read` reads it back.
