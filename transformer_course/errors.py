@@ -32,7 +32,3 @@ class Interrupted(CourseError):
 
 class DivergedError(CourseError):
     """A training whose loss or weights are no numbers any more."""
-
-
-class TeamError(CourseError):
-    """Another process of the same training has ended before its end."""

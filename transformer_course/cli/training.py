@@ -1,24 +1,16 @@
 """``train``: a preset, or a run once more, with any setting changed."""
 
 import argparse
-import contextlib
-import signal
-import sys
-import threading
-from collections.abc import Iterator
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import tyro
 
 from transformer_course.cli.options import PROGRAM
-from transformer_course.errors import Interrupted
 from transformer_course.training.config import OWN_FILES, Experiment
 from transformer_course.training.presets import PRESETS
-
-if TYPE_CHECKING:
-    from transformer_course.training.distributed import Team
 
 
 @dataclass(frozen=True)
@@ -49,54 +41,15 @@ def train(
     one model when torchrun starts them: torchrun --nproc-per-node 2 -m
     transformer_course.cli train enja.
     """
-    from transformer_course.training.distributed import joined
     from transformer_course.training.run import run
     from transformer_course.training.tasks.table import find_task
 
     values = dict(vars(training))
     output_dir, resume = values.pop("output_dir"), values.pop("resume")
-    with threads_fail_once(), joined() as team, one_tells(team):
-        folder = run(Experiment(**values), output_dir, resume, team=team)
-    if team.is_first:
+    folder = run(Experiment(**values), output_dir, resume)
+    if os.environ.get("RANK", "0") == "0":  # set by torchrun
         use = find_task(training.task).first_use(folder)
         print(f"done: {folder}. Try: {PROGRAM} {use}")
-
-
-@contextlib.contextmanager
-def one_tells(team: "Team") -> Iterator[None]:
-    """Let one process of a team tell why the training has ended.
-
-    Where one has failed, it comes first: the others find out by its end, and
-    not by the signal that torchrun sends them then.
-    """
-    if team.size > 1:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    try:
-        yield
-    except (Exception, KeyboardInterrupt) as error:
-        if team.tells():
-            raise
-        stopped = isinstance(error, Interrupted | KeyboardInterrupt)
-        sys.exit(130 if stopped else 1)
-
-
-@contextlib.contextmanager
-def threads_fail_once() -> Iterator[None]:
-    """Let no thread tell of a full disk by a traceback.
-
-    TensorBoard writes in a thread of its own, and raises what has failed
-    there once more where the next thing is written.
-    """
-
-    def told(failure: threading.ExceptHookArgs) -> None:
-        if not issubclass(failure.exc_type, OSError):
-            before(failure)
-
-    before, threading.excepthook = threading.excepthook, told
-    try:
-        yield
-    finally:
-        threading.excepthook = before
 
 
 def with_files(args: list[str]) -> list[str]:

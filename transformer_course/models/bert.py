@@ -200,6 +200,9 @@ class BertPreTraining(nn.Module):
         self.pooler = Pooler(config.d_model)
         self.to_next = nn.Linear(config.d_model, 2)
         _draw_heads(self)
+        if not config.next_sentence:  # no loss reaches these
+            self.pooler.requires_grad_(False)
+            self.to_next.requires_grad_(False)
 
     def forward(
         self,

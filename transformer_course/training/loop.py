@@ -20,13 +20,13 @@ from transformer_course.batches.pairs import AnyBatch, Batches
 from transformer_course.checks import is_number, is_whole
 from transformer_course.device import random_state, set_random_state
 from transformer_course.errors import CheckpointError, DivergedError
+from transformer_course.training import distributed
 from transformer_course.training.checkpoint import (
     Resume,
     not_finite,
     weights_of,
 )
 from transformer_course.training.config import TrainConfig
-from transformer_course.training.distributed import ALONE, Team
 from transformer_course.training.loss import Score
 from transformer_course.training.objective import training_score
 
@@ -98,7 +98,6 @@ def train_step(
     optimizer: torch.optim.Optimizer,
     config: TrainConfig,
     objective: Objective = training_score,
-    team: Team = ALONE,
 ) -> Score:
     """One update of the weights.
 
@@ -108,7 +107,6 @@ def train_step(
         optimizer: from :func:`make_optimizer`.
         config: precision, clipping, and what the objective needs.
         objective: what is made smaller.
-        team: the processes that share the batch.
 
     Returns:
         The score of the batch before the update.
@@ -120,17 +118,17 @@ def train_step(
     batch = batch.to(device)
     optimizer.zero_grad(set_to_none=True)
     with autocast(device, config.bf16):
-        score = team.score(objective, model, batch, config)
-    whole = team.total(score)
-    mean = whole.loss / whole.tokens
+        score = objective(model, batch, config)
+    total = distributed.total(score)
+    mean = total.loss / total.tokens
     if not torch.isfinite(mean):
         raise DivergedError(f"the loss is {mean.item()}: {DIVERGED}")
-    (score.loss / whole.tokens).backward()
-    team.add_gradients(model)
+    # backward averages gradients over the processes; their sum is wanted
+    (score.loss * distributed.world_size() / total.tokens).backward()
     if config.clip:
         nn.utils.clip_grad_norm_(model.parameters(), config.clip)
     optimizer.step()
-    return whole
+    return total
 
 
 DIVERGED = (
@@ -193,7 +191,6 @@ def fit(
     objective: Objective = training_score,
     steps: int | None = None,
     schedule: Callable[[int, int, float], float] = learning_rate,
-    team: Team = ALONE,
 ) -> Progress:
     """Train from where ``progress`` stands to the last epoch.
 
@@ -210,7 +207,6 @@ def fit(
         objective: what is made smaller.
         steps: end after this one, wherever the epoch is.
         schedule: from step, warm-up and peak rate to the rate.
-        team: the processes that train together, each of which calls this.
 
     Raises:
         DivergedError: the loss is not a number, or an epoch ends with
@@ -227,9 +223,7 @@ def fit(
             rate = part * schedule(progress.step + 1, config.warmup, peak)
             for group in optimizer.param_groups:
                 group["lr"] = rate
-            score = train_step(
-                model, batch, optimizer, config, objective, team
-            )
+            score = train_step(model, batch, optimizer, config, objective)
             progress.count(score)
             if on_step:
                 on_step(progress, score, rate)

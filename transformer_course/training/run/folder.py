@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from transformer_course import files
-from transformer_course.checks import Settings, is_number
-from transformer_course.console import quoted, tell
+from transformer_course.checks import Settings
+from transformer_course.console import quoted
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.device import joined, machine
 from transformer_course.errors import CheckpointError, ConfigError, CorpusError
@@ -59,22 +59,6 @@ class RunFolder:
     def has_last(self) -> bool:
         """Whether there is a checkpoint to go on from."""
         return _is_checkpoint(self.checkpoints / "last")
-
-    @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """Keep other processes from training here; death lets go of it.
-
-        Raises:
-            ConfigError: another process trains here.
-        """
-        lock = self.path.parent / ".locks" / f"run-{self.path.name}"
-        with files.locked(lock) as mine:
-            if not mine:
-                raise ConfigError(
-                    f"another process is training in {self.path}: wait for "
-                    "it, or give another --name."
-                )
-            yield
 
     def settings(self) -> Settings:
         """The settings that the run began with.
@@ -211,44 +195,19 @@ class RunFolder:
             place.replace(self.path)  # an empty folder may be there
 
     def records(self) -> list[Record]:
-        """The records of ``metrics.jsonl`` that are whole."""
-        return [record for _, record in self._lines() if record is not None]
+        """The records of ``metrics.jsonl``; a line that a kill has cut short
+        is left out."""
+        if not self.metrics.exists():
+            return []
+        lines = self.metrics.read_text("utf-8", "replace").splitlines()
+        return [record for line in lines if (record := _record(line))]
 
     def forget_after(self, step: int, epoch: int) -> None:
-        """Drop what a kill left in the metrics beyond a checkpoint.
-
-        A line that is damaged is dropped too; where whole ones follow it, it
-        goes into ``metrics.damaged``, and a warning says so.
-        """
-        lines = list(self._lines())
-        kept = [
-            line
-            for line, record in lines
-            if record is not None and _is_done(record, step, epoch)
-        ]
-        whole = [n for n, (_, r) in enumerate(lines) if r is not None]
-        damaged = [
-            line
-            for line, record in lines[: max(whole, default=0)]
-            if record is None
-        ]
-        if damaged:
-            aside = self.metrics.with_suffix(".damaged")
-            files.write_whole(aside, "".join(f"{x}\n" for x in damaged))
-            tell(
-                f"warning: {len(damaged)} lines of {self.metrics} are "
-                f"damaged and were put into {aside}; the others are kept."
-            )
-        if lines:
-            files.write_whole(self.metrics, "".join(f"{x}\n" for x in kept))
-
-    def _lines(self) -> Iterator[tuple[str, Record | None]]:
-        """The lines of the metrics, each with its record if it is one."""
-        if not self.metrics.exists():
-            return
-        text = files.read_whole(self.metrics).decode(errors="replace")
-        for line in text.removesuffix("\n").split("\n"):
-            yield line, _record(line)
+        """Drop the records that a kill has left beyond a checkpoint."""
+        kept = [r for r in self.records() if _is_done(r, step, epoch)]
+        lines = [json.dumps(r, ensure_ascii=False) + "\n" for r in kept]
+        if self.metrics.exists():
+            files.write_whole(self.metrics, "".join(lines))
 
     def chosen(self) -> Path | None:
         """The checkpoint that is best by the development set.
@@ -374,16 +333,12 @@ def _is_checkpoint(folder: Path) -> bool:
 
 
 def _record(line: str) -> Record | None:
-    """The record of a line; None if it is not a whole one."""
+    """The record of a line; None if the line is not complete."""
     try:
-        record = files.parse_json(line.encode())
+        record = json.loads(line)
     except ValueError:
         return None
-    kind = record.get("kind")
-    numbers = [record[key] for key in NUMBERS if key in record]
-    whole = isinstance(kind, str) and (kind != "step" or "step" in record)
-    are_numbers = all(map(is_number, numbers))
-    return record if whole and are_numbers else None
+    return record if isinstance(record, dict) and "kind" in record else None
 
 
 def _is_done(record: Record, step: int, epoch: int) -> bool:

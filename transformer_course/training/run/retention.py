@@ -1,7 +1,6 @@
 """Which checkpoints a run keeps: last, best, the last epochs, their mean."""
 
 import shutil
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -22,14 +21,6 @@ class Retention:
     experiment: Experiment
     prepared: Prepared
     optimizer: torch.optim.Optimizer
-    before: Callable[[], None]
-    """Called before each save: what goes with a checkpoint must not be
-    younger on the disk than the checkpoint."""
-
-    def after_step(self, progress: Progress) -> None:
-        """Save now and then, to go on from."""
-        if progress.step % self.experiment.train.save_every == 0:
-            self.last(progress)
 
     def after_epoch(self, progress: Progress, quality: float) -> None:
         """Keep the weights if they are the best, and those of the epoch."""
@@ -70,7 +61,6 @@ class Retention:
     def _save(
         self, name: str, resume: checkpoint.Resume | None = None
     ) -> None:
-        self.before()
         checkpoint.save(
             self.folder / name,
             self.prepared.model,

@@ -1,22 +1,17 @@
 """A training from its first step, or its last checkpoint, to its end."""
 
 import contextlib
-import io
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-import torch
 from torch import nn
 
 from transformer_course.console import tell
 from transformer_course.device import pick_device
 from transformer_course.errors import CheckpointError, ConfigError, Interrupted
 from transformer_course.models.optimize import faster_layers, keep_freed_memory
-from transformer_course.training import checkpoint
+from transformer_course.training import checkpoint, distributed
 from transformer_course.training.config import Experiment
-from transformer_course.training.distributed import ALONE, Team
 from transformer_course.training.loop import (
     Progress,
     fit,
@@ -41,19 +36,18 @@ def run(
     resume: bool = False,
     quiet: bool = False,
     build: checkpoint.Build = checkpoint.build,
-    team: Team = ALONE,
 ) -> Path:
-    """Train an experiment in ``output_dir/NAME``, or go on with it.
+    """Train an experiment in ``output_dir/NAME``, or resume it.
+
+    Under ``torchrun``, every process calls this; the main one alone writes.
 
     Args:
         experiment: the settings.
         output_dir: the run's folder is made in here; what the training
             starts from is looked for here too.
-        resume: go on with a run that was stopped.
+        resume: continue a run that was stopped.
         quiet: print nothing.
-        build: from a config to the model, with its first weights.
-        team: the processes that train together, each of which calls this.
-            The first one writes; the others compute, and wait for it.
+        build: makes the model from its config.
 
     Returns:
         The folder.
@@ -62,182 +56,108 @@ def run(
         CorpusError: the text cannot be had, or is not that which a run
             began with.
         ConfigError: the folder holds a run already, or other files (without
-            ``resume``), or a run with other settings (with it); another
-            process trains there; settings that do not go together.
-        CheckpointError: nothing to go on with, or a checkpoint that could
-            not be read or written.
+            ``resume``), or a run with other settings (with it); settings
+            that do not go together.
+        CheckpointError: nothing to resume, or a checkpoint that could not be
+            read or written.
         DivergedError: the loss is not a number any more; the checkpoints
-            from before that are whole.
+            from before that are complete.
         Interrupted: Ctrl-C; the state has been saved.
-        TeamError: another process of the team has ended.
     """
     folder = RunFolder(Path(output_dir) / experiment.name)
-    device = team.place(pick_device(experiment.train.device))
-    quiet = quiet or not team.is_first
-    begun = folder.settings() if folder.begun else None
-    experiment = identified(experiment, begun)
-    folder.check(experiment, resume)
-    tokenizer = folder.load_tokenizer() if resume else None
-    goes_on = resume and folder.has_last
-    keep_freed_memory()
-    if not quiet:
-        tell(f"{folder.path}: preparing ...")
-    with contextlib.nullcontext() if team.is_first else _unheard():
-        prepared = prepare(experiment, tokenizer, output_dir, goes_on, build)
-    model = prepared.model.to(device)
-    optimizer = make_optimizer(model, experiment.train)
-    held = folder.held() if team.is_first else contextlib.nullcontext()
-    with folder.writing(), held:
-        folder.check(experiment, resume)  # nobody has begun it meanwhile
+    device = pick_device(experiment.train.device)
+    with distributed.process_group(device) as device, folder.writing():
+        main = distributed.is_main_process()
+        quiet = quiet or not main
+        begun = folder.settings() if folder.begun else None
+        experiment = identified(experiment, begun)
+        folder.check(experiment, resume)
+        keep_freed_memory()
+        if not quiet:
+            tell(f"{folder.path}: preparing ...")
+        tokenizer = folder.load_tokenizer() if resume else None
+        resumed = resume and folder.has_last
+        prepared = prepare(experiment, tokenizer, output_dir, resumed, build)
+        model = prepared.model.to(device)
+        optimizer = make_optimizer(model, experiment.train)
         progress = Progress()
-        if goes_on:
+        if resumed:
             last = folder.checkpoints / "last"
             progress = _restore(last, model, optimizer, build)
             _check_epochs(folder, experiment, progress)
-        tokenizer = prepared.tokenizer
-        team.check_same(
-            model, experiment, progress, tokenizer and tokenizer.sha256
-        )
-        team.draw_apart()
+        distributed.wait()  # all have read the folder
         if not quiet:
-            begin = _beginning(folder, experiment, prepared, progress, resume)
-            print(begin, flush=True)
-        if team.is_first:
-            how_parted = prepared.task.how_parted(prepared.splits)
-            folder.begin(experiment, tokenizer, how_parted)
-        parts = folder, experiment, prepared, optimizer, progress, quiet, team
-        around = _writing(*parts) if team.is_first else _following(team)
-        with around as calls, faster_layers(model):
+            text = _beginning(folder, experiment, prepared, progress, resume)
+            print(text, flush=True)
+        if main:
+            split = prepared.task.how_parted(prepared.splits)
+            folder.begin(experiment, prepared.tokenizer, split)
+        distributed.seed_per_rank()
+        kept = Retention(folder.checkpoints, experiment, prepared, optimizer)
+        with contextlib.ExitStack() as stack:
+            recorder = None
+            if main:
+                recorder = Recorder(
+                    folder, experiment, prepared, progress, quiet
+                )
+                stack.enter_context(recorder)
+            stop = StopSignal(recorder.say if recorder else None)
+            stack.enter_context(stop)
+            stack.enter_context(faster_layers(model))
+
+            def on_step(progress: Progress, score: Score, rate: float) -> None:
+                if main:
+                    recorder.step(progress, score, rate)
+                stopped = distributed.any_process(stop.asked)
+                save = progress.step % experiment.train.save_every == 0
+                if main and (save or stopped):
+                    recorder.flush()
+                    kept.last(progress)
+                if stopped:
+                    raise Interrupted(
+                        f"stopped after step {progress.step}, and saved. Go "
+                        "on with the same command and --resume."
+                    )
+
+            def on_epoch(progress: Progress, means: dict[str, float]) -> None:
+                if main:
+                    started = time.monotonic()
+                    found = _validate(prepared, experiment)
+                    recorder.epoch(progress, means, found)
+                    recorder.not_training(time.monotonic() - started)
+                    recorder.flush()
+                    kept.after_epoch(progress, found["quality"])
+                distributed.wait()
+
             fit(
                 model,
                 optimizer,
                 prepared.batches,
                 experiment.train,
                 progress,
-                calls.on_step,
-                calls.on_epoch,
-                prepared.task.objective,
-                team=team,
+                on_step,
+                on_epoch,
+                distributed.data_parallel(model, prepared.task.objective),
             )
-            calls.finish(progress)
+            if main and (epochs := kept.average(progress)):
+                found = _validate(prepared, experiment)
+                recorder.average(progress, epochs, found)
+                kept.keep_average()
     return folder.path
 
 
-@contextlib.contextmanager
-def _unheard() -> Iterator[None]:
-    """What a process warns of is not told: the first one tells the same."""
-    with contextlib.redirect_stderr(io.StringIO()):
-        yield
-
-
-@contextlib.contextmanager
-def _writing(
-    folder: RunFolder,
-    experiment: Experiment,
-    prepared: Prepared,
-    optimizer: torch.optim.Optimizer,
-    progress: Progress,
-    quiet: bool,
-    team: Team,
-) -> Iterator["_Around"]:
-    """What goes on around the steps where the run is written down."""
-    with (
-        Recorder(folder, experiment, prepared, progress, quiet) as recorder,
-        StopSignal(recorder.say if team.size == 1 else None) as stop,
-    ):
-        kept = Retention(
-            folder.checkpoints,
-            experiment,
-            prepared,
-            optimizer,
-            recorder.flush,
-        )
-        yield _Around(experiment, prepared, recorder, kept, stop, team)
-
-
-@contextlib.contextmanager
-def _following(team: Team) -> Iterator["_Following"]:
-    """What goes on around the steps in the other processes of a team."""
-    with StopSignal() as stop:
-        yield _Following(stop, team)
-
-
-@dataclass(frozen=True)
-class _Following:
-    """Waits wherever the first process has something to do by itself."""
-
-    stop: StopSignal
-    team: Team
-
-    def on_step(self, progress: Progress, *_) -> None:
-        """Stop after the same step as the others."""
-        if self.team.any(self.stop.asked):
-            self.team.wait()
-            raise _stopped(progress)
-
-    def on_epoch(self, *_) -> None:
-        """Wait until the epoch has been validated and saved."""
-        self.team.wait()
-
-    finish = on_epoch
-
-
-@dataclass(frozen=True)
-class _Around:
-    """What happens after each step and each epoch, and at the end."""
-
-    experiment: Experiment
-    prepared: Prepared
-    recorder: Recorder
-    kept: Retention
-    stop: StopSignal
-    team: Team
-
-    def on_step(self, progress: Progress, score: Score, rate: float) -> None:
-        """Record a step; save now and then, and when asked to stop."""
-        self.recorder.step(progress, score, rate)
-        if self.team.any(self.stop.asked):
-            self.kept.last(progress)
-            self.team.wait()
-            raise _stopped(progress)
-        self.kept.after_step(progress)
-
-    def on_epoch(self, progress: Progress, train: dict[str, float]) -> None:
-        """Validate, show samples, keep the best and the last weights."""
-        started = time.monotonic()
-        found = self._validate()
-        self.recorder.epoch(progress, train, found)
-        self.recorder.not_training(time.monotonic() - started)
-        self.kept.after_epoch(progress, found["quality"])
-        self.team.wait()
-
-    def finish(self, progress: Progress) -> None:
-        """Average the last epochs, and score the average too."""
-        if epochs := self.kept.average(progress):
-            self.recorder.average(progress, epochs, self._validate())
-            self.kept.keep_average()
-        self.team.wait()
-
-    def _validate(self) -> Record:
-        """Scores on the development set, and samples."""
-        task, model = self.prepared.task, self.prepared.model
-        text = self.prepared.tokenizer, self.prepared.splits.dev
-        smoothing = self.experiment.train.label_smoothing
-        means = task.evaluate(model, self.prepared.dev_batches, smoothing)
-        metrics = means | task.metrics(model, *text, means)
-        return {
-            **{f"dev_{name}": value for name, value in metrics.items()},
-            "quality": task.quality(metrics),
-            "samples": task.samples(model, *text),
-        }
-
-
-def _stopped(progress: Progress) -> Interrupted:
-    """What a user is told who has stopped a training."""
-    return Interrupted(
-        f"stopped after step {progress.step}, and saved. Go on with the same "
-        "command and --resume."
-    )
+def _validate(prepared: Prepared, experiment: Experiment) -> Record:
+    """Scores on the development set, and samples."""
+    task, model = prepared.task, prepared.model
+    text = prepared.tokenizer, prepared.splits.dev
+    smoothing = experiment.train.label_smoothing
+    means = task.evaluate(model, prepared.dev_batches, smoothing)
+    metrics = means | task.metrics(model, *text, means)
+    return {
+        **{f"dev_{name}": value for name, value in metrics.items()},
+        "quality": task.quality(metrics),
+        "samples": task.samples(model, *text),
+    }
 
 
 def _beginning(
@@ -247,7 +167,7 @@ def _beginning(
     progress: Progress,
     resume: bool,
 ) -> str:
-    """What is trained, and from where on."""
+    """The first line of output: what is trained, and from which step."""
     weights = sum(p.numel() for p in prepared.model.parameters())
     device = next(prepared.model.parameters()).device
     per_epoch = len(prepared.batches)
@@ -269,11 +189,7 @@ def _beginning(
 def _check_epochs(
     folder: RunFolder, experiment: Experiment, progress: Progress
 ) -> None:
-    """See that a run is not said to have fewer epochs than it has had.
-
-    Raises:
-        ConfigError: fewer are asked for.
-    """
+    """Raise a ConfigError if a run has had more epochs than are asked for."""
     asked, done = experiment.train.epochs, progress.epoch
     if asked < done:
         raise ConfigError(
@@ -286,12 +202,12 @@ def _check_epochs(
 def _restore(
     last: Path, model: nn.Module, optimizer, build: checkpoint.Build
 ) -> Progress:
+    """Load the weights and the state of the training."""
     try:
         saved = checkpoint.load(last, build=build)
         if saved.resume is None:
             raise CheckpointError(f"{last} holds no state to go on from.")
-        weights = checkpoint.weights_of(saved.model)
-        checkpoint.fill(model, weights, last)
+        checkpoint.fill(model, checkpoint.weights_of(saved.model), last)
         return restore(saved.resume, model, optimizer)
     except CheckpointError as error:
         raise CheckpointError(

@@ -1,7 +1,7 @@
-"""One of two processes of a team, started by ``test_team.py``.
+"""One of two processes that ``test_distributed.py`` starts.
 
 It trains all of :func:`experiments` together with the other process, and
-leaves ``RANK.json`` in the folder: what this process has seen.
+leaves ``RANK.json`` in the folder: the errors and losses of this process.
 """
 
 import dataclasses
@@ -12,7 +12,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny import tiny_corpus, tiny_labels
+import torch.distributed as dist
+from tiny import (
+    ragged_ids,
+    tiny_corpus,
+    tiny_labels,
+    tiny_transformer,
+    with_bos,
+)
 from tiny_runs import (
     other,
     tiny,
@@ -21,13 +28,17 @@ from tiny_runs import (
     tiny_masked,
     tiny_texts,
 )
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
 
+from transformer_course.batches.pairs import Batch
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.errors import CourseError
-from transformer_course.training import loop as train
-from transformer_course.training.config import Experiment
-from transformer_course.training.distributed import Team, joined
+from transformer_course.training import distributed, loop
+from transformer_course.training.config import Experiment, TrainConfig
+from transformer_course.training.loop import train_step
 from transformer_course.training.loss import Score
+from transformer_course.training.objective import training_score
 from transformer_course.training.run import run
 
 STOPPED_AFTER = 3
@@ -76,59 +87,72 @@ def small_corpora(patch: pytest.MonkeyPatch) -> None:
 
 
 def main(folder: Path) -> None:
-    with pytest.MonkeyPatch.context() as patch, joined() as team:
+    dist.init_process_group("gloo")
+    with pytest.MonkeyPatch.context() as patch:
         small_corpora(patch)
-        seen = {"talk": talk(team)}
+        seen = {"sharded": sharded_losses()}
         for name, experiment in experiments().items():
             if name == "stopped":
-                asked_to_stop(patch, team)
-            seen[name] = trained(experiment, folder, team)
-    (folder / f"{team.rank}.json").write_text(json.dumps(seen))
+                asked_to_stop(patch)
+            seen[name] = trained(experiment, folder)
+    (folder / f"{dist.get_rank()}.json").write_text(json.dumps(seen))
+    dist.barrier()
+    dist.destroy_process_group()
 
 
-def trained(experiment: Experiment, folder: Path, team: Team) -> str:
-    """What went wrong, if anything."""
+def trained(experiment: Experiment, folder: Path) -> str:
+    """The error that a training ended with, if any."""
     resume = experiment.name == "resumed"
     try:
-        run(experiment, folder, resume, quiet=True, team=team)
+        run(experiment, folder, resume, quiet=True)
     except CourseError as error:
         return f"{type(error).__name__}: {error}"
     return ""
 
 
-def asked_to_stop(patch: pytest.MonkeyPatch, team: Team) -> None:
-    """Let a signal come to the second process, once."""
-    step, made = train.train_step, []
+def asked_to_stop(patch: pytest.MonkeyPatch) -> None:
+    """Send a signal to the second process, once."""
+    step, made = loop.train_step, []
 
     def signalled(*args) -> Score:
         made.append(step(*args))
-        if len(made) == STOPPED_AFTER and team.rank == 1:
+        if len(made) == STOPPED_AFTER and dist.get_rank() == 1:
             os.kill(os.getpid(), signal.SIGTERM)
         return made[-1]
 
-    patch.setattr(train, "train_step", signalled)
+    patch.setattr(loop, "train_step", signalled)
 
 
-def talk(team: Team) -> dict:
-    """What the processes of a team tell each other."""
-    model = torch.nn.Linear(2, 1)
-    torch.nn.init.constant_(model.weight, team.rank)
-    one, two, three = (torch.tensor(team.rank + n) for n in (1, 2, 3))
-    scores = team.total(Score(one.float(), two.float(), three, one))
-    torch.manual_seed(0)
-    team.draw_apart()
-    seen = {
-        "total": [part.item() for part in scores],
-        "types": [str(part.dtype) for part in scores],
-        "any": [team.any(team.rank == 1), team.any(False)],
-        "tells": team.tells(),
-        "drawn": torch.rand(1).item(),
-    }
-    try:
-        team.check_same(model)
-    except CourseError as error:
-        seen["differs"] = str(error)
-    torch.nn.init.ones_(model.weight)
-    torch.nn.init.zeros_(model.bias)
-    team.check_same(model, "the same")
-    return seen
+def sharded_losses() -> list[float]:
+    """Three steps of a model whose parameters FSDP2 shards."""
+    model = tiny_transformer(seed=1).train()
+    mesh = init_device_mesh("cpu", (dist.get_world_size(),))
+    for layer in (*model.encoder.layers, *model.decoder.layers):
+        fully_shard(layer, mesh=mesh)
+    fully_shard(model, mesh=mesh)
+
+    def own_rows(model, batch, config) -> Score:
+        rank, size = dist.get_rank(), dist.get_world_size()
+        return training_score(
+            model, distributed.rows_of(batch, rank, size), config
+        )
+
+    return three_losses(model, own_rows)
+
+
+def three_losses(model, objective) -> list[float]:
+    """Losses of three steps on one batch."""
+    config, batch = TrainConfig(), one_batch()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    return [
+        train_step(model, batch, optimizer, config, objective).means()["loss"]
+        for _ in range(3)
+    ]
+
+
+def one_batch() -> Batch:
+    """Four pairs of several lengths."""
+    lengths = [6, 4, 5, 2]
+    return Batch(
+        ragged_ids(lengths, seed=1), with_bos(ragged_ids(lengths, seed=2))
+    )
