@@ -59,6 +59,12 @@ def test_every_pair_comes_once_an_epoch(number, budget, step, max_shapes):
         assert found == expected
 
 
+@pytest.mark.parametrize("most", [3, 6])
+def test_where_joining_costs_there_are_as_many_shapes_as_allowed(most):
+    batches = BucketedBatches(random_pairs(500), 512, max_shapes=most)
+    assert len(batches.shapes) == most
+
+
 @pytest.mark.parametrize(("number", "budget"), CASES)
 def test_shapes_are_few_and_within_the_budget(number, budget):
     batches = BucketedBatches(random_pairs(number, seed=number), budget)

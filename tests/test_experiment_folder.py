@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -185,33 +184,16 @@ def test_an_empty_folder_is_taken(tmp_path):
     assert RunFolder(run(tiny(epochs=1), tmp_path, quiet=True)).has_last
 
 
-@pytest.mark.skipif(os.name == "nt", reason="there are no locks on Windows")
-def test_two_trainings_do_not_share_a_folder(tmp_path):
-    with (
-        RunFolder(tmp_path / "tiny").held(),
-        pytest.raises(ConfigError, match=r"another process.*--name"),
-    ):
-        run(tiny(), tmp_path, quiet=True)
-    assert not runs_in(tmp_path)
-    run(tiny(epochs=1), tmp_path, quiet=True)
-
-
-@pytest.mark.parametrize("damage", ["\0" * 9, "[1]"])
-def test_a_damaged_line_of_the_metrics_costs_no_other(
-    finished, tmp_path, capsys, damage
-):
+def test_a_line_of_the_metrics_cut_short_costs_no_other(finished, tmp_path):
     folder = shutil.copytree(finished, tmp_path / "tiny")
     path = folder / "metrics.jsonl"
     lines = path.read_text("utf-8").splitlines()
-    lines[3] = damage
+    lines[3] = lines[3][:20]
     path.write_text("\n".join(lines) + "\n", "utf-8")
     expected = records(finished)
     del expected[3]
     run(tiny(), tmp_path, resume=True, quiet=True)
     assert records(folder) == expected
-    aside = folder / "metrics.damaged"
-    assert aside.read_text("utf-8") == f"{damage}\n"
-    assert f"put into {aside}; the others are kept" in capsys.readouterr().err
 
 
 def test_a_run_names_every_machine_that_it_was_on(

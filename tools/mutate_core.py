@@ -231,21 +231,20 @@ def draw_list() -> None:
 
 
 def tests_of(module: str, root: Path) -> list[str]:
-    """Test files that import a module, the one named after it first."""
-    name = module.rpartition("/")[2]
-    dotted = re.escape(module.replace("/", "."))
+    """The test file named after a module, then those that import it."""
+    package, _, name = f"{PACKAGE}/{module}".replace("/", ".").rpartition(".")
     pattern = re.compile(
-        rf"from {PACKAGE}\.{dotted} import|"
-        rf"from {PACKAGE} import [^\n]*\b{name}\b|import {PACKAGE}\.{dotted}\b"
+        rf"(from|import) {re.escape(package)}\.{name}\b|"
+        rf"from {re.escape(package)} import [^\n]*\b{name}\b"
     )
-    files = [
+    found = [
         path.relative_to(root).as_posix()
         for path in sorted((root / "tests").rglob("test_*.py"))
-        if pattern.search(path.read_text("utf-8"))
+        if path.stem == f"test_{name}"
+        or pattern.search(path.read_text("utf-8"))
         and "browser" not in path.parts
     ]
-    own = f"test_{module.replace('/', '_')}.py"
-    return sorted(files, key=lambda file: not file.endswith(own))
+    return sorted(found, key=lambda file: f"test_{name}.py" not in file)
 
 
 def first_failure(root: Path, words: list[str]) -> str:
