@@ -8,9 +8,10 @@ import tyro
 from transformer_course.cli.images import classify_images
 from transformer_course.cli.lines import CHUNK, chunks, typed, warn
 from transformer_course.cli.options import AsIs, Device, Explain, Model
-from transformer_course.cli.output import check_writable, write
+from transformer_course.cli.output import check_writable
 from transformer_course.console import tell
 from transformer_course.errors import ConfigError
+from transformer_course.files import write_whole
 
 if TYPE_CHECKING:
     from transformer_course.inference.text_model import TextModel
@@ -96,7 +97,7 @@ def _classify_lines(
             if explain and guesses:
                 items.append(_explained(used, line, guesses))
     if explain:
-        write(explain, _page(used, items))
+        write_whole(explain, _page(used, items))
 
 
 def _explained(used: "TextModel", line: str, guesses: list) -> "Item":

@@ -1,4 +1,4 @@
-"""The table of commands, and from what is typed to the one that is asked for.
+"""The table of commands, and the parser.
 
 Each command imports what does its work when it is called, so that help costs
 no time. What each option is stands in ``transformer-course COMMAND --help``.
@@ -42,33 +42,22 @@ COMMANDS = {
 }
 
 
-def run(args: list[str]) -> None:
-    """Do what is typed behind the program's name.
-
-    Raises:
-        CourseError: what the user can put right.
-        SystemExit: wrong usage, which has been told; or help.
-    """
-    if args == ["--version"]:
-        print(f"{PROGRAM} {version(PROGRAM)}")
-        return
-    parsed(args)()
-
-
-def parsed(args: list[str]) -> Callable[[], None]:
+def parse(args: list[str]) -> Callable[[], None]:
     """The command that is asked for, with its arguments.
 
-    Settings check themselves when they are made, which is while tyro parses.
-    It would tell their errors as wrong usage, in a box.
+    Settings check themselves when they are made, which is while tyro parses;
+    their errors are raised here in place of tyro's box.
 
     Raises:
         CourseError: settings that cannot work.
-        SystemExit: wrong usage, which has been told; or help.
+        SystemExit: wrong usage, which has been printed; or help.
     """
-    told = io.StringIO()
+    if args == ["--version"]:
+        return lambda: print(f"{PROGRAM} {version(PROGRAM)}")
+    printed = io.StringIO()
     commands = {name: _later(command) for name, command in COMMANDS.items()}
     try:
-        with contextlib.redirect_stderr(told):
+        with contextlib.redirect_stderr(printed):
             if args[:1] == ["train"]:
                 args = with_files(args)
                 if like := train_like(args[1:]):
@@ -85,13 +74,13 @@ def parsed(args: list[str]) -> Callable[[], None]:
         while error := error.__context__:
             if isinstance(error, CourseError):
                 raise error from None
-        if said := told.getvalue().removesuffix("\n"):
-            tell(said)
+        if text := printed.getvalue().removesuffix("\n"):
+            tell(text)
         raise
 
 
 def _later(command: Callable[..., None]) -> Callable[..., Callable]:
-    """The same command to tyro; called, it only keeps its arguments."""
+    """The same command for tyro; when called, it only keeps its arguments."""
 
     @functools.wraps(command)
     def keep(*args, **options) -> Callable[[], None]:

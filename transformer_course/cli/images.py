@@ -5,9 +5,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transformer_course.cli.output import check_writable, write
+from transformer_course.cli.output import check_writable
 from transformer_course.console import tell
 from transformer_course.errors import ConfigError
+from transformer_course.files import write_whole
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -39,7 +40,7 @@ def classify_images(
         for name, probability in guesses:
             print(file, name, f"{probability:.4f}", sep="\t")
     if explain:
-        write(explain, explained(used, files, pixels, answers))
+        write_whole(explain, explained(used, files, pixels, answers))
 
 
 def explained(

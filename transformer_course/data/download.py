@@ -138,7 +138,7 @@ def _download(name: str, entry: CorpusFile, bar: tqdm) -> Path:
     target = cache_dir() / entry.file
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with files.whole_file(target) as file:
+        with files.writing(target) as file:
             _download_with_retries(name, entry, file, bar)
             file.flush()
             _check_download(entry, Path(file.name))

@@ -16,7 +16,6 @@ from typing import Literal
 import numpy as np
 import sentencepiece
 
-from transformer_course import files
 from transformer_course.errors import TokenizerError
 
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
@@ -228,7 +227,7 @@ class Tokenizer:
         """
         path = Path(path)
         try:
-            return cls(files.read_whole(path))
+            return cls(Path(path).read_bytes())
         except OSError as error:
             raise TokenizerError(
                 f"there is no tokenizer at {path} ({error.strerror}): "

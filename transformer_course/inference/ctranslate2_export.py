@@ -14,6 +14,7 @@ sha256.
 import hashlib
 import json
 import secrets
+import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -104,7 +105,7 @@ def save(
         _describe(fresh, model.config, details, quantization)
         fresh.rename(place)
     finally:
-        files.remove_folder(fresh)
+        shutil.rmtree(fresh, ignore_errors=True)
 
 
 def load(folder: str | Path) -> Converted:
@@ -306,7 +307,7 @@ def _describe(
 
 
 def _checked(path: Path, hashes: dict[str, str]) -> bytes:
-    content, expected = files.read_whole(path), hashes[path.name]
+    content, expected = path.read_bytes(), hashes[path.name]
     if (got := _sha256(content)) != expected:
         raise ValueError(
             f"{path.name} has sha256 {got[:12]}…, expected {expected[:12]}…"

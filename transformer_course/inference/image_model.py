@@ -16,7 +16,6 @@ from transformer_course.data.images import CLASSES
 from transformer_course.decoding.classify import Guess, likeliest
 from transformer_course.device import pick_device
 from transformer_course.errors import CheckpointError, CorpusError
-from transformer_course.files import check_regular
 from transformer_course.inference.text_model import Say
 from transformer_course.interpretation.explain import HeatMap, class_map
 from transformer_course.models.config import AnyModelConfig
@@ -26,8 +25,6 @@ from transformer_course.training.run.folder import find
 from transformer_course.training.tasks.table import TASKS, task_of
 from transformer_course.training.tasks.task import Judged, Task
 
-LARGEST_FILE = 2**28
-"""Bytes of an image file, at the most."""
 MODES = {1: "L", 3: "RGB"}
 """What an image is called by Pillow, by its number of channels."""
 
@@ -164,7 +161,6 @@ def read_image(
     """
     side, mode = config.image_size, MODES[config.channels]
     try:
-        check_regular(path, LARGEST_FILE)
         with (
             warnings.catch_warnings(action="ignore"),
             Image.open(path) as image,

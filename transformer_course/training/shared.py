@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from filelock import FileLock
 
-from transformer_course import files
 from transformer_course.data.corpora import Corpus
 from transformer_course.data.manifest import cache_dir
 from transformer_course.device import pick_device
@@ -62,7 +62,8 @@ def trained(experiment: Experiment) -> checkpoint.Checkpoint:
     name = f"{experiment.name}-{_key(experiment)}"
     place = cache_dir() / "runs"
     final = place / name
-    with files.locked(place / ".locks" / name, wait=True):
+    place.mkdir(parents=True, exist_ok=True)
+    with FileLock(place / f".{name}.lock"):
         if not final.exists():
             _train_into(final, dataclasses.replace(experiment, name=name))
             _remove_older(final, experiment.name)

@@ -82,20 +82,13 @@ class RunFolder:
 
         Raises:
             ConfigError: what is here is in the way, or began with other
-                settings; or nothing may be written here.
+                settings.
             CheckpointError: there is nothing to go on with.
         """
         if resume:
             self._check_resumed(experiment)
         else:
             self._check_new(experiment)
-        try:
-            files.check_creatable(self.path)
-        except OSError as error:
-            raise ConfigError(
-                f"nothing can be written into {self.path} "
-                f"({error.strerror}): choose another --output-dir."
-            ) from error
 
     def _check_new(self, experiment: Experiment) -> None:
         """See that a run may begin here.
