@@ -15,7 +15,7 @@ import tyro
 from built_book import BOOK, ROOT, markdown_of
 
 from transformer_course import runs
-from transformer_course.cli.commands import parsed
+from transformer_course.cli.commands import parse as parse_command
 
 PAGES = [
     *sorted(BOOK.glob("en/*.md")),
@@ -54,7 +54,7 @@ def parse(command: str) -> None:
         command = command.replace(place, example)
     match shlex.split(command):
         case ["transformer-course", *args]:
-            parsed(args)
+            parse_command(args)
         case ["python", "-m", "experiments", *args]:
             parse_experiment(args)
         case ["python", "-m", module, *_]:
