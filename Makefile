@@ -59,7 +59,7 @@ SHARED := -n $(WORKERS) --dist loadfile
 # that ask which corpora are there.
 BARE := $(shell grep -lE 'trained.(PRESETS|both|one)' book/en/*.ipynb | \
 	xargs grep -LE 'perf_counter|process_time') \
-	$(shell grep -lE 'manifest.is_available| is_available' tests/test_*.py)
+	$(shell grep -lE 'download.is_available| is_available' tests/test_*.py)
 # Tests of the built pages.
 READING := $(patsubst %,tests/test_%.py,pages limits search lectures)
 # Tests beside other libraries.

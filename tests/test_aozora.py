@@ -28,8 +28,12 @@ from transformer_course.data.aozora.markup import (
     plain,
     strip_markup,
 )
-from transformer_course.data.download import fetch, verify
-from transformer_course.data.manifest import find_corpus, is_available
+from transformer_course.data.download import (
+    fetch,
+    find_corpus,
+    is_available,
+    verify,
+)
 from transformer_course.errors import CorpusError
 
 RULER = 55 * "-"

@@ -21,7 +21,7 @@ from built_book import (
 )
 
 from tools.refresh_outputs import corpora_of, tidy
-from transformer_course.data.manifest import find_corpus
+from transformer_course.data.download import find_corpus
 
 edition = pytest.mark.parametrize("edition", EDITIONS)
 notebook = pytest.mark.parametrize(

@@ -23,9 +23,9 @@ from tiny import (
 
 from transformer_course.cli import main, texts
 from transformer_course.cli.commands import COMMANDS
-from transformer_course.data import manifest
+from transformer_course.data import download
 from transformer_course.data.corpora import CORPORA, Corpus
-from transformer_course.data.manifest import CorpusFile, ManifestEntry
+from transformer_course.data.download import CorpusFile, ManifestEntry
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding.translate import translate
 from transformer_course.device import pick_device
@@ -616,7 +616,7 @@ def mirror(tmp_path, monkeypatch):
         ManifestEntry("partial", "free", "Half of it", tuple(entries[1:])),
     ]
     monkeypatch.setattr(
-        manifest, "entries", lambda: {c.name: c for c in corpora}
+        download, "entries", lambda: {c.name: c for c in corpora}
     )
     (tmp_path / "mirror").mkdir()
     for name in ("a.txt", "b.txt"):

@@ -7,7 +7,7 @@ import pytest
 
 from transformer_course.data import small_parallel_enja
 from transformer_course.data.corpora import CORPORA, load_corpus, load_texts
-from transformer_course.data.manifest import (
+from transformer_course.data.download import (
     BUILT_IN,
     is_available,
     list_corpora,

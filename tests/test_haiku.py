@@ -23,7 +23,7 @@ from transformer_course.data.aozora.haiku import (
 )
 from transformer_course.data.aozora.morae import expand_repeats
 from transformer_course.data.corpora import load_corpus
-from transformer_course.data.manifest import is_available
+from transformer_course.data.download import is_available
 from transformer_course.errors import CorpusError
 
 needs_haiku = pytest.mark.skipif(

@@ -24,8 +24,8 @@ from transformer_course.batches.images import (
 from transformer_course.cli import main
 from transformer_course.data import images
 from transformer_course.data.corpora import load_images
+from transformer_course.data.download import is_available
 from transformer_course.data.images import ImageSet, read_idx
-from transformer_course.data.manifest import is_available
 from transformer_course.errors import ConfigError, CorpusError
 from transformer_course.inference.image_model import ImageModel
 from transformer_course.interpretation.explain import (

@@ -8,6 +8,7 @@ import pytest
 from transformer_course.data import labelled
 from transformer_course.data.aozora import Chapter, Work
 from transformer_course.data.corpora import load_labelled
+from transformer_course.data.download import is_available
 from transformer_course.data.labelled import (
     CLASSES,
     FOLDS,
@@ -18,7 +19,6 @@ from transformer_course.data.labelled import (
     passages,
     passages_of,
 )
-from transformer_course.data.manifest import is_available
 from transformer_course.errors import CorpusError
 
 

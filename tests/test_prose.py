@@ -10,7 +10,7 @@ from transformer_course.data.aozora.prose import (
     running_text,
 )
 from transformer_course.data.corpora import load_corpus, load_texts
-from transformer_course.data.manifest import is_available
+from transformer_course.data.download import is_available
 from transformer_course.errors import CorpusError
 
 needs_soseki = pytest.mark.skipif(

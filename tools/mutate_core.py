@@ -241,8 +241,10 @@ def tests_of(module: str, root: Path) -> list[str]:
         path.relative_to(root).as_posix()
         for path in sorted((root / "tests").rglob("test_*.py"))
         if path.stem == f"test_{name}"
-        or pattern.search(path.read_text("utf-8"))
-        and "browser" not in path.parts
+        or (
+            pattern.search(path.read_text("utf-8"))
+            and "browser" not in path.parts
+        )
     ]
     return sorted(found, key=lambda file: f"test_{name}.py" not in file)
 

@@ -28,7 +28,7 @@ from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
 from transformer_course import files
-from transformer_course.data.manifest import is_available
+from transformer_course.data.download import is_available
 
 ROOT = Path(__file__).resolve().parent.parent
 CELL_TIMEOUT = 600  # seconds

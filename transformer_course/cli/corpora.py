@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from transformer_course.data import manifest
+from transformer_course.data import download
 from transformer_course.errors import CorpusError
 
 
@@ -27,9 +27,9 @@ def data(
     ] = "all",
 ) -> None:
     """List the corpora, fetch one, or check its files."""
-    infos = manifest.list_corpora()
+    infos = download.list_corpora()
     if corpus != "all":
-        name = manifest.find_corpus(corpus).name
+        name = download.find_corpus(corpus).name
         infos = [info for info in infos if info.name == name]
     if action == "verify":
         return _verify(infos)
@@ -37,7 +37,7 @@ def data(
         _describe(info) if action == "list" else _fetch(info)
 
 
-def _describe(info: manifest.ManifestEntry) -> None:
+def _describe(info: download.ManifestEntry) -> None:
     print(f"{info.name}: {info.description}")
     if info.files:
         print(f"    {len(info.files)} files, {info.bytes / 1e6:.1f} MB")
@@ -47,10 +47,8 @@ def _describe(info: manifest.ManifestEntry) -> None:
     print(f"    licence: {info.licence}")
 
 
-def _fetch(info: manifest.ManifestEntry) -> None:
-    from transformer_course.data.download import fetch
-
-    paths = fetch(info.name).values()
+def _fetch(info: download.ManifestEntry) -> None:
+    paths = download.fetch(info.name).values()
     if not paths:
         print(f"{info.name}: built in, nothing to fetch")
         return
@@ -59,10 +57,8 @@ def _fetch(info: manifest.ManifestEntry) -> None:
     print(f"{info.name}: {size}, in {folder}")
 
 
-def _verify(infos: list[manifest.ManifestEntry]) -> None:
+def _verify(infos: list[download.ManifestEntry]) -> None:
     """A line for each corpus, then the sum; an error names what is wrong."""
-    from transformer_course.data.download import verify
-
     wrong: list[str] = []
     right = 0
     for info in infos:
@@ -71,7 +67,7 @@ def _verify(infos: list[manifest.ManifestEntry]) -> None:
             continue
         count = len(info.files)
         try:
-            found = list(verify(info.name).values()).count("ok")
+            found = list(download.verify(info.name).values()).count("ok")
             print(f"{info.name}: {found} of {count} files here and right")
             right += found == count
         except CorpusError as error:

@@ -1,37 +1,157 @@
-"""Having the files of a corpus here, and right: fetched, and checked.
+"""The files of the corpora: listed in ``manifest.json``, downloaded by pooch.
 
-A file is looked for in the cache, then in a mirror, then on the network, and
-its sha256 is checked wherever it comes from.
+The manifest holds, for each file of each corpus, a pinned URL, its size and
+its sha256. Two environment variables say where files are:
+
+``TRANSFORMER_COURSE_CACHE``
+    the folder that downloads are kept in (default: the system's cache);
+``TRANSFORMER_COURSE_MIRROR``
+    a folder laid out like the manifest's ``file`` entries, for use without
+    network.
 """
 
-import errno
 import hashlib
-import sys
-import time
-import warnings
+import json
+import os
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Literal
 
-from tqdm import tqdm
+from platformdirs import user_cache_dir
 
-from transformer_course import files
-from transformer_course.data.manifest import (
-    CorpusFile,
-    cache_dir,
-    copies,
-    find_corpus,
-    mirror_dir,
-)
 from transformer_course.errors import CorpusError
 
+BUILT_IN = {
+    "grammar": (
+        "MIT",
+        "bilingual grammar of English and Japanese, built in",
+    ),
+    "digits": (
+        "CC BY 4.0",
+        "1,797 hand-written digits, which scikit-learn brings along",
+    ),
+}
+"""Corpora that are not downloaded: their licence and description."""
 TIMEOUT = 30
 """Seconds that the network may stay silent."""
-RETRY_WAITS = (1.0, 3.0)
-"""Seconds to wait before each further attempt."""
+RETRIES = 2
+Status = Literal["built in", "cached", "in mirror", "not here"]
+
+
+@dataclass(frozen=True)
+class CorpusFile:
+    """One file of a corpus."""
+
+    file: str
+    """Path inside the cache or a mirror, with forward slashes."""
+    url: str
+    """Pinned address of the download."""
+    sha256: str
+    bytes: int
+    """Its size."""
+    label: str = ""
+    """What it belongs to, for instance an author."""
+    note: str = ""
+    """What is inside."""
+
+    @property
+    def copies(self) -> list[Path]:
+        """Where the file is: in the cache, in the mirror."""
+        mirror = os.environ.get("TRANSFORMER_COURSE_MIRROR")
+        folders = [Path(mirror).expanduser()] if mirror else []
+        places = [folder / self.file for folder in (cache_dir(), *folders)]
+        return [path for path in places if path.is_file()]
+
+
+@dataclass(frozen=True)
+class ManifestEntry:
+    """A corpus: licence, description and files."""
+
+    name: str
+    licence: str
+    description: str
+    files: tuple[CorpusFile, ...]
+
+    @property
+    def bytes(self) -> int:
+        """Size of all its files together."""
+        return sum(entry.bytes for entry in self.files)
+
+    @property
+    def here(self) -> int:
+        """Number of its files that are on this machine."""
+        return sum(bool(entry.copies) for entry in self.files)
+
+    @property
+    def status(self) -> Status:
+        """Where the files are."""
+        if not self.files:
+            return "built in"
+        if all((cache_dir() / entry.file).is_file() for entry in self.files):
+            return "cached"
+        return "in mirror" if self.here == len(self.files) else "not here"
+
+
+@cache
+def entries() -> dict[str, ManifestEntry]:
+    """The corpora of the manifest, by name."""
+    path = Path(__file__).with_name("manifest.json")
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    return {
+        name: ManifestEntry(
+            name,
+            corpus["licence"],
+            corpus["description"],
+            tuple(CorpusFile(**file) for file in corpus["files"]),
+        )
+        for name, corpus in manifest["corpora"].items()
+    }
+
+
+def find_corpus(name: str) -> ManifestEntry:
+    """A corpus by its name.
+
+    Raises:
+        CorpusError: there is none; those that exist are named.
+    """
+    if name in BUILT_IN:
+        return ManifestEntry(name, *BUILT_IN[name], ())
+    if name not in entries():
+        raise CorpusError(
+            f"there is no corpus {name!r}; there are: "
+            f"{', '.join([*BUILT_IN, *entries()])}."
+        )
+    return entries()[name]
+
+
+def list_corpora() -> list[ManifestEntry]:
+    """Every corpus, the built-in ones first."""
+    return [find_corpus(name) for name in [*BUILT_IN, *entries()]]
+
+
+def cache_dir() -> Path:
+    """The folder that downloads are kept in; it need not exist yet."""
+    named = os.environ.get("TRANSFORMER_COURSE_CACHE")
+    if named:
+        return Path(named).expanduser()
+    return Path(user_cache_dir("transformer-course"))
+
+
+def is_available(name: str) -> bool:
+    """Whether a corpus can be had without the network.
+
+    Raises:
+        CorpusError: no such corpus.
+    """
+    return find_corpus(name).status != "not here"
 
 
 def fetch(name: str, progress: bool = True) -> dict[str, Path]:
-    """Have every file of a corpus on this machine, and checked.
+    """Have every file of a corpus on this machine, with the right sha256.
+
+    A damaged file in the cache is downloaded again; one in the mirror, which
+    may be shared, is an error.
 
     Args:
         name: a corpus of the manifest.
@@ -41,75 +161,45 @@ def fetch(name: str, progress: bool = True) -> dict[str, Path]:
         The path of each file, by its ``file`` entry in the manifest.
 
     Raises:
-        CorpusError: no such corpus; a file of the mirror is not the one that
-            the manifest means; a download fails, is cut or is wrong; there
-            is no room for it.
+        CorpusError: no such corpus, a damaged file in the mirror, or a
+            download that fails.
     """
-    corpus = find_corpus(name)
-    here = {entry.file: _checked_copy(entry) for entry in corpus.files}
-    absent = [entry for entry in corpus.files if here[entry.file] is None]
-    if absent:
-        with tqdm(
-            total=sum(entry.bytes for entry in absent),
-            desc=name,
-            unit="B",
-            unit_scale=True,
-            disable=not progress,
-            delay=1e-6,  # no bar before the first byte
-            file=sys.stderr,
-        ) as bar:
-            for entry in absent:
-                here[entry.file] = _download(name, entry, bar)
-    return here
+    return {
+        entry.file: _checked_copy(entry) or _download(name, entry, progress)
+        for entry in find_corpus(name).files
+    }
 
 
 def verify(name: str) -> dict[str, Literal["ok", "not here"]]:
-    """Compute the sha256 of every file that is here anew.
+    """Check the sha256 of every file that is on this machine.
 
     Returns:
         For each file of the corpus whether it is here.
 
     Raises:
-        CorpusError: no such corpus, or files that are not what the manifest
-            says; they are named.
+        CorpusError: no such corpus, or damaged files; they are named.
     """
-    found = {
-        entry: next(copies(entry), None) for entry in find_corpus(name).files
-    }
+    found = {entry: entry.copies[:1] for entry in find_corpus(name).files}
     damaged = [
         path
-        for entry, path in found.items()
-        if path is not None and _sha256(path) != entry.sha256
+        for entry, paths in found.items()
+        for path in paths
+        if _sha256(path) != entry.sha256
     ]
     if damaged:
         raise CorpusError(
             f"{len(damaged)} of {len(found)} files of {name} have a wrong "
-            f"sha256: {', '.join(map(str, damaged))}. {_remedy(name, damaged)}"
+            f"sha256: {', '.join(map(str, damaged))}. Delete them, and fetch "
+            f"{name} again."
         )
     return {
-        entry.file: "not here" if path is None else "ok"
-        for entry, path in found.items()
+        entry.file: "ok" if paths else "not here"
+        for entry, paths in found.items()
     }
 
 
-def _remedy(name: str, damaged: list[Path]) -> str:
-    """What to do about damaged files: those of a mirror may be shared."""
-    if all(cache_dir() in path.parents for path in damaged):
-        return f"Delete them and fetch {name} again."
-    return (
-        f"What is in the cache {cache_dir()} may be deleted and fetched "
-        "again; what is in TRANSFORMER_COURSE_MIRROR is for whoever keeps "
-        "it to put right."
-    )
-
-
 def _checked_copy(entry: CorpusFile) -> Path | None:
-    """Where the file is with the right sha256, without the network.
-
-    A damaged file of the cache counts as absent, since it can be fetched
-    again; one of the mirror is the user's, and is an error.
-    """
-    for path in copies(entry):
+    for path in entry.copies:
         got = _sha256(path)
         if got == entry.sha256:
             return path
@@ -123,142 +213,32 @@ def _checked_copy(entry: CorpusFile) -> Path | None:
 
 
 def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _download(name: str, entry: CorpusFile, progress: bool) -> Path:
+    import pooch  # slow to import, and seldom needed
+    import requests
+
+    pooch.get_logger().setLevel("WARNING")
+    files = pooch.create(
+        path=cache_dir(),
+        base_url="",
+        registry={entry.file: f"sha256:{entry.sha256}"},
+        urls={entry.file: entry.url},
+        retry_if_failed=RETRIES,
+    )
+    download = pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT)
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
+        return Path(files.fetch(entry.file, downloader=download))
+    except (requests.RequestException, OSError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
         raise CorpusError(
-            f"{path} cannot be read ({error.strerror}): check its rights, or "
-            "delete it and fetch the corpus again."
+            f"corpus {name} is not complete: {entry.file} is neither in "
+            f"TRANSFORMER_COURSE_MIRROR nor in the cache {cache_dir()}, and "
+            f"{entry.url} could not be downloaded ({reason}). Connect to the "
+            f"network once and run 'transformer-course data fetch {name}' "
+            f"({find_corpus(name).bytes:,} bytes), or let one of these two "
+            "variables name a folder that holds the file."
         ) from error
-
-
-def _download(name: str, entry: CorpusFile, bar: tqdm) -> Path:
-    """Download one file into the cache: wholly, or not at all."""
-    target = cache_dir() / entry.file
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with files.writing(target) as file:
-            _download_with_retries(name, entry, file, bar)
-            file.flush()
-            _check_download(entry, Path(file.name))
-    except OSError as error:
-        raise _cannot_write(name, target, error) from error
-    return target
-
-
-class _CountedFile:
-    """A file that tells a progress bar what is written to it."""
-
-    def __init__(self, file: BinaryIO, bar: tqdm):
-        self.file, self.bar, self.written = file, bar, 0
-
-    def write(self, chunk: bytes) -> None:
-        self.file.write(chunk)
-        self.written += len(chunk)
-        self.bar.update(len(chunk))
-
-    def flush(self) -> None:
-        self.file.flush()
-
-    def start_again(self) -> None:
-        if self.written:
-            self.bar.update(-self.written)
-        self.written = 0
-        self.file.seek(0)
-        self.file.truncate()
-
-
-def _download_with_retries(
-    name: str, entry: CorpusFile, file: BinaryIO, bar: tqdm
-) -> None:
-    # imported here, since they are slow to import and seldom needed
-    import requests
-
-    with warnings.catch_warnings():
-        # pooch loads tqdm's bar for notebooks, which misses ipywidgets aloud
-        warnings.filterwarnings("ignore", message="IProgress not found")
-        import pooch
-
-    downloader = pooch.HTTPDownloader(timeout=TIMEOUT, chunk_size=2**16)
-    counted = _CountedFile(file, bar)
-    for wait in (*RETRY_WAITS, None):
-        try:
-            return downloader(entry.url, counted, None)
-        except requests.RequestException as error:
-            if wait is None or _is_refused(error):
-                raise _cannot_download(name, entry, error) from error
-            counted.start_again()
-            time.sleep(wait)
-
-
-def _is_refused(error: Exception) -> bool:
-    """Whether the server answered that it will not send the file."""
-    response = getattr(error, "response", None)
-    return response is not None and 400 <= response.status_code < 500
-
-
-def _check_download(entry: CorpusFile, path: Path) -> None:
-    got = _sha256(path)
-    if got != entry.sha256:
-        raise CorpusError(
-            f"{entry.url} gave {path.stat().st_size:,} bytes with sha256 "
-            f"{got}, expected {entry.bytes:,} bytes with {entry.sha256}; "
-            "nothing was kept. Try again; a network that wants a login may "
-            "have answered in its place."
-        )
-
-
-def _cannot_download(
-    name: str, entry: CorpusFile, error: Exception
-) -> CorpusError:
-    return CorpusError(
-        f"corpus {name} is not complete: {_absence(entry)}, and {entry.url} "
-        "could not be downloaded "
-        f"({_reason(error)}). Connect to the network once and run "
-        f"'transformer-course data fetch {name}', or let "
-        f"TRANSFORMER_COURSE_MIRROR name a folder that holds {entry.file}, "
-        "or TRANSFORMER_COURSE_CACHE the cache of another machine."
-    )
-
-
-def _absence(entry: CorpusFile) -> str:
-    """Why a file has to be downloaded."""
-    mirror = mirror_dir() or "not set"
-    cached = cache_dir() / entry.file
-    if cached.is_file():
-        return (
-            f"{cached} is damaged (its sha256 is {_sha256(cached)}, expected "
-            f"{entry.sha256}), it is not in the mirror "
-            f"(TRANSFORMER_COURSE_MIRROR: {mirror})"
-        )
-    return (
-        f"{entry.file} is neither in the cache {cache_dir()} nor in the "
-        f"mirror (TRANSFORMER_COURSE_MIRROR: {mirror})"
-    )
-
-
-def _reason(error: Exception) -> str:
-    """What went wrong with a download, in a few words."""
-    import requests
-
-    response = getattr(error, "response", None)
-    if response is not None:
-        return f"HTTP {response.status_code} {response.reason}"
-    if isinstance(error, requests.exceptions.ChunkedEncodingError):
-        return "the connection was cut in the middle"
-    if isinstance(error, requests.Timeout):
-        return f"no answer within {TIMEOUT} seconds"
-    if isinstance(error, requests.ConnectionError):
-        return "no connection to the server"
-    return type(error).__name__
-
-
-def _cannot_write(name: str, target: Path, error: OSError) -> CorpusError:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    reason = "the disk is full" if full else error.strerror or str(error)
-    return CorpusError(
-        f"corpus {name} cannot be kept at {target}: {reason}; nothing was "
-        f"left there. It takes {find_corpus(name).bytes:,} bytes: make room, "
-        "or let TRANSFORMER_COURSE_CACHE name another folder."
-    )

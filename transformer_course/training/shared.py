@@ -18,7 +18,7 @@ import torch
 from filelock import FileLock
 
 from transformer_course.data.corpora import Corpus
-from transformer_course.data.manifest import cache_dir
+from transformer_course.data.download import cache_dir
 from transformer_course.device import pick_device
 from transformer_course.training import checkpoint
 from transformer_course.training.config import Experiment
@@ -37,7 +37,6 @@ LEFT_OUT = (
     # where files are, and what is told
     "console",
     "data.download",
-    "data.manifest",
     "errors",
     "training.run.folder",
     "files",
