@@ -14,10 +14,10 @@ from functools import cache
 import pytest
 from built_book import BOOK, headings, section_ids
 
-from transformer_course.exercises.catalogue import EXERCISES
-from transformer_course.exercises.engine import reading
-from transformer_course.exercises.engine.diagnose import diagnose
-from transformer_course.exercises.engine.exercise import (
+from course_exercises.contents import EXERCISES
+from course_exercises.engine import reading
+from course_exercises.engine.diagnose import diagnose
+from course_exercises.engine.exercise import (
     BEGIN,
     END,
     STUB,
@@ -25,11 +25,11 @@ from transformer_course.exercises.engine.exercise import (
     numel,
     stub_of,
 )
-from transformer_course.exercises.engine.match import known
-from transformer_course.exercises.engine.messages import prose
-from transformer_course.exercises.engine.show import WIDTH, short
-from transformer_course.exercises.engine.values import same
-from transformer_course.exercises.names import CATALOGUE, NAMES
+from course_exercises.engine.match import known
+from course_exercises.engine.messages import prose
+from course_exercises.engine.show import WIDTH, short
+from course_exercises.engine.values import same
+from course_exercises.names import CATALOGUE, NAMES
 
 FEWEST = {"cases": 4, "mistakes": 3, "others": 2}
 """How many of each an exercise has at the least."""

@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import nn
 
-from transformer_course.exercises.attempt import Request, tried
-from transformer_course.exercises.catalogue import EXERCISES
-from transformer_course.exercises.engine.diagnose import diagnose, expected_of
-from transformer_course.exercises.engine.values import same
-from transformer_course.exercises.plain import (
+from course_exercises.attempt import Request, tried
+from course_exercises.catalogue import EXERCISES
+from course_exercises.engine.diagnose import diagnose, expected_of
+from course_exercises.engine.values import same
+from course_exercises.plain import (
     NUMBERS,
     PARTS,
     decode,
@@ -21,7 +21,7 @@ from transformer_course.exercises.plain import (
     encode,
     encode_outcome,
 )
-from transformer_course.exercises.worker import Ended, judged
+from course_exercises.worker import Ended, judged
 
 
 def again(value):

@@ -7,16 +7,16 @@ import pytest
 import torch
 from torch import nn
 
-from transformer_course.exercises.catalogue import EXERCISES
-from transformer_course.exercises.engine import show
-from transformer_course.exercises.engine.diagnose import diagnose
-from transformer_course.exercises.engine.exercise import (
+from course_exercises.contents import EXERCISES
+from course_exercises.engine import show
+from course_exercises.engine.diagnose import diagnose
+from course_exercises.engine.exercise import (
     Exercise,
     build_and_call,
     case,
     module_case,
 )
-from transformer_course.exercises.engine.values import in_form
+from course_exercises.engine.values import in_form
 
 
 def double(x, by=2.0):

@@ -16,12 +16,12 @@ import psutil
 import pytest
 import torch
 
-from transformer_course.exercises import check as notebook
-from transformer_course.exercises.attempt import Request
-from transformer_course.exercises.catalogue import EXERCISES
-from transformer_course.exercises.check import check
-from transformer_course.exercises.descendants import below
-from transformer_course.exercises.process import Limits, Worker, WorkerError
+from course_exercises import check as notebook
+from course_exercises.attempt import Request
+from course_exercises.catalogue import EXERCISES
+from course_exercises.check import check
+from course_exercises.descendants import below
+from course_exercises.process import Limits, Worker, WorkerError
 
 posix = pytest.mark.skipif(os.name == "nt", reason="processes are other there")
 FACTOR = torch.ones(1)
@@ -258,8 +258,8 @@ def changes_torch(length):
 
 
 def replaces_the_judge(length):
-    from transformer_course.exercises import catalogue, worker
-    from transformer_course.exercises.engine import match, values
+    from course_exercises import catalogue, worker
+    from course_exercises.engine import match, values
 
     values.same = match.same = match.is_right = lambda *_: True
     worker.judge = catalogue.find = None
