@@ -14,7 +14,7 @@ from torch import Tensor
 
 import transformer_course
 from course_exercises.engine.exercise import Case, Exercise, Implementation
-from course_exercises.engine.values import fresh, in_form, tensors_in
+from course_exercises.engine.values import cut, fresh, in_form, tensors_in
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def observe(
     given = _copy(case)
     torch.default_generator.manual_seed(0)  # that of the CPU alone
     try:
-        value = exercise.run(candidate, given)
+        value = cut(exercise.run(candidate, given))
     except (Exception, SystemExit) as error:
         failure = describe(error, candidate)
         if failure.is_stub:
@@ -86,7 +86,7 @@ def observe(
     _ask_for_gradients(given)
     torch.default_generator.manual_seed(1)
     try:
-        again = exercise.run(candidate, given)
+        again = cut(exercise.run(candidate, given))
         gradients = _gradients(again, given)
     except (Exception, SystemExit) as error:
         return replace(first, again_failure=describe(error, candidate))

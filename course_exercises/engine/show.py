@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from course_exercises.engine.values import apart, is_plain
+from course_exercises.engine.values import apart
 
 WIDTH = 76
 COLUMN = 36
@@ -83,7 +83,7 @@ def _indent(text: str, by: int) -> str:
 
 def _short_tensor(tensor: Tensor, width: int, digits: int) -> str:
     about = f"shape {shape(tensor)}, {dtype(tensor)}"
-    if tensor.numel() > FEW or not is_plain(tensor):
+    if tensor.numel() > FEW:
         return about
     return f"{numbers(tensor, width, digits)}\n{about}"
 
