@@ -1,4 +1,4 @@
-"""What an exercise notebook calls: check, hint, solution, progress.
+"""Functions that an exercise notebook calls: check, hint, solution, progress.
 
 Each takes the function or class that was written, under the name that the
 exercise gave it, and answers with a text.
@@ -81,7 +81,7 @@ def hint(candidate: Any) -> Answer:
 
 @answers
 def solution(candidate: Any) -> Answer:
-    """How it can be written."""
+    """The source of the solution."""
     exercise = find(name_of(candidate))
     return Answer(WITHHELD if _withheld else exercise.source)
 

@@ -48,7 +48,7 @@ class Prints(io.TextIOBase):
         self._cut = False
 
     def writable(self) -> bool:
-        """As a file for writing should."""
+        """Always true."""
         return True
 
     def write(self, text: str) -> int:
@@ -60,7 +60,7 @@ class Prints(io.TextIOBase):
         return len(text)
 
     def text(self) -> str:
-        """What was kept."""
+        """The text that was kept."""
         return "".join(self._parts) + (" …" if self._cut else "")
 
 

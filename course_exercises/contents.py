@@ -15,7 +15,7 @@ SUBJECTS = [found.name for found in pkgutil.iter_modules(catalogue.__path__)]
 
 
 def _exercises_on(subject: str) -> list[Exercise]:
-    """Those of one folder."""
+    """The exercises of one folder."""
     folder = import_module(f"{catalogue.__name__}.{subject}")
     files = [
         import_module(f"{folder.__name__}.{found.name}")

@@ -1,4 +1,4 @@
-"""Which exercises a learner has done, in a file of the learner's own."""
+"""The exercises that a learner has done, in a file of the learner's own."""
 
 import json
 import os
@@ -19,7 +19,7 @@ class ProgressError(CourseError):
 
 
 def find_file(folder: Path | None = None) -> Path:
-    """Where progress is kept: beside the notebooks.
+    """The file of progress, beside the notebooks.
 
     Args:
         folder: where the notebooks are. Left out: ``my_exercises``, if it is

@@ -79,7 +79,7 @@ def called(function, name="causal_mask"):
 
 @pytest.fixture
 def answer(monkeypatch, tmp_path):
-    """What a cell with ``check(...)`` shows."""
+    """The answer of a cell with ``check(...)``."""
     monkeypatch.chdir(tmp_path)
 
     def ask(function, seconds=60.0):

@@ -1,4 +1,4 @@
-"""What is known of the exercises done, and what becomes of the file."""
+"""The file that notes the exercises done, and the command that reads it."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a check says of mistakes that can be made in any exercise."""
+"""Verdicts on mistakes that can be made in any exercise."""
 
 import sys
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""How a try at an exercise is judged; it knows none of the exercises.
+"""The engine that judges a try; it knows none of the exercises.
 
 An exercise is tried on its cases; each gives an outcome; the outcomes are
 compared with those of the solution and of wrong implementations that people

@@ -34,12 +34,12 @@ from course_exercises.engine.verdict import Verdict
 
 @dataclass(frozen=True)
 class Form:
-    """What is seen of code that is not run on a case."""
+    """Properties of code that show without running it on a case."""
 
     unused: Sequence[str]
     """The parameters that it never uses."""
     parameters: Callable[[int], Slip | None]
-    """What is wrong with a class's parameters, built as in a case."""
+    """The slip in a class's parameters, built as in a case."""
 
 
 def form_of(exercise: Exercise, candidate: Implementation) -> Form:
@@ -78,7 +78,7 @@ def outcomes(
     candidate: Implementation,
     starting: Callable[[int], None] = lambda number: None,
 ) -> list[Outcome] | Verdict:
-    """What an implementation does on every case, or why that is not known.
+    """Run an implementation on every case, or say why that cannot be done.
 
     Args:
         exercise: what was asked.
@@ -104,14 +104,14 @@ def outcomes(
 
 
 def expected_of(exercise: Exercise) -> tuple[Outcome, ...]:
-    """What the solution does, case by case."""
+    """The outcomes of the solution, case by case."""
     return outcomes_of(exercise, exercise.solution)
 
 
 def outcomes_of(
     exercise: Exercise, implementation: Implementation
 ) -> tuple[Outcome, ...]:
-    """What the solution or a mistake does, case by case; it is kept."""
+    """The outcomes of the solution or a mistake, case by case; cached."""
     return tuple(
         known(exercise, implementation, number)
         for number in range(len(exercise.tried))
@@ -191,7 +191,7 @@ def slips(
     expected: Sequence[Outcome],
     numbers: Sequence[int],
 ) -> dict[int, Slip]:
-    """What is wrong in form, for each of these cases in which it is."""
+    """The slips of form, by the number of the case."""
     return {
         number: slip
         for number in numbers
@@ -204,7 +204,7 @@ def slips(
 
 
 def one_of(slips: dict[int, Slip], number: int) -> list[Slip]:
-    """That of a case, or the first; an empty list, if there is none."""
+    """The slip of a case, or the first of all; an empty list without any."""
     return [slips.get(number, slip) for slip in slips.values()][:1]
 
 

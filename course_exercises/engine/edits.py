@@ -35,8 +35,8 @@ Implementation = Callable[..., Any]
 """A function or a class that does, or should do, what is asked."""
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
-"""What stands between these lines is left out of the stub, here as in
-nbgrader, and is what edits change."""
+"""The lines around what is left out of the stub, here as in nbgrader; edits
+change what stands between them."""
 _PART = re.compile(rf"^( *){BEGIN}\n(.*?)^ *{END}\n?", re.S | re.M)
 _BLOCK = re.compile(r"^# (\w+)(?:[ \n]\((\S*)(#\S+)\))?\n", re.M)
 _CHANGES = re.compile(r"(?:(?:-|\+|or$).*\n)+", re.M)
@@ -66,7 +66,7 @@ class Edit:
     mistake: str
     """Its name."""
     changes: tuple[Change, ...]
-    """Where it changes the solution."""
+    """The places where it changes the solution."""
     implementation: Implementation
     """The solution with this mistake."""
 
@@ -154,7 +154,7 @@ def _source(solution: Implementation) -> str:
 
 @cache
 def _parts(solution: Implementation) -> tuple[str, ...]:
-    """What the learner is to write, from the left margin."""
+    """The parts that the learner is to write, from the left margin."""
     return tuple(
         textwrap.dedent(found[2])
         for found in _PART.finditer(_source(solution))

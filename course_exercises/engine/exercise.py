@@ -1,4 +1,4 @@
-"""What an author writes down: an exercise, its cases and its hints."""
+"""An exercise as its author writes it: cases, hints, mistakes."""
 
 import re
 import sys
@@ -33,13 +33,13 @@ class Case:
     """One input."""
 
     note: str
-    """What is special about it, as in "a batch of one"."""
+    """A word on what is special about it, as in "a batch of one"."""
     args: tuple[Any, ...] = ()
-    """What is given by position."""
+    """Arguments given by position."""
     kwargs: dict[str, Any] = field(default_factory=dict)
-    """What is given by name."""
+    """Arguments given by name."""
     build: tuple[Any, ...] = ()
-    """What a class is built with."""
+    """Arguments that a class is built with."""
 
 
 def case(note: str, *args: Any, **kwargs: Any) -> Case:
@@ -55,12 +55,12 @@ def module_case(
 
 
 def call(candidate: Implementation, given: Case) -> Any:
-    """How a function is tried: call it."""
+    """Try a function: call it."""
     return candidate(*given.args, **given.kwargs)
 
 
 def build_and_call(candidate: Implementation, given: Case) -> Any:
-    """How a module is tried: build it, give it weights, call it.
+    """Try a module: build it, give it weights, call it.
 
     Weights are drawn anew for each name, so that the order in which a module
     makes its parts does not matter.
@@ -146,10 +146,10 @@ class Exercise:
     signature and docstring say what is asked. What the learner is to write
     stands between BEGIN and END."""
     section: str
-    """What teaches it, as page and anchor: ``06_masks#the-future``. The page
-    is the exercise's chapter."""
+    """The section that teaches it, as page and anchor:
+    ``06_masks#the-future``. The page is the exercise's chapter."""
     points: int
-    """What it is worth in a graded assignment."""
+    """Its points in a graded assignment."""
     hints: tuple[str, str]
     """Two; the second says more."""
     cases: Sequence[Case]
@@ -162,18 +162,17 @@ class Exercise:
     """Wrong implementations that people write. The name of each is the
     misconception's, its docstring is what the learner is told."""
     run: Callable[[Implementation, Case], Any] = call
-    """How an implementation is tried on a case."""
+    """The function that tries an implementation on a case."""
     tolerance: float = 1e-5
-    """How far results in fp32 may be apart, absolutely and relatively."""
+    """The largest error of results in fp32, absolute and relative."""
     edits: Sequence[Edit] = ()
-    """Those of the mistakes that are edits: two of them can be made at
-    once."""
+    """The mistakes that are edits: two of them can be made at once."""
     place: int = 0
-    """Which of its chapter's exercises it is, from 1 on."""
+    """Its number in the chapter, from 1 on."""
 
     @property
     def name(self) -> str:
-        """What the learner's function or class is called."""
+        """The name that the learner's function or class has."""
         return self.solution.__name__
 
     @property
@@ -183,7 +182,7 @@ class Exercise:
 
     @cached_property
     def tried(self) -> list[Case]:
-        """What a check tries: the chosen cases, then random ones."""
+        """The cases of a check: the chosen ones, then random ones."""
         return [*self.cases, *map(self.drawn, range(DRAWN))]
 
     def drawn(self, seed: int) -> Case:
@@ -213,11 +212,11 @@ class Exercise:
 
     @cached_property
     def pairs(self) -> list[tuple[Edit, Edit, Implementation]]:
-        """What two mistakes give that are made at once."""
+        """Pairs of mistakes, each with the code that makes both at once."""
         return list(pairs_of(self.solution, self.edits))
 
     def section_of(self, mistake: Implementation) -> str:
-        """What to read again."""
+        """The section to read again."""
         return getattr(mistake, "section", self.section)
 
 
@@ -276,6 +275,6 @@ def _is_marker(line: str) -> bool:
 
 
 def numel(given: Case) -> int:
-    """How large a case is to read."""
+    """The count of numbers in a case."""
     values = [*given.args, *given.kwargs.values()]
     return sum(v.numel() if isinstance(v, Tensor) else 1 for v in values)

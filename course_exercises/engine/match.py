@@ -16,19 +16,19 @@ from course_exercises.engine.values import same
 
 @dataclass(frozen=True)
 class Known:
-    """What the catalogue has that does the same everywhere."""
+    """The mistakes of the catalogue that do the same everywhere."""
 
     parts: tuple[Implementation, ...]
     """One mistake, or two that are made at once."""
     whole: Implementation
-    """What they come to."""
+    """The implementation that makes them all."""
 
 
 @cache
 def known(
     exercise: Exercise, implementation: Implementation, number: int
 ) -> Outcome:
-    """What the solution or a mistake does on one case."""
+    """The outcome of the solution or a mistake on one case; cached."""
     return observe(exercise, implementation, exercise.tried[number])
 
 
@@ -45,7 +45,7 @@ def is_right(found: Outcome, expected: Outcome, tolerance: float) -> bool:
 
 
 def shows(exercise: Exercise, mistakes: Known, number: int) -> int:
-    """How many of the mistakes show in one case.
+    """Count the mistakes that show in one case.
 
     One of two does where it is wrong by itself, and the two differ from it.
     """

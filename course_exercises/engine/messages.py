@@ -63,7 +63,7 @@ def _verdict(
 
 
 def correct(exercise: Exercise, expected: Sequence[Outcome]) -> Verdict:
-    """What was tried is said, so that "correct" means something."""
+    """Say what was tried, so that "correct" means something."""
     notes = "; ".join(case.note for case in exercise.cases)
     compared = ["values", "shapes", "kinds of number"]
     if any(outcome.gradients for outcome in expected):
@@ -175,7 +175,7 @@ def misconception(
     mistakes: Sequence[Implementation | Slip],
     example: Example,
 ) -> Verdict:
-    """What is known of the catalogue, and slips beside it.
+    """Name mistakes of the catalogue, and slips beside them.
 
     Args:
         exercise: what was asked.
@@ -311,7 +311,7 @@ def _limit(exercise: Exercise, case: Case, name: str, text: str) -> Verdict:
 
 
 def not_carried(exercise: Exercise, error: Exception) -> Verdict:
-    """What the code uses is not there in the process that checks it."""
+    """Something that the code uses is missing in the process of the check."""
     text = (
         f"{exercise.name}: your code could not be brought to the process that "
         f"checks it: {type(error).__name__}: {error}. Give it all that it "

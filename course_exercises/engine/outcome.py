@@ -1,4 +1,4 @@
-"""What an implementation does on one case: a result, or an error."""
+"""The outcome of an implementation on one case: a result, or an error."""
 
 import inspect
 import linecache
@@ -46,17 +46,17 @@ class Outcome:
     """One case, tried twice: as it is, and with gradients asked for."""
 
     value: Any = None
-    """What the first call returned."""
+    """The result of the first call."""
     failure: Failure | None = None
     """Or the error that it raised."""
     changed: tuple[str, ...] = ()
     """The arguments that it changed in place."""
     again: Any = None
-    """What the second call returned."""
+    """The result of the second call."""
     again_failure: Failure | None = None
     """Or the error that it raised."""
     gradients: tuple[Tensor, ...] = ()
-    """Those of a sum over all results, each with a weight of its own, for
+    """Gradients of a sum over all results, each with a weight of its own, for
     every argument of floats; empty where the results do not depend on them
     in a way that has gradients."""
 
@@ -96,7 +96,7 @@ def observe(
 def fresh_call(
     exercise: Exercise, implementation: Implementation, case: Case
 ) -> Any:
-    """What one call returns, or the error that it raises; nothing else."""
+    """Call once, and give the result or the error that was raised."""
     torch.default_generator.manual_seed(0)
     try:
         return exercise.run(implementation, _copy(case))
@@ -124,7 +124,7 @@ def _ask_for_gradients(given: Case) -> None:
 
 
 def arguments(exercise: Exercise, case: Case) -> dict[str, Any]:
-    """What is given, by the names in the solution's signature."""
+    """The arguments of a case, by the names in the solution's signature."""
     function = exercise.solution
     if inspect.isclass(function):
         function = function.forward

@@ -1,4 +1,4 @@
-"""Where the book teaches what a verdict speaks of."""
+"""The section of the book that teaches what a verdict speaks of."""
 
 import json
 import re

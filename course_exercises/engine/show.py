@@ -17,7 +17,7 @@ FEW = 40
 
 
 def kind(value: Any) -> str:
-    """What a value is, in words."""
+    """The kind of a value, in words."""
     if isinstance(value, Tensor):
         return f"a tensor of {dtype(value)}, shape {shape(value)}"
     if isinstance(value, np.ndarray):
@@ -140,7 +140,7 @@ def _block(text: str) -> str:
 
 
 def _first_difference(expected: Any, found: Any, tolerance=1e-5) -> str:
-    """Where two tensors, too large to be printed, differ first."""
+    """The first place where two tensors differ, too large to be printed."""
     if not (isinstance(expected, Tensor) and isinstance(found, Tensor)):
         return ""
     if expected.shape != found.shape or expected.numel() <= FEW:

@@ -1,4 +1,4 @@
-"""What a check answers."""
+"""The answer of a check."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -25,7 +25,7 @@ class Answer:
     """A text that a notebook shows as it is."""
 
     text: str
-    """What the learner reads."""
+    """The words that the learner reads."""
 
     def __repr__(self) -> str:
         return self.text
@@ -42,7 +42,7 @@ class Verdict(Answer):
     mistake: str = ""
     """The name of the misconception, of the slip or of the error."""
     section: str = ""
-    """What to read again, as page and anchor."""
+    """The section to read again, as page and anchor."""
 
     def _repr_markdown_(self) -> str | None:
         """The same text, with a link to what is to be read again."""
