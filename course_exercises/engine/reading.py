@@ -5,7 +5,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-BOOK = Path(__file__).parents[3] / "book" / "en"
+BOOK = Path(__file__).parents[2] / "book" / "en"
 """The chapters, where the package stands in the course's folder."""
 
 
