@@ -71,7 +71,7 @@ TYPED := $(patsubst %,tests/test_%.py,attention masks positional_encoding \
 	optimizers batches buckets ensemble)
 
 # everything the built book is made from
-BOOK_SOURCES := $(shell find book runs transformer_course assignments \
+BOOK_SOURCES := $(shell find book runs transformer_course course_exercises assignments \
 	tools/exercise_notebooks.py tools/lectures _config.yml _toc.yml \
 	-type f -not -path '*/.*' \
 	-not -path '*/__pycache__/*' -not -name '* *' 2>/dev/null)

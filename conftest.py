@@ -17,7 +17,9 @@ if os.environ.get("CHECK_TYPES"):  # `make test-types`
 
     # Every call is checked against its annotations, shapes included. This
     # has to come before the first import of the package.
-    install_import_hook("transformer_course", "beartype.beartype")
+    install_import_hook(
+        ["transformer_course", "course_exercises"], "beartype.beartype"
+    )
 
 from tools.refresh_outputs import missing_corpora
 from transformer_course.device import pick_device

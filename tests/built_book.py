@@ -63,7 +63,8 @@ def not_ready(edition: str) -> str | None:
         return "the book is not built: run `make book`"
     built = stamp.stat().st_mtime
     sources = [ROOT / "_config.yml", ROOT / "_toc.yml"]
-    for name in ("book", "runs", "transformer_course", "assignments"):
+    folders = "book runs transformer_course course_exercises assignments"
+    for name in folders.split():
         sources += (ROOT / name).rglob("*")
     for path in sources:
         if "__pycache__" in path.parts or path.name.startswith("."):

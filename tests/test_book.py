@@ -120,7 +120,8 @@ def test_every_module_has_a_page_in_the_reference():
     }
     modules = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        for path in (ROOT / "transformer_course").rglob("*.py")
+        for package in ("transformer_course", "course_exercises")
+        for path in (ROOT / package).rglob("*.py")
     }
     modules = {name.removesuffix(".__init__") for name in modules}
     left = re.compile(r"\._\w+$|\.catalogue\.\w+\.|^transformer_course$")

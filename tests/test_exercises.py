@@ -14,10 +14,10 @@ from functools import cache
 import pytest
 from built_book import BOOK, headings, section_ids
 
-from transformer_course.exercises.catalogue import EXERCISES
-from transformer_course.exercises.engine import reading
-from transformer_course.exercises.engine.diagnose import diagnose
-from transformer_course.exercises.engine.exercise import (
+from course_exercises.contents import EXERCISES
+from course_exercises.engine import reading
+from course_exercises.engine.diagnose import diagnose
+from course_exercises.engine.exercise import (
     BEGIN,
     END,
     STUB,
@@ -25,14 +25,14 @@ from transformer_course.exercises.engine.exercise import (
     numel,
     stub_of,
 )
-from transformer_course.exercises.engine.match import known
-from transformer_course.exercises.engine.messages import prose
-from transformer_course.exercises.engine.show import WIDTH, short
-from transformer_course.exercises.engine.values import same
-from transformer_course.exercises.names import CATALOGUE, NAMES
+from course_exercises.engine.match import known
+from course_exercises.engine.messages import prose
+from course_exercises.engine.show import WIDTH, short
+from course_exercises.engine.values import same
+from course_exercises.names import CATALOGUE, NAMES
 
 FEWEST = {"cases": 4, "mistakes": 3, "others": 2}
-"""How many of each an exercise has at the least."""
+"""The fewest of each that an exercise has."""
 FIRST = 12
 """The most numbers that the input of its first case may have."""
 LONG = 8
@@ -44,7 +44,7 @@ PARTS = {
     "mistakes": "write another edit into EDITS, or a function with @mistake",
     "others": "write another right solution, with @other",
 }
-"""How to add one more of each."""
+"""Words on how to add one more of each."""
 
 every_exercise = pytest.mark.parametrize(
     "exercise", EXERCISES.values(), ids=list(EXERCISES)
@@ -77,7 +77,7 @@ def chosen(name: str, implementations: list, sampled: bool) -> list:
 
 
 def learned(source: str):
-    """What a cell defines that holds this source."""
+    """The function or class that a cell with this source defines."""
     name = re.search(r"^(?:def|class) (\w+)", source, re.M)[1]
     namespace = dict(vars(file_of(EXERCISES[name])))
     exec(compile(source, "<cell>", "exec"), namespace)

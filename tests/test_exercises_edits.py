@@ -5,17 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from transformer_course.exercises.engine.diagnose import diagnose
-from transformer_course.exercises.engine.edits import (
-    EditError,
-    edits_of,
-    pairs_of,
-)
-from transformer_course.exercises.engine.exercise import (
-    Exercise,
-    case,
-    mistake_of,
-)
+from course_exercises.engine.diagnose import diagnose
+from course_exercises.engine.edits import EditError, edits_of, pairs_of
+from course_exercises.engine.exercise import Exercise, case, mistake_of
 
 
 def scaled(x, by=2.0):

@@ -12,6 +12,8 @@ from built_book import (
 )
 from nbclient import NotebookClient
 
+from course_exercises.contents import EXERCISES, by_chapter
+from course_exercises.engine.diagnose import diagnose
 from tools import exercise_notebooks
 from tools.exercise_notebooks import (
     Task,
@@ -20,8 +22,6 @@ from tools.exercise_notebooks import (
     read_parts,
     write_all,
 )
-from transformer_course.exercises.catalogue import EXERCISES, by_chapter
-from transformer_course.exercises.engine.diagnose import diagnose
 
 SOURCES = find_sources()
 each_source = pytest.mark.parametrize(

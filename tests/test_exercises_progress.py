@@ -1,20 +1,20 @@
-"""What is known of the exercises done, and what becomes of the file."""
+"""The file that notes the exercises done, and the command that reads it."""
 
 import json
 
 import pytest
 
-from transformer_course.cli import main
-from transformer_course.exercises import catalogue, progress
-from transformer_course.exercises.catalogue import EXERCISES
-from transformer_course.exercises.names import NAMES
-from transformer_course.exercises.progress import (
+from course_exercises import contents, progress
+from course_exercises.contents import EXERCISES
+from course_exercises.names import NAMES
+from course_exercises.progress import (
     ProgressError,
     find_file,
     overview,
     read,
     record,
 )
+from transformer_course.cli import main
 
 FIRST, SECOND = list(EXERCISES)[:2]
 
@@ -90,7 +90,7 @@ def test_the_command_names_a_damaged_file(path, capsys):
 def test_the_names_listed_are_those_of_the_catalogue():
     expected = {
         chapter: tuple(exercise.name for exercise in exercises)
-        for chapter, exercises in catalogue.by_chapter().items()
+        for chapter, exercises in contents.by_chapter().items()
     }
     assert expected == NAMES
     assert list(expected) == list(NAMES)

@@ -1,22 +1,23 @@
-"""What a check says of mistakes that can be made in any exercise."""
+"""Verdicts on mistakes that can be made in any exercise."""
 
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from transformer_course.exercises.catalogue import EXERCISES
-from transformer_course.exercises.engine import show
-from transformer_course.exercises.engine.diagnose import diagnose
-from transformer_course.exercises.engine.exercise import (
+from course_exercises.contents import EXERCISES
+from course_exercises.engine import show
+from course_exercises.engine.diagnose import diagnose
+from course_exercises.engine.exercise import (
     Exercise,
     build_and_call,
     case,
     module_case,
 )
-from transformer_course.exercises.engine.values import in_form
+from course_exercises.engine.values import in_form
 
 
 def double(x, by=2.0):
@@ -206,6 +207,37 @@ HALF = Exercise(
 def test_a_whole_number_may_stand_for_a_float(candidate, kind):
     verdict = diagnose(HALF, candidate)
     assert verdict.kind == kind, verdict.text
+
+
+class Stubborn:
+    def __repr__(self):
+        raise ZeroDivisionError
+
+    __eq__ = None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Stubborn(),
+        {1, 2},
+        np.array([object()]),
+        10**10000,
+        [0] * 20_000,
+        torch.ones(1 << 18),
+        torch.ones(1, dtype=torch.complex64).conj(),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_result_of_any_kind_or_size_is_judged_and_shown(value):
+    verdict = diagnose(DOUBLE, lambda x, by=2.0: value)
+    assert verdict.kind in ("slip", "unknown")
+    assert len(verdict.text) < 2000
+
+
+def test_more_memory_than_there_is_is_told_as_that():
+    verdict = diagnose(DOUBLE, lambda x, by=2.0: torch.ones(1 << 45))
+    assert (verdict.kind, verdict.mistake) == ("limit", "memory")
 
 
 def test_an_error_is_told_with_the_learner_s_own_line():

@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from transformer_course.exercises.catalogue import EXERCISES
-from transformer_course.exercises.engine.diagnose import diagnose
-from transformer_course.exercises.engine.exercise import Implementation
+from course_exercises.contents import EXERCISES
+from course_exercises.engine.diagnose import diagnose
+from course_exercises.engine.exercise import Implementation
 
 ATTEMPTS = Path(__file__).resolve().parents[1] / "assignments" / "attempts"
 VERDICTS = ATTEMPTS / "verdicts.json"

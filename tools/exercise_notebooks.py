@@ -26,9 +26,9 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from course_exercises.contents import find
+from course_exercises.engine.exercise import Exercise
 from tools.refresh_outputs import FIXED_METADATA
-from transformer_course.exercises.catalogue import find
-from transformer_course.exercises.engine.exercise import Exercise
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "assignments"

@@ -24,25 +24,22 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import torch
 
-from transformer_course.exercises.catalogue import EXERCISES, find
-from transformer_course.exercises.engine.diagnose import diagnose
-from transformer_course.exercises.engine.exercise import (
-    Exercise,
-    Implementation,
-)
-from transformer_course.exercises.engine.match import is_right
-from transformer_course.exercises.engine.outcome import observe
-from transformer_course.exercises.foreign import limit_memory
+from course_exercises.contents import EXERCISES, find
+from course_exercises.engine.diagnose import diagnose
+from course_exercises.engine.exercise import Exercise, Implementation
+from course_exercises.engine.match import is_right
+from course_exercises.engine.outcome import observe
 
 POOL = 200
 """Random inputs, none of which a check tries."""
 FIRST_SEED = 10_000
 SECONDS = 20.0
-MEMORY = 1 << 30
+MEMORY = 8 << 30  # bytes of a process, torch included
 KINDS = ("equivalent", "escaped", "named", "slip", "error", "unknown")
 OTHERS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.Add: (ast.Sub,),
@@ -320,7 +317,10 @@ def differs(exercise: Exercise, candidate: Implementation) -> str:
 def prepare() -> None:
     """In the process that runs mutants."""
     torch.set_num_threads(1)
-    limit_memory(MEMORY)
+    with suppress(ImportError):  # Windows
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
 
 
 def judge_all(mutants: list[Mutant]) -> Iterator[tuple[Mutant, str, str]]:

@@ -8,12 +8,12 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
+from course_exercises.contents import by_chapter
 from tools.grading.assignment import (
     Released,
     find_assignments,
     source_notebook,
 )
-from transformer_course.exercises.catalogue import by_chapter
 
 NAME = "06_masks"
 QUESTION = "why_accuracy_does_not_warn"
@@ -24,7 +24,7 @@ def padding_mask(ids, pad_id=0):
 """
 FORGED = """
 import torch
-from transformer_course.exercises.engine import diagnose, outcome, values
+from course_exercises.engine import diagnose, outcome, values
 diagnose.is_right = values.same = lambda *a, **k: True
 torch.equal = lambda *a: True
 torch.isclose = lambda a, *b, **k: torch.ones(a.shape, dtype=torch.bool)

@@ -13,6 +13,7 @@ pytest.importorskip(
 
 from nbgrader.nbgraderformat import MetadataValidator
 
+from course_exercises.contents import by_chapter
 from tests.grading import platform_class as platform
 from tests.grading.grading_class import (
     CELLS,
@@ -30,7 +31,6 @@ from tools.grading import platforms
 from tools.grading.__main__ import main
 from tools.grading.gradebook import Course
 from tools.grading.judge import Judge
-from transformer_course.exercises.catalogue import by_chapter
 
 OPTIONS = ("--seconds", "2", "--drawn", "4")
 POINTS = {
@@ -163,7 +163,7 @@ def test_tampering_gains_nothing_and_is_noted(graded):
     ]
     assert "padding_mask-test was changed" in total["notes"]
     assert "masked_softmax-test was removed" in total["notes"]
-    assert "names transformer_course.exercises" in total["notes"]
+    assert "names course_exercises" in total["notes"]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,10 @@ import pytest
 import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from course_exercises.contents import EXERCISES
+from course_exercises.engine.diagnose import diagnose
+from course_exercises.engine.exercise import mistake_of
+from course_exercises.process import Limits
 from tests.grading.grading_class import (
     CELLS,
     INVERTED,
@@ -34,10 +38,6 @@ from tools.grading.policy import Hidden
 from tools.grading.submissions import SubmissionsError, find_submissions
 from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
-from transformer_course.exercises.catalogue import EXERCISES
-from transformer_course.exercises.engine.diagnose import diagnose
-from transformer_course.exercises.engine.exercise import mistake_of
-from transformer_course.exercises.process import Limits
 
 KNOWN = ["05_score_functions", NAME]
 GIVEN = (
@@ -500,7 +500,7 @@ def test_what_is_handed_over_holds_no_answer(exercise):
 @pytest.mark.parametrize(
     "line",
     [
-        "from transformer_course.exercises.catalogue import find",
+        "from course_exercises.contents import find",
         "from transformer_course.models.masks import padding_mask",
     ],
 )

@@ -5,14 +5,14 @@ import re
 import nbformat
 import pytest
 
+from course_exercises.contents import EXERCISES
+from course_exercises.engine.diagnose import diagnose
 from tests.grading.grading_class import NAME, QUESTION, SOLUTIONS, assignment
 from tools.grading import pages, prose
 from tools.grading.assignment import find_assignments
 from tools.grading.records import Mark, Marked, Record, Tried
 from tools.grading.release import Terms, handed_out
 from tools.grading.rubrics import RUBRICS, read_rubrics
-from transformer_course.exercises.catalogue import EXERCISES
-from transformer_course.exercises.engine.diagnose import diagnose
 
 SITE = "https://a.invalid/book/"
 every = pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from course_exercises import check
 from tests.grading.grading_class import NAME, QUESTION, assignment
 from tools.grading import terms as texts
 from tools.grading.answers import answers_in
@@ -13,7 +14,6 @@ from tools.grading.assignment import find_assignments
 from tools.grading.notebooks import cells_of
 from tools.grading.release import Terms, handed_out
 from tools.refresh_outputs import ROOT
-from transformer_course.exercises import check
 
 TERMS = [
     Terms(),

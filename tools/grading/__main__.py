@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from course_exercises.process import Limits
 from tools.grading.assignment import find_assignments, recognised
 from tools.grading.judge import SECONDS
 from tools.grading.policy import Hidden, Policy
@@ -17,7 +18,6 @@ from tools.grading.submissions import Found, find_submissions
 from tools.grading.texts import counted, one_line
 from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
-from transformer_course.exercises.process import Limits
 
 SITE = "address of the book, for links; else they lead to the course's folder"
 

@@ -16,6 +16,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from course_exercises.engine.exercise import Exercise
 from tools.exercise_notebooks import (
     PLACE,
     Code,
@@ -38,7 +39,6 @@ from tools.grading.terms import bare
 from tools.grading.texts import counted
 from tools.refresh_outputs import FIXED_METADATA
 from transformer_course.errors import CourseError
-from transformer_course.exercises.engine.exercise import Exercise
 
 DEFINED = re.compile(r"^(?:def|class) (\w+)", re.M)
 SCHEMA = 3

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import nbformat
 from nbformat import NotebookNode
 
+from course_exercises.engine.exercise import Exercise
 from tools.grading.answers import Answers, Program, answers_in, restored
 from tools.grading.assignment import Released, test_cell
 from tools.grading.by_hand import apply_marks_by_hand
@@ -33,7 +34,6 @@ from tools.grading.records import (
 )
 from tools.grading.submissions import Submission
 from tools.grading.texts import counted, one_line, readable
-from transformer_course.exercises.engine.exercise import Exercise
 
 NOTES = 20
 """So many are kept of a submission."""

@@ -29,6 +29,7 @@ from nbgrader.preprocessors import (
 )
 from traitlets.config import Config
 
+from course_exercises.engine.exercise import STUB
 from tools.exercise_notebooks import PLACE
 from tools.grading.assignment import (
     MARKED,
@@ -41,7 +42,6 @@ from tools.grading.notebooks import name_of
 from tools.grading.records import Mark, Tried
 from transformer_course import files
 from transformer_course.errors import CourseError
-from transformer_course.exercises.engine.exercise import STUB
 
 COURSE = "transformer"
 VERDICTS = "verdicts"

@@ -19,15 +19,12 @@ from typing import Any
 
 import cloudpickle
 
+from course_exercises.engine.exercise import Exercise, Implementation
 from tools.grading.assignment import AssignmentError, find_assignments
 from tools.grading.attempt import Task
-from transformer_course.exercises.engine.exercise import (
-    Exercise,
-    Implementation,
-)
 
 PACKAGE = "transformer_course"
-THERE = f"{PACKAGE}.exercises.engine"
+THERE = "course_exercises.engine"
 """What both processes have: how something is tried."""
 
 
@@ -117,10 +114,7 @@ def given_modules(chapter: str) -> dict[str, dict[str, Any]]:
 
 
 def _is_given(module: str) -> bool:
-    inner = module.partition(".")[2]
-    return module.startswith(f"{PACKAGE}.") and not inner.startswith(
-        "exercises"
-    )
+    return module.startswith(f"{PACKAGE}.")
 
 
 @contextmanager
@@ -138,7 +132,6 @@ def _written_out(*values: Any) -> Iterator[None]:
 
 
 def _is_not_there(name: str) -> bool:
-    """Whether a module of the package is missing in the other process."""
-    return name.startswith(f"{PACKAGE}.") and not (
-        name.startswith(THERE) or THERE.startswith(name)
-    )
+    """Whether a module of the course is missing in the other process."""
+    of_course = name.startswith((f"{PACKAGE}.", "course_exercises."))
+    return of_course and not name.startswith(THERE)

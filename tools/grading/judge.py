@@ -18,7 +18,8 @@ import symtable
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -28,6 +29,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from course_exercises import contents
+from course_exercises.engine import diagnose, messages
+from course_exercises.engine.exercise import Exercise, Implementation
+from course_exercises.engine.verdict import Kind, Verdict
+from course_exercises.process import QUIET, Limits
 from tools.grading import handover, results
 from tools.grading.answers import Program
 from tools.grading.attempt import from_plain
@@ -36,14 +42,6 @@ from tools.grading.texts import readable, shortened
 from tools.refresh_outputs import ROOT
 from transformer_course import files
 from transformer_course.errors import CourseError
-from transformer_course.exercises import catalogue
-from transformer_course.exercises.engine import diagnose, messages
-from transformer_course.exercises.engine.exercise import (
-    Exercise,
-    Implementation,
-)
-from transformer_course.exercises.engine.verdict import Kind, Verdict
-from transformer_course.exercises.process import QUIET, Limits, listen
 
 START = 120.0  # seconds that the runner may take to import torch
 SECONDS = 20.0
@@ -174,7 +172,7 @@ class Judge:
         if said["ended"] != "crash":
             return said
         name = exercise.name
-        solution = Program(catalogue.find(name).source, given=program.given)
+        solution = Program(contents.find(name).source, given=program.given)
         task = handover.packed(exercise)
         if self._ask(solution, task, folder)["ended"] == "crash":
             raise JudgeError(
@@ -227,7 +225,7 @@ class Judge:
             start_new_session=True,
         )
         threading.Thread(
-            target=listen,
+            target=_listen,
             args=(self._runner.stdout, self._said),
             daemon=True,
         ).start()
@@ -242,6 +240,17 @@ class Judge:
                 "what this prints in a terminal: python -m "
                 "tools.grading.runner < /dev/null"
             )
+
+
+def _listen(
+    messages: Iterable[bytes], said: "queue.Queue[dict[str, Any] | None]"
+) -> None:
+    """Pass on what a process says, a line of JSON each; None at its end."""
+    with suppress(OSError):  # it was killed
+        for message in messages:
+            with suppress(ValueError, RecursionError):  # from somebody else
+                said.put(json.loads(message))
+    said.put(None)
 
 
 def _users(first: int | None) -> Iterator[int | None]:
@@ -278,7 +287,7 @@ def _environment() -> dict[str, str]:
 @cache
 def graded(name: str, hidden: Hidden) -> Exercise:
     """The exercise with the inputs of marking; one object for each."""
-    return catalogue.find(name).with_more(hidden.seed, hidden.drawn)
+    return contents.find(name).with_more(hidden.seed, hidden.drawn)
 
 
 def _size(path: Path) -> int:
@@ -388,7 +397,7 @@ def without_earlier(
     exercise: Exercise, program: Program
 ) -> tuple[tuple[Exercise, ...], Program]:
     """The chapter's earlier exercises that a program uses, and its rest."""
-    chapter = catalogue.by_chapter()[exercise.chapter]
+    chapter = contents.by_chapter()[exercise.chapter]
     names = [other.name for other in chapter]
     used = _names_in("\n\n".join((*program.helpers, program.cell)))
     earlier = tuple(

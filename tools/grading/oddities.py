@@ -23,6 +23,7 @@ UNUSUAL = (
     "torch.utils.cpp_extension",
 )
 """Parts of these that it need not."""
+COURSE = ("transformer_course.", "course_exercises.")
 REACHING = set(
     "__builtins__ __closure__ __code__ __globals__ __import__ __loader__ "
     "__reduce__ __spec__ __subclasses__ _current_frames _getframe eval exec "
@@ -52,7 +53,7 @@ def _modules_in(node: ast.AST) -> Iterator[str]:
         yield node.module or "."
     elif isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
-    elif _is_text(node) and node.value.startswith("transformer_course."):
+    elif _is_text(node) and node.value.startswith(COURSE):
         yield node.value
 
 

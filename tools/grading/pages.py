@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
+from course_exercises import contents
+from course_exercises.engine.messages import prose
 from tools.grading.assignment import Assignment, asked_of, test_cell
 from tools.grading.prose import (
     from_markdown,
@@ -23,8 +25,6 @@ from tools.grading.rubrics import read_rubrics
 from tools.grading.tables import total, waiting
 from tools.grading.texts import counted
 from transformer_course import files
-from transformer_course.exercises import catalogue
-from transformer_course.exercises.engine.messages import prose
 
 REPORT = "report.html"
 ANSWERS = "answers.html"
@@ -122,7 +122,7 @@ def _exercise(tried: Tried, mark: Mark | None, site: str) -> list[str]:
     points = mark.points if mark else 0.0
     look = "correct" if tried.kind == "correct" else "wrong"
     changed = " (marked by hand)" if mark and mark.by_hand else ""
-    exercise = catalogue.EXERCISES.get(tried.exercise)
+    exercise = contents.EXERCISES.get(tried.exercise)
     parts = [
         f"<h2>{escape(tried.exercise)}: {points:g} of "
         f"{counted(tried.of, 'point')}{changed}</h2>",
@@ -212,7 +212,7 @@ def _as_html(text: str) -> str:
 
 def _seen(name: str, tries: Sequence[Tried], site: str) -> list[str]:
     """The mistakes of one exercise, the most frequent first."""
-    exercise = catalogue.EXERCISES.get(name)
+    exercise = contents.EXERCISES.get(name)
     texts = {
         mistake.__name__: (
             prose(mistake.__doc__),

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from transformer_course.exercises.engine.exercise import Exercise
-from transformer_course.exercises.engine.verdict import Verdict
-from transformer_course.exercises.process import Limits
+from course_exercises.engine.exercise import Exercise
+from course_exercises.engine.verdict import Verdict
+from course_exercises.process import Limits
 
 
 @dataclass(frozen=True)

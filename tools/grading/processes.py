@@ -1,13 +1,17 @@
 """The processes below this one: what they take, and how they are ended."""
 
 import ctypes
+import json
 import os
+import re
 import resource
 import signal
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import psutil
 
@@ -17,6 +21,35 @@ SHARED = Path("/proc/sysvipc/shm")
 FREE = 0  # number of shmctl
 WORKING = {psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP}
 ENDING = 20.0  # seconds that may be needed to end all
+
+
+def take_pipes() -> tuple[BinaryIO, Callable[..., None]]:
+    """Keep the two pipes, and leave the code that will run none of them."""
+    requests = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nothing, number)
+    sys.stdin = open(os.devnull)  # noqa: SIM115
+
+    def say(**message: Any) -> None:
+        answers.write(json.dumps(message).encode() + b"\n")
+        answers.flush()
+
+    return requests, say
+
+
+def limit_memory(more: int) -> None:
+    """Refuse memory beyond what is in use now. Linux only."""
+    status = Path("/proc/self/status")
+    if not status.is_file():
+        return  # whoever started this process watches
+    used = re.search(r"VmData:\s*(\d+) kB", status.read_text())
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = int(used[1]) * 1024 + more if used else hard
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
 class StillThere(RuntimeError):

@@ -7,9 +7,9 @@ from html import escape
 
 from markdown_it import MarkdownIt
 
+from course_exercises.engine.exercise import Exercise
+from course_exercises.engine.reading import title
 from tools.grading.terms import LINK
-from transformer_course.exercises.engine.exercise import Exercise
-from transformer_course.exercises.engine.reading import title
 
 MARKDOWN = MarkdownIt("commonmark", {"html": False})
 READ_AGAIN = re.compile(

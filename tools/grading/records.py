@@ -20,7 +20,7 @@ from transformer_course import files
 from transformer_course.errors import CourseError
 
 FOLDER = "records"
-CODE = ("tools/grading", "transformer_course")
+CODE = ("tools/grading", "course_exercises", "transformer_course")
 """What marks depend on; a change of it makes kept records stale."""
 ID_LENGTH = 60
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")

@@ -63,12 +63,11 @@ def main() -> None:
 
 def serve() -> None:
     """Answer requests until there are no more."""
-    from transformer_course.exercises import foreign
-
     processes.adopt_orphans()
-    requests, say = foreign.take_pipes()
-    foreign.prepare()
-    import tools.grading.attempt  # noqa: F401  # once, for all copies
+    requests, say = processes.take_pipes()
+    from tools.grading.attempt import prepare  # once, for all copies
+
+    prepare()
 
     say(ready=True)
     for line in requests:
@@ -98,8 +97,8 @@ def attempt(request: dict[str, Any]) -> dict[str, Any]:
 
 def _run(request: dict[str, Any], told: int) -> None:
     """In the copy: let go of everything, then run the program."""
+    from course_exercises.child import Prints
     from tools.grading.attempt import try_program
-    from transformer_course.exercises import foreign
 
     os.setsid()
     folder = Path(request["folder"])
@@ -114,8 +113,8 @@ def _run(request: dict[str, Any], told: int) -> None:
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_NOFILE, FILES)
     _limit(resource.RLIMIT_CPU, int(request["seconds"]) + 5)
-    foreign.limit_memory(request["memory"])
-    prints = foreign.Prints()
+    processes.limit_memory(request["memory"])
+    prints = Prints()
     with redirect_stdout(prints), redirect_stderr(io.StringIO()):
         try_program(
             program,

@@ -14,7 +14,7 @@ MARKED = (
 )
 IN_WORDS = "an answer in words"
 NO_SOLUTIONS = """\
-from transformer_course.exercises.check import without_solutions
+from course_exercises.check import without_solutions
 
 without_solutions()"""
 SOLUTION = (

@@ -14,10 +14,10 @@ from typing import Any
 
 import yaml
 
+from course_exercises.contents import by_chapter
+from course_exercises.engine.exercise import Exercise
 from tools.lectures.headings import BOOK, Heading, chapter_files, headings
 from transformer_course.errors import CourseError
-from transformer_course.exercises.catalogue import by_chapter
-from transformer_course.exercises.engine.exercise import Exercise
 
 LENGTHS = (45, 90)
 LINK = re.compile(r"\[([^\]]*)\]\((\d\d)?#([\w-]*)\)")

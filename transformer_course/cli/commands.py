@@ -8,13 +8,12 @@ import contextlib
 import functools
 import io
 from collections.abc import Callable
-from importlib.metadata import version
+from importlib.metadata import entry_points, version
 
 import tyro
 
 from transformer_course.cli.classes import classify
 from transformer_course.cli.corpora import data
-from transformer_course.cli.exercises import progress
 from transformer_course.cli.exporting import export
 from transformer_course.cli.masked import fill
 from transformer_course.cli.options import PROGRAM
@@ -28,6 +27,8 @@ from transformer_course.cli.training import train, train_like, with_files
 from transformer_course.console import tell
 from transformer_course.errors import CourseError
 
+GROUP = "transformer_course.commands"
+"""Entry points by which another installed package adds a command."""
 COMMANDS = {
     "train": train,
     "translate": translate,
@@ -38,8 +39,8 @@ COMMANDS = {
     "score-files": score_files,
     "export": export,
     "data": data,
-    "progress": progress,
-}
+} | {found.name: found.load() for found in entry_points(group=GROUP)}
+"""By name: the package's own, then those of packages beside it."""
 
 
 def parse(args: list[str]) -> Callable[[], None]:

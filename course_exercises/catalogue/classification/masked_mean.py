@@ -1,0 +1,167 @@
+"""One vector for a text: the mean of its words."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from course_exercises.engine.draw import Draw
+from course_exercises.engine.exercise import Case, case, exercise_of, other
+
+
+def masked_mean(
+    x: Float[Tensor, "batch length d_model"],
+    ids: Int[Tensor, "batch length"],
+    pad_id: int = 0,
+) -> Float[Tensor, "batch d_model"]:
+    """The mean of each text's vectors, without padding.
+
+    Args:
+        x: what an encoder made of each token. At padding anything may stand,
+            even infinity or NaN.
+        ids: of the tokens. All that are not ``pad_id`` count, wherever they
+            stand; [CLS] and [SEP] count, too.
+        pad_id: what fills up a batch.
+
+    Returns:
+        One vector for each text; zeros for a row of nothing but padding.
+    """
+    ### BEGIN SOLUTION
+    real = (ids != pad_id)[:, :, None]
+    total = x.masked_fill(~real, 0.0).sum(dim=1)
+    count = real.sum(dim=1).clamp(min=1)
+    return total / count
+    ### END SOLUTION
+
+
+@other
+def mean_by_loop(x, ids, pad_id=0):
+    rows = []
+    for vectors, tokens in zip(x, ids, strict=True):
+        kept = vectors[tokens != pad_id]
+        rows.append(kept.mean(dim=0) if len(kept) else vectors.new_zeros(1))
+    return torch.stack([row.expand(x.size(-1)) for row in rows])
+
+
+@other
+def mean_by_weights(x, ids, pad_id=0):
+    real = ids != pad_id
+    weights = real / real.sum(dim=1, keepdim=True).clamp(min=1)
+    clean = torch.where(real[:, :, None], x, torch.zeros_like(x))
+    return torch.einsum("bl,bld->bd", weights.to(x.dtype), clean)
+
+
+EDITS = """
+# padding_counted
+- x.masked_fill(~real, 0.0) -> x
+- real.sum(dim=1).clamp(min=1) -> x.size(1)
+You take the mean over all places, padding among them.
+
+An encoder gives padding an output, too: the mask only keeps others from
+looking at it. So your vector of a text depends on its neighbours in the
+batch.
+
+# padding_summed
+- x.masked_fill(~real, 0.0) -> x
+You add up padding, and then divide by the number of words.
+
+What stands at padding has to be left out of the sum.
+
+# divided_by_the_length
+- real.sum(dim=1).clamp(min=1) -> x.size(1)
+You divide by the length of the row, with its padding.
+
+So a text shrinks towards 0 if the batch holds a longer one. Divide by the
+number of its own tokens.
+
+# empty_row_nan
+- .clamp(min=1) ->
+Of a row that is nothing but padding you get NaN.
+
+That is 0 / 0. Such rows come up where a batch is filled up, and one NaN
+spoils the mean of a whole loss.
+
+# padding_times_zero
+- x.masked_fill(~real, 0.0) -> (x * real)
+You multiply padding by 0.
+
+Where infinity or NaN stands there, that gives NaN. Replace it, or select the
+others.
+
+# mask_inverted
+- ids != pad_id -> ids == pad_id
+You take the mean of padding, and leave the words out.
+
+# sum_in_place_of_mean
+- total / count -> total
+You add up, and do not divide.
+
+Long texts would have long vectors, whatever they say.
+
+# one_count_for_all
+- real.sum(dim=1) -> real.sum()
+You divide each text by the number of tokens of the whole batch.
+
+Every text has a length of its own.
+
+# one_too_many
+- .clamp(min=1) -> + 1
+You add 1 to each number of tokens, so that nothing is divided by 0.
+
+That makes every mean too small. Take at least 1 in place of 1 more.
+
+# pad_id_not_used
+- ids != pad_id -> ids != 0
+You take 0 for padding, whatever `pad_id` says.
+
+# class_token_left_out
+- (ids != pad_id)[:, :, None]
++ ((ids != pad_id) & (torch.arange(ids.size(1)) > 0))[:, :, None]
+You leave out the first token.
+
+Here all tokens count that are not padding, a class token too.
+"""
+
+
+def text_case(note: str, *rows: list[int], pad_id: int = 0) -> Case:
+    ids = torch.tensor(rows)
+    x = torch.arange(ids.numel() * 2.0).view(*ids.shape, 2).sin() * 4
+    return case(note, x, ids, pad_id)
+
+
+def infinite() -> Case:
+    given = text_case("infinity and NaN at padding", [5, 6, 0], [7, 8, 9])
+    given.args[0][0, 2] = torch.tensor([torch.inf, torch.nan])
+    return given
+
+
+def draw_texts(draw: Draw) -> Case:
+    rows, length = draw.size(1, 4), draw.size(2, 6)
+    ids = draw.ids(rows, length)
+    return case("random texts", draw.normal(rows, length, 3), ids, 0)
+
+
+EXERCISE = exercise_of(
+    masked_mean,
+    place=1,
+    section="17_classification#three-words-and-one-that-is-none",
+    points=2,
+    hints=(
+        "A mean is a sum and a division. Padding may be in neither. What "
+        "should become of a row without any word?",
+        "Make a mask of shape (batch, length, 1) from the ids. Replace x by "
+        "0 where it is padding, sum over the length, and divide by the "
+        "number of real tokens, but at least by 1.",
+    ),
+    cases=[
+        text_case("one text, no padding", [5, 6, 7]),
+        text_case("one text with padding", [5, 6, 0, 0]),
+        text_case("two texts of unlike length", [5, 6, 7, 8], [9, 0, 0, 0]),
+        text_case("a row of padding", [5, 6], [0, 0]),
+        text_case("another id of padding", [5, 0, 9], [7, 9, 9], pad_id=9),
+        text_case("a single token", [5]),
+        text_case("padding in front", [0, 5, 6], [7, 8, 9]),
+        infinite(),
+    ],
+    draw=draw_texts,
+    edits=EDITS,
+)

@@ -1,0 +1,196 @@
+"""A head that says the same to everybody."""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from course_exercises.engine.draw import Draw
+from course_exercises.engine.exercise import (
+    Case,
+    case,
+    exercise_of,
+    mistake,
+    other,
+)
+
+from . import REMOVED
+
+
+def replace_by_mean(
+    merged: Float[Tensor, "batch length d_model"],
+    head: int,
+    n_heads: int,
+    real: Bool[Tensor, "batch length"],
+) -> Float[Tensor, "batch length d_model"]:
+    """Let one head hand on its mean, at every position.
+
+    Args:
+        merged: what all heads of a layer hand on, side by side: the first
+            numbers of a vector are those of head 0, and so on. It stays as
+            it is.
+        head: which head, from 0.
+        n_heads: heads of the layer; all have the same width.
+        real: False where there is padding; True somewhere.
+
+    Returns:
+        The same, with the head's numbers replaced by their mean over all
+        real positions of all sentences: a vector as wide as the head. It
+        stands at padded positions, too.
+    """
+    ### BEGIN SOLUTION
+    width = merged.size(-1) // n_heads
+    own = slice(head * width, (head + 1) * width)
+    mean = merged[real].mean(dim=0)
+    changed = merged.clone()
+    changed[..., own] = mean[own]
+    return changed
+    ### END SOLUTION
+
+
+@other
+def mean_of_split_heads(merged, head, n_heads, real):
+    heads = list(merged.split(merged.size(-1) // n_heads, dim=-1))
+    weights = real.float()[..., None]
+    mean = (heads[head] * weights).sum(dim=(0, 1)) / weights.sum()
+    heads[head] = mean.expand_as(heads[head])
+    return torch.cat(heads, dim=-1)
+
+
+@other
+def mean_by_where(merged, head, n_heads, real):
+    width = merged.size(-1) // n_heads
+    belongs = torch.arange(merged.size(-1)) // width == head
+    rows = [
+        merged[i, j]
+        for i in range(merged.size(0))
+        for j in range(merged.size(1))
+        if real[i, j]
+    ]
+    return torch.where(belongs, torch.stack(rows).mean(dim=0), merged)
+
+
+EDITS = """
+# mean_with_padding
+- merged[real].mean(dim=0) -> merged.flatten(0, 1).mean(dim=0)
+Your mean counts padding.
+
+What a head hands on at padded positions means nothing, and how much padding
+there is depends on the other sentences of the batch. Take the mean over real
+positions.
+
+# replaced_by_zero
+- = mean[own] -> = 0
+You hand on zero, and not the mean.
+
+Zero is a vector like any other, and mostly one that the layers above have
+never met. With the mean only what *varies* is lost.
+
+# mean_of_all_numbers
+- = mean[own] -> = mean[own].mean()
+You replace the head by one number.
+
+The mean is taken over positions. Each of the head's numbers keeps a mean of
+its own.
+
+# head_counted_from_one
+- head * width, (head + 1) * width -> (head - 1) * width, head * width
+or
+- head * width, (head + 1) * width -> (head + 1) * width, (head + 2) * width
+Your code replaces a neighbour of the head that was asked for.
+
+Heads are counted from 0: head 0 has the first numbers of a vector.
+
+# head_interleaved
+- slice(head * width, (head + 1) * width) -> slice(head, None, n_heads)
+You take every so-manieth number of a vector for the head's own.
+
+The heads stand side by side, each with its numbers together.
+
+# all_heads_but_one
+- changed[..., own] = mean[own]
++ changed[:] = mean; changed[..., own] = merged[..., own]
+You keep the head that should go, and replace all the others.
+"""
+
+
+@mistake
+def mean_of_each_sentence(merged, head, n_heads, real):
+    """Your mean is that of each sentence by itself.
+
+    Then the head still tells one sentence from another. Asked for is one mean
+    over all real positions of all sentences.
+    """
+    width = merged.size(-1) // n_heads
+    own = slice(head * width, (head + 1) * width)
+    weights = real.to(merged)[..., None]
+    mean = (merged * weights).sum(1) / weights.sum(1).clamp(min=1)
+    changed = merged.clone()
+    changed[..., own] = mean[:, None, own]
+    return changed
+
+
+def rows(*sentences: list) -> Tensor:
+    """Vectors of positions, sentence by sentence."""
+    return torch.tensor(sentences, dtype=torch.float)
+
+
+def draw_merged(draw: Draw) -> Case:
+    """Random vectors, some of them of padding."""
+    n_heads, width = draw.size(2, 3), draw.size(2, 3)
+    shape = [draw.size(2, 3), draw.size(2, 4)]
+    merged = draw.normal(*shape, n_heads * width)
+    real = draw.normal(*shape) > -0.5
+    real[:, 0] = True
+    return case("random numbers", merged, draw.size(1, 2) - 1, n_heads, real)
+
+
+def all_real(batch: int, length: int) -> Tensor:
+    """No padding."""
+    return torch.ones(batch, length).bool()
+
+
+SHORT = torch.tensor([[True, True], [True, False]])
+TWO = rows([[1, 2, 3, 4], [3, 6, 5, 8]])
+EXERCISE = exercise_of(
+    replace_by_mean,
+    place=2,
+    section=REMOVED,
+    points=3,
+    hints=(
+        "Two heads of two numbers, one sentence of two positions: which of "
+        "the eight numbers change, and what do they become?",
+        "First the mean of all vectors at real positions, then a copy of "
+        "`merged`, in which the head's stretch of numbers is overwritten.",
+    ),
+    cases=[
+        case(
+            "two heads of one number",
+            rows([[1, 2], [3, 6]]),
+            0,
+            2,
+            all_real(1, 2),
+        ),
+        case("the first of two heads", TWO, 0, 2, all_real(1, 2)),
+        case("the second of two heads", TWO, 1, 2, all_real(1, 2)),
+        case(
+            "padding",
+            rows([[1, 2, 3, 4], [3, 6, 5, 8]], [[5, 1, 1, 0], [9, 9, 9, 9]]),
+            0,
+            2,
+            SHORT,
+        ),
+        case(
+            "two sentences, three heads",
+            rows(
+                [[1, 2, 3, 4, 5, 6], [7, 1, 0, 2, 8, 2]],
+                [[0, 4, 1, 5, 2, 6], [3, 3, 5, 1, 1, 0]],
+            ),
+            1,
+            3,
+            all_real(2, 2),
+        ),
+        case("one head has it all", TWO, 0, 1, all_real(1, 2)),
+    ],
+    draw=draw_merged,
+    edits=EDITS,
+)

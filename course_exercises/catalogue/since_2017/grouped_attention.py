@@ -1,0 +1,176 @@
+"""Several heads of queries share one head of keys and values."""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+from course_exercises.engine.draw import Draw
+from course_exercises.engine.exercise import Case, case, exercise_of, other
+
+
+def grouped_attention(
+    query: Float[Tensor, "batch heads length d_head"],
+    key: Float[Tensor, "batch groups length d_head"],
+    value: Float[Tensor, "batch groups length d_head"],
+) -> Float[Tensor, "batch heads length d_head"]:
+    """Attend with fewer heads of keys and values than of queries.
+
+    Neighbouring heads of queries form a group: with 4 heads and 2 groups,
+    heads 0 and 1 ask group 0, heads 2 and 3 ask group 1. Nothing is masked.
+
+    Args:
+        query: of every head; ``groups`` divides the number of heads.
+        key: one head for each group.
+        value: one head for each group.
+
+    Returns:
+        The output of every head of queries.
+    """
+    ### BEGIN SOLUTION
+    each = query.size(1) // key.size(1)
+    key = key.repeat_interleave(each, dim=1)
+    value = value.repeat_interleave(each, dim=1)
+    scores = query @ key.mT / query.size(-1) ** 0.5
+    return scores.softmax(dim=-1) @ value
+    ### END SOLUTION
+
+
+@other
+def grouped_by_torch(query, key, value):
+    return F.scaled_dot_product_attention(query, key, value, enable_gqa=True)
+
+
+@other
+def grouped_by_one_more_axis(query, key, value):
+    groups = key.size(1)
+    asked = query.unflatten(1, (groups, -1))
+    scores = asked @ key[:, :, None].mT / query.size(-1) ** 0.5
+    return (scores.softmax(dim=-1) @ value[:, :, None]).flatten(1, 2)
+
+
+@other
+def grouped_head_by_head(query, key, value):
+    each = query.size(1) // key.size(1)
+    outputs = []
+    for head in range(query.size(1)):
+        k, v = key[:, head // each], value[:, head // each]
+        scores = query[:, head] @ k.transpose(-2, -1) / query.size(-1) ** 0.5
+        outputs.append(scores.softmax(-1) @ v)
+    return torch.stack(outputs, dim=1)
+
+
+EDITS = """
+# groups_take_turns
+- key.repeat_interleave(each, dim=1) -> key.repeat(1, each, 1, 1)
+- value.repeat_interleave(each, dim=1) -> value.repeat(1, each, 1, 1)
+Your groups take turns: head 0 asks group 0, head 1 asks group 1, head 2 asks
+group 0 again.
+
+`repeat` puts the whole beside itself; here each group has to be repeated in
+its own place. A model trained in your order would learn as well, but weights
+that are loaded from elsewhere ask the wrong group, and no shape says so.
+
+# only_keys_grouped
+- value = value.repeat_interleave(each, dim=1)
++ value = value.repeat(1, each, 1, 1)
+or
+- key = key.repeat_interleave(each, dim=1)
++ key = key.repeat(1, each, 1, 1)
+Keys and values of a head come from different groups.
+
+An entry's key and its value belong together: repeat both in the same way.
+
+# groups_averaged
+- key = key.repeat_interleave(each, dim=1)
++ key = key.mean(dim=1, keepdim=True)
+- value = value.repeat_interleave(each, dim=1)
++ value = value.mean(dim=1, keepdim=True)
+All heads ask one mean of all groups.
+
+That is how multi-query weights are first made from those of several heads.
+Here each group keeps its own keys and values.
+
+# first_group_only
+- key = key.repeat_interleave(each, dim=1)
++ key = key[:, :1]
+- value = value.repeat_interleave(each, dim=1)
++ value = value[:, :1]
+All heads ask the first group.
+
+With one group that is right, and called multi-query attention. With more of
+them, each serves its own heads.
+
+# divided_by_the_group (05_score_functions#divide-by-the-root)
+- query.size(-1) ** 0.5 -> each**0.5
+You divide the scores by the root of the size of a group.
+
+The root is that of d_head: how many products are added up in a score does not
+depend on how many heads share a key.
+
+# root_left_out (05_score_functions#divide-by-the-root)
+- / query.size(-1) ** 0.5 ->
+You do not divide the scores by the root of d_head.
+
+Sharing keys does not change that: without the root the softmax is too sharp.
+
+# softmax_over_queries
+- softmax(dim=-1) -> softmax(dim=-2)
+Your softmax runs over the queries.
+
+Each query shares out one unit of attention over the keys: the last axis.
+"""
+
+
+def draw_heads(draw: Draw) -> Case:
+    groups, each = draw.size(2, 3), draw.size(2, 3)
+    batch, length, d_head = draw.size(1, 3), draw.size(2, 4), draw.size(2, 4)
+    return case(
+        "random heads",
+        draw.normal(batch, groups * each, length, d_head),
+        draw.normal(batch, groups, length, d_head),
+        draw.normal(batch, groups, length, d_head),
+    )
+
+
+MANY = Draw(23)
+
+EXERCISE = exercise_of(
+    grouped_attention,
+    place=2,
+    section="22_since_2017#what-generation-pays-for",
+    points=2,
+    hints=(
+        "The only new thing is which head asks which group. Write the list "
+        "for 4 heads and 2 groups: 0, 0, 1, 1.",
+        "Repeat each head of keys, and of values, as often as a group has "
+        "heads, so that copies are neighbours. Then it is ordinary "
+        "attention.",
+    ),
+    cases=[
+        case(
+            "two heads, one group, one number each",
+            torch.tensor([[[[1.0], [0.0]], [[0.0], [2.0]]]]),
+            torch.tensor([[[[1.0], [0.0]]]]),
+            torch.tensor([[[[1.0], [3.0]]]]),
+        ),
+        case(
+            "four heads, two groups",
+            torch.tensor([[[[1.0], [2.0]]] * 4]).view(1, 4, 2, 1),
+            torch.tensor([[[[1.0], [0.0]], [[0.0], [2.0]]]]),
+            torch.tensor([[[[1.0], [3.0]], [[5.0], [9.0]]]]),
+        ),
+        case(
+            "as many groups as heads",
+            *(MANY.normal(1, 2, 3, 4) for _ in range(3)),
+        ),
+        case(
+            "six heads, three groups, a batch of two",
+            MANY.normal(2, 6, 3, 4),
+            MANY.normal(2, 3, 3, 4),
+            MANY.normal(2, 3, 3, 4),
+        ),
+    ],
+    draw=draw_heads,
+    edits=EDITS,
+)

@@ -1,0 +1,181 @@
+"""Functions that an exercise notebook calls: check, hint, solution, progress.
+
+Each takes the function or class that was written, under the name that the
+exercise gave it, and answers with a text.
+"""
+
+import inspect
+import linecache
+from collections import Counter
+from collections.abc import Callable
+from functools import wraps
+from types import ModuleType
+from typing import Any
+
+import cloudpickle
+
+from course_exercises import progress as kept
+from course_exercises.contents import EXERCISES, find
+from course_exercises.engine.messages import paragraph
+from course_exercises.engine.outcome import files_of
+from course_exercises.engine.verdict import Answer, Verdict
+from course_exercises.process import Limits, verdict_on
+from transformer_course.errors import CourseError
+
+PACKAGES = ("transformer_course", "course_exercises")
+LIMITS = Limits()
+SHOWN = "solution({name}) shows how it can be written."
+WITHHELD = "Solutions are not given out with this assignment."
+_hints_given: Counter[str] = Counter()
+_withheld = False
+
+
+def answers(function: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Turn what a learner can put right into the answer."""
+
+    @wraps(function)
+    def wrapped(*args: Any) -> Answer:
+        try:
+            return function(*args)
+        except CourseError as error:
+            return Verdict(paragraph(str(error)), "refused")
+
+    return wrapped
+
+
+@answers
+def check(candidate: Any) -> Answer:
+    """Try what was written, and say whether it is right, or what is not.
+
+    It runs in a process of its own, with limits of time and memory.
+
+    Args:
+        candidate: the function or class itself: ``check(causal_mask)``.
+    """
+    exercise = find(name_of(candidate))
+    content = packed(candidate)
+    verdict = verdict_on(exercise, content, sources_of(candidate), LIMITS)
+    if not verdict.is_correct:
+        return verdict
+    try:
+        kept.record(exercise.name, kept.find_file())
+    except kept.ProgressError as error:
+        note = paragraph(str(error))
+        return Verdict(f"{verdict.text}\n\n{note}", "correct", exercise.name)
+    return verdict
+
+
+@answers
+def hint(candidate: Any) -> Answer:
+    """A hint; a second one, when asked again."""
+    exercise = find(name_of(candidate))
+    number = _hints_given[exercise.name]
+    _hints_given[exercise.name] += 1
+    count = len(exercise.hints)
+    if number >= count:
+        more = WITHHELD if _withheld else SHOWN.format(name=exercise.name)
+        return Answer(f"There are no more hints. {more}")
+    text = f"Hint {number + 1} of {count}: {exercise.hints[number]}"
+    return Answer(paragraph(text))
+
+
+@answers
+def solution(candidate: Any) -> Answer:
+    """The source of the solution."""
+    exercise = find(name_of(candidate))
+    return Answer(WITHHELD if _withheld else exercise.source)
+
+
+def without_solutions() -> None:
+    """Let :func:`solution` say, in this notebook, that there are none.
+
+    An assignment may be handed out so. Whoever looks for a solution in the
+    package finds it all the same.
+    """
+    global _withheld
+    _withheld = True
+
+
+@answers
+def progress() -> Answer:
+    """The exercises done, by chapter."""
+    return Answer(kept.overview(kept.find_file()))
+
+
+def name_of(candidate: Any) -> str:
+    """The name of what was written.
+
+    Raises:
+        CourseError: it is no function or class, or has been imported from
+            the package.
+    """
+    if isinstance(candidate, str):
+        return candidate
+    name = getattr(candidate, "__name__", None)
+    if name is None or not callable(candidate):
+        made_of = type(candidate).__name__
+        raise CourseError(
+            "Give the class itself, not an object made of it: "
+            f"check({made_of}), without arguments."
+            if made_of in EXERCISES
+            else "Give the function itself, not what it returns: "
+            "check(causal_mask), without arguments."
+        )
+    module = getattr(candidate, "__module__", None) or ""
+    if module.partition(".")[0] in PACKAGES:
+        raise CourseError(
+            f"This {name} comes from the package. Run the cell in which you "
+            "write your own, then this one."
+        )
+    return name
+
+
+def packed(candidate: Any) -> bytes:
+    """Code and all that it uses, ready to be sent to another process.
+
+    Raises:
+        CourseError: it is no code, or uses something that cannot be sent.
+    """
+    if not callable(candidate):
+        raise CourseError(
+            "Give the function itself, not its name: check(causal_mask)."
+        )
+    own = own_module(candidate)
+    if own is not None:
+        cloudpickle.register_pickle_by_value(own)
+    try:
+        return cloudpickle.dumps(candidate)
+    except Exception as error:
+        raise CourseError(
+            f"{candidate.__name__} uses something that exists only in this "
+            f"notebook and cannot be sent to be checked ({error}). Give it "
+            "all that it needs as arguments."
+        ) from error
+    finally:
+        if own is not None:
+            cloudpickle.unregister_pickle_by_value(own)
+
+
+def own_module(candidate: Any) -> ModuleType | None:
+    """The learner's own file that it was imported from, if it was."""
+    module = inspect.getmodule(candidate)
+    path = getattr(module, "__file__", None)
+    if module is None or path is None or module.__name__ == "__main__":
+        return None
+    return None if "site-packages" in path else module
+
+
+def sources_of(candidate: Any) -> dict[str, str]:
+    """The text of the cells that code may come from, by file name.
+
+    Python's ``linecache`` keeps cells too, as files without a time.
+    """
+    cells = {
+        name
+        for name, entry in list(linecache.cache.items())
+        if len(entry) == 4 and entry[1] is None
+    }
+    return {
+        name: "".join(linecache.getlines(name))
+        for name in cells | files_of(candidate)
+    }

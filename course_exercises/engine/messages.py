@@ -1,0 +1,338 @@
+"""The texts of verdicts.
+
+Plain text, the same in every run: no times, addresses or process numbers.
+"""
+
+import inspect
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from typing import NamedTuple
+
+from course_exercises.engine import reading, show
+from course_exercises.engine.exercise import (
+    DRAWN,
+    Case,
+    Exercise,
+    Implementation,
+)
+from course_exercises.engine.outcome import Failure, Outcome, arguments
+from course_exercises.engine.slips import Slip, unused
+from course_exercises.engine.values import same
+from course_exercises.engine.verdict import Kind, Verdict
+
+PRINTED_LINES = 6
+NUMBERS = ["no", "one", "two", "three", "four"]
+NO_MEMORY = r"can't allocate memory|not enough memory|bad alloc"
+
+
+class Example(NamedTuple):
+    """A case, and what was found and expected there."""
+
+    case: Case
+    found: Outcome
+    expected: Outcome
+
+
+def paragraph(text: str) -> str:
+    """Text of one paragraph, in lines of an even width."""
+    return textwrap.fill(
+        " ".join(text.split()), show.WIDTH, break_on_hyphens=False
+    )
+
+
+def prose(docstring: str) -> str:
+    """The paragraphs of a docstring."""
+    parts = re.split(r"\n\s*\n", inspect.cleandoc(docstring))
+    return "\n\n".join(map(paragraph, parts))
+
+
+def _verdict(
+    exercise: Exercise,
+    kind: Kind,
+    mistake: str,
+    *parts: str,
+    section: str = "",
+) -> Verdict:
+    if section:
+        parts = (*parts, reading.told(section))
+    text = "\n\n".join(part for part in parts if part)
+    return Verdict(text, kind, exercise.name, mistake, section)
+
+
+def correct(exercise: Exercise, expected: Sequence[Outcome]) -> Verdict:
+    """Say what was tried, so that "correct" means something."""
+    notes = "; ".join(case.note for case in exercise.cases)
+    compared = ["values", "shapes", "kinds of number"]
+    if any(outcome.gradients for outcome in expected):
+        compared.append("gradients")
+    tried = (
+        f"Tried on {len(exercise.tried)} inputs: {notes}; and {DRAWN} random "
+        f"ones. Compared: {', '.join(compared)}. A second call gave the same, "
+        "and no input was changed."
+    )
+    return _verdict(
+        exercise, "correct", "", f"{exercise.name}: correct.", paragraph(tried)
+    )
+
+
+def unwritten(exercise: Exercise) -> Verdict:
+    """Nothing is there yet."""
+    text = (
+        f"{exercise.name}: not written yet. Put your code in place of the "
+        "line that raises NotImplementedError, run that cell, then this one."
+    )
+    return _verdict(exercise, "unwritten", "", paragraph(text))
+
+
+def wrong_kind(exercise: Exercise) -> Verdict:
+    """A class in place of a function, or the other way round."""
+    kinds = ["a function", "a class"]
+    wanted, given = kinds[:: -1 if inspect.isclass(exercise.solution) else 1]
+    text = (
+        f"{exercise.name}: the exercise asks for {wanted}, and yours is "
+        f"{given}."
+    )
+    return _verdict(exercise, "slip", "wrong_kind", paragraph(text))
+
+
+def wrong_call(exercise: Exercise, candidate: Implementation) -> Verdict:
+    """It does not take the arguments that it is given."""
+    text = (
+        f"{exercise.name}: its arguments are not those that the exercise asks "
+        f"for. Yours is {show.signature(candidate)}; it is called as "
+        f"{show.signature(exercise.solution)}."
+    )
+    return _verdict(exercise, "slip", "wrong_arguments", paragraph(text))
+
+
+def error(exercise: Exercise, example: Example, count: int) -> Verdict:
+    """The learner's own line, and what was raised there."""
+    failure = example.found.failure
+    number = len(exercise.tried)
+    on = "every input" if count == number else f"{count} of {number} inputs"
+    return _verdict(
+        exercise,
+        "error",
+        failure.kind,
+        f"{exercise.name}: your code raises an error, on {on}.",
+        _failure(failure),
+        paragraph(f"The smallest of them ({example.case.note}):"),
+        _given(exercise, example.case),
+    )
+
+
+def is_memory(failure: Failure | None) -> bool:
+    """Whether it is an error that says that there is not enough memory."""
+    return failure is not None and (
+        failure.kind == "MemoryError"
+        or bool(re.search(NO_MEMORY, failure.message))
+    )
+
+
+def _failure(failure: Failure) -> str:
+    first = failure.message.splitlines()[0] if failure.message else ""
+    if failure.kind == "RecursionError":
+        first = "it calls itself, and never stops doing so"
+    said = f"{failure.kind}: {first}" if first else failure.kind
+    text = textwrap.fill(
+        said,
+        show.WIDTH,
+        initial_indent="    ",
+        subsequent_indent="      ",
+        break_on_hyphens=False,
+    )
+    if failure.line is None:
+        return text
+    where = f"in line {failure.line}"
+    if failure.function.isidentifier():  # not so: <lambda>, <listcomp>
+        where += f" of the cell with {failure.function}"
+    return f"{text}\n    {where}:\n        {failure.source}"
+
+
+def slip(exercise: Exercise, found: Slip, example: Example) -> Verdict:
+    """A mistake of form."""
+    is_right = all(
+        same(value, example.expected.value, exercise.tolerance)
+        for value in (example.found.value, example.found.again)
+    )
+    but = ", though the result is" if is_right else ""
+    return _verdict(
+        exercise,
+        "slip",
+        found.name,
+        f"{exercise.name}: not right yet{but}.",
+        paragraph(found.text),
+        _differs(exercise, example),
+        "",
+    )
+
+
+def misconception(
+    exercise: Exercise,
+    mistakes: Sequence[Implementation | Slip],
+    example: Example,
+) -> Verdict:
+    """Name mistakes of the catalogue, and slips beside them.
+
+    Args:
+        exercise: what was asked.
+        mistakes: one, or several that are made at once.
+        example: where they show.
+    """
+    of_catalogue = [one for one in mistakes if not isinstance(one, Slip)]
+    if len(mistakes) == 1:
+        like = "a well-known mistake"
+        texts = [_told(*mistakes)[1]]
+    else:
+        like = f"{NUMBERS[len(mistakes)]} mistakes at once"
+        texts = [f"{n}. {_told(one)[1]}" for n, one in enumerate(mistakes, 1)]
+    return _verdict(
+        exercise,
+        "misconception",
+        " and ".join(_told(one)[0] for one in mistakes),
+        f"{exercise.name}: not right yet. It behaves like {like}:",
+        *map(prose, texts),
+        _differs(exercise, example),
+        section=exercise.section_of(of_catalogue[0]),
+    )
+
+
+def _told(mistake: Implementation | Slip) -> tuple[str, str]:
+    """Its name and its text."""
+    if isinstance(mistake, Slip):
+        return mistake.name, mistake.text
+    return mistake.__name__, mistake.__doc__ or ""
+
+
+def unknown(
+    exercise: Exercise,
+    ignored: Sequence[str],
+    example: Example,
+    count: int,
+) -> Verdict:
+    """Wrong, and that is all we know; on how many inputs may help."""
+    number = len(exercise.tried)
+    wrong = "every input" if count == number else f"{count} of {number} inputs"
+    asked = set(ignored) - set(unused(exercise.solution))
+    never = " and ".join(f"`{name}`" for name in sorted(asked))
+    return _verdict(
+        exercise,
+        "unknown",
+        "",
+        paragraph(
+            f"{exercise.name}: not right yet. It differs on {wrong}, and we "
+            "do not recognise the mistake."
+        ),
+        f"Your code never uses {never}." if never else "",
+        _differs(exercise, example),
+        section=exercise.section,
+    )
+
+
+def _differs(exercise: Exercise, example: Example) -> str:
+    case, found, expected = example
+    if found.failure:
+        result = _failure(found.failure)
+        result = f"expected\n{show.short(expected.value)}\nyours\n{result}"
+    elif same(found.value, expected.value, exercise.tolerance):
+        result = _gradients(found, expected)
+    else:
+        result = show.beside(expected.value, found.value)
+    where = f"The smallest of our inputs where it shows ({case.note}):"
+    return (
+        f"{paragraph(where)}\n\n"
+        f"{_given(exercise, case)}\n\n{textwrap.indent(result, '    ')}"
+    ).rstrip()
+
+
+def _gradients(found: Outcome, expected: Outcome) -> str:
+    """Shown where results agree; nothing, if gradients do too."""
+    if found.again_failure:
+        return ""
+    for one, other in zip_longest(expected.gradients, found.gradients):
+        if not same(one, other, 1e-3):
+            return f"gradients\n{show.beside(one, other)}"
+    return ""
+
+
+def _given(exercise: Exercise, case: Case) -> str:
+    text = show.assignments(arguments(exercise, case))
+    if case.build:
+        built = ", ".join(map(show.short, case.build))
+        text = f"built as {exercise.name}({built}), called with\n{text}"
+    return textwrap.indent(text, "    ")
+
+
+def no_memory(exercise: Exercise, case: Case) -> Verdict:
+    """It asked for more than it may have."""
+    return _limit(
+        exercise,
+        case,
+        "memory",
+        "your code wants more memory than it may have. Is some tensor far "
+        "larger than its inputs, or does something grow without end?",
+    )
+
+
+def no_end(exercise: Exercise, case: Case, seconds: float) -> Verdict:
+    """It ran too long."""
+    return _limit(
+        exercise,
+        case,
+        "time",
+        f"your code did not end within {seconds:g} s, and was stopped. Does "
+        "a loop never reach its end, or print very much?",
+    )
+
+
+def crashed(exercise: Exercise, case: Case) -> Verdict:
+    """It took Python with it."""
+    return _limit(
+        exercise,
+        case,
+        "crash",
+        "your code ended the Python process that it ran in. Your notebook is "
+        "not harmed: it ran beside it.",
+    )
+
+
+def _limit(exercise: Exercise, case: Case, name: str, text: str) -> Verdict:
+    return _verdict(
+        exercise,
+        "limit",
+        name,
+        paragraph(f"{exercise.name}: {text}"),
+        paragraph(f"It happened on this input ({case.note}):"),
+        _given(exercise, case),
+    )
+
+
+def not_carried(exercise: Exercise, error: Exception) -> Verdict:
+    """Something that the code uses is missing in the process of the check."""
+    text = (
+        f"{exercise.name}: your code could not be brought to the process that "
+        f"checks it: {type(error).__name__}: {error}. Give it all that it "
+        "needs as arguments, or define it in the notebook."
+    )
+    return _verdict(exercise, "refused", "", paragraph(text))
+
+
+def with_prints(verdict: Verdict, printed: str) -> Verdict:
+    """A verdict that also says what the code printed.
+
+    Lines keep the spaces in front: a tensor's columns stay in line.
+    """
+    if not printed.strip():
+        return verdict
+    width = show.WIDTH - 6
+    lines = [
+        line if len(line) <= width else f"{line[: width - 2]} …"
+        for line in map(str.rstrip, printed.strip("\n").splitlines())
+    ]
+    more = ["…"] if len(lines) > PRINTED_LINES else []
+    lines = [f"    | {line}" for line in lines[:PRINTED_LINES] + more]
+    parts = [verdict.text, "", "Your code printed:", "", *lines]
+    return replace(verdict, text="\n".join(parts))

@@ -1,0 +1,62 @@
+"""The answer of a check."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from course_exercises.engine import reading
+
+Kind = Literal[
+    "correct",
+    "unwritten",
+    "error",
+    "slip",
+    "misconception",
+    "unknown",
+    "limit",
+    "refused",
+]
+"""``slip``: a mistake that can be made in any exercise, such as a forgotten
+return. ``limit``: the code did not end, or wanted too much memory.
+``refused``: it could not be tried at all."""
+
+
+@dataclass(frozen=True, repr=False)
+class Answer:
+    """A text that a notebook shows as it is."""
+
+    text: str
+    """The words that the learner reads."""
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict(Answer):
+    """The answer to one try."""
+
+    kind: Kind
+    """In which way it ended."""
+    exercise: str = ""
+    """The exercise's name."""
+    mistake: str = ""
+    """The name of the misconception, of the slip or of the error."""
+    section: str = ""
+    """The section to read again, as page and anchor."""
+
+    def _repr_markdown_(self) -> str | None:
+        """The same text, with a link to what is to be read again."""
+        if not self.section:
+            return None
+        before, _, after = self.text.partition(reading.told(self.section))
+        text = f"{before.rstrip()}\n\n{after.strip()}".rstrip()
+        return f"```text\n{text}\n```\n\n{reading.linked(self.section)}"
+
+    @property
+    def is_correct(self) -> bool:
+        """Whether the exercise is done."""
+        return self.kind == "correct"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Strings only, for JSON."""
+        return asdict(self)
