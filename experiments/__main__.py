@@ -12,15 +12,15 @@ from typing import Annotated
 import tyro
 
 import experiments
+from experiments import store
 from experiments.index import write
-from experiments.lab import Bench, Made
-from transformer_course import runs
+from experiments.lab import Job, RunContext
 from transformer_course.cli.output import results
 from transformer_course.errors import ConfigError, CourseError
 from transformer_course.models.optimize import keep_freed_memory
 
 
-def find_all() -> dict[str, Made]:
+def find_all() -> dict[str, Job]:
     """Every experiment, by name."""
     names = [m.name for m in pkgutil.iter_modules(experiments.__path__)]
     modules = [
@@ -32,7 +32,7 @@ def find_all() -> dict[str, Made]:
     return {one.name: one for one in found}
 
 
-def find(name: str) -> Made:
+def find(name: str) -> Job:
     """The experiment of that name.
 
     Only its own module is imported, and what that needs.
@@ -51,11 +51,13 @@ def find(name: str) -> Made:
     )
 
 
-def smoked(experiment: Made, bench: Bench) -> None:
+def run_smoke_test(experiment: Job, context: RunContext) -> None:
     """Do it with a few of everything, in a folder that is then removed."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / experiment.name
-        experiment.make(dataclasses.replace(bench, folder=folder, smoke=True))
+        experiment.make(
+            dataclasses.replace(context, folder=folder, smoke=True)
+        )
 
 
 def listed() -> str:
@@ -103,7 +105,7 @@ def main(
     index: bool = False,
     show: Annotated[bool, tyro.conf.arg(name="list")] = False,
 ) -> None:
-    """Make what is missing of an experiment, under ``runs/NAME/``.
+    """Make what is missing of an experiment, under ``experiments/results/NAME/``.
 
     Args:
         name: of the experiment. When none is named, all are listed, or smoked.
@@ -111,7 +113,7 @@ def main(
         only: variants; all when none is named.
         seeds: the experiment's own when none is named.
         smoke: seconds, a few of everything, and nothing is kept.
-        index: write what makes and reads each stored run: runs/README.md.
+        index: write what makes and reads each stored run: experiments/results/README.md.
         show: say which variants are there, and train nothing.
 
     Raises:
@@ -135,7 +137,7 @@ def main(
         if not smoke:
             print(listed())
         for one in find_all().values() if smoke else ():
-            smoked(one, Bench(runs.folder(one.name)))
+            run_smoke_test(one, RunContext(store.folder(one.name)))
         return
     one = find(name)
     if smoke:  # which makes trainings of its own
@@ -143,15 +145,15 @@ def main(
         check_given(f"{name} --smoke", given, ("name", "smoke", *chosen))
     else:
         check_given(name, given, ("name", "show", *one.takes))
-    bench = Bench(runs.folder(one.name), only, seeds, inputs)
+    context = RunContext(store.folder(one.name), only, seeds, inputs)
     if show:
-        for line in one.states(bench):
+        for line in one.status(context):
             print(line)
         return
     keep_freed_memory()
     if smoke:
-        return smoked(one, bench)
-    one.make(bench)
+        return run_smoke_test(one, context)
+    one.make(context)
 
 
 def command(args: Sequence[str] | None = None) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from experiments.lab import Bench, Experiment, Record
+from experiments.lab import Experiment, Record, RunContext
 from experiments.translators import (
     Build,
     Moment,
@@ -164,14 +164,13 @@ def look(moment: Moment) -> Record:
     return {**moment.means(), "length": round(lengths.mean().item(), 2)}
 
 
-def measure(training: Embedded, seed: int, bench: Bench) -> Record:
+def measure(training: Embedded, seed: int, context: RunContext) -> Record:
     """One training, looked at before its first step too."""
-    prepared = prepared_for(training, seed, bench)
-    first = look(Moment(training, prepared, 0, False, bench))
-    curve = follow(training, seed, bench, look, training.steps, EVERY)
+    prepared = prepared_for(training, seed, context)
+    first = look(Moment(training, prepared, 0, False, context))
+    curve = follow(training, seed, context, look, training.steps, EVERY)
     model = curve.end.prepared.model
     return {
-        "seed": seed,
         "parameters": sum(p.numel() for p in model.parameters()),
         "dev": [{"step": 0, **first}, *curve.looks],
     }

@@ -2,7 +2,7 @@
 
 From ``is`` to its subject and from ``these`` to its noun, as patterns find
 them (``experiments/agreeing.py``), and from there to the first.
-``runs/enja-agreement/agreement.json`` has, for each of these four, how often
+``experiments/results/enja-agreement/agreement.json`` has, for each of these four, how often
 each head gives its largest weight to that word: on training sentences, where a
 head is to be chosen, and on development and test sentences, where it is to be
 judged. Beside it stands the fixed offset that does best on the training
@@ -18,12 +18,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from experiments import store
 from experiments.agreeing import KINDS, Finder
 from experiments.enja_attention import by_words, word_starts
 from experiments.enja_heads import ids_of, rounded
-from experiments.lab import Bench, Reading, Record, made_of, splits_for
+from experiments.lab import Analysis, Record, RunContext, made_of, splits_for
 from experiments.translations import smoke_inputs
-from transformer_course import runs
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.interpretation.attribution import by_kind
 from transformer_course.interpretation.heads import head_weights
@@ -110,17 +110,17 @@ def most_common(found: Sequence[Look]) -> int:
     return Counter(look.offset for look in found).most_common(1)[0][0]
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Ask one checkpoint, and store what its encoder's heads do."""
-    loaded = checkpoint.load(bench.inputs[0])
+    loaded = checkpoint.load(context.inputs[0])
     model, tokenizer = loaded.model.cpu().eval(), loaded.tokenizer
-    splits = splits_for(loaded.details, bench)
+    splits = splits_for(loaded.details, context)
     train = list(splits.train.src)[:CHOSEN_ON]
     held_out = [*splits.dev.src, *splits.test.src]
-    if bench.smoke:  # which has too few sentences for any to agree
+    if context.smoke:  # which has too few sentences for any to agree
         train = held_out = ["these women are kind ."]
     stored: Record = {
-        **made_of("enja-agreement", bench),
+        **made_of("enja-agreement", context),
         "sentences": {"chosen_on": len(train), "held_out": len(held_out)},
         "kinds": {},
     }
@@ -130,13 +130,13 @@ def read(bench: Bench) -> Iterator[str]:
             looks(model, tokenizer, held_out, find),
         )
         yield f"{name}: {stored['kinds'][name]['held_out']}"
-    runs.write_json(bench.folder / "agreement.json", stored, indent=1)
+    store.write_json(context.folder / "agreement.json", stored, indent=1)
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="enja-agreement",
     chapter="20_reading_attention",
-    read=read,
+    analyse=analyse,
     inputs=("outputs/enja-wide/checkpoints/average",),
     exact=True,
     smoke_inputs=lambda scratch: [

@@ -5,7 +5,7 @@ translations of each sentence are drawn, and the one is taken that agrees best
 with all of them, by chrF or by BLEU. Beside it stand a single draw, greedy
 search, a beam of 5 with the length penalty that does best on the development
 set, and the middle one of that beam. Nothing else is chosen: all ways to draw
-are told. ``runs/mbr/NAME.json`` has the scores, and how far each is from the
+are told. ``experiments/results/mbr/NAME.json`` has the scores, and how far each is from the
 beam's, with bootstrap intervals over the sentences.
 """
 
@@ -22,10 +22,11 @@ from sacrebleu.metrics.helpers import (
     extract_word_ngrams,
 )
 
+from experiments import store
 from experiments.lab import (
-    Bench,
-    Reading,
+    Analysis,
     Record,
+    RunContext,
     checkpoint_of,
     made_of,
     splits_for,
@@ -33,7 +34,6 @@ from experiments.lab import (
 )
 from experiments.searches import draw, fingerprint, timed
 from experiments.translations import BEAMS, CREDIT, dev_bleu
-from transformer_course import runs
 from transformer_course.data.text import ParallelText
 from transformer_course.decoding.translate import candidates, translate
 from transformer_course.evaluation.bleu import (
@@ -277,7 +277,7 @@ def searched(
         yield asked.row(about, middles(beams, matrices, BEAM))
 
 
-def compare(folder: Path, bench: Bench) -> Iterator[str]:
+def compare(folder: Path, context: RunContext) -> Iterator[str]:
     """Measure a run, and write what there is after each way.
 
     Raises:
@@ -286,7 +286,7 @@ def compare(folder: Path, bench: Bench) -> Iterator[str]:
     chosen = checkpoint_of(folder)
     loaded = checkpoint.load(chosen)
     model, tokenizer = loaded.model, loaded.tokenizer
-    splits = splits_for(loaded.details, bench)
+    splits = splits_for(loaded.details, context)
     text, choices = splits.test, dev_bleu(model, tokenizer, splits.dev)
     alpha = max(choices, key=choices.get)
     beams = [
@@ -296,7 +296,7 @@ def compare(folder: Path, bench: Bench) -> Iterator[str]:
     best = scores_of([beam[0] for beam in beams], text.tgt)
     asked = Asked(loaded, text, best)
     stored = {
-        **made_of("mbr", bench),
+        **made_of("mbr", context),
         "run": folder.name,
         "checkpoint": chosen.name,
         "weights": fingerprint(chosen),
@@ -308,25 +308,25 @@ def compare(folder: Path, bench: Bench) -> Iterator[str]:
     }
     greedy = translate(model, tokenizer, text.src)
     rows = list(searched(asked, beams, greedy))
-    most = bench.few(DRAWS[-1], DRAWS[0])
-    seeds = SEEDS[: bench.few(len(SEEDS), 1)]
+    most = context.limit(DRAWS[-1], DRAWS[0])
+    seeds = SEEDS[: context.limit(len(SEEDS), 1)]
     for seed, way in itertools.product(seeds, WAYS):
         rows += drawn(asked, way, seed, most)
-        path = bench.folder / f"{folder.name}.json"
-        runs.write_json(path, stored | {"rows": rows}, indent=1)
+        path = context.folder / f"{folder.name}.json"
+        store.write_json(path, stored | {"rows": rows}, indent=1)
         yield f"{folder.name}: {rows[-1]}"
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Compare the ways, run by run."""
-    for folder in bench.inputs:
-        yield from compare(folder, bench)
+    for folder in context.inputs:
+        yield from compare(folder, context)
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="mbr",
     chapter="13_generation",
-    read=read,
+    analyse=analyse,
     inputs=("outputs/enja",),
     smoke_inputs=lambda scratch: [tiny_run(scratch, "tiny")],
 )

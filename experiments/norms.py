@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from experiments.failures import rate_without_warmup
-from experiments.lab import Bench, Experiment, Groups, Record
+from experiments.lab import Experiment, Record, RunContext
 from experiments.memory_spread import spread_of
 from experiments.translators import Moment, Training, follow, with_parts
 from transformer_course.batches.pairs import Batch
@@ -190,13 +190,13 @@ def look(moment: Moment) -> Record:
     }
 
 
-def measure(training: Training, seed: int, bench: Bench) -> Record:
+def measure(training: Training, seed: int, context: RunContext) -> Record:
     """The curve, and what was seen after the last step."""
     watched = training.changes["data.train_pairs"] is not None
     curve = follow(
         training,
         seed,
-        bench,
+        context,
         look if watched else None,
         steps=FEW_STEPS if watched else STEPS,
         every=FEW_EVERY,
@@ -205,7 +205,6 @@ def measure(training: Training, seed: int, bench: Bench) -> Record:
     parts = [nll[i : i + TOGETHER] for i in range(0, len(nll), TOGETHER)]
     stopped = curve.stopped and curve.stopped.partition(":")[0]
     return {
-        "seed": seed,
         "nll": [round(sum(part) / len(part), 3) for part in parts],
         **look(curve.end),
         **({"looks": curve.looks} if watched else {}),
@@ -232,6 +231,9 @@ EXPERIMENT = Experiment(
     variants=VARIANTS,
     measure=measure,
     settings=settings,
-    files=Groups(),
-    smoked=("post/2 layers, rate 0.001, no warm-up", "parts", "few-pairs"),
+    smoke_variants=(
+        "post/2 layers, rate 0.001, no warm-up",
+        "parts",
+        "few-pairs",
+    ),
 )

@@ -25,7 +25,7 @@ import torch
 from torch import nn
 from torch.optim import Adam, AdamW, Optimizer
 
-from experiments.lab import Bench, Experiment, Groups, Record
+from experiments.lab import Experiment, Record, RunContext
 from transformer_course.batches.pairs import Batch
 from transformer_course.data.tokenizer import PAD
 from transformer_course.models.config import LanguageModelConfig
@@ -190,11 +190,11 @@ def held_out(prepared: Prepared, part: str) -> list[Batch]:
     return found[: BLOCKS // ROWS]
 
 
-def measure(decoder: Decoder, seed: int, bench: Bench) -> Record:
+def measure(decoder: Decoder, seed: int, context: RunContext) -> Record:
     """Train, and score on text of another work."""
     keep_freed_memory()
-    prepared = data_of(seed, bench.smoke)
-    steps = bench.few(decoder.steps)
+    prepared = data_of(seed, context.smoke)
+    steps = context.limit(decoder.steps)
     set_seed(seed)
     model = build(decoder, prepared.tokenizer.vocab_size)
     use_faster_layers(model)
@@ -217,7 +217,6 @@ def measure(decoder: Decoder, seed: int, bench: Bench) -> Record:
     )
     took = [b - a for a, b in itertools.pairwise(clock)]
     found = {
-        "seed": seed,
         "steps": steps,
         "rate": decoder.rate,
         "weights": sum(p.numel() for p in model.parameters()),
@@ -340,7 +339,6 @@ EXPERIMENT = Experiment(
         "changes": (0, 1, 2),
         "whole": (0, 1, 2),
     },
-    files=Groups(),
     settings=lambda: {
         "steps": STEPS,
         "warmup": WARMUP,
@@ -352,5 +350,5 @@ EXPERIMENT = Experiment(
         "every": EVERY,
         "about": {name: v.about for name, v in VARIANTS.items()},
     },
-    smoked=("changes/base", "changes/experts", "whole/today"),
+    smoke_variants=("changes/base", "changes/experts", "whole/today"),
 )

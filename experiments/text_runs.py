@@ -13,8 +13,8 @@ from pathlib import Path
 
 import torch
 
-from experiments.lab import Bench, Reading, like, tiny_run
-from transformer_course import runs
+from experiments import store
+from experiments.lab import Analysis, RunContext, like, tiny_run
 from transformer_course.data.text import ParallelText
 from transformer_course.decoding.generate import sample
 from transformer_course.decoding.translate import draw, translate
@@ -125,19 +125,19 @@ def results(output: Path) -> dict:
     return found | results_of_pairs(task, model, tokenizer, splits)
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Score and store each training."""
-    for output in bench.inputs:
+    for output in context.inputs:
         found = results(output)
         name = output.name
-        runs.store(output, name, like(name), found, to=bench.stored(name))
+        store.save(output, name, like(name), found, to=context.stored(name))
         yield f"{output.name}: {found['dev']} {found['test']}"
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="text-runs",
     chapter="16_soseki",
-    read=read,
+    analyse=analyse,
     inputs=("outputs/soseki-cpu", "outputs/soseki-lm"),
     smoke_inputs=lambda scratch: [tiny_run(scratch, "lm", "grammar-lm")],
     writes=("soseki-cpu", "soseki-lm"),

@@ -49,7 +49,7 @@ def seconds(
     return min(found)
 
 
-def apart(work: Callable[..., Any], *arguments: Any) -> Any:
+def run_in_subprocess(work: Callable[..., Any], *arguments: Any) -> Any:
     """What a function gives that is called in a process of its own.
 
     What it asks of the allocator is then gone with it, and its peak of memory

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from experiments.lab import Bench, Record
+from experiments.lab import Record, RunContext
 from transformer_course.decoding.translate import translate
 from transformer_course.errors import DivergedError
 from transformer_course.evaluation.bleu import corpus_bleu
@@ -25,8 +25,11 @@ from transformer_course.models.masks import causal_mask
 from transformer_course.models.transformer import Transformer
 from transformer_course.training import checkpoint
 from transformer_course.training.checkpoint import Build
-from transformer_course.training.config import Experiment, TrainConfig
-from transformer_course.training.grid import changed_experiment
+from transformer_course.training.config import (
+    Experiment,
+    TrainConfig,
+    changed_experiment,
+)
 from transformer_course.training.loop import (
     fit,
     learning_rate,
@@ -96,7 +99,7 @@ class Moment(NamedTuple):
     """Updates made."""
     last: bool
     """Whether it was the last one."""
-    bench: Bench
+    context: RunContext
 
     def means(self, score: ScoreOfBatch | None = None) -> Record:
         """nll and accuracy on the development set, as its author sees them."""
@@ -109,7 +112,7 @@ class Moment(NamedTuple):
 
     def written(self) -> Record:
         """BLEU of greedy translations, and the first of them."""
-        size = self.bench.few(TRANSLATED)
+        size = self.context.limit(TRANSLATED)
         dev = self.prepared.splits.dev.take(range(size))
         model, tokenizer = self.prepared.model, self.prepared.tokenizer
         texts = self.training.write(model, tokenizer, dev.src)
@@ -138,7 +141,7 @@ class Curve(NamedTuple):
 def follow(
     training: Training,
     seed: int,
-    bench: Bench,
+    context: RunContext,
     look: Look | None = None,
     steps: int = STEPS,
     every: int = EVERY,
@@ -148,19 +151,19 @@ def follow(
     Args:
         training: what is trained.
         seed: of weights and batches.
-        bench: how much of it.
+        context: how much of it.
         look: called every so many steps.
         steps: to be made.
         every: steps between two looks.
     """
     experiment = training.experiment(seed)
-    prepared = prepared_for(training, seed, bench)
-    steps, every = bench.few(steps), bench.few(every)
+    prepared = prepared_for(training, seed, context)
+    steps, every = context.limit(steps), context.limit(every)
     scores: list[dict[str, float]] = []
     looks: list[Record] = []
 
     def moment(step: int) -> Moment:
-        return Moment(training, prepared, step, step == steps, bench)
+        return Moment(training, prepared, step, step == steps, context)
 
     def on_step(progress, score, rate) -> None:
         scores.append(score.means())
@@ -185,10 +188,12 @@ def follow(
     return Curve(scores, looks, stopped, moment(len(scores)))
 
 
-def prepared_for(training: Training, seed: int, bench: Bench) -> Prepared:
+def prepared_for(
+    training: Training, seed: int, context: RunContext
+) -> Prepared:
     """The data of a training, and its model with first weights."""
     experiment = training.experiment(seed)
-    data = _data(_without_model(experiment), bench.smoke)
+    data = _data(_without_model(experiment), context.smoke)
     prepared = training.data(data, experiment)
     set_seed(seed)
     config = prepared.task.sized(experiment.model, prepared.tokenizer)
@@ -314,13 +319,12 @@ def look_at_dev(moment: Moment) -> Record:
     }
 
 
-def measured(look: Look) -> Callable[[Training, int, Bench], Record]:
+def measured(look: Look) -> Callable[[Training, int, RunContext], Record]:
     """Train, look, and store losses and looks: what most of them measure."""
 
-    def measure(training: Training, seed: int, bench: Bench) -> Record:
-        curve = follow(training, seed, bench, look)
+    def measure(training: Training, seed: int, context: RunContext) -> Record:
+        curve = follow(training, seed, context, look)
         return {
-            "seed": seed,
             "loss": curve.rounded("loss"),
             "accuracy": curve.rounded("accuracy"),
             "dev": curve.looks,

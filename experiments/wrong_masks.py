@@ -166,7 +166,7 @@ def random_future(prepared: Prepared) -> float:
 
 def with_padding(moment: Moment) -> list[Record]:
     """BLEU, and how many translations change, for more and more padding."""
-    size = moment.bench.few(TRANSLATED)
+    size = moment.context.limit(TRANSLATED)
     dev = moment.prepared.splits.dev.take(range(size))
     found: list[Record] = []
     alone: list[str] = []

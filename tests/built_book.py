@@ -63,7 +63,12 @@ def not_ready(edition: str) -> str | None:
         return "the book is not built: run `make book`"
     built = stamp.stat().st_mtime
     sources = [ROOT / "_config.yml", ROOT / "_toc.yml"]
-    for name in ("book", "runs", "transformer_course", "assignments"):
+    for name in (
+        "book",
+        "experiments/results",
+        "transformer_course",
+        "assignments",
+    ):
         sources += (ROOT / name).rglob("*")
     for path in sources:
         if "__pycache__" in path.parts or path.name.startswith("."):

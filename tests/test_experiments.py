@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 from tiny import tiny_corpus
 
-from experiments.__main__ import find_all, smoked
+from experiments import store
+from experiments.__main__ import find_all, run_smoke_test
 from experiments.lab import (
-    Bench,
+    Analysis,
     Entries,
     Experiment,
     Files,
     Groups,
-    Reading,
     Rows,
+    RunContext,
     Table,
 )
-from transformer_course import runs
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.decoding import search
 from transformer_course.errors import ConfigError
@@ -33,7 +33,7 @@ def counted(files: Files | None = None, **settings) -> tuple[Experiment, list]:
     """An experiment that notes what it measures."""
     measured = []
 
-    def measure(variant, seed, bench):
+    def measure(variant, seed, context):
         measured.append((variant, seed))
         return {"seed": seed}
 
@@ -49,7 +49,7 @@ def smokes() -> list:
     They are drawn by a hash of their names; ``--all`` makes the others too.
     """
     names = sorted(EXPERIMENTS, key=lambda n: sha256(n.encode()).digest())
-    left = {Experiment: 2, Reading: 2, Table: 1}
+    left = {Experiment: 2, Analysis: 2, Table: 1}
     found = []
     for name in names:
         kind = type(EXPERIMENTS[name])
@@ -61,7 +61,7 @@ def smokes() -> list:
 
 def there() -> dict[Path, int]:
     """The files of the stored runs, and when each was written."""
-    found = runs.folder("").rglob("*")
+    found = store.folder("").rglob("*")
     return {path: path.stat().st_mtime_ns for path in found}
 
 
@@ -73,7 +73,9 @@ def test_a_few_of_everything_can_be_made(name, monkeypatch):
     tiny_corpus(monkeypatch, pairs=few_sentences)
     monkeypatch.setattr(search, "EXTRA_LENGTH", 4)  # untrained: no end
     before, said = there(), []
-    smoked(EXPERIMENTS[name], Bench(runs.folder(name), say=said.append))
+    run_smoke_test(
+        EXPERIMENTS[name], RunContext(store.folder(name), log=said.append)
+    )
     assert said and all(line.startswith(f"{name}: ") for line in said)
     assert there() == before
 
@@ -82,9 +84,9 @@ def test_a_few_of_everything_can_be_made(name, monkeypatch):
 def test_what_is_stored_is_found(name):
     one = EXPERIMENTS[name]
     if isinstance(one, Experiment):
-        assert one.missing(Bench(runs.folder(name))) == []
+        assert one.missing(RunContext(store.folder(name))) == []
     for run in (*one.makes, *one.adds_to):
-        assert runs.folder(run).is_dir()
+        assert store.folder(run).is_dir()
 
 
 @pytest.mark.parametrize(
@@ -93,11 +95,11 @@ def test_what_is_stored_is_found(name):
 def test_each_cell_is_measured_once(files, tmp_path):
     seeds = (0,) if isinstance(files, Entries) else (0, 1)
     one, measured = counted(files, seeds=seeds)
-    one.make(Bench(tmp_path, say=list))
+    one.make(RunContext(tmp_path, log=list))
     assert measured == [(v, s) for s in seeds for v in VARIANTS]
-    one.make(Bench(tmp_path, say=list))
+    one.make(RunContext(tmp_path, log=list))
     assert len(measured) == len(set(measured))
-    assert one.missing(Bench(tmp_path)) == []
+    assert one.missing(RunContext(tmp_path)) == []
 
 
 def test_what_was_stopped_goes_on(tmp_path):
@@ -107,35 +109,35 @@ def test_what_was_stopped_goes_on(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        one.make(Bench(tmp_path, say=stop))
+        one.make(RunContext(tmp_path, log=stop))
     stored = json.loads((tmp_path / "one.json").read_text("utf-8"))
     assert stored == {"a": [{"seed": 0}]}
-    one.make(Bench(tmp_path, say=list))
+    one.make(RunContext(tmp_path, log=list))
     assert len(measured) == len(set(measured)) == 6
 
 
 def test_variants_groups_and_seeds_can_be_chosen(tmp_path):
     one, _ = counted()
-    assert one.cells(Bench(tmp_path, ("one",), (1,))) == [
+    assert one.cells(RunContext(tmp_path, ("one",), (1,))) == [
         ("one/a", 1),
         ("one/b", 1),
     ]
     with pytest.raises(ConfigError, match="no variant 'three'; it has: one/a"):
-        one.cells(Bench(tmp_path, ("three",)))
+        one.cells(RunContext(tmp_path, ("three",)))
 
 
 def test_a_row_is_known_by_what_it_says(tmp_path):
     rows = Rows("rows", lambda record: record["name"])
     one, _ = counted(rows, seeds=(0, 1))
 
-    def measure(variant, seed, bench):
+    def measure(variant, seed, context):
         return {"name": variant.partition("/")[2], "seed": seed}
 
     one = dataclasses.replace(one, measure=measure)
-    one.make(Bench(tmp_path, ("one/b",), say=list))
+    one.make(RunContext(tmp_path, ("one/b",), log=list))
     stored = json.loads((tmp_path / "one.json").read_text("utf-8"))
     assert stored["rows"] == [{"name": "b", "seed": s} for s in (0, 1)]
-    assert one.missing(Bench(tmp_path, seeds=(0,))) == [
+    assert one.missing(RunContext(tmp_path, seeds=(0,))) == [
         ("one/a", 0),
         ("two/c", 0),
     ]
@@ -143,7 +145,7 @@ def test_a_row_is_known_by_what_it_says(tmp_path):
 
 def test_a_group_may_have_fewer_seeds(tmp_path):
     one, _ = counted(seeds_of={"one": (1,)})
-    assert one.cells(Bench(tmp_path)) == [
+    assert one.cells(RunContext(tmp_path)) == [
         ("two/c", 0),
         ("one/a", 1),
         ("one/b", 1),
@@ -152,9 +154,9 @@ def test_a_group_may_have_fewer_seeds(tmp_path):
 
 
 def test_what_is_not_usual_is_made_when_it_is_named(tmp_path):
-    one, _ = counted(usual=("one",), seeds=(0,))
-    assert len(one.cells(Bench(tmp_path))) == 2
-    assert one.cells(Bench(tmp_path, ("two",))) == [("two/c", 0)]
+    one, _ = counted(default_variants=("one",), seeds=(0,))
+    assert len(one.cells(RunContext(tmp_path))) == 2
+    assert one.cells(RunContext(tmp_path, ("two",))) == [("two/c", 0)]
 
 
 @pytest.mark.parametrize("wrong", [{"seeds": (0, 0)}, {"variants": {}}])
@@ -166,11 +168,11 @@ def test_an_experiment_has_variants_and_different_seeds(wrong):
 def test_settings_are_written_when_something_is_missing(tmp_path):
     one, _ = counted(settings=lambda: {"steps": 3})
     one = dataclasses.replace(one, files=Groups())
-    one.make(Bench(tmp_path, say=list))
+    one.make(RunContext(tmp_path, log=list))
     path = tmp_path / "settings.json"
     about = json.loads(path.read_text("utf-8"))
     assert about["command"] == "python -m experiments counted"
     assert about["seeds"] == [0, 1] and about["steps"] == 3
     path.unlink()
-    one.make(Bench(tmp_path, say=list))
+    one.make(RunContext(tmp_path, log=list))
     assert not path.exists()

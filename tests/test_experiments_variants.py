@@ -16,6 +16,8 @@ from tiny import (
 )
 from torch import nn
 from torch.testing import assert_close
+from transformer_course.training.grid import weights
+from transformer_course.training.grid.plan import count
 
 from experiments import (
     failures,
@@ -29,7 +31,7 @@ from experiments import (
     wrong_masks,
 )
 from experiments.embeddings import faster_tables, standard_normal, tables_of
-from experiments.lab import Bench
+from experiments.lab import RunContext
 from experiments.mistakes import NAMES
 from experiments.since_2017 import CHANGES, WHOLE
 from experiments.stacks import Shared, join, score_joined
@@ -57,8 +59,6 @@ from transformer_course.models.positional_encoding import (
 from transformer_course.models.transformer import Transformer
 from transformer_course.training import checkpoint
 from transformer_course.training.config import TrainConfig
-from transformer_course.training.grid import weights
-from transformer_course.training.grid.plan import count
 from transformer_course.training.loop import make_optimizer
 from transformer_course.training.objective import training_score
 from transformer_course.training.tasks.table import find_task
@@ -155,10 +155,10 @@ def test_an_inverted_causal_mask_shows_what_comes_after():
 
 def test_a_training_is_looked_at_now_and_then(tmp_path, monkeypatch):
     tiny_corpus(monkeypatch)
-    bench = Bench(tmp_path, smoke=True)
+    context = RunContext(tmp_path, smoke=True)
     moments = []
     curve = follow(
-        Training(""), 0, bench, lambda m: moments.append(m) or {}, every=1
+        Training(""), 0, context, lambda m: moments.append(m) or {}, every=1
     )
     assert [m.step for m in moments] == [1, 2]
     assert [m.last for m in moments] == [False, True]
@@ -173,7 +173,7 @@ def test_a_training_that_diverges_says_so(tmp_path, monkeypatch):
         return found._replace(loss=found.loss * torch.nan)
 
     training = Training("", score=nothing)
-    curve = follow(training, 0, Bench(tmp_path, smoke=True))
+    curve = follow(training, 0, RunContext(tmp_path, smoke=True))
     assert curve.stopped.startswith("the loss is nan") and not curve.scores
 
 
@@ -413,8 +413,8 @@ def test_a_student_learns_from_its_teachers_images(tmp_path):
     variants = few_images.VARIANTS
     for one in variants.values():
         if one.teacher:
-            teacher = variants[one.teacher].settings(0, Bench(tmp_path))
-            assert teacher.data == one.settings(0, Bench(tmp_path)).data
+            teacher = variants[one.teacher].settings(0, RunContext(tmp_path))
+            assert teacher.data == one.settings(0, RunContext(tmp_path)).data
 
 
 # --- table 3 -----------------------------------------------------------------
@@ -574,7 +574,7 @@ def test_the_small_step_moves_only_the_projections_more_slowly(
 
     monkeypatch.setattr(scores, "look", look)
     slow = scores.Trained("scaled-small-step", 16, 0.01)
-    slow.measure(0, Bench(tmp_path))
+    slow.measure(0, RunContext(tmp_path))
     before, after = seen["models"]
     moved = {
         name: (after[name] - before[name]).abs().max().item()

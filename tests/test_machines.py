@@ -5,13 +5,13 @@ import shutil
 
 import pytest
 from tiny_runs import records, tiny
+from transformer_course.training.grid import Grid, train, training
 
 from experiments import lab
-from experiments.lab import Bench, Experiment
+from experiments.lab import Experiment, RunContext
 from transformer_course import files
 from transformer_course.device import joined
 from transformer_course.errors import ConfigError, DivergedError
-from transformer_course.training.grid import Grid, train, training
 from transformer_course.training.run import run
 
 
@@ -30,7 +30,7 @@ def test_an_experiment_names_each_machine_and_the_seeds_that_were_run(
         "counted",
         "00",
         {"first": 1, "second": 2},
-        lambda variant, seed, bench: {"seed": seed},
+        lambda variant, seed, context: {"seed": seed},
         settings=lambda: {"steps": 3},
         about=lambda variant: {"machine": lab.machine()},
         conditions=day.copy,
@@ -38,9 +38,11 @@ def test_an_experiment_names_each_machine_and_the_seeds_that_were_run(
     for name, date, seed in (("A", "Monday", 1), ("B", "Sunday", 0)):
         day["date"] = date
         monkeypatch.setattr(lab, "machine", lambda name=name: name)
-        one.make(Bench(tmp_path, ("first",), (seed,), say=list))
+        one.make(RunContext(tmp_path, ("first",), (seed,), log=list))
     monkeypatch.setattr(lab, "machine", lambda: "C")
-    one.make(Bench(tmp_path, ("first",), (0,), say=list))  # nothing is missing
+    one.make(
+        RunContext(tmp_path, ("first",), (0,), log=list)
+    )  # nothing is missing
     both = {"machine": "A; then B", "date": "Monday; then Sunday"}
     about = json.loads((tmp_path / "settings.json").read_text("utf-8"))
     assert about.items() >= (both | {"seeds": [0, 1], "steps": 3}).items()

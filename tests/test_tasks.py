@@ -20,8 +20,9 @@ from tiny_runs import (
     tiny_texts,
 )
 from torch import Tensor, nn
+from transformer_course.training.grid import Grid, Variant, train
 
-from transformer_course import runs
+from experiments import store
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.errors import ConfigError, CorpusError
 from transformer_course.models.config import (
@@ -36,7 +37,6 @@ from transformer_course.training.config import (
     Experiment,
     TrainConfig,
 )
-from transformer_course.training.grid import Grid, Variant, train
 from transformer_course.training.loss import Score
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run import RunFolder, prepare, run
@@ -53,7 +53,7 @@ each_task = pytest.mark.parametrize("name", TASKS)
 
 STORED = [
     path.parent
-    for path in sorted(runs.folder("").glob("*/run.json"))
+    for path in sorted(store.folder("").glob("*/run.json"))
     if "transformer-course train" in path.read_text("utf-8")
 ]
 
@@ -455,7 +455,7 @@ def test_an_experiment_is_what_its_settings_say(name):
 @pytest.mark.parametrize("path", STORED, ids=lambda path: path.name)
 def test_a_stored_run_can_be_trained_again(path):
     """By its preset's settings, where it has one."""
-    found = experiment_of(runs.settings_of(path))
+    found = experiment_of(settings_of(path))
     find_task(found.task).check(found)
     with torch.device("meta"):  # the sizes go together
         checkpoint.build(found.model)

@@ -8,7 +8,7 @@ controls for the sentence, the kind of look, the head and the word::
     :label: fig-20-heads
     ```
 
-``runs/NAME/viewer.json`` has, for each sentence, the words of ``source``, what
+``experiments/results/NAME/viewer.json`` has, for each sentence, the words of ``source``, what
 the decoder has ``read`` and what was ``written`` next, and the ``maps`` of
 each kind: layer by head by asking word by word looked at, in hundredths.
 
@@ -25,7 +25,7 @@ from course_run_figure import RunFigure, register
 from course_templates import template
 from sphinx.application import Sphinx
 
-from transformer_course import runs
+from experiments import store
 from transformer_course.errors import CourseError
 
 Record = dict[str, Any]
@@ -97,7 +97,7 @@ def stored(name: str) -> list[Record]:
     Raises:
         CourseError: there is no such run, or it has no maps.
     """
-    path = runs.folder(name) / FILE
+    path = store.folder(name) / FILE
     if not path.is_file():
         there = sorted(
             p.parent.name for p in path.parents[1].glob(f"*/{FILE}")

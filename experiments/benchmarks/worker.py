@@ -1,6 +1,6 @@
 """A contender in a process of its own: a round for each line that it reads.
 
-python -m benchmarks.worker EVENT NAME THREADS
+python -m experiments.benchmarks.worker EVENT NAME THREADS
 """
 
 import json
@@ -10,7 +10,7 @@ import time
 
 import torch
 
-from benchmarks.contenders import EVENTS
+from experiments.benchmarks.contenders import EVENTS
 
 
 def peak() -> float:

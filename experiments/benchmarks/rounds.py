@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-from benchmarks.contenders import EVENTS
+from experiments.benchmarks.contenders import EVENTS
 
 Record = dict[str, Any]
 
@@ -17,7 +17,7 @@ Record = dict[str, Any]
 @contextmanager
 def worker(event: str, name: str, threads: int) -> Iterator[subprocess.Popen]:
     """A contender that is ready; it ends with the block."""
-    words = ["-m", "benchmarks.worker", event, name, str(threads)]
+    words = ["-m", "experiments.benchmarks.worker", event, name, str(threads)]
     process = subprocess.Popen(
         [sys.executable, *words],
         stdin=subprocess.PIPE,

@@ -11,8 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from benchmarks import work
-from benchmarks.work import Round, Turn
+from experiments.benchmarks import work
+from experiments.benchmarks.work import Round, Turn
 from transformer_course.batches.pairs import Batch
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.models.masks import causal_mask

@@ -1,6 +1,6 @@
 """Run the benchmarks, print them, and store them where the book reads them.
 
-make bench                        all events, into runs/bench
+make bench                        all events, into experiments/results/bench
 make bench EVENTS=greedy          one of them, printed only
 """
 
@@ -10,11 +10,11 @@ import os
 
 import torch
 
-from benchmarks import work
-from benchmarks.contenders import EVENTS
-from benchmarks.limit import Limits, limits, processor, steady
-from benchmarks.rounds import Record, compete
-from transformer_course import runs
+from experiments import store
+from experiments.benchmarks import work
+from experiments.benchmarks.contenders import EVENTS
+from experiments.benchmarks.limit import Limits, limits, processor, steady
+from experiments.benchmarks.rounds import Record, compete
 from transformer_course.device import machine
 
 BUSY = 0.5
@@ -66,7 +66,7 @@ def main() -> None:
 def store(
     rounds: int, load: float, speeds: list[Limits], found: Record
 ) -> None:
-    """Write ``runs/bench/run.json``."""
+    """Write ``experiments/results/bench/run.json``."""
     kept = {
         "settings": {
             "rounds": rounds,
@@ -84,7 +84,7 @@ def store(
             **found,
         },
     }
-    runs.write_json(runs.folder("bench") / "run.json", kept, indent=1)
+    store.write_json(store.folder("bench") / "run.json", kept, indent=1)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import work
-from benchmarks.work import Round, Turn
+from experiments.benchmarks import work
+from experiments.benchmarks.work import Round, Turn
 from transformer_course.decoding.generate import beam_search, greedy_search
 from transformer_course.inference import ctranslate2_engine, ctranslate2_export
 from transformer_course.models.config import ModelConfig

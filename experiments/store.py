@@ -1,10 +1,11 @@
-"""Stored runs: what long trainings gave, for the book to quote.
+"""Stored runs: results of long trainings and measurements, for the book.
 
-``runs/NAME/`` in the repository holds ``run.json`` (settings, command, machine
-and test scores), ``epochs.jsonl`` and ``steps.jsonl`` (every k-th step), and
-``counts.npz`` (what BLEU counts in each test sentence). It is made from a
-folder of ``outputs/`` and read by the chapters' cells, so that no figure is
-typed in.
+They are folders ``experiments/results/NAME/``, read by the chapters' cells, so
+that no figure is typed in. A training's has ``run.json`` (settings, command,
+machine and test scores), ``epochs.jsonl`` and ``steps.jsonl`` (every k-th
+step), and ``counts.npz`` (BLEU's counts of each test sentence). An experiment's
+has ``records.json``: its command, its settings, and for each variant a list
+of records, one for each seed, with the machine it was made on.
 """
 
 import io
@@ -21,6 +22,8 @@ from transformer_course.errors import CourseError
 Record = dict[str, Any]
 STEPS_KEPT = 400
 """Step records that are stored of a run, evenly spaced."""
+RECORDS = "records.json"
+"""The file of an experiment."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Run:
 
 def folder(name: str) -> Path:
     """Where a stored run stands, beside the package in the repository."""
-    return Path(__file__).parents[1] / "runs" / name
+    return Path(__file__).parent / "results" / name
 
 
 def read(name: str) -> Run:
@@ -73,33 +76,79 @@ def read(name: str) -> Run:
     )
 
 
-def settings_of(place: Path) -> dict[str, Any]:
-    """The settings of a training, from a stored run or from outputs/NAME.
+def settings(name: str) -> Record:
+    """The settings that all records of an experiment share.
 
     Raises:
-        CourseError: what is there was not made by ``transformer-course
-            train``, or is damaged.
+        CourseError: there is no experiment of that name, or it is damaged.
     """
-    if (place / "experiment.json").is_file():
-        settings = _read_json(place / "experiment.json")
-        settings.pop("machine", None)
-        return settings
-    if not (place / "run.json").is_file():
-        raise CourseError(
-            f"{place} holds no training: give a folder of outputs/, or one "
-            "of runs/ that transformer-course train has made (it has a "
-            "run.json)."
-        )
-    about = _read_json(place / "run.json")
-    if not str(about.get("command")).startswith("transformer-course train"):
-        raise CourseError(
-            f"{place} was made by {about.get('command')!r}, and not by "
-            "transformer-course train, which alone can be repeated: "
-            "runs/README.md says how it is made today."
-        )
-    if "settings" not in about:
-        raise _damaged(place / "run.json", "no settings in it")
-    return about["settings"]
+    return _experiment(folder(name))["settings"]
+
+
+def records(name: str, group: str = "") -> dict[str, list[Record]]:
+    """The records of an experiment, by variant: one for each seed.
+
+    Args:
+        name: of the experiment.
+        group: read the variants ``GROUP/NAME`` alone, by NAME.
+
+    Raises:
+        CourseError: there is no experiment of that name, or it is damaged.
+    """
+    found = _experiment(folder(name))["records"]
+    start = f"{group}/" if group else ""
+    return {
+        variant.removeprefix(start): of_seeds
+        for variant, of_seeds in found.items()
+        if variant.startswith(start)
+    }
+
+
+def records_in(place: Path) -> dict[str, list[Record]]:
+    """All records of an experiment's folder; none where none is stored."""
+    there = (place / RECORDS).exists()
+    return _experiment(place)["records"] if there else {}
+
+
+def add_record(
+    place: Path, variant: str, record: Record, head: Record
+) -> None:
+    """Add a record to an experiment's folder; all that is there is kept.
+
+    Args:
+        place: the folder, made where it is missing.
+        variant: the record's.
+        record: with its seed, by which a variant's records are sorted.
+        head: the command and the settings.
+    """
+    place.mkdir(parents=True, exist_ok=True)
+    with files.locked(place, wait=True):
+        found = records_in(place)
+        of_seeds = [*found.get(variant, ()), record]
+        found[variant] = sorted(of_seeds, key=lambda one: one["seed"])
+        write_text(place / RECORDS, _text_of({**head, "records": found}))
+
+
+def _text_of(experiment: Record) -> str:
+    """JSON with a line for each record."""
+    *head, records = experiment.items()
+    lines = [f"{_json(key)}: {_json(value)},\n" for key, value in head]
+    lists = [
+        f"{_json(variant)}: [\n" + ",\n".join(map(_json, found)) + "\n]"
+        for variant, found in records[1].items()
+    ]
+    body = ",\n".join(lists)
+    return "{\n" + "".join(lines) + f'"records": {{\n{body}\n}}\n}}\n'
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _experiment(place: Path) -> Record:
+    if not (place / RECORDS).is_file():
+        raise CourseError(f"there is no stored experiment in {place}.")
+    return _read_json(place / RECORDS)
 
 
 def read_counts(name: str) -> dict[str, np.ndarray]:
@@ -125,7 +174,7 @@ def read_counts(name: str) -> dict[str, np.ndarray]:
         return dict(arrays)
 
 
-def store(
+def save(
     output: Path,
     name: str,
     command: str,
@@ -143,7 +192,7 @@ def store(
         command: what was typed to train it.
         results: test scores and samples.
         counts: for :func:`read_counts`.
-        to: the folder of the stored run; ``runs/NAME`` when None.
+        to: the folder of the stored run; ``experiments/results/NAME`` when None.
 
     Returns:
         The folder of the stored run.

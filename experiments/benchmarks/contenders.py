@@ -4,8 +4,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from benchmarks import course, peers, work
-from benchmarks.work import Turn
+from experiments.benchmarks import course, peers, work
+from experiments.benchmarks.work import Turn
 from transformer_course.models.optimize import side_by_side
 
 

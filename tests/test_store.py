@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from transformer_course import runs
+from experiments import store
 from transformer_course.device import machine
 from transformer_course.errors import CourseError
 
@@ -17,11 +17,11 @@ def test_machine_counts_its_threads(monkeypatch):
 
 def test_json_is_written_whole_or_not_at_all(tmp_path):
     path = tmp_path / "new" / "curve.json"
-    runs.write_json(path, {"猫": [1, 2]})
+    store.write_json(path, {"猫": [1, 2]})
     assert json.loads(path.read_text("utf-8")) == {"猫": [1, 2]}
 
     with pytest.raises(TypeError):
-        runs.write_json(path, {"never": object()})
+        store.write_json(path, {"never": object()})
     assert json.loads(path.read_text("utf-8")) == {"猫": [1, 2]}
     assert [p.name for p in path.parent.iterdir()] == ["curve.json"]
 
@@ -37,18 +37,18 @@ RECORDS = [
 @pytest.fixture
 def output(tmp_path, monkeypatch):
     """A training's folder; stored runs go beside it."""
-    monkeypatch.setattr(runs, "folder", lambda name: tmp_path / "runs" / name)
+    monkeypatch.setattr(store, "folder", lambda name: tmp_path / "runs" / name)
     folder = tmp_path / "outputs"
     folder.mkdir()
-    runs.write_json(folder / "experiment.json", {"name": "x", "machine": "A"})
+    store.write_json(folder / "experiment.json", {"name": "x", "machine": "A"})
     lines = [json.dumps(record) + "\n" for record in RECORDS]
-    runs.write_text(folder / "metrics.jsonl", "".join(lines))
+    store.write_text(folder / "metrics.jsonl", "".join(lines))
     return folder
 
 
 def test_what_is_stored_of_a_training_is_read(output):
-    runs.store(output, "one", "train x", {"bleu": 1.0})
-    run = runs.read("one")
+    store.save(output, "one", "train x", {"bleu": 1.0})
+    run = store.read("one")
     assert run.settings == {"name": "x"}
     assert run.steps == [RECORDS[0] | {"loss": 0.333333}]
     assert run.epochs == RECORDS[1:]
@@ -56,12 +56,12 @@ def test_what_is_stored_of_a_training_is_read(output):
 
 
 def test_the_machine_is_the_one_that_trained(output):
-    runs.write_json(output / "experiment.json", {"machine": "A"})
-    runs.store(output, "one", "", {})
-    assert runs.read("one").machine == "A"
-    runs.write_json(output / "experiment.json", {})
+    store.write_json(output / "experiment.json", {"machine": "A"})
+    store.save(output, "one", "", {})
+    assert store.read("one").machine == "A"
+    store.write_json(output / "experiment.json", {})
     with pytest.raises(CourseError, match="no machine"):
-        runs.store(output, "one", "", {})
+        store.save(output, "one", "", {})
 
 
 def assert_one_line(call, *words):
@@ -93,7 +93,7 @@ DAMAGE = [b"{", b"[]", b"\xff", None]
 )
 def test_a_damaged_training_is_not_stored(output, name, content):
     damage(output / name, content)
-    assert_one_line(lambda: runs.store(output, "one", "", {}), name)
+    assert_one_line(lambda: store.save(output, "one", "", {}), name)
 
 
 @pytest.mark.parametrize(
@@ -104,12 +104,12 @@ def test_a_damaged_training_is_not_stored(output, name, content):
     ],
 )
 def test_a_damaged_stored_run_is_named(output, name, content):
-    folder = runs.store(output, "one", "", {})
+    folder = store.save(output, "one", "", {})
     damage(folder / name, content)
-    assert_one_line(lambda: runs.read("one"), "one")
+    assert_one_line(lambda: store.read("one"), "one")
 
 
 def test_a_stored_run_that_cannot_be_written_is_named(output):
     path = output / "experiment.json" / "run.json"
-    assert_one_line(lambda: runs.write_json(path, {}), str(path), "untouched")
-    assert_one_line(lambda: runs.write_arrays(path, {}), str(path))
+    assert_one_line(lambda: store.write_json(path, {}), str(path), "untouched")
+    assert_one_line(lambda: store.write_arrays(path, {}), str(path))
