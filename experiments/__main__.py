@@ -52,7 +52,7 @@ def find(name: str) -> Job:
 
 
 def run_smoke_test(experiment: Job, context: RunContext) -> None:
-    """Do it with a few of everything, in a folder that is then removed."""
+    """Run a few of everything, in a folder that is then removed."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / experiment.name
         experiment.make(
@@ -71,15 +71,15 @@ def listed() -> str:
 
 
 def check_given(who: str, given: dict[str, str], takes: Sequence[str]) -> None:
-    """See that nothing was typed that would not be looked at.
+    """Refuse arguments that would have no effect.
 
     Args:
-        who: what was asked for.
-        given: what was typed, by parameter of :func:`main`; "" if nothing.
-        takes: the parameters that ``who`` makes use of.
+        who: the command, for the message.
+        given: arguments as typed, by parameter of :func:`main`; or "".
+        takes: the parameters that have an effect.
 
     Raises:
-        ConfigError: something else was typed.
+        ConfigError: another argument was given.
     """
     for parameter, text in given.items():
         if text and parameter not in takes:
@@ -105,20 +105,21 @@ def main(
     index: bool = False,
     show: Annotated[bool, tyro.conf.arg(name="list")] = False,
 ) -> None:
-    """Make what is missing of an experiment, under ``experiments/results/NAME/``.
+    """Make what is missing of an experiment, and store it.
 
     Args:
-        name: of the experiment. When none is named, all are listed, or smoked.
+        name: of the experiment. When none is named, all are listed, or
+            tested with --smoke.
         inputs: folders of trainings, for those that read them.
         only: variants; all when none is named.
         seeds: the experiment's own when none is named.
-        smoke: seconds, a few of everything, and nothing is kept.
-        index: write what makes and reads each stored run: experiments/results/README.md.
-        show: say which variants are there, and train nothing.
+        smoke: run a few of everything, in seconds; nothing is kept.
+        index: write the list of stored runs, experiments/results/README.md.
+        show: list what is stored and what is missing, and train nothing.
 
     Raises:
-        ConfigError: something that what was asked for would not look at.
-        CourseError: what the experiment raises.
+        ConfigError: an argument that would have no effect.
+        CourseError: an error of the experiment.
     """
     given = {
         "name": name,
@@ -157,7 +158,7 @@ def main(
 
 
 def command(args: Sequence[str] | None = None) -> None:
-    """Do what is typed behind ``python -m experiments``."""
+    """Run the command line behind ``python -m experiments``."""
     try:
         with results():
             tyro.cli(main, prog="python -m experiments", args=args)

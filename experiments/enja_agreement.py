@@ -2,13 +2,13 @@
 
 From ``is`` to its subject and from ``these`` to its noun, as patterns find
 them (``experiments/agreeing.py``), and from there to the first.
-``experiments/results/enja-agreement/agreement.json`` has, for each of these four, how often
-each head gives its largest weight to that word: on training sentences, where a
-head is to be chosen, and on development and test sentences, where it is to be
-judged. Beside it stands the fixed offset that does best on the training
-sentences. Once more, the same of those finds alone in which that offset is
-wrong (``elsewhere``): a head that does well on all finds may do no more than
-the offset does. There another offset does best.
+``experiments/results/enja-agreement/agreement.json`` has, for each of these
+four, how often each head gives its largest weight to that word: on training
+sentences, where a head is to be chosen, and on development and test sentences,
+where it is to be judged. Beside it stands the fixed offset that does best on
+the training sentences. Once more, the same of those finds alone in which that
+offset is wrong (``elsewhere``): a head that does well on all finds may do no
+more than the offset does. There another offset does best.
 """
 
 from collections import Counter

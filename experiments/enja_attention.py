@@ -3,10 +3,10 @@
 For every 50th development sentence, the reference is fed to each model as if
 it wrote it, so that all of them write the same words; what they then look at,
 and how probable each word was to them, is stored in
-``experiments/results/enja-attention/maps.npz``. A word's weight is the sum over
-its source pieces, in the row of its first target piece. ``words.json`` beside
-it holds the words, their glosses, and which source words each corresponds to:
-both are written by hand, and kept when the file is made again.
+``experiments/results/enja-attention/maps.npz``. A word's weight is the sum
+over its source pieces, in the row of its first target piece. ``words.json``
+beside it holds the words, their glosses, and which source words each
+corresponds to: both are written by hand, and kept when the file is made again.
 """
 
 import json

@@ -261,7 +261,7 @@ def results(splits: Splits, weights: dict[str, dict], parameters: int) -> dict:
     }
 
 
-def store(output: Path, context: RunContext) -> Iterator[str]:
+def store_haiku(output: Path, context: RunContext) -> Iterator[str]:
     """Let both checkpoints of a training write, and store what they wrote."""
     lines, found, arrays, labels = {}, {}, {}, []
     for name in WEIGHTS:
@@ -301,7 +301,7 @@ def store(output: Path, context: RunContext) -> Iterator[str]:
 def analyse(context: RunContext) -> Iterator[str]:
     """Store what each training wrote."""
     for output in context.inputs:
-        yield from store(output, context)
+        yield from store_haiku(output, context)
 
 
 EXPERIMENT = Analysis(

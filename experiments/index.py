@@ -1,7 +1,8 @@
-"""The index of the stored runs, ``experiments/results/README.md``: who makes and reads each.
+"""The index of the stored runs: their makers and readers.
 
-``python -m experiments --index`` writes it; a test holds that it is as it
-would be written, and that each run has one maker and a reader.
+It is ``experiments/results/README.md``; ``python -m experiments --index``
+writes it; a test holds that it is as it would be written, and that each run
+has one maker and a reader.
 """
 
 import functools

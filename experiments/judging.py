@@ -1,9 +1,9 @@
 """Which of a few translations are right?
 
-It is for readers to judge, in ``experiments/results/judging/samples.json``: sentences of the
-development set, with a beam of 5. Glosses and verdicts are written into the
-file by hand. When it is made again, those are kept whose Japanese is still
-the same; a test finds the others.
+It is for readers to judge, in ``experiments/results/judging/samples.json``:
+sentences of the development set, with a beam of 5. Glosses and verdicts are
+written into the file by hand. When it is made again, those are kept whose
+Japanese is still the same; a test finds the others.
 """
 
 import json

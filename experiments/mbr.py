@@ -5,8 +5,8 @@ translations of each sentence are drawn, and the one is taken that agrees best
 with all of them, by chrF or by BLEU. Beside it stand a single draw, greedy
 search, a beam of 5 with the length penalty that does best on the development
 set, and the middle one of that beam. Nothing else is chosen: all ways to draw
-are told. ``experiments/results/mbr/NAME.json`` has the scores, and how far each is from the
-beam's, with bootstrap intervals over the sentences.
+are told. ``experiments/results/mbr/NAME.json`` has the scores, and how far
+each is from the beam's, with bootstrap intervals over the sentences.
 """
 
 import itertools

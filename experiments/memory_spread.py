@@ -3,8 +3,8 @@
 Of the weights that a training chose, on all development sentences: how much
 the encoder's vectors differ from word to word, as a share of their size, which
 is chapter 08's measure; and the loss, once as it is and once with the mean of
-its sentence in the place of each vector. ``experiments/results/memory-spread/NAME.json`` has
-what was found.
+its sentence in the place of each vector. The results are in
+``experiments/results/memory-spread/NAME.json``.
 """
 
 from collections.abc import Iterable, Iterator

@@ -102,8 +102,8 @@ def analyse(context: RunContext) -> Iterator[str]:
     """Translate, write the pairs, and store what they are like."""
     if len(context.inputs) != 2:
         raise ConfigError(
-            f"more-pairs was given {len(context.inputs)} models: expected two, "
-            "of opposite directions."
+            f"more-pairs was given {len(context.inputs)} models: expected "
+            "two, of opposite directions."
         )
     outputs = context.outputs / "more-pairs"
     there, back = (written(path, outputs, context) for path in context.inputs)

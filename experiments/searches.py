@@ -1,11 +1,12 @@
 """How should a trained translator search?
 
 Beams of several sizes, each with several length penalties, and sampling, for
-the checkpoint that is best on the development set. ``experiments/results/searches/NAME.json``
-is written anew after each way; what is there is kept, unless it is of other
-weights. Last, each size of beam translates the test set once, with the length
-penalty that the development set likes best, and what BLEU counts in each
-sentence is stored in ``experiments/results/searches/NAME.npz``.
+the checkpoint that is best on the development set.
+``experiments/results/searches/NAME.json`` is written anew after each way; what
+is there is kept, unless it is of other weights. Last, each size of beam
+translates the test set once, with the length penalty that the development set
+likes best, and what BLEU counts in each sentence is stored in
+``experiments/results/searches/NAME.npz``.
 """
 
 import hashlib

@@ -3,9 +3,9 @@
 They are folders ``experiments/results/NAME/``, read by the chapters' cells, so
 that no figure is typed in. A training's has ``run.json`` (settings, command,
 machine and test scores), ``epochs.jsonl`` and ``steps.jsonl`` (every k-th
-step), and ``counts.npz`` (BLEU's counts of each test sentence). An experiment's
-has ``records.json``: its command, its settings, and for each variant a list
-of records, one for each seed, with the machine it was made on.
+step), and ``counts.npz`` (BLEU's counts of each test sentence). An
+experiment's has ``records.json``: its command, its settings, and for each
+variant a list of records, one for each seed, with the machine it was made on.
 """
 
 import io
@@ -192,7 +192,7 @@ def save(
         command: what was typed to train it.
         results: test scores and samples.
         counts: for :func:`read_counts`.
-        to: the folder of the stored run; ``experiments/results/NAME`` when None.
+        to: the folder of the stored run, if it is another.
 
     Returns:
         The folder of the stored run.

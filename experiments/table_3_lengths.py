@@ -1,9 +1,9 @@
 """How long are the translations of table 3's variants?
 
 Part of a difference in BLEU may be a difference in length: who writes too few
-words pays a penalty. The table keeps neither weights nor outputs, so a few of the
-variants are trained once more with the first seed and translate the
-development set greedily, as after each epoch of the grid. The words they
+words pays a penalty. The table keeps neither weights nor outputs, so a few
+of the variants are trained once more with the first seed and translate the
+development set greedily, as after each epoch of the table. The words they
 write, and the BLEU without the penalty, are stored beside the table.
 """
 

@@ -1,8 +1,8 @@
 """What is wrong with the translations that are wrong?
 
 Every tenth development sentence, English to Japanese, with a beam of 5. In
-``experiments/results/translation-errors/judged.json`` each translation has a gloss and a
-verdict and, unless it is right, the kind of its gravest error. In
+``experiments/results/translation-errors/judged.json`` each translation has a
+gloss and a verdict and, unless it is right, the kind of its gravest error. In
 ``judged-again.json`` each different one has the verdict of a second judge.
 Both are written into the files by hand. When they are made again, verdicts
 are kept whose sentence and Japanese are still the same; a test finds the

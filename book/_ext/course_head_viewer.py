@@ -8,9 +8,10 @@ controls for the sentence, the kind of look, the head and the word::
     :label: fig-20-heads
     ```
 
-``experiments/results/NAME/viewer.json`` has, for each sentence, the words of ``source``, what
-the decoder has ``read`` and what was ``written`` next, and the ``maps`` of
-each kind: layer by head by asking word by word looked at, in hundredths.
+``experiments/results/NAME/viewer.json`` has, for each sentence, the words of
+``source``, what the decoder has ``read`` and what was ``written`` next, and
+the ``maps`` of each kind: layer by head by asking word by word looked at, in
+hundredths.
 
 All is written here, when the book is built: words of the interface, and
 tables which say for each word where each head looks most. The script

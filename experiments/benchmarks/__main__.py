@@ -55,7 +55,7 @@ def main() -> None:
         print(f"matrix products, GFLOP/s: {speeds[-1]}\n", flush=True)
     whole = all(set(found.get(e, ())) == set(EVENTS[e]) for e in EVENTS)
     if whole and load <= BUSY and steady(speeds):
-        store(asked.rounds, load, speeds, found)
+        write(asked.rounds, load, speeds, found)
     else:
         print(
             "Not stored: some were left out, the machine was busy, or its "
@@ -63,7 +63,7 @@ def main() -> None:
         )
 
 
-def store(
+def write(
     rounds: int, load: float, speeds: list[Limits], found: Record
 ) -> None:
     """Write ``experiments/results/bench/run.json``."""

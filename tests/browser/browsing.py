@@ -93,7 +93,8 @@ def chosen_pages(asked: str) -> list[tuple[str, str]]:
         if unknown := [name for name in names if name not in known]:
             raise pytest.UsageError(
                 f"PAGES={asked}: {unknown[0]!r} is no page of the built book; "
-                "give 'all', 'some' or pages such as '04_attention api/interpretation'"
+                "give 'all', 'some' or pages such as '04_attention "
+                "api/interpretation'"
             )
         chosen = {
             edition: [page for page in pages if page in names]

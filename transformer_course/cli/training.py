@@ -45,9 +45,9 @@ def train(
     """Train a preset, with any of its settings changed.
 
     In a preset's place, --like RUN takes the settings of a training that was
-    made before: a folder of experiments/results/ or of outputs/. Several processes train
-    one model when torchrun starts them: torchrun --nproc-per-node 2 -m
-    transformer_course.cli train enja.
+    made before: a folder of experiments/results/ or of outputs/. Several
+    processes train one model when torchrun starts them: torchrun
+    --nproc-per-node 2 -m transformer_course.cli train enja.
     """
     from transformer_course.training.distributed import joined
     from transformer_course.training.run import run

@@ -82,7 +82,7 @@ PRESETS: dict[str, Experiment] = {
     "enja": Experiment(
         name="enja",
         data=DataConfig(corpus="small_parallel_enja", token_budget=1536),
-        # post-norm collapses at this rate: see experiments/results/enja-post-norm
+        # post-norm collapses at this rate: experiments/results/enja-post-norm
         model=ModelConfig(dropout=0.3, norm_first=True),
         train=TrainConfig(epochs=18, warmup=1000, peak_rate=1e-3, bf16=True),
     ),
