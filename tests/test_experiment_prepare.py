@@ -28,7 +28,12 @@ from transformer_course.training import checkpoint, shipped
 from transformer_course.training.config import Experiment
 from transformer_course.training.objective import evaluate
 from transformer_course.training.presets import PRESETS
-from transformer_course.training.run import chosen_checkpoint, prepare, run
+from transformer_course.training.run import (
+    chosen_checkpoint,
+    prepare,
+    run,
+    settings_of,
+)
 from transformer_course.training.tasks.table import experiment_of, find_task
 
 pytestmark = pytest.mark.usefixtures("small_corpus")

@@ -16,8 +16,6 @@ from tiny import (
 )
 from torch import nn
 from torch.testing import assert_close
-from transformer_course.training.grid import weights
-from transformer_course.training.grid.plan import count
 
 from experiments import (
     failures,
@@ -35,7 +33,7 @@ from experiments.lab import RunContext
 from experiments.mistakes import NAMES
 from experiments.since_2017 import CHANGES, WHOLE
 from experiments.stacks import Shared, join, score_joined
-from experiments.table_3 import D_KEY, GRID, NarrowKeyed, NarrowKeys
+from experiments.table_3 import D_KEY, NarrowKeyed, NarrowKeys
 from experiments.translators import (
     Training,
     causal_of,
@@ -417,13 +415,22 @@ def test_a_student_learns_from_its_teachers_images(tmp_path):
             assert teacher.data == one.settings(0, RunContext(tmp_path)).data
 
 
+def count(model) -> int:
+    """Number of weights."""
+    return sum(p.numel() for p in model.parameters())
+
+
 # --- table 3 -----------------------------------------------------------------
 
 
 def test_a_variant_changes_one_setting_or_the_keys_alone():
     for name, variant in table_3.VARIANTS.items():
+        if name == "base":
+            assert variant.experiment(0).model == table_3.BASE.model
+            continue
         changed = variant.build is checkpoint.build
         assert len(variant.changes) == changed, name
+        assert variant.experiment(0) != table_3.VARIANTS["base"].experiment(0)
 
 
 def test_keys_and_queries_are_narrow_and_values_are_not():
@@ -439,12 +446,13 @@ def test_keys_and_queries_are_narrow_and_values_are_not():
 
 
 def test_row_b_has_fewer_weights_by_what_queries_and_keys_lose():
-    settings = GRID.base.model
+    settings = table_3.BASE.model
     narrow = count(NarrowKeyed(settings))
     layers = 3 * settings.n_layers  # of attention, in both stacks
     lost = settings.d_model - settings.n_heads * D_KEY
     per_layer = 2 * settings.d_model * lost
-    assert weights(settings) - narrow == layers * per_layer
+    whole = count(checkpoint.build(settings))
+    assert whole - narrow == layers * per_layer
 
 
 def test_scores_of_narrow_keys_are_divided_by_the_root_of_their_width():

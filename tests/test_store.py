@@ -113,3 +113,42 @@ def test_a_stored_run_that_cannot_be_written_is_named(output):
     path = output / "experiment.json" / "run.json"
     assert_one_line(lambda: store.write_json(path, {}), str(path), "untouched")
     assert_one_line(lambda: store.write_arrays(path, {}), str(path))
+
+
+# --- the records of an experiment --------------------------------------------
+
+HEAD = {"command": "x", "settings": {"steps": 3}}
+
+
+def test_records_are_read_by_variant_and_by_group(output):
+    for variant in ("one/猫", "one/b", "two"):
+        place = store.folder("cats")
+        store.add_record(place, variant, {"seed": 0, "of": variant}, HEAD)
+    assert [*store.records("cats")] == ["one/猫", "one/b", "two"]
+    found = store.records("cats", "one")
+    assert found["猫"] == [{"seed": 0, "of": "one/猫"}]
+    assert [*found] == ["猫", "b"]
+    assert store.settings("cats") == {"steps": 3}
+
+
+def test_records_are_sorted_by_seed_and_each_has_a_line(output):
+    for seed in (1, 0):
+        store.add_record(store.folder("cats"), "a", {"seed": seed}, HEAD)
+    assert store.records("cats")["a"] == [{"seed": 0}, {"seed": 1}]
+    text = (store.folder("cats") / store.RECORDS).read_text("utf-8")
+    assert '\n{"seed": 0},\n{"seed": 1}\n' in text
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"\xff"])
+def test_damaged_records_are_named_and_stay(output, content):
+    path = store.folder("cats") / store.RECORDS
+    store.add_record(path.parent, "a", {"seed": 0}, HEAD)
+    damage(path, content)
+    assert_one_line(lambda: store.records("cats"), "cats")
+    add = lambda: store.add_record(path.parent, "a", {"seed": 1}, HEAD)  # noqa: E731
+    assert_one_line(add, "cats")
+    assert path.read_bytes() == content
+
+
+def test_an_experiment_that_is_not_stored_is_named(output):
+    assert_one_line(lambda: store.records("dogs"), "dogs")

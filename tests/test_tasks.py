@@ -20,7 +20,6 @@ from tiny_runs import (
     tiny_texts,
 )
 from torch import Tensor, nn
-from transformer_course.training.grid import Grid, Variant, train
 
 from experiments import store
 from transformer_course.data.corpora import CORPORA, Corpus
@@ -39,7 +38,12 @@ from transformer_course.training.config import (
 )
 from transformer_course.training.loss import Score
 from transformer_course.training.presets import PRESETS
-from transformer_course.training.run import RunFolder, prepare, run
+from transformer_course.training.run import (
+    RunFolder,
+    prepare,
+    run,
+    settings_of,
+)
 from transformer_course.training.tasks.table import (
     TASKS,
     experiment_of,
@@ -421,19 +425,6 @@ def test_a_made_up_task_starts_from_another_training(sides, tmp_path):
     made = prepare(after, output_dir=tmp_path).model
     for name, weight in start.state_dict().items():
         assert torch.equal(weight, made.state_dict()[name])
-
-
-def test_a_made_up_task_can_be_a_grid(sides, tmp_path):
-    wide = {"wide": Variant({"model.width": 8})}
-    found = train(
-        Grid("sides", sides, wide, (0,)),
-        tmp_path / "outputs",
-        tmp_path / "runs",
-        quiet=True,
-    )
-    base, widened = found.rows
-    assert widened.weights > base.weights
-    assert base.metrics["accuracy"].mean > 0.8
 
 
 def test_a_made_up_task_refuses_what_does_not_fit(sides):
