@@ -21,6 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from experiments import store
 from experiments.lab import Experiment, Record, RunContext
 from experiments.timing import TIMES, finish, seconds
 from transformer_course.device import pick_device

@@ -244,7 +244,7 @@ def smoke_inputs(scratch: Path) -> list[Path]:
     context = RunContext(
         scratch.parent / "translations", (), (), (output,), True
     )
-    list(read(context))
+    list(analyse(context))
     return [output]
 
 

@@ -19,6 +19,7 @@ from transformer_course.checks import (
     require_share,
     shown,
 )
+from transformer_course.errors import ConfigError
 from transformer_course.models.config import AnyModelConfig, ModelConfig
 
 OWN_FILES = "files"
