@@ -35,7 +35,7 @@ from transformer_course.training import checkpoint
 from transformer_course.training.config import Experiment as Settings
 
 EPOCHS = {0.01: 30, 0.1: 10, 1.0: 4}
-"""Of each share: few labels are read more often."""
+"""Epochs of each share: few labels are read more often."""
 FEW = ("1%", "10%")
 """Shares for which all starts are compared."""
 WARMUP = {0.01: 60, 0.1: 100, 1.0: 200}

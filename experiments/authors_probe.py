@@ -102,7 +102,7 @@ def drawn(size: int, share: float) -> Iterator[range]:
 
 
 class Probe(NamedTuple):
-    """What a body knows: a record for each way, share and draw."""
+    """Probe a body: a record for each way, share and draw."""
 
     records: list[Record]
     right: dict[tuple[str, float], Tensor]

@@ -261,7 +261,7 @@ def judged(text: LabelledText, found: Tensor) -> Record:
 
 
 def by_class(text: LabelledText, guesses: list[int]) -> Record:
-    """Of each class: which share is found, and how often it is named."""
+    """The share of each class that is found, and how often it is named."""
     there, named = Counter(text.labels), Counter(guesses)
     pairs = zip(text.labels, guesses, strict=True)
     found = Counter(label for label, guess in pairs if label == guess)
@@ -289,7 +289,7 @@ def kinds_of(sentence: str) -> list[str]:
 
 
 def by_kind(text: LabelledText, found: Tensor) -> Record:
-    """Of each kind of sentence, how many are right, and how many there are."""
+    """Right answers and sentences of each kind of sentence."""
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     guesses = found.argmax(dim=-1).tolist()
     for line, label, guess in zip(
@@ -321,7 +321,7 @@ def surest_mistakes(text: LabelledText, found: Tensor) -> list[Record]:
 
 
 def looks(made: Trained, lines: Sequence[str]) -> list[Record]:
-    """Of each line the pieces, and what speaks for the answer, by two ways."""
+    """Pieces of each line, and what speaks for the answer, by two ways."""
     found = []
     for line in lines:
         ids = torch.tensor(text_rows(made.tokenizer, [line], 512))
@@ -346,7 +346,7 @@ def rounded(row: Tensor) -> list[float]:
 
 
 def dealt_anew(made: Trained, text: LabelledText) -> Record:
-    """How many answers change if the class token's last looks do.
+    """Share of answers that change with the class token's last attention.
 
     In the last layer the first row of every head's weights is put into
     another order, drawn once for each text, or made even; [CLS] itself and
@@ -411,13 +411,13 @@ class Method:
     about: str
     corpus: str
     preset: str | None = None
-    """Of the network; None for counts."""
+    """Preset of the network; None for counts."""
     parted: Callable[[LabelledSplits], LabelledSplits] | None = None
     """Parts the corpus in another way."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the preset that are others here."""
     analyzer: str = "word"
-    """What is counted: word, or char."""
+    """Unit that is counted: word, or char."""
     grams: tuple[int, int] = (1, 1)
     """The shortest and the longest run of them."""
 

@@ -127,7 +127,7 @@ def measure(network: Network, seed: int, context: RunContext) -> Record:
 
 
 def settings() -> Record:
-    """What the curves were made with."""
+    """Settings of the curves."""
     return {
         "rows": ROWS,
         "symbols": SYMBOLS,

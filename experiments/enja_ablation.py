@@ -113,7 +113,7 @@ def ablation(
 
 
 def sizes(heads: int) -> list[int]:
-    """How many heads are gone when it is asked to translate."""
+    """Numbers of heads that are gone when it translates."""
     return [*range(0, heads, EVERY), heads]
 
 
@@ -123,7 +123,7 @@ def counted_with(
     replaced: dict[Head, Tensor | float],
     test: ParallelText,
 ) -> np.ndarray:
-    """What BLEU counts in each translation, with these heads replaced."""
+    """BLEU's counts of each translation, with these heads replaced."""
     with heads_replaced(model, replaced):
         written = translate(model, tokenizer, test.src)
     return bleu_counts(written, test.tgt)

@@ -33,8 +33,8 @@ CHOSEN_ON = 3000
 """Training sentences that patterns are looked for in."""
 
 
-class Look(NamedTuple):
-    """What all heads do at one find."""
+class Find(NamedTuple):
+    """Hits of all heads at one find."""
 
     offset: int
     """From the word that asks to the one that it agrees with."""
@@ -46,8 +46,8 @@ class Look(NamedTuple):
 
 def looks(
     model, tokenizer: Tokenizer, sentences: Sequence[str], find: Finder
-) -> list[Look]:
-    """Where the encoder's heads look at each find of these sentences."""
+) -> list[Find]:
+    """Find where the encoder's heads look, in these sentences."""
     found = []
     for sentence in sentences:
         words = sentence.split()
@@ -63,25 +63,25 @@ def looks(
         for asks, answers in here:
             hits = best[..., asks] == answers
             found.append(
-                Look(answers - asks, hits, 1 / (len(words) + 1)),
+                Find(answers - asks, hits, 1 / (len(words) + 1)),
             )
     return found
 
 
-def summed(found: Sequence[Look], offset: int) -> Record:
-    """How often each head, and one offset, name the right word."""
+def summed(found: Sequence[Find], offset: int) -> Record:
+    """Shares of right words, by head and by one offset."""
     count = len(found)
-    hits = torch.stack([look.hits for look in found]).double().mean(dim=0)
-    by_offset = sum(look.offset == offset for look in found)
+    hits = torch.stack([find.hits for find in found]).double().mean(dim=0)
+    by_offset = sum(find.offset == offset for find in found)
     return {
         "found": count,
         "by_offset": round(by_offset / count, 4),
-        "equal": round(sum(look.equal for look in found) / count, 4),
+        "equal": round(sum(find.equal for find in found) / count, 4),
         "heads": rounded(hits),
     }
 
 
-def judged(chosen_on: Sequence[Look], held_out: Sequence[Look]) -> Record:
+def judged(chosen_on: Sequence[Find], held_out: Sequence[Find]) -> Record:
     """The two counts, and the same where the offset fails.
 
     ``elsewhere`` is left out where the offset never fails.
@@ -93,7 +93,7 @@ def judged(chosen_on: Sequence[Look], held_out: Sequence[Look]) -> Record:
         "held_out": summed(held_out, offset),
     }
     left, judged_left = (
-        [look for look in looked if look.offset != offset]
+        [find for find in looked if find.offset != offset]
         for looked in (chosen_on, held_out)
     )
     if left and judged_left:
@@ -105,9 +105,9 @@ def judged(chosen_on: Sequence[Look], held_out: Sequence[Look]) -> Record:
     return found
 
 
-def most_common(found: Sequence[Look]) -> int:
+def most_common(found: Sequence[Find]) -> int:
     """The offset that names the right word most often."""
-    return Counter(look.offset for look in found).most_common(1)[0][0]
+    return Counter(find.offset for find in found).most_common(1)[0][0]
 
 
 def analyse(context: RunContext) -> Iterator[str]:

@@ -94,7 +94,7 @@ def against_gold(
     train: Sequence[AlignedPair],
     test: Sequence[AlignedPair],
 ) -> Record:
-    """How far an aligner is from the grammar's gold links."""
+    """Errors of an aligner against the grammar's gold links."""
     words = [(p.src.split(), p.tgt.split()) for p in [*train, *test]]
     found = aligner(words)[-len(test) :]
     gold = [set(pair.alignment) for pair in test]

@@ -96,7 +96,7 @@ def expected(model, src: Tensor, tgt: list[int]) -> np.ndarray:
 def maps_of(
     name: str, model, tokenizer: Tokenizer, text: ParallelText
 ) -> dict[str, np.ndarray]:
-    """Of each pair ``NAME-i``, a map between words and the sentences' ends,
+    """Map words to words, and ends, in each pair ``NAME-i``;
     and ``NAME-i-p``, how probable each word's first piece was."""
     found = {}
     for i, (source, target) in enumerate(text):

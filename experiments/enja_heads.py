@@ -87,7 +87,7 @@ def viewed(model, tokenizer: Tokenizer, pair: tuple[str, str]) -> Record:
 
 
 def reference_links(train: ParallelText, text: ParallelText) -> list[Links]:
-    """Of each pair of ``text``: an aligner's links, learned on both texts."""
+    """Links of each pair of ``text``, by an aligner learned on both texts."""
     pairs = [
         (src.split(), tgt.split())
         for part in (train, text)
@@ -99,7 +99,7 @@ def reference_links(train: ParallelText, text: ParallelText) -> list[Links]:
 def alignments(
     model, tokenizer: Tokenizer, text: ParallelText, links: Sequence[Links]
 ) -> Record:
-    """How often heads look at the linked word: layer by head, two readings.
+    """Shares of looks at the linked word: layer by head, two readings.
 
     ``place`` has what a rule without any model scores, which always names the
     same share of the way through the source.
@@ -169,7 +169,7 @@ def patterns(model, tokenizer: Tokenizer, text: ParallelText) -> Record:
 
 
 def places(weights: Tensor) -> Tensor:
-    """Of (head, query, key), the weight on each pattern: (head, query, 6)."""
+    """Weight on each pattern, (head, query, 6), of (head, query, key)."""
 
     def along(offset):
         line = weights.diagonal(offset, 1, 2)
@@ -222,7 +222,7 @@ def agreement(model, tokenizer: Tokenizer, text: ParallelText) -> Record:
 def weight_and_length(
     model, tokenizer: Tokenizer, text: ParallelText
 ) -> Record:
-    """Of cross-attention, the share of ``eos`` and the full stop, twice.
+    """Share of ``eos`` and the full stop in cross-attention, twice.
 
     Once of the weights, and once of the weights times the length of the value
     that each head hands on through its rows of W^O (Kobayashi et al. 2020).

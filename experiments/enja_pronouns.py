@@ -55,7 +55,7 @@ class Case(NamedTuple):
     target: tuple[str, ...]
     pronoun: str
     places: tuple[int, ...]
-    """Of the pronoun in the target."""
+    """Place of the pronoun in the target."""
 
 
 def exchanged(words: Sequence[str]) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ def gender_of(words: Sequence[str]) -> str | None:
 
 
 def places_of(words: tuple[str, ...], pronoun: str) -> tuple[int, ...]:
-    """Where a pronoun stands, plurals apart."""
+    """Places of a pronoun, plurals apart."""
     return tuple(
         i
         for i, word in enumerate(words)
@@ -102,7 +102,7 @@ def cases(pairs: Sequence[tuple[str, str]]) -> list[Case]:
 
 
 def counted(found: Sequence[Case]) -> Record:
-    """How pronouns are translated, and what is written before them."""
+    """Count how pronouns are translated, and what is written before them."""
     counts: dict[str, Counter] = {"彼": Counter(), "彼女": Counter()}
     for case in found:
         count = counts[case.pronoun]
@@ -141,7 +141,7 @@ def choices(case: Case, place: int, reverse: bool) -> list[str]:
 def log_ps(
     model, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]
 ) -> list[float]:
-    """How probable texts are as beginnings of translations, in nats."""
+    """Log-probabilities of texts as beginnings of translations, in nats."""
     found: list[float] = []
     for start in range(0, len(pairs), PER_BATCH):
         some = pairs[start : start + PER_BATCH]
@@ -159,7 +159,7 @@ def log_ps(
 def odds(
     model, tokenizer: Tokenizer, found: Sequence[Case], which: int
 ) -> Record:
-    """Of each condition, the mean log-odds of the reference's pronoun.
+    """Mean log-odds of the reference's pronoun, by condition.
 
     Args:
         model: a translator.

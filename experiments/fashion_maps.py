@@ -216,7 +216,7 @@ def shown(labels: Tensor, guesses: list[Tensor]) -> list[int]:
 
 
 def moved(model: nn.Module, seed: int) -> Tensor:
-    """What training has added to the learned positions of the patches.
+    """Changes that training made to the learned positions of the patches.
 
     They begin as random numbers, which hide it: what is learned is smaller.
     The mean over patches, which tells none from another, is taken out.

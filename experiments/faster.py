@@ -54,7 +54,7 @@ CPU = torch.device("cpu")
 
 
 class Way(NamedTuple):
-    """How a training goes about it."""
+    """Ways in which a training is made faster."""
 
     shapes: bool = False
     """Batches of like lengths, in a few shapes that come again."""
@@ -155,7 +155,7 @@ REST = "all else"
 
 
 def kind_of(operation: str) -> str:
-    """What kind an operation is of."""
+    """The kind of an operation."""
     if not operation.startswith(("aten::", "mkldnn::")):
         return REST
     for kind, parts in KINDS.items():
@@ -178,7 +178,7 @@ def shares(way: Way, steps: int) -> Record:
 
 
 def compiled(way: Way, times: int) -> Record:
-    """What torch.compile takes for one shape, and gives there.
+    """Cost and gain of torch.compile for one shape.
 
     Needs a compiler of C++.
     """
@@ -230,7 +230,7 @@ DONE = {
 
 
 class Question(NamedTuple):
-    """What is measured of which way."""
+    """A kind of measurement, of one way."""
 
     kind: str
     way: Way

@@ -59,7 +59,7 @@ class Training:
     """The variant whose answers it learns besides the labels; none if ""."""
 
     def settings(self, seed: int, context: RunContext) -> Settings:
-        """Of the package's training, with a seed."""
+        """Settings of the package's training, with a seed."""
         images = context.limit(self.images, SMOKE_IMAGES)
         own = {"data.train_pairs": images, "train.seed": seed}
         return changed_experiment(
@@ -117,7 +117,7 @@ class Said(nn.Module):
         self.logits = logits
 
     def forward(self, images: Tensor) -> Tensor:
-        """What the model gave."""
+        """The outputs of the model."""
         return self.logits
 
 
@@ -215,7 +215,7 @@ def measure(training: Training, seed: int, context: RunContext) -> Record:
 
 
 def settings() -> Record:
-    """What the trainings were made with."""
+    """Settings of the trainings."""
     return {
         "steps": STEPS,
         "variants": {

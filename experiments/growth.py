@@ -48,7 +48,7 @@ STEPS = 3
 
 
 class Size(NamedTuple):
-    """How large the work is."""
+    """Sizes of the work."""
 
     length: int = 64
     """Tokens of a text."""

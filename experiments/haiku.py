@@ -54,7 +54,7 @@ COMMANDS = {
     "haiku-scratch": "transformer-course train haiku --name haiku-scratch "
     "--train.start-from None --model.vocab-size 3000"
 }
-"""What a training was made with, where that is more than its name."""
+"""Commands of trainings that need more than a name."""
 
 Ways = dict[str, list[str]]
 
@@ -130,7 +130,7 @@ class Shelf:
 
 
 def about(lines: list[str], keywords: Sequence[str], shelf: Shelf) -> dict:
-    """What is counted of the lines that were written to these keywords."""
+    """Counts of the lines that were written to these keywords."""
     pairs = list(zip(keywords, lines, strict=True))
     copied = [line for line in lines if shelf.copied(line)]
     near = {line: shelf.near(line) for line in dict.fromkeys(lines)}
@@ -247,7 +247,7 @@ def judged(
 
 
 def results(splits: Splits, weights: dict[str, dict], parameters: int) -> dict:
-    """What is stored: the checkpoints beside the poet."""
+    """The stored lines: the checkpoints beside the poet."""
     shelf = Shelf(splits.train.tgt)
     return {
         "credit": CREDIT,

@@ -45,14 +45,14 @@ def test_of(corpus: str, context: RunContext) -> ImageSet:
 
 
 def taken_for(guesses: torch.Tensor, images: ImageSet) -> list[list[int]]:
-    """How many images of each class (row) were taken for each (column)."""
+    """Numbers of images of each class (row) taken for each (column)."""
     count = len(images.names)
     pairs = images.labels * count + guesses
     return pairs.bincount(minlength=count**2).view(count, count).tolist()
 
 
 def step_seconds(output: Path) -> float:
-    """Of one update, as in a training; the least of several."""
+    """Seconds of one update, as in a training; the least of several."""
     settings = RunFolder(output).settings()
     config = checkpoint.load(checkpoint_of(output)).model.config
     task = find_task("image_classification")
@@ -71,7 +71,7 @@ def step_seconds(output: Path) -> float:
 
 
 def results(output: Path, context: RunContext) -> Record:
-    """Of the checkpoint that a training chose."""
+    """Scores of the checkpoint that a training chose."""
     chosen = checkpoint_of(output)
     loaded = checkpoint.load(chosen)
     test = test_of(loaded.details["corpus"], context)

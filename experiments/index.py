@@ -35,11 +35,11 @@ This page is written by `python -m experiments --index`.
 |---|---|---|---|
 """
 READS = re.compile(r"\bstore\.|\bstored")
-"""What stands in a cell that reads a stored run."""
+"""Pattern of a cell that reads a stored run."""
 
 
 def makers(experiments: Iterable[Job]) -> dict[str, list[tuple[str, str]]]:
-    """Of each stored run, the pages that ask and the commands that make it."""
+    """Pages and commands of each stored run: who asks, what makes it."""
     found = {name: [maker] for name, maker in TOOLS.items()}
     for one in experiments:
         for run in one.makes:
@@ -86,7 +86,7 @@ def parts_of(page: Path) -> list[tuple[bool, str]]:
 
 
 def additions(run: str, experiments: Iterable[Job]) -> list[str]:
-    """What adds a file to a run that another makes."""
+    """Commands that add a file to a run that another makes."""
     return [f"`{one.command}`" for one in experiments if run in one.adds_to]
 
 

@@ -24,7 +24,7 @@ from transformer_course.training.tasks.table import task_of
 
 
 def looked_at(output: Path, folder: Path, context: RunContext) -> dict:
-    """What a training's record of an epoch holds, the other way round."""
+    """Scores of an epoch's record, the other way round."""
     loaded = checkpoint.load(folder)
     model, tokenizer = loaded.model.eval(), loaded.tokenizer
     about, task = loaded.details, task_of(model.config, loaded.details)

@@ -34,7 +34,7 @@ SMOKE_LIMIT = 2
 
 @dataclass(frozen=True)
 class RunContext:
-    """Where an experiment is stored, and how much of it is run."""
+    """The folder of an experiment, and the part of it that is run."""
 
     folder: Path
     """Folder of the stored run."""

@@ -77,7 +77,7 @@ LAYERS: dict[str, Callable[[int], nn.Module]] = {
 
 
 def multiplications(layer: str, n: int, d: int) -> int:
-    """Of a forward pass over one row of n vectors."""
+    """Multiplications of a forward pass over one row of n vectors."""
     return {
         "attention": 4 * n * d**2 + 2 * n**2 * d,
         "products": 2 * n**2 * d,
@@ -182,7 +182,7 @@ def known_rate(device: str, context: RunContext) -> float:
 
 
 def name_of(layer: str, n: int, d: int) -> str:
-    """What a layer of one size is called among the variants."""
+    """Name of a layer of one size among the variants."""
     return f"{layer}, {n} × {d}"
 
 

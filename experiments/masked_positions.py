@@ -66,7 +66,7 @@ def text_for(context: RunContext) -> WorkSplits:
 
 
 def entropy(tokenizer: Tokenizer, text: list[Work]) -> float:
-    """Of single pieces, in nats."""
+    """Entropy of single pieces, in nats."""
     counts = Counter(
         i
         for work in text

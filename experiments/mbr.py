@@ -49,7 +49,7 @@ WAYS = ({"temperature": 1.0}, {"temperature": 0.5})
 DRAWS = (4, 8, 16, 32)
 """The first so many of what is drawn are the candidates."""
 SEEDS = (0, 1, 2)
-"""Of the drawing."""
+"""Seed of the drawing."""
 BEAM = BEAMS[-1]
 SAMPLES = 1000
 """Test sets that are drawn from the test set."""
@@ -61,7 +61,7 @@ CHARACTERS, WORDS, BETA = 6, 4, 2
 
 
 class Shared(NamedTuple):
-    """What texts have in common, for n-grams of each length."""
+    """N-grams that texts share, by length."""
 
     totals: np.ndarray
     """(text, n): of each text."""
@@ -70,12 +70,12 @@ class Shared(NamedTuple):
 
 
 def character_ngrams(text: str) -> list[Counter]:
-    """What chrF counts: spaces do not."""
+    """Count n-grams of characters, as chrF does: without spaces."""
     return extract_all_char_ngrams(text, CHARACTERS)
 
 
 def word_ngrams(text: str) -> list[Counter]:
-    """What BLEU counts."""
+    """Count n-grams of words, as BLEU does."""
     words = text.split()
     return [extract_word_ngrams(words, n) for n in range(1, WORDS + 1)]
 
@@ -166,7 +166,7 @@ def chrf_counts(
 
 
 class Scores(NamedTuple):
-    """What is counted in each sentence."""
+    """Counts of each sentence."""
 
     bleu: np.ndarray
     chrf: np.ndarray
@@ -180,7 +180,7 @@ def scores_of(written: Sequence[str], references: Sequence[str]) -> Scores:
 
 
 def chrf_differences(system: np.ndarray, baseline: np.ndarray) -> np.ndarray:
-    """Of chrF, on the test sets that the bootstrap of BLEU draws too."""
+    """Intervals of chrF, on the test sets that BLEU's bootstrap draws."""
     generator = np.random.default_rng(SEED)
     sentences = len(system)
     draws = generator.choice(sentences, size=(SAMPLES, sentences))
@@ -215,7 +215,7 @@ def _chrf(scores: Scores) -> float:
 
 
 class Asked(NamedTuple):
-    """Who is asked, for what, and the beam's scores."""
+    """Head of the file: the model, the sentences, the beam's scores."""
 
     loaded: checkpoint.Checkpoint
     text: ParallelText
@@ -258,7 +258,7 @@ def middles(
     matrices: Sequence[np.ndarray],
     draws: int,
 ) -> list[str]:
-    """Of each sentence's first draws the middle one."""
+    """The middle one of each sentence's first draws."""
     return [
         group[middle(matrix, draws)]
         for group, matrix in zip(groups, matrices, strict=True)

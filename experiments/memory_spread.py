@@ -36,7 +36,7 @@ from transformer_course.training.tasks.table import task_of
 
 
 class Spread(NamedTuple):
-    """How far apart the vectors of a sentence are."""
+    """Spread of the vectors of a sentence."""
 
     deviation: float
     """Standard deviation from word to word: the mean over the vectors'
@@ -84,7 +84,7 @@ def score_of_means(
 
 
 def measured(model: nn.Module, batches: list[AnyBatch]) -> Record:
-    """What is stored of a model: the spread, and both losses."""
+    """Record of a model: the spread, and both losses."""
     spread = spread_of(model, [batch.src for batch in batches])
     own = evaluate(model, batches)
     means = evaluate(model, batches, score=score_of_means)
@@ -97,7 +97,7 @@ def measured(model: nn.Module, batches: list[AnyBatch]) -> Record:
 
 
 def look_into(folder: Path, context: RunContext) -> Record:
-    """What was found of a training.
+    """Record of a training.
 
     Raises:
         CourseError: the run has no checkpoint.

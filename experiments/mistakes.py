@@ -117,7 +117,7 @@ def measure(training: Training, seed: int, context: RunContext) -> Record:
     found = {"nll": curve.rounded("nll")}
     if curve.stopped:
         return found | {"error": curve.stopped}
-    return {**found, "dev": curve.looks, **curve.end.written()}
+    return {**found, "dev": curve.inspections, **curve.end.written()}
 
 
 EXPERIMENT = Experiment(

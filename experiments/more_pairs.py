@@ -39,13 +39,13 @@ SAMPLES = 5
 
 @dataclass(frozen=True)
 class Written:
-    """What one model makes of one side of the training text."""
+    """Pairs that one model makes of one side of the training text."""
 
     model: TextModel
     text: ParallelText
-    """Of the training part, in the model's direction."""
+    """Pairs of the training part, in the model's direction."""
     path: Path
-    """Where its translations are, and will be."""
+    """The file of its translations."""
 
     def lines(self) -> list[str]:
         """All translations; those that are missing are made."""
@@ -62,7 +62,7 @@ class Written:
         return done
 
     def about(self, lines: list[str]) -> Record:
-        """How near they are to the sentences that people wrote."""
+        """Similarity to the sentences that people wrote."""
         others = [
             {"src": src, "tgt": tgt, "out": made}
             for (src, tgt), made in zip(self.text, lines, strict=True)

@@ -69,7 +69,7 @@ class NoFinalNorm(Transformer):
 
 
 class SmallStart(Transformer):
-    """What sub-layers add starts small."""
+    """Residual branches that start small."""
 
     def draw_weights(self) -> None:
         """Draw; the last matrix of each sub-layer over √(2 × layers)."""
@@ -97,7 +97,7 @@ NORM_ONLY = with_parts(AddNorm, lambda c: NormOnly(c.d_model, c.dropout))
 
 
 def cell(depth: int, rate: float, warmup: bool) -> str:
-    """What a cell of the grid is called in its file."""
+    """Name of a variant of the grid."""
     how = "warm-up" if warmup else "no warm-up"
     return f"{depth} layers, rate {rate:g}, {how}"
 
@@ -172,7 +172,7 @@ VARIANTS |= {
 # --- what is measured --------------------------------------------------------
 
 
-def look(moment: Moment) -> Record:
+def inspect(moment: Moment) -> Record:
     """Losses without dropout, and the spread of the memory."""
     prepared, score = moment.prepared, moment.training.score
     epoch = prepared.batches.epoch(0)
@@ -197,7 +197,7 @@ def measure(training: Training, seed: int, context: RunContext) -> Record:
         training,
         seed,
         context,
-        look if watched else None,
+        inspect if watched else None,
         steps=FEW_STEPS if watched else STEPS,
         every=FEW_EVERY,
     )
@@ -206,14 +206,14 @@ def measure(training: Training, seed: int, context: RunContext) -> Record:
     stopped = curve.stopped and curve.stopped.partition(":")[0]
     return {
         "nll": [round(sum(part) / len(part), 3) for part in parts],
-        **look(curve.end),
-        **({"looks": curve.looks} if watched else {}),
+        **inspect(curve.end),
+        **({"looks": curve.inspections} if watched else {}),
         "stopped": stopped,
     }
 
 
 def settings() -> Record:
-    """What the runs were made with."""
+    """Settings of the trainings."""
     return {
         "steps": STEPS,
         "warmup": WARMUP,

@@ -81,7 +81,7 @@ def count_lengths(preset: str, context: RunContext) -> np.ndarray:
 
 
 def lengths_of(corpus: str, context: RunContext) -> Lengths:
-    """Of all pairs of a corpus, cut off; counted once, and then stored."""
+    """Lengths of all pairs of a corpus, cut off; counted once, then stored."""
     path, known = context.folder / "lengths.npz", {}
     if path.exists():
         with np.load(path) as arrays:
@@ -335,7 +335,7 @@ def noise_of(
 
 
 def gradients_of(name: str, context: RunContext) -> Record:
-    """Of the grammar's translator, untrained or trained."""
+    """Noise in the grammar's translator, untrained or trained."""
     experiment = PRESETS["grammar"]
     parts = prepare(experiment)
     pairs = encode_pairs(

@@ -134,7 +134,7 @@ class Letters:
     kind: str = "none"
     """A kind of the package's."""
     module: Callable[[int, int], nn.Module] | None = None
-    """What stands in its place."""
+    """A class in place of the package's."""
     causal: bool = False
     shifted: int = 0
     """Training sequences begin at a random position up to this."""
@@ -344,7 +344,7 @@ def either_way(pair: AlignedPair) -> bool:
 
 @functools.cache
 def corpora() -> dict[str, ParallelText]:
-    """What is learned from, and what is asked: short and long sentences.
+    """Sentences to learn from and to ask: short and long ones.
 
     The long ones hold only words that the short ones have taught; ``than``
     are those short ones that compare two, where only order says which is
@@ -493,7 +493,7 @@ def measure(
 
 
 def settings() -> Record:
-    """What all of it was made with."""
+    """Settings of both tasks."""
     sizes = {key: getattr(BASE.model, key) for key in ("d_model", "d_ff")}
     tasks = {
         "letters": (LETTERS, LETTER_VARIANTS),

@@ -40,7 +40,7 @@ TOP = 5
 
 
 def scores(model, tokenizer: Tokenizer, text: list[Work]) -> Record:
-    """Of held-out works, rounded."""
+    """Scores of held-out works, rounded."""
     task = PreTraining()
     batches = task.scored_batches(model.config, tokenizer, text)
     means = task.evaluate(model, batches)
@@ -68,7 +68,7 @@ def right_at_mask(
 
 
 def results(output: Path) -> Record:
-    """Of the checkpoint that is best on the development works."""
+    """Results of the checkpoint that is best on the development works."""
     loaded = checkpoint.load(checkpoint_of(output))
     model, tokenizer = loaded.model, loaded.tokenizer
     splits = PreTraining().load(DataConfig(corpus=loaded.details["corpus"]))
@@ -95,7 +95,7 @@ def results(output: Path) -> Record:
 
 
 def untrained(context: RunContext) -> Record:
-    """What is said of a tiny model with its first weights."""
+    """Results of a tiny model with its first weights."""
     text, preset = text_for(context).dev, PRESETS["aozora-bert"]
     preset = changed_experiment(preset, {"model.d_model": 16})
     tokenizer = PreTraining().learn_tokenizer(preset, text)

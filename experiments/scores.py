@@ -293,7 +293,7 @@ class Timed(NamedTuple):
 
 
 def settings() -> Record:
-    """What the trainings were made with."""
+    """Settings of the trainings."""
     return {
         "rates": RATES,
         "further": FURTHER,

@@ -83,7 +83,7 @@ def draw(
 
 
 def timed(work: Callable[[], list]) -> tuple[list, float]:
-    """What the work gives, and its seconds: of the processor, since others
+    """Result of the work, and its seconds: of the processor, since others
     may use it too; by the clock on a GPU."""
     clock = time.process_time
     if torch.cuda.is_available():
@@ -147,7 +147,7 @@ def measure(
 def likelier_but_short(
     best: list[Candidate], greedy: list[Candidate], dev: ParallelText
 ) -> list[dict]:
-    """Where a wide beam found what is likelier, but half as long at most."""
+    """Sentences for which a wide beam found a likelier, much shorter text."""
     found = [
         {
             "src": dev.src[i],
@@ -171,7 +171,7 @@ def fingerprint(chosen: Path) -> str:
 
 
 def begin(path: Path, folder: Path, chosen: Path) -> dict:
-    """What is stored already of these weights, or an empty table."""
+    """Rows that are stored already of these weights, or none."""
     about = {
         "command": f"python -m experiments searches {folder}",
         "machine": machine(),
@@ -240,7 +240,7 @@ def chosen_penalties(rows: list[dict]) -> dict[int, float]:
 def count_on_test(
     loaded: checkpoint.Checkpoint, splits: Splits, penalties: dict[int, float]
 ) -> dict[str, np.ndarray]:
-    """What BLEU counts in the test set's translations, for each beam."""
+    """BLEU's counts of the test set's translations, for each beam."""
     text = splits.test
     new = unseen(text, splits.train)
     found = {"unseen": np.isin(np.arange(len(text)), new)}

@@ -33,7 +33,7 @@ from transformer_course.training.run.folder import find
 from transformer_course.training.weights import weights_of
 
 BITS = ("int8", "float32")
-"""How weights are stored: of the model, and of what it was made from."""
+"""Formats of weights: of the model, and of what it was made from."""
 
 
 def measured(
@@ -94,7 +94,7 @@ def check_made_from(original: Path, model: Path) -> None:
 
 
 def kept_counts(path: Path) -> dict[str, np.ndarray]:
-    """What was counted before, of models that are not measured now too."""
+    """Earlier counts of models that are not measured now too."""
     if not path.exists():
         return {}
     with np.load(path) as arrays:

@@ -55,7 +55,7 @@ from transformer_course.training.run import Prepared, prepare
 from transformer_course.training.tasks.writing import ROWS
 
 STEPS, WARMUP = 1000, 100
-"""Of a training, and over which the rate rises."""
+"""Steps of a training, and of its warm-up."""
 RATE, MUON_RATE = 4e-3, 8e-3
 """The best for the base, and for Muon; see RATED."""
 TODAY_RATE, TODAY_OLD_RATE, OLD_NEW_RATE = 16e-3, 8e-3, 4e-3
@@ -69,7 +69,7 @@ DECAY = 0.1
 EXPERTS, BALANCE = 4, 0.01
 """Experts in place of a feed-forward part; weight of their balance loss."""
 BLOCKS = 200
-"""Of 127 characters, of each held-out work, that are scored."""
+"""Passages of 127 characters of each held-out work that are scored."""
 EVERY = 50
 """Steps between two points of the stored curve."""
 SIZES = {
@@ -316,7 +316,7 @@ RATED = {
     "today-old": (WHOLE["today-old"], RATES[2:5]),
     "old-new": (WHOLE["old-new"], RATES[1:5]),
 }
-"""What rates were tried of."""
+"""Decoders for which rates were tried, and these rates."""
 
 VARIANTS = {
     **{

@@ -146,7 +146,7 @@ def count(segmenter, sentences: list[str]) -> dict:
 
 
 def growth(cut: list[Sequence[str]], characters: int) -> dict:
-    """How many different pieces there are, as more and more text is read."""
+    """Numbers of different pieces, as more and more text is read."""
     seen: set[str] = set()
     read, every = 0, characters / POINTS
     points = [[0, 0]]
@@ -159,7 +159,7 @@ def growth(cut: list[Sequence[str]], characters: int) -> dict:
 
 
 def by_length(segmenter: Learned) -> dict[str, int]:
-    """How many pieces there are of 1, 2, 3 ... characters, bytes apart."""
+    """Numbers of pieces of 1, 2, 3 ... characters, without bytes."""
     ids = range(SPECIAL, segmenter.vocab_size)
     names = [
         segmenter.processor.id_to_piece(i)
@@ -208,7 +208,7 @@ def known_only(sentences: list[str], letters: set[str]) -> list[str]:
 
 
 def about_text(context: RunContext) -> Record:
-    """How long it is, and how its vocabulary grows."""
+    """Length of the text, and growth of its vocabulary."""
     lines, held_out = read_text(context.smoke)
     characters = sum(map(len, lines))
     return {

@@ -34,7 +34,7 @@ class Run:
     settings: dict[str, Any]
     """The experiment's settings: data, model, train."""
     command: str
-    """What was typed to train it."""
+    """The command line that trained it."""
     machine: str
     """The kind of machine, and torch's version."""
     steps: list[Record]
@@ -46,7 +46,7 @@ class Run:
 
 
 def folder(name: str) -> Path:
-    """Where a stored run stands, beside the package in the repository."""
+    """The folder of a stored run, in the repository."""
     return Path(__file__).parent / "results" / name
 
 
@@ -152,7 +152,7 @@ def _experiment(place: Path) -> Record:
 
 
 def read_counts(name: str) -> dict[str, np.ndarray]:
-    """What BLEU counts in each test sentence of a stored run, by name.
+    """Read BLEU's counts of each test sentence of a stored run, by name.
 
     ``WEIGHTS-BEAM-CUT``, such as ``best-5-words``, are the counts of one way
     of decoding with the text cut up in one way (see
@@ -222,7 +222,7 @@ def save(
 
 
 def _kept(path: Path) -> tuple[list[Record], list[Record]]:
-    """Of a training's metrics: every k-th step, and all other records."""
+    """Split a training's metrics: every k-th step, and all other records."""
     records = read_lines(path)
     try:
         steps = [r for r in records if r["kind"] == "step"]

@@ -36,7 +36,7 @@ LENGTH = 120
 def scores(
     task: Writing, model, tokenizer, text: ParallelText
 ) -> dict[str, float]:
-    """Of one held-out text, rounded."""
+    """Scores of one held-out text, rounded."""
     found = task.text_nll(model, tokenizer, text)
     return {
         "nll": round(found.nll, 4),
@@ -58,7 +58,7 @@ def other_sources(text: ParallelText) -> ParallelText:
 
 
 def about_answers(answers: list[str], known: set[str]) -> dict:
-    """How varied answers are, and how many of them are quotations."""
+    """Variety of answers, and the share of quotations."""
     counts = Counter(answers)
     copied = [answer for answer in answers if answer in known]
     long = [answer for answer in copied if len(answer) > 10]
@@ -74,7 +74,7 @@ def about_answers(answers: list[str], known: set[str]) -> dict:
 
 
 def results_of_pairs(task: Writing, model, tokenizer, splits) -> dict:
-    """What a model of next sentences answers to the development work."""
+    """Answers of a model of next sentences to the development work."""
     dev = splits.dev
     ways = {
         "greedy": translate(model, tokenizer, dev.src),
@@ -103,13 +103,13 @@ def results_of_text(model, tokenizer) -> dict:
 
 
 def data_of(details: dict) -> DataConfig:
-    """What a checkpoint of Soseki was trained on, by its corpus."""
+    """The text that a checkpoint of Soseki was trained on."""
     kept = ("corpus", "src", "tgt")
     return DataConfig(**{key: details[key] for key in kept})
 
 
 def results(output: Path) -> dict:
-    """Of the checkpoint that is best on the development work."""
+    """Results of the checkpoint that is best on the development work."""
     loaded = checkpoint.load(chosen_checkpoint(output))
     model, tokenizer = loaded.model, loaded.tokenizer
     task = task_of(model.config, loaded.details)

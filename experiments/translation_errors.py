@@ -31,7 +31,7 @@ KINDS = {
     "roles": "who does what to whom is turned round",
     "broken": "not a sentence",
 }
-"""What a translation that is not right may suffer from."""
+"""Kinds of errors of a translation."""
 
 JUDGES = {
     "judged": "a large language model, not blinded: its verdicts were written "
@@ -41,7 +41,7 @@ JUDGES = {
     "alone, each different pair once, in random order (seed 20261122), "
     "without systems, glosses or the first verdicts",
 }
-"""Who judged in which file, and what they saw."""
+"""Judges, by file, and the texts they saw."""
 FIRST = ("gloss", "verdict", "kind")
 AGAIN = ("verdict", "kind", "note")
 
@@ -49,7 +49,7 @@ Notes = dict[tuple[str, str], dict[str, str]]
 
 
 def notes_of(samples: list[dict]) -> Notes:
-    """What was written by hand, by source and translation."""
+    """Notes written by hand, by source and translation."""
     return {
         (sample["src"], output["text"]): output
         for sample in samples
@@ -74,7 +74,7 @@ def judged_again(samples: list[dict], notes: Notes) -> list[dict[str, str]]:
 
 
 def sheet_notes(path: Path) -> Notes:
-    """What the second judge wrote, by source and translation."""
+    """Notes of the second judge, by source and translation."""
     if not path.is_file():
         return {}
     verdicts = json.loads(path.read_text("utf-8"))["verdicts"]

@@ -104,7 +104,7 @@ SPACED = ("words", "words-13a")
 def counts_of(
     weights: str, beam: int, written: list[str], text: ParallelText, tgt: str
 ) -> dict[str, np.ndarray]:
-    """What BLEU counts in each sentence, for each way to cut it up."""
+    """BLEU's counts of each sentence, for each way to cut it up."""
     found = {}
     for cut in CUTS if tgt == "ja" else SPACED:
         form, tokenize = CUTS[cut]
@@ -114,7 +114,7 @@ def counts_of(
 
 
 def sizes(tokenizer: Tokenizer, lines: list[str]) -> dict[str, int]:
-    """How long a text is: its cross entropy counts tokens, eos included."""
+    """Length of a text: its cross entropy counts tokens, eos included."""
     return {
         "sentences": len(lines),
         "tokens": sum(len(tokenizer.encode(line)) + 1 for line in lines),
@@ -123,7 +123,7 @@ def sizes(tokenizer: Tokenizer, lines: list[str]) -> dict[str, int]:
 
 
 class Scored(NamedTuple):
-    """What is kept of a translator."""
+    """Record of a translator."""
 
     rows: list[dict]
     """Scores of the test set: greedy and beam, all and unseen."""
@@ -251,7 +251,7 @@ def smoke_inputs(scratch: Path) -> list[Path]:
 def decoded(
     output: Path, context: RunContext, text: ParallelText
 ) -> tuple[Record, list[str]]:
-    """What a training's stored run says of its beam, and what that writes.
+    """Settings of a training's beam, and its translations.
 
     The best epoch's weights or, where there is one, the average.
     """

@@ -2,7 +2,7 @@
 
 The preset ``grammar``, half as wide. A :class:`Training` says what is changed:
 settings, by their dotted names; or a part of the code, by what stands in its
-place. :func:`follow` trains it for so many steps and looks at it on the way.
+place. :func:`follow` trains it for so many steps and inspects it on the way.
 """
 
 import dataclasses
@@ -45,9 +45,9 @@ from transformer_course.training.presets import PRESETS
 from transformer_course.training.run import Prepared, prepare
 
 STEPS, EVERY = 250, 50
-"""Of a training, and between two looks at the development set."""
+"""Steps of a training, and between two inspections."""
 TRANSLATED = 100
-"""Development sentences that are translated at each look."""
+"""Development sentences that are translated at each inspection."""
 PAIRS = 200
 """Training pairs in a smoke test."""
 BASE = changed_experiment(
@@ -72,7 +72,7 @@ class Training:
     build: Build = checkpoint.build
     """From a config to the model."""
     score: ScoreOfBatch = score_batch
-    """What the training makes smaller, and what its author would see."""
+    """The loss that is minimized, and the scores its author would see."""
     schedule: Callable[[int, int, float], float] = learning_rate
     data: Callable[[Prepared, Experiment], Prepared] = lambda found, _: found
     """From what is usually learned from to what is learned from here."""
@@ -91,7 +91,7 @@ class Training:
 
 
 class Moment(NamedTuple):
-    """A model in the middle of its training, to be looked at."""
+    """A model in the middle of its training, to be inspected."""
 
     training: Training
     prepared: Prepared
@@ -120,15 +120,15 @@ class Moment(NamedTuple):
         return {"bleu": bleu, "sample": texts[0]}
 
 
-Look = Callable[[Moment], Record]
+Inspect = Callable[[Moment], Record]
 
 
 class Curve(NamedTuple):
-    """What was seen of a training."""
+    """Scores of each step of a training, and its inspections."""
 
     scores: list[dict[str, float]]
     """Means of each step: loss, nll, accuracy."""
-    looks: list[Record]
+    inspections: list[Record]
     stopped: str | None
     """Why it diverged, if it did."""
     end: Moment
@@ -142,34 +142,34 @@ def follow(
     training: Training,
     seed: int,
     context: RunContext,
-    look: Look | None = None,
+    inspect: Inspect | None = None,
     steps: int = STEPS,
     every: int = EVERY,
 ) -> Curve:
-    """Train, and look at the model now and then.
+    """Train, and inspect the model every so many steps.
 
     Args:
         training: what is trained.
         seed: of weights and batches.
         context: how much of it.
-        look: called every so many steps.
+        inspect: called every so many steps.
         steps: to be made.
-        every: steps between two looks.
+        every: steps between two inspections.
     """
     experiment = training.experiment(seed)
     prepared = prepared_for(training, seed, context)
     steps, every = context.limit(steps), context.limit(every)
     scores: list[dict[str, float]] = []
-    looks: list[Record] = []
+    inspections: list[Record] = []
 
     def moment(step: int) -> Moment:
         return Moment(training, prepared, step, step == steps, context)
 
     def on_step(progress, score, rate) -> None:
         scores.append(score.means())
-        if look and progress.step % every == 0:
-            seen = look(moment(progress.step))
-            looks.append({"step": progress.step, **seen})
+        if inspect and progress.step % every == 0:
+            seen = inspect(moment(progress.step))
+            inspections.append({"step": progress.step, **seen})
 
     stopped = None
     try:
@@ -185,7 +185,7 @@ def follow(
         )
     except DivergedError as error:
         stopped = str(error)
-    return Curve(scores, looks, stopped, moment(len(scores)))
+    return Curve(scores, inspections, stopped, moment(len(scores)))
 
 
 def prepared_for(
@@ -304,10 +304,10 @@ def padding_of(mask: Tensor) -> Tensor:
     return mask[..., -1:, :]
 
 
-# --- what most of them look at -----------------------------------------------
+# --- what most of them measure -----------------------------------------------
 
 
-def look_at_dev(moment: Moment) -> Record:
+def inspect_dev(moment: Moment) -> Record:
     """nll and accuracy; after the last step also what is written."""
     if not moment.last:
         return moment.means()
@@ -319,22 +319,24 @@ def look_at_dev(moment: Moment) -> Record:
     }
 
 
-def measured(look: Look) -> Callable[[Training, int, RunContext], Record]:
-    """Train, look, and store losses and looks: what most of them measure."""
+def measure_with(
+    inspect: Inspect,
+) -> Callable[[Training, int, RunContext], Record]:
+    """Make a ``measure`` that trains, and gives losses and inspections."""
 
     def measure(training: Training, seed: int, context: RunContext) -> Record:
-        curve = follow(training, seed, context, look)
+        curve = follow(training, seed, context, inspect)
         return {
             "loss": curve.rounded("loss"),
             "accuracy": curve.rounded("accuracy"),
-            "dev": curve.looks,
+            "dev": curve.inspections,
         }
 
     return measure
 
 
 def settings_of(variants: Mapping[str, Training]) -> Record:
-    """What the curves were made with."""
+    """Settings of the curves."""
     return {
         "steps": STEPS,
         "every": EVERY,

@@ -76,5 +76,5 @@ EVENTS: dict[str, dict[str, Contender]] = {
     },
     "beam": _decoding(work.BEAM_SIZE),
 }
-"""Of each event those who take part; the last is what others are compared
+"""Contenders of each event; the last is the one that others are compared
 with."""

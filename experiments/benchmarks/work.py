@@ -37,7 +37,7 @@ SMOOTHING, DROPOUT, BEAM_SIZE = 0.1, 0.1, 5
 
 
 class Round(NamedTuple):
-    """What was done in a round."""
+    """Result of a round."""
 
     done: int
     """Target tokens learned from, or sentences translated."""
