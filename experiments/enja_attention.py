@@ -96,8 +96,8 @@ def expected(model, src: Tensor, tgt: list[int]) -> np.ndarray:
 def maps_of(
     name: str, model, tokenizer: Tokenizer, text: ParallelText
 ) -> dict[str, np.ndarray]:
-    """Map words to words, and ends, in each pair ``NAME-i``;
-    and ``NAME-i-p``, how probable each word's first piece was."""
+    """Maps between words, and ends, of each pair, as ``NAME-i``; and, as
+    ``NAME-i-p``, how probable each word's first piece was."""
     found = {}
     for i, (source, target) in enumerate(text):
         src = pad_rows([encode_source(tokenizer, source)])
