@@ -71,7 +71,8 @@ TYPED := $(patsubst %,tests/test_%.py,attention masks positional_encoding \
 	optimizers batches buckets ensemble)
 
 # everything the built book is made from
-BOOK_SOURCES := $(shell find book runs transformer_course course_exercises assignments \
+BOOK_SOURCES := $(shell find book experiments/results transformer_course \
+	course_exercises assignments \
 	tools/exercise_notebooks.py tools/lectures _config.yml _toc.yml \
 	-type f -not -path '*/.*' \
 	-not -path '*/__pycache__/*' -not -name '* *' 2>/dev/null)
@@ -255,8 +256,8 @@ test-exercises: $(INSTALLED) ## try every mistake of the exercises, not a sample
 
 .PHONY: test-experiments
 test-experiments: $(INSTALLED) ## make a little of every experiment, not a sample
-	$(PYTEST) -n $(WORKERS) --dist load --all tests/test_experiments*.py tests/test_grid.py \
-		tests/test_runs.py
+	$(PYTEST) -n $(WORKERS) --dist load --all tests/test_experiments*.py \
+		tests/test_store.py
 
 # As on a reader's machine: without a mirror of the corpora, with an empty
 # cache, and with the kernels of another processor, on which a model trained
@@ -308,7 +309,7 @@ $(PEERS): requirements-bench.txt $(LIBRARIES)
 
 .PHONY: bench
 bench: $(PEERS) ## how fast beside other programs? (EVENTS=greedy: that)
-	$(BIN)/python -m benchmarks $(EVENTS)
+	$(BIN)/python -m experiments.benchmarks $(EVENTS)
 
 # --no-deps: of this package only the files are read, none of its code runs.
 .PHONY: test-minilm

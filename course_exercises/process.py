@@ -9,6 +9,7 @@ every system.
 import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,6 @@ from course_exercises.engine import messages
 from course_exercises.engine.exercise import Exercise
 from course_exercises.engine.verdict import Verdict
 from transformer_course.errors import CourseError
-from transformer_course.files import remove_folder
 
 START = 120.0  # seconds that it may take to import torch
 COMPARING = 60.0  # seconds that it may take to compare, after the code has run
@@ -83,7 +83,7 @@ def verdict_on(
         finally:
             child.end()
     finally:
-        remove_folder(folder)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _watched(child: "Child", exercise: Exercise, limits: Limits) -> Verdict:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import os
 import pkgutil
 import sys
 import tempfile
@@ -12,15 +13,14 @@ from typing import Annotated
 import tyro
 
 import experiments
+from experiments import store
 from experiments.index import write
-from experiments.lab import Bench, Made
-from transformer_course import runs
-from transformer_course.cli.output import results
+from experiments.lab import Job, RunContext
 from transformer_course.errors import ConfigError, CourseError
 from transformer_course.models.optimize import keep_freed_memory
 
 
-def find_all() -> dict[str, Made]:
+def find_all() -> dict[str, Job]:
     """Every experiment, by name."""
     names = [m.name for m in pkgutil.iter_modules(experiments.__path__)]
     modules = [
@@ -32,7 +32,7 @@ def find_all() -> dict[str, Made]:
     return {one.name: one for one in found}
 
 
-def find(name: str) -> Made:
+def find(name: str) -> Job:
     """The experiment of that name.
 
     Only its own module is imported, and what that needs.
@@ -51,11 +51,13 @@ def find(name: str) -> Made:
     )
 
 
-def smoked(experiment: Made, bench: Bench) -> None:
-    """Do it with a few of everything, in a folder that is then removed."""
+def run_smoke_test(experiment: Job, context: RunContext) -> None:
+    """Run a few of everything, in a folder that is then removed."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / experiment.name
-        experiment.make(dataclasses.replace(bench, folder=folder, smoke=True))
+        experiment.make(
+            dataclasses.replace(context, folder=folder, smoke=True)
+        )
 
 
 def listed() -> str:
@@ -69,15 +71,15 @@ def listed() -> str:
 
 
 def check_given(who: str, given: dict[str, str], takes: Sequence[str]) -> None:
-    """See that nothing was typed that would not be looked at.
+    """Refuse arguments that would have no effect.
 
     Args:
-        who: what was asked for.
-        given: what was typed, by parameter of :func:`main`; "" if nothing.
-        takes: the parameters that ``who`` makes use of.
+        who: the command, for the message.
+        given: arguments as typed, by parameter of :func:`main`; or "".
+        takes: the parameters that have an effect.
 
     Raises:
-        ConfigError: something else was typed.
+        ConfigError: another argument was given.
     """
     for parameter, text in given.items():
         if text and parameter not in takes:
@@ -103,20 +105,21 @@ def main(
     index: bool = False,
     show: Annotated[bool, tyro.conf.arg(name="list")] = False,
 ) -> None:
-    """Make what is missing of an experiment, under ``runs/NAME/``.
+    """Make what is missing of an experiment, and store it.
 
     Args:
-        name: of the experiment. When none is named, all are listed, or smoked.
+        name: of the experiment. When none is named, all are listed, or
+            tested with --smoke.
         inputs: folders of trainings, for those that read them.
         only: variants; all when none is named.
         seeds: the experiment's own when none is named.
-        smoke: seconds, a few of everything, and nothing is kept.
-        index: write what makes and reads each stored run: runs/README.md.
-        show: say which variants are there, and train nothing.
+        smoke: run a few of everything, in seconds; nothing is kept.
+        index: write the list of stored runs, experiments/results/README.md.
+        show: list what is stored and what is missing, and train nothing.
 
     Raises:
-        ConfigError: something that what was asked for would not look at.
-        CourseError: what the experiment raises.
+        ConfigError: an argument that would have no effect.
+        CourseError: an error of the experiment.
     """
     given = {
         "name": name,
@@ -135,7 +138,7 @@ def main(
         if not smoke:
             print(listed())
         for one in find_all().values() if smoke else ():
-            smoked(one, Bench(runs.folder(one.name)))
+            run_smoke_test(one, RunContext(store.folder(one.name)))
         return
     one = find(name)
     if smoke:  # which makes trainings of its own
@@ -143,24 +146,24 @@ def main(
         check_given(f"{name} --smoke", given, ("name", "smoke", *chosen))
     else:
         check_given(name, given, ("name", "show", *one.takes))
-    bench = Bench(runs.folder(one.name), only, seeds, inputs)
+    context = RunContext(store.folder(one.name), only, seeds, inputs)
     if show:
-        for line in one.states(bench):
+        for line in one.status(context):
             print(line)
         return
     keep_freed_memory()
     if smoke:
-        return smoked(one, bench)
-    one.make(bench)
+        return run_smoke_test(one, context)
+    one.make(context)
 
 
 def command(args: Sequence[str] | None = None) -> None:
-    """Do what is typed behind ``python -m experiments``."""
+    """Run the command line behind ``python -m experiments``."""
     try:
-        with results():
-            tyro.cli(main, prog="python -m experiments", args=args)
-    except BrokenPipeError:  # the reader of a pipe has gone
-        pass
+        tyro.cli(main, prog="python -m experiments", args=args)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of the pipe has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except CourseError as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:

@@ -42,7 +42,7 @@ class Agreement(NamedTuple):
     asks: int
     """The verb, for instance."""
     answers: int
-    """What it agrees with: its subject."""
+    """The word it agrees with: its subject."""
 
 
 Finder = Callable[[list[str]], list[Agreement]]

@@ -27,16 +27,15 @@ from experiments.classifiers import (
     splits_of,
     trained,
 )
-from experiments.lab import Bench, Experiment, Groups, Record, checkpoint_of
+from experiments.lab import Experiment, Record, RunContext, checkpoint_of
 from transformer_course.decoding.classify import probabilities
-from transformer_course.device import machine
 from transformer_course.errors import ConfigError
 from transformer_course.models.bert_config import Pooling
 from transformer_course.training import checkpoint
 from transformer_course.training.config import Experiment as Settings
 
 EPOCHS = {0.01: 30, 0.1: 10, 1.0: 4}
-"""Of each share: few labels are read more often."""
+"""Epochs of each share: few labels are read more often."""
 FEW = ("1%", "10%")
 """Shares for which all starts are compared."""
 WARMUP = {0.01: 60, 0.1: 100, 1.0: 200}
@@ -65,25 +64,20 @@ class Point(NamedTuple):
     pooling: Pooling
     share: float
 
-    @property
-    def about(self) -> Record:
-        """What heads its file."""
-        return {"start": self.start, "pooling": self.pooling}
-
-    def measure(self, seed: int, bench: Bench) -> Record:
+    def measure(self, seed: int, context: RunContext) -> Record:
         """Train, and judge by the test set.
 
         Raises:
             ConfigError: the folder of the start was not given.
         """
-        start = self._start(bench)
+        start = self._start(context)
         learned = self.start not in ("nothing", UNTRAINED)
-        splits = splits_of("authors", bench)
+        splits = splits_of("authors", context)
         pairs = max(2, round(self.share * len(splits.train)))
         settings = settings_for(
             "authors",
             seed,
-            bench,
+            context,
             data__train_pairs=pairs,
             train__epochs=EPOCHS[self.share],
             train__warmup=WARMUP[self.share],
@@ -96,19 +90,17 @@ class Point(NamedTuple):
         made = trained(settings, splits, start, learned)
         found = probabilities(*made, splits.test.texts)
         return {
-            "seed": seed,
-            "machine": machine(),
             "labels": pairs,
             "epochs": settings.train.epochs,
             "test": judged(splits.test, found),
             "guesses": found.argmax(dim=-1).tolist(),
         }
 
-    def _start(self, bench: Bench) -> checkpoint.Checkpoint | None:
+    def _start(self, context: RunContext) -> checkpoint.Checkpoint | None:
         if self.start == "nothing":
             return None
         name = "aozora-bert" if self.start == UNTRAINED else self.start
-        for folder in bench.inputs:
+        for folder in context.inputs:
             if folder.name == name:
                 return checkpoint.load(checkpoint_of(folder))
         raise ConfigError(
@@ -136,8 +128,7 @@ EXPERIMENT = Experiment(
         for share in EPOCHS
     },
     measure=Point.measure,
-    files=Groups(),
-    usual=(
+    default_variants=(
         *(f"{start}/{share}" for start in STARTS[1:4] for share in FEW),
         *(
             f"{start}-mean/{share:.0%}"
@@ -145,6 +136,6 @@ EXPERIMENT = Experiment(
             for share in EPOCHS
         ),
     ),
-    smoked=("nothing",),
+    smoke_variants=("nothing",),
     reads=True,
 )

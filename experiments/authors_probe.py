@@ -18,11 +18,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from experiments import store
 from experiments.authors_curve import UNTRAINED
 from experiments.classifiers import CREDIT, counted, judged, splits_of
-from experiments.lab import Bench, Reading, Record, checkpoint_of, made_of
+from experiments.lab import (
+    Analysis,
+    Record,
+    RunContext,
+    checkpoint_of,
+    made_of,
+)
 from experiments.masked_positions import text_for
-from transformer_course import runs
 from transformer_course.batches.labelled import text_rows
 from transformer_course.batches.pairs import sorted_batches
 from transformer_course.data.labelled import LabelledSplits, LabelledText
@@ -31,7 +37,7 @@ from transformer_course.decoding.classify import interval_of_groups
 from transformer_course.models.bert import mean_of_tokens
 from transformer_course.models.mode import evaluating
 from transformer_course.training import checkpoint
-from transformer_course.training.grid import changed_experiment
+from transformer_course.training.config import changed_experiment
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.tasks.pre_training import PreTraining
 
@@ -96,7 +102,7 @@ def drawn(size: int, share: float) -> Iterator[range]:
 
 
 class Probe(NamedTuple):
-    """What a body knows: a record for each way, share and draw."""
+    """Probe a body: a record for each way, share and draw."""
 
     records: list[Record]
     right: dict[tuple[str, float], Tensor]
@@ -169,29 +175,31 @@ def ahead(one: Probe, other: Probe, works: Sequence[str]) -> list[Record]:
     return found
 
 
-def bodies(bench: Bench) -> Iterator[tuple[str, nn.Module, Tokenizer]]:
+def bodies(context: RunContext) -> Iterator[tuple[str, nn.Module, Tokenizer]]:
     """The trained ones, and one with first weights."""
-    for output in bench.inputs:
+    for output in context.inputs:
         loaded = checkpoint.load(checkpoint_of(output))
         model, tokenizer = loaded.model, loaded.tokenizer
         yield output.name, model, tokenizer
-    if bench.smoke:
+    if context.smoke:
         preset = changed_experiment(
             PRESETS["aozora-bert"], {"model.d_model": 16}
         )
-        tokenizer = PreTraining().learn_tokenizer(preset, text_for(bench).dev)
+        tokenizer = PreTraining().learn_tokenizer(
+            preset, text_for(context).dev
+        )
         model = checkpoint.build(PreTraining().sized(preset.model, tokenizer))
     torch.manual_seed(0)
     yield UNTRAINED, checkpoint.build(model.config), tokenizer
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Ask each body, and the counts."""
-    splits = splits_of("authors", bench)
-    found: Record = made_of("authors-probe", bench) | {"credit": CREDIT}
+    splits = splits_of("authors", context)
+    found: Record = made_of("authors-probe", context) | {"credit": CREDIT}
     found["counts"] = of_counts(splits).records
     probes = {}
-    for name, model, tokenizer in bodies(bench):
+    for name, model, tokenizer in bodies(context):
         probes[name] = of_body(model, tokenizer, splits)
         found[name] = probes[name].records
         yield f"{name}: {found[name][0]}"
@@ -200,13 +208,13 @@ def read(bench: Bench) -> Iterator[str]:
         name: ahead(probe, first, splits.test.groups)
         for name, probe in probes.items()
     }
-    runs.write_json(Path(bench.folder) / "probe.json", found)
+    store.write_json(Path(context.folder) / "probe.json", found)
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="authors-probe",
     chapter="18_bert",
-    read=read,
+    analyse=analyse,
     inputs=(
         "outputs/aozora-bert",
         "outputs/aozora-bert-longer",

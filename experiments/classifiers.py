@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from experiments.lab import Bench, Experiment, Record
+from experiments.lab import Experiment, Record, RunContext
 from transformer_course.batches.labelled import text_rows
 from transformer_course.data.aozora import authors
 from transformer_course.data.corpora import load_labelled
@@ -40,7 +40,6 @@ from transformer_course.decoding.classify import (
     macro_f1,
     probabilities,
 )
-from transformer_course.device import machine
 from transformer_course.interpretation.explain import (
     encoder_attention,
     encoder_of,
@@ -49,7 +48,7 @@ from transformer_course.interpretation.explain import (
 from transformer_course.models.mode import evaluating
 from transformer_course.training import checkpoint
 from transformer_course.training.config import Experiment as Settings
-from transformer_course.training.grid import changed_experiment
+from transformer_course.training.config import changed_experiment
 from transformer_course.training.loop import fit, make_optimizer, set_seed
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.tasks.table import find_task
@@ -204,18 +203,18 @@ def trained(
 
 
 def settings_for(
-    preset: str, seed: int, bench: Bench, **changes: Any
+    preset: str, seed: int, context: RunContext, **changes: Any
 ) -> Settings:
     """A preset with a seed; in a smoke test a tiny one.
 
     Args:
         preset: its name.
         seed: of the training.
-        bench: whether it is a smoke test.
+        context: whether it is a smoke test.
         changes: settings by their dotted names, with __ for the dot.
     """
     changes = {key.replace("__", "."): v for key, v in changes.items()}
-    if bench.smoke:
+    if context.smoke:
         classes = len(smoke_splits().train.names)
         changes |= {"train.epochs": 1, "data.pieces": "word"}
         changes |= {"model.n_classes": classes, "model.d_model": 16}
@@ -228,9 +227,9 @@ def settings_for(
     return changed_experiment(PRESETS[preset], changes | {"train.seed": seed})
 
 
-def splits_of(corpus: str, bench: Bench) -> LabelledSplits:
+def splits_of(corpus: str, context: RunContext) -> LabelledSplits:
     """The corpus; in a smoke test a few sentences that need no file."""
-    return smoke_splits() if bench.smoke else load_labelled(corpus)
+    return smoke_splits() if context.smoke else load_labelled(corpus)
 
 
 def smoke_splits() -> LabelledSplits:
@@ -262,7 +261,7 @@ def judged(text: LabelledText, found: Tensor) -> Record:
 
 
 def by_class(text: LabelledText, guesses: list[int]) -> Record:
-    """Of each class: which share is found, and how often it is named."""
+    """The share of each class that is found, and how often it is named."""
     there, named = Counter(text.labels), Counter(guesses)
     pairs = zip(text.labels, guesses, strict=True)
     found = Counter(label for label, guess in pairs if label == guess)
@@ -290,7 +289,7 @@ def kinds_of(sentence: str) -> list[str]:
 
 
 def by_kind(text: LabelledText, found: Tensor) -> Record:
-    """Of each kind of sentence, how many are right, and how many there are."""
+    """Right answers and sentences of each kind of sentence."""
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     guesses = found.argmax(dim=-1).tolist()
     for line, label, guess in zip(
@@ -322,7 +321,7 @@ def surest_mistakes(text: LabelledText, found: Tensor) -> list[Record]:
 
 
 def looks(made: Trained, lines: Sequence[str]) -> list[Record]:
-    """Of each line the pieces, and what speaks for the answer, by two ways."""
+    """Pieces of each line, and what speaks for the answer, by two ways."""
     found = []
     for line in lines:
         ids = torch.tensor(text_rows(made.tokenizer, [line], 512))
@@ -347,7 +346,7 @@ def rounded(row: Tensor) -> list[float]:
 
 
 def dealt_anew(made: Trained, text: LabelledText) -> Record:
-    """How many answers change if the class token's last looks do.
+    """Share of answers that change with the class token's last attention.
 
     In the last layer the first row of every head's weights is put into
     another order, drawn once for each text, or made even; [CLS] itself and
@@ -412,28 +411,28 @@ class Method:
     about: str
     corpus: str
     preset: str | None = None
-    """Of the network; None for counts."""
+    """Preset of the network; None for counts."""
     parted: Callable[[LabelledSplits], LabelledSplits] | None = None
     """Parts the corpus in another way."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the preset that are others here."""
     analyzer: str = "word"
-    """What is counted: word, or char."""
+    """Unit that is counted: word, or char."""
     grams: tuple[int, int] = (1, 1)
     """The shortest and the longest run of them."""
 
-    def measure(self, seed: int, bench: Bench) -> Record:
+    def measure(self, seed: int, context: RunContext) -> Record:
         """Train, and judge by the test set."""
-        splits = splits_of(self.corpus, bench)
-        if self.parted and not bench.smoke:
+        splits = splits_of(self.corpus, context)
+        if self.parted and not context.smoke:
             splits = self.parted(splits)
-        record: Record = {"seed": seed}
+        record: Record = {}
         if self.preset is None:
             answer = of_counts(self.analyzer, self.grams, splits)
-            if self.corpus == "sentence_polarity" and not bench.smoke:
+            if self.corpus == "sentence_polarity" and not context.smoke:
                 record["folds"] = in_turns(self.analyzer, self.grams)
         else:
-            settings = settings_for(self.preset, seed, bench, **self.changes)
+            settings = settings_for(self.preset, seed, context, **self.changes)
             made = trained(settings, splits)
             answer = lambda texts: probabilities(*made, texts)  # noqa: E731
         record["dev"] = judged(splits.dev, answer(splits.dev.texts))
@@ -448,15 +447,6 @@ class Method:
             record["looks"] = looks(made, SHOWN)
             record["dealt_anew"] = dealt_anew(made, splits.test)
         return record
-
-    def head(self) -> Record:
-        """What heads the file of a method."""
-        return {
-            "about": self.about,
-            "command": "python -m experiments classifiers",
-            "credit": CREDIT,
-            "machine": machine(),
-        }
 
 
 POLARITY, AUTHORS = "sentence_polarity", "authors"
@@ -507,5 +497,8 @@ EXPERIMENT = Experiment(
     seeds_of={
         name: (0,) for name, method in METHODS.items() if not method.preset
     },
-    about=Method.head,
+    settings=lambda: {
+        "credit": CREDIT,
+        "about": {name: method.about for name, method in METHODS.items()},
+    },
 )

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from experiments.lab import Bench, Experiment, Record
+from experiments.lab import Experiment, Record, RunContext
 from transformer_course.data.tokenizer import BOS, EOS, UNK
 from transformer_course.decoding.generate import greedy_search
 from transformer_course.models.config import RecurrentConfig
@@ -79,13 +79,13 @@ def rate_at(step: int, steps: int) -> float:
 
 @torch.no_grad()
 def accuracy_by_length(
-    model: nn.Module, seed: int, bench: Bench
+    model: nn.Module, seed: int, context: RunContext
 ) -> dict[str, list[float]]:
     """Share of symbols right, and of rows, when it writes by itself."""
     generator = torch.Generator().manual_seed(1000 + seed)
     symbols, rows = [], []
-    tested = bench.few(TESTED)
-    for length in LENGTHS[: bench.few(len(LENGTHS))]:
+    tested = context.limit(TESTED)
+    for length in LENGTHS[: context.limit(len(LENGTHS))]:
         src, _ = rows_to_copy(tested, length, generator)
         written = greedy_search(model, src, max_length=length + 1)
         pairs = list(zip(written, src[:, :-1].tolist(), strict=True))
@@ -99,14 +99,14 @@ def accuracy_by_length(
     return {"symbols": symbols, "rows": rows}
 
 
-def measure(network: Network, seed: int, bench: Bench) -> Record:
+def measure(network: Network, seed: int, context: RunContext) -> Record:
     """One training: its losses, and what was right at each look."""
     torch.manual_seed(seed)
     model = RecurrentTranslator(network.config())
     optimizer = torch.optim.Adam(model.parameters())
     generator = torch.Generator().manual_seed(seed)
     losses, looks = [], []
-    last = bench.few(network.steps)
+    last = context.limit(network.steps)
     at = {round(part * last) for part in LOOKS}
     for step in range(1, last + 1):
         length = int(torch.randint(1, LONGEST + 1, (), generator=generator))
@@ -120,20 +120,14 @@ def measure(network: Network, seed: int, bench: Bench) -> Record:
         optimizer.step()
         losses.append(round(loss.item(), 4))
         if step in at:
-            found = accuracy_by_length(model, seed, bench)
+            found = accuracy_by_length(model, seed, context)
             looks.append({"step": step, **found})
-    return {"seed": seed, "loss": losses, "looks": looks}
-
-
-def about(network: Network) -> Record:
-    """What heads a network's file."""
-    model = RecurrentTranslator(network.config())
     weights = sum(p.numel() for p in model.parameters())
-    return {"about": network.about, "weights": weights}
+    return {"weights": weights, "loss": losses, "looks": looks}
 
 
 def settings() -> Record:
-    """What the curves were made with."""
+    """Settings of the curves."""
     return {
         "rows": ROWS,
         "symbols": SYMBOLS,
@@ -144,7 +138,7 @@ def settings() -> Record:
         "warmup": WARMUP,
         "variants": {
             name: dataclasses.asdict(network.config())
-            | {"steps": network.steps}
+            | {"about": network.about, "steps": network.steps}
             for name, network in VARIANTS.items()
         },
     }
@@ -155,6 +149,5 @@ EXPERIMENT = Experiment(
     chapter="01_sequence_to_sequence",
     variants=VARIANTS,
     measure=measure,
-    about=about,
     settings=settings,
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from experiments.lab import Bench, Experiment, Record
+from experiments.lab import Experiment, Record, RunContext
 from experiments.translators import (
     Build,
     Moment,
@@ -22,7 +22,7 @@ from transformer_course.training.config import TrainConfig
 from transformer_course.training.loop import make_optimizer
 
 STEPS, EVERY = 300, 25
-"""Of a training, and between two looks at the development set."""
+"""Steps of a training, and between two inspections."""
 
 
 # --- how they are drawn, scaled and shared -----------------------------------
@@ -154,7 +154,7 @@ VARIANTS |= {
 # --- what is measured --------------------------------------------------------
 
 
-def look(moment: Moment) -> Record:
+def inspect(moment: Moment) -> Record:
     """nll, accuracy, and the mean length of a word's vector.
 
     The length is that of what the source's lookup gives.
@@ -164,21 +164,20 @@ def look(moment: Moment) -> Record:
     return {**moment.means(), "length": round(lengths.mean().item(), 2)}
 
 
-def measure(training: Embedded, seed: int, bench: Bench) -> Record:
+def measure(training: Embedded, seed: int, context: RunContext) -> Record:
     """One training, looked at before its first step too."""
-    prepared = prepared_for(training, seed, bench)
-    first = look(Moment(training, prepared, 0, False, bench))
-    curve = follow(training, seed, bench, look, training.steps, EVERY)
+    prepared = prepared_for(training, seed, context)
+    first = inspect(Moment(training, prepared, 0, False, context))
+    curve = follow(training, seed, context, inspect, training.steps, EVERY)
     model = curve.end.prepared.model
     return {
-        "seed": seed,
         "parameters": sum(p.numel() for p in model.parameters()),
-        "dev": [{"step": 0, **first}, *curve.looks],
+        "dev": [{"step": 0, **first}, *curve.inspections],
     }
 
 
 def settings() -> Record:
-    """What the curves were made with."""
+    """Settings of the curves."""
     return {
         "steps": STEPS,
         "every": EVERY,

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
-from experiments.lab import Bench, Reading, Record, made_of, splits_for
+from experiments import store
+from experiments.lab import Analysis, Record, RunContext, made_of, splits_for
 from experiments.translations import smoke_inputs
-from transformer_course import runs
 from transformer_course.batches.pairs import (
     Batch,
     encode_pairs,
@@ -113,7 +113,7 @@ def ablation(
 
 
 def sizes(heads: int) -> list[int]:
-    """How many heads are gone when it is asked to translate."""
+    """Numbers of heads that are gone when it translates."""
     return [*range(0, heads, EVERY), heads]
 
 
@@ -123,19 +123,19 @@ def counted_with(
     replaced: dict[Head, Tensor | float],
     test: ParallelText,
 ) -> np.ndarray:
-    """What BLEU counts in each translation, with these heads replaced."""
+    """BLEU's counts of each translation, with these heads replaced."""
     with heads_replaced(model, replaced):
         written = translate(model, tokenizer, test.src)
     return bleu_counts(written, test.tgt)
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Ask one checkpoint, and store each way as it is done."""
-    loaded = checkpoint.load(bench.inputs[0])
+    loaded = checkpoint.load(context.inputs[0])
     model, tokenizer = loaded.model.cpu().eval(), loaded.tokenizer
-    splits = splits_for(loaded.details, bench)
+    splits = splits_for(loaded.details, context)
     train, dev, test = (
-        part.take(range(bench.few(min(size, len(part)))))
+        part.take(range(context.limit(min(size, len(part)))))
         for part, size in (
             (splits.train, MEAN_OF),
             (splits.dev, ASKED),
@@ -148,18 +148,18 @@ def read(bench: Bench) -> Iterator[str]:
     asked = batches_of(model, tokenizer, dev)
     ways = {"zero": dict.fromkeys(heads_of(model), 0.0), "mean": means}
     about = {
-        **made_of("enja-ablation", bench),
+        **made_of("enja-ablation", context),
         "sentences": {"dev": len(dev), "test": len(test), "mean": len(train)},
         "whole": round(evaluate(model, asked)["nll"], 4),
     }
     for name, others in ways.items():
-        path = bench.folder / f"{name}.json"
+        path = context.folder / f"{name}.json"
         if is_there(path, about):
             yield f"{name}: stored already"
             continue
         found, counts = ablation(model, tokenizer, others, asked, test)
-        runs.write_arrays(bench.folder / f"{name}.npz", counts)
-        runs.write_json(path, about | found, indent=1)
+        store.write_arrays(context.folder / f"{name}.npz", counts)
+        store.write_json(path, about | found, indent=1)
         yield f"{name}: BLEU {found['bleu']}"
 
 
@@ -171,10 +171,10 @@ def is_there(path: Path, about: Record) -> bool:
     return all(stored.get(key) == value for key, value in about.items())
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="enja-ablation",
     chapter="20_reading_attention",
-    read=read,
+    analyse=analyse,
     inputs=("outputs/enja-wide/checkpoints/average",),
     exact=True,
     smoke_inputs=lambda scratch: [

@@ -2,13 +2,13 @@
 
 From ``is`` to its subject and from ``these`` to its noun, as patterns find
 them (``experiments/agreeing.py``), and from there to the first.
-``runs/enja-agreement/agreement.json`` has, for each of these four, how often
-each head gives its largest weight to that word: on training sentences, where a
-head is to be chosen, and on development and test sentences, where it is to be
-judged. Beside it stands the fixed offset that does best on the training
-sentences. Once more, the same of those finds alone in which that offset is
-wrong (``elsewhere``): a head that does well on all finds may do no more than
-the offset does. There another offset does best.
+``experiments/results/enja-agreement/agreement.json`` has, for each of these
+four, how often each head gives its largest weight to that word: on training
+sentences, where a head is to be chosen, and on development and test sentences,
+where it is to be judged. Beside it stands the fixed offset that does best on
+the training sentences. Once more, the same of those finds alone in which that
+offset is wrong (``elsewhere``): a head that does well on all finds may do no
+more than the offset does. There another offset does best.
 """
 
 from collections import Counter
@@ -18,12 +18,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from experiments import store
 from experiments.agreeing import KINDS, Finder
 from experiments.enja_attention import by_words, word_starts
 from experiments.enja_heads import ids_of, rounded
-from experiments.lab import Bench, Reading, Record, made_of, splits_for
+from experiments.lab import Analysis, Record, RunContext, made_of, splits_for
 from experiments.translations import smoke_inputs
-from transformer_course import runs
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.interpretation.attribution import by_kind
 from transformer_course.interpretation.heads import head_weights
@@ -33,8 +33,8 @@ CHOSEN_ON = 3000
 """Training sentences that patterns are looked for in."""
 
 
-class Look(NamedTuple):
-    """What all heads do at one find."""
+class Find(NamedTuple):
+    """Hits of all heads at one find."""
 
     offset: int
     """From the word that asks to the one that it agrees with."""
@@ -46,8 +46,8 @@ class Look(NamedTuple):
 
 def looks(
     model, tokenizer: Tokenizer, sentences: Sequence[str], find: Finder
-) -> list[Look]:
-    """Where the encoder's heads look at each find of these sentences."""
+) -> list[Find]:
+    """Find where the encoder's heads look, in these sentences."""
     found = []
     for sentence in sentences:
         words = sentence.split()
@@ -63,25 +63,25 @@ def looks(
         for asks, answers in here:
             hits = best[..., asks] == answers
             found.append(
-                Look(answers - asks, hits, 1 / (len(words) + 1)),
+                Find(answers - asks, hits, 1 / (len(words) + 1)),
             )
     return found
 
 
-def summed(found: Sequence[Look], offset: int) -> Record:
-    """How often each head, and one offset, name the right word."""
+def summed(found: Sequence[Find], offset: int) -> Record:
+    """Shares of right words, by head and by one offset."""
     count = len(found)
-    hits = torch.stack([look.hits for look in found]).double().mean(dim=0)
-    by_offset = sum(look.offset == offset for look in found)
+    hits = torch.stack([find.hits for find in found]).double().mean(dim=0)
+    by_offset = sum(find.offset == offset for find in found)
     return {
         "found": count,
         "by_offset": round(by_offset / count, 4),
-        "equal": round(sum(look.equal for look in found) / count, 4),
+        "equal": round(sum(find.equal for find in found) / count, 4),
         "heads": rounded(hits),
     }
 
 
-def judged(chosen_on: Sequence[Look], held_out: Sequence[Look]) -> Record:
+def judged(chosen_on: Sequence[Find], held_out: Sequence[Find]) -> Record:
     """The two counts, and the same where the offset fails.
 
     ``elsewhere`` is left out where the offset never fails.
@@ -93,7 +93,7 @@ def judged(chosen_on: Sequence[Look], held_out: Sequence[Look]) -> Record:
         "held_out": summed(held_out, offset),
     }
     left, judged_left = (
-        [look for look in looked if look.offset != offset]
+        [find for find in looked if find.offset != offset]
         for looked in (chosen_on, held_out)
     )
     if left and judged_left:
@@ -105,22 +105,22 @@ def judged(chosen_on: Sequence[Look], held_out: Sequence[Look]) -> Record:
     return found
 
 
-def most_common(found: Sequence[Look]) -> int:
+def most_common(found: Sequence[Find]) -> int:
     """The offset that names the right word most often."""
-    return Counter(look.offset for look in found).most_common(1)[0][0]
+    return Counter(find.offset for find in found).most_common(1)[0][0]
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Ask one checkpoint, and store what its encoder's heads do."""
-    loaded = checkpoint.load(bench.inputs[0])
+    loaded = checkpoint.load(context.inputs[0])
     model, tokenizer = loaded.model.cpu().eval(), loaded.tokenizer
-    splits = splits_for(loaded.details, bench)
+    splits = splits_for(loaded.details, context)
     train = list(splits.train.src)[:CHOSEN_ON]
     held_out = [*splits.dev.src, *splits.test.src]
-    if bench.smoke:  # which has too few sentences for any to agree
+    if context.smoke:  # which has too few sentences for any to agree
         train = held_out = ["these women are kind ."]
     stored: Record = {
-        **made_of("enja-agreement", bench),
+        **made_of("enja-agreement", context),
         "sentences": {"chosen_on": len(train), "held_out": len(held_out)},
         "kinds": {},
     }
@@ -130,13 +130,13 @@ def read(bench: Bench) -> Iterator[str]:
             looks(model, tokenizer, held_out, find),
         )
         yield f"{name}: {stored['kinds'][name]['held_out']}"
-    runs.write_json(bench.folder / "agreement.json", stored, indent=1)
+    store.write_json(context.folder / "agreement.json", stored, indent=1)
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="enja-agreement",
     chapter="20_reading_attention",
-    read=read,
+    analyse=analyse,
     inputs=("outputs/enja-wide/checkpoints/average",),
     exact=True,
     smoke_inputs=lambda scratch: [

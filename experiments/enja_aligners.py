@@ -2,7 +2,7 @@
 
 IBM model 2 is one judge of alignments, and has faults of its own; eflomal
 (Östling and Tiedemann 2016), which also knows how many words a word makes,
-is another. For both, ``runs/enja-aligners/aligners.json`` has
+is another. For both, ``experiments/results/enja-aligners/aligners.json`` has
 
 - on the built-in grammar, how far they are from gold: the error rate, the
   share of links that are right, and of gold links that are missed;
@@ -20,10 +20,10 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from experiments import store
 from experiments.enja_heads import alignments
-from experiments.lab import Bench, Reading, Record, made_of, splits_for
+from experiments.lab import Analysis, Record, RunContext, made_of, splits_for
 from experiments.translations import smoke_inputs
-from transformer_course import runs
 from transformer_course.data.grammar import AlignedPair, grammar_splits
 from transformer_course.data.text import ParallelText
 from transformer_course.errors import CourseError
@@ -94,7 +94,7 @@ def against_gold(
     train: Sequence[AlignedPair],
     test: Sequence[AlignedPair],
 ) -> Record:
-    """How far an aligner is from the grammar's gold links."""
+    """Errors of an aligner against the grammar's gold links."""
     words = [(p.src.split(), p.tgt.split()) for p in [*train, *test]]
     found = aligner(words)[-len(test) :]
     gold = [set(pair.alignment) for pair in test]
@@ -124,19 +124,19 @@ def without_stops(links: Sequence[Links], text: ParallelText) -> list[Links]:
     ]
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Ask one checkpoint, and store what either aligner says of its heads."""
-    loaded = checkpoint.load(bench.inputs[0])
+    loaded = checkpoint.load(context.inputs[0])
     model, tokenizer = loaded.model.cpu().eval(), loaded.tokenizer
-    splits = splits_for(loaded.details, bench)
+    splits = splits_for(loaded.details, context)
     words = words_of([splits.train, splits.test])
     train, _, test = grammar_splits(**GRAMMAR)
     used = dict(ALIGNERS)
-    if bench.smoke:  # must do without what is optional
+    if context.smoke:  # must do without what is optional
         del used["eflomal"]
         train = train[:50]
     stored: Record = {
-        **made_of("enja-aligners", bench),
+        **made_of("enja-aligners", context),
         "split": "test",
         "aligners": {},
     }
@@ -155,13 +155,13 @@ def read(bench: Bench) -> Iterator[str]:
         for other in links
         if one != other
     }
-    runs.write_json(bench.folder / "aligners.json", stored, indent=1)
+    store.write_json(context.folder / "aligners.json", stored, indent=1)
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="enja-aligners",
     chapter="20_reading_attention",
-    read=read,
+    analyse=analyse,
     inputs=("outputs/enja-wide/checkpoints/average",),
     exact=True,
     smoke_inputs=lambda scratch: [

@@ -3,10 +3,10 @@
 For every 50th development sentence, the reference is fed to each model as if
 it wrote it, so that all of them write the same words; what they then look at,
 and how probable each word was to them, is stored in
-``runs/enja-attention/maps.npz``. A word's weight is the sum over
-its source pieces, in the row of its first target piece. ``words.json`` beside
-it holds the words, their glosses, and which source words each corresponds to:
-both are written by hand, and kept when the file is made again.
+``experiments/results/enja-attention/maps.npz``. A word's weight is the sum
+over its source pieces, in the row of its first target piece. ``words.json``
+beside it holds the words, their glosses, and which source words each
+corresponds to: both are written by hand, and kept when the file is made again.
 """
 
 import json
@@ -16,10 +16,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from experiments import store
 from experiments.judging import CREDIT
-from experiments.lab import Bench, Reading, made_of
+from experiments.lab import Analysis, RunContext, made_of
 from experiments.translations import dev_of, smoke_inputs
-from transformer_course import runs
 from transformer_course.batches.pairs import pad_rows
 from transformer_course.data.text import ParallelText
 from transformer_course.data.tokenizer import BOS, EOS, Tokenizer
@@ -96,8 +96,8 @@ def expected(model, src: Tensor, tgt: list[int]) -> np.ndarray:
 def maps_of(
     name: str, model, tokenizer: Tokenizer, text: ParallelText
 ) -> dict[str, np.ndarray]:
-    """Of each pair ``NAME-i``, a map between words and the sentences' ends,
-    and ``NAME-i-p``, how probable each word's first piece was."""
+    """Maps between words, and ends, of each pair, as ``NAME-i``; and, as
+    ``NAME-i-p``, how probable each word's first piece was."""
     found = {}
     for i, (source, target) in enumerate(text):
         src = pad_rows([encode_source(tokenizer, source)])
@@ -129,37 +129,37 @@ def words_of(text: ParallelText, known: dict[str, dict]) -> list[dict]:
     return found
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Look at each model's attention, and keep what was written by hand."""
-    path, known = bench.folder / "words.json", {}
+    path, known = context.folder / "words.json", {}
     if path.is_file():
         old = json.loads(path.read_text("utf-8"))["sentences"]
         known = {one["text"]: one for one in old}
-    dev = dev_of(bench.inputs[0])
-    text = dev.take(range(0, len(dev), EVERY)[: bench.few(len(dev))])
+    dev = dev_of(context.inputs[0])
+    text = dev.take(range(0, len(dev), EVERY)[: context.limit(len(dev))])
     arrays, chosen = {}, {}
-    for output in bench.inputs:
+    for output in context.inputs:
         weights = chosen_checkpoint(output)
         loaded = checkpoint.load(weights)
         chosen[output.name] = weights.name
         model = loaded.model.eval()
         arrays |= maps_of(output.name, model, loaded.tokenizer, text)
     stored = {
-        **made_of("enja-attention", bench),
+        **made_of("enja-attention", context),
         "split": "dev",
         "credit": CREDIT,
         "weights": chosen,
         "sentences": words_of(text, known),
     }
-    runs.write_json(path, stored)
-    runs.write_arrays(bench.folder / "maps.npz", arrays)
+    store.write_json(path, stored)
+    store.write_arrays(context.folder / "maps.npz", arrays)
     yield f"{len(arrays)} arrays"
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="enja-attention",
     chapter="15_translation",
-    read=read,
+    analyse=analyse,
     inputs=("outputs/enja", "outputs/enja-gru"),
     smoke_inputs=smoke_inputs,
 )

@@ -7,7 +7,7 @@ length penalty is chosen on the development set too.
 
 from collections.abc import Iterator
 
-from experiments.lab import Bench, Reading, splits_for
+from experiments.lab import Analysis, RunContext, splits_for
 from experiments.translations import (
     CREDIT,
     scored,
@@ -20,12 +20,12 @@ from transformer_course.evaluation.bleu import corpus_bleu
 from transformer_course.inference.text_model import TextModel
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Score the models' mean, and store it as a training is stored."""
-    first, *others = (TextModel.load(path, "cpu") for path in bench.inputs)
+    first, *others = (TextModel.load(path, "cpu") for path in context.inputs)
     loaded = first.beside(others)
     model, tokenizer = loaded.model, loaded.tokenizer
-    splits = splits_for(loaded.details, bench)
+    splits = splits_for(loaded.details, context)
     greedy = corpus_bleu(
         translate(model, tokenizer, splits.dev.src), splits.dev.tgt
     )
@@ -39,14 +39,14 @@ def read(bench: Bench) -> Iterator[str]:
         "credit": CREDIT,
         "parameters": sum(p.numel() for p in model.parameters()),
     }
-    store_made_of_models(bench, "enja-ensemble", about, found.counts)
+    store_made_of_models(context, "enja-ensemble", about, found.counts)
     yield from map(told, found.rows)
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="enja-ensemble",
     chapter="15_translation",
-    read=read,
+    analyse=analyse,
     inputs=(
         "outputs/enja-longer/checkpoints/average",
         "outputs/enja-seed-1/checkpoints/average",

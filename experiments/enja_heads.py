@@ -1,7 +1,7 @@
 """What do a translator's heads look at, and is it the right word?
 
 Asked of a checkpoint, on the development set, with the reference fed to it as
-if it wrote it. ``runs/enja-heads/`` has
+if it wrote it. ``experiments/results/enja-heads/`` has
 
 - ``viewer.json``: a few sentences, and where every head looks in them;
 - ``heads.json``: of each head, how often the source word that it looks at
@@ -20,10 +20,10 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor
 
+from experiments import store
 from experiments.enja_attention import by_words, word_starts
-from experiments.lab import Bench, Reading, Record, made_of, splits_for
+from experiments.lab import Analysis, Record, RunContext, made_of, splits_for
 from experiments.translations import CREDIT, smoke_inputs
-from transformer_course import runs
 from transformer_course.batches.pairs import pad_rows
 from transformer_course.data.text import ParallelText
 from transformer_course.data.tokenizer import BOS, EOS, Tokenizer
@@ -87,7 +87,7 @@ def viewed(model, tokenizer: Tokenizer, pair: tuple[str, str]) -> Record:
 
 
 def reference_links(train: ParallelText, text: ParallelText) -> list[Links]:
-    """Of each pair of ``text``: an aligner's links, learned on both texts."""
+    """Links of each pair of ``text``, by an aligner learned on both texts."""
     pairs = [
         (src.split(), tgt.split())
         for part in (train, text)
@@ -99,7 +99,7 @@ def reference_links(train: ParallelText, text: ParallelText) -> list[Links]:
 def alignments(
     model, tokenizer: Tokenizer, text: ParallelText, links: Sequence[Links]
 ) -> Record:
-    """How often heads look at the linked word: layer by head, two readings.
+    """Shares of looks at the linked word: layer by head, two readings.
 
     ``place`` has what a rule without any model scores, which always names the
     same share of the way through the source.
@@ -169,7 +169,7 @@ def patterns(model, tokenizer: Tokenizer, text: ParallelText) -> Record:
 
 
 def places(weights: Tensor) -> Tensor:
-    """Of (head, query, key), the weight on each pattern: (head, query, 6)."""
+    """Weight on each pattern, (head, query, 6), of (head, query, key)."""
 
     def along(offset):
         line = weights.diagonal(offset, 1, 2)
@@ -222,7 +222,7 @@ def agreement(model, tokenizer: Tokenizer, text: ParallelText) -> Record:
 def weight_and_length(
     model, tokenizer: Tokenizer, text: ParallelText
 ) -> Record:
-    """Of cross-attention, the share of ``eos`` and the full stop, twice.
+    """Share of ``eos`` and the full stop in cross-attention, twice.
 
     Once of the weights, and once of the weights times the length of the value
     that each head hands on through its rows of W^O (Kobayashi et al. 2020).
@@ -266,18 +266,18 @@ def chosen(text: ParallelText) -> list[tuple[str, str]]:
     return named or list(text)[: len(SHOWN)]
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Ask one checkpoint, and store what its heads do."""
-    loaded = checkpoint.load(bench.inputs[0])
+    loaded = checkpoint.load(context.inputs[0])
     model, tokenizer = loaded.model.cpu().eval(), loaded.tokenizer
-    splits = splits_for(loaded.details, bench)
-    dev, about = splits.dev, made_of("enja-heads", bench)
+    splits = splits_for(loaded.details, context)
+    dev, about = splits.dev, made_of("enja-heads", context)
     shown = {
         **about,
         "credit": CREDIT,
         "sentences": [viewed(model, tokenizer, p) for p in chosen(dev)],
     }
-    runs.write_json(bench.folder / "viewer.json", shown)
+    store.write_json(context.folder / "viewer.json", shown)
     yield f"{len(shown['sentences'])} sentences to look at"
     links = reference_links(splits.train, dev)
     scores = {
@@ -287,9 +287,9 @@ def read(bench: Bench) -> Iterator[str]:
         "patterns": patterns(model, tokenizer, dev),
         "pattern_names": PATTERNS,
     }
-    runs.write_json(bench.folder / "heads.json", scores, indent=1)
+    store.write_json(context.folder / "heads.json", scores, indent=1)
     yield f"alignment {scores['alignment']}"
-    judged = dev.take(range(bench.few(min(JUDGED, len(dev)))))
+    judged = dev.take(range(context.limit(min(JUDGED, len(dev)))))
     worth = {
         **about,
         "split": "dev",
@@ -297,14 +297,14 @@ def read(bench: Bench) -> Iterator[str]:
         "agreement": agreement(model, tokenizer, judged),
         "stop_and_eos": weight_and_length(model, tokenizer, judged),
     }
-    runs.write_json(bench.folder / "attribution.json", worth, indent=1)
+    store.write_json(context.folder / "attribution.json", worth, indent=1)
     yield f"stop and eos {worth['stop_and_eos']}"
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="enja-heads",
     chapter="20_reading_attention",
-    read=read,
+    analyse=analyse,
     inputs=("outputs/enja-wide/checkpoints/average",),
     exact=True,
     smoke_inputs=lambda scratch: [

@@ -3,7 +3,7 @@
 Where a text speaks of one person, English *he* and *she* say the same as
 Japanese 彼 and 彼女 written before. So both are set against each other:
 English about him with Japanese about her, and the reverse. In
-``runs/enja-pronouns/pronouns.json``
+``experiments/results/enja-pronouns/pronouns.json``
 
 - ``counted`` says how development and test sentences translate *he* and
   *she*, and how often nothing but the pronoun itself tells who is meant;
@@ -24,10 +24,10 @@ from typing import NamedTuple
 
 import torch
 
+from experiments import store
 from experiments.agreeing import ENDS
-from experiments.lab import Bench, Reading, Record, made_of, splits_for
+from experiments.lab import Analysis, Record, RunContext, made_of, splits_for
 from experiments.translations import smoke_inputs
-from transformer_course import runs
 from transformer_course.batches.pairs import pad_rows
 from transformer_course.data.tokenizer import BOS, PAD, Tokenizer
 from transformer_course.decoding.translate import encode_source
@@ -55,7 +55,7 @@ class Case(NamedTuple):
     target: tuple[str, ...]
     pronoun: str
     places: tuple[int, ...]
-    """Of the pronoun in the target."""
+    """Place of the pronoun in the target."""
 
 
 def exchanged(words: Sequence[str]) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ def gender_of(words: Sequence[str]) -> str | None:
 
 
 def places_of(words: tuple[str, ...], pronoun: str) -> tuple[int, ...]:
-    """Where a pronoun stands, plurals apart."""
+    """Places of a pronoun, plurals apart."""
     return tuple(
         i
         for i, word in enumerate(words)
@@ -102,7 +102,7 @@ def cases(pairs: Sequence[tuple[str, str]]) -> list[Case]:
 
 
 def counted(found: Sequence[Case]) -> Record:
-    """How pronouns are translated, and what is written before them."""
+    """Count how pronouns are translated, and what is written before them."""
     counts: dict[str, Counter] = {"彼": Counter(), "彼女": Counter()}
     for case in found:
         count = counts[case.pronoun]
@@ -141,7 +141,7 @@ def choices(case: Case, place: int, reverse: bool) -> list[str]:
 def log_ps(
     model, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]
 ) -> list[float]:
-    """How probable texts are as beginnings of translations, in nats."""
+    """Log-probabilities of texts as beginnings of translations, in nats."""
     found: list[float] = []
     for start in range(0, len(pairs), PER_BATCH):
         some = pairs[start : start + PER_BATCH]
@@ -159,7 +159,7 @@ def log_ps(
 def odds(
     model, tokenizer: Tokenizer, found: Sequence[Case], which: int
 ) -> Record:
-    """Of each condition, the mean log-odds of the reference's pronoun.
+    """Mean log-odds of the reference's pronoun, by condition.
 
     Args:
         model: a translator.
@@ -186,33 +186,33 @@ def odds(
     return result
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Ask one checkpoint, and store what its pronouns rest on."""
-    loaded = checkpoint.load(bench.inputs[0])
+    loaded = checkpoint.load(context.inputs[0])
     model, tokenizer = loaded.model.cpu().eval(), loaded.tokenizer
-    splits = splits_for(loaded.details, bench)
+    splits = splits_for(loaded.details, context)
     held_out, seen = [*splits.dev, *splits.test], list(splits.train)
-    if bench.smoke:  # whose grammar says less of one person
+    if context.smoke:  # whose grammar says less of one person
         held_out = [("she likes her book .", "彼女 は 彼女 の 本 が 好き 。")]
     kept = cases(held_out)
     twice = [c for c in [*kept, *cases(seen)] if len(c.places) > 1]
     once = [case for case in kept if case.places]
     stored = {
-        **made_of("enja-pronouns", bench),
+        **made_of("enja-pronouns", context),
         "counted": counted(kept),
         "first": odds(model, tokenizer, once[:SENTENCES], 0),
         "second": odds(model, tokenizer, twice[:SENTENCES], 1),
     }
-    runs.write_json(bench.folder / "pronouns.json", stored, indent=1)
+    store.write_json(context.folder / "pronouns.json", stored, indent=1)
     yield f"counted {stored['counted']}"
     yield f"first {stored['first']}"
     yield f"second {stored['second']}"
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="enja-pronouns",
     chapter="20_reading_attention",
-    read=read,
+    analyse=analyse,
     inputs=("outputs/enja-wide/checkpoints/average",),
     exact=True,
     smoke_inputs=lambda scratch: [

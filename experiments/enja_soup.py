@@ -9,7 +9,7 @@ mean of their weights is a model as well, which costs no more than one of them
 from collections.abc import Iterator
 from pathlib import Path
 
-from experiments.lab import Bench, Reading
+from experiments.lab import Analysis, RunContext
 from experiments.translations import (
     results,
     smoke_inputs,
@@ -41,19 +41,19 @@ def cooked(paths: tuple[Path, ...], output: Path) -> None:
     checkpoint.save(output / "checkpoints" / "average", *parts)
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Average, write, score and store."""
-    output = bench.outputs / "enja-soup"
-    cooked(bench.inputs, output)
-    found, counts = results(output, bench)
-    store_made_of_models(bench, "enja-soup", found, counts)
+    output = context.outputs / "enja-soup"
+    cooked(context.inputs, output)
+    found, counts = results(output, context)
+    store_made_of_models(context, "enja-soup", found, counts)
     yield from map(told, found["rows"])
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="enja-soup",
     chapter="15_translation",
-    read=read,
+    analyse=analyse,
     inputs=("outputs/enja-more", "outputs/enja-more-seed-1"),
     smoke_inputs=lambda scratch: smoke_inputs(scratch) * 2,
 )

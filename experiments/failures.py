@@ -14,7 +14,7 @@ from experiments.translators import (
     Moment,
     Training,
     causal_of,
-    measured,
+    measure_with,
     padding_of,
     settings_of,
     with_masks,
@@ -139,8 +139,8 @@ VARIANTS = {
 }
 
 
-def look(moment: Moment) -> Record:
-    """What the training's author sees; ``true_*`` is the right comparison.
+def inspect(moment: Moment) -> Record:
+    """Scores as the author sees them; ``true_*`` is the right comparison.
 
     ``bleu`` is free running.
     """
@@ -156,6 +156,6 @@ EXPERIMENT = Experiment(
     name="failures",
     chapter="12_training",
     variants=VARIANTS,
-    measure=measured(look),
+    measure=measure_with(inspect),
     settings=lambda: settings_of(VARIANTS),
 )

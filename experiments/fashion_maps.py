@@ -20,9 +20,15 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from experiments import store
 from experiments.image_runs import CREDIT, smoke_inputs, test_of
-from experiments.lab import Bench, Reading, Record, checkpoint_of, made_of
-from transformer_course import runs
+from experiments.lab import (
+    Analysis,
+    Record,
+    RunContext,
+    checkpoint_of,
+    made_of,
+)
 from transformer_course.batches.images import scaled
 from transformer_course.interpretation.attribution import rank_correlation
 from transformer_course.interpretation.explain import (
@@ -210,7 +216,7 @@ def shown(labels: Tensor, guesses: list[Tensor]) -> list[int]:
 
 
 def moved(model: nn.Module, seed: int) -> Tensor:
-    """What training has added to the learned positions of the patches.
+    """Changes that training made to the learned positions of the patches.
 
     They begin as random numbers, which hide it: what is learned is smaller.
     The mean over patches, which tells none from another, is taken out.
@@ -238,18 +244,18 @@ def rounded(heat: Tensor) -> list[list[float]]:
     return [[round(x, 3) for x in row] for row in shares.tolist()]
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Ask both models, and store what they show."""
     paths = {
         kind: checkpoint_of(output)
-        for kind, output in zip(("vit", "cnn"), bench.inputs, strict=True)
+        for kind, output in zip(("vit", "cnn"), context.inputs, strict=True)
     }
     loaded = {kind: checkpoint.load(path) for kind, path in paths.items()}
     models = {kind: one.model.cpu().eval() for kind, one in loaded.items()}
-    test = test_of(loaded["vit"].details["corpus"], bench)
+    test = test_of(loaded["vit"].details["corpus"], context)
     test = test.take(slice(JUDGED))
     images = scaled(test.images)
-    found: Record = {**made_of("fashion-maps", bench), "credit": CREDIT}
+    found: Record = {**made_of("fashion-maps", context), "credit": CREDIT}
     found |= {"images": len(test), "blackened": BLACKENED}
     with torch.inference_mode():
         shares = {k: m(images).softmax(dim=-1) for k, m in models.items()}
@@ -284,18 +290,18 @@ def read(bench: Bench) -> Iterator[str]:
         for i in shown(test.labels, list(guesses.values()))
     ]
     table = models["vit"].position.table.detach()[1:]
-    seed = RunFolder(bench.inputs[0]).settings()["train"]["seed"]
+    seed = RunFolder(context.inputs[0]).settings()["train"]["seed"]
     found["places"] = {
         "learned": similarity(table),
         "added": similarity(moved(models["vit"], seed)),
     }
-    runs.write_json(bench.folder / "maps.json", found)
+    store.write_json(context.folder / "maps.json", found)
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="fashion-maps",
     chapter="19_vision_transformer",
-    read=read,
+    analyse=analyse,
     inputs=("outputs/fashion-vit", "outputs/fashion-cnn"),
     exact=True,
     smoke_inputs=smoke_inputs,

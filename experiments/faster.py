@@ -23,8 +23,8 @@ import torch
 from torch import nn
 from torch.profiler import ProfilerActivity, profile
 
-from experiments.lab import Bench, Experiment, Groups, Record
-from experiments.timing import apart, peak, seconds
+from experiments.lab import Experiment, Record, RunContext
+from experiments.timing import peak, run_in_subprocess, seconds
 from transformer_course.batches.buckets import BucketedBatches
 from transformer_course.batches.pairs import (
     Batch,
@@ -54,7 +54,7 @@ CPU = torch.device("cpu")
 
 
 class Way(NamedTuple):
-    """How a training goes about it."""
+    """Ways in which a training is made faster."""
 
     shapes: bool = False
     """Batches of like lengths, in a few shapes that come again."""
@@ -155,7 +155,7 @@ REST = "all else"
 
 
 def kind_of(operation: str) -> str:
-    """What kind an operation is of."""
+    """The kind of an operation."""
     if not operation.startswith(("aten::", "mkldnn::")):
         return REST
     for kind, parts in KINDS.items():
@@ -174,11 +174,11 @@ def shares(way: Way, steps: int) -> Record:
     for row in seen.key_averages():
         found[kind_of(row.key)] += row.self_cpu_time_total
     whole = sum(found.values())
-    return {kind: round(took / whole, 4) for kind, took in found.items()}
+    return {"shares": {kind: round(t / whole, 4) for kind, t in found.items()}}
 
 
 def compiled(way: Way, times: int) -> Record:
-    """What torch.compile takes for one shape, and gives there.
+    """Cost and gain of torch.compile for one shape.
 
     Needs a compiler of C++.
     """
@@ -230,17 +230,23 @@ DONE = {
 
 
 class Question(NamedTuple):
-    """What is measured of which way."""
+    """A kind of measurement, of one way."""
 
     kind: str
     way: Way
 
 
-def measure(question: Question, seed: int, bench: Bench) -> Record:
+def measure(question: Question, seed: int, context: RunContext) -> Record:
     """One way, once, in a process of its own."""
-    much = bench.few(STEPS, 1)
-    record = apart(DONE[question.kind], question.way, much)
-    return {"seed": seed, **record}
+    much = context.limit(STEPS, 1)
+    record = run_in_subprocess(DONE[question.kind], question.way, much)
+    return {
+        "date": datetime.date.today().isoformat(),
+        "load": round(os.getloadavg()[0], 1),
+        "processor": torch.cpu.get_capabilities().get("cpu_name"),
+        "family": cpu_family(),
+        **record,
+    }
 
 
 FULL = Way(shapes=True, keeps=True, draws=True, onednn=True)
@@ -267,20 +273,12 @@ EXPERIMENT = Experiment(
     chapter="21_speed",
     variants={k: Question(k.partition("/")[0], w) for k, w in WAYS.items()},
     measure=measure,
-    conditions=lambda: {
-        "date": datetime.date.today().isoformat(),
-        "load": round(os.getloadavg()[0], 1),
-        "processor": torch.cpu.get_capabilities().get("cpu_name"),
-        "family": cpu_family(),
-    },
     settings=lambda: {
         "steps": STEPS,
         "rows": ROWS,
         "token_budget": TOKEN_BUDGET,
         "vocabulary": VOCABULARY,
     },
-    about=lambda what: {},
     seeds_of={"shares": (0,), "limits": (0,), "compiled": (0,)},
-    files=Groups(),
-    smoked=("training/oneDNN", "without/fused Adam", "shares/oneDNN"),
+    smoke_variants=("training/oneDNN", "without/fused Adam", "shares/oneDNN"),
 )

@@ -6,8 +6,8 @@ from experiments.lab import Experiment
 from experiments.translators import (
     Build,
     Training,
-    look_at_dev,
-    measured,
+    inspect_dev,
+    measure_with,
     settings_of,
     with_parts,
 )
@@ -111,6 +111,6 @@ EXPERIMENT = Experiment(
     name="feed-forward",
     chapter="09_feed_forward",
     variants=VARIANTS,
-    measure=measured(look_at_dev),
+    measure=measure_with(inspect_dev),
     settings=lambda: settings_of(VARIANTS),
 )

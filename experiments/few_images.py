@@ -18,13 +18,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from experiments.lab import Bench, Experiment, Groups, Record
+from experiments.lab import Experiment, Record, RunContext
 from transformer_course.batches.images import ImageBatch, in_order
 from transformer_course.data.images import ImageSet
 from transformer_course.models.mode import evaluating
 from transformer_course.training.config import Experiment as Settings
-from transformer_course.training.config import TrainConfig
-from transformer_course.training.grid import changed_experiment
+from transformer_course.training.config import TrainConfig, changed_experiment
 from transformer_course.training.loop import Objective, fit, make_optimizer
 from transformer_course.training.loss import Score
 from transformer_course.training.presets import PRESETS
@@ -59,13 +58,18 @@ class Training:
     teacher: str = ""
     """The variant whose answers it learns besides the labels; none if ""."""
 
-    def settings(self, seed: int, bench: Bench) -> Settings:
-        """Of the package's training, with a seed."""
-        images = bench.few(self.images, SMOKE_IMAGES)
+    def settings(self, seed: int, context: RunContext) -> Settings:
+        """Settings of the package's training, with a seed."""
+        images = context.limit(self.images, SMOKE_IMAGES)
         own = {"data.train_pairs": images, "train.seed": seed}
         return changed_experiment(
             PRESETS[self.preset],
-            {**COMMON, **own, **self.changes, **(TINY if bench.smoke else {})},
+            {
+                **COMMON,
+                **own,
+                **self.changes,
+                **(TINY if context.smoke else {}),
+            },
         )
 
 
@@ -113,7 +117,7 @@ class Said(nn.Module):
         self.logits = logits
 
     def forward(self, images: Tensor) -> Tensor:
-        """What the model gave."""
+        """The outputs of the model."""
         return self.logits
 
 
@@ -140,9 +144,11 @@ def taught_by(teacher: nn.Module, objective: Objective) -> Objective:
     return both
 
 
-def accuracy(prepared: Prepared, images: ImageSet, bench: Bench) -> float:
+def accuracy(
+    prepared: Prepared, images: ImageSet, context: RunContext
+) -> float:
     """Share of right answers."""
-    images = images.take(slice(bench.few(len(images))))
+    images = images.take(slice(context.limit(len(images))))
     batches = in_order(images, SCORED)
     return round(
         prepared.task.evaluate(prepared.model, batches)["accuracy"], 4
@@ -150,23 +156,23 @@ def accuracy(prepared: Prepared, images: ImageSet, bench: Bench) -> float:
 
 
 def trained(
-    training: Training, seed: int, bench: Bench
+    training: Training, seed: int, context: RunContext
 ) -> tuple[nn.Module, Record]:
     """A model, and what was seen of its training."""
     objective = find_task("image_classification").objective
     if training.teacher:
-        teacher, _ = trained_teacher(training.teacher, seed, bench)
+        teacher, _ = trained_teacher(training.teacher, seed, context)
         objective = taught_by(teacher, objective)
-    settings = training.settings(seed, bench)
+    settings = training.settings(seed, context)
     prepared = prepare(settings)  # sets the seed, whoever was trained before
-    steps = bench.few(STEPS[training.images])
+    steps = context.limit(STEPS[training.images])
     every = max(1, steps // LOOKS)
     right, looks = [], []
 
     def on_step(progress, score, rate) -> None:
         right.append(score.means()["accuracy"])
         if progress.step % every == 0:
-            found = accuracy(prepared, prepared.splits.dev, bench)
+            found = accuracy(prepared, prepared.splits.dev, context)
             last = right[-every:]
             looks.append(
                 {
@@ -186,31 +192,30 @@ def trained(
         steps=steps,
     )
     return prepared.model, {
-        "seed": seed,
         "looks": looks,
-        "test": accuracy(prepared, prepared.splits.test, bench),
+        "test": accuracy(prepared, prepared.splits.test, context),
         "weights": sum(p.numel() for p in prepared.model.parameters()),
     }
 
 
 @functools.cache
 def trained_teacher(
-    name: str, seed: int, bench: Bench
+    name: str, seed: int, context: RunContext
 ) -> tuple[nn.Module, Record]:
     """A variant that teaches others, trained once."""
-    return trained(VARIANTS[name], seed, bench)
+    return trained(VARIANTS[name], seed, context)
 
 
-def measure(training: Training, seed: int, bench: Bench) -> Record:
+def measure(training: Training, seed: int, context: RunContext) -> Record:
     """One training, after its teacher's if it has one."""
     for name in TEACHERS:
         if training is VARIANTS[name]:
-            return trained_teacher(name, seed, bench)[1]
-    return trained(training, seed, bench)[1]
+            return trained_teacher(name, seed, context)[1]
+    return trained(training, seed, context)[1]
 
 
 def settings() -> Record:
-    """What the trainings were made with."""
+    """Settings of the trainings."""
     return {
         "steps": STEPS,
         "variants": {
@@ -218,7 +223,7 @@ def settings() -> Record:
                 "about": training.about,
                 "teacher": training.teacher,
                 "experiment": dataclasses.asdict(
-                    training.settings(0, Bench(folder=None))
+                    training.settings(0, RunContext(folder=None))
                 ),
             }
             for name, training in VARIANTS.items()
@@ -233,6 +238,5 @@ EXPERIMENT = Experiment(
     measure=measure,
     seeds=(0, 1, 2),
     settings=settings,
-    files=Groups(),
-    smoked=("1000/vit-stem", "1000/vit-augmented-taught"),
+    smoke_variants=("1000/vit-stem", "1000/vit-augmented-taught"),
 )

@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import torch
 
-from experiments.lab import Bench, Experiment, Groups, Record
-from experiments.timing import apart, peak
+from experiments.lab import Experiment, Record, RunContext
+from experiments.timing import peak, run_in_subprocess
 from transformer_course.batches.pairs import Batch
 from transformer_course.models.attention import (
     MultiHeadAttention,
@@ -48,7 +48,7 @@ STEPS = 3
 
 
 class Size(NamedTuple):
-    """How large the work is."""
+    """Sizes of the work."""
 
     length: int = 64
     """Tokens of a text."""
@@ -170,10 +170,14 @@ def measured(kind: str, size: Size, steps: int) -> Record:
     }
 
 
-def measure(point: Point, seed: int, bench: Bench) -> Record:
+def measure(point: Point, seed: int, context: RunContext) -> Record:
     """One point, once."""
-    steps = bench.few(STEPS, 1)
-    return {"seed": seed, **apart(measured, point.kind, point.size, steps)}
+    steps = context.limit(STEPS, 1)
+    return {
+        "date": datetime.date.today().isoformat(),
+        "load": round(os.getloadavg()[0], 1),
+        **run_in_subprocess(measured, point.kind, point.size, steps),
+    }
 
 
 SWEEPS = {
@@ -210,10 +214,6 @@ EXPERIMENT = Experiment(
     variants=points(),
     measure=measure,
     seeds=(0, 1, 2),
-    conditions=lambda: {
-        "date": datetime.date.today().isoformat(),
-        "load": round(os.getloadavg()[0], 1),
-    },
     settings=lambda: {
         "vocabulary": VOCABULARY,
         "d_head": D_HEAD,
@@ -226,7 +226,9 @@ EXPERIMENT = Experiment(
             for kind, sweeps in SWEEPS.items()
         },
     },
-    about=lambda what: {},
-    files=Groups(),
-    smoked=("training/length 64", "explicit/length 64", "writing/batch 1"),
+    smoke_variants=(
+        "training/length 64",
+        "explicit/length 64",
+        "writing/batch 1",
+    ),
 )

@@ -8,7 +8,7 @@ read as 5-7-5, that have their keyword in them, that differ from each other,
 and that stand in the training books, word for word or up to two characters.
 The same is counted of what the poet wrote.
 
-``runs/NAME/`` gets ``run.json``, ``outputs.json`` (every line),
+``experiments/results/NAME/`` gets ``run.json``, ``outputs.json`` (every line),
 ``samples.json`` (some, with glosses that are filled in by hand and kept when
 the file is made again) and ``attention.npz`` with ``attention.json``.
 """
@@ -20,10 +20,10 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments import store
 from experiments.haiku_forms import CREDIT, SEED, forms
-from experiments.lab import Bench, Reading, splits_for, tiny_run
+from experiments.lab import Analysis, RunContext, splits_for, tiny_run
 from experiments.text_runs import other_sources, scores
-from transformer_course import runs
 from transformer_course.batches.pairs import pad_rows
 from transformer_course.data.aozora.morae import expand_repeats
 from transformer_course.data.text import ParallelText, Splits
@@ -54,7 +54,7 @@ COMMANDS = {
     "haiku-scratch": "transformer-course train haiku --name haiku-scratch "
     "--train.start-from None --model.vocab-size 3000"
 }
-"""What a training was made with, where that is more than its name."""
+"""Commands of trainings that need more than a name."""
 
 Ways = dict[str, list[str]]
 
@@ -130,7 +130,7 @@ class Shelf:
 
 
 def about(lines: list[str], keywords: Sequence[str], shelf: Shelf) -> dict:
-    """What is counted of the lines that were written to these keywords."""
+    """Counts of the lines that were written to these keywords."""
     pairs = list(zip(keywords, lines, strict=True))
     copied = [line for line in lines if shelf.copied(line)]
     near = {line: shelf.near(line) for line in dict.fromkeys(lines)}
@@ -247,7 +247,7 @@ def judged(
 
 
 def results(splits: Splits, weights: dict[str, dict], parameters: int) -> dict:
-    """What is stored: the checkpoints beside the poet."""
+    """The stored lines: the checkpoints beside the poet."""
     shelf = Shelf(splits.train.tgt)
     return {
         "credit": CREDIT,
@@ -261,14 +261,14 @@ def results(splits: Splits, weights: dict[str, dict], parameters: int) -> dict:
     }
 
 
-def store(output: Path, bench: Bench) -> Iterator[str]:
+def store_haiku(output: Path, context: RunContext) -> Iterator[str]:
     """Let both checkpoints of a training write, and store what they wrote."""
     lines, found, arrays, labels = {}, {}, {}, []
     for name in WEIGHTS:
         loaded = checkpoint.load(output / "checkpoints" / name)
         model, tokenizer = loaded.model, loaded.tokenizer
-        splits = splits_for(loaded.details, bench)
-        further = further_keywords(splits, bench.few(FURTHER))
+        splits = splits_for(loaded.details, context)
+        further = further_keywords(splits, context.limit(FURTHER))
         keywords = [*splits.dev.src, *further]
         lines[name] = write(model, tokenizer, keywords)
         found[name] = judged(model, tokenizer, splits, keywords, lines[name])
@@ -277,37 +277,37 @@ def store(output: Path, bench: Bench) -> Iterator[str]:
         arrays |= {f"{name}-{i}": w for i, w in enumerate(weights)}
         labels += [{"map": f"{name}-{i}"} | p for i, p in enumerate(pieces)]
     usual = f"transformer-course train {output.name}"
-    folder = runs.store(
+    folder = store.save(
         output,
         output.name,
         COMMANDS.get(output.name, usual),
         results(splits, found, sum(p.numel() for p in model.parameters())),
-        to=bench.stored(output.name),
+        to=context.stored(output.name),
     )
-    runs.write_json(
+    store.write_json(
         folder / "outputs.json", {"keywords": keywords, **lines}, indent=0
     )
     ways = {f"{n} {w}": lines[n][w] for n in WEIGHTS for w in lines[n]}
     rows = sample_rows(splits.dev, ways, read_glosses(folder / "samples.json"))
-    runs.write_json(
+    store.write_json(
         folder / "samples.json", {"credit": CREDIT, "samples": rows}, indent=1
     )
-    runs.write_arrays(folder / "attention.npz", arrays)
-    runs.write_json(folder / "attention.json", labels, indent=1)
+    store.write_arrays(folder / "attention.npz", arrays)
+    store.write_json(folder / "attention.json", labels, indent=1)
     for name in WEIGHTS:
         yield f"{output.name}: {name} {found[name]['dev']}"
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Store what each training wrote."""
-    for output in bench.inputs:
-        yield from store(output, bench)
+    for output in context.inputs:
+        yield from store_haiku(output, context)
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="haiku",
     chapter="16_soseki",
-    read=read,
+    analyse=analyse,
     inputs=("outputs/haiku", "outputs/haiku-scratch"),
     smoke_inputs=lambda scratch: [tiny_run(scratch, "tiny")],
     writes=("haiku", "haiku-scratch"),

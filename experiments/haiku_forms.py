@@ -10,10 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from experiments.lab import Bench, Entries, Experiment, Record
+from experiments.lab import Experiment, Record, RunContext
 from transformer_course.data.aozora.morae import form, tokens
 from transformer_course.data.corpora import load_corpus
-from transformer_course.device import machine
 
 CREDIT = "Haiku of the poets: from Aozora Bunko; in the public domain."
 SEED = 0
@@ -59,9 +58,11 @@ LINES: dict[str, Callable[[], list[str]]] = {
 }
 
 
-def measure(lines: Callable[[], list[str]], seed: int, bench: Bench) -> Record:
+def measure(
+    lines: Callable[[], list[str]], seed: int, context: RunContext
+) -> Record:
     """Shares of the forms of a group of lines."""
-    found = [POND] if bench.smoke else lines()
+    found = [POND] if context.smoke else lines()
     return {"lines": len(found)} | forms(found)
 
 
@@ -71,11 +72,5 @@ EXPERIMENT = Experiment(
     variants=LINES,
     measure=measure,
     seeds=(SEED,),
-    about=lambda lines: {
-        "command": "python -m experiments haiku-forms",
-        "credit": CREDIT,
-        "machine": machine(),
-        "seed": SEED,
-    },
-    files=Entries("forms.json", "forms"),
+    settings=lambda: {"credit": CREDIT},
 )

@@ -5,13 +5,13 @@ package's 4 heads, but splits and merges them by ``view`` alone. After the last
 step each model is measured on the whole development set.
 """
 
-from experiments.failures import look
+from experiments.failures import inspect
 from experiments.lab import Experiment, Record
 from experiments.translators import (
     BASE,
     Moment,
     Training,
-    measured,
+    measure_with,
     settings_of,
     with_parts,
 )
@@ -50,20 +50,20 @@ VARIANTS = {
 }
 
 
-def look_at_the_end(moment: Moment) -> Record:
+def inspect_all_of_dev(moment: Moment) -> Record:
     """As failures are looked at, after the last step only; BLEU on all."""
     if not moment.last:
         return {}
     model, tokenizer = moment.prepared.model, moment.prepared.tokenizer
     dev = moment.prepared.splits.dev
     bleu = corpus_bleu(translate(model, tokenizer, dev.src), dev.tgt).value
-    return look(moment) | {"bleu_all": round(bleu, 2)}
+    return inspect(moment) | {"bleu_all": round(bleu, 2)}
 
 
 EXPERIMENT = Experiment(
     name="heads",
     chapter="07_multi_head_attention",
     variants=VARIANTS,
-    measure=measured(look_at_the_end),
+    measure=measure_with(inspect_all_of_dev),
     settings=lambda: settings_of(VARIANTS),
 )

@@ -11,15 +11,14 @@ from pathlib import Path
 
 import torch
 
-from experiments.lab import Bench, Reading, Record, checkpoint_of, like
+from experiments import store
+from experiments.lab import Analysis, Record, RunContext, checkpoint_of, like
 from experiments.timing import seconds
-from transformer_course import runs
 from transformer_course.batches.images import ImageBatches, in_order
 from transformer_course.data.corpora import load_images
 from transformer_course.data.images import ImageSet
 from transformer_course.training import checkpoint
-from transformer_course.training.config import Experiment
-from transformer_course.training.grid import changed_experiment
+from transformer_course.training.config import Experiment, changed_experiment
 from transformer_course.training.loop import make_optimizer, train_step
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run import run
@@ -39,21 +38,21 @@ TINY = {
 }
 
 
-def test_of(corpus: str, bench: Bench) -> ImageSet:
+def test_of(corpus: str, context: RunContext) -> ImageSet:
     """A corpus's test images; in a smoke test few of them."""
     test = load_images(corpus).test
-    return test.take(slice(bench.few(len(test), 20)))
+    return test.take(slice(context.limit(len(test), 20)))
 
 
 def taken_for(guesses: torch.Tensor, images: ImageSet) -> list[list[int]]:
-    """How many images of each class (row) were taken for each (column)."""
+    """Numbers of images of each class (row) taken for each (column)."""
     count = len(images.names)
     pairs = images.labels * count + guesses
     return pairs.bincount(minlength=count**2).view(count, count).tolist()
 
 
 def step_seconds(output: Path) -> float:
-    """Of one update, as in a training; the least of several."""
+    """Seconds of one update, as in a training; the least of several."""
     settings = RunFolder(output).settings()
     config = checkpoint.load(checkpoint_of(output)).model.config
     task = find_task("image_classification")
@@ -71,11 +70,11 @@ def step_seconds(output: Path) -> float:
     return seconds(step, torch.device("cpu"))
 
 
-def results(output: Path, bench: Bench) -> Record:
-    """Of the checkpoint that a training chose."""
+def results(output: Path, context: RunContext) -> Record:
+    """Scores of the checkpoint that a training chose."""
     chosen = checkpoint_of(output)
     loaded = checkpoint.load(chosen)
-    test = test_of(loaded.details["corpus"], bench)
+    test = test_of(loaded.details["corpus"], context)
     table = taken_for(classified(loaded.model, in_order(test, SCORED)), test)
     right = sum(row[i] for i, row in enumerate(table))
     return {
@@ -89,12 +88,12 @@ def results(output: Path, bench: Bench) -> Record:
     }
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Score and store each training."""
-    for output in bench.inputs:
-        found = results(output, bench)
+    for output in context.inputs:
+        found = results(output, context)
         name = output.name
-        runs.store(output, name, like(name), found, to=bench.stored(name))
+        store.save(output, name, like(name), found, to=context.stored(name))
         yield f"{name}: {found['test']}, {found['seconds_per_step']} s a step"
 
 
@@ -120,10 +119,10 @@ NAMES = (
     "fashion-cnn",
     "fashion-cnn-narrow",
 )
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="image-runs",
     chapter="19_vision_transformer",
-    read=read,
+    analyse=analyse,
     inputs=tuple(f"outputs/{name}" for name in NAMES),
     smoke_inputs=smoke_inputs,
     writes=NAMES,

@@ -1,7 +1,8 @@
-"""The index of the stored runs, ``runs/README.md``: who makes and reads each.
+"""The index of the stored runs: their makers and readers.
 
-``python -m experiments --index`` writes it; a test holds that it is as it
-would be written, and that each run has one maker and a reader.
+It is ``experiments/results/README.md``; ``python -m experiments --index``
+writes it; a test holds that it is as it would be written, and that each run
+has one maker and a reader.
 """
 
 import functools
@@ -10,9 +11,10 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from experiments.lab import Made, like
-from transformer_course import runs
+from experiments import store
+from experiments.lab import Job, like
 from transformer_course.errors import CourseError
+from transformer_course.training.run import settings_of
 
 ROOT = Path(__file__).parents[1]
 TOOLS = {
@@ -32,12 +34,12 @@ This page is written by `python -m experiments --index`.
 | run | asked in | made by | read in |
 |---|---|---|---|
 """
-READS = re.compile(r"\bruns\.|\bstored|\bgrid\.read|\bread_run")
-"""What stands in a cell that reads a stored run."""
+READS = re.compile(r"\bstore\.|\bstored")
+"""Pattern of a cell that reads a stored run."""
 
 
-def makers(experiments: Iterable[Made]) -> dict[str, list[tuple[str, str]]]:
-    """Of each stored run, the pages that ask and the commands that make it."""
+def makers(experiments: Iterable[Job]) -> dict[str, list[tuple[str, str]]]:
+    """Pages and commands of each stored run: who asks, what makes it."""
     found = {name: [maker] for name, maker in TOOLS.items()}
     for one in experiments:
         for run in one.makes:
@@ -51,7 +53,7 @@ def makers(experiments: Iterable[Made]) -> dict[str, list[tuple[str, str]]]:
 def is_trained(run: str) -> bool:
     """Whether ``transformer-course train`` has made a stored run."""
     try:
-        return bool(runs.settings_of(runs.folder(run)))
+        return bool(settings_of(store.folder(run)))
     except CourseError:
         return False
 
@@ -59,7 +61,7 @@ def is_trained(run: str) -> bool:
 def readers(run: str) -> list[str]:
     """The pages of the book that read a stored run, or tell of its file."""
     quoted = re.compile(rf"[\"']{run}[\"']")
-    named = re.compile(rf"runs/{run}(?![\w-])|{{time-machine}} {run}\s")
+    named = re.compile(rf"results/{run}(?![\w-])|{{time-machine}} {run}\s")
     return [
         page.stem
         for page in sorted((ROOT / "book/en").glob("*.*"))
@@ -83,12 +85,12 @@ def parts_of(page: Path) -> list[tuple[bool, str]]:
     ]
 
 
-def additions(run: str, experiments: Iterable[Made]) -> list[str]:
-    """What adds a file to a run that another makes."""
+def additions(run: str, experiments: Iterable[Job]) -> list[str]:
+    """Commands that add a file to a run that another makes."""
     return [f"`{one.command}`" for one in experiments if run in one.adds_to]
 
 
-def text_of(experiments: Iterable[Made]) -> str:
+def text_of(experiments: Iterable[Job]) -> str:
     """The page."""
     experiments = list(experiments)
     lines = []
@@ -100,6 +102,6 @@ def text_of(experiments: Iterable[Made]) -> str:
     return HEAD + "".join(lines)
 
 
-def write(experiments: Iterable[Made]) -> None:
+def write(experiments: Iterable[Job]) -> None:
     """Write the page."""
-    runs.write_text(runs.folder("README.md"), text_of(experiments))
+    store.write_text(store.folder("README.md"), text_of(experiments))

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from experiments.lab import Bench, Experiment, Record
+from experiments.lab import Experiment, Record, RunContext
 from transformer_course.interpretation.heads import (
     head_weights,
     heads_of,
@@ -53,7 +53,7 @@ VARIANTS = {
 }
 
 
-def trained(size: Size, seed: int, bench: Bench) -> AttentionOnly:
+def trained(size: Size, seed: int, context: RunContext) -> AttentionOnly:
     """A model that has read repeated tokens, each half of another length."""
     torch.manual_seed(seed)
     width = size.n_heads * size.d_head
@@ -61,7 +61,7 @@ def trained(size: Size, seed: int, bench: Bench) -> AttentionOnly:
     optimizer = torch.optim.Adam(model.parameters(), lr=PEAK_RATE)
     generator = torch.Generator().manual_seed(seed)
     shortest, longest = LENGTHS
-    for step in range(bench.few(STEPS)):
+    for step in range(context.limit(STEPS)):
         optimizer.param_groups[0]["lr"] = PEAK_RATE * min(1, step / WARMUP)
         span = longest - shortest + 1
         drawn = torch.randint(span, (), generator=generator)
@@ -85,18 +85,17 @@ def accuracy(model: AttentionOnly, ids: Tensor) -> float:
     return round(float(right.float().mean()), 4)
 
 
-def measure(size: Size, seed: int, bench: Bench) -> Record:
+def measure(size: Size, seed: int, context: RunContext) -> Record:
     """Train one model, and take it apart."""
-    model = trained(size, seed, bench)
+    model = trained(size, seed, context)
     generator = torch.Generator().manual_seed(1000 + seed)
-    ids = repeated(bench.few(200), TESTED, VOCABULARY, generator)
+    ids = repeated(context.limit(200), TESTED, VOCABULARY, generator)
     maps = head_weights(model, ids)
     without = {}
     for head in heads_of(model):
         with heads_replaced(model, {head: 0.0}):
             without[str(head)] = accuracy(model, ids)
     return {
-        "seed": seed,
         "accuracy": accuracy(model, ids),
         "previous": {k: scores(previous_scores(w)) for k, w in maps.items()},
         "induction": {k: scores(induction_scores(w)) for k, w in maps.items()},
@@ -115,4 +114,7 @@ EXPERIMENT = Experiment(
     variants=VARIANTS,
     measure=measure,
     seeds=(0, 1, 2, 3, 4),
+    settings=lambda: {
+        "about": {name: size.about for name, size in VARIANTS.items()}
+    },
 )

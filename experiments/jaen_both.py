@@ -11,9 +11,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from experiments.lab import Bench, Reading, made_of, tiny_run
+from experiments import store
+from experiments.lab import Analysis, RunContext, made_of, tiny_run
 from experiments.translations import results, told
-from transformer_course import runs
 from transformer_course.checks import from_dict
 from transformer_course.data.corpora import load_corpus
 from transformer_course.errors import ConfigError
@@ -23,13 +23,13 @@ from transformer_course.training.run.folder import RunFolder
 from transformer_course.training.tasks.table import task_of
 
 
-def looked_at(output: Path, folder: Path, bench: Bench) -> dict:
-    """What a training's record of an epoch holds, the other way round."""
+def looked_at(output: Path, folder: Path, context: RunContext) -> dict:
+    """Scores of an epoch's record, the other way round."""
     loaded = checkpoint.load(folder)
     model, tokenizer = loaded.model.eval(), loaded.tokenizer
     about, task = loaded.details, task_of(model.config, loaded.details)
     dev = load_corpus(about["corpus"], src=about["tgt"], tgt=about["src"]).dev
-    dev = dev.take(range(bench.few(len(dev))))
+    dev = dev.take(range(context.limit(len(dev))))
     settings = RunFolder(output).settings()
     smoothing = settings["train"]["label_smoothing"]
     batches = task.scored_batches(model.config, tokenizer, dev)
@@ -41,20 +41,20 @@ def looked_at(output: Path, folder: Path, bench: Bench) -> dict:
     }
 
 
-def epochs_of(output: Path, bench: Bench) -> list[dict]:
+def epochs_of(output: Path, context: RunContext) -> list[dict]:
     """A record for each epoch that is there, and for their average."""
     folders = sorted((output / "checkpoints").glob("epoch-*"))
     records = [
         {"kind": "epoch", "epoch": int(folder.name.removeprefix("epoch-"))}
-        | looked_at(output, folder, bench)
+        | looked_at(output, folder, context)
         for folder in folders
     ]
     average = output / "checkpoints" / "average"
     if average.is_dir():
-        kept = runs.read_lines(output / "metrics.jsonl")
+        kept = store.read_lines(output / "metrics.jsonl")
         of = next(r["epochs"] for r in kept if r["kind"] == "average")
         about = {"kind": "average", "epochs": of}
-        records.append(about | looked_at(output, average, bench))
+        records.append(about | looked_at(output, average, context))
     return records
 
 
@@ -70,32 +70,32 @@ def turned(settings: dict) -> dict:
     return settings | {"data": dataclasses.asdict(data)}
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Score the other direction, and store it as a training is stored."""
-    (output,) = bench.inputs
+    (output,) = context.inputs
     settings = RunFolder(output).settings()
     machine = settings.pop("machine", "unknown")  # the one that trained
     settings = turned(settings)
-    found, counts = results(output, bench, reverse=True)
+    found, counts = results(output, context, reverse=True)
     about = {
         "settings": settings,
-        **made_of("jaen-both", bench),
+        **made_of("jaen-both", context),
         "machine": machine,
         "results": found,
     }
-    runs.write_json(bench.folder / "run.json", about, indent=1)
-    runs.write_arrays(bench.folder / "counts.npz", counts)
-    lines = [runs.rounded(record) for record in epochs_of(output, bench)]
+    store.write_json(context.folder / "run.json", about, indent=1)
+    store.write_arrays(context.folder / "counts.npz", counts)
+    lines = [store.rounded(record) for record in epochs_of(output, context)]
     text = "".join(json.dumps(x, ensure_ascii=False) + "\n" for x in lines)
-    runs.write_text(bench.folder / "epochs.jsonl", text)
-    runs.write_text(bench.folder / "steps.jsonl", "")
+    store.write_text(context.folder / "epochs.jsonl", text)
+    store.write_text(context.folder / "steps.jsonl", "")
     yield from map(told, found["rows"])
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="jaen-both",
     chapter="15_translation",
-    read=read,
+    analyse=analyse,
     inputs=("outputs/enja-both",),
     exact=True,
     smoke_inputs=lambda scratch: [

@@ -1,17 +1,16 @@
 """Which of a few translations are right?
 
-It is for readers to judge, in ``runs/judging/samples.json``: sentences of the
-development set, with a beam of 5. Glosses and verdicts are written into the
-file by hand. When it is made again, those are kept whose Japanese is still
-the same; a test finds the others.
+It is for readers to judge, in ``experiments/results/judging/samples.json``:
+sentences of the development set, with a beam of 5. Glosses and verdicts are
+written into the file by hand. When it is made again, those are kept whose
+Japanese is still the same; a test finds the others.
 """
 
 import json
 from collections.abc import Iterator
 
-from experiments import translations
-from experiments.lab import Bench, Reading, made_of
-from transformer_course import runs
+from experiments import store, translations
+from experiments.lab import Analysis, RunContext, made_of
 
 PLACES = (10, 115, 26, 25, 278, 138, 146, 17)
 CREDIT = f"{translations.CREDIT} Translations, glosses and verdicts: this "
@@ -33,18 +32,18 @@ def annotated(text: str, notes: Notes, verdict: bool = True) -> dict:
     return found | ({"verdict": known.get("verdict", "")} if verdict else {})
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Translate, and keep what was written by hand."""
-    path = bench.folder / "samples.json"
+    path = context.folder / "samples.json"
     notes = {}
     if path.is_file():
         notes = notes_of(json.loads(path.read_text("utf-8"))["samples"])
-    places = PLACES[: bench.few(len(PLACES))]
-    text = translations.dev_of(bench.inputs[0]).take(places)
+    places = PLACES[: context.limit(len(PLACES))]
+    text = translations.dev_of(context.inputs[0]).take(places)
     systems, written = {}, {}
-    for output in bench.inputs:
+    for output in context.inputs:
         systems[output.name], written[output.name] = translations.decoded(
-            output, bench, text
+            output, context, text
         )
     samples = [
         {
@@ -59,20 +58,20 @@ def read(bench: Bench) -> Iterator[str]:
         for i, place in enumerate(places)
     ]
     stored = {
-        **made_of("judging", bench),
+        **made_of("judging", context),
         "split": "dev",
         "credit": CREDIT,
         "systems": systems,
         "samples": samples,
     }
-    runs.write_json(path, stored, indent=1)
+    store.write_json(path, stored, indent=1)
     yield f"{len(samples)} sentences, {len(systems)} systems"
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="judging",
     chapter="14_evaluation",
-    read=read,
+    analyse=analyse,
     inputs=("outputs/enja", "outputs/enja-gru"),
     smoke_inputs=translations.smoke_inputs,
 )

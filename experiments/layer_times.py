@@ -11,7 +11,6 @@ Let nothing else run meanwhile.
 """
 
 import functools
-import json
 import subprocess
 import threading
 import time
@@ -22,9 +21,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from experiments.lab import Bench, Experiment, Record, Rows
+from experiments import store
+from experiments.lab import Experiment, Record, RunContext
 from experiments.timing import TIMES, finish, seconds
-from transformer_course.device import machine, pick_device
+from transformer_course.device import pick_device
 from transformer_course.models.attention import MultiHeadAttention
 
 BATCH = 8
@@ -77,7 +77,7 @@ LAYERS: dict[str, Callable[[int], nn.Module]] = {
 
 
 def multiplications(layer: str, n: int, d: int) -> int:
-    """Of a forward pass over one row of n vectors."""
+    """Multiplications of a forward pass over one row of n vectors."""
     return {
         "attention": 4 * n * d**2 + 2 * n**2 * d,
         "products": 2 * n**2 * d,
@@ -149,51 +149,40 @@ class Size(NamedTuple):
     d: int
 
 
-def measure(size: Size, seed: int, bench: Bench) -> Record:
+def measure(size: Size, seed: int, context: RunContext) -> Record:
     """Everything about one layer at one size."""
     torch.backends.cudnn.allow_tf32 = False  # nor do other products use it
     device = pick_device(size.device)
     work = training_step(size.layer, size.n, size.d, device)
-    at_least = 0.0 if bench.smoke else 1.0
-    taken = seconds(work, device, at_least, bench.few(TIMES))
+    at_least = 0.0 if context.smoke else 1.0
+    taken = seconds(work, device, at_least, context.limit(TIMES))
     # a backward pass has two products for each one of the forward pass
     done = 3 * BATCH * multiplications(size.layer, size.n, size.d)
-    share = done / taken / known_rate(size.device, bench)
+    rate = known_rate(size.device, context)
+    share = done / taken / rate
     result = {
         "layer": size.layer,
         "n": size.n,
         "d": size.d,
         "seconds": float(f"{taken:.4g}"),
         "share_of_product_rate": round(share, 4),
+        "product_rate": rate,
     }
     if size.device == "cuda":
         result["busy"] = round(busy(work, device), 1)
     return result
 
 
-def known_rate(device: str, bench: Bench) -> float:
+def known_rate(device: str, context: RunContext) -> float:
     """The rate with which the stored times are compared, or a new one."""
-    path = bench.folder / f"{device}.json"
-    if path.exists():
-        return json.loads(path.read_text("utf-8"))["product_rate"]
+    for variant, (record,) in store.records_in(context.folder).items():
+        if variant.startswith(f"{device}/"):
+            return record["product_rate"]
     return product_rate(device)
 
 
-def about(size: Size) -> Record:
-    """What heads a device's file."""
-    return {
-        "command": f"python -m experiments layer-times --only {size.device}",
-        "machine": machine(),
-        "batch": BATCH,
-        "kernel": KERNEL,
-        "d_head": D_HEAD,
-        "large_product": LARGE,
-        "product_rate": product_rate(size.device),
-    }
-
-
 def name_of(layer: str, n: int, d: int) -> str:
-    """What a layer of one size is called among the variants."""
+    """Name of a layer of one size among the variants."""
     return f"{layer}, {n} × {d}"
 
 
@@ -211,8 +200,14 @@ EXPERIMENT = Experiment(
     },
     measure=measure,
     seeds=(0,),
-    about=about,
-    files=Rows("times", lambda row: name_of(row["layer"], row["n"], row["d"])),
-    usual=("cpu",),
-    smoked=tuple(f"cpu/{name_of(x, LENGTHS[0], FIXED_WIDTH)}" for x in LAYERS),
+    settings=lambda: {
+        "batch": BATCH,
+        "kernel": KERNEL,
+        "d_head": D_HEAD,
+        "large_product": LARGE,
+    },
+    default_variants=("cpu",),
+    smoke_variants=tuple(
+        f"cpu/{name_of(x, LENGTHS[0], FIXED_WIDTH)}" for x in LAYERS
+    ),
 )

@@ -10,11 +10,10 @@ these sentences stand once more, and having learned from those without them.
 import random
 from collections.abc import Iterable
 
-from experiments.lab import Bench, Experiment, Files, Record
+from experiments.lab import Experiment, Record, RunContext
 from transformer_course.data import aozora
 from transformer_course.data.aozora.prose import DEV, TEST
 from transformer_course.data.grammar import grammar_corpus
-from transformer_course.device import machine
 from transformer_course.models.ngram import KneserNey
 
 ORDER = 4
@@ -73,10 +72,12 @@ def split_at_random(
     return targets, leaking, clean
 
 
-def at_random(works: list[aozora.Work], seed: int, bench: Bench) -> Record:
+def at_random(
+    works: list[aozora.Work], seed: int, context: RunContext
+) -> Record:
     """The same held-out pairs, with and without their sentences in train."""
     chapters = chapters_of(works)
-    size = bench.few(HELD_OUT)
+    size = context.limit(HELD_OUT)
     targets, leaking, clean = split_at_random(chapters, seed, size)
     signs = signs_of(chapters)
     return {
@@ -87,7 +88,9 @@ def at_random(works: list[aozora.Work], seed: int, bench: Bench) -> Record:
     }
 
 
-def by_work(works: list[aozora.Work], seed: int, bench: Bench) -> Record:
+def by_work(
+    works: list[aozora.Work], seed: int, context: RunContext
+) -> Record:
     """The held-out works, as the course splits the text."""
     kept = [w for w in works if w.title not in {*DEV, *TEST}]
     learned = [s for c in chapters_of(kept) for s in c]
@@ -100,40 +103,18 @@ def by_work(works: list[aozora.Work], seed: int, bench: Bench) -> Record:
     return found
 
 
-def works_for(bench: Bench) -> list[aozora.Work]:
+def works_for(context: RunContext) -> list[aozora.Work]:
     """Soseki's; in a smoke test a few sentences of the grammar."""
-    if not bench.smoke:
+    if not context.smoke:
         return aozora.soseki(progress=False)
     lines = grammar_corpus(20, 1, 1).train.tgt
     text = (aozora.Chapter("", tuple(f"{line}。" for line in lines)),)
     return [aozora.Work(t, "", text) for t in (*DEV, *TEST, "another")]
 
 
-def measure(kind, seed: int, bench: Bench) -> Record:
+def measure(kind, seed: int, context: RunContext) -> Record:
     """One way to hold sentences out."""
-    return kind(works_for(bench), seed, bench)
-
-
-class Results(Files):
-    """One file: a list of random splits, and what whole works give."""
-
-    indent = 1
-
-    def path(self, name: str) -> str:
-        return "results.json"
-
-    def begin(self, about: Record) -> Record:
-        return {**about, "at_random": []}
-
-    def has(self, stored: Record, name: str, seed: int) -> bool:
-        found = stored.get(name, [])
-        return bool(found) if name == "by_work" else seed < len(found)
-
-    def put(self, stored: Record, name: str, result: Record) -> None:
-        if name == "at_random":
-            stored[name].append(result)
-        else:
-            stored[name] = result
+    return kind(works_for(context), seed, context)
 
 
 EXPERIMENT = Experiment(
@@ -142,11 +123,6 @@ EXPERIMENT = Experiment(
     variants={"at_random": at_random, "by_work": by_work},
     measure=measure,
     seeds=(0, 1),
-    about=lambda kind: {
-        "command": "python -m experiments leaks",
-        "machine": machine(),
-        "order": ORDER,
-        "held_out": HELD_OUT,
-    },
-    files=Results(),
+    seeds_of={"by_work": (0,)},
+    settings=lambda: {"order": ORDER, "held_out": HELD_OUT},
 )

@@ -16,16 +16,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from experiments.lab import Bench, Experiment, Record
+from experiments.lab import Experiment, Record, RunContext
 from transformer_course.batches.masked import MaskedBatch
 from transformer_course.data.aozora import Chapter, Work
 from transformer_course.data.aozora.authors import WorkSplits, works
 from transformer_course.data.tokenizer import Tokenizer
-from transformer_course.device import machine
 from transformer_course.models.mode import evaluating
 from transformer_course.training.checkpoint import build
 from transformer_course.training.config import Experiment as Settings
-from transformer_course.training.grid import changed_experiment
+from transformer_course.training.config import changed_experiment
 from transformer_course.training.loop import fit, make_optimizer, set_seed
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.tasks.table import find_task
@@ -40,7 +39,7 @@ LENGTH = 128
 """Tokens of a row."""
 
 
-def settings_for(position: str, seed: int, bench: Bench) -> Settings:
+def settings_for(position: str, seed: int, context: RunContext) -> Settings:
     """The preset with these positions, and a seed."""
     changes: dict[str, Any] = {
         "model.position": position,
@@ -49,14 +48,14 @@ def settings_for(position: str, seed: int, bench: Bench) -> Settings:
         "train.warmup": 400,
         "train.epochs": 99,
     }
-    if bench.smoke:
+    if context.smoke:
         changes |= {"model.d_model": 16, "model.d_ff": 16, "model.n_heads": 2}
     return changed_experiment(PRESETS["aozora-bert"], changes)
 
 
-def text_for(bench: Bench) -> WorkSplits:
+def text_for(context: RunContext) -> WorkSplits:
     """The works; in a smoke test a few lines that need no file."""
-    if bench.smoke:
+    if context.smoke:
         chapter = Chapter(
             "", tuple(f"{a}は{b}。" for a in "犬猫" for b in "白黒")
         )
@@ -67,7 +66,7 @@ def text_for(bench: Bench) -> WorkSplits:
 
 
 def entropy(tokenizer: Tokenizer, text: list[Work]) -> float:
-    """Of single pieces, in nats."""
+    """Entropy of single pieces, in nats."""
     counts = Counter(
         i
         for work in text
@@ -118,15 +117,10 @@ class Position:
 
     name: str
 
-    @property
-    def about(self) -> str:
-        """What heads its file."""
-        return f"{self.name} positions"
-
-    def measure(self, seed: int, bench: Bench) -> Record:
+    def measure(self, seed: int, context: RunContext) -> Record:
         """Train for some steps, and judge by the development works."""
-        settings = settings_for(self.name, seed, bench)
-        task, splits = find_task(settings.task), text_for(bench)
+        settings = settings_for(self.name, seed, context)
+        task, splits = find_task(settings.task), text_for(context)
         tokenizer = task.learn_tokenizer(settings, splits.train)
         set_seed(seed)
         model = build(task.sized(settings.model, tokenizer))
@@ -140,12 +134,10 @@ class Position:
                 (score.nll.item(), int(score.tokens))
             ),
             objective=task.objective,
-            steps=bench.few(STEPS),
+            steps=context.limit(STEPS),
         )
         dev = task.scored_batches(model.config, tokenizer, splits.dev)
         return {
-            "seed": seed,
-            "machine": machine(),
             "every": EVERY,
             "nll": means(losses),
             "entropy": round(entropy(tokenizer, splits.dev), 4),

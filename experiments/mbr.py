@@ -5,8 +5,8 @@ translations of each sentence are drawn, and the one is taken that agrees best
 with all of them, by chrF or by BLEU. Beside it stand a single draw, greedy
 search, a beam of 5 with the length penalty that does best on the development
 set, and the middle one of that beam. Nothing else is chosen: all ways to draw
-are told. ``runs/mbr/NAME.json`` has the scores, and how far each is from the
-beam's, with bootstrap intervals over the sentences.
+are told. ``experiments/results/mbr/NAME.json`` has the scores, and how far
+each is from the beam's, with bootstrap intervals over the sentences.
 """
 
 import itertools
@@ -22,10 +22,11 @@ from sacrebleu.metrics.helpers import (
     extract_word_ngrams,
 )
 
+from experiments import store
 from experiments.lab import (
-    Bench,
-    Reading,
+    Analysis,
     Record,
+    RunContext,
     checkpoint_of,
     made_of,
     splits_for,
@@ -33,7 +34,6 @@ from experiments.lab import (
 )
 from experiments.searches import draw, fingerprint, timed
 from experiments.translations import BEAMS, CREDIT, dev_bleu
-from transformer_course import runs
 from transformer_course.data.text import ParallelText
 from transformer_course.decoding.translate import candidates, translate
 from transformer_course.evaluation.bleu import (
@@ -49,7 +49,7 @@ WAYS = ({"temperature": 1.0}, {"temperature": 0.5})
 DRAWS = (4, 8, 16, 32)
 """The first so many of what is drawn are the candidates."""
 SEEDS = (0, 1, 2)
-"""Of the drawing."""
+"""Seed of the drawing."""
 BEAM = BEAMS[-1]
 SAMPLES = 1000
 """Test sets that are drawn from the test set."""
@@ -61,7 +61,7 @@ CHARACTERS, WORDS, BETA = 6, 4, 2
 
 
 class Shared(NamedTuple):
-    """What texts have in common, for n-grams of each length."""
+    """N-grams that texts share, by length."""
 
     totals: np.ndarray
     """(text, n): of each text."""
@@ -70,12 +70,12 @@ class Shared(NamedTuple):
 
 
 def character_ngrams(text: str) -> list[Counter]:
-    """What chrF counts: spaces do not."""
+    """Count n-grams of characters, as chrF does: without spaces."""
     return extract_all_char_ngrams(text, CHARACTERS)
 
 
 def word_ngrams(text: str) -> list[Counter]:
-    """What BLEU counts."""
+    """Count n-grams of words, as BLEU does."""
     words = text.split()
     return [extract_word_ngrams(words, n) for n in range(1, WORDS + 1)]
 
@@ -166,7 +166,7 @@ def chrf_counts(
 
 
 class Scores(NamedTuple):
-    """What is counted in each sentence."""
+    """Counts of each sentence."""
 
     bleu: np.ndarray
     chrf: np.ndarray
@@ -180,7 +180,7 @@ def scores_of(written: Sequence[str], references: Sequence[str]) -> Scores:
 
 
 def chrf_differences(system: np.ndarray, baseline: np.ndarray) -> np.ndarray:
-    """Of chrF, on the test sets that the bootstrap of BLEU draws too."""
+    """Intervals of chrF, on the test sets that BLEU's bootstrap draws."""
     generator = np.random.default_rng(SEED)
     sentences = len(system)
     draws = generator.choice(sentences, size=(SAMPLES, sentences))
@@ -215,7 +215,7 @@ def _chrf(scores: Scores) -> float:
 
 
 class Asked(NamedTuple):
-    """Who is asked, for what, and the beam's scores."""
+    """Head of the file: the model, the sentences, the beam's scores."""
 
     loaded: checkpoint.Checkpoint
     text: ParallelText
@@ -258,7 +258,7 @@ def middles(
     matrices: Sequence[np.ndarray],
     draws: int,
 ) -> list[str]:
-    """Of each sentence's first draws the middle one."""
+    """The middle one of each sentence's first draws."""
     return [
         group[middle(matrix, draws)]
         for group, matrix in zip(groups, matrices, strict=True)
@@ -277,7 +277,7 @@ def searched(
         yield asked.row(about, middles(beams, matrices, BEAM))
 
 
-def compare(folder: Path, bench: Bench) -> Iterator[str]:
+def compare(folder: Path, context: RunContext) -> Iterator[str]:
     """Measure a run, and write what there is after each way.
 
     Raises:
@@ -286,7 +286,7 @@ def compare(folder: Path, bench: Bench) -> Iterator[str]:
     chosen = checkpoint_of(folder)
     loaded = checkpoint.load(chosen)
     model, tokenizer = loaded.model, loaded.tokenizer
-    splits = splits_for(loaded.details, bench)
+    splits = splits_for(loaded.details, context)
     text, choices = splits.test, dev_bleu(model, tokenizer, splits.dev)
     alpha = max(choices, key=choices.get)
     beams = [
@@ -296,7 +296,7 @@ def compare(folder: Path, bench: Bench) -> Iterator[str]:
     best = scores_of([beam[0] for beam in beams], text.tgt)
     asked = Asked(loaded, text, best)
     stored = {
-        **made_of("mbr", bench),
+        **made_of("mbr", context),
         "run": folder.name,
         "checkpoint": chosen.name,
         "weights": fingerprint(chosen),
@@ -308,25 +308,25 @@ def compare(folder: Path, bench: Bench) -> Iterator[str]:
     }
     greedy = translate(model, tokenizer, text.src)
     rows = list(searched(asked, beams, greedy))
-    most = bench.few(DRAWS[-1], DRAWS[0])
-    seeds = SEEDS[: bench.few(len(SEEDS), 1)]
+    most = context.limit(DRAWS[-1], DRAWS[0])
+    seeds = SEEDS[: context.limit(len(SEEDS), 1)]
     for seed, way in itertools.product(seeds, WAYS):
         rows += drawn(asked, way, seed, most)
-        path = bench.folder / f"{folder.name}.json"
-        runs.write_json(path, stored | {"rows": rows}, indent=1)
+        path = context.folder / f"{folder.name}.json"
+        store.write_json(path, stored | {"rows": rows}, indent=1)
         yield f"{folder.name}: {rows[-1]}"
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Compare the ways, run by run."""
-    for folder in bench.inputs:
-        yield from compare(folder, bench)
+    for folder in context.inputs:
+        yield from compare(folder, context)
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="mbr",
     chapter="13_generation",
-    read=read,
+    analyse=analyse,
     inputs=("outputs/enja",),
     smoke_inputs=lambda scratch: [tiny_run(scratch, "tiny")],
 )

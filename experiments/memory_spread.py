@@ -3,8 +3,8 @@
 Of the weights that a training chose, on all development sentences: how much
 the encoder's vectors differ from word to word, as a share of their size, which
 is chapter 08's measure; and the loss, once as it is and once with the mean of
-its sentence in the place of each vector. ``runs/memory-spread/NAME.json`` has
-what was found.
+its sentence in the place of each vector. The results are in
+``experiments/results/memory-spread/NAME.json``.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,17 +14,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from experiments import store
 from experiments.lab import (
-    Bench,
-    Reading,
+    Analysis,
     Record,
+    RunContext,
     checkpoint_of,
     made_of,
     splits_for,
     tiny_run,
 )
 from experiments.searches import fingerprint
-from transformer_course import runs
 from transformer_course.batches.pairs import AnyBatch, Batch
 from transformer_course.data.tokenizer import PAD
 from transformer_course.models.masks import padding_mask
@@ -36,7 +36,7 @@ from transformer_course.training.tasks.table import task_of
 
 
 class Spread(NamedTuple):
-    """How far apart the vectors of a sentence are."""
+    """Spread of the vectors of a sentence."""
 
     deviation: float
     """Standard deviation from word to word: the mean over the vectors'
@@ -84,7 +84,7 @@ def score_of_means(
 
 
 def measured(model: nn.Module, batches: list[AnyBatch]) -> Record:
-    """What is stored of a model: the spread, and both losses."""
+    """Record of a model: the spread, and both losses."""
     spread = spread_of(model, [batch.src for batch in batches])
     own = evaluate(model, batches)
     means = evaluate(model, batches, score=score_of_means)
@@ -96,8 +96,8 @@ def measured(model: nn.Module, batches: list[AnyBatch]) -> Record:
     }
 
 
-def look_into(folder: Path, bench: Bench) -> Record:
-    """What was found of a training.
+def look_into(folder: Path, context: RunContext) -> Record:
+    """Record of a training.
 
     Raises:
         CourseError: the run has no checkpoint.
@@ -105,10 +105,10 @@ def look_into(folder: Path, bench: Bench) -> Record:
     chosen = checkpoint_of(folder)
     loaded = checkpoint.load(chosen)
     model, tokenizer = loaded.model, loaded.tokenizer
-    dev = splits_for(loaded.details, bench).dev
+    dev = splits_for(loaded.details, context).dev
     task = task_of(model.config, loaded.details)
     return {
-        **made_of("memory-spread", bench),
+        **made_of("memory-spread", context),
         "run": folder.name,
         "checkpoint": chosen.name,
         "weights": fingerprint(chosen),
@@ -118,18 +118,20 @@ def look_into(folder: Path, bench: Bench) -> Record:
     }
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Look into each training, and store what was found."""
-    for folder in bench.inputs:
-        found = look_into(folder, bench)
-        runs.write_json(bench.folder / f"{folder.name}.json", found, indent=1)
+    for folder in context.inputs:
+        found = look_into(folder, context)
+        store.write_json(
+            context.folder / f"{folder.name}.json", found, indent=1
+        )
         yield f"{folder.name}: {found}"
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="memory-spread",
     chapter="08_add_and_norm",
-    read=read,
+    analyse=analyse,
     inputs=("outputs/enja",),
     smoke_inputs=lambda scratch: [tiny_run(scratch, "tiny")],
 )

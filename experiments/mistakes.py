@@ -6,14 +6,13 @@ names.
 """
 
 import dataclasses
-import re
 from pathlib import Path
 
 import nbformat
 import torch
 from torch import nn
 
-from experiments.lab import Bench, Experiment, Files, Record
+from experiments.lab import Experiment, Record, RunContext
 from experiments.translators import (
     BASE,
     STEPS,
@@ -109,23 +108,16 @@ VARIANTS = {
 }
 
 
-def measure(training: Training, seed: int, bench: Bench) -> Record:
+def measure(training: Training, seed: int, context: RunContext) -> Record:
     """The curve, and what is written; or the error that it ends with."""
     try:
-        curve = follow(training, seed, bench, Moment.means)
+        curve = follow(training, seed, context, Moment.means)
     except RuntimeError as error:  # of shapes, in the first step
-        return {"seed": seed, "nll": [], "error": str(error)}
-    found = {"seed": seed, "nll": curve.rounded("nll")}
+        return {"nll": [], "error": str(error)}
+    found = {"nll": curve.rounded("nll")}
     if curve.stopped:
         return found | {"error": curve.stopped}
-    return {**found, "dev": curve.looks, **curve.end.written()}
-
-
-class Slugs(Files):
-    """A file for each mistake, named by its letters and digits."""
-
-    def path(self, name: str) -> str:
-        return super().path(re.sub("[^a-z0-9]+", "-", name.lower()))
+    return {**found, "dev": curve.inspections, **curve.end.written()}
 
 
 EXPERIMENT = Experiment(
@@ -139,5 +131,4 @@ EXPERIMENT = Experiment(
         "experiment": dataclasses.asdict(BASE),
         "edits": NAMES["MISTAKES"],
     },
-    files=Slugs(),
 )

@@ -12,16 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments import store
 from experiments.lab import (
-    Bench,
-    Reading,
+    Analysis,
     Record,
+    RunContext,
     made_of,
     splits_for,
     tiny_run,
 )
 from experiments.translations import CREDIT
-from transformer_course import runs
 from transformer_course.data import more_pairs, own_text
 from transformer_course.data.text import ParallelText, read_lines
 from transformer_course.decoding.search import PAPERS_ALPHA
@@ -39,13 +39,13 @@ SAMPLES = 5
 
 @dataclass(frozen=True)
 class Written:
-    """What one model makes of one side of the training text."""
+    """Pairs that one model makes of one side of the training text."""
 
     model: TextModel
     text: ParallelText
-    """Of the training part, in the model's direction."""
+    """Pairs of the training part, in the model's direction."""
     path: Path
-    """Where its translations are, and will be."""
+    """The file of its translations."""
 
     def lines(self) -> list[str]:
         """All translations; those that are missing are made."""
@@ -62,7 +62,7 @@ class Written:
         return done
 
     def about(self, lines: list[str]) -> Record:
-        """How near they are to the sentences that people wrote."""
+        """Similarity to the sentences that people wrote."""
         others = [
             {"src": src, "tgt": tgt, "out": made}
             for (src, tgt), made in zip(self.text, lines, strict=True)
@@ -77,10 +77,10 @@ class Written:
         }
 
 
-def written(path: Path, outputs: Path, bench: Bench) -> Written:
+def written(path: Path, outputs: Path, context: RunContext) -> Written:
     """A model, and its half of the work."""
     model = TextModel.load(path, "cpu")
-    text = splits_for(model.details, bench).train
+    text = splits_for(model.details, context).train
     return Written(model, text, outputs / f"written.{model.details['tgt']}")
 
 
@@ -98,15 +98,15 @@ def check_opposite(there: Written, back: Written) -> None:
         )
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Translate, write the pairs, and store what they are like."""
-    if len(bench.inputs) != 2:
+    if len(context.inputs) != 2:
         raise ConfigError(
-            f"more-pairs was given {len(bench.inputs)} models: expected two, "
-            "of opposite directions."
+            f"more-pairs was given {len(context.inputs)} models: expected "
+            "two, of opposite directions."
         )
-    outputs = bench.outputs / "more-pairs"
-    there, back = (written(path, outputs, bench) for path in bench.inputs)
+    outputs = context.outputs / "more-pairs"
+    there, back = (written(path, outputs, context) for path in context.inputs)
     check_opposite(there, back)
     forward, backward = there.lines(), back.lines()
     sides = {
@@ -115,8 +115,8 @@ def read(bench: Bench) -> Iterator[str]:
     }
     paths = [outputs / f"more.{language}" for language in sides]
     for path, lines in zip(paths, sides.values(), strict=True):
-        runs.write_text(path, "".join(f"{line}\n" for line in lines))
-    splits = splits_for(there.model.details, bench)
+        store.write_text(path, "".join(f"{line}\n" for line in lines))
+    splits = splits_for(there.model.details, context)
     learned = more_pairs.added(splits, tuple(map(str, paths)))
     found = {
         "beam": BEAM_SIZE,
@@ -126,8 +126,8 @@ def read(bench: Bench) -> Iterator[str]:
         "sha256": own_text.digests(list(map(str, paths))),
         "credit": CREDIT,
     }
-    about = {**made_of("more-pairs", bench), "results": found}
-    runs.write_json(bench.folder / "run.json", about, indent=1)
+    about = {**made_of("more-pairs", context), "results": found}
+    store.write_json(context.folder / "run.json", about, indent=1)
     yield f"{2 * len(forward):,} pairs: {' and '.join(map(str, paths))}"
 
 
@@ -137,10 +137,10 @@ def tiny_pair(scratch: Path) -> list[Path]:
     return [tiny_run(scratch, "there"), tiny_run(scratch, "back", **back)]
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="more-pairs",
     chapter="15_translation",
-    read=read,
+    analyse=analyse,
     inputs=(
         "outputs/enja-wide/checkpoints/average",
         "outputs/jaen-wide/checkpoints/average",

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from experiments.failures import rate_without_warmup
-from experiments.lab import Bench, Experiment, Groups, Record
+from experiments.lab import Experiment, Record, RunContext
 from experiments.memory_spread import spread_of
 from experiments.translators import Moment, Training, follow, with_parts
 from transformer_course.batches.pairs import Batch
@@ -69,7 +69,7 @@ class NoFinalNorm(Transformer):
 
 
 class SmallStart(Transformer):
-    """What sub-layers add starts small."""
+    """Residual branches that start small."""
 
     def draw_weights(self) -> None:
         """Draw; the last matrix of each sub-layer over √(2 × layers)."""
@@ -97,7 +97,7 @@ NORM_ONLY = with_parts(AddNorm, lambda c: NormOnly(c.d_model, c.dropout))
 
 
 def cell(depth: int, rate: float, warmup: bool) -> str:
-    """What a cell of the grid is called in its file."""
+    """Name of a variant of the grid."""
     how = "warm-up" if warmup else "no warm-up"
     return f"{depth} layers, rate {rate:g}, {how}"
 
@@ -172,7 +172,7 @@ VARIANTS |= {
 # --- what is measured --------------------------------------------------------
 
 
-def look(moment: Moment) -> Record:
+def inspect(moment: Moment) -> Record:
     """Losses without dropout, and the spread of the memory."""
     prepared, score = moment.prepared, moment.training.score
     epoch = prepared.batches.epoch(0)
@@ -190,14 +190,14 @@ def look(moment: Moment) -> Record:
     }
 
 
-def measure(training: Training, seed: int, bench: Bench) -> Record:
+def measure(training: Training, seed: int, context: RunContext) -> Record:
     """The curve, and what was seen after the last step."""
     watched = training.changes["data.train_pairs"] is not None
     curve = follow(
         training,
         seed,
-        bench,
-        look if watched else None,
+        context,
+        inspect if watched else None,
         steps=FEW_STEPS if watched else STEPS,
         every=FEW_EVERY,
     )
@@ -205,16 +205,15 @@ def measure(training: Training, seed: int, bench: Bench) -> Record:
     parts = [nll[i : i + TOGETHER] for i in range(0, len(nll), TOGETHER)]
     stopped = curve.stopped and curve.stopped.partition(":")[0]
     return {
-        "seed": seed,
         "nll": [round(sum(part) / len(part), 3) for part in parts],
-        **look(curve.end),
-        **({"looks": curve.looks} if watched else {}),
+        **inspect(curve.end),
+        **({"looks": curve.inspections} if watched else {}),
         "stopped": stopped,
     }
 
 
 def settings() -> Record:
-    """What the runs were made with."""
+    """Settings of the trainings."""
     return {
         "steps": STEPS,
         "warmup": WARMUP,
@@ -232,6 +231,9 @@ EXPERIMENT = Experiment(
     variants=VARIANTS,
     measure=measure,
     settings=settings,
-    files=Groups(),
-    smoked=("post/2 layers, rate 0.001, no warm-up", "parts", "few-pairs"),
+    smoke_variants=(
+        "post/2 layers, rate 0.001, no warm-up",
+        "parts",
+        "few-pairs",
+    ),
 )

@@ -20,8 +20,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from experiments.lab import Bench, Experiment, Groups, Record
-from transformer_course import runs
+from experiments import store
+from experiments.lab import Experiment, Record, RunContext
 from transformer_course.batches.buckets import BucketedBatches
 from transformer_course.batches.pairs import (
     Batch,
@@ -30,7 +30,6 @@ from transformer_course.batches.pairs import (
     padded_batch,
 )
 from transformer_course.data.tokenizer import BOS, EOS, PAD
-from transformer_course.device import machine
 from transformer_course.models.optimize import keep_freed_memory
 from transformer_course.training import checkpoint
 from transformer_course.training.loop import autocast, make_optimizer, set_seed
@@ -66,14 +65,14 @@ Cut = list[list[int]]
 # --- lengths -----------------------------------------------------------------
 
 
-def count_lengths(preset: str, bench: Bench) -> np.ndarray:
+def count_lengths(preset: str, context: RunContext) -> np.ndarray:
     """Rows of source length, target length, and how many pairs have them.
 
     Nothing is cut off. Eos counts on both sides, bos does not.
     """
     parts = prepare(PRESETS[preset])
     train, encode = parts.splits.train, parts.tokenizer.encode
-    pairs = train.take(range(bench.few(len(train), PAIRS)))
+    pairs = train.take(range(context.limit(len(train), PAIRS)))
     found = Counter(
         (len(encode(src)) + 1, len(encode(tgt)) + 1) for src, tgt in pairs
     )
@@ -81,15 +80,15 @@ def count_lengths(preset: str, bench: Bench) -> np.ndarray:
     return np.array(rows, dtype=np.int32)
 
 
-def lengths_of(corpus: str, bench: Bench) -> Lengths:
-    """Of all pairs of a corpus, cut off; counted once, and then stored."""
-    path, known = bench.folder / "lengths.npz", {}
+def lengths_of(corpus: str, context: RunContext) -> Lengths:
+    """Lengths of all pairs of a corpus, cut off; counted once, then stored."""
+    path, known = context.folder / "lengths.npz", {}
     if path.exists():
         with np.load(path) as arrays:
             known = dict(arrays)
     if corpus not in known:
-        known[corpus] = count_lengths(CORPORA[corpus], bench)
-        runs.write_arrays(path, known)
+        known[corpus] = count_lengths(CORPORA[corpus], context)
+        store.write_arrays(path, known)
     longest = PRESETS[CORPORA[corpus]].model.max_length
     return unfold(known[corpus], longest)
 
@@ -186,10 +185,10 @@ def describe_buckets(batches: BucketedBatches) -> dict:
     }
 
 
-def shares_of(corpus: str, bench: Bench) -> Record:
+def shares_of(corpus: str, context: RunContext) -> Record:
     """Every way on one corpus."""
     experiment = PRESETS[CORPORA[corpus]]
-    lengths = lengths_of(corpus, bench)
+    lengths = lengths_of(corpus, context)
     budget = experiment.data.token_budget
     ways = {
         name: describe(lengths, make(lengths, budget))
@@ -257,16 +256,16 @@ def time_steps(
     return steps
 
 
-def times_of(way: str, precision: str, bench: Bench) -> list[dict]:
+def times_of(way: str, precision: str, context: RunContext) -> Record:
     """:func:`time_steps` in processes that have met no shape yet."""
-    lengths = lengths_of("grammar" if bench.smoke else TIMED, bench)
-    asked = (way, precision == "bf16", lengths, bench.few(STEPS))
+    lengths = lengths_of("grammar" if context.smoke else TIMED, context)
+    asked = (way, precision == "bf16", lengths, context.limit(STEPS))
     fresh = multiprocessing.get_context("spawn")
     rounds = []
-    for _ in range(bench.few(ROUNDS, 1)):
+    for _ in range(context.limit(ROUNDS, 1)):
         with ProcessPoolExecutor(1, fresh) as process:
             rounds.append(process.submit(time_steps, *asked).result())
-    return fastest(rounds)
+    return {"steps": fastest(rounds)}
 
 
 def fastest(rounds: list[list[dict]]) -> list[dict]:
@@ -335,8 +334,8 @@ def noise_of(
     return {way: [compare(b) for b in found] for way, found in ways.items()}
 
 
-def gradients_of(name: str, bench: Bench) -> dict[str, list]:
-    """Of the grammar's translator, untrained or trained."""
+def gradients_of(name: str, context: RunContext) -> Record:
+    """Noise in the grammar's translator, untrained or trained."""
     experiment = PRESETS["grammar"]
     parts = prepare(experiment)
     pairs = encode_pairs(
@@ -345,12 +344,13 @@ def gradients_of(name: str, bench: Bench) -> dict[str, list]:
     model = parts.model
     if name == "trained":
         model = trained(experiment).model.cpu()
-    return noise_of(model.train(), pairs, bench.few(GRADIENTS))
+    noise = noise_of(model.train(), pairs, context.limit(GRADIENTS))
+    return {"ways": noise}
 
 
 # --- storing -----------------------------------------------------------------
 
-Measure = Callable[[Bench], Record | list]
+Measure = Callable[[RunContext], Record]
 VARIANTS: dict[str, Measure] = {
     **{f"shares/{c}": partial(shares_of, c) for c in CORPORA},
     **{
@@ -363,46 +363,20 @@ VARIANTS: dict[str, Measure] = {
         for name in ("untrained", "trained")
     },
 }
-HEADS = {
-    shares_of: ("corpora", {"sentences": SENTENCES}),
-    times_of: ("times", {"corpus": TIMED, "rounds": ROUNDS}),
-    gradients_of: ("models", {"rows": ROWS}),
-}
-"""Where a group's file has its records, and what else heads it."""
-
-
-class Parts(Groups):
-    """GROUP/NAME is NAME in the last field of GROUP.json."""
-
-    def begin(self, about: Record) -> Record:
-        return about
-
-    def records(self, stored: Record, name: str) -> Record:
-        return next(stored[f] for f, _ in HEADS.values() if f in stored)
-
-    def has(self, stored: Record, name: str, seed: int) -> bool:
-        return name.partition("/")[2] in self.records(stored, name)
-
-    def put(self, stored: Record, name: str, result: Record | list) -> None:
-        self.records(stored, name)[name.partition("/")[2]] = result
-
-
-def about(measure: partial) -> Record:
-    """What heads the file of a group."""
-    field, more = HEADS[measure.func]
-    command = "python -m experiments padding"
-    return {"command": command, "machine": machine(), **more, field: {}}
-
 
 EXPERIMENT = Experiment(
     name="padding",
     chapter="11_batches",
     variants=VARIANTS,
-    measure=lambda measure, seed, bench: measure(bench),
+    measure=lambda measure, seed, context: measure(context),
     seeds=(0,),
-    about=about,
-    files=Parts(),
-    smoked=(
+    settings=lambda: {
+        "sentences": SENTENCES,
+        "corpus": TIMED,
+        "rounds": ROUNDS,
+        "rows": ROWS,
+    },
+    smoke_variants=(
         "shares/grammar",
         f"times/{TIMED_WAYS[-1]}, bf16",
         "gradients/untrained",

@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from experiments.lab import Bench, Experiment, Files, Record
+from experiments.lab import Experiment, Record, RunContext
 from experiments.translators import BASE, Training, follow
 from transformer_course.batches.buckets import BucketedBatches
 from transformer_course.batches.pairs import encode_pairs
@@ -134,7 +134,7 @@ class Letters:
     kind: str = "none"
     """A kind of the package's."""
     module: Callable[[int, int], nn.Module] | None = None
-    """What stands in its place."""
+    """A class in place of the package's."""
     causal: bool = False
     shifted: int = 0
     """Training sequences begin at a random position up to this."""
@@ -238,7 +238,7 @@ def letters_batch(
     return ids, F.pad(ids, (back, 0))[:, :length]
 
 
-def train_letters(variant: Letters, seed: int, bench: Bench) -> Record:
+def train_letters(variant: Letters, seed: int, context: RunContext) -> Record:
     """One training, and how often the reader is right, place by place."""
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
@@ -248,7 +248,7 @@ def train_letters(variant: Letters, seed: int, bench: Bench) -> Record:
             nn.init.xavier_uniform_(weight)
     optimizer = torch.optim.Adam(model.parameters())
     steps, losses = variant.longer * LETTERS["steps"], []
-    for step in range(bench.few(steps)):
+    for step in range(context.limit(steps)):
         up, left = (step + 1) / LETTERS["warmup"], 1 - step / steps
         optimizer.param_groups[0]["lr"] = LETTERS["rate"] * min(up, 1) * left
         length = draw(LETTERS["shortest"], LETTERS["longest"], generator)
@@ -259,7 +259,7 @@ def train_letters(variant: Letters, seed: int, bench: Bench) -> Record:
         loss.backward()
         optimizer.step()
         losses.append(round(loss.item(), 3))
-    return {"seed": seed, "loss": losses[19::20], **look_at_letters(model)}
+    return {"loss": losses[19::20], **look_at_letters(model)}
 
 
 def draw(low: int, high: int, generator: torch.Generator) -> int:
@@ -344,7 +344,7 @@ def either_way(pair: AlignedPair) -> bool:
 
 @functools.cache
 def corpora() -> dict[str, ParallelText]:
-    """What is learned from, and what is asked: short and long sentences.
+    """Sentences to learn from and to ask: short and long ones.
 
     The long ones hold only words that the short ones have taught; ``than``
     are those short ones that compare two, where only order says which is
@@ -430,25 +430,26 @@ SENTENCE_VARIANTS = {
 }
 
 
-def train_sentences(training: Training, seed: int, bench: Bench) -> Record:
+def train_sentences(
+    training: Training, seed: int, context: RunContext
+) -> Record:
     """One training, and how well it translates short and long sentences."""
-    curve = follow(training, seed, bench, steps=SENTENCES["steps"])
+    curve = follow(training, seed, context, steps=SENTENCES["steps"])
     prepared = curve.end.prepared
     return {
-        "seed": seed,
         "loss": curve.rounded("nll")[19::20],
-        **look_at_sentences(prepared.model, prepared.tokenizer, bench),
+        **look_at_sentences(prepared.model, prepared.tokenizer, context),
     }
 
 
 def look_at_sentences(
-    model: Transformer, tokenizer: Tokenizer, bench: Bench
+    model: Transformer, tokenizer: Tokenizer, context: RunContext
 ) -> dict:
     """Greedy translations judged; of short sentences also further on."""
     parts = corpora()
     texts = {name: parts[name] for name in ASKED}
     texts = {
-        name: text.take(range(bench.few(len(text))))
+        name: text.take(range(context.limit(len(text))))
         for name, text in texts.items()
     }
     seen = {name: judged(model, tokenizer, texts[name]) for name in ASKED}
@@ -481,23 +482,18 @@ def judged(
 # --- both --------------------------------------------------------------------
 
 
-class Dashed(Files):
-    """A file for each variant: TASK/NAME in TASK-NAME.json."""
-
-    def path(self, name: str) -> str:
-        return f"{name.replace('/', '-')}.json"
-
-
-def measure(variant: Letters | Training, seed: int, bench: Bench) -> Record:
+def measure(
+    variant: Letters | Training, seed: int, context: RunContext
+) -> Record:
     """One training of either task."""
     letters = isinstance(variant, Letters)
     return (train_letters if letters else train_sentences)(
-        variant, seed, bench
+        variant, seed, context
     )
 
 
 def settings() -> Record:
-    """What all of it was made with."""
+    """Settings of both tasks."""
     sizes = {key: getattr(BASE.model, key) for key in ("d_model", "d_ff")}
     tasks = {
         "letters": (LETTERS, LETTER_VARIANTS),
@@ -523,8 +519,7 @@ EXPERIMENT = Experiment(
     seeds=(0, 1, 2, 3, 4),
     seeds_of={"sentences": (0, 1, 2)},
     settings=settings,
-    files=Dashed(),
-    smoked=(
+    smoke_variants=(
         "letters/rotary-two-hands",
         "letters/beside-8",
         "letters/doubled-paired",

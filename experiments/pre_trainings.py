@@ -13,16 +13,15 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from experiments.lab import Bench, Reading, Record, checkpoint_of, like
+from experiments import store
+from experiments.lab import Analysis, Record, RunContext, checkpoint_of, like
 from experiments.masked_positions import answered, text_for
-from transformer_course import runs
 from transformer_course.batches.masked import MaskedBatch
 from transformer_course.data.aozora import Work
 from transformer_course.data.tokenizer import MASK_PIECE, Tokenizer
 from transformer_course.decoding.fill import fill
 from transformer_course.training import checkpoint
-from transformer_course.training.config import DataConfig
-from transformer_course.training.grid import changed_experiment
+from transformer_course.training.config import DataConfig, changed_experiment
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.tasks.pre_training import (
     PreTraining,
@@ -41,7 +40,7 @@ TOP = 5
 
 
 def scores(model, tokenizer: Tokenizer, text: list[Work]) -> Record:
-    """Of held-out works, rounded."""
+    """Scores of held-out works, rounded."""
     task = PreTraining()
     batches = task.scored_batches(model.config, tokenizer, text)
     means = task.evaluate(model, batches)
@@ -69,7 +68,7 @@ def right_at_mask(
 
 
 def results(output: Path) -> Record:
-    """Of the checkpoint that is best on the development works."""
+    """Results of the checkpoint that is best on the development works."""
     loaded = checkpoint.load(checkpoint_of(output))
     model, tokenizer = loaded.model, loaded.tokenizer
     splits = PreTraining().load(DataConfig(corpus=loaded.details["corpus"]))
@@ -95,30 +94,30 @@ def results(output: Path) -> Record:
     }
 
 
-def untrained(bench: Bench) -> Record:
-    """What is said of a tiny model with its first weights."""
-    text, preset = text_for(bench).dev, PRESETS["aozora-bert"]
+def untrained(context: RunContext) -> Record:
+    """Results of a tiny model with its first weights."""
+    text, preset = text_for(context).dev, PRESETS["aozora-bert"]
     preset = changed_experiment(preset, {"model.d_model": 16})
     tokenizer = PreTraining().learn_tokenizer(preset, text)
     model = checkpoint.build(PreTraining().sized(preset.model, tokenizer))
     return scores(model, tokenizer, text)
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Score and store each training."""
-    if bench.smoke:
-        yield f"smoke: {untrained(bench)}"
-    for output in bench.inputs:
+    if context.smoke:
+        yield f"smoke: {untrained(context)}"
+    for output in context.inputs:
         found, name = results(output), output.name
-        runs.store(output, name, like(name), found, to=bench.stored(name))
+        store.save(output, name, like(name), found, to=context.stored(name))
         yield f"{name}: {found['dev']} {found['test']}"
 
 
 NAMES = ("aozora-bert", "aozora-bert-longer", "aozora-bert-pairs")
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="pre-trainings",
     chapter="18_bert",
-    read=read,
+    analyse=analyse,
     inputs=tuple(f"outputs/{name}" for name in NAMES),
     writes=NAMES,
 )

@@ -20,10 +20,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from experiments.lab import Bench, Experiment, Record, Rows
+from experiments.lab import Experiment, Record, RunContext
 from experiments.timing import TIMES, seconds
 from transformer_course.data.grammar import AlignedPair, grammar_splits
-from transformer_course.device import machine
 from transformer_course.models.attention import (
     AdditiveScore,
     GeneralScore,
@@ -221,7 +220,7 @@ class Trained(NamedTuple):
     d_k: int
     rate: float
 
-    def measure(self, seed: int, bench: Bench) -> Record:
+    def measure(self, seed: int, context: RunContext) -> Record:
         """One training: how it starts, and how it ends."""
         task = make_task()
         torch.manual_seed(seed)
@@ -229,7 +228,7 @@ class Trained(NamedTuple):
         optimizer = self.optimizer(model)
         generator = torch.Generator().manual_seed(seed)
         start = look(model, task)
-        for step in range(bench.few(STEPS)):
+        for step in range(context.limit(STEPS)):
             src, tgt = draw_batch(task, generator)
             logits = model(src, tgt[:, :-1])[0]
             loss = F.cross_entropy(logits.mT, tgt[:, 1:], ignore_index=0)
@@ -239,7 +238,7 @@ class Trained(NamedTuple):
                 group["lr"] = group["peak"] * (1 - step / STEPS)
             optimizer.step()
         end = look(model, task)
-        return {"rate": self.rate, "seed": seed, "start": start, "end": end}
+        return {"rate": self.rate, "start": start, "end": end}
 
     def optimizer(self, model: Aligner) -> torch.optim.Adam:
         """Adam; the projections are a group, with a peak rate of their own."""
@@ -258,10 +257,6 @@ class Trained(NamedTuple):
             ]
         )
 
-    def about(self) -> Record:
-        """What heads the file of a score and a width."""
-        return {"score": self.score, "d_k": self.d_k, "trainings": []}
-
 
 class Timed(NamedTuple):
     """A score of so many queries and keys of one width."""
@@ -270,7 +265,12 @@ class Timed(NamedTuple):
     n: int
     d: int
 
-    def measure(self, seed: int, bench: Bench) -> Record:
+    @property
+    def name(self) -> str:
+        """The name of the variant, in its group."""
+        return f"{self.score}, {self.n} × {self.d}"
+
+    def measure(self, seed: int, context: RunContext) -> Record:
         """Forward and backward of the scores of n queries with n keys."""
         torch.manual_seed(0)
         score = SCORES[self.score](self.d)
@@ -283,43 +283,17 @@ class Timed(NamedTuple):
         taken = seconds(
             lambda: torch.autograd.grad(score(query, key), wanted, upstream),
             query.device,
-            0.0 if bench.smoke else SECONDS,
-            bench.few(TIMES),
+            0.0 if context.smoke else SECONDS,
+            context.limit(TIMES),
         )
         return {**self._asdict(), "seconds": float(f"{taken:.4g}")}
-
-    def about(self) -> Record:
-        """What heads the file of times."""
-        return {"machine": machine(), "batch": BATCH, "times": []}
 
 
 # --- storing -----------------------------------------------------------------
 
 
-def name_of(row: Record) -> str:
-    """What a training or a time is called in its group."""
-    if "rate" in row:
-        return f"rate {row['rate']}"
-    return f"{row['score']}, {row['n']} × {row['d']}"
-
-
-class Results(Rows):
-    """Trainings, by rate and seed, and times."""
-
-    def begin(self, about: Record) -> Record:
-        return about
-
-    def records(self, stored: Record, name: str) -> list[Record]:
-        return stored["times" if "times" in stored else "trainings"]
-
-    def put(self, stored: Record, name: str, result: Record) -> None:
-        super().put(stored, name, result)
-        if "rate" in result:
-            stored["trainings"].sort(key=lambda t: (t["rate"], t["seed"]))
-
-
 def settings() -> Record:
-    """What the trainings were made with."""
+    """Settings of the trainings."""
     return {
         "rates": RATES,
         "further": FURTHER,
@@ -328,6 +302,7 @@ def settings() -> Record:
         "steps": STEPS,
         "rows": ROWS,
         "d_model": D_MODEL,
+        "batch": BATCH,
         "pairs": {"train": TRAIN, "dev": DEV},
     }
 
@@ -342,7 +317,7 @@ VARIANTS: dict[str, Trained | Timed] = {
     for rate in (*RATES, *FURTHER.get(name, ()))
 }
 VARIANTS |= {
-    f"times/{name_of(size._asdict())}": size
+    f"times/{size.name}": size
     for n, d in SIZES
     for name in ("dot", "scaled", "general", "additive")
     for size in [Timed(name, n, d)]
@@ -352,12 +327,10 @@ EXPERIMENT = Experiment(
     name="scores",
     chapter="05_score_functions",
     variants=VARIANTS,
-    measure=lambda variant, seed, bench: variant.measure(seed, bench),
+    measure=lambda variant, seed, context: variant.measure(seed, context),
     seeds_of={"times": (0,)},
-    about=lambda variant: variant.about(),
     settings=settings,
-    files=Results("trainings", name_of),
-    smoked=(
+    smoke_variants=(
         *(f"{name}-64/rate {RATES[0]}" for name in SCORES),
         f"times/additive, {LENGTHS[0]} × {FIXED_WIDTH}",
     ),

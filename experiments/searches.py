@@ -1,11 +1,12 @@
 """How should a trained translator search?
 
 Beams of several sizes, each with several length penalties, and sampling, for
-the checkpoint that is best on the development set. ``runs/searches/NAME.json``
-is written anew after each way; what is there is kept, unless it is of other
-weights. Last, each size of beam translates the test set once, with the length
-penalty that the development set likes best, and what BLEU counts in each
-sentence is stored in ``runs/searches/NAME.npz``.
+the checkpoint that is best on the development set.
+``experiments/results/searches/NAME.json`` is written anew after each way; what
+is there is kept, unless it is of other weights. Last, each size of beam
+translates the test set once, with the length penalty that the development set
+likes best, and what BLEU counts in each sentence is stored in
+``experiments/results/searches/NAME.npz``.
 """
 
 import hashlib
@@ -18,14 +19,14 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from experiments import store
 from experiments.lab import (
-    Bench,
-    Reading,
+    Analysis,
+    RunContext,
     checkpoint_of,
     splits_for,
     tiny_run,
 )
-from transformer_course import runs
 from transformer_course.batches.pairs import sorted_batches
 from transformer_course.data.text import ParallelText, Splits, unseen
 from transformer_course.decoding.generate import sample
@@ -82,7 +83,7 @@ def draw(
 
 
 def timed(work: Callable[[], list]) -> tuple[list, float]:
-    """What the work gives, and its seconds: of the processor, since others
+    """Result of the work, and its seconds: of the processor, since others
     may use it too; by the clock on a GPU."""
     clock = time.process_time
     if torch.cuda.is_available():
@@ -146,7 +147,7 @@ def measure(
 def likelier_but_short(
     best: list[Candidate], greedy: list[Candidate], dev: ParallelText
 ) -> list[dict]:
-    """Where a wide beam found what is likelier, but half as long at most."""
+    """Sentences for which a wide beam found a likelier, much shorter text."""
     found = [
         {
             "src": dev.src[i],
@@ -170,7 +171,7 @@ def fingerprint(chosen: Path) -> str:
 
 
 def begin(path: Path, folder: Path, chosen: Path) -> dict:
-    """What is stored already of these weights, or an empty table."""
+    """Rows that are stored already of these weights, or none."""
     about = {
         "command": f"python -m experiments searches {folder}",
         "machine": machine(),
@@ -194,21 +195,21 @@ def is_done(way: dict, rows: list[dict]) -> bool:
     return any(way.items() <= row.items() for row in rows)
 
 
-def compare(folder: Path, bench: Bench) -> Iterator[str]:
+def compare(folder: Path, context: RunContext) -> Iterator[str]:
     """Measure what is missing of a run, and write it after each way.
 
     Raises:
         CourseError: the run has no checkpoint.
     """
     chosen = checkpoint_of(folder)
-    path = bench.folder / f"{folder.name}.json"
+    path = context.folder / f"{folder.name}.json"
     stored = begin(path, folder, chosen)
-    ways = SMOKED if bench.smoke else WAYS
+    ways = SMOKED if context.smoke else WAYS
     missing = [way for way in ways if not is_done(way, stored["rows"])]
     if not missing and "chosen" in stored:
         return
     loaded = checkpoint.load(chosen, pick_device("auto"))
-    splits = splits_for(loaded.details, bench)
+    splits = splits_for(loaded.details, context)
     stored["sentences"] = len(splits.dev)
     greedy = measure(loaded, splits.dev, WAYS[0], [])[1] if missing else []
     for way in missing:
@@ -217,12 +218,12 @@ def compare(folder: Path, bench: Bench) -> Iterator[str]:
         if way.get("alpha") == 0 and way["beam"] > 1:
             examples = likelier_but_short(best, greedy, splits.dev)
             stored["examples"][str(way["beam"])] = examples
-        runs.write_json(path, stored, indent=1)
+        store.write_json(path, stored, indent=1)
         yield f"{folder.name}: {row}"
     penalties = chosen_penalties(stored["rows"])
     arrays = count_on_test(loaded, splits, penalties)
-    runs.write_arrays(path.with_suffix(".npz"), arrays)
-    runs.write_json(path, stored | {"chosen": penalties}, indent=1)
+    store.write_arrays(path.with_suffix(".npz"), arrays)
+    store.write_json(path, stored | {"chosen": penalties}, indent=1)
     yield f"{folder.name}: on the test set {penalties}"
 
 
@@ -239,7 +240,7 @@ def chosen_penalties(rows: list[dict]) -> dict[int, float]:
 def count_on_test(
     loaded: checkpoint.Checkpoint, splits: Splits, penalties: dict[int, float]
 ) -> dict[str, np.ndarray]:
-    """What BLEU counts in the test set's translations, for each beam."""
+    """BLEU's counts of the test set's translations, for each beam."""
     text = splits.test
     new = unseen(text, splits.train)
     found = {"unseen": np.isin(np.arange(len(text)), new)}
@@ -252,16 +253,16 @@ def count_on_test(
     return found
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Compare the ways, run by run."""
-    for folder in bench.inputs:
-        yield from compare(folder, bench)
+    for folder in context.inputs:
+        yield from compare(folder, context)
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="searches",
     chapter="13_generation",
-    read=read,
+    analyse=analyse,
     inputs=("outputs/enja",),
     smoke_inputs=lambda scratch: [tiny_run(scratch, "tiny")],
 )

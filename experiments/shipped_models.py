@@ -3,9 +3,9 @@ cost?
 
 Each model under ``models/`` beside the checkpoint that it was exported from:
 both translate the test set, with the length penalty that the model keeps.
-``runs/shipped-models/NAME.json`` has the scores of both, and how many
-sentences they translate differently; ``counts.npz`` what BLEU counts in each,
-for a paired comparison.
+``experiments/results/shipped-models/NAME.json`` has the scores of both, and
+how many sentences they translate differently; ``counts.npz`` what BLEU counts
+in each, for a paired comparison.
 """
 
 import hashlib
@@ -15,14 +15,14 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from experiments.lab import Bench, Reading, Record, made_of, splits_for
+from experiments import store
+from experiments.lab import Analysis, Record, RunContext, made_of, splits_for
 from experiments.translations import (
     BEAMS,
     CREDIT,
     score_rows,
     smoke_inputs,
 )
-from transformer_course import runs
 from transformer_course.data.text import unseen
 from transformer_course.decoding.search import PAPERS_ALPHA
 from transformer_course.decoding.translate import translate
@@ -33,16 +33,18 @@ from transformer_course.training.checkpoint import weights_of
 from transformer_course.training.run.folder import find
 
 BITS = ("int8", "float32")
-"""How weights are stored: of the model, and of what it was made from."""
+"""Formats of weights: of the model, and of what it was made from."""
 
 
-def measured(model: Path, original: Path, bench: Bench) -> tuple[Record, dict]:
+def measured(
+    model: Path, original: Path, context: RunContext
+) -> tuple[Record, dict]:
     """Scores and counts of a model and of what it was exported from.
 
     Args:
         model: its folder.
         original: the checkpoint.
-        bench: how many sentences.
+        context: how many sentences.
 
     Raises:
         ConfigError: the model was not made from it.
@@ -50,7 +52,7 @@ def measured(model: Path, original: Path, bench: Bench) -> tuple[Record, dict]:
     about = checkpoint.load(model)
     check_made_from(original, model)
     alpha = about.details.get("alpha", PAPERS_ALPHA)
-    splits = splits_for(about.details, bench)
+    splits = splits_for(about.details, context)
     text, new = splits.test, unseen(splits.test, splits.train)
     written, rows = {}, []
     counts = {f"{model.name}-unseen": np.isin(np.arange(len(text)), new)}
@@ -92,30 +94,32 @@ def check_made_from(original: Path, model: Path) -> None:
 
 
 def kept_counts(path: Path) -> dict[str, np.ndarray]:
-    """What was counted before, of models that are not measured now too."""
+    """Earlier counts of models that are not measured now too."""
     if not path.exists():
         return {}
     with np.load(path) as arrays:
         return dict(arrays)
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Measure each model that is named, and store what was found."""
-    if len(bench.inputs) % 2:
+    if len(context.inputs) % 2:
         raise ConfigError(
             "shipped-models takes pairs, MODEL ORIGINAL: an exported model, "
             "and the checkpoint that it was made from."
         )
-    path = bench.folder / "counts.npz"
+    path = context.folder / "counts.npz"
     counts = kept_counts(path)
-    pairs = zip(bench.inputs[::2], bench.inputs[1::2], strict=True)
+    pairs = zip(context.inputs[::2], context.inputs[1::2], strict=True)
     for model, original in pairs:
-        found, of_model = measured(model, find(original), bench)
-        about = {**made_of("shipped-models", bench), "results": found}
-        runs.write_json(bench.folder / f"{model.name}.json", about, indent=1)
+        found, of_model = measured(model, find(original), context)
+        about = {**made_of("shipped-models", context), "results": found}
+        store.write_json(
+            context.folder / f"{model.name}.json", about, indent=1
+        )
         counts |= of_model
         yield f"{model.name}: {found['differ']} translations differ"
-    runs.write_arrays(path, counts)
+    store.write_arrays(path, counts)
 
 
 def smoke_pair(scratch: Path) -> list[Path]:
@@ -129,10 +133,10 @@ def smoke_pair(scratch: Path) -> list[Path]:
     return [small, original]
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="shipped-models",
     chapter="15_translation",
-    read=read,
+    analyse=analyse,
     inputs=(
         "models/en-ja",
         "outputs/enja-more-seed-1/checkpoints/best",

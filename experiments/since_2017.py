@@ -25,7 +25,7 @@ import torch
 from torch import nn
 from torch.optim import Adam, AdamW, Optimizer
 
-from experiments.lab import Bench, Experiment, Groups, Record
+from experiments.lab import Experiment, Record, RunContext
 from transformer_course.batches.pairs import Batch
 from transformer_course.data.tokenizer import PAD
 from transformer_course.models.config import LanguageModelConfig
@@ -55,7 +55,7 @@ from transformer_course.training.run import Prepared, prepare
 from transformer_course.training.tasks.writing import ROWS
 
 STEPS, WARMUP = 1000, 100
-"""Of a training, and over which the rate rises."""
+"""Steps of a training, and of its warm-up."""
 RATE, MUON_RATE = 4e-3, 8e-3
 """The best for the base, and for Muon; see RATED."""
 TODAY_RATE, TODAY_OLD_RATE, OLD_NEW_RATE = 16e-3, 8e-3, 4e-3
@@ -69,7 +69,7 @@ DECAY = 0.1
 EXPERTS, BALANCE = 4, 0.01
 """Experts in place of a feed-forward part; weight of their balance loss."""
 BLOCKS = 200
-"""Of 127 characters, of each held-out work, that are scored."""
+"""Passages of 127 characters of each held-out work that are scored."""
 EVERY = 50
 """Steps between two points of the stored curve."""
 SIZES = {
@@ -190,11 +190,11 @@ def held_out(prepared: Prepared, part: str) -> list[Batch]:
     return found[: BLOCKS // ROWS]
 
 
-def measure(decoder: Decoder, seed: int, bench: Bench) -> Record:
+def measure(decoder: Decoder, seed: int, context: RunContext) -> Record:
     """Train, and score on text of another work."""
     keep_freed_memory()
-    prepared = data_of(seed, bench.smoke)
-    steps = bench.few(decoder.steps)
+    prepared = data_of(seed, context.smoke)
+    steps = context.limit(decoder.steps)
     set_seed(seed)
     model = build(decoder, prepared.tokenizer.vocab_size)
     use_faster_layers(model)
@@ -217,7 +217,6 @@ def measure(decoder: Decoder, seed: int, bench: Bench) -> Record:
     )
     took = [b - a for a, b in itertools.pairwise(clock)]
     found = {
-        "seed": seed,
         "steps": steps,
         "rate": decoder.rate,
         "weights": sum(p.numel() for p in model.parameters()),
@@ -317,7 +316,7 @@ RATED = {
     "today-old": (WHOLE["today-old"], RATES[2:5]),
     "old-new": (WHOLE["old-new"], RATES[1:5]),
 }
-"""What rates were tried of."""
+"""Decoders for which rates were tried, and these rates."""
 
 VARIANTS = {
     **{
@@ -340,7 +339,6 @@ EXPERIMENT = Experiment(
         "changes": (0, 1, 2),
         "whole": (0, 1, 2),
     },
-    files=Groups(),
     settings=lambda: {
         "steps": STEPS,
         "warmup": WARMUP,
@@ -352,5 +350,5 @@ EXPERIMENT = Experiment(
         "every": EVERY,
         "about": {name: v.about for name, v in VARIANTS.items()},
     },
-    smoked=("changes/base", "changes/experts", "whole/today"),
+    smoke_variants=("changes/base", "changes/experts", "whole/today"),
 )

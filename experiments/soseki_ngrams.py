@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from experiments.lab import Bench, Reading, made_of, tiny_run
-from transformer_course import runs
+from experiments import store
+from experiments.lab import Analysis, RunContext, made_of, tiny_run
 from transformer_course.checks import from_dict
 from transformer_course.data.tokenizer import EOS
 from transformer_course.models.ngram import KneserNey
@@ -77,9 +77,9 @@ def compare(cut, vocabulary: list, splits, unit: str) -> tuple:
     return rows, kept, model
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Count in the text of a training, cut up in both ways."""
-    (output,) = map(RunFolder, bench.inputs)
+    (output,) = map(RunFolder, context.inputs)
     settings, tokenizer = output.settings(), output.load_tokenizer()
     task = find_task(settings["task"])
     splits = task.load(from_dict(DataConfig, settings["data"]))
@@ -94,23 +94,23 @@ def read(bench: Bench) -> Iterator[str]:
     letters, more, model = compare(
         lambda text: [*text, EOS], characters, splits, "characters"
     )
-    drawn = range(SEED, SEED + bench.few(DRAWN))
+    drawn = range(SEED, SEED + context.limit(DRAWN))
     about = {
-        **made_of("soseki-ngrams", bench),
+        **made_of("soseki-ngrams", context),
         "seed": SEED,
         "pieces": pieces,
         "characters": letters,
         "drawn": [draw(model, characters, seed) for seed in drawn],
     }
-    runs.write_json(bench.folder / "ngrams.json", about, indent=1)
-    runs.write_arrays(bench.folder / "texts.npz", nats | more)
+    store.write_json(context.folder / "ngrams.json", about, indent=1)
+    store.write_arrays(context.folder / "texts.npz", nats | more)
     yield from map(str, [*pieces, *letters])
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="soseki-ngrams",
     chapter="16_soseki",
-    read=read,
+    analyse=analyse,
     inputs=("outputs/soseki-lm",),
     exact=True,
     smoke_inputs=lambda scratch: [tiny_run(scratch, "lm", "grammar-lm")],

@@ -14,11 +14,10 @@ from functools import partial
 import sentencepiece
 from janome.tokenizer import Tokenizer as Dictionary
 
-from experiments.lab import Bench, Entries, Experiment, Record
+from experiments.lab import Experiment, Record, RunContext
 from transformer_course.data.aozora import soseki
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
-from transformer_course.device import machine
 
 HELD_OUT = "坊っちゃん"
 VOCABULARY = 8000
@@ -147,7 +146,7 @@ def count(segmenter, sentences: list[str]) -> dict:
 
 
 def growth(cut: list[Sequence[str]], characters: int) -> dict:
-    """How many different pieces there are, as more and more text is read."""
+    """Numbers of different pieces, as more and more text is read."""
     seen: set[str] = set()
     read, every = 0, characters / POINTS
     points = [[0, 0]]
@@ -160,7 +159,7 @@ def growth(cut: list[Sequence[str]], characters: int) -> dict:
 
 
 def by_length(segmenter: Learned) -> dict[str, int]:
-    """How many pieces there are of 1, 2, 3 ... characters, bytes apart."""
+    """Numbers of pieces of 1, 2, 3 ... characters, without bytes."""
     ids = range(SPECIAL, segmenter.vocab_size)
     names = [
         segmenter.processor.id_to_piece(i)
@@ -208,9 +207,9 @@ def known_only(sentences: list[str], letters: set[str]) -> list[str]:
     return [s for s in sentences if set(s) <= letters]
 
 
-def about_text(bench: Bench) -> Record:
-    """How long it is, and how its vocabulary grows."""
-    lines, held_out = read_text(bench.smoke)
+def about_text(context: RunContext) -> Record:
+    """Length of the text, and growth of its vocabulary."""
+    lines, held_out = read_text(context.smoke)
     characters = sum(map(len, lines))
     return {
         "held_out": {
@@ -222,7 +221,7 @@ def about_text(bench: Bench) -> Record:
         "checked": known_only(held_out, set("".join(lines)))[:CHECKED],
         "growth": {
             "characters": growth(lines, characters),
-            "words": growth(cut_text(bench.smoke), characters),
+            "words": growth(cut_text(context.smoke), characters),
         },
     }
 
@@ -230,48 +229,51 @@ def about_text(bench: Bench) -> Record:
 # --- the segmentations -------------------------------------------------------
 
 
-def listed_characters(bench: Bench) -> Listed:
+def listed_characters(context: RunContext) -> Listed:
     """All characters that were seen."""
-    return Listed(list, set("".join(read_text(bench.smoke)[0])))
+    return Listed(list, set("".join(read_text(context.smoke)[0])))
 
 
-def listed_words(most: int | None, bench: Bench) -> Listed:
+def listed_words(most: int | None, context: RunContext) -> Listed:
     """The most frequent words; all when None."""
-    words = (word for line in cut_text(bench.smoke) for word in line)
+    words = (word for line in cut_text(context.smoke) for word in line)
     return Listed(words_of, (w for w, _ in Counter(words).most_common(most)))
 
 
-def of_the_course(kind: str, size: int, bench: Bench) -> Learned:
+def of_the_course(kind: str, size: int, context: RunContext) -> Learned:
     """A model by the package's own :meth:`Tokenizer.train`."""
-    lines, size = read_text(bench.smoke)[0], bench.few(size, FEW_PIECES)
+    lines, size = read_text(context.smoke)[0], context.limit(size, FEW_PIECES)
     return Learned(Tokenizer.train(lines, size, kind).model_proto)
 
 
-def learned(bench: Bench, **changed) -> Learned:
+def learned(context: RunContext, **changed) -> Learned:
     """A model in which a setting of the course's is another."""
-    size = bench.few(VOCABULARY, FEW_PIECES)
-    return learn(read_text(bench.smoke)[0], vocab_size=size, **changed)
+    size = context.limit(VOCABULARY, FEW_PIECES)
+    return learn(read_text(context.smoke)[0], vocab_size=size, **changed)
 
 
 def measure(
-    name: str, about: str, make: Callable[[Bench], Listed | Learned], bench
+    name: str,
+    about: str,
+    make: Callable[[RunContext], Listed | Learned],
+    context,
 ) -> Record:
     """Learn to cut the text, and count."""
     started = time.perf_counter()
-    segmenter = make(bench)
+    segmenter = make(context)
     seconds = round(time.perf_counter() - started, 1)
-    counts = count(segmenter, read_text(bench.smoke)[1])
+    counts = count(segmenter, read_text(context.smoke)[1])
     entry = {"about": about, "seconds_to_learn": seconds, **counts}
     if isinstance(segmenter, Learned):
         entry["pieces_by_length"] = by_length(segmenter)
     if name in KEPT_MODELS:
-        bench.folder.mkdir(parents=True, exist_ok=True)
-        (bench.folder / f"{name}.model").write_bytes(segmenter.model)
+        context.folder.mkdir(parents=True, exist_ok=True)
+        (context.folder / f"{name}.model").write_bytes(segmenter.model)
     return entry
 
 
 SEGMENTATIONS = {
-    "bytes": ("bytes of UTF-8", lambda bench: Bytes()),
+    "bytes": ("bytes of UTF-8", lambda context: Bytes()),
     "characters": ("characters", listed_characters),
     "words": ("words, all that were seen", partial(listed_words, None)),
     "words-8000": (
@@ -299,21 +301,6 @@ SEGMENTATIONS = {
 }
 
 
-class Results(Entries):
-    """One file: what is said of the text, and the segmenters."""
-
-    def has(self, stored: Record, name: str, seed: int) -> bool:
-        return super().has(stored, name, seed) or (
-            name == "text" and "growth" in stored
-        )
-
-    def put(self, stored: Record, name: str, result: Record) -> None:
-        if name == "text":
-            stored.update(result)
-        else:
-            super().put(stored, name, result)
-
-
 EXPERIMENT = Experiment(
     name="soseki-pieces",
     chapter="02_tokens_and_embeddings",
@@ -321,12 +308,7 @@ EXPERIMENT = Experiment(
         "text": about_text,
         **{n: partial(measure, n, *how) for n, how in SEGMENTATIONS.items()},
     },
-    measure=lambda measure, seed, bench: measure(bench),
+    measure=lambda measure, seed, context: measure(context),
     seeds=(0,),
-    about=lambda measure: {
-        "command": "python -m experiments soseki-pieces",
-        "machine": machine(),
-    },
-    files=Results("results.json", "segmenters"),
-    smoked=("text", "bytes", "characters", "words-8000", "bpe"),
+    smoke_variants=("text", "bytes", "characters", "words-8000", "bpe"),
 )

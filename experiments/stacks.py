@@ -12,8 +12,8 @@ from torch import nn
 from experiments.lab import Experiment
 from experiments.translators import (
     Training,
-    look_at_dev,
-    measured,
+    inspect_dev,
+    measure_with,
     settings_of,
 )
 from transformer_course.batches.pairs import Batch, pad_rows
@@ -143,6 +143,6 @@ EXPERIMENT = Experiment(
     name="stacks",
     chapter="10_transformer",
     variants=VARIANTS,
-    measure=measured(look_at_dev),
+    measure=measure_with(inspect_dev),
     settings=lambda: settings_of(VARIANTS),
 )

@@ -6,7 +6,7 @@ text is a sentence for a model of next sentences, a chapter for a language
 model. Of a model of next sentences every token of the development work is
 kept too, given its own source and given that of another pair.
 
-``runs/NAME/surprise.npz`` holds, for the parts dev and test:
+``experiments/results/NAME/surprise.npz`` holds, for the parts dev and test:
 
 ``PART-nll``, ``PART-tokens``, ``PART-characters``
     of each text: nats, tokens (eos counted) and characters.
@@ -24,9 +24,9 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from experiments.lab import Bench, Reading, tiny_run
+from experiments import store
+from experiments.lab import Analysis, RunContext, tiny_run
 from experiments.text_runs import data_of, other_sources
-from transformer_course import runs
 from transformer_course.batches.pairs import padded_batch
 from transformer_course.data.text import ParallelText
 from transformer_course.data.tokenizer import PAD, Tokenizer
@@ -132,19 +132,19 @@ def measure(output: Path) -> dict[str, np.ndarray]:
     return found
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Measure each training, and store what was found beside its scores."""
-    for output in bench.inputs:
+    for output in context.inputs:
         found = measure(output)
-        runs.write_arrays(bench.stored(output.name) / "surprise.npz", found)
+        store.write_arrays(context.stored(output.name) / "surprise.npz", found)
         nll, tokens = (found[f"dev-{key}"].sum() for key in ("nll", "tokens"))
         yield f"{output.name}: {nll / tokens:.4f} nats a token of dev"
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="surprise",
     chapter="16_soseki",
-    read=read,
+    analyse=analyse,
     inputs=("outputs/soseki-cpu", "outputs/soseki-lm"),
     smoke_inputs=lambda scratch: [tiny_run(scratch, "lm", "grammar-lm")],
     adds_to=("soseki-cpu", "soseki-lm"),

@@ -2,25 +2,31 @@
 
 Table 3 of the paper in small: English to Japanese, one factor changed at a
 time, three seeds each. Two cores are used best by starting it twice, with
-OMP_NUM_THREADS=1.
+OMP_NUM_THREADS=1 and other seeds.
 """
 
 import dataclasses
+import shutil
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from torch import nn
 
-from experiments.lab import Table
-from transformer_course import runs
+from experiments import store
+from experiments.lab import TINY, Experiment, Record, RunContext
+from transformer_course.errors import DivergedError
 from transformer_course.models.attention import MultiHeadAttention
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.transformer import Transformer
+from transformer_course.training import checkpoint, config
 from transformer_course.training.config import (
     DataConfig,
-    Experiment,
     TrainConfig,
+    changed_experiment,
 )
-from transformer_course.training.grid import BASE, Grid, Variant
+from transformer_course.training.run import RunFolder, run
+from transformer_course.training.run.folder import quality_of
 
 D_KEY = 8
 """Width of queries and keys in row B; 32 in the base."""
@@ -55,7 +61,7 @@ class NarrowKeyed(Transformer):
         super().draw_weights()
 
 
-BASE_EXPERIMENT = Experiment(
+BASE = config.Experiment(
     name="table-3",
     # the paper's pieces are byte-pair encoded too (section 5.1)
     data=DataConfig("small_parallel_enja", pieces="bpe", token_budget=1536),
@@ -77,38 +83,125 @@ BASE_EXPERIMENT = Experiment(
 )
 
 
-def _one(row: str, label: str, setting: str, value) -> Variant:
-    return Variant({setting: value}, label, row)
+SMOKE = TINY | {"data.corpus": "grammar", "data.pieces": "word"}
+METRICS = ("bleu", "nll", "perplexity", "accuracy")
+"""Scores on the development set."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A single change to the base."""
+
+    name: str
+    label: str
+    """The change as readers are told it."""
+    row: str = ""
+    """The letter of the paper's row that asks the same question."""
+    changes: dict[str, Any] = field(default_factory=dict)
+    """Settings by their dotted names, ``{"model.n_heads": 1}``."""
+    build: checkpoint.Build = checkpoint.build
+    """From a config to the model."""
+
+    def experiment(self, seed: int, smoke: bool = False) -> config.Experiment:
+        """The settings of its training."""
+        changes = (SMOKE if smoke else {}) | self.changes
+        changed = changed_experiment(BASE, changes | {"train.seed": seed})
+        return dataclasses.replace(changed, name=f"{self.name}-seed{seed}")
+
+    def train(self, seed: int, outputs: Path, smoke: bool) -> RunFolder:
+        """Train it in ``outputs``, or go on with what was begun there.
+
+        Raises:
+            DivergedError: the loss is not a number any more.
+        """
+        settings = self.experiment(seed, smoke)
+        begun = (folder := RunFolder(outputs / settings.name)).begun
+        run(settings, outputs, begun, quiet=True, build=self.build)
+        return folder
 
 
 VARIANTS = {
-    "heads-1": _one("A", "1 head", "model.n_heads", 1),
-    "heads-8": _one("A", "8 heads", "model.n_heads", 8),
-    "d-key-8": Variant({}, f"d_k = {D_KEY}, d_v = 32", "B", NarrowKeyed),
-    "layers-1": _one("C", "N = 1", "model.n_layers", 1),
-    "layers-4": _one("C", "N = 4", "model.n_layers", 4),
-    "d-model-64": _one("C", "d_model = 64", "model.d_model", 64),
-    "d-ff-1024": _one("C", "d_ff = 1024", "model.d_ff", 1024),
-    "dropout-0": _one("D", "no dropout", "model.dropout", 0.0),
-    "dropout-0.3": _one("D", "dropout .3", "model.dropout", 0.3),
-    "smoothing-0": _one(
-        "D", "no label smoothing", "train.label_smoothing", 0.0
-    ),
-    "smoothing-0.2": _one(
-        "D", "label smoothing .2", "train.label_smoothing", 0.2
-    ),
-    "learned": _one("E", "learned positions", "model.position", "learned"),
-    "rotary": _one("", "rotary positions", "model.position", "rotary"),
-    "no-position": _one("", "no positions", "model.position", "none"),
-    "post-norm": _one("", "post-norm", "model.norm_first", False),
+    variant.name: variant
+    for variant in (
+        Variant("base", "the base"),
+        Variant("heads-1", "1 head", "A", {"model.n_heads": 1}),
+        Variant("heads-8", "8 heads", "A", {"model.n_heads": 8}),
+        Variant("d-key-8", f"d_k = {D_KEY}, d_v = 32", "B", build=NarrowKeyed),
+        Variant("layers-1", "N = 1", "C", {"model.n_layers": 1}),
+        Variant("layers-4", "N = 4", "C", {"model.n_layers": 4}),
+        Variant("d-model-64", "d_model = 64", "C", {"model.d_model": 64}),
+        Variant("d-ff-1024", "d_ff = 1024", "C", {"model.d_ff": 1024}),
+        Variant("dropout-0", "no dropout", "D", {"model.dropout": 0.0}),
+        Variant("dropout-0.3", "dropout .3", "D", {"model.dropout": 0.3}),
+        Variant(
+            "smoothing-0",
+            "no label smoothing",
+            "D",
+            {"train.label_smoothing": 0.0},
+        ),
+        Variant(
+            "smoothing-0.2",
+            "label smoothing .2",
+            "D",
+            {"train.label_smoothing": 0.2},
+        ),
+        Variant(
+            "learned", "learned positions", "E", {"model.position": "learned"}
+        ),
+        Variant(
+            "rotary", "rotary positions", "", {"model.position": "rotary"}
+        ),
+        Variant("no-position", "no positions", "", {"model.position": "none"}),
+        Variant("post-norm", "post-norm", "", {"model.norm_first": False}),
+    )
 }
-GRID = Grid("table-3", BASE_EXPERIMENT, VARIANTS)
+
+
+def measure(variant: Variant, seed: int, context: RunContext) -> Record:
+    """Train, score by the best weights, and delete the checkpoints.
+
+    The best epoch is taken, or the average of the last ones where that is
+    better, both by the development set.
+    """
+    outputs = context.outputs / "table-3"
+    try:
+        folder, diverged = variant.train(seed, outputs, context.smoke), None
+    except DivergedError as error:
+        name = variant.experiment(seed).name
+        folder, diverged = RunFolder(outputs / name), str(error)
+    scored = [r for r in folder.records() if r["kind"] != "step"]
+    found: Record = {
+        "machine": folder.settings()["machine"],
+        "curve": [point(r) for r in scored if r["kind"] == "epoch"],
+    }
+    if diverged:
+        found["diverged"] = diverged
+    else:
+        best = max(scored, key=quality_of)
+        model = checkpoint.load(folder.chosen(), build=variant.build).model
+        found |= {
+            "weights": sum(p.numel() for p in model.parameters()),
+            "chosen": f"epoch {best['epoch']}"
+            if "epoch" in best
+            else "average",
+            "dev": store.rounded({m: best[f"dev_{m}"] for m in METRICS}),
+        }
+    shutil.rmtree(folder.checkpoints, ignore_errors=True)
+    return found
+
+
+def point(record: Record) -> Record:
+    """The figures of an epoch, without its samples."""
+    kept = ("epoch", "step", "train_", "dev_")
+    return store.rounded(
+        {k: v for k, v in record.items() if k.startswith(kept)}
+    )
 
 
 # --- the paper's rows -------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class PaperRow:
     """A row of the paper's table 3: base model, but for the changes."""
 
@@ -128,7 +221,7 @@ PAPER_BASE += "label smoothing .1, 100,000 steps"
 ONE_HEAD = {"h": 1, "d_k": 512, "d_v": 512}
 MANY_HEADS = {"h": 16, "d_k": 32, "d_v": 32}
 PAPER = [
-    PaperRow("base", {}, 4.92, 25.8, 65, BASE),
+    PaperRow("base", {}, 4.92, 25.8, 65, "base"),
     PaperRow("A", ONE_HEAD, 5.29, 24.9, None, "heads-1"),
     PaperRow("A", {"h": 4, "d_k": 128, "d_v": 128}, 5.00, 25.5),
     PaperRow("A", MANY_HEADS, 4.91, 25.8, None, "heads-8"),
@@ -172,19 +265,29 @@ SOURCE = "Vaswani et al. 2017, Attention Is All You Need, table 3 "
 SOURCE += "(arXiv 1706.03762; key vaswani2017attention)"
 
 
-def write_paper(folder: Path) -> None:
-    """Store the paper's rows beside ours, for the chapter to read."""
-    rows = [dataclasses.asdict(row) for row in PAPER]
-    about = {
-        "source": SOURCE,
-        "split": "newstest2013, English to German",
-        "base": PAPER_BASE,
-        "rows": rows,
+def settings() -> Record:
+    """The base, its changes, and the paper's rows for the chapter to read."""
+    told = ("label", "row", "changes")
+    return {
+        "base": asdict(BASE),
+        "variants": {
+            name: {key: getattr(variant, key) for key in told}
+            for name, variant in VARIANTS.items()
+        },
+        "paper": {
+            "source": SOURCE,
+            "split": "newstest2013, English to German",
+            "base": PAPER_BASE,
+            "rows": [asdict(row) for row in PAPER],
+        },
     }
-    path = folder / "paper.json"
-    runs.write_json(path, about, indent=1)
 
 
-EXPERIMENT = Table(
-    GRID, "15_translation", beside=write_paper, smoked=("d-key-8",)
+EXPERIMENT = Experiment(
+    name="table-3",
+    chapter="15_translation",
+    variants=VARIANTS,
+    measure=measure,
+    settings=settings,
+    smoke_variants=("base", "d-key-8"),
 )

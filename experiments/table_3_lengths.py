@@ -1,19 +1,16 @@
 """How long are the translations of table 3's variants?
 
 Part of a difference in BLEU may be a difference in length: who writes too few
-words pays a penalty. A grid keeps neither weights nor outputs, so a few of the
-variants are trained once more with the first seed and translate the
-development set greedily, as after each epoch of the grid. The words they
+words pays a penalty. The table keeps neither weights nor outputs, so a few
+of the variants are trained once more with the first seed and translate the
+development set greedily, as after each epoch of the table. The words they
 write, and the BLEU without the penalty, are stored beside the table.
 """
 
-import dataclasses
 from collections.abc import Iterator
-from pathlib import Path
 
-from experiments import table_3
-from experiments.lab import Bench, Reading, splits_for
-from transformer_course import runs
+from experiments import store, table_3
+from experiments.lab import Analysis, RunContext, splits_for
 from transformer_course.decoding.translate import translate
 from transformer_course.device import machine
 from transformer_course.evaluation.bleu import (
@@ -22,10 +19,8 @@ from transformer_course.evaluation.bleu import (
     bleu_without_penalty,
 )
 from transformer_course.training import checkpoint
-from transformer_course.training.grid import BASE, Cell, train
-from transformer_course.training.run import chosen_checkpoint
 
-VARIANTS = (BASE, "dropout-0", "post-norm")
+VARIANTS = ("base", "dropout-0", "post-norm")
 """Those whose lengths are stored; ``--only`` names others."""
 
 
@@ -42,46 +37,36 @@ def lengths(written: list[str], references: list[str]) -> dict[str, float]:
     }
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Train the variants, and count what they write."""
-    grid, outputs = table_3.GRID, Path("outputs")
-    names = VARIANTS
-    if bench.smoke:
-        grid, outputs = table_3.EXPERIMENT.shortened(), bench.stored("outputs")
-        names = tuple(grid.all_variants)
-    names = bench.only or names
-    grid = dataclasses.replace(
-        grid, name=EXPERIMENT.name, seeds=grid.seeds[:1]
-    )
-    folder = outputs / grid.name
-    scratch = folder / "runs"
-    train(grid, outputs, scratch, only=names, keep=True, quiet=bench.smoke)
-    rows = {}
-    for name in names:
-        loaded = checkpoint.load(
-            chosen_checkpoint(folder / Cell(name, grid.seeds[0]).name),
-            build=grid.all_variants[name].build,
-        )
-        dev = splits_for(loaded.details, bench).dev
+    rows, seed = {}, table_3.EXPERIMENT.seeds[0]
+    names = table_3.EXPERIMENT.smoke_variants if context.smoke else VARIANTS
+    outputs = context.outputs / EXPERIMENT.name
+    table_3.EXPERIMENT.cells(context)  # refuses unknown variants
+    for name in context.only or names:
+        variant = table_3.VARIANTS[name]
+        folder = variant.train(seed, outputs, context.smoke)
+        loaded = checkpoint.load(folder.chosen(), build=variant.build)
+        dev = splits_for(loaded.details, context).dev
         written = translate(loaded.model, loaded.tokenizer, dev.src)
         rows[name] = lengths(written, dev.tgt)
         yield f"{name} {rows[name]}"
-    chosen = ("--only", *bench.only) if bench.only else ()
+    chosen = ("--only", *context.only) if context.only else ()
     about = {
         "command": " ".join([EXPERIMENT.command, *chosen]),
         "machine": machine(),
-        "seed": grid.seeds[0],
+        "seed": seed,
         "split": "dev",
         "rows": rows,
     }
-    path = bench.stored(table_3.EXPERIMENT.name) / "lengths.json"
-    runs.write_json(path, about, indent=1)
+    path = context.stored(table_3.EXPERIMENT.name) / "lengths.json"
+    store.write_json(path, about, indent=1)
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="table-3-lengths",
     chapter="15_translation",
-    read=read,
+    analyse=analyse,
     adds_to=("table-3",),
     takes=("only",),
 )

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import torch
 
-from experiments.lab import Bench, Reading, like, tiny_run
-from transformer_course import runs
+from experiments import store
+from experiments.lab import Analysis, RunContext, like, tiny_run
 from transformer_course.data.text import ParallelText
 from transformer_course.decoding.generate import sample
 from transformer_course.decoding.translate import draw, translate
@@ -36,7 +36,7 @@ LENGTH = 120
 def scores(
     task: Writing, model, tokenizer, text: ParallelText
 ) -> dict[str, float]:
-    """Of one held-out text, rounded."""
+    """Scores of one held-out text, rounded."""
     found = task.text_nll(model, tokenizer, text)
     return {
         "nll": round(found.nll, 4),
@@ -58,7 +58,7 @@ def other_sources(text: ParallelText) -> ParallelText:
 
 
 def about_answers(answers: list[str], known: set[str]) -> dict:
-    """How varied answers are, and how many of them are quotations."""
+    """Variety of answers, and the share of quotations."""
     counts = Counter(answers)
     copied = [answer for answer in answers if answer in known]
     long = [answer for answer in copied if len(answer) > 10]
@@ -74,7 +74,7 @@ def about_answers(answers: list[str], known: set[str]) -> dict:
 
 
 def results_of_pairs(task: Writing, model, tokenizer, splits) -> dict:
-    """What a model of next sentences answers to the development work."""
+    """Answers of a model of next sentences to the development work."""
     dev = splits.dev
     ways = {
         "greedy": translate(model, tokenizer, dev.src),
@@ -103,13 +103,13 @@ def results_of_text(model, tokenizer) -> dict:
 
 
 def data_of(details: dict) -> DataConfig:
-    """What a checkpoint of Soseki was trained on, by its corpus."""
+    """The text that a checkpoint of Soseki was trained on."""
     kept = ("corpus", "src", "tgt")
     return DataConfig(**{key: details[key] for key in kept})
 
 
 def results(output: Path) -> dict:
-    """Of the checkpoint that is best on the development work."""
+    """Results of the checkpoint that is best on the development work."""
     loaded = checkpoint.load(chosen_checkpoint(output))
     model, tokenizer = loaded.model, loaded.tokenizer
     task = task_of(model.config, loaded.details)
@@ -125,19 +125,19 @@ def results(output: Path) -> dict:
     return found | results_of_pairs(task, model, tokenizer, splits)
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Score and store each training."""
-    for output in bench.inputs:
+    for output in context.inputs:
         found = results(output)
         name = output.name
-        runs.store(output, name, like(name), found, to=bench.stored(name))
+        store.save(output, name, like(name), found, to=context.stored(name))
         yield f"{output.name}: {found['dev']} {found['test']}"
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="text-runs",
     chapter="16_soseki",
-    read=read,
+    analyse=analyse,
     inputs=("outputs/soseki-cpu", "outputs/soseki-lm"),
     smoke_inputs=lambda scratch: [tiny_run(scratch, "lm", "grammar-lm")],
     writes=("soseki-cpu", "soseki-lm"),

@@ -49,8 +49,8 @@ def seconds(
     return min(found)
 
 
-def apart(work: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function gives that is called in a process of its own.
+def run_in_subprocess(work: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function in a process of its own, and give its result.
 
     What it asks of the allocator is then gone with it, and its peak of memory
     is nobody else's. The process is a copy of one that has imported the

@@ -1,8 +1,8 @@
 """What is wrong with the translations that are wrong?
 
 Every tenth development sentence, English to Japanese, with a beam of 5. In
-``runs/translation-errors/judged.json`` each translation has a gloss and a
-verdict and, unless it is right, the kind of its gravest error. In
+``experiments/results/translation-errors/judged.json`` each translation has a
+gloss and a verdict and, unless it is right, the kind of its gravest error. In
 ``judged-again.json`` each different one has the verdict of a second judge.
 Both are written into the files by hand. When they are made again, verdicts
 are kept whose sentence and Japanese are still the same; a test finds the
@@ -13,10 +13,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from experiments import translations
+from experiments import store, translations
 from experiments.judging import CREDIT
-from experiments.lab import Bench, Reading, made_of
-from transformer_course import runs
+from experiments.lab import Analysis, RunContext, made_of
 
 EVERY = 10
 VERDICTS = {
@@ -32,7 +31,7 @@ KINDS = {
     "roles": "who does what to whom is turned round",
     "broken": "not a sentence",
 }
-"""What a translation that is not right may suffer from."""
+"""Kinds of errors of a translation."""
 
 JUDGES = {
     "judged": "a large language model, not blinded: its verdicts were written "
@@ -42,7 +41,7 @@ JUDGES = {
     "alone, each different pair once, in random order (seed 20261122), "
     "without systems, glosses or the first verdicts",
 }
-"""Who judged in which file, and what they saw."""
+"""Judges, by file, and the texts they saw."""
 FIRST = ("gloss", "verdict", "kind")
 AGAIN = ("verdict", "kind", "note")
 
@@ -50,7 +49,7 @@ Notes = dict[tuple[str, str], dict[str, str]]
 
 
 def notes_of(samples: list[dict]) -> Notes:
-    """What was written by hand, by source and translation."""
+    """Notes written by hand, by source and translation."""
     return {
         (sample["src"], output["text"]): output
         for sample in samples
@@ -75,26 +74,30 @@ def judged_again(samples: list[dict], notes: Notes) -> list[dict[str, str]]:
 
 
 def sheet_notes(path: Path) -> Notes:
-    """What the second judge wrote, by source and translation."""
+    """Notes of the second judge, by source and translation."""
     if not path.is_file():
         return {}
     verdicts = json.loads(path.read_text("utf-8"))["verdicts"]
     return {(note["src"], note["text"]): note for note in verdicts}
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Translate, and keep what was written by hand."""
-    path = bench.folder / "judged.json"
+    path = context.folder / "judged.json"
     notes = {}
     if path.is_file():
         notes = notes_of(json.loads(path.read_text("utf-8"))["samples"])
-    dev = translations.dev_of(bench.inputs[0])
-    places = range(0, len(dev), EVERY)[: bench.few(len(dev))]
+    dev = translations.dev_of(context.inputs[0])
+    places = range(0, len(dev), EVERY)[: context.limit(len(dev))]
     text = dev.take(places)
     systems, written = {}, {}
-    for output in bench.inputs:
-        about, written[output.name] = translations.decoded(output, bench, text)
-        about.pop("settings")  # they stand in runs/NAME/run.json
+    for output in context.inputs:
+        about, written[output.name] = translations.decoded(
+            output, context, text
+        )
+        about.pop(
+            "settings"
+        )  # they stand in experiments/results/NAME/run.json
         systems[output.name] = about
     samples = [
         {
@@ -108,7 +111,7 @@ def read(bench: Bench) -> Iterator[str]:
         for i, (place, src) in enumerate(zip(places, text.src, strict=True))
     ]
     stored = {
-        **made_of("translation-errors", bench),
+        **made_of("translation-errors", context),
         "judge": JUDGES["judged"],
         "split": "dev",
         "credit": CREDIT,
@@ -117,21 +120,21 @@ def read(bench: Bench) -> Iterator[str]:
         "systems": systems,
         "samples": samples,
     }
-    runs.write_json(path, stored, indent=1)
+    store.write_json(path, stored, indent=1)
     sheet = path.with_name("judged-again.json")
     again = {
         "judge": JUDGES["judged-again"],
         "credit": CREDIT,
         "verdicts": judged_again(samples, sheet_notes(sheet)),
     }
-    runs.write_json(sheet, again, indent=1)
+    store.write_json(sheet, again, indent=1)
     yield f"{len(samples)} sentences, {len(systems)} systems"
 
 
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="translation-errors",
     chapter="15_translation",
-    read=read,
+    analyse=analyse,
     inputs=("outputs/enja-gru", "outputs/enja", "outputs/enja-longer"),
     smoke_inputs=translations.smoke_inputs,
 )

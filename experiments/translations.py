@@ -15,16 +15,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from experiments import store
 from experiments.lab import (
-    Bench,
-    Reading,
+    Analysis,
     Record,
+    RunContext,
     like,
     made_of,
     splits_for,
     tiny_run,
 )
-from transformer_course import runs
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.plain import from_plain
 from transformer_course.data.text import ParallelText, Splits, unseen
@@ -104,7 +104,7 @@ SPACED = ("words", "words-13a")
 def counts_of(
     weights: str, beam: int, written: list[str], text: ParallelText, tgt: str
 ) -> dict[str, np.ndarray]:
-    """What BLEU counts in each sentence, for each way to cut it up."""
+    """BLEU's counts of each sentence, for each way to cut it up."""
     found = {}
     for cut in CUTS if tgt == "ja" else SPACED:
         form, tokenize = CUTS[cut]
@@ -114,7 +114,7 @@ def counts_of(
 
 
 def sizes(tokenizer: Tokenizer, lines: list[str]) -> dict[str, int]:
-    """How long a text is: its cross entropy counts tokens, eos included."""
+    """Length of a text: its cross entropy counts tokens, eos included."""
     return {
         "sentences": len(lines),
         "tokens": sum(len(tokenizer.encode(line)) + 1 for line in lines),
@@ -123,12 +123,12 @@ def sizes(tokenizer: Tokenizer, lines: list[str]) -> dict[str, int]:
 
 
 class Scored(NamedTuple):
-    """What is kept of a translator."""
+    """Record of a translator."""
 
     rows: list[dict]
     """Scores of the test set: greedy and beam, all and unseen."""
     counts: dict[str, np.ndarray]
-    """For :func:`transformer_course.runs.read_counts`."""
+    """For :func:`transformer_course.store.read_counts`."""
     dev_bleu: dict[float, float]
     """The beam's on the development set, by length penalty."""
     samples: list[dict]
@@ -164,13 +164,13 @@ def scored(
 
 
 def results(
-    output: Path, bench: Bench, reverse: bool = False
+    output: Path, context: RunContext, reverse: bool = False
 ) -> tuple[dict, dict[str, np.ndarray]]:
     """Scores, samples and counts of every kind of weights in the folder.
 
     Args:
         output: of a training.
-        bench: how many sentences.
+        context: how many sentences.
         reverse: translate the other way, which a model learns that was
             trained both ways.
     """
@@ -185,7 +185,7 @@ def results(
         if reverse:
             src, tgt = tgt, src
         about = loaded.details | {"src": src, "tgt": tgt}
-        splits = splits_for(about, bench)
+        splits = splits_for(about, context)
         found = scored(name, model, tokenizer, splits, tgt)
         rows += found.rows
         counts |= found.counts
@@ -210,47 +210,52 @@ def told(row: Record) -> str:
     )
 
 
-def read(bench: Bench) -> Iterator[str]:
+def analyse(context: RunContext) -> Iterator[str]:
     """Score and store each training."""
-    for output in bench.inputs:
-        found, counts = results(output, bench)
+    for output in context.inputs:
+        found, counts = results(output, context)
         name = output.name
-        to = bench.stored(name)
-        runs.store(output, name, like(name), found, counts, to=to)
+        to = context.stored(name)
+        store.save(output, name, like(name), found, counts, to=to)
         yield from (f"{name} {told(row)}" for row in found["rows"])
 
 
 def store_made_of_models(
-    bench: Bench, name: str, found: Record, counts: dict[str, np.ndarray]
+    context: RunContext,
+    name: str,
+    found: Record,
+    counts: dict[str, np.ndarray],
 ) -> None:
     """Store a translator that is made of trained ones, as a training is."""
     about = {
-        "settings": {"models": list(map(str, bench.inputs))},
-        **made_of(name, bench),
+        "settings": {"models": list(map(str, context.inputs))},
+        **made_of(name, context),
         "results": found,
     }
-    runs.write_json(bench.folder / "run.json", about, indent=1)
-    runs.write_arrays(bench.folder / "counts.npz", counts)
+    store.write_json(context.folder / "run.json", about, indent=1)
+    store.write_arrays(context.folder / "counts.npz", counts)
     for record in ("epochs", "steps"):  # it was not trained itself
-        runs.write_text(bench.folder / f"{record}.jsonl", "")
+        store.write_text(context.folder / f"{record}.jsonl", "")
 
 
 def smoke_inputs(scratch: Path) -> list[Path]:
     """A tiny training, stored as others are."""
     output = tiny_run(scratch, "tiny")
-    bench = Bench(scratch.parent / "translations", (), (), (output,), True)
-    list(read(bench))
+    context = RunContext(
+        scratch.parent / "translations", (), (), (output,), True
+    )
+    list(analyse(context))
     return [output]
 
 
 def decoded(
-    output: Path, bench: Bench, text: ParallelText
+    output: Path, context: RunContext, text: ParallelText
 ) -> tuple[Record, list[str]]:
-    """What a training's stored run says of its beam, and what that writes.
+    """Settings of a training's beam, and its translations.
 
     The best epoch's weights or, where there is one, the average.
     """
-    path = bench.stored(output.name) / "run.json"
+    path = context.stored(output.name) / "run.json"
     stored = json.loads(path.read_text("utf-8"))
     rows = stored["results"]["rows"]
     row = next(r for r in reversed(rows) if r["beam"] == BEAMS[-1])
@@ -285,10 +290,10 @@ NAMES = (
     "jaen-wide",
     "jaen-wide-seed-1",
 )
-EXPERIMENT = Reading(
+EXPERIMENT = Analysis(
     name="translations",
     chapter="15_translation",
-    read=read,
+    analyse=analyse,
     inputs=tuple(f"outputs/{name}" for name in NAMES),
     smoke_inputs=smoke_inputs,
     writes=NAMES,

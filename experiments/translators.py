@@ -2,7 +2,7 @@
 
 The preset ``grammar``, half as wide. A :class:`Training` says what is changed:
 settings, by their dotted names; or a part of the code, by what stands in its
-place. :func:`follow` trains it for so many steps and looks at it on the way.
+place. :func:`follow` trains it for so many steps and inspects it on the way.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from experiments.lab import Bench, Record
+from experiments.lab import Record, RunContext
 from transformer_course.decoding.translate import translate
 from transformer_course.errors import DivergedError
 from transformer_course.evaluation.bleu import corpus_bleu
@@ -25,8 +25,11 @@ from transformer_course.models.masks import causal_mask
 from transformer_course.models.transformer import Transformer
 from transformer_course.training import checkpoint
 from transformer_course.training.checkpoint import Build
-from transformer_course.training.config import Experiment, TrainConfig
-from transformer_course.training.grid import changed_experiment
+from transformer_course.training.config import (
+    Experiment,
+    TrainConfig,
+    changed_experiment,
+)
 from transformer_course.training.loop import (
     fit,
     learning_rate,
@@ -42,9 +45,9 @@ from transformer_course.training.presets import PRESETS
 from transformer_course.training.run import Prepared, prepare
 
 STEPS, EVERY = 250, 50
-"""Of a training, and between two looks at the development set."""
+"""Steps of a training, and between two inspections."""
 TRANSLATED = 100
-"""Development sentences that are translated at each look."""
+"""Development sentences that are translated at each inspection."""
 PAIRS = 200
 """Training pairs in a smoke test."""
 BASE = changed_experiment(
@@ -69,7 +72,7 @@ class Training:
     build: Build = checkpoint.build
     """From a config to the model."""
     score: ScoreOfBatch = score_batch
-    """What the training makes smaller, and what its author would see."""
+    """The loss that is minimized, and the scores its author would see."""
     schedule: Callable[[int, int, float], float] = learning_rate
     data: Callable[[Prepared, Experiment], Prepared] = lambda found, _: found
     """From what is usually learned from to what is learned from here."""
@@ -88,7 +91,7 @@ class Training:
 
 
 class Moment(NamedTuple):
-    """A model in the middle of its training, to be looked at."""
+    """A model in the middle of its training, to be inspected."""
 
     training: Training
     prepared: Prepared
@@ -96,7 +99,7 @@ class Moment(NamedTuple):
     """Updates made."""
     last: bool
     """Whether it was the last one."""
-    bench: Bench
+    context: RunContext
 
     def means(self, score: ScoreOfBatch | None = None) -> Record:
         """nll and accuracy on the development set, as its author sees them."""
@@ -109,7 +112,7 @@ class Moment(NamedTuple):
 
     def written(self) -> Record:
         """BLEU of greedy translations, and the first of them."""
-        size = self.bench.few(TRANSLATED)
+        size = self.context.limit(TRANSLATED)
         dev = self.prepared.splits.dev.take(range(size))
         model, tokenizer = self.prepared.model, self.prepared.tokenizer
         texts = self.training.write(model, tokenizer, dev.src)
@@ -117,15 +120,15 @@ class Moment(NamedTuple):
         return {"bleu": bleu, "sample": texts[0]}
 
 
-Look = Callable[[Moment], Record]
+Inspect = Callable[[Moment], Record]
 
 
 class Curve(NamedTuple):
-    """What was seen of a training."""
+    """Scores of each step of a training, and its inspections."""
 
     scores: list[dict[str, float]]
     """Means of each step: loss, nll, accuracy."""
-    looks: list[Record]
+    inspections: list[Record]
     stopped: str | None
     """Why it diverged, if it did."""
     end: Moment
@@ -138,35 +141,35 @@ class Curve(NamedTuple):
 def follow(
     training: Training,
     seed: int,
-    bench: Bench,
-    look: Look | None = None,
+    context: RunContext,
+    inspect: Inspect | None = None,
     steps: int = STEPS,
     every: int = EVERY,
 ) -> Curve:
-    """Train, and look at the model now and then.
+    """Train, and inspect the model every so many steps.
 
     Args:
         training: what is trained.
         seed: of weights and batches.
-        bench: how much of it.
-        look: called every so many steps.
+        context: how much of it.
+        inspect: called every so many steps.
         steps: to be made.
-        every: steps between two looks.
+        every: steps between two inspections.
     """
     experiment = training.experiment(seed)
-    prepared = prepared_for(training, seed, bench)
-    steps, every = bench.few(steps), bench.few(every)
+    prepared = prepared_for(training, seed, context)
+    steps, every = context.limit(steps), context.limit(every)
     scores: list[dict[str, float]] = []
-    looks: list[Record] = []
+    inspections: list[Record] = []
 
     def moment(step: int) -> Moment:
-        return Moment(training, prepared, step, step == steps, bench)
+        return Moment(training, prepared, step, step == steps, context)
 
     def on_step(progress, score, rate) -> None:
         scores.append(score.means())
-        if look and progress.step % every == 0:
-            seen = look(moment(progress.step))
-            looks.append({"step": progress.step, **seen})
+        if inspect and progress.step % every == 0:
+            seen = inspect(moment(progress.step))
+            inspections.append({"step": progress.step, **seen})
 
     stopped = None
     try:
@@ -182,13 +185,15 @@ def follow(
         )
     except DivergedError as error:
         stopped = str(error)
-    return Curve(scores, looks, stopped, moment(len(scores)))
+    return Curve(scores, inspections, stopped, moment(len(scores)))
 
 
-def prepared_for(training: Training, seed: int, bench: Bench) -> Prepared:
+def prepared_for(
+    training: Training, seed: int, context: RunContext
+) -> Prepared:
     """The data of a training, and its model with first weights."""
     experiment = training.experiment(seed)
-    data = _data(_without_model(experiment), bench.smoke)
+    data = _data(_without_model(experiment), context.smoke)
     prepared = training.data(data, experiment)
     set_seed(seed)
     config = prepared.task.sized(experiment.model, prepared.tokenizer)
@@ -299,10 +304,10 @@ def padding_of(mask: Tensor) -> Tensor:
     return mask[..., -1:, :]
 
 
-# --- what most of them look at -----------------------------------------------
+# --- what most of them measure -----------------------------------------------
 
 
-def look_at_dev(moment: Moment) -> Record:
+def inspect_dev(moment: Moment) -> Record:
     """nll and accuracy; after the last step also what is written."""
     if not moment.last:
         return moment.means()
@@ -314,23 +319,24 @@ def look_at_dev(moment: Moment) -> Record:
     }
 
 
-def measured(look: Look) -> Callable[[Training, int, Bench], Record]:
-    """Train, look, and store losses and looks: what most of them measure."""
+def measure_with(
+    inspect: Inspect,
+) -> Callable[[Training, int, RunContext], Record]:
+    """Make a ``measure`` that trains, and gives losses and inspections."""
 
-    def measure(training: Training, seed: int, bench: Bench) -> Record:
-        curve = follow(training, seed, bench, look)
+    def measure(training: Training, seed: int, context: RunContext) -> Record:
+        curve = follow(training, seed, context, inspect)
         return {
-            "seed": seed,
             "loss": curve.rounded("loss"),
             "accuracy": curve.rounded("accuracy"),
-            "dev": curve.looks,
+            "dev": curve.inspections,
         }
 
     return measure
 
 
 def settings_of(variants: Mapping[str, Training]) -> Record:
-    """What the curves were made with."""
+    """Settings of the curves."""
     return {
         "steps": STEPS,
         "every": EVERY,

@@ -12,7 +12,7 @@ from collections import defaultdict
 import torch
 import torch.nn.functional as F
 
-from experiments.failures import at_one_length, look
+from experiments.failures import at_one_length, inspect
 from experiments.lab import Experiment, Record
 from experiments.translators import (
     TRANSLATED,
@@ -20,7 +20,7 @@ from experiments.translators import (
     Moment,
     Training,
     causal_of,
-    measured,
+    measure_with,
     padding_of,
     settings_of,
     with_masks,
@@ -103,9 +103,9 @@ VARIANTS = {
 # --- a closer look -----------------------------------------------------------
 
 
-def look_closer(moment: Moment) -> Record:
+def inspect_closely(moment: Moment) -> Record:
     """As at failures; at the end also with the future changed, and padding."""
-    seen = look(moment)
+    seen = inspect(moment)
     if moment.last:
         found = moment.prepared
         with evaluating(found.model), torch.inference_mode():
@@ -166,7 +166,7 @@ def random_future(prepared: Prepared) -> float:
 
 def with_padding(moment: Moment) -> list[Record]:
     """BLEU, and how many translations change, for more and more padding."""
-    size = moment.bench.few(TRANSLATED)
+    size = moment.context.limit(TRANSLATED)
     dev = moment.prepared.splits.dev.take(range(size))
     found: list[Record] = []
     alone: list[str] = []
@@ -201,6 +201,6 @@ EXPERIMENT = Experiment(
     name="wrong-masks",
     chapter="06_masks",
     variants=VARIANTS,
-    measure=measured(look_closer),
+    measure=measure_with(inspect_closely),
     settings=lambda: settings_of(VARIANTS),
 )

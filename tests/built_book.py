@@ -63,8 +63,13 @@ def not_ready(edition: str) -> str | None:
         return "the book is not built: run `make book`"
     built = stamp.stat().st_mtime
     sources = [ROOT / "_config.yml", ROOT / "_toc.yml"]
-    folders = "book runs transformer_course course_exercises assignments"
-    for name in folders.split():
+    for name in (
+        "assignments",
+        "book",
+        "course_exercises",
+        "experiments/results",
+        "transformer_course",
+    ):
         sources += (ROOT / name).rglob("*")
     for path in sources:
         if "__pycache__" in path.parts or path.name.startswith("."):

@@ -4,7 +4,7 @@ import pytest
 import torch
 from tiny import random_ids
 
-from benchmarks import course, limit, peers, rounds, work
+from experiments.benchmarks import course, limit, peers, rounds, work
 from transformer_course.data.tokenizer import PAD
 from transformer_course.models.optimize import side_by_side
 

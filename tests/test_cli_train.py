@@ -13,7 +13,7 @@ import torch
 from command_line import assert_error
 from tiny_runs import assert_same_runs, in_a_process, losses
 
-from transformer_course import runs
+from experiments import store
 from transformer_course.cli import main
 from transformer_course.data.grammar import grammar_pairs, parallel_text
 from transformer_course.training.run.recorder import Recorder
@@ -101,8 +101,8 @@ def test_a_run_is_repeated_with_its_settings(run, tmp_path, small_corpus):
 
 
 def test_what_train_has_not_made_is_not_repeated(run):
-    result = run("train", "--like", runs.folder("failures"))
-    assert_error(result, str(runs.folder("failures")), "train")
+    result = run("train", "--like", store.folder("failures"))
+    assert_error(result, str(store.folder("failures")), "train")
 
 
 def test_a_run_with_damaged_metrics_can_be_used(run, finished, tmp_path):

@@ -14,14 +14,17 @@ import pytest
 import tyro
 from built_book import BOOK, ROOT, markdown_of
 
-from transformer_course import runs
+from experiments import store
 from transformer_course.cli.commands import parse as parse_command
 
 PAGES = [
     *sorted(BOOK.glob("en/*.md")),
     *sorted(BOOK.glob("en/*.ipynb")),
     *(ROOT / name for name in ("README.md", "README.ja.md")),
-    *(ROOT / name for name in ("CONTRIBUTING.md", "runs/README.md")),
+    *(
+        ROOT / name
+        for name in ("CONTRIBUTING.md", "experiments/results/README.md")
+    ),
 ]
 UNITS = BOOK / "en/units.yml"
 BLOCK = re.compile(r"```(?:bash|console|sh)\n(.*?)```", re.DOTALL)
@@ -69,7 +72,7 @@ def parse_experiment(args: list[str]) -> None:
     """Its name, its variants, its options."""
     # here, since they import every experiment
     from experiments.__main__ import find, main
-    from experiments.lab import Bench, Experiment
+    from experiments.lab import Experiment, RunContext
 
     @functools.wraps(main)
     def kept(name="", inputs=(), **options):
@@ -78,9 +81,11 @@ def parse_experiment(args: list[str]) -> None:
     name, inputs, options = tyro.cli(kept, args=args)
     if name:
         one = find(name)
-        bench = Bench(runs.folder(name), options.get("only", ()), (), inputs)
+        context = RunContext(
+            store.folder(name), options.get("only", ()), (), inputs
+        )
         if isinstance(one, Experiment):
-            one.cells(bench)
+            one.cells(context)
 
 
 def parse_tool(path: str) -> None:

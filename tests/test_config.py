@@ -19,6 +19,7 @@ from transformer_course.training.config import (
     DataConfig,
     Experiment,
     TrainConfig,
+    changed_experiment,
 )
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.tasks.table import find_task
@@ -120,3 +121,22 @@ def test_every_preset_builds_a_model_and_is_named_after_itself(name):
 def test_a_preset_starts_from_another_one():
     starts = {preset.train.start_from for preset in PRESETS.values()}
     assert starts - {None} <= set(PRESETS)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"model.heads": 1}, r"'model.heads'.*model.n_heads"),
+        ({"model.n_heads": "1"}, "model.n_heads cannot be '1'"),
+        ({"model.n_heads": 3}, "cannot be split over 3 heads"),
+    ],
+)
+def test_settings_that_cannot_be_changed_so_are_refused(changes, told):
+    with pytest.raises(ConfigError, match=told):
+        changed_experiment(Experiment(), changes)
+
+
+def test_only_the_named_settings_are_changed():
+    found = changed_experiment(Experiment(), {"model.n_heads": 1})
+    model = dataclasses.replace(ModelConfig(), n_heads=1)
+    assert found == dataclasses.replace(Experiment(), model=model)

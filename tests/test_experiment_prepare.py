@@ -18,7 +18,6 @@ from tiny_runs import (
     weights,
 )
 
-from transformer_course import runs
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.text import ParallelText, Splits
@@ -29,7 +28,12 @@ from transformer_course.training import checkpoint, shipped
 from transformer_course.training.config import Experiment
 from transformer_course.training.objective import evaluate
 from transformer_course.training.presets import PRESETS
-from transformer_course.training.run import chosen_checkpoint, prepare, run
+from transformer_course.training.run import (
+    chosen_checkpoint,
+    prepare,
+    run,
+    settings_of,
+)
 from transformer_course.training.tasks.table import experiment_of, find_task
 
 pytestmark = pytest.mark.usefixtures("small_corpus")
@@ -227,7 +231,7 @@ def test_a_run_knows_which_files_it_learned_and_how_they_were_parted(
     tmp_path, of_files, finished
 ):
     folder = run(of_files, tmp_path / "out", quiet=True)
-    settings = runs.settings_of(folder)
+    settings = settings_of(folder)
     made = [
         hashlib.sha256(Path(file).read_bytes()).hexdigest()
         for file in of_files.data.files
@@ -240,7 +244,7 @@ def test_a_run_knows_which_files_it_learned_and_how_they_were_parted(
     assert like == other(of_files, sha256=tuple(made))
     details = checkpoint.load(folder / "checkpoints" / "best").details
     assert details["sha256"] == made
-    assert "split" not in runs.settings_of(finished)
+    assert "split" not in settings_of(finished)
 
 
 def test_a_run_goes_on_with_its_files_wherever_they_stand(
@@ -259,13 +263,13 @@ def test_a_run_goes_on_with_its_files_wherever_they_stand(
     moved = other(of_files, **own_files(tmp_path / "moved"))
     folder = run(moved, tmp_path, resume=True, quiet=True)
     assert_same_runs(folder, whole)
-    now = runs.settings_of(folder)["data"]["files"]
+    now = settings_of(folder)["data"]["files"]
     assert now == list(moved.data.files)
 
 
 def test_files_that_have_changed_are_not_gone_on_with(tmp_path, of_files):
     folder = run(of_files, tmp_path / "out", quiet=True)
-    like = experiment_of(runs.settings_of(folder))
+    like = experiment_of(settings_of(folder))
     with Path(of_files.data.files[1]).open("a", encoding="utf-8") as file:
         file.write("。")
     more = dataclasses.replace(of_files.train, epochs=3)
@@ -302,12 +306,12 @@ def test_a_run_knows_its_more_pairs_but_is_judged_without_them(
     tmp_path, with_more
 ):
     folder = run(with_more, tmp_path / "out", quiet=True)
-    known = runs.settings_of(folder)["data"]["more_sha256"]
+    known = settings_of(folder)["data"]["more_sha256"]
     more = [Path(file) for file in with_more.data.more]
     assert known == [
         hashlib.sha256(file.read_bytes()).hexdigest() for file in more
     ]
-    like = experiment_of(runs.settings_of(folder))
+    like = experiment_of(settings_of(folder))
     assert like == other(with_more, more_sha256=tuple(known))
     with more[1].open("a", encoding="utf-8") as file:
         file.write("。")

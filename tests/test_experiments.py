@@ -1,6 +1,5 @@
-"""What every experiment has, and what the lab does with it."""
+"""What every experiment has, and what the engine does with it."""
 
-import dataclasses
 import json
 from functools import cache, partial
 from hashlib import sha256
@@ -9,18 +8,9 @@ from pathlib import Path
 import pytest
 from tiny import tiny_corpus
 
-from experiments.__main__ import find_all, smoked
-from experiments.lab import (
-    Bench,
-    Entries,
-    Experiment,
-    Files,
-    Groups,
-    Reading,
-    Rows,
-    Table,
-)
-from transformer_course import runs
+from experiments import store
+from experiments.__main__ import find_all, run_smoke_test
+from experiments.lab import Analysis, Experiment, RunContext
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.decoding import search
 from transformer_course.errors import ConfigError
@@ -29,18 +19,21 @@ EXPERIMENTS = find_all()
 VARIANTS = {name: name for name in ("one/a", "one/b", "two/c")}
 
 
-def counted(files: Files | None = None, **settings) -> tuple[Experiment, list]:
+def counted(**settings) -> tuple[Experiment, list]:
     """An experiment that notes what it measures."""
     measured = []
 
-    def measure(variant, seed, bench):
+    def measure(variant, seed, context):
         measured.append((variant, seed))
-        return {"seed": seed}
+        return {"square": seed**2}
 
     settings = {"variants": VARIANTS, "seeds": (0, 1)} | settings
-    about = {"about": lambda variant: {"about": variant}}
-    settings |= {"measure": measure, "files": files or Files()}
-    return Experiment("counted", "00", **about | settings), measured
+    return Experiment("counted", "00", measure=measure, **settings), measured
+
+
+def quiet(folder: Path, only=(), seeds=()) -> RunContext:
+    """A context that logs nothing."""
+    return RunContext(folder, only, seeds, log=list)
 
 
 def smokes() -> list:
@@ -49,7 +42,7 @@ def smokes() -> list:
     They are drawn by a hash of their names; ``--all`` makes the others too.
     """
     names = sorted(EXPERIMENTS, key=lambda n: sha256(n.encode()).digest())
-    left = {Experiment: 2, Reading: 2, Table: 1}
+    left = {Experiment: 3, Analysis: 2}
     found = []
     for name in names:
         kind = type(EXPERIMENTS[name])
@@ -61,7 +54,7 @@ def smokes() -> list:
 
 def there() -> dict[Path, int]:
     """The files of the stored runs, and when each was written."""
-    found = runs.folder("").rglob("*")
+    found = store.folder("").rglob("*")
     return {path: path.stat().st_mtime_ns for path in found}
 
 
@@ -73,7 +66,9 @@ def test_a_few_of_everything_can_be_made(name, monkeypatch):
     tiny_corpus(monkeypatch, pairs=few_sentences)
     monkeypatch.setattr(search, "EXTRA_LENGTH", 4)  # untrained: no end
     before, said = there(), []
-    smoked(EXPERIMENTS[name], Bench(runs.folder(name), say=said.append))
+    run_smoke_test(
+        EXPERIMENTS[name], RunContext(store.folder(name), log=said.append)
+    )
     assert said and all(line.startswith(f"{name}: ") for line in said)
     assert there() == before
 
@@ -82,79 +77,86 @@ def test_a_few_of_everything_can_be_made(name, monkeypatch):
 def test_what_is_stored_is_found(name):
     one = EXPERIMENTS[name]
     if isinstance(one, Experiment):
-        assert one.missing(Bench(runs.folder(name))) == []
+        assert one.missing(RunContext(store.folder(name))) == []
+        assert set(store.records(name)) <= set(one.variants)
+        assert store.settings(name).keys() == one.settings().keys()
     for run in (*one.makes, *one.adds_to):
-        assert runs.folder(run).is_dir()
+        assert store.folder(run).is_dir()
 
 
-@pytest.mark.parametrize(
-    "files", [Files(), Groups(), Entries("all.json", "rows")]
-)
-def test_each_cell_is_measured_once(files, tmp_path):
-    seeds = (0,) if isinstance(files, Entries) else (0, 1)
-    one, measured = counted(files, seeds=seeds)
-    one.make(Bench(tmp_path, say=list))
-    assert measured == [(v, s) for s in seeds for v in VARIANTS]
-    one.make(Bench(tmp_path, say=list))
+def test_each_cell_is_measured_once(tmp_path):
+    one, measured = counted()
+    one.make(quiet(tmp_path))
+    assert measured == [(v, s) for s in (0, 1) for v in VARIANTS]
+    one.make(quiet(tmp_path))
     assert len(measured) == len(set(measured))
-    assert one.missing(Bench(tmp_path)) == []
+    assert one.missing(quiet(tmp_path)) == []
 
 
 def test_what_was_stopped_goes_on(tmp_path):
-    one, measured = counted(Groups())
+    one, measured = counted()
 
     def stop(line):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        one.make(Bench(tmp_path, say=stop))
-    stored = json.loads((tmp_path / "one.json").read_text("utf-8"))
-    assert stored == {"a": [{"seed": 0}]}
-    one.make(Bench(tmp_path, say=list))
+        one.make(RunContext(tmp_path, log=stop))
+    assert set(store.records_in(tmp_path)) == {"one/a"}
+    one.make(quiet(tmp_path))
     assert len(measured) == len(set(measured)) == 6
+
+
+def test_another_process_s_records_are_kept_and_not_made_again(tmp_path):
+    def measure(variant, seed, context):
+        if not measured:  # meanwhile another process makes all but this one
+            other.make(quiet(tmp_path, ("one/b", "two"), (0,)))
+        measured.append(variant)
+        return {}
+
+    other, measured = counted()[0], []
+    one = Experiment("counted", "00", VARIANTS, measure, seeds=(0,))
+    one.make(quiet(tmp_path))
+    assert measured == ["one/a"]
+    assert other.missing(quiet(tmp_path, seeds=(0,))) == []
+
+
+def test_nothing_stored_is_lost_when_a_seed_is_added(tmp_path):
+    one, _ = counted()
+    one.make(quiet(tmp_path, seeds=(1,)))
+    before = store.records_in(tmp_path)
+    one.make(quiet(tmp_path, ("one/b",), (0,)))
+    after = store.records_in(tmp_path)
+    first, second = after["one/b"]
+    assert (first["seed"], first["square"]) == (0, 0)
+    assert {**after, "one/b": [second]} == before
 
 
 def test_variants_groups_and_seeds_can_be_chosen(tmp_path):
     one, _ = counted()
-    assert one.cells(Bench(tmp_path, ("one",), (1,))) == [
-        ("one/a", 1),
-        ("one/b", 1),
-    ]
+    cells = one.cells(RunContext(tmp_path, ("one",), (1,)))
+    assert cells == [("one/a", 1), ("one/b", 1)]
     with pytest.raises(ConfigError, match="no variant 'three'; it has: one/a"):
-        one.cells(Bench(tmp_path, ("three",)))
-
-
-def test_a_row_is_known_by_what_it_says(tmp_path):
-    rows = Rows("rows", lambda record: record["name"])
-    one, _ = counted(rows, seeds=(0, 1))
-
-    def measure(variant, seed, bench):
-        return {"name": variant.partition("/")[2], "seed": seed}
-
-    one = dataclasses.replace(one, measure=measure)
-    one.make(Bench(tmp_path, ("one/b",), say=list))
-    stored = json.loads((tmp_path / "one.json").read_text("utf-8"))
-    assert stored["rows"] == [{"name": "b", "seed": s} for s in (0, 1)]
-    assert one.missing(Bench(tmp_path, seeds=(0,))) == [
-        ("one/a", 0),
-        ("two/c", 0),
-    ]
+        one.cells(RunContext(tmp_path, ("three",)))
+    with pytest.raises(ConfigError, match="with the seed 2; its seeds: 0, 1"):
+        one.cells(RunContext(tmp_path, (), (1, 2)))
 
 
 def test_a_group_may_have_fewer_seeds(tmp_path):
     one, _ = counted(seeds_of={"one": (1,)})
-    assert one.cells(Bench(tmp_path)) == [
+    assert one.cells(RunContext(tmp_path)) == [
         ("two/c", 0),
         ("one/a", 1),
         ("one/b", 1),
         ("two/c", 1),
     ]
+    with pytest.raises(ConfigError, match="with the seed 0"):
+        one.cells(RunContext(tmp_path, ("one",), (0,)))
 
 
-def test_what_is_not_usual_is_made_when_it_is_named(tmp_path):
-    one, _ = counted(usual=("one",), seeds=(0,))
-    assert len(one.cells(Bench(tmp_path))) == 2
-    assert one.cells(Bench(tmp_path, ("two",))) == [("two/c", 0)]
+def test_other_than_default_variants_are_made_when_they_are_named(tmp_path):
+    one, _ = counted(default_variants=("one",), seeds=(0,))
+    assert len(one.cells(RunContext(tmp_path))) == 2
+    assert one.cells(RunContext(tmp_path, ("two",))) == [("two/c", 0)]
 
 
 @pytest.mark.parametrize("wrong", [{"seeds": (0, 0)}, {"variants": {}}])
@@ -163,14 +165,10 @@ def test_an_experiment_has_variants_and_different_seeds(wrong):
         counted(**wrong)
 
 
-def test_settings_are_written_when_something_is_missing(tmp_path):
+def test_command_and_settings_are_stored_beside_the_records(tmp_path):
     one, _ = counted(settings=lambda: {"steps": 3})
-    one = dataclasses.replace(one, files=Groups())
-    one.make(Bench(tmp_path, say=list))
-    path = tmp_path / "settings.json"
-    about = json.loads(path.read_text("utf-8"))
-    assert about["command"] == "python -m experiments counted"
-    assert about["seeds"] == [0, 1] and about["steps"] == 3
-    path.unlink()
-    one.make(Bench(tmp_path, say=list))
-    assert not path.exists()
+    one.make(quiet(tmp_path))
+    stored = json.loads((tmp_path / store.RECORDS).read_text("utf-8"))
+    assert stored["command"] == "python -m experiments counted"
+    assert stored["settings"] == {"steps": 3}
+    assert set(stored["records"]) == set(VARIANTS)

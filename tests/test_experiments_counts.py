@@ -243,7 +243,7 @@ def test_demonstratives_are_found_with_their_noun(sentence, found):
 
 def test_the_offset_is_chosen_where_heads_are_chosen():
     def look(offset, hits):
-        return enja_agreement.Look(offset, torch.tensor([hits]), 0.2)
+        return enja_agreement.Find(offset, torch.tensor([hits]), 0.2)
 
     before, behind = look(-1, [True, False]), look(2, [False, True])
     found = enja_agreement.judged(
@@ -256,7 +256,7 @@ def test_the_offset_is_chosen_where_heads_are_chosen():
 
 def test_where_the_offset_fails_another_one_is_the_rule_to_beat():
     def look(offset, hits):
-        return enja_agreement.Look(offset, torch.tensor([hits]), 0.2)
+        return enja_agreement.Find(offset, torch.tensor([hits]), 0.2)
 
     before, behind = look(-1, [True, False]), look(2, [False, True])
     far = look(5, [True, True])

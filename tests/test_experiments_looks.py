@@ -31,7 +31,7 @@ from experiments import (
     timing,
 )
 from experiments.fashion_maps import blackened, deletion, shuffle, stages
-from experiments.lab import Bench, tiny_run
+from experiments.lab import RunContext, tiny_run
 from experiments.memory_spread import score_of_means, spread_of
 from transformer_course.batches.pairs import Batch
 from transformer_course.data.tokenizer import EOS, PAD
@@ -109,9 +109,9 @@ def test_a_decoder_that_is_told_the_mean_misses_what_words_differ_in(
 def test_the_loss_beside_the_spread_is_the_training_s(tmp_path, monkeypatch):
     tiny_corpus(monkeypatch)
     folder = tiny_run(tmp_path, "tiny")
-    bench = Bench(tmp_path / "spread", inputs=(folder,))
-    list(memory_spread.read(bench))
-    found = json.loads((bench.folder / "tiny.json").read_text())
+    context = RunContext(tmp_path / "spread", inputs=(folder,))
+    list(memory_spread.analyse(context))
+    found = json.loads((context.folder / "tiny.json").read_text())
     lines = (folder / "metrics.jsonl").read_text().splitlines()
     epochs = [r for r in map(json.loads, lines) if r["kind"] == "epoch"]
     assert found["dev_nll"] == pytest.approx(epochs[-1]["dev_nll"], abs=1e-3)
@@ -319,8 +319,8 @@ def test_the_time_is_the_smallest(monkeypatch):
 
 @pytest.mark.exhaustive
 def test_a_process_of_its_own_has_its_own_peak():
-    assert timing.apart(os.getpid) != os.getpid()
-    assert 0 < timing.apart(timing.peak) < 2**20
+    assert timing.run_in_subprocess(os.getpid) != os.getpid()
+    assert 0 < timing.run_in_subprocess(timing.peak) < 2**20
 
 
 @pytest.mark.parametrize(

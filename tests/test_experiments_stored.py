@@ -6,24 +6,24 @@ import re
 import numpy as np
 import pytest
 
+from experiments import store
 from experiments.__main__ import find_all
 from experiments.index import makers, text_of
 from experiments.since_2017 import CHANGES, RATED, WHOLE
-from experiments.table_3 import GRID, PAPER
+from experiments.table_3 import PAPER, VARIANTS
 from experiments.translation_errors import EVERY, JUDGES, KINDS, VERDICTS
-from transformer_course import runs
 
-THERE = sorted(p.name for p in runs.folder("").iterdir() if p.is_dir())
+THERE = sorted(p.name for p in store.folder("").iterdir() if p.is_dir())
 
 
 def read(run: str, name: str) -> dict:
     """A JSON file of a stored run."""
-    return json.loads((runs.folder(run) / f"{name}.json").read_text("utf-8"))
+    return json.loads((store.folder(run) / f"{name}.json").read_text("utf-8"))
 
 
 def arrays(run: str, name: str) -> dict[str, np.ndarray]:
     """A NumPy file of a stored run."""
-    with np.load(runs.folder(run) / f"{name}.npz") as found:
+    with np.load(store.folder(run) / f"{name}.npz") as found:
         return dict(found)
 
 
@@ -37,13 +37,13 @@ def test_all_that_is_made_is_stored_and_the_reverse():
 
 
 def test_the_index_names_one_maker_and_a_reader_of_each_stored_run():
-    text = runs.folder("README.md").read_text("utf-8")
+    text = store.folder("README.md").read_text("utf-8")
     assert text == text_of(find_all().values()), (
         "python -m experiments --index writes it anew"
     )
     rows = [line.split(" | ") for line in text.splitlines() if "| `" in line]
     assert [row[0] for row in rows] == [f"| `{run}`" for run in THERE]
-    book = runs.folder("").parent / "book/en"
+    book = store.folder("").parents[1] / "book/en"
     for run, page, _, readers in rows:
         assert list(book.glob(f"{page}.*")), run
         assert readers.rstrip(" |"), run
@@ -65,7 +65,7 @@ def test_ngrams_of_single_texts_add_up_to_their_mean(unit):
 @pytest.mark.parametrize("name", ["soseki-cpu", "soseki-lm"])
 def test_surprise_of_single_texts_adds_up_to_what_the_run_says(name):
     found = arrays(name, "surprise")
-    results = runs.read(name).results
+    results = store.read(name).results
     for part in ("dev", "test"):
         for unit, key in (
             ("tokens", "nll"),
@@ -99,7 +99,9 @@ def test_rates_are_the_best_of_those_tried():
     for name, rate in chosen.items():
         tried = {
             record["rate"]: record["dev"]
-            for variant, (record,) in read("since-2017", "rates").items()
+            for variant, (record,) in store.records(
+                "since-2017", "rates"
+            ).items()
             if re.fullmatch(rf"{name}-[\d.]+", variant)
         }
         assert min(tried, key=tried.get) == rate
@@ -109,7 +111,7 @@ def test_rates_are_the_best_of_those_tried():
 def test_the_paper_s_rows_name_variants_that_are_there():
     named = [row.ours for row in PAPER if row.ours]
     assert len(named) == len(set(named))
-    assert set(named) <= set(GRID.all_variants)
+    assert set(named) <= set(VARIANTS)
 
 
 def test_the_paper_s_bleu_falls_as_its_perplexity_rises():

@@ -21,10 +21,11 @@ from experiments import (
     memory_spread,
     more_pairs,
     searches,
+    store,
     translations,
 )
-from experiments.lab import Bench
-from transformer_course import files, runs
+from experiments.lab import RunContext
+from transformer_course import files
 from transformer_course.data.text import ParallelText, read_lines
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding import search
@@ -54,7 +55,7 @@ def small_world(tmp_path, monkeypatch):
     """
     tiny_corpus(monkeypatch)
     monkeypatch.setattr(search, "EXTRA_LENGTH", 4)
-    monkeypatch.setattr(runs, "folder", lambda name: tmp_path / "runs" / name)
+    monkeypatch.setattr(store, "folder", lambda name: tmp_path / "runs" / name)
 
 
 def translator(seed: int = 0) -> torch.nn.Module:
@@ -152,9 +153,11 @@ def test_cold_draws_are_greedy_search_whoever_chooses(tmp_path, monkeypatch):
     monkeypatch.setattr(mbr, "splits_for", lambda *_: SPLITS)
     monkeypatch.setattr(mbr, "WAYS", ({"temperature": 1e-4},))
     saved(tmp_path / "run/checkpoints/best", translator())
-    bench = Bench(tmp_path / "mbr", inputs=(tmp_path / "run",), smoke=True)
-    list(mbr.read(bench))
-    greedy, *others = files.read_json(bench.folder / "run.json")["rows"]
+    context = RunContext(
+        tmp_path / "mbr", inputs=(tmp_path / "run",), smoke=True
+    )
+    list(mbr.analyse(context))
+    greedy, *others = files.read_json(context.folder / "run.json")["rows"]
     draws = [row for row in others if "draws" in row]
     assert [row["draws"] for row in draws] == [1, mbr.DRAWS[0], mbr.DRAWS[0]]
     for row in draws:
@@ -186,7 +189,7 @@ def trained(tmp_path, monkeypatch):
 
 def made(folder) -> list[str]:
     """All that is said while everything is made that is missing."""
-    return list(searches.compare(folder, Bench(folder.parent)))
+    return list(searches.compare(folder, RunContext(folder.parent)))
 
 
 def test_each_way_is_measured_once_for_the_same_weights(trained):
@@ -247,7 +250,7 @@ def test_examples_are_likelier_and_half_as_long():
 @pytest.mark.parametrize("one", [mbr, memory_spread, searches])
 def test_a_folder_without_a_checkpoint_is_refused(one, tmp_path):
     with pytest.raises(CourseError, match="no checkpoint"):
-        list(one.read(Bench(tmp_path / "none", inputs=(tmp_path,))))
+        list(one.analyse(RunContext(tmp_path / "none", inputs=(tmp_path,))))
 
 
 # --- several trainings as one ------------------------------------------------
@@ -259,9 +262,11 @@ def test_an_ensemble_is_stored_as_a_training_is(tmp_path):
         saved(tmp_path / name, model)
         for name, model in zip(("one", "other"), members, strict=True)
     )
-    bench = Bench(tmp_path / "runs" / "both", (), (), folders, smoke=True)
-    assert list(enja_ensemble.read(bench))
-    stored, counts = runs.read("both"), runs.read_counts("both")
+    context = RunContext(
+        tmp_path / "runs" / "both", (), (), folders, smoke=True
+    )
+    assert list(enja_ensemble.analyse(context))
+    stored, counts = store.read("both"), store.read_counts("both")
     assert stored.settings == {"models": list(map(str, folders))}
     assert stored.epochs == []
     (best,) = stored.results["dev_bleu_of_the_beam"].values()
@@ -275,7 +280,7 @@ def test_an_ensemble_is_stored_as_a_training_is(tmp_path):
         p.numel() for model in members for p in model.parameters()
     )
     with pytest.raises(CourseError, match="'two'; there are of: both"):
-        runs.read_counts("two")
+        store.read_counts("two")
 
 
 def test_each_weight_of_a_soup_is_the_mean_of_two(tmp_path):
@@ -306,17 +311,19 @@ def test_a_soup_of_models_that_read_other_ids_is_refused(tmp_path):
 
 @pytest.fixture
 def pair(tmp_path):
-    """Two translators, and a bench that makes a few pairs with them."""
+    """Two translators, and a context that makes a few pairs with them."""
     ways = {"there": ("en", "ja"), "back": ("ja", "en")}
     models = tuple(
         saved(tmp_path / name, translator(seed), *way)
         for seed, (name, way) in enumerate(ways.items())
     )
-    return Bench(tmp_path / "runs" / "more-pairs", (), (), models, smoke=True)
+    return RunContext(
+        tmp_path / "runs" / "more-pairs", (), (), models, smoke=True
+    )
 
 
 def test_each_pair_is_half_a_person_s_and_written_once(pair, monkeypatch):
-    list(more_pairs.read(pair))
+    list(more_pairs.analyse(pair))
     folder = pair.stored("outputs") / "more-pairs"
     src, tgt = (read_lines(folder / f"more.{one}") for one in ("en", "ja"))
     train = SPLITS.train
@@ -336,7 +343,7 @@ def test_each_pair_is_half_a_person_s_and_written_once(pair, monkeypatch):
         return translate(model, tokenizer, sentences, *how)
 
     monkeypatch.setattr(more_pairs, "translate", counted)
-    list(more_pairs.read(pair))
+    list(more_pairs.analyse(pair))
     assert read_lines(path) == whole
     assert asked == train.src[size // 2 : size]
 
@@ -347,6 +354,6 @@ def test_other_models_than_two_of_opposite_directions_are_refused(pair):
         ((there,), "given 1 models: expected two"),
         ((there, there), "opposite directions: give two that do"),
     ):
-        bench = Bench(pair.folder, inputs=inputs, smoke=True)
+        context = RunContext(pair.folder, inputs=inputs, smoke=True)
         with pytest.raises(ConfigError, match=message):
-            list(more_pairs.read(bench))
+            list(more_pairs.analyse(context))

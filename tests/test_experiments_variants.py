@@ -29,11 +29,11 @@ from experiments import (
     wrong_masks,
 )
 from experiments.embeddings import faster_tables, standard_normal, tables_of
-from experiments.lab import Bench
+from experiments.lab import RunContext
 from experiments.mistakes import NAMES
 from experiments.since_2017 import CHANGES, WHOLE
 from experiments.stacks import Shared, join, score_joined
-from experiments.table_3 import D_KEY, GRID, NarrowKeyed, NarrowKeys
+from experiments.table_3 import D_KEY, NarrowKeyed, NarrowKeys
 from experiments.translators import (
     Training,
     causal_of,
@@ -57,8 +57,6 @@ from transformer_course.models.positional_encoding import (
 from transformer_course.models.transformer import Transformer
 from transformer_course.training import checkpoint
 from transformer_course.training.config import TrainConfig
-from transformer_course.training.grid import weights
-from transformer_course.training.grid.plan import count
 from transformer_course.training.loop import make_optimizer
 from transformer_course.training.objective import training_score
 from transformer_course.training.tasks.table import find_task
@@ -155,10 +153,10 @@ def test_an_inverted_causal_mask_shows_what_comes_after():
 
 def test_a_training_is_looked_at_now_and_then(tmp_path, monkeypatch):
     tiny_corpus(monkeypatch)
-    bench = Bench(tmp_path, smoke=True)
+    context = RunContext(tmp_path, smoke=True)
     moments = []
     curve = follow(
-        Training(""), 0, bench, lambda m: moments.append(m) or {}, every=1
+        Training(""), 0, context, lambda m: moments.append(m) or {}, every=1
     )
     assert [m.step for m in moments] == [1, 2]
     assert [m.last for m in moments] == [False, True]
@@ -173,7 +171,7 @@ def test_a_training_that_diverges_says_so(tmp_path, monkeypatch):
         return found._replace(loss=found.loss * torch.nan)
 
     training = Training("", score=nothing)
-    curve = follow(training, 0, Bench(tmp_path, smoke=True))
+    curve = follow(training, 0, RunContext(tmp_path, smoke=True))
     assert curve.stopped.startswith("the loss is nan") and not curve.scores
 
 
@@ -413,8 +411,13 @@ def test_a_student_learns_from_its_teachers_images(tmp_path):
     variants = few_images.VARIANTS
     for one in variants.values():
         if one.teacher:
-            teacher = variants[one.teacher].settings(0, Bench(tmp_path))
-            assert teacher.data == one.settings(0, Bench(tmp_path)).data
+            teacher = variants[one.teacher].settings(0, RunContext(tmp_path))
+            assert teacher.data == one.settings(0, RunContext(tmp_path)).data
+
+
+def count(model) -> int:
+    """Number of weights."""
+    return sum(p.numel() for p in model.parameters())
 
 
 # --- table 3 -----------------------------------------------------------------
@@ -422,8 +425,12 @@ def test_a_student_learns_from_its_teachers_images(tmp_path):
 
 def test_a_variant_changes_one_setting_or_the_keys_alone():
     for name, variant in table_3.VARIANTS.items():
+        if name == "base":
+            assert variant.experiment(0).model == table_3.BASE.model
+            continue
         changed = variant.build is checkpoint.build
         assert len(variant.changes) == changed, name
+        assert variant.experiment(0) != table_3.VARIANTS["base"].experiment(0)
 
 
 def test_keys_and_queries_are_narrow_and_values_are_not():
@@ -439,12 +446,13 @@ def test_keys_and_queries_are_narrow_and_values_are_not():
 
 
 def test_row_b_has_fewer_weights_by_what_queries_and_keys_lose():
-    settings = GRID.base.model
+    settings = table_3.BASE.model
     narrow = count(NarrowKeyed(settings))
     layers = 3 * settings.n_layers  # of attention, in both stacks
     lost = settings.d_model - settings.n_heads * D_KEY
     per_layer = 2 * settings.d_model * lost
-    assert weights(settings) - narrow == layers * per_layer
+    whole = count(checkpoint.build(settings))
+    assert whole - narrow == layers * per_layer
 
 
 def test_scores_of_narrow_keys_are_divided_by_the_root_of_their_width():
@@ -574,7 +582,7 @@ def test_the_small_step_moves_only_the_projections_more_slowly(
 
     monkeypatch.setattr(scores, "look", look)
     slow = scores.Trained("scaled-small-step", 16, 0.01)
-    slow.measure(0, Bench(tmp_path))
+    slow.measure(0, RunContext(tmp_path))
     before, after = seen["models"]
     moved = {
         name: (after[name] - before[name]).abs().max().item()

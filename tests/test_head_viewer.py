@@ -9,7 +9,7 @@ import pytest
 from bs4 import BeautifulSoup
 from built_book import BOOK, build_project
 
-from transformer_course import runs
+from experiments import store
 from transformer_course.errors import CourseError
 
 sys.path.insert(0, str(BOOK / "_ext"))
@@ -34,9 +34,9 @@ SENTENCE = {
 @pytest.fixture(autouse=True)
 def stored(tmp_path, monkeypatch):
     """One stored run, in place of the repository's."""
-    monkeypatch.setattr(runs, "folder", lambda name: tmp_path / "runs" / name)
-    path = runs.folder("tiny") / viewer.FILE
-    runs.write_json(path, {"sentences": [SENTENCE]})
+    monkeypatch.setattr(store, "folder", lambda name: tmp_path / "runs" / name)
+    path = store.folder("tiny") / viewer.FILE
+    store.write_json(path, {"sentences": [SENTENCE]})
 
 
 def soup_of(language="en"):

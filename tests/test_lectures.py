@@ -25,6 +25,7 @@ from built_book import (
 )
 from PIL import Image, ImageDraw
 
+from experiments import store
 from tools import site
 from tools.lectures import publish
 from tools.lectures.__main__ import main
@@ -37,7 +38,6 @@ from tools.lectures.publish import Publisher
 from tools.lectures.reveal import NOTES, SCRIPT, STYLE, NoReveal, find_reveal
 from tools.lectures.rounds import BuiltChapter, plain
 from tools.lectures.words import words_of
-from transformer_course import runs
 
 UNITS = [
     pytest.param(read_plan(edition), unit, id=f"{edition}-{unit.unit}")
@@ -83,7 +83,7 @@ def test_minutes_are_those_of_the_unit(plan: Plan, unit: Unit):
 @each_unit
 def test_what_is_asked_and_run_is_shown_in_class(plan: Plan, unit: Unit):
     """At 45 minutes what is for 45, at 90 what comes with 90."""
-    times = runs.folder("cell-times") / f"{unit.notebook}.json"
+    times = store.folder("cell-times") / f"{unit.notebook}.json"
     seconds = json.loads(times.read_text("utf-8"))["seconds"]
     for length, ask, live in (
         (45, unit.ask, unit.live),

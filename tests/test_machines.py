@@ -2,16 +2,15 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 from tiny_runs import records, tiny
 
-from experiments import lab
-from experiments.lab import Bench, Experiment
-from transformer_course import files
-from transformer_course.device import joined
+from experiments import lab, store, table_3
+from experiments.lab import Experiment, RunContext
+from transformer_course.device import joined, machine
 from transformer_course.errors import ConfigError, DivergedError
-from transformer_course.training.grid import Grid, train, training
 from transformer_course.training.run import run
 
 
@@ -22,51 +21,32 @@ def test_a_machine_is_named_once():
     assert joined(None, 26) == joined(26, 26) == 26
 
 
-def test_an_experiment_names_each_machine_and_the_seeds_that_were_run(
+def test_each_record_keeps_the_machine_that_it_was_made_on(
     tmp_path, monkeypatch
 ):
-    day = {"date": "Monday"}
-    one = Experiment(
-        "counted",
-        "00",
-        {"first": 1, "second": 2},
-        lambda variant, seed, bench: {"seed": seed},
-        settings=lambda: {"steps": 3},
-        about=lambda variant: {"machine": lab.machine()},
-        conditions=day.copy,
-    )
-    for name, date, seed in (("A", "Monday", 1), ("B", "Sunday", 0)):
-        day["date"] = date
+    variants = {"first": 1, "second": 2}
+    one = Experiment("counted", "00", variants, lambda *_: {})
+    for name, seed in (("A", 1), ("B", 0)):
         monkeypatch.setattr(lab, "machine", lambda name=name: name)
-        one.make(Bench(tmp_path, ("first",), (seed,), say=list))
+        one.make(RunContext(tmp_path, ("first",), (seed,), log=list))
     monkeypatch.setattr(lab, "machine", lambda: "C")
-    one.make(Bench(tmp_path, ("first",), (0,), say=list))  # nothing is missing
-    both = {"machine": "A; then B", "date": "Monday; then Sunday"}
-    about = json.loads((tmp_path / "settings.json").read_text("utf-8"))
-    assert about.items() >= (both | {"seeds": [0, 1], "steps": 3}).items()
-    stored = json.loads((tmp_path / "first.json").read_text("utf-8"))
-    assert stored["machine"] == "A; then B"
+    one.make(RunContext(tmp_path, ("first",), (0,), log=list))  # is stored
+    found = store.records_in(tmp_path)["first"]
+    assert found == [{"seed": 0, "machine": "B"}, {"seed": 1, "machine": "A"}]
 
 
-def test_a_grid_names_each_machine_and_the_seeds_that_were_trained(
-    tmp_path, monkeypatch
-):
-    def diverges(*_, **__):  # in no time
+@pytest.mark.usefixtures("small_corpus")
+def test_a_cell_of_table_3_that_diverges_is_recorded(tmp_path, monkeypatch):
+    def diverges(settings, outputs, *_, **__):
+        run(replace(tiny(), name=settings.name), outputs, quiet=True)
         raise DivergedError("the loss is nan")
 
-    monkeypatch.setattr(training, "run", diverges)
-    grid, outputs = Grid("tiny", tiny(), {}, (0, 1)), tmp_path / "out"
-    for name in "AB":
-        monkeypatch.setattr(training, "machine", lambda name=name: name)
-        # another process has seed 0 under way, the first time
-        lock = outputs / "tiny/.locks" / ("base-seed0" if name == "A" else "x")
-        with files.locked(lock):
-            found = train(grid, outputs, tmp_path / "runs", quiet=True)
-        if name == "A":
-            assert (found.machine, found.seeds) == ("A", [1])
-    assert (found.machine, found.seeds) == ("A; then B", [0, 1])
-    assert found.cells["base", 1]["machine"] == "A"
-    assert found.cells["base", 0]["machine"] == "B"
+    monkeypatch.setattr(table_3, "run", diverges)
+    context = RunContext(tmp_path / "table-3", smoke=True)
+    found = table_3.measure(table_3.VARIANTS["base"], 0, context)
+    assert found["diverged"] == "the loss is nan" and found["curve"]
+    assert found["machine"] == machine() and "dev" not in found
+    assert not list(tmp_path.rglob("*.safetensors"))
 
 
 @pytest.mark.usefixtures("small_corpus")

@@ -7,7 +7,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from transformer_course import files, runs
+from experiments import store
+from transformer_course import files
 from transformer_course.training import checkpoint, shipped
 
 NAMES = {
@@ -27,7 +28,7 @@ def card(name):
 
 
 def measured(name):
-    path = runs.folder("shipped-models") / f"{name}.json"
+    path = store.folder("shipped-models") / f"{name}.json"
     return files.read_json(path)["results"]
 
 
@@ -80,7 +81,7 @@ def test_it_is_the_model_that_was_measured(name):
 @each
 def test_its_length_penalty_did_best_on_the_development_set(name):
     run, *_ = NAMES[name]
-    on_dev = runs.read(run).results["dev_bleu_of_the_beam"]
+    on_dev = store.read(run).results["dev_bleu_of_the_beam"]
     found = measured(name)
     best = max(value for by in on_dev.values() for value in by.values())
     assert on_dev[found["weights"]][str(found["alpha"])] == best

@@ -21,7 +21,7 @@ from tiny_runs import (
 )
 from torch import Tensor, nn
 
-from transformer_course import runs
+from experiments import store
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.errors import ConfigError, CorpusError
 from transformer_course.models.config import (
@@ -36,10 +36,14 @@ from transformer_course.training.config import (
     Experiment,
     TrainConfig,
 )
-from transformer_course.training.grid import Grid, Variant, train
 from transformer_course.training.loss import Score
 from transformer_course.training.presets import PRESETS
-from transformer_course.training.run import RunFolder, prepare, run
+from transformer_course.training.run import (
+    RunFolder,
+    prepare,
+    run,
+    settings_of,
+)
 from transformer_course.training.tasks.table import (
     TASKS,
     experiment_of,
@@ -53,7 +57,7 @@ each_task = pytest.mark.parametrize("name", TASKS)
 
 STORED = [
     path.parent
-    for path in sorted(runs.folder("").glob("*/run.json"))
+    for path in sorted(store.folder("").glob("*/run.json"))
     if "transformer-course train" in path.read_text("utf-8")
 ]
 
@@ -423,19 +427,6 @@ def test_a_made_up_task_starts_from_another_training(sides, tmp_path):
         assert torch.equal(weight, made.state_dict()[name])
 
 
-def test_a_made_up_task_can_be_a_grid(sides, tmp_path):
-    wide = {"wide": Variant({"model.width": 8})}
-    found = train(
-        Grid("sides", sides, wide, (0,)),
-        tmp_path / "outputs",
-        tmp_path / "runs",
-        quiet=True,
-    )
-    base, widened = found.rows
-    assert widened.weights > base.weights
-    assert base.metrics["accuracy"].mean > 0.8
-
-
 def test_a_made_up_task_refuses_what_does_not_fit(sides):
     with pytest.raises(ConfigError, match="sides trains a LineConfig"):
         prepare(dataclasses.replace(sides, model=ModelConfig(**SIZES)))
@@ -455,7 +446,7 @@ def test_an_experiment_is_what_its_settings_say(name):
 @pytest.mark.parametrize("path", STORED, ids=lambda path: path.name)
 def test_a_stored_run_can_be_trained_again(path):
     """By its preset's settings, where it has one."""
-    found = experiment_of(runs.settings_of(path))
+    found = experiment_of(settings_of(path))
     find_task(found.task).check(found)
     with torch.device("meta"):  # the sizes go together
         checkpoint.build(found.model)

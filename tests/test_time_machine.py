@@ -11,7 +11,7 @@ import pytest
 from bs4 import BeautifulSoup
 from built_book import BOOK, build_project
 
-from transformer_course import runs
+from experiments import store
 from transformer_course.errors import CourseError
 
 sys.path.insert(0, str(BOOK / "_ext"))
@@ -87,7 +87,7 @@ def stored(tmp_path_factory):
         lines = [json.dumps(record, ensure_ascii=False) for record in records]
         file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs, "folder", lambda name: root / name)
+        patch.setattr(store, "folder", lambda name: root / name)
         yield root
 
 

@@ -4,11 +4,11 @@
     python -m tools.time_cells 04_attention     this one
     python -m tools.time_cells --store          and keep what was measured
 
-Kept under ``runs/cell-times/``, a file for each notebook, in place of what is
-there: the page for lecturers prints it. Measured is the
-time that one thread of a processor works on a cell, not the time on the wall:
-so it does not matter what else the machine has to do. A cell that waits, for
-the network or for a disk, waits unseen. The outputs are not stored.
+Kept under ``experiments/results/cell-times/``, a file for each notebook, in
+place of what is there: the page for lecturers prints it. Measured is the time
+that one thread of a processor works on a cell, not the time on the wall: so it
+does not matter what else the machine has to do. A cell that waits, for the
+network or for a disk, waits unseen. The outputs are not stored.
 """
 
 import argparse
@@ -23,8 +23,8 @@ try:
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
 
+    from experiments import store
     from tools.refresh_outputs import ROOT, missing_anywhere, notebook_path
-    from transformer_course import runs
     from transformer_course.device import machine
 except ModuleNotFoundError as error:
     sys.exit(
@@ -64,19 +64,19 @@ def time_cells(path: Path) -> dict[str, float]:
     return {key: round(value, 2) for key, value in watch.seconds.items()}
 
 
-def measured(path: Path, store: bool) -> str:
+def measured(path: Path, keep: bool) -> str:
     """What is to be said of one notebook, after it was run."""
     if missing := missing_anywhere(nbformat.read(path, as_version=4)):
         return f"skipped, it needs {', '.join(missing)}"
     seconds = time_cells(path)
-    if store:
+    if keep:
         about = {
             "command": f"python -m tools.time_cells --store {path.stem}",
             "machine": machine(),
             "seconds": seconds,
         }
-        target = runs.folder("cell-times") / f"{path.stem}.json"
-        runs.write_json(target, about, indent=1)
+        target = store.folder("cell-times") / f"{path.stem}.json"
+        store.write_json(target, about, indent=1)
     return "\n".join([f"{sum(seconds.values()):.0f} s", *slow(path, seconds)])
 
 
@@ -104,7 +104,7 @@ def main() -> int:
     parser.add_argument(
         "--store",
         action="store_true",
-        help="keep what was measured in runs/cell-times, which is versioned",
+        help="keep it in experiments/results/cell-times, which is versioned",
     )
     options = parser.parse_args()
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"

@@ -8,9 +8,10 @@ controls for the sentence, the kind of look, the head and the word::
     :label: fig-20-heads
     ```
 
-``runs/NAME/viewer.json`` has, for each sentence, the words of ``source``, what
-the decoder has ``read`` and what was ``written`` next, and the ``maps`` of
-each kind: layer by head by asking word by word looked at, in hundredths.
+``experiments/results/NAME/viewer.json`` has, for each sentence, the words of
+``source``, what the decoder has ``read`` and what was ``written`` next, and
+the ``maps`` of each kind: layer by head by asking word by word looked at, in
+hundredths.
 
 All is written here, when the book is built: words of the interface, and
 tables which say for each word where each head looks most. The script
@@ -25,7 +26,7 @@ from course_run_figure import RunFigure, register
 from course_templates import template
 from sphinx.application import Sphinx
 
-from transformer_course import runs
+from experiments import store
 from transformer_course.errors import CourseError
 
 Record = dict[str, Any]
@@ -97,7 +98,7 @@ def stored(name: str) -> list[Record]:
     Raises:
         CourseError: there is no such run, or it has no maps.
     """
-    path = runs.folder(name) / FILE
+    path = store.folder(name) / FILE
     if not path.is_file():
         there = sorted(
             p.parent.name for p in path.parents[1].glob(f"*/{FILE}")

@@ -15,7 +15,7 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from transformer_course import runs
+from experiments import store
 from transformer_course.errors import CourseError
 
 
@@ -63,7 +63,7 @@ class RunFigure(SphinxDirective):
             )
         except CourseError as error:
             raise self.error(str(error)) from error
-        self.env.note_dependency(str(runs.folder(name) / self.file))
+        self.env.note_dependency(str(store.folder(name) / self.file))
         text, messages = self.parse_inline(
             self.options["caption"], lineno=self.lineno
         )

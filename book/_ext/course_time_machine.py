@@ -30,7 +30,7 @@ from course_run_figure import RunFigure, register
 from course_templates import template
 from sphinx.application import Sphinx
 
-from transformer_course import runs
+from experiments import store
 from transformer_course.errors import CourseError
 
 Record = dict[str, Any]
@@ -130,10 +130,10 @@ def with_samples(name: str) -> list[Record]:
     Raises:
         CourseError: there is no such run, or it has none.
     """
-    file = runs.folder(name) / FILE
+    file = store.folder(name) / FILE
     if not file.is_file() or not (records := _sampled(file)):
         why = "holds no samples" if file.is_file() else "is not there"
-        root = runs.folder(".")
+        root = store.folder(".")
         there = [
             path.parent.relative_to(root).as_posix()
             for path in sorted(root.rglob(file.name))

@@ -38,9 +38,9 @@ from tools.grading import handover, results
 from tools.grading.answers import Program
 from tools.grading.attempt import from_plain
 from tools.grading.policy import Hidden
+from tools.grading.processes import remove_folder
 from tools.grading.texts import readable, shortened
 from tools.refresh_outputs import ROOT
-from transformer_course import files
 from transformer_course.errors import CourseError
 
 START = 120.0  # seconds that the runner may take to import torch
@@ -140,7 +140,7 @@ class Judge:
                 return self._limit(exercise, said)
             found = _read(folder / "result")
         finally:
-            files.remove_folder(folder)
+            remove_folder(folder)
         return judged(exercise, program, found)
 
     def _limit(self, exercise: Exercise, said: dict[str, Any]) -> Verdict:
@@ -262,7 +262,7 @@ def _users(first: int | None) -> Iterator[int | None]:
 
 def _lay_out(folder: Path, program: Program, task: bytes) -> None:
     """Put into a folder what a try needs, and nothing else."""
-    files.remove_folder(folder)  # it may be anything by now
+    remove_folder(folder)  # it may be anything by now
     folder.mkdir(0o700)
     content = {
         "helpers": [*program.given, *program.helpers],

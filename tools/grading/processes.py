@@ -1,11 +1,14 @@
 """The processes below this one: what they take, and how they are ended."""
 
+import contextlib
 import ctypes
 import json
 import os
 import re
 import resource
+import secrets
 import signal
+import stat
 import sys
 import time
 from collections.abc import Callable
@@ -228,3 +231,33 @@ def _work_of_ended() -> float:
     """Seconds that processes have worked which have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
+
+
+def remove_folder(folder: str | Path) -> None:
+    """Remove a folder and all that is in it, as far as that is allowed.
+
+    It may be a file by now, or nothing, if foreign code has been in it.
+    No matter how deep it is, how long its paths are, or whether its folders
+    may be read: folders are emptied into the first one, level by level. Of a
+    link only the link is removed.
+    """
+    with contextlib.suppress(OSError):
+        if os.path.islink(folder) or not os.path.isdir(folder):
+            os.unlink(folder)
+        os.chmod(folder, stat.S_IRWXU)
+        while inner := list(os.scandir(folder)):
+            for entry in inner:
+                _remove_level(entry, folder)
+        os.rmdir(folder)
+
+
+def _remove_level(entry: os.DirEntry, folder: str | Path) -> None:
+    if not entry.is_dir(follow_symlinks=False):
+        os.unlink(entry)
+        return
+    os.chmod(entry, stat.S_IRWXU)
+    for child in list(os.scandir(entry)):
+        if child.is_dir(follow_symlinks=False):
+            os.chmod(child, stat.S_IRWXU)  # else it may not be moved
+        os.rename(child, os.path.join(folder, secrets.token_hex(8)))
+    os.rmdir(entry)

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import nbformat
 
+from experiments import store
 from tools.lectures.headings import Heading
 from tools.lectures.plan import LINK, BadPlan, Live, Plan, Unit
 from tools.lectures.words import Words, words_of
-from transformer_course import runs
 
 
 def markdown(part: str, plan: Plan) -> str:
@@ -146,7 +146,7 @@ def seconds(one: Unit, live: Live, plan: Plan) -> tuple[int, int]:
             f"{len(places)} cells of chapter {one.chapter}; name a line "
             "that stands in one"
         )
-    path = runs.folder("cell-times") / f"{one.notebook}.json"
+    path = store.folder("cell-times") / f"{one.notebook}.json"
     stored = json.loads(path.read_text(encoding="utf-8"))["seconds"]
     spent = [stored.get(each.id, 0.0) for each in cells]
     return math.ceil(spent[places[0]]), math.ceil(sum(spent[: places[0]]))

@@ -37,9 +37,9 @@ def train(
     """Train a preset, with any of its settings changed.
 
     In a preset's place, --like RUN takes the settings of a training that was
-    made before: a folder of runs/ or of outputs/. Several processes train
-    one model when torchrun starts them: torchrun --nproc-per-node 2 -m
-    transformer_course.cli train enja.
+    made before: a folder of experiments/results/ or of outputs/. Several
+    processes train one model when torchrun starts them: torchrun
+    --nproc-per-node 2 -m transformer_course.cli train enja.
     """
     from transformer_course.training.run import run
     from transformer_course.training.tasks.table import find_task
@@ -78,7 +78,7 @@ def train_like(args: list[str]) -> Training | None:
     found, others = finding.parse_known_args(args)
     if found.like is None:
         return None
-    from transformer_course.runs import settings_of
+    from transformer_course.training.run.folder import settings_of
     from transformer_course.training.tasks.table import experiment_of
 
     like = experiment_of(settings_of(found.like))

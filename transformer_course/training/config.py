@@ -5,18 +5,21 @@ The command line is made from these classes: ``--train.epochs 6`` sets
 task makes of them is checked by the task.
 """
 
+import dataclasses
 import re
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, get_type_hints
 
 from transformer_course.checks import (
     is_text,
     require,
+    require_fits,
     require_positive,
     require_seed,
     require_share,
     shown,
 )
+from transformer_course.errors import ConfigError
 from transformer_course.models.config import AnyModelConfig, ModelConfig
 
 OWN_FILES = "files"
@@ -231,3 +234,39 @@ class Experiment:
             f"folder, without slashes, of {LONGEST_NAME} bytes at the most; "
             "--output-dir says where the folder stands.",
         )
+
+
+def changed_experiment(
+    base: Experiment, changes: dict[str, Any]
+) -> Experiment:
+    """An experiment with settings changed by their dotted names.
+
+    Raises:
+        ConfigError: a setting that does not exist, or a value that it cannot
+            have.
+    """
+    known = _settings_of(base)
+    parts: dict[str, dict[str, Any]] = {}
+    for setting, value in changes.items():
+        if setting not in known:
+            raise ConfigError(
+                f"there is no setting {setting!r}; there are: "
+                f"{', '.join(sorted(known))}."
+            )
+        require_fits(setting, value, known[setting])
+        part, _, name = setting.partition(".")
+        parts.setdefault(part, {})[name] = value
+    changed = {
+        part: dataclasses.replace(getattr(base, part), **values)
+        for part, values in parts.items()
+    }
+    return dataclasses.replace(base, **changed)
+
+
+def _settings_of(base: Experiment) -> dict[str, Any]:
+    """Every dotted name, and the type of its values."""
+    return {
+        f"{part}.{name}": hint
+        for part in ("data", "model", "train")
+        for name, hint in get_type_hints(type(getattr(base, part))).items()
+    }

@@ -17,7 +17,7 @@
   ``authors``, ``authors-gru``: who of eleven wrote this?
 
 A training that only answered a question has no name here: ``transformer-course
-train --like runs/NAME`` repeats it.
+train --like experiments/results/NAME`` repeats it.
 """
 
 import dataclasses
@@ -82,7 +82,7 @@ PRESETS: dict[str, Experiment] = {
     "enja": Experiment(
         name="enja",
         data=DataConfig(corpus="small_parallel_enja", token_budget=1536),
-        # post-norm collapses at this rate: see runs/enja-post-norm
+        # post-norm collapses at this rate: experiments/results/enja-post-norm
         model=ModelConfig(dropout=0.3, norm_first=True),
         train=TrainConfig(epochs=18, warmup=1000, peak_rate=1e-3, bf16=True),
     ),

@@ -15,6 +15,7 @@ from transformer_course.training.run.folder import (
     RunFolder,
     changed_setting,
     chosen_checkpoint,
+    settings_of,
 )
 from transformer_course.training.run.prepare import Prepared, prepare
 from transformer_course.training.run.training import run
@@ -26,4 +27,5 @@ __all__ = [
     "chosen_checkpoint",
     "prepare",
     "run",
+    "settings_of",
 ]

@@ -14,7 +14,12 @@ from transformer_course.checks import Settings
 from transformer_course.console import quoted
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.device import joined, machine
-from transformer_course.errors import CheckpointError, ConfigError, CorpusError
+from transformer_course.errors import (
+    CheckpointError,
+    ConfigError,
+    CorpusError,
+    CourseError,
+)
 from transformer_course.training import checkpoint, shipped
 from transformer_course.training.config import Experiment
 from transformer_course.training.tasks.table import experiment_of
@@ -251,6 +256,50 @@ class RunFolder:
             raise CheckpointError(
                 f"{self.path} could not be written ({error}); {rest}"
             ) from error
+
+
+def settings_of(place: Path) -> dict[str, Any]:
+    """The settings of a training, from a stored run or from outputs/NAME.
+
+    Raises:
+        CourseError: what is there was not made by ``transformer-course
+            train``, or is damaged.
+    """
+    if (place / "experiment.json").is_file():
+        settings = _whole(place / "experiment.json")
+        settings.pop("machine", None)
+        return settings
+    path = place / "run.json"
+    if not path.is_file():
+        raise CourseError(
+            f"{place} holds no training: give a folder of outputs/, or one "
+            "of experiments/results/ that transformer-course train has made "
+            "(it has a run.json)."
+        )
+    about = _whole(path)
+    if not str(about.get("command")).startswith("transformer-course train"):
+        raise CourseError(
+            f"{place} was made by {about.get('command')!r}, and not by "
+            "transformer-course train, which alone can be repeated: "
+            "experiments/results/README.md says how it is made today."
+        )
+    if "settings" not in about:
+        raise _damaged(path, "no settings in it")
+    return about["settings"]
+
+
+def _whole(path: Path) -> dict[str, Any]:
+    try:
+        return files.read_json(path)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise _damaged(path, why) from error
+
+
+def _damaged(path: Path, why: object) -> CourseError:
+    return CourseError(
+        f"{path} cannot be read ({why}): put a whole copy of it there."
+    )
 
 
 def chosen_checkpoint(folder: str | Path) -> Path | None:

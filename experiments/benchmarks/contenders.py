@@ -1,0 +1,80 @@
+"""Who takes part in what."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from experiments.benchmarks import course, peers, work
+from experiments.benchmarks.work import Turn
+from transformer_course.models.optimize import side_by_side
+
+
+class Contender(NamedTuple):
+    """One that takes turns with others."""
+
+    make: Callable[[], Turn]
+    needs: str | None = None
+    """The package without which it is left out."""
+
+
+LIBRARY = "transformers"
+X = "x_transformers"
+ENGINE = "ctranslate2"
+OURS = "the course"
+MARIAN = "Marian"
+
+
+def _course(batches, **ways) -> Contender:
+    return Contender(lambda: course.training(batches(), **ways))
+
+
+def _library(kind: str, batches, freed_memory: bool = False) -> Contender:
+    make = partial(peers.Library, kind)
+    return Contender(
+        lambda: peers.training(make, batches(), freed_memory), LIBRARY
+    )
+
+
+def _decoding(beam_size: int) -> dict[str, Contender]:
+    decode = partial(course.decoding, beam_size)
+    convert = partial(course.by_ctranslate2, beam_size)
+    marian = partial(peers.decoding, "Marian")
+    return {
+        "CTranslate2, int8": Contender(partial(convert, "int8"), ENGINE),
+        "CTranslate2": Contender(partial(convert, "float32"), ENGINE),
+        f"{OURS}, bf16": Contender(partial(decode, bf16=True)),
+        OURS: Contender(decode),
+        f"{OURS}, plain": Contender(partial(decode, fast=False)),
+        f"{MARIAN}, side by side": Contender(
+            partial(marian, beam_size, side_by_side), LIBRARY
+        ),
+        MARIAN: Contender(partial(marian, beam_size), LIBRARY),
+    }
+
+
+EVENTS: dict[str, dict[str, Contender]] = {
+    "training": {
+        f"{OURS}, bf16": _course(work.bucketed, bf16=True),
+        OURS: _course(work.bucketed),
+        "nn.Transformer": Contender(
+            lambda: peers.training(peers.Torch, work.shuffled())
+        ),
+        "x-transformers": Contender(
+            lambda: peers.training(peers.XTransformers, work.shuffled()), X
+        ),
+        "Bart": _library("Bart", work.shuffled),
+        MARIAN: _library("Marian", work.shuffled),
+    },
+    "same batches": {
+        OURS: _course(work.bucketed),
+        f"{OURS}, plain": _course(work.bucketed, fast=False),
+        MARIAN: _library("Marian", work.bucketed, freed_memory=True),
+    },
+    "greedy": {
+        "x-transformers": Contender(peers.greedy_by_x_transformers, X),
+        **_decoding(1),
+    },
+    "beam": _decoding(work.BEAM_SIZE),
+}
+"""Contenders of each event; the last is the one that others are compared
+with."""

@@ -1,0 +1,122 @@
+"""The course's own model, as its presets train it, and in plainer ways."""
+
+import contextlib
+import tempfile
+from pathlib import Path
+
+import torch
+
+from experiments.benchmarks import work
+from experiments.benchmarks.work import Round, Turn
+from transformer_course.decoding.generate import beam_search, greedy_search
+from transformer_course.inference import ctranslate2_engine, ctranslate2_export
+from transformer_course.models.config import ModelConfig
+from transformer_course.models.optimize import (
+    faster_layers,
+    keep_freed_memory,
+    pack_weights,
+    side_by_side,
+    use_faster_layers,
+)
+from transformer_course.models.transformer import Transformer
+from transformer_course.training import chunked_loss
+from transformer_course.training import objective as plain_loss
+from transformer_course.training.config import TrainConfig
+from transformer_course.training.loop import (
+    make_optimizer,
+    set_seed,
+    train_step,
+)
+
+
+def model(config: ModelConfig) -> Transformer:
+    """With weights that depend on the seed alone."""
+    set_seed(0)
+    return Transformer(config)
+
+
+def training(
+    batches, *, bf16: bool = False, fast: bool = True, **changes
+) -> Turn:
+    """Updates on these batches, each round the same ones."""
+    keep_freed_memory()
+    learner = model(work.config(norm_first=True, **changes)).train()
+    settings = TrainConfig(bf16=bf16, label_smoothing=work.SMOOTHING)
+    optimizer = make_optimizer(learner, settings)
+    for group in optimizer.param_groups:
+        group["lr"] = 1e-4
+    tokens = work.real_tokens(batches)
+    objective = (chunked_loss if fast else plain_loss).training_score
+
+    def turn() -> Round:
+        ways = faster_layers(learner) if fast else contextlib.nullcontext()
+        with ways:
+            for batch in batches:
+                train_step(learner, batch, optimizer, settings, objective)
+        return Round(tokens, [])
+
+    return turn
+
+
+def decoding(beam_size: int, *, bf16: bool = False, fast: bool = True) -> Turn:
+    """Translations of one length, by a model that has learned nothing."""
+    writer = model(work.config(norm_first=True)).eval()
+    if bf16:
+        writer = writer.bfloat16()
+    if fast:  # as the command does it
+        keep_freed_memory()
+        use_faster_layers(writer)
+        pack_weights(writer)
+    sources = work.sources()
+    length = work.NEW_TOKENS
+
+    def decode(src: torch.Tensor) -> list[list[int]]:
+        if beam_size == 1:
+            return greedy_search(writer, src, max_length=length)
+        beams = beam_search(
+            writer, src, beam_size=beam_size, max_length=length
+        )
+        return [beam[0].ids for beam in beams]
+
+    def turn() -> Round:
+        found = (side_by_side if fast else map)(decode, sources)
+        output = [ids for batch in found for ids in batch]
+        return Round(len(output), output)
+
+    return turn
+
+
+def by_ctranslate2(
+    beam_size: int, quantization: ctranslate2_export.Quantization
+) -> Turn:
+    """The same translations by the same weights, computed by CTranslate2.
+
+    All sources are given one limit. Where limits follow the sources' lengths,
+    a beam goes through CTranslate2 in smaller batches, and is slower.
+    """
+    config = work.config(norm_first=True)
+    pieces = ["<pad>", "<s>", "</s>"]
+    pieces += [str(i) for i in range(len(pieces), config.vocab_size)]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        ctranslate2_export.write(folder, model(config), pieces, quantization)
+        content = {path.name: path.read_bytes() for path in folder.iterdir()}
+    engine = ctranslate2_engine.Engine(config, pieces, content)
+    sources = work.sources()
+    length = work.NEW_TOKENS
+
+    def decode(src: torch.Tensor) -> list[list[int]]:
+        if beam_size == 1:
+            return ctranslate2_engine.greedy_search(
+                engine, src, max_length=length
+            )
+        beams = ctranslate2_engine.beam_search(
+            engine, src, beam_size=beam_size, max_length=length
+        )
+        return [beam[0].ids for beam in beams]
+
+    def turn() -> Round:
+        output = [ids for src in sources for ids in decode(src)]
+        return Round(len(output), output)
+
+    return turn

@@ -1,0 +1,37 @@
+"""A contender in a process of its own: a round for each line that it reads.
+
+python -m experiments.benchmarks.worker EVENT NAME THREADS
+"""
+
+import json
+import resource
+import sys
+import time
+
+import torch
+
+from experiments.benchmarks.contenders import EVENTS
+
+
+def peak() -> float:
+    """Most memory that this process has had, in MB."""
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def main(event: str, name: str, threads: str) -> None:
+    """Make the contender, then take turns until there are no more lines."""
+    torch.set_num_threads(int(threads))
+    turn = EVENTS[event][name].make()
+    turn()  # what is prepared at first use is not counted
+    print(json.dumps({"ready": True}), flush=True)
+    for _ in sys.stdin:
+        start = time.perf_counter()
+        done = turn().done
+        seconds = time.perf_counter() - start
+        found = {"rate": done / seconds, "megabytes": peak()}
+        print(json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
