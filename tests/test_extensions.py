@@ -27,10 +27,8 @@ from PIL import Image
 from tools.refresh_outputs import FIXED_METADATA
 
 sys.path.insert(0, str(BOOK / "_ext"))
-course_meta = importlib.import_module("course_meta")
 course_pages = importlib.import_module("course_pages")
-course_preview = importlib.import_module("course_preview")
-course_repository = importlib.import_module("course_repository")
+course_site = importlib.import_module("course_site")
 course_strip = importlib.import_module("course_strip")
 
 REPO = "https://github.com/nobody/invented"
@@ -38,22 +36,22 @@ SITE = "https://course.example/books/transformer"
 CHAPTER = "book/en/06_masks.ipynb"
 EXTENSIONS = """myst_nb sphinx_togglebutton sphinx_copybutton sphinx_design
 sphinx_book_theme course_chapters course_strip course_pages course_folded
-course_punctuation course_repository course_assets course_icons course_images
-course_meta course_search"""
+course_punctuation course_site course_assets course_icons course_images
+course_search"""
 """In the order of ``_config.yml``."""
 PROSE = "A sentence which is long enough to say what this page is about. "
 PAGES = {
     "index": """# The book
 
-````{with-repository}
+````{only} repository
 ```bash
-git clone REPO
-cd NAME
+git clone %REPO%
+cd %NAME%
 ```
 ````
 
-````{with-site}
-[The class](SITE_URL/class/index.html)
+````{only} site
+[The class](%SITE_URL%/class/index.html)
 ````
 
 ```{toctree}
@@ -166,72 +164,69 @@ def test_what_needs_an_address_is_said_with_it_or_not_at_all(built):
     text = article.text_content()
     shell = f"git clone {REPO}\ncd invented\n"
     assert (shell in text) == ("git clone" in text) == built.has_addresses
-    assert "REPO" not in text and "SITE_URL" not in text
+    assert "REPO%" not in text and "SITE_URL%" not in text
     links = article.xpath(".//a/@href")
     assert (f"{SITE}/class/index.html" in links) == built.has_addresses
 
 
-def test_a_page_says_what_it_is_and_where(built):
+def test_a_page_of_a_site_says_what_it_is_and_where(built):
     head = built.page("part/one").head
     said = {
         tag.get("name") or tag.get("property"): tag.get("content")
         for tag in head.iter("meta")
     }
     assert head.findtext("title") == "One — The book"
-    assert built.page("index").head.findtext("title") == "The book"
-    assert said["og:title"] == "One"
-    text = said["description"]
-    assert text == said["og:description"]
-    assert text.startswith(PROSE.strip()) and text.endswith("…")
-    assert len(text) <= course_meta.LONGEST
     canonical = head.xpath("link[@rel='canonical']/@href")
+    if not built.has_addresses:
+        assert not canonical and "og:title" not in said
+        return
+    assert said["og:title"] == "One"
+    assert said["description"] == said["og:description"]
+    assert PROSE.strip() in said["description"]
+    assert canonical == [said["og:url"]] == [f"{SITE}/part/one.html"]
+    assert said["og:image"] == f"{SITE}/_static/preview.png"
+    with Image.open(built.folder / "_static/preview.png") as picture:
+        assert picture.size == (1200, 630)
+
+
+def test_addresses_of_the_404_count_from_that_of_the_site(built):
+    path = built.folder / "404.html"
+    assert path.is_file() == built.has_addresses
     if built.has_addresses:
-        assert canonical == [said["og:url"]] == [f"{SITE}/part/one.html"]
-        preview = f"{SITE}/_static/{course_preview.PREVIEW}"
-        assert said["og:image"] == preview
-    else:
-        assert not canonical and not {"og:url", "og:image"} & said.keys()
-    preview = built.folder / "_static" / course_preview.PREVIEW
-    with Image.open(preview) as picture:
-        assert picture.size == course_preview.SIZE
-        colours = picture.convert("RGB").getcolors(2**24)
-    assert len(colours) > 20, "no picture is on it"
-
-
-def test_links_of_the_404_count_from_the_address_of_the_site(built):
-    page = built.page("404")
-    first = next(page.head.iter("base", "link", "script"))
-    assert (first.get("href") == f"{SITE}/") == built.has_addresses
-    links = page.xpath("//article//a/@href")
-    assert {"index.html", "search.html"} <= {*links}
-    for link in links:
-        assert "#" in link or (built.folder / link).is_file()
+        page = built.page("404")
+        loaded = page.xpath("//link[@rel='stylesheet']/@href | //script/@src")
+        folder = urlsplit(SITE).path
+        assert loaded
+        for address in loaded:
+            assert address.startswith(f"{folder}/")
+            name = urlsplit(address).path.removeprefix(f"{folder}/")
+            assert (built.folder / name).is_file()
 
 
 def test_what_is_no_address_is_told_in_a_line(monkeypatch):
     monkeypatch.setenv("REPO", "github.com/nobody")
     with pytest.raises(Exception, match="REPO is 'github.com/nobody'; it sh"):
-        course_repository.read_address()
+        course_site.read_address("REPO")
     monkeypatch.setenv("REPO", f"{REPO}.git")  # that of a clone
-    assert course_repository.read_address() == REPO
+    assert course_site.read_address("REPO") == REPO
     monkeypatch.setenv("SITE_URL", "example.org")
     with pytest.raises(Exception, match="should be where the first page"):
-        course_meta.take_address(None, None)
+        course_site.read_address("SITE_URL")
 
 
 @pytest.mark.parametrize(
-    ("address", "provider", "launched"),
+    ("address", "launched"),
     [
-        ("https://gitlab.com/nobody/invented", "gitlab", ["binderhub_url"]),
-        ("https://gitlab.school.invalid/a/b", "gitlab", []),
-        ("https://git.school.invalid/a/b", "", []),
+        ("https://gitlab.com/nobody/invented", {"binderhub_url"}),
+        ("https://gitlab.school.invalid/a/b", set()),
+        ("https://git.school.invalid/a/b", None),
     ],
 )
-def test_a_server_has_the_buttons_that_it_can_serve(
-    address, provider, launched
-):
-    assert course_repository.provider_of(address) == provider
-    assert [*course_repository.launch_buttons(address)] == launched
+def test_a_server_has_the_buttons_that_it_can_serve(address, launched):
+    options = course_site.repository_options(address)
+    assert bool(options) == (launched is not None)
+    buttons = {*options.get("launch_buttons", {})} - {"notebook_interface"}
+    assert buttons == (launched or set())
 
 
 # --- what a page loads -------------------------------------------------------
