@@ -55,9 +55,7 @@ chapter first."""
 NO_TEXT = """
     .//script | .//style | .//svg | .//a[contains(@class, 'headerlink')]
     | .//*[contains(@class, 'viewcode-link')]
-    | .//*[contains(@class, 'glossary-reading')]
     | .//ul[contains(@class, 'glossary-index')]
-    | .//p[contains(@class, 'glossary-letter')]
     | .//*[contains(@class, 'time-machine')]
     | .//*[contains(@class, 'transformer-strip')]
     | .//*[contains(@class, 'toctree-wrapper')]
