@@ -65,9 +65,8 @@ def with_reading(term: Term) -> str:
 def entry(term: Term) -> str:
     """Term and definitions, as Sphinx's directive reads them."""
     also = term.get("also", {})
-    english, japanese = (
-        ", ".join(also.get(name, [])) for name in ("en", "ja")
-    )
+    english = ", ".join(also.get("en", []))
+    japanese = "、".join(also.get("ja", []))
     notes = [
         english and f"Also: {english}.",
         "symbol" in term and f"Symbol: {term['symbol']}.",
@@ -75,7 +74,7 @@ def entry(term: Term) -> str:
     ]
     beside = f"**{with_reading(term)}**：{term['definition']['ja']}"
     if japanese:
-        beside += f"（{japanese.replace(', ', '、')}）"
+        beside += f"（{japanese}）"
     paragraphs = [
         term["definition"]["en"],
         " ".join(filter(None, notes)),
@@ -97,13 +96,14 @@ def terms_page(terms: list[Term]) -> str:
 def index_page(terms: list[Term]) -> str:
     """Japanese words, each with a link to its term."""
     ordered = sorted(terms, key=lambda term: gojuon_order(reading(term)))
-    return "\n\n".join(
-        f"### {kana}\n\n{{.glossary-index}}\n"
-        + "\n".join(
-            f"- {with_reading(t)} {{term}}`{t['en']}`" for t in members
+    parts = []
+    for kana, members in groupby(ordered, row):
+        parts.append(f"### {kana}\n\n{{.glossary-index}}")
+        parts[-1] += "".join(
+            f"\n- {with_reading(term)} {{term}}`{term['en']}`"
+            for term in members
         )
-        for kana, members in groupby(ordered, row)
-    )
+    return "\n\n".join(parts)
 
 
 def write(app: Sphinx, page: str, source: list[str]) -> None:
