@@ -102,7 +102,7 @@ def read(
     Args:
         files: the one that is read, and the one that is written.
         sha256: what they must have; None where nothing is known of them.
-        setting: of :class:`~.config.DataConfig`, that
+        setting: of :class:`~.training.config.DataConfig`, that
             ``sha256`` comes from.
 
     Raises:

@@ -1,7 +1,7 @@
 """Parallel text: reading it, checking it, keeping its three splits apart.
 
 Where the text comes from is for the loaders, and the table of them in
-:mod:`~.corpora`. Chapter 11 goes from here to batches.
+:mod:`~.data.corpora`. Chapter 11 goes from here to batches.
 """
 
 import codecs
