@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import nbformat
 import pytest
-from built_book import BOOK, EDITIONS, ROOT, build_project, is_foreign
+from built_book import BOOK, ROOT, build_project, is_foreign
 from lxml import html
 from nbformat.v4 import (
     new_code_cell,
@@ -27,7 +27,6 @@ from PIL import Image
 from tools.refresh_outputs import FIXED_METADATA
 
 sys.path.insert(0, str(BOOK / "_ext"))
-course_pages = importlib.import_module("course_pages")
 course_site = importlib.import_module("course_site")
 course_strip = importlib.import_module("course_strip")
 
@@ -35,8 +34,7 @@ REPO = "https://github.com/nobody/invented"
 SITE = "https://course.example/books/transformer"
 CHAPTER = "book/en/06_masks.ipynb"
 EXTENSIONS = """myst_nb sphinx_togglebutton sphinx_copybutton sphinx_design
-sphinx_book_theme course_chapters course_strip course_pages course_folded
-course_punctuation course_site course_assets course_icons course_images
+sphinx_book_theme course_chapters course_strip course_pages course_site
 course_search"""
 """In the order of ``_config.yml``."""
 PROSE = "A sentence which is long enough to say what this page is about. "
@@ -98,6 +96,9 @@ class Built:
             "extensions": EXTENSIONS.split(),
             "html_theme": "sphinx_book_theme",
             "html_title": "The book",
+            "html_css_files": ["icons.css", "course.css"],
+            "nb_code_prompt_show": "Show the {type} of this cell",
+            "course_glossary": str(BOOK / "glossary.yml"),
             "html_static_path": [str(BOOK / "_static")],
             "templates_path": [str(BOOK / "_templates")],
             "language": "en",
@@ -236,12 +237,9 @@ def test_a_server_has_the_buttons_that_it_can_serve(address, launched):
     ("part", "pages"),
     [
         ("startup.js", {"part/one"}),
-        ("copybutton.js", {"06_masks"}),
-        ("clipboard.min.js", {"06_masks"}),
-        ("sphinx-design.min.css", {"99_later"}),
         ("bootstrap.css", {"part/one", "06_masks", "99_later"}),
         ("bootstrap.js", {"part/one", "06_masks", "99_later"}),
-        ("course_icons.css", {"part/one", "06_masks", "99_later"}),
+        ("icons.css", {"part/one", "06_masks", "99_later"}),
         ("all.min.js", set()),
         ("all.min.css", set()),
     ],
@@ -256,16 +254,12 @@ def test_a_page_loads_what_it_uses(built, part, pages):
     assert found == pages
 
 
-def test_scripts_wait_and_those_of_the_search_are_in_order(built):
-    at_once = {
-        file_name(script.get("src"))
-        for name in [*built.names, "search"]
-        for script in built.scripts(name)
-        if script.get("defer") is None
-    }
-    assert at_once == {"documentation_options.js"}
-    needed = ["doctools.js", "language_data.js", "search_sections.js"]
+def test_scripts_of_the_search_wait_and_are_in_order(built):
+    needed = ["language_data.js", "search_sections.js"]
     needed += ["search_rank.js", "search_page.js"]
+    for script in built.scripts("search"):
+        wait = script.get("defer") is not None
+        assert wait or file_name(script.get("src")) not in needed
     found = [file_name(s.get("src")) for s in built.scripts("search")]
     assert [name for name in found if name in needed] == needed
     assert "searchindex.js" not in found
@@ -287,21 +281,12 @@ def test_an_image_has_the_size_of_its_file(built):
     assert (int(image.get("width")), int(image.get("height"))) == size
 
 
-def test_a_fold_is_called_by_its_cell(built):
-    (title,) = built.page("06_masks").xpath(
-        "//summary/*[starts-with(@class, 'collapsed')]"
-    )
-    assert title.text_content() == "Show the code of cell 7"
-
-
-def test_a_list_right_in_a_list_is_an_item_of_it():
-    """As Sphinx writes its index of sources."""
-    text = "<ul><li>a</li><ul><li>b<ul><li>c</li></ul></li></ul></ul>"
-    done = course_pages.put_right(f"<body>{text}</body>", "en")
-    lists = html.fromstring(done)
-    assert {part.tag for part in lists.xpath("//ul/*")} == {"li"}
-    assert done.count("<ul>") == done.count("</ul>") == 3
-    assert lists.text_content() == "abc"
+def test_a_fold_is_called_what_is_written_on_it(built):
+    (fold,) = built.page("06_masks").find_class("plain-fold")
+    summary = fold.find("summary")
+    assert summary.get("aria-label") is None
+    (title,) = summary.find_class("collapsed")
+    assert title.text_content() == "Show the source of this cell"
 
 
 # --- the strip below a chapter's title ---------------------------------------
@@ -327,12 +312,10 @@ def centres(element: ElementTree.Element) -> set[tuple[float, float]]:
     return found
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_a_strip_lights_what_the_picture_links_to_its_chapter(edition):
-    words = course_strip.WORDS[edition]
-    path = BOOK / edition / course_strip.PICTURE
+def test_a_strip_lights_what_the_picture_links_to_its_chapter():
+    path = BOOK / "en" / course_strip.PICTURE
     picture = ElementTree.parse(path).getroot()
-    for path in (BOOK / edition).glob("[0-9][0-9]_*.ipynb"):
+    for path in (BOOK / "en").glob("[0-9][0-9]_*.ipynb"):
         number = path.name[:2]
         about = [
             part
@@ -340,13 +323,13 @@ def test_a_strip_lights_what_the_picture_links_to_its_chapter(edition):
             if part.get("href", "").startswith(path.stem)
             or number in part.get("data-also", "").split()
         ]
-        drawn = course_strip.drawing(picture, number, words)
+        drawn = course_strip.drawing(picture, number)
         assert centres(drawn) == centres(picture)
         lit = set().union(*map(centres, drawn.iterfind("g[@class='lit']")))
         expected = set().union(*map(centres, about)) or centres(picture)
         assert lit == expected, path.stem
         label = drawn.get("aria-label")
-        assert (words.whole in label) == (not about)
+        assert ("the whole" in label) == (not about)
         for part in about:
             for text in part.iter(f"{SVG}text"):
                 assert text.get("class") == "number" or text.text in label
@@ -354,14 +337,13 @@ def test_a_strip_lights_what_the_picture_links_to_its_chapter(edition):
 
 def test_a_chapter_has_its_strip_and_one_without_a_place_is_told(built):
     (warning,) = built.warnings.strip().splitlines()
-    assert "99_later" in warning and "course_strip.WORDS" in warning
+    assert "99_later" in warning and "course_strip.PLACES" in warning
     for name in built.names:
         strips = built.page(name).find_class("transformer-strip")
         assert len(strips) == (name == "06_masks")
-    words = course_strip.WORDS["en"]
     (strip,) = built.page("06_masks").find_class("transformer-strip")
     assert strip.getprevious().tag == "h1"
     assert strip.find("a").get("href") == "index.html#transformer"
     assert strip.find("p").text_content() == (
-        f"{words.chapter.format('06')} · {words.places['06_masks']}"
+        f"Chapter 06 · {course_strip.PLACES['06_masks']}"
     )

@@ -89,9 +89,13 @@ def configure(app: Sphinx, config: Config) -> None:
 
 
 def fill_in(app: Sphinx, page: str, source: list[str]) -> None:
-    """Put the addresses into a page."""
+    """Put the addresses into a page.
+
+    Without one the block with it is parsed, and left out of the page.
+    """
     for name, address in app.config.course_addresses.items():
-        source[0] = source[0].replace(f"%{name}%", address)
+        known = address or "https://example.org"
+        source[0] = source[0].replace(f"%{name}%", known)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
