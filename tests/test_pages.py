@@ -16,12 +16,11 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from built_book import (
     BOOK,
-    EDITIONS,
     ROOT,
+    SITE,
     is_foreign,
     loads_of_style,
     not_ready,
-    site_of,
 )
 from lxml import html
 from test_book import toc_files
@@ -62,7 +61,6 @@ class Page:
     def __init__(self, site: Path, path: Path):
         self.path = path
         self.name = path.relative_to(site).as_posix()
-        self.edition = site.parents[1].name
         self.text = path.read_text(encoding="utf-8")
         self.tree = html.fromstring(self.text.encode())
         self.ids = {*self.tree.xpath("//@id | //a/@name")}
@@ -143,7 +141,7 @@ def lacks_a_title_or_its_language(page: Page) -> Iterator[str]:
     titles = page.tree.xpath("//article//h1")
     if page.name.removesuffix(".html") in CONTENTS and len(titles) != 1:
         yield f"{len(titles)} titles"
-    if page.tree.get("lang") != page.edition:
+    if page.tree.get("lang") != "en":
         yield f"language {page.tree.get('lang')}"
 
 
@@ -217,7 +215,7 @@ def has_another_number_than_its_chapter(page: Page) -> Iterator[str]:
 def has_icons_that_are_not_drawn(page: Page) -> Iterator[str]:
     """The font holds those that the pages name, and no others."""
     sizes = {"fa-solid", "fa-regular", "fa-brands", "fa-lg"}
-    drawn = icon_sheet(site_of(page.edition))
+    drawn = icon_sheet(SITE)
     for name in {*re.findall(r"\bfa-[a-z-]+", page.text)} - sizes:
         if f".{name}:before" not in drawn:
             yield name
@@ -251,7 +249,7 @@ CHECKS = [
 
 
 class Read:
-    """What is known of the pages of an edition when all have been read."""
+    """What is known of the pages when all have been read."""
 
     def __init__(self, site: Path):
         self.site = site
@@ -278,12 +276,12 @@ class Read:
                 ]
 
 
-@pytest.fixture(scope="module", params=EDITIONS)
-def pages(request) -> Read:
+@pytest.fixture(scope="module")
+def pages() -> Read:
     """The built pages; skipped when they are not there, or stale."""
-    if reason := not_ready(request.param):
+    if reason := not_ready():
         pytest.skip(reason)
-    return Read(site_of(request.param).resolve())
+    return Read(SITE.resolve())
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

@@ -10,7 +10,7 @@ from pathlib import Path
 import lxml.html
 import pytest
 import yaml
-from built_book import BOOK, EDITIONS, ROOT, not_ready, site_of
+from built_book import BOOK, ROOT, SITE, not_ready
 
 sys.path.insert(0, str(BOOK / "_ext"))
 course_search = importlib.import_module("course_search")
@@ -106,12 +106,12 @@ def test_chapters_count_more_than_other_pages():
 # --- the built book ----------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=EDITIONS)
-def site(request) -> Path:
+@pytest.fixture(scope="module")
+def site() -> Path:
     """The built pages; skipped when they are not there, or stale."""
-    if reason := not_ready(request.param):
+    if reason := not_ready():
         pytest.skip(reason)
-    return site_of(request.param)
+    return SITE
 
 
 def test_what_is_searched_is_each_section_and_each_term_once(site):
