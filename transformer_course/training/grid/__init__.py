@@ -2,10 +2,10 @@
 
 Table 3 of the paper is one (chapter 15). A grid is a base experiment,
 variants that each change a factor of it, and seeds. One variant with one seed
-is a *cell*: a training in ``outputs/GRID/VARIANT-seedK/``. :func:`train`
+is a *cell*: a training in ``outputs/GRID/VARIANT-seedK/``. ``train``
 trains what is missing and writes to ``runs/GRID/``: ``settings.json``, a file
 for each cell in ``cells/``, and the table as ``table.json``, ``table.csv``
-and ``table.md``. :func:`read` reads it back.
+and ``table.md``. ``read`` reads it back.
 
 It may be stopped anywhere: started again, it goes on from the last
 checkpoint. Several processes may work on one grid; small models are trained
