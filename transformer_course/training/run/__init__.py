@@ -5,10 +5,11 @@
 ``tensorboard/`` and ``checkpoints/``: ``last``, ``best`` by the development
 set, ``epoch-NNN`` for the last few, ``average`` of these at the end.
 
-:func:`~.run.training.run` trains: :mod:`~.prepare` makes what a training needs,
-:mod:`~.folder` is the run's place, :mod:`~.recorder` writes down what happens,
-:mod:`~.retention` keeps checkpoints, :mod:`~.stopping` listens for Ctrl-C.
-:func:`~.shared.trained` is for chapters, which share a few small models.
+:func:`~.run.training.run` trains: :mod:`~.prepare` makes what a training
+needs, :mod:`~.folder` is the run's place, :mod:`~.recorder` writes down what
+happens, :mod:`~.retention` keeps checkpoints, :mod:`~.stopping` listens for
+Ctrl-C. :func:`~.shared.trained` is for chapters, which share a few small
+models.
 """
 
 from transformer_course.training.run.folder import (
