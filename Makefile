@@ -43,10 +43,9 @@ LIBRARIES := $(VENV)/.libraries
 PEERS := $(VENV)/.peers
 DRIVER := $(VENV)/.driver
 GRADING ?= grading
-EDITION ?= en
 export SITE_URL REPO
-SITE := _build/$(EDITION)/_build/html
-BUILT := _build/$(EDITION)/.built
+SITE := _build/en/_build/html
+BUILT := _build/en/.built
 PYTEST := $(BIN)/python -m pytest
 ifdef UV
 INSTALL := uv pip install --python $(BIN)/python
@@ -119,7 +118,7 @@ endif
 # --- the book ----------------------------------------------------------------
 
 # What addresses it was last built with: others build it anew.
-ADDRESSES := _build/addresses-$(EDITION)
+ADDRESSES := _build/addresses-en
 $(ADDRESSES): FORCE
 	@mkdir -p $(@D)
 	@echo "$(SITE_URL) $(REPO)" | cmp -s - $@ || \
@@ -138,16 +137,16 @@ book: $(BUILT) ## build the book and say where to open it
 # A failed build leaves nothing behind: Sphinx would not repeat the warnings of
 # pages that it has already read, and the next build would pass.
 $(BUILT): $(BOOK_SOURCES) $(INSTALLED) $(ADDRESSES)
-	@$(if $(filter book/_% %.bib assignments/% $(ADDRESSES),$?),rm -rf _build/$(EDITION))
-	$(BIN)/jupyter-book build book/$(EDITION) --quiet -W -n --keep-going \
+	@$(if $(filter book/_% %.bib assignments/% $(ADDRESSES),$?),rm -rf _build/en)
+	$(BIN)/jupyter-book build book/en --quiet -W -n --keep-going \
 		--config _config.yml --toc "$(CURDIR)/_toc.yml" \
-		--path-output _build/$(EDITION) \
-		|| { rm -rf _build/$(EDITION); exit 1; }
+		--path-output _build/en \
+		|| { rm -rf _build/en; exit 1; }
 	@touch $@
 
 .PHONY: pdf
 pdf: $(DRIVER) $(BUILT) ## make one PDF of the book (NB="04_attention": of these)
-	@$(BIN)/python -m tools.book_pdf --edition $(EDITION) $(NB)
+	@$(BIN)/python -m tools.book_pdf $(NB)
 
 .PHONY: exercises
 exercises: $(INSTALLED) ## put the exercises into my_exercises/; keep work
@@ -156,7 +155,7 @@ exercises: $(INSTALLED) ## put the exercises into my_exercises/; keep work
 .PHONY: lab
 lab: exercises ## open the chapters in JupyterLab
 	$(BIN)/jupyter-lab --ServerApp.root_dir="$(CURDIR)" \
-		--LabApp.default_url=/lab/tree/book/$(EDITION)
+		--LabApp.default_url=/lab/tree/book/en
 
 .PHONY: outputs
 outputs: $(INSTALLED) ## run the notebooks (NB="...": these) and store outputs
@@ -172,7 +171,7 @@ cell-times: $(INSTALLED) ## say how long the cells take (STORE=1: keep it)
 
 # --- for lecturers -----------------------------------------------------------
 
-LECTURES := $(BIN)/python -m tools.lectures --edition $(EDITION)
+LECTURES := $(BIN)/python -m tools.lectures
 
 # reveal.js comes with a package, of which no code is run. Where it cannot be
 # had, and REVEAL names no folder either, what needs it says what to do.
@@ -204,9 +203,9 @@ lecture-pages: $(BUILT) ## make a copy of the book to project, answers out
 # The book is built from nothing: Sphinx leaves the pages that are no more.
 .PHONY: site
 site: reveal ## make _build/site for a server (SITE_URL=..., REPO=...)
-	@rm -rf _build/$(EDITION)
+	@rm -rf _build/en
 	@$(MAKE) --no-print-directory $(BUILT)
-	@$(BIN)/python -m tools.site --edition $(EDITION) --reveal "$(REVEAL)"
+	@$(BIN)/python -m tools.site --reveal "$(REVEAL)"
 
 # --- for grading -------------------------------------------------------------
 

@@ -10,9 +10,8 @@ from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parent.parent
 BOOK = ROOT / "book"
-EDITIONS = tuple(
-    name for name in ("en", "ja") if (BOOK / name / "index.md").is_file()
-)
+SITE = ROOT / "_build/en/_build/html"
+"""Folder that ``make book`` builds the pages into."""
 
 
 def build_project(source: Path, site: Path, settings: dict) -> str:
@@ -50,15 +49,10 @@ def build_project(source: Path, site: Path, settings: dict) -> str:
 # --- the built pages ---------------------------------------------------------
 
 
-def site_of(edition: str) -> Path:
-    """The folder that ``make book`` builds an edition into."""
-    return ROOT / "_build" / edition / "_build" / "html"
-
-
 @cache
-def not_ready(edition: str) -> str | None:
+def not_ready() -> str | None:
     """Why the built pages cannot be checked; None if they can."""
-    stamp = ROOT / "_build" / edition / ".built"
+    stamp = ROOT / "_build/en/.built"
     if not stamp.is_file():
         return "the book is not built: run `make book`"
     built = stamp.stat().st_mtime

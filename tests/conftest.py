@@ -33,16 +33,6 @@ def finished(tmp_path_factory) -> Path:
         return experiment.run(tiny(), place, quiet=True)
 
 
-@pytest.fixture(scope="session")
-def site():
-    """The built pages; skipped when they are not there, or stale."""
-    from built_book import Site, not_ready, site_of
-
-    if reason := not_ready("en"):
-        pytest.skip(reason)
-    return Site(site_of("en"))
-
-
 @pytest.fixture
 def run(capsys):
     """The exit status, standard output and error of a command."""

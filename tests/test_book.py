@@ -11,7 +11,6 @@ import pytest
 import yaml
 from built_book import (
     BOOK,
-    EDITIONS,
     ROOT,
     code_cells,
     markdown_pages,
@@ -23,7 +22,6 @@ from built_book import (
 from tools.refresh_outputs import corpora_of, tidy
 from transformer_course.data.download import find_corpus
 
-edition = pytest.mark.parametrize("edition", EDITIONS)
 notebook = pytest.mark.parametrize(
     "path",
     [
@@ -99,9 +97,8 @@ def toc_files() -> set[str]:
     return set(re.findall(r"\b(?:file|root): (\S+)", toc))
 
 
-@edition
-def test_contents_and_files_agree(edition):
-    folder = BOOK / edition
+def test_contents_and_files_agree():
+    folder = BOOK / "en"
     sources = {
         path.relative_to(folder).with_suffix("").as_posix()
         for path in notebooks() + markdown_pages()
@@ -131,11 +128,10 @@ def test_every_module_has_a_page_in_the_reference():
 # --- the first page ----------------------------------------------------------
 
 
-@edition
-def test_the_parts_of_the_picture_lead_to_their_chapters(edition):
+def test_the_parts_of_the_picture_lead_to_their_chapters():
     """Each says its name, to eyes and ears, and the number of its chapter."""
     svg = "{http://www.w3.org/2000/svg}"
-    path = BOOK / edition / "figures" / "transformer.svg"
+    path = BOOK / "en" / "figures" / "transformer.svg"
     picture = ElementTree.parse(path).getroot()
     assert picture.get("role") == "group"  # links in an image are not heard
     linked = set()
@@ -158,19 +154,17 @@ def test_the_parts_of_the_picture_lead_to_their_chapters(edition):
     assert parts <= numbers
 
 
-@edition
-def test_the_first_page_quotes_its_translations_from_the_card(edition):
+def test_the_first_page_quotes_its_translations_from_the_card():
     japanese = re.compile(r"\| ([\u3000-\u9fff]+) \|")
     card = (ROOT / "models" / "en-ja" / "README.md").read_text("utf-8")
-    page = (BOOK / edition / "index.md").read_text(encoding="utf-8")
+    page = (BOOK / "en" / "index.md").read_text(encoding="utf-8")
     quoted, written = map(set, map(japanese.findall, (page, card)))
     assert quoted and quoted <= written
 
 
-@edition
-def test_lecturers_cite_what_the_citation_file_says(edition):
+def test_lecturers_cite_what_the_citation_file_says():
     about = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
-    page = Path(BOOK, edition, "lecturers.md").read_text(encoding="utf-8")
+    page = Path(BOOK, "en", "lecturers.md").read_text(encoding="utf-8")
     assert f"title  = {{{about['title']}}}" in page
     assert f"Version {about['version']}." in page
     assert f"year   = {{{about['date-released'][:4]}}}" in page

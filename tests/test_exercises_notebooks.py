@@ -4,11 +4,10 @@ import nbformat
 import pytest
 from built_book import (
     BOOK,
-    EDITIONS,
+    SITE,
     markdown_of,
     not_ready,
     section_ids,
-    site_of,
 )
 from nbclient import NotebookClient
 
@@ -141,12 +140,11 @@ def test_links_lead_into_the_book(source):
             assert not anchor or anchor in section_ids(path)
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_each_chapter_s_page_ends_with_its_notebook(edition):
+def test_each_chapter_s_page_ends_with_its_notebook():
     """With a link, and the notebook beside the page, as it is made now."""
-    if reason := not_ready(edition):
+    if reason := not_ready():
         pytest.skip(reason)
-    site = site_of(edition)
+    site = SITE
     for source in SOURCES:
         name = f"exercises/{source.stem}.ipynb"
         page = (site / f"{source.stem}.html").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import nbformat
 import pytest
-from built_book import BOOK, EDITIONS, ROOT, build_project, is_foreign
+from built_book import BOOK, ROOT, build_project, is_foreign
 from lxml import html
 from nbformat.v4 import (
     new_code_cell,
@@ -27,33 +27,29 @@ from PIL import Image
 from tools.refresh_outputs import FIXED_METADATA
 
 sys.path.insert(0, str(BOOK / "_ext"))
-course_meta = importlib.import_module("course_meta")
-course_pages = importlib.import_module("course_pages")
-course_preview = importlib.import_module("course_preview")
-course_repository = importlib.import_module("course_repository")
+course_site = importlib.import_module("course_site")
 course_strip = importlib.import_module("course_strip")
 
 REPO = "https://github.com/nobody/invented"
 SITE = "https://course.example/books/transformer"
 CHAPTER = "book/en/06_masks.ipynb"
 EXTENSIONS = """myst_nb sphinx_togglebutton sphinx_copybutton sphinx_design
-sphinx_book_theme course_chapters course_strip course_pages course_folded
-course_punctuation course_repository course_assets course_icons course_images
-course_meta course_search"""
+sphinx_book_theme course_chapters course_strip course_pages course_site
+course_search"""
 """In the order of ``_config.yml``."""
 PROSE = "A sentence which is long enough to say what this page is about. "
 PAGES = {
     "index": """# The book
 
-````{with-repository}
+````{only} repository
 ```bash
-git clone REPO
-cd NAME
+git clone %REPO%
+cd %NAME%
 ```
 ````
 
-````{with-site}
-[The class](SITE_URL/class/index.html)
+````{only} site
+[The class](%SITE_URL%/class/index.html)
 ````
 
 ```{toctree}
@@ -100,6 +96,9 @@ class Built:
             "extensions": EXTENSIONS.split(),
             "html_theme": "sphinx_book_theme",
             "html_title": "The book",
+            "html_css_files": ["icons.css", "course.css"],
+            "nb_code_prompt_show": "Show the {type} of this cell",
+            "course_glossary": str(BOOK / "glossary.yml"),
             "html_static_path": [str(BOOK / "_static")],
             "templates_path": [str(BOOK / "_templates")],
             "language": "en",
@@ -166,72 +165,69 @@ def test_what_needs_an_address_is_said_with_it_or_not_at_all(built):
     text = article.text_content()
     shell = f"git clone {REPO}\ncd invented\n"
     assert (shell in text) == ("git clone" in text) == built.has_addresses
-    assert "REPO" not in text and "SITE_URL" not in text
+    assert "REPO%" not in text and "SITE_URL%" not in text
     links = article.xpath(".//a/@href")
     assert (f"{SITE}/class/index.html" in links) == built.has_addresses
 
 
-def test_a_page_says_what_it_is_and_where(built):
+def test_a_page_of_a_site_says_what_it_is_and_where(built):
     head = built.page("part/one").head
     said = {
         tag.get("name") or tag.get("property"): tag.get("content")
         for tag in head.iter("meta")
     }
     assert head.findtext("title") == "One — The book"
-    assert built.page("index").head.findtext("title") == "The book"
-    assert said["og:title"] == "One"
-    text = said["description"]
-    assert text == said["og:description"]
-    assert text.startswith(PROSE.strip()) and text.endswith("…")
-    assert len(text) <= course_meta.LONGEST
     canonical = head.xpath("link[@rel='canonical']/@href")
+    if not built.has_addresses:
+        assert not canonical and "og:title" not in said
+        return
+    assert said["og:title"] == "One"
+    assert said["description"] == said["og:description"]
+    assert PROSE.strip() in said["description"]
+    assert canonical == [said["og:url"]] == [f"{SITE}/part/one.html"]
+    assert said["og:image"] == f"{SITE}/_static/preview.png"
+    with Image.open(built.folder / "_static/preview.png") as picture:
+        assert picture.size == (1200, 630)
+
+
+def test_addresses_of_the_404_count_from_that_of_the_site(built):
+    path = built.folder / "404.html"
+    assert path.is_file() == built.has_addresses
     if built.has_addresses:
-        assert canonical == [said["og:url"]] == [f"{SITE}/part/one.html"]
-        preview = f"{SITE}/_static/{course_preview.PREVIEW}"
-        assert said["og:image"] == preview
-    else:
-        assert not canonical and not {"og:url", "og:image"} & said.keys()
-    preview = built.folder / "_static" / course_preview.PREVIEW
-    with Image.open(preview) as picture:
-        assert picture.size == course_preview.SIZE
-        colours = picture.convert("RGB").getcolors(2**24)
-    assert len(colours) > 20, "no picture is on it"
-
-
-def test_links_of_the_404_count_from_the_address_of_the_site(built):
-    page = built.page("404")
-    first = next(page.head.iter("base", "link", "script"))
-    assert (first.get("href") == f"{SITE}/") == built.has_addresses
-    links = page.xpath("//article//a/@href")
-    assert {"index.html", "search.html"} <= {*links}
-    for link in links:
-        assert "#" in link or (built.folder / link).is_file()
+        page = built.page("404")
+        loaded = page.xpath("//link[@rel='stylesheet']/@href | //script/@src")
+        folder = urlsplit(SITE).path
+        assert loaded
+        for address in loaded:
+            assert address.startswith(f"{folder}/")
+            name = urlsplit(address).path.removeprefix(f"{folder}/")
+            assert (built.folder / name).is_file()
 
 
 def test_what_is_no_address_is_told_in_a_line(monkeypatch):
     monkeypatch.setenv("REPO", "github.com/nobody")
     with pytest.raises(Exception, match="REPO is 'github.com/nobody'; it sh"):
-        course_repository.read_address()
+        course_site.read_address("REPO")
     monkeypatch.setenv("REPO", f"{REPO}.git")  # that of a clone
-    assert course_repository.read_address() == REPO
+    assert course_site.read_address("REPO") == REPO
     monkeypatch.setenv("SITE_URL", "example.org")
     with pytest.raises(Exception, match="should be where the first page"):
-        course_meta.take_address(None, None)
+        course_site.read_address("SITE_URL")
 
 
 @pytest.mark.parametrize(
-    ("address", "provider", "launched"),
+    ("address", "launched"),
     [
-        ("https://gitlab.com/nobody/invented", "gitlab", ["binderhub_url"]),
-        ("https://gitlab.school.invalid/a/b", "gitlab", []),
-        ("https://git.school.invalid/a/b", "", []),
+        ("https://gitlab.com/nobody/invented", {"binderhub_url"}),
+        ("https://gitlab.school.invalid/a/b", set()),
+        ("https://git.school.invalid/a/b", None),
     ],
 )
-def test_a_server_has_the_buttons_that_it_can_serve(
-    address, provider, launched
-):
-    assert course_repository.provider_of(address) == provider
-    assert [*course_repository.launch_buttons(address)] == launched
+def test_a_server_has_the_buttons_that_it_can_serve(address, launched):
+    options = course_site.repository_options(address)
+    assert bool(options) == (launched is not None)
+    buttons = {*options.get("launch_buttons", {})} - {"notebook_interface"}
+    assert buttons == (launched or set())
 
 
 # --- what a page loads -------------------------------------------------------
@@ -241,12 +237,9 @@ def test_a_server_has_the_buttons_that_it_can_serve(
     ("part", "pages"),
     [
         ("startup.js", {"part/one"}),
-        ("copybutton.js", {"06_masks"}),
-        ("clipboard.min.js", {"06_masks"}),
-        ("sphinx-design.min.css", {"99_later"}),
         ("bootstrap.css", {"part/one", "06_masks", "99_later"}),
         ("bootstrap.js", {"part/one", "06_masks", "99_later"}),
-        ("course_icons.css", {"part/one", "06_masks", "99_later"}),
+        ("icons.css", {"part/one", "06_masks", "99_later"}),
         ("all.min.js", set()),
         ("all.min.css", set()),
     ],
@@ -261,16 +254,12 @@ def test_a_page_loads_what_it_uses(built, part, pages):
     assert found == pages
 
 
-def test_scripts_wait_and_those_of_the_search_are_in_order(built):
-    at_once = {
-        file_name(script.get("src"))
-        for name in [*built.names, "search"]
-        for script in built.scripts(name)
-        if script.get("defer") is None
-    }
-    assert at_once == {"documentation_options.js"}
-    needed = ["doctools.js", "language_data.js", "search_sections.js"]
+def test_scripts_of_the_search_wait_and_are_in_order(built):
+    needed = ["language_data.js", "search_sections.js"]
     needed += ["search_rank.js", "search_page.js"]
+    for script in built.scripts("search"):
+        wait = script.get("defer") is not None
+        assert wait or file_name(script.get("src")) not in needed
     found = [file_name(s.get("src")) for s in built.scripts("search")]
     assert [name for name in found if name in needed] == needed
     assert "searchindex.js" not in found
@@ -292,21 +281,12 @@ def test_an_image_has_the_size_of_its_file(built):
     assert (int(image.get("width")), int(image.get("height"))) == size
 
 
-def test_a_fold_is_called_by_its_cell(built):
-    (title,) = built.page("06_masks").xpath(
-        "//summary/*[starts-with(@class, 'collapsed')]"
-    )
-    assert title.text_content() == "Show the code of cell 7"
-
-
-def test_a_list_right_in_a_list_is_an_item_of_it():
-    """As Sphinx writes its index of sources."""
-    text = "<ul><li>a</li><ul><li>b<ul><li>c</li></ul></li></ul></ul>"
-    done = course_pages.put_right(f"<body>{text}</body>", "en")
-    lists = html.fromstring(done)
-    assert {part.tag for part in lists.xpath("//ul/*")} == {"li"}
-    assert done.count("<ul>") == done.count("</ul>") == 3
-    assert lists.text_content() == "abc"
+def test_a_fold_is_called_what_is_written_on_it(built):
+    (fold,) = built.page("06_masks").find_class("plain-fold")
+    summary = fold.find("summary")
+    assert summary.get("aria-label") is None
+    (title,) = summary.find_class("collapsed")
+    assert title.text_content() == "Show the source of this cell"
 
 
 # --- the strip below a chapter's title ---------------------------------------
@@ -332,12 +312,10 @@ def centres(element: ElementTree.Element) -> set[tuple[float, float]]:
     return found
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_a_strip_lights_what_the_picture_links_to_its_chapter(edition):
-    words = course_strip.WORDS[edition]
-    path = BOOK / edition / course_strip.PICTURE
+def test_a_strip_lights_what_the_picture_links_to_its_chapter():
+    path = BOOK / "en" / course_strip.PICTURE
     picture = ElementTree.parse(path).getroot()
-    for path in (BOOK / edition).glob("[0-9][0-9]_*.ipynb"):
+    for path in (BOOK / "en").glob("[0-9][0-9]_*.ipynb"):
         number = path.name[:2]
         about = [
             part
@@ -345,13 +323,13 @@ def test_a_strip_lights_what_the_picture_links_to_its_chapter(edition):
             if part.get("href", "").startswith(path.stem)
             or number in part.get("data-also", "").split()
         ]
-        drawn = course_strip.drawing(picture, number, words)
+        drawn = course_strip.drawing(picture, number)
         assert centres(drawn) == centres(picture)
         lit = set().union(*map(centres, drawn.iterfind("g[@class='lit']")))
         expected = set().union(*map(centres, about)) or centres(picture)
         assert lit == expected, path.stem
         label = drawn.get("aria-label")
-        assert (words.whole in label) == (not about)
+        assert ("the whole" in label) == (not about)
         for part in about:
             for text in part.iter(f"{SVG}text"):
                 assert text.get("class") == "number" or text.text in label
@@ -359,14 +337,13 @@ def test_a_strip_lights_what_the_picture_links_to_its_chapter(edition):
 
 def test_a_chapter_has_its_strip_and_one_without_a_place_is_told(built):
     (warning,) = built.warnings.strip().splitlines()
-    assert "99_later" in warning and "course_strip.WORDS" in warning
+    assert "99_later" in warning and "course_strip.PLACES" in warning
     for name in built.names:
         strips = built.page(name).find_class("transformer-strip")
         assert len(strips) == (name == "06_masks")
-    words = course_strip.WORDS["en"]
     (strip,) = built.page("06_masks").find_class("transformer-strip")
     assert strip.getprevious().tag == "h1"
     assert strip.find("a").get("href") == "index.html#transformer"
     assert strip.find("p").text_content() == (
-        f"{words.chapter.format('06')} · {words.places['06_masks']}"
+        f"Chapter 06 · {course_strip.PLACES['06_masks']}"
     )

@@ -1,7 +1,8 @@
-"""The glossary: the file of terms, its order, and the pages made from it."""
+"""The glossary: the file of terms, its order, and the page made from it."""
 
 import re
 import sys
+from itertools import chain
 
 import pytest
 import yaml
@@ -9,37 +10,49 @@ from built_book import BOOK, assert_leads_somewhere, build_project
 from lxml import html
 
 sys.path.insert(0, str(BOOK / "_ext"))
+from course_glossary import gojuon_order, index_page, reading, row, terms_page
 
-from course_glossary import (
-    GlossaryError,
-    english_order,
-    gojuon_order,
-    grouped,
-    load_terms,
-)
-
-TERMS = load_terms(BOOK / "glossary.yml")
+TERMS = yaml.safe_load((BOOK / "glossary.yml").read_text(encoding="utf-8"))
+FIELDS = {"en", "ja", "reading", "also", "symbol", "definition", "where"}
 
 
 # --- the file of terms -------------------------------------------------------
 
 
-def test_terms_are_sorted_and_lead_to_their_sections():
-    words = [term.en for term in TERMS]
+def names(term: dict, language: str) -> list[str]:
+    """A term's words in a language."""
+    return [term[language], *term.get("also", {}).get(language, [])]
+
+
+def test_terms_are_whole_sorted_and_lead_to_their_sections():
+    words = [re.sub("[^a-z0-9]", "", term["en"].casefold()) for term in TERMS]
     assert len(words) > 150
-    assert words == sorted(words, key=english_order)
+    assert words == sorted(words)
     for term in TERMS:
-        assert_leads_somewhere(term.where)
+        assert FIELDS >= {*term} >= {"en", "ja", "definition", "where"}
+        assert {*term["definition"]} == {"en", "ja"}
+        assert re.fullmatch("[ぁ-ゖァ-ヺー]+", reading(term)), term["en"]
+        assert_leads_somewhere(term["where"])
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_a_word_belongs_to_one_term(language):
+    words = [
+        word.casefold() for term in TERMS for word in {*names(term, language)}
+    ]
+    assert len(words) == len({*words})
 
 
 def test_every_word_of_the_notation_page_has_an_entry():
     text = (BOOK / "en" / "notation.md").read_text(encoding="utf-8")
     defined = re.findall(r"^([^\n:]+)\n: ", text, re.M)
-    known = {term.en for term in TERMS}
-    known |= {name for term in TERMS for name in term.also["en"]}
+    known = {*chain.from_iterable(names(term, "en") for term in TERMS)}
     assert defined
     for words in defined:
         assert set(words.split(", ")) <= known
+
+
+# --- the page ----------------------------------------------------------------
 
 
 def test_japanese_is_sorted_by_the_table_of_kana():
@@ -55,97 +68,69 @@ def test_japanese_is_sorted_by_the_table_of_kana():
         assert sorted(mixed, key=gojuon_order) == expected
 
 
-@pytest.mark.parametrize("language", ["en", "ja"])
-def test_every_term_stands_under_one_heading(language):
-    groups = grouped(TERMS, language)
-    listed = [term for _, members in groups for term in members]
-    assert sorted(listed, key=id) == sorted(TERMS, key=id)
-    headings = [heading for heading, _ in groups]
-    assert headings == sorted(set(headings))
+def test_every_term_stands_under_one_letter_and_one_row():
+    for text, mark in [(terms_page(TERMS), "##"), (index_page(TERMS), "###")]:
+        found = re.findall(rf"^{mark} (.+)$", text, re.M)
+        assert found == sorted({*found})
+        for term in TERMS:
+            assert term["en"] in text and term["ja"] in text
+    assert {*map(row, TERMS)} == {*found}
 
-
-GOOD = {
-    "en": "mask",
-    "ja": "マスク",
-    "definition": {"en": "A mask.", "ja": "マスク。"},
-    "where": "06_masks#the-future",
-}
-
-
-def write(tmp_path, entries):
-    path = tmp_path / "glossary.yml"
-    text = yaml.safe_dump(entries, allow_unicode=True)
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-@pytest.mark.parametrize(
-    ("entries", "message"),
-    [
-        ("mask", "should be a list of terms"),
-        ([GOOD | {"ja": "注意"}], r"entry 1 \(mask\).*'reading'.*in kana"),
-        ([GOOD | {"jp": "マスク"}], "unknown field 'jp'"),
-        ([GOOD | {"definition": "A."}], "should hold 'en' and 'ja'"),
-        ([GOOD | {"where": "chapter 6"}], "page#section.*not 'chapter 6'"),
-        ([GOOD, GOOD | {"ja": "カバー"}], "mask"),
-    ],
-)
-def test_an_error_says_what_is_wrong(tmp_path, entries, message):
-    with pytest.raises(GlossaryError, match=message):
-        load_terms(write(tmp_path, entries))
-
-
-# --- the pages ---------------------------------------------------------------
 
 WORDS = """# Words
 
-A {term}`mask`, by another name {term}`masking`, is told of in
-{chapter}`06_masks#the-future`; more in {chapter}`99_later`. Wrong are
+A {term}`mask` is told of in {chapter}`06_masks#the-future`, in
+{chapter}`06_masks` and in {chapter}`glossary`. Wrong are
 {chapter}`06_masks#the-past` and {chapter}`masks`.
 
-```{course-glossary}
+```{toctree}
+glossary
+06_masks
 ```
-
-```{course-glossary-index}
-```
+"""
+FILE = """
+- en: attention
+  ja: 注意機構
+  reading: ちゅういきこう
+  symbol: $A$
+  definition: {en: A look., ja: 見ること。}
+  where: 06_masks
+- en: mask
+  ja: マスク
+  also: {en: [masking], ja: [覆い]}
+  definition: {en: A mask., ja: 覆うもの。}
+  where: 06_masks#the-future
 """
 
 
 def test_the_page_shows_what_the_file_says(tmp_path):
     source = tmp_path / "book"
     source.mkdir()
-    attention = {
-        "en": "attention",
-        "ja": "注意機構",
-        "reading": "ちゅういきこう",
-        "symbol": "$A$",
-        "definition": {"en": "A look.", "ja": "見ること。"},
-        "where": "99_later",
-    }
-    other = {"also": {"en": ["masking"], "ja": ["覆い"]}}
-    write(tmp_path, [attention, GOOD | other])
+    (tmp_path / "glossary.yml").write_text(FILE, encoding="utf-8")
+    page = (BOOK / "en" / "glossary.md").read_text(encoding="utf-8")
+    (source / "glossary.md").write_text(page, encoding="utf-8")
     (source / "index.md").write_text(WORDS, encoding="utf-8")
-    (source / "06_masks.md").write_text(
-        "---\norphan: true\n---\n\n# Masks\n\n## The future\n"
-    )
+    (source / "06_masks.md").write_text("# Masks\n\n## The future\n")
     settings = {
         "extensions": ["myst_parser", "course_glossary"],
-        "myst_enable_extensions": ["dollarmath"],
+        "myst_enable_extensions": ["attrs_block", "dollarmath"],
+        "nitpicky": True,
     }
     warnings = build_project(source, tmp_path / "html", settings)
-    assert "no section 'the-past' in 06_masks" in warnings
-    assert "no page 'masks'" in warnings
+    assert "06_masks#the-past" in warnings
+    assert "reference target not found: masks" in warnings
     assert warnings.count("WARNING") == 2
 
-    page = html.parse(tmp_path / "html" / "index.html")
+    first = html.parse(tmp_path / "html" / "index.html")
+    (paragraph, *_) = first.xpath("//section/p")
+    said = " ".join(paragraph.text_content().split())
+    assert "in chapter 06, The future, in chapter 06 and in Glossary." in said
+    links = paragraph.xpath(".//a/@href")
+    assert links[:2] == ["glossary.html#term-mask", "06_masks.html#the-future"]
+
+    page = html.parse(tmp_path / "html" / "glossary.html")
     text = " ".join(page.xpath("string(//body)").split())
-    assert "attention 注意機構（ちゅういきこう）" in text
-    assert "Also: masking. In Japanese also: 覆い." in text
-    assert "→ chapter 06, The future" in text
-    assert "→ chapter 99 (to come)" in text
-    assert "見ること" not in text  # that is for the Japanese edition
-    assert len(page.xpath("//*[@lang='ja']")) >= 4
+    assert "A look. Symbol: \\(A\\). → chapter 06 注意機構（ちゅう" in text
+    assert "Also: masking. → chapter 06, The future" in text
     assert {"term-attention", "term-mask"} <= {*page.xpath("//@id")}
-    links = page.xpath("//a/@href")
-    assert links.count("06_masks.html#the-future") == 2
-    assert links.count("#term-mask") >= 3  # both names, and the index
+    assert page.xpath("//ul/li//a/@href").count("#term-mask") == 1

@@ -39,8 +39,8 @@ def stored(tmp_path, monkeypatch):
     store.write_json(path, {"sentences": [SENTENCE]})
 
 
-def soup_of(language="en"):
-    html = viewer.render("tiny", "fig-x", language)
+def soup_of():
+    html = viewer.render("tiny", "fig-x")
     return BeautifulSoup(html, "html.parser")
 
 
@@ -61,9 +61,8 @@ def test_tables_say_where_each_head_looks_most():
             assert box["scope"] == "row"
 
 
-@pytest.mark.parametrize("language", viewer.WORDS)
-def test_there_is_a_choice_for_each_kind_head_and_sentence(language):
-    soup = soup_of(language)
+def test_there_is_a_choice_for_each_kind_head_and_sentence():
+    soup = soup_of()
     values = [i["value"] for i in soup.select('[name="fig-x--head"]')]
     assert values == ["0-0", "0-1", "0-2"]  # the last is the mean
     kinds = [i["value"] for i in soup.select('[name="fig-x--kind"]')]
@@ -76,16 +75,8 @@ def test_there_is_a_choice_for_each_kind_head_and_sentence(language):
     assert live.has_attr("hidden")  # without a script
 
 
-def test_both_languages_have_all_words():
-    english, japanese = viewer.WORDS["en"], viewer.WORDS["ja"]
-    assert english.keys() == japanese.keys()
-    for key, text in english.items():
-        fields = re.findall(r"{(\w+)}", text)
-        assert sorted(fields) == sorted(re.findall(r"{(\w+)}", japanese[key]))
-
-
 def test_no_text_can_end_the_data():
-    html = viewer.render("tiny", "fig-x", "en")
+    html = viewer.render("tiny", "fig-x")
     assert html.count("</script>") == 1
     soup = BeautifulSoup(html, "html.parser")
     data = json.loads(soup.select_one('[data-hv="data"]').string)
@@ -102,7 +93,7 @@ def test_what_the_script_asks_for_is_there():
 
 def test_a_run_without_maps_is_told():
     with pytest.raises(CourseError, match=r"'none' has no .*: tiny"):
-        viewer.render("none", "fig-x", "en")
+        viewer.render("none", "fig-x")
 
 
 def test_only_a_page_with_a_viewer_loads_its_files(tmp_path):

@@ -14,14 +14,13 @@ import pytest
 from bs4 import BeautifulSoup
 from built_book import (
     BOOK,
-    EDITIONS,
     ROOT,
+    SITE,
     code_cells,
     is_foreign,
     markdown_of,
     not_ready,
     read,
-    site_of,
 )
 from PIL import Image, ImageDraw
 
@@ -37,16 +36,14 @@ from tools.lectures.plan import BadPlan, Plan, Topic, Unit, linked, read_plan
 from tools.lectures.publish import Publisher
 from tools.lectures.reveal import NOTES, SCRIPT, STYLE, NoReveal, find_reveal
 from tools.lectures.rounds import BuiltChapter, plain
-from tools.lectures.words import words_of
 
 UNITS = [
-    pytest.param(read_plan(edition), unit, id=f"{edition}-{unit.unit}")
-    for edition in EDITIONS
-    for unit in read_plan(edition).units.values()
+    pytest.param(read_plan(), unit, id=unit.unit)
+    for unit in read_plan().units.values()
 ]
 each_unit = pytest.mark.parametrize(("plan", "unit"), UNITS)
 each_plan = pytest.mark.parametrize(
-    "plan", [pytest.param(read_plan(name), id=name) for name in EDITIONS]
+    "plan", [pytest.param(read_plan(), id="plan")]
 )
 
 # --- the plan ----------------------------------------------------------------
@@ -55,7 +52,7 @@ each_plan = pytest.mark.parametrize(
 @each_plan
 def test_each_plan_is_ninety_minutes_a_lecture_and_leaves_nothing_out(plan):
     """What must be, is in class or to be read; so for each chapter."""
-    there = {path.name[:2] for path in (BOOK / plan.edition).glob("*.ipynb")}
+    there = {path.name[:2] for path in (BOOK / "en").glob("*.ipynb")}
     assert {unit.chapter for unit in plan.units.values()} == there
     assert {one.chapter for one in plan.chapters} == there
     for number, lectures in plan.lectures.items():
@@ -168,7 +165,7 @@ def test_each_exercise_is_named_by_one_unit_with_its_assignment(plan):
 
 @each_plan
 def test_the_page_has_every_part_and_its_links_lead_somewhere(plan):
-    folder = BOOK / plan.edition
+    folder = BOOK / "en"
     text = (folder / "lecturers.md").read_text("utf-8")
     parts = re.findall(r"^\{lectures\} (\w+)$", text, re.M)
     assert {*parts} == {"units", "chapters", *map(str, plan.lectures)}
@@ -230,9 +227,9 @@ def test_on_pages_to_project_answers_are_gone_and_results_folded():
     <section><h3>Next</h3><p>Seen.</p></section></section>
     <section><p>1. Why?</p><details class="sd-dropdown">
     <summary>Answer</summary><p>So.</p></details></section></article>"""
-    soup, words = BeautifulSoup(page, "html.parser"), words_of("en")
-    assert take_answers(soup, words) == 1
-    fold_results(soup, words)
+    soup = BeautifulSoup(page, "html.parser")
+    assert take_answers(soup) == 1
+    fold_results(soup)
     assert "So." not in soup.get_text()
     (fold,) = soup.select("details.lecture-fold")
     assert "Three." in fold.get_text() and fold.figure
@@ -279,12 +276,12 @@ def stand_in(folder: Path) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=EDITIONS)
-def made(request, tmp_path_factory) -> Publisher:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Publisher:
     """A site with a class's files of some units, in an older one's place."""
-    if reason := not_ready(request.param):
+    if reason := not_ready():
         pytest.skip(reason)
-    plan = read_plan(request.param)
+    plan = read_plan()
     units = {name: plan.units[name] for name in SOME}
     chapters = {unit.chapter for unit in units.values()}
     files = {number: plan.path(number) for number in chapters}
@@ -292,15 +289,14 @@ def made(request, tmp_path_factory) -> Publisher:
     target.mkdir()
     (target / "stale.html").touch()
     reveal = stand_in(tmp_path_factory.mktemp("reveal"))
-    book = site_of(request.param)
     with pytest.MonkeyPatch.context() as patch:
         some = replace(plan, units=units)
-        patch.setattr(publish, "read_plan", lambda edition: some)
+        patch.setattr(publish, "read_plan", lambda: some)
         for module in ("publish", "figures"):
             name = f"tools.lectures.{module}.chapter_files"
-            patch.setattr(name, lambda edition: files)
-        assert not site.gather(request.param, book, target, str(reveal))
-        publisher = Publisher(request.param, book, target / site.CLASS)
+            patch.setattr(name, lambda: files)
+        assert not site.gather(SITE, target, str(reveal))
+        publisher = Publisher(SITE, target / site.CLASS)
         assert publisher.plan is some
         yield publisher
 
@@ -317,7 +313,7 @@ def soups(made: Publisher) -> dict[str, BeautifulSoup]:
 
 def test_the_site_is_the_book_with_what_a_class_needs(made):
     folder = made.target.parent
-    for name in ("index.html", "404.html", "search.html", site.NO_JEKYLL):
+    for name in ("index.html", "search.html", site.NO_JEKYLL):
         assert (folder / name).is_file(), name
     assert not (folder / "stale.html").exists()
     assert [path.name for path in folder.parent.iterdir()] == [folder.name]
@@ -381,7 +377,7 @@ def test_a_site_that_cannot_be_made_leaves_the_earlier_one(tmp_path):
         folder.mkdir()
         (folder / "index.html").write_text(folder.name)
     with pytest.raises(NoReveal, match="holds no dist/reveal.js"):
-        site.gather("en", book, target, reveal=str(tmp_path))
+        site.gather(book, target, reveal=str(tmp_path))
     assert (target / "index.html").read_text() == "site"
 
 

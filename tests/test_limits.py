@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 from built_book import (
     BOOK,
-    EDITIONS,
     ROOT,
+    SITE,
     code_cells,
     loads_of_style,
     markdown_of,
     not_ready,
     pictures,
-    site_of,
 )
 from lxml import html
 
@@ -114,12 +113,12 @@ def test_no_module_is_too_long():
 # --- built pages -------------------------------------------------------------
 
 
-@pytest.fixture(params=EDITIONS)
-def site(request) -> Path:
+@pytest.fixture
+def site() -> Path:
     """The built pages."""
-    if reason := not_ready(request.param):
+    if reason := not_ready():
         pytest.skip(reason)
-    return site_of(request.param)
+    return SITE
 
 
 def files_of(page: Path, addresses: list[str]) -> set[Path]:

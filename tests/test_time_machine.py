@@ -91,9 +91,9 @@ def stored(tmp_path_factory):
         yield root
 
 
-def page(name="whole", anchor="fig-m", language="en"):
+def page(name="whole", anchor="fig-m"):
     """A time machine, parsed as a browser would."""
-    html = machine.render(name, anchor, language)
+    html = machine.render(name, anchor)
     return BeautifulSoup(html, "html.parser")
 
 
@@ -130,7 +130,7 @@ def test_only_the_ways_that_were_stored_are_offered():
     assert list(data_of(drawn)["ways"]) == ["sampled"]
     terms = {dt.get_text() for dt in drawn.select(".tm-live dt")}
     assert terms == {"model"}
-    words = machine.WORDS["en"]
+    words = machine.WORDS
     everything = {dt.get_text() for dt in drawn.select("dt")}
     assert not everything & {words["source"], words["reference"]}
 
@@ -168,7 +168,7 @@ def test_of_a_run_that_went_on_the_latest_records_count(stored):
 )
 def test_a_run_that_cannot_be_shown_is_an_error(name, message):
     with pytest.raises(CourseError, match=message):
-        machine.render(name, "fig-m", "en")
+        machine.render(name, "fig-m")
 
 
 def test_an_out_beside_named_ways_hides_none_of_them():
@@ -238,7 +238,7 @@ def test_ticks_are_even_and_reach_around_the_values(low, high):
 @pytest.mark.parametrize("name", ["whole", "greedy", "drawn"])
 def test_the_curve_stays_inside_its_axes_and_is_described(name):
     records = machine.with_samples(name)
-    curve = machine.draw(records, machine.WORDS["en"])
+    curve = machine.draw(records)
     assert len(curve.x) == len(records) and curve.x == sorted(curve.x)
     for points in curve.series.values():
         for x, y, moment in points:
@@ -246,20 +246,18 @@ def test_the_curve_stays_inside_its_axes_and_is_described(name):
             assert curve.top <= y <= curve.bottom
     (svg,) = page(name).select("svg")
     assert svg["role"] == "img" and svg["aria-label"] == curve.alt
-    assert machine.WORDS["en"]["axis"] in svg.get_text()
+    assert machine.WORDS["axis"] in svg.get_text()
 
 
 def test_higher_values_stand_higher():
-    points = machine.draw(
-        machine.with_samples("greedy"), machine.WORDS["en"]
-    ).series["dev"]
+    points = machine.draw(machine.with_samples("greedy")).series["dev"]
     heights = [y for _, y, _ in points]
     assert heights == sorted(heights)  # the loss falls, y grows downwards
 
 
 def test_without_cross_entropies_there_is_no_curve():
     records = [{"kind": "epoch", "epoch": 1, "samples": greedy("a")}]
-    assert machine.draw(records, machine.WORDS["en"]) is None
+    assert machine.draw(records) is None
 
 
 # --- the page ----------------------------------------------------------------
@@ -323,7 +321,7 @@ def test_without_the_script_a_page_can_be_read():
     for number, _ in enumerate(SENTENCES):
         assert all(WRITTEN[way][0][number] in text for way in machine.WAYS)
         assert WRITTEN["greedy"][1][number] in text
-    assert machine.WORDS["en"]["nothing"] in text  # "" would look forgotten
+    assert machine.WORDS["nothing"] in text  # "" would look forgotten
     assert {"5.00", "2.50", "12.3"} <= {
         cell.get_text() for cell in soup.select("td")
     }
@@ -332,23 +330,11 @@ def test_without_the_script_a_page_can_be_read():
 def test_texts_say_their_language():
     soup = page()
     assert len(soup.select('dd[lang="en"]')) == len(SENTENCES)
-    notes = {machine.WORDS["en"][key] for key in ("nothing", "missing")}
+    notes = {machine.WORDS[key] for key in ("nothing", "missing")}
     for element in soup.select("dd"):
         if element.get_text() not in notes:  # those are the page's words
             term = element.find_previous_sibling("dt").get_text()
             assert element["lang"] == ("en" if term == "source" else "ja")
-
-
-def test_both_languages_have_the_same_words():
-    def blanks(text):
-        return set(re.findall(r"{\w+}", text))
-
-    english, japanese = machine.WORDS["en"], machine.WORDS["ja"]
-    assert english.keys() == japanese.keys()
-    for key, text in english.items():
-        assert blanks(text) == blanks(japanese[key]), key
-    shown = page(language="ja").get_text()
-    assert japanese["decoding"] in shown and english["decoding"] not in shown
 
 
 # --- Sphinx ------------------------------------------------------------------

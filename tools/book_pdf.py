@@ -22,7 +22,6 @@ from tools.chromium import find_chromium
 from transformer_course.errors import CourseError
 
 ROOT = Path(__file__).resolve().parent.parent
-WORDS = {"en": {"contents": "Contents"}, "ja": {"contents": "目次"}}
 PAPER = {"format": "A4", "print_background": True}
 PAGE = {
     "scale": 0.8,
@@ -184,7 +183,6 @@ def parts_of(toc: Path) -> list[tuple[str, list[str]]]:
 
 def front(
     config: dict[str, Any],
-    edition: str,
     site: Path,
     parts: list[tuple[str, list[Printed]]],
 ) -> str:
@@ -204,7 +202,7 @@ def front(
         f'<div class="by"><p>{escape(config["author"])}</p>'
         f"<p>{escape(str(config['copyright']))}</p>"
         f"<p>{config['html']['extra_footer']}</p></div>"
-        f"<h2>{WORDS[edition]['contents']}</h2>{''.join(lines)}"
+        f"<h2>Contents</h2>{''.join(lines)}"
     )
 
 
@@ -316,15 +314,12 @@ class Book:
         )
 
 
-def make_pdf(
-    site: Path, target: Path, edition: str = "en", names: list[str] = ()
-) -> int:
+def make_pdf(site: Path, target: Path, names: list[str] = ()) -> int:
     """Print a built site into one file.
 
     Args:
         site: the built pages.
         target: the file to write.
-        edition: whose words to use.
         names: the pages to print; all, if there are none.
 
     Returns:
@@ -350,7 +345,7 @@ def make_pdf(
         ]
         parts = [(caption, pages) for caption, pages in parts if pages]
         for _ in range(2):  # the contents' own length shifts its numbers
-            body = front(config, edition, site, parts)
+            body = front(config, site, parts)
             opening = print_html(page, STYLE, body, **PAGE)
             start = len(opening.pages)
             for each in (each for _, pages in parts for each in pages):
@@ -370,13 +365,12 @@ def main() -> int:
     """Do what the command line asks for; 1 if it cannot be done."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pages", nargs="*", help="such as 04_attention; all")
-    parser.add_argument("--edition", default="en", choices=sorted(WORDS))
     options = parser.parse_args()
     build = ROOT / "_build"
-    site = build / options.edition / "_build/html"
-    target = build / f"book-{options.edition}.pdf"
+    site = build / "en/_build/html"
+    target = build / "book-en.pdf"
     try:
-        count = make_pdf(site, target, options.edition, options.pages)
+        count = make_pdf(site, target, options.pages)
     except CourseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -179,7 +179,7 @@ def notebook_path(name: str) -> Path:
 
 
 def find_notebooks() -> list[Path]:
-    """Every notebook of both editions."""
+    """Every notebook of the book."""
     return [
         path
         for path in sorted((ROOT / "book").rglob("*.ipynb"))

@@ -25,11 +25,10 @@ NO_JEKYLL = ".nojekyll"
 leave out each folder whose name begins with ``_``."""
 
 
-def gather(edition: str, book: Path, target: Path, reveal: str = "") -> str:
-    """Put the site of an edition together.
+def gather(book: Path, target: Path, reveal: str = "") -> str:
+    """Put the site together.
 
     Args:
-        edition: its language.
         book: the built book.
         target: the folder to make; what it held is removed.
         reveal: an unpacked release of reveal.js; "" for that of the package.
@@ -44,7 +43,7 @@ def gather(edition: str, book: Path, target: Path, reveal: str = "") -> str:
     shutil.rmtree(fresh, ignore_errors=True)
     shutil.copytree(book, fresh)
     (fresh / NO_JEKYLL).touch()
-    publisher = Publisher(edition, book, fresh / CLASS)
+    publisher = Publisher(book, fresh / CLASS)
     missing = ""
     try:
         publisher.slides(reveal)
@@ -65,15 +64,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tools.site", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--edition", default="en")
     parser.add_argument(
         "--reveal", default="", help="an unpacked release of reveal.js"
     )
     options = parser.parse_args()
-    book = ROOT / "_build" / options.edition / "_build" / "html"
+    book = ROOT / "_build/en/_build/html"
     target = ROOT / "_build" / "site"
     try:
-        missing = gather(options.edition, book, target, options.reveal)
+        missing = gather(book, target, options.reveal)
     except CourseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

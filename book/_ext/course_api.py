@@ -1,11 +1,10 @@
-"""Show the package in the API reference as it stands in the code."""
+"""The package in the API reference, as it stands in the code."""
 
 import dataclasses
 import re
 import typing
 from typing import Any
 
-import sphinx_autodoc_typehints
 from sphinx.application import Sphinx
 from sphinx.ext.napoleon.docstring import GoogleDocstring
 
@@ -13,51 +12,20 @@ from sphinx.ext.napoleon.docstring import GoogleDocstring
 # Float[Tensor, 'batch query d_model']; read when the package is imported.
 typing.GENERATING_DOCUMENTATION = "transformer_course"
 
-format_any = sphinx_autodoc_typehints.format_annotation
-
-
-def format_annotation(annotation: Any, config: Any) -> str:
-    """reStructuredText for an annotation; a tensor's shows its shape.
-
-    The setting ``typehints_formatter`` is meant for this, but a function in
-    the settings makes Sphinx read every page anew in each build.
-    """
-    shape = getattr(annotation, "dim_str", None)
-    if shape is None:
-        return format_any(annotation, config)
-    kind = annotation.dtype.__name__
-    array = annotation.array_type.__name__
-    return f'``{kind}[{array}, "{shape}"]``'
-
-
-format_any_default = sphinx_autodoc_typehints.format_default
-
-
-def format_default(
-    app: Sphinx, default: Any, is_annotated: bool
-) -> str | None:
-    """What is taken where nothing is given; a function is called by name.
-
-    Its place in memory, which ``repr`` says, is another in each build.
-    """
-    text = format_any_default(app, default, is_annotated)
-    return text and re.sub(r"<\w+ (\S+) at 0x\w+>", r"\1", text)
-
-
 # Napoleon takes what stands before a colon for a type: "The output, and the
 # weights: rows sum to one." would be of type "The output, and the weights".
 # Here types stand in annotations, so that the text is left as it is.
 
 
 def keep_attribute(docstring: GoogleDocstring) -> list[str]:
-    """The docstring of an attribute, as it is."""
+    """Docstring of an attribute, as it is."""
     return docstring._consume_to_end()
 
 
 def keep_returns(
     docstring: GoogleDocstring, preprocess_types: bool = False
 ) -> list[tuple[str, str, list[str]]]:
-    """A section "Returns", as it is."""
+    """Section "Returns", as it is."""
     lines = docstring._dedent(docstring._consume_to_next_section())
     return [("", "", lines)] if lines else []
 
@@ -74,8 +42,6 @@ def drop_repeated_fields(
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    sphinx_autodoc_typehints.format_annotation = format_annotation
-    sphinx_autodoc_typehints.format_default = format_default
     GoogleDocstring._parse_attribute_docstring = keep_attribute
     GoogleDocstring._consume_returns_section = keep_returns
     app.connect("autodoc-process-docstring", drop_repeated_fields, 900)

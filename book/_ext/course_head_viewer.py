@@ -43,52 +43,26 @@ KINDS = {
 LANGUAGES = {"source": "en", "read": "ja", "written": "ja"}
 
 WORDS = {
-    "en": {
-        "sentence": "Sentence",
-        "kind": "Who looks where",
-        "cross": "Japanese at English",
-        "encoder": "English at English",
-        "decoder": "Japanese at Japanese",
-        "head": "Head",
-        "heads": "Head, by layer",
-        "layer": "layer {n}",
-        "name": "layer {layer}, head {head}",
-        "mean": "mean",
-        "mean_of": "mean of layer {layer}",
-        "cross_asks": "To be written next",
-        "encoder_asks": "English word",
-        "decoder_asks": "Word just read",
-        "looks_at": "looks at",
-        "says": "{head}: {word} looks at {list}.",
-        "tables": "The same as tables",
-        "table": "{kind}: where each head looks most, in percent",
-        "start": "start",
-        "end": "end",
-    },
-    "ja": {
-        "sentence": "文",
-        "kind": "どこからどこへの注意か",
-        "cross": "日本語から英語へ",
-        "encoder": "英語から英語へ",
-        "decoder": "日本語から日本語へ",
-        "head": "ヘッド",
-        "heads": "ヘッド（層ごと）",
-        "layer": "第{n}層",
-        "name": "第{layer}層のヘッド{head}",
-        "mean": "平均",
-        "mean_of": "第{layer}層の平均",
-        "cross_asks": "次に書く語",
-        "encoder_asks": "英語の語",
-        "decoder_asks": "直前に読んだ語",
-        "looks_at": "注意の先",
-        "says": "{head}：{word} → {list}",
-        "tables": "同じ内容の表",
-        "table": "{kind}：各ヘッドが最も注目する語（%）",
-        "start": "文頭",
-        "end": "文末",
-    },
+    "sentence": "Sentence",
+    "kind": "Who looks where",
+    "cross": "Japanese at English",
+    "encoder": "English at English",
+    "decoder": "Japanese at Japanese",
+    "head": "Head",
+    "heads": "Head, by layer",
+    "layer": "layer {n}",
+    "name": "layer {layer}, head {head}",
+    "mean": "mean",
+    "mean_of": "mean of layer {layer}",
+    "cross_asks": "To be written next",
+    "encoder_asks": "English word",
+    "decoder_asks": "Word just read",
+    "looks_at": "looks at",
+    "says": "{head}: {word} looks at {list}.",
+    "tables": "The same as tables",
+    "table": "{kind}: where each head looks most, in percent",
 }
-"""What the reader sees, by the language of the edition."""
+"""What the reader sees."""
 ENDS = {"<s>": "start", "</s>": "end"}
 
 
@@ -110,20 +84,20 @@ def stored(name: str) -> list[Record]:
     return json.loads(path.read_text("utf-8"))["sentences"]
 
 
-def shown(piece: str, words: dict[str, str]) -> str:
+def shown(piece: str) -> str:
     """A piece as a reader sees it: a middle of a word begins with a hyphen."""
     if piece in ENDS:
-        return f"({words[ENDS[piece]]})"
+        return f"({ENDS[piece]})"
     return piece[1:] or "▁" if piece.startswith("▁") else f"-{piece}"
 
 
-def sentences_of(records: list[Record], words: dict[str, str]) -> list[Record]:
+def sentences_of(records: list[Record]) -> list[Record]:
     """The sentences, with their pieces as they are shown."""
     return [
         {
             "title": "".join(record["source"][:-1]).replace("▁", " ").strip(),
             **{
-                side: [shown(piece, words) for piece in record[side]]
+                side: [shown(piece) for piece in record[side]]
                 for side in LANGUAGES
             },
             "maps": record["maps"],
@@ -152,23 +126,21 @@ def tables_of(sentence: Record) -> dict[str, list[Record]]:
     return found
 
 
-def render(name: str, anchor: str, language: str) -> str:
+def render(name: str, anchor: str) -> str:
     """A run's head viewer in HTML.
 
     Args:
         name: of the stored run.
         anchor: the id of the figure; those of its parts begin so.
-        language: of the page.
 
     Raises:
         CourseError: the run cannot be shown; the message says why.
     """
-    words = WORDS.get(language, WORDS["en"])
-    sentences = sentences_of(stored(name), words)
+    sentences = sentences_of(stored(name))
     maps = sentences[0]["maps"]["cross"]
     return template(TEMPLATE).render(
         anchor=anchor,
-        words=words,
+        words=WORDS,
         kinds=KINDS,
         languages=LANGUAGES,
         sentences=sentences,
@@ -179,7 +151,7 @@ def render(name: str, anchor: str, language: str) -> str:
             "anchor": anchor,
             "kinds": KINDS,
             "languages": LANGUAGES,
-            "words": words,
+            "words": WORDS,
             "sentences": sentences,
         },
     )

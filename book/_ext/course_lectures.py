@@ -32,7 +32,7 @@ def put_in(app: Sphinx, page: str, source: list[str]) -> None:
         app.env.note_dependency(str(path))
     read_plan.cache_clear()  # a server that builds again reads it again
     try:
-        plan = read_plan(Path(app.srcdir).name)
+        plan = read_plan()
         source[0] = PLACE.sub(lambda at: markdown(at[1], plan), source[0])
     except CourseError as error:
         raise ExtensionError(str(error)) from None

@@ -1,190 +1,121 @@
-"""What is put right in each page when it is written.
+"""What is put right in the HTML of a page.
 
-Sphinx and its theme leave out some of what a reader without a mouse, without
-eyes, or with a phone needs. A page goes through here on its way to its file,
-and all else in it stays as it is:
-
-- Japanese in an English page is marked as such, in code and pictures, too, so
-  that a screen reader pronounces it and a browser takes the right font;
-- a figure is a link to itself, where a phone shows it in full size;
-- what opens and shuts a part of the contents says which part that is;
-- the column of the contents is a landmark, and a bibliography a list;
-- a list that stands in a list, as in Sphinx's index of sources, is an item.
+- Japanese is marked as such, so that a screen reader pronounces it and a
+  browser takes the right font;
+- a figure is a link to its image, which a phone then shows in full size;
+- an image has the size of its file, so that nothing moves when it comes;
+- punctuation that touches a formula stays on its line.
 """
 
 import re
 from collections.abc import Callable
-from html import escape
-from html.parser import HTMLParser
-from typing import Any, NamedTuple
+from functools import partial
+from html import unescape
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 
+from PIL import Image
 from sphinx.application import Sphinx
-from sphinx.jinja2glue import BuiltinTemplateLoader
 
 LETTER = "々-〇ぁ-ヿㇰ-ㇿ㐀-䶿一-鿿豈-﫿ｦ-ﾟ𠀀-𳎯"
 SIGN = "　-〿！-｠"
 JAPANESE = re.compile(
     rf"(?=[{SIGN} ]*[{LETTER}])[{LETTER}{SIGN}]+(?: +[{LETTER}{SIGN}]+)*"
 )
-"""A run of kana and kanji, with their punctuation and the spaces between."""
-
-VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link"}
-VOID |= {"meta", "source", "track", "wbr"}
-TEXT_ONLY = {"script", "style", "title", "desc", "option", "textarea"}
-"""Elements that may hold no others."""
-
-
-class Words(NamedTuple):
-    """What the pages say in an edition."""
-
-    full_size: str
-    pages_of: str
-    contents: str
-
-
-WORDS = {
-    "en": Words("Open the figure by itself", "Pages of “{}”", "Book"),
-    "ja": Words("図だけを開く", "「{}」のページ", "本"),
-}
+"""Run of kana and kanji, with their punctuation and the spaces between."""
+MARKUP = re.compile(
+    r"(<(script|style|title|desc|option|textarea)\b.*?</\2>|<[^>]*>)", re.S
+)
+"""Tag, or an element that may hold no others."""
+FIGURE = re.compile(r"<figure\b.*?</figure>", re.S)
+IMAGE = re.compile(r'(<a\b[^>]*>\s*)?(<img\b)([^>]*\bsrc="([^"]+)"[^>]*>)')
+FORMULA = re.compile(
+    r"([(\[“‘「『（]*)"
+    r'(<span class="math notranslate nohighlight">[^<]*</span>)'
+    r"([A-Za-z'’”.,;:!?%…)\]」』）、。-]*)"
+)
+PLAIN_FOLD = re.compile(
+    r'(<details class="[^"]*\bhide\b[^"]*)("[^>]*>\s*<summary)[^>]*'
+    r'(>\s*<\w+ class="collapsed[^"]*">Show the \w+ of this cell<)'
+)
+"""Folded cell without a title of its own, which paper does without."""
 
 
-class Page(HTMLParser):
-    """The body of a page, read and written again."""
-
-    def __init__(self, language: str) -> None:
-        super().__init__(convert_charrefs=False)
-        self.written: list[str] = []
-        self._words = WORDS.get(language, WORDS["en"])
-        self._open = [("", language)]
-        """Elements that are not closed yet, each with its language."""
-        self._link = ""
-        """What the last link says."""
-        self._changes: dict[str, Callable[[str, dict[str, str]], str]] = {
-            "img": self._image,
-            "summary": self._summary,
-            "span": self._opener,
-            "div": self._division,
-            "ul": self._list,
-        }
-
-    # --- changed ------------------------------------------------------------
-
-    def _image(self, tag: str, given: dict[str, str]) -> str:
-        """A figure's image links to itself."""
-        if not self._within("figure") or self._within("a"):
-            return tag
-        source, title = given["src"], self._words.full_size
-        return (
-            f'<a class="full-size" href="{source}" title="{title}">{tag}</a>'
-        )
-
-    def _summary(self, tag: str, given: dict[str, str]) -> str:
-        """A folded cell is called what is written on it."""
-        return tag.replace(' aria-label="Toggle hidden content"', "")
-
-    def _opener(self, tag: str, given: dict[str, str]) -> str:
-        """What opens a part of the contents says which."""
-        if given.get("class") != "toctree-toggle":
-            return tag
-        name = escape(self._words.pages_of.format(self._link))
-        return f'<span class="toctree-toggle" role="img" aria-label="{name}">'
-
-    def _division(self, tag: str, given: dict[str, str]) -> str:
-        """The contents are a landmark, entries of a bibliography a list."""
-        if given.get("class", "").startswith("bd-sidebar-primary"):
-            name = self._words.contents
-            return f'{tag[:-1]} role="complementary" aria-label="{name}">'
-        return tag.replace('role="doc-biblioentry"', 'role="listitem"')
-
-    def _list(self, tag: str, given: dict[str, str]) -> str:
-        """A list right in a list is an item of it."""
-        inner = self._open[-1][0] == "ul"
-        return f'<li style="list-style: none">{tag}' if inner else tag
-
-    def handle_data(self, data: str) -> None:
-        """Mark what is Japanese, where the text around it is not."""
-        tag, language = self._open[-1]
-        if self._within("a"):
-            self._link += data
-        if language != "ja" and tag not in TEXT_ONLY:
-            mark = "tspan" if self._within("svg") else "span"
-            data = JAPANESE.sub(rf'<{mark} lang="ja">\g<0></{mark}>', data)
-        self.written.append(data)
-
-    # --- kept ---------------------------------------------------------------
-
-    def _within(self, name: str) -> bool:
-        return any(tag == name for tag, _ in self._open)
-
-    def handle_starttag(
-        self, tag: str, attrs: list[tuple[str, str | None]]
-    ) -> None:
-        """Write a tag, changed if it is one of those."""
-        given = {key: value or "" for key, value in attrs}
-        text = self.get_starttag_text() or ""
-        if tag in self._changes:
-            text = self._changes[tag](text, given)
-        if tag == "a":
-            self._link = ""
-        if tag not in VOID:
-            self._open.append((tag, given.get("lang", self._open[-1][1])))
-        self.written.append(text)
-
-    def handle_startendtag(
-        self, tag: str, attrs: list[tuple[str, str | None]]
-    ) -> None:
-        """Write a tag that has no other: of a picture, or like <br/>."""
-        self.handle_starttag(tag, attrs)
-        if tag not in VOID:
-            self._open.pop()
-
-    def handle_endtag(self, tag: str) -> None:
-        """Leave an element, and those in it that had no end."""
-        if self._within(tag):
-            while self._open.pop()[0] != tag:
-                pass
-        inner = tag == "ul" and self._open[-1][0] == "ul"
-        self.written.append("</ul></li>" if inner else f"</{tag}>")
-
-    def handle_entityref(self, name: str) -> None:
-        """Keep a sign that has a name."""
-        self.written.append(f"&{name};")
-
-    def handle_charref(self, name: str) -> None:
-        """Keep a sign that has a number."""
-        self.written.append(f"&#{name};")
-
-    def handle_comment(self, data: str) -> None:
-        """Keep a comment."""
-        self.written.append(f"<!--{data}-->")
-
-
-def put_right(html: str, language: str) -> str:
-    """A page with all this in its body."""
-    start = html.find("<body")
-    if start < 0:  # a part of a page
+def mark_japanese(html: str) -> str:
+    """Mark Japanese text with its language, in drawings too."""
+    if not JAPANESE.search(html):
         return html
-    page = Page(language)
-    page.feed(html[start:])
-    page.close()
-    return html[:start] + "".join(page.written)
+    written, holder = [], "span"
+    parts = iter(MARKUP.split(html))
+    for text in parts:
+        marked = rf'<{holder} lang="ja">\g<0></{holder}>'
+        markup, _ = next(parts, ""), next(parts, "")
+        written += [JAPANESE.sub(marked, text), markup]
+        if markup.startswith(("<svg", "</svg")):
+            holder = "tspan" if markup.startswith("<svg") else "span"
+    return "".join(written)
 
 
-class Templates(BuiltinTemplateLoader):
-    """Sphinx's templates; what comes out of them is put right."""
+def with_size(size_of: Callable[[str], str], image: re.Match) -> str:
+    """Tag of an image with its size."""
+    link, tag, attributes, source = image.groups()
+    return f"{link or ''}{tag}{size_of(source)}{attributes}"
 
-    def init(self, builder: Any, *others: Any, **named: Any) -> None:
-        """Begin, and know the edition's language."""
-        self._language = builder.config.language
-        super().init(builder, *others, **named)
 
-    def render(self, template: str, context: dict[str, Any]) -> str:
-        """What is written into a page's file."""
-        return put_right(super().render(template, context), self._language)
+def with_link(image: re.Match) -> str:
+    """Image that links to its file, unless it is in a link."""
+    link, tag, attributes, source = image.groups()
+    if link:
+        return image[0]
+    title = "Open the figure by itself"
+    return (
+        f'<a class="full-size" href="{source}" title="{title}">'
+        f"{tag}{attributes}</a>"
+    )
+
+
+def kept_together(formula: re.Match) -> str:
+    """Formula in one element with the punctuation that touches it."""
+    if formula[1] or formula[3]:
+        return f'<span class="kept-together">{formula[0]}</span>'
+    return formula[0]
+
+
+def put_right(html: str, size_of: Callable[[str], str]) -> str:
+    """HTML of a page's content with all of this."""
+    html = IMAGE.sub(partial(with_size, size_of), html)
+    html = FIGURE.sub(lambda figure: IMAGE.sub(with_link, figure[0]), html)
+    html = FORMULA.sub(kept_together, html)
+    html = PLAIN_FOLD.sub(r"\1 plain-fold\2\3", html)
+    html = html.replace(' aria-label="Toggle hidden content"', "")
+    html = html.replace('role="doc-biblioentry"', 'role="listitem"')
+    return mark_japanese(html)
+
+
+def change(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], _: Any
+) -> None:
+    """Put a page's content and table of contents right."""
+    originals = {name: path for path, name in app.builder.images.items()}
+
+    def size_of(source: str) -> str:
+        name = Path(unquote(unescape(source))).name
+        if name not in originals or name.endswith(".svg"):
+            return ""
+        with Image.open(Path(app.srcdir, originals[name])) as picture:
+            width, height = picture.size
+        return f' width="{width}" height="{height}"'
+
+    if "body" in context:
+        context["body"] = put_right(context["body"], size_of)
+    if "toc" in context:
+        context["toc"] = mark_japanese(context["toc"])
+    if page == app.config.root_doc:
+        context["docstitle"] = ""  # its title is the book's
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.config.template_bridge = f"{__name__}.{Templates.__name__}"
-    app.add_js_file("scrolling.js", loading_method="defer")
+    app.connect("html-page-context", change)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

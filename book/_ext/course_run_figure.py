@@ -37,13 +37,12 @@ class RunFigure(SphinxDirective):
     """Its stylesheet there, if it has one of its own."""
 
     @staticmethod
-    def render(name: str, anchor: str, language: str) -> str:
+    def render(name: str, anchor: str) -> str:
         """The figure in HTML.
 
         Args:
             name: of the stored run.
             anchor: the id of the figure; those of its parts begin so.
-            language: of the page.
 
         Raises:
             CourseError: the run cannot be shown; the message says why.
@@ -58,9 +57,7 @@ class RunFigure(SphinxDirective):
                 raise self.error(f"{self.kind} {name}: give a :{option}:")
         label = self.options["label"]
         try:
-            html = self.render(
-                name, nodes.make_id(label), self.config.language
-            )
+            html = self.render(name, nodes.make_id(label))
         except CourseError as error:
             raise self.error(str(error)) from error
         self.env.note_dependency(str(store.folder(name) / self.file))

@@ -10,38 +10,29 @@ are in ``_static/search_rank.js`` and ``_static/search_page.js``.
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urljoin
 
 import lxml.html
+import yaml
 from lxml.html import HtmlElement
 from sphinx.application import Sphinx
 
 INDEX = "search_sections.js"
 
 WORDS = {
-    "en": {
-        "answer": "Answer",
-        "stop": "a about an am any can could did do does has have how i me my"
-        " should so vs we what when where which who why you your",
-        "start": "How it begins",
-        "found": "Sections found: {}. Pages: {}.",
-        "none": "Nothing was found for “{}”. Fewer words find more.",
-        "more": "More on this page: {}",
-        "other": "Other pages: {}",
-    },
-    "ja": {
-        "answer": "解答",
-        "stop": "",
-        "start": "はじめに",
-        "found": "見つかった節：{}、ページ：{}",
-        "none": "「{}」は見つかりませんでした。語を減らしてみてください。",
-        "more": "このページの他の節：{}",
-        "other": "他のページ：{}",
-    },
+    "stop": "a about an am any can could did do does has have how i me my"
+    " should so vs we what when where which who why you your",
+    "start": "How it begins",
+    "found": "Sections found: {}. Pages: {}.",
+    "none": "Nothing was found for “{}”. Fewer words find more.",
+    "more": "More on this page: {}",
+    "other": "Other pages: {}",
 }
+"""Words of the search page."""
+ANSWER = "Answer"
+"""Title of what is folded and left out."""
 
 WEIGHTS = {
     r"\d\d_": 1.0,
@@ -55,9 +46,7 @@ chapter first."""
 NO_TEXT = """
     .//script | .//style | .//svg | .//a[contains(@class, 'headerlink')]
     | .//*[contains(@class, 'viewcode-link')]
-    | .//*[contains(@class, 'glossary-reading')]
     | .//ul[contains(@class, 'glossary-index')]
-    | .//p[contains(@class, 'glossary-letter')]
     | .//*[contains(@class, 'time-machine')]
     | .//*[contains(@class, 'transformer-strip')]
     | .//*[contains(@class, 'toctree-wrapper')]
@@ -89,11 +78,6 @@ class Entry(NamedTuple):
     code: str
     """The words of its programs, each once."""
 
-    @property
-    def address(self) -> str:
-        """Where it stands."""
-        return f"{self.page}#{self.anchor}"
-
 
 # --- what a page says --------------------------------------------------------
 
@@ -120,10 +104,10 @@ def said(element: HtmlElement) -> str:
     return " ".join(element.text_content().split())
 
 
-def cleaned(article: HtmlElement, answer: str) -> HtmlElement:
+def cleaned(article: HtmlElement) -> HtmlElement:
     """A page's text without answers, menus and outputs; words stay apart."""
     answers = ".//details[normalize-space(summary)=$title]"
-    for part in article.xpath(answers, title=answer) + article.xpath(NO_TEXT):
+    for part in article.xpath(answers, title=ANSWER) + article.xpath(NO_TEXT):
         part.drop_tree()
     for formula in article.xpath(".//span[contains(@class, 'math')]"):
         formula.text = plain_formula(formula.text_content())
@@ -175,18 +159,17 @@ def entries_of(page: str, article: HtmlElement) -> list[Entry]:
     return found[::-1]
 
 
-def introduced(
-    page: str, article: HtmlElement, language: str
-) -> Iterator[tuple[str, str]]:
-    """Of each term of the glossary, the section that it leads to, and names.
+def introduced(terms: list[dict[str, Any]]) -> dict[str, str]:
+    """Names of the terms that each section introduces, by its address.
 
-    A term counts there as the title does, and so do its other names.
+    A name counts there as the title does.
     """
-    for term in article.xpath(".//dl[@class='glossary']/dt"):
-        notes = term.xpath("following-sibling::dd[1]/p[last()]")[0]
-        other = notes.xpath("span[@lang=$own]/text()", own=language)
-        for link in notes.xpath("a[last()]/@href"):
-            yield urljoin(page, link), " ".join([term.text.strip(), *other])
+    names: dict[str, list[str]] = {}
+    for term in terms:
+        address = term["where"].replace("#", ".html#")
+        found = names.setdefault(address, [])
+        found += [term["en"], *term.get("also", {}).get("en", [])]
+    return {address: " ".join(found) for address, found in names.items()}
 
 
 # --- the script --------------------------------------------------------------
@@ -198,27 +181,26 @@ def weight_of(page: str) -> float:
 
 
 def index_of(
-    articles: Iterable[tuple[str, HtmlElement]], language: str
+    articles: Iterable[tuple[str, HtmlElement]], terms: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """What the script holds, of pages and their addresses."""
-    words = WORDS.get(language, WORDS["en"])
-    entries: list[Entry] = []
-    terms: dict[str, list[str]] = {}
-    for page, article in articles:
-        for target, names in introduced(page, article, language):
-            terms.setdefault(target, []).append(names)
-        entries += entries_of(page, cleaned(article, words["answer"]))
+    """Content of the script, from pages with their addresses."""
+    names = introduced(terms)
+    entries = [
+        entry
+        for page, article in articles
+        for entry in entries_of(page, cleaned(article))
+    ]
     # the first entry of a page is the page's own
     titles = {entry.page: entry.title for entry in reversed(entries)}
     pages = list(dict.fromkeys(entry.page for entry in entries))
     return {
-        "words": words,
+        "words": WORDS,
         "pages": [[page, titles[page], weight_of(page)] for page in pages],
         "sections": [
             [
                 pages.index(entry.page),
                 *entry[1:],
-                " ".join(terms.get(entry.address, [])),
+                names.get(f"{entry.page}#{entry.anchor}", ""),
             ]
             for entry in entries
         ],
@@ -235,13 +217,15 @@ def write_index(app: Sphinx, error: Exception | None) -> None:
         (address, lxml.html.parse(site / address).find(".//article"))
         for address in addresses
     )
-    index = index_of(articles, app.config.language)
-    data = json.dumps(index, ensure_ascii=False)
+    glossary = Path(app.srcdir, app.config.course_glossary)
+    terms = yaml.safe_load(glossary.read_text(encoding="utf-8"))
+    data = json.dumps(index_of(articles, terms), ensure_ascii=False)
     script = f"const courseSearch = {data};\n"
     (site / INDEX).write_text(script, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
+    app.setup_extension("course_glossary")
     app.connect("build-finished", write_index)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

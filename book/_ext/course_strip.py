@@ -31,103 +31,35 @@ LETTER, LINE = 6.5, 10
 """How wide and high a word is drawn: a bar, in units of the picture."""
 
 
-class Words(NamedTuple):
-    """What the strip says in an edition."""
-
-    chapter: str
-    label: str
-    whole: str
-    several: str
-    between: str
-    link: str
-    places: dict[str, str]
-    """Where in the model a chapter is, by its page."""
-
-
-WORDS = {
-    "en": Words(
-        "Chapter {}",
-        "Lit in the picture of the Transformer: {}.",
-        "the whole",
-        "{} ({} times)",
-        ", ",
-        "To the picture in full",
-        {
-            "01_sequence_to_sequence": "what came before: recurrent networks, "
-            "then attention beside them",
-            "02_tokens_and_embeddings": "both ends, where words become "
-            "vectors and vectors become words",
-            "03_positional_encoding": "the order of the words, added to both "
-            "inputs",
-            "04_attention": "what goes on inside all three kinds of attention",
-            "05_score_functions": "the score inside all three kinds of "
-            "attention",
-            "06_masks": "what an attention may see: in the decoder, no later "
-            "word",
-            "07_multi_head_attention": "the heads inside all three kinds of "
-            "attention",
-            "08_add_and_norm": "the sum and the norm around each part of a "
-            "layer",
-            "09_feed_forward": "the part of each layer that reads one word at "
-            "a time",
-            "10_transformer": "the parts put together: encoder and decoder",
-            "11_batches": "what goes in: the source, the target so far, and "
-            "the right next token",
-            "12_training": "the end, where the loss says how to move all "
-            "weights",
-            "13_generation": "the way out: one token chosen after another",
-            "14_evaluation": "the whole model, judged by what it writes",
-            "15_translation": "the whole model, trained to translate",
-            "16_soseki": "the whole model, trained to write the next sentence",
-            "17_classification": "the encoder alone, with a class on top",
-            "18_bert": "the encoder alone, which fills gaps in a text",
-            "19_vision_transformer": "the encoder alone, which reads patches "
-            "of an image",
-            "20_reading_attention": "all its attention, looked at head by "
-            "head",
-            "21_speed": "the whole model, and what its parts cost",
-            "22_since_2017": "the whole model, and what has changed in it "
-            "since",
-        },
-    ),
-    "ja": Words(
-        "第{}章",
-        "Transformer の図で色の付いた部分：{}。",
-        "全体",
-        "{}（{}か所）",
-        "、",
-        "大きな図へ",
-        {
-            "01_sequence_to_sequence": "Transformer 以前：再帰型ニューラル"
-            "ネットワークと、それを助ける注意機構",
-            "02_tokens_and_embeddings": "両端：単語からベクトルへ、ベクトル"
-            "から単語へ",
-            "03_positional_encoding": "両方の入力に加える、単語の順序",
-            "04_attention": "三種類の注意機構のすべてで行われる計算",
-            "05_score_functions": "三種類の注意機構のすべてで使うスコア",
-            "06_masks": "注意機構が見てよい範囲：デコーダでは、先の"
-            "単語を見ない",
-            "07_multi_head_attention": "三種類の注意機構のすべてにあるヘッド",
-            "08_add_and_norm": "部分層ごとの残差結合と正規化",
-            "09_feed_forward": "各層の中で、単語を一つずつ読む部分",
-            "10_transformer": "部品を組み合わせたエンコーダとデコーダ",
-            "11_batches": "入るもの：原言語文、途中までの目的言語文、"
-            "正しい次のトークン",
-            "12_training": "出口：損失から、すべての重みの動かし方が決まる",
-            "13_generation": "出力：次のトークンを一つずつ選ぶ",
-            "14_evaluation": "モデル全体を、その出力で評価する",
-            "15_translation": "翻訳のために訓練したモデル全体",
-            "16_soseki": "次の一文を書くために訓練したモデル全体",
-            "17_classification": "エンコーダだけを使い、文章を分類する",
-            "18_bert": "エンコーダだけを使い、文の空所を埋める",
-            "19_vision_transformer": "エンコーダだけを使い、画像のパッチを"
-            "読む",
-            "20_reading_attention": "モデル全体の注意機構をヘッドごとに調べる",
-            "21_speed": "モデル全体と、その各部分の計算コスト",
-            "22_since_2017": "モデル全体と、2017年以降に変わったところ",
-        },
-    ),
+PLACES = {
+    "01_sequence_to_sequence": "what came before: recurrent networks, "
+    "then attention beside them",
+    "02_tokens_and_embeddings": "both ends, where words become "
+    "vectors and vectors become words",
+    "03_positional_encoding": "the order of the words, added to both inputs",
+    "04_attention": "what goes on inside all three kinds of attention",
+    "05_score_functions": "the score inside all three kinds of attention",
+    "06_masks": "what an attention may see: in the decoder, no later word",
+    "07_multi_head_attention": "the heads inside all three kinds of attention",
+    "08_add_and_norm": "the sum and the norm around each part of a layer",
+    "09_feed_forward": "the part of each layer that reads one word at a time",
+    "10_transformer": "the parts put together: encoder and decoder",
+    "11_batches": "what goes in: the source, the target so far, and "
+    "the right next token",
+    "12_training": "the end, where the loss says how to move all weights",
+    "13_generation": "the way out: one token chosen after another",
+    "14_evaluation": "the whole model, judged by what it writes",
+    "15_translation": "the whole model, trained to translate",
+    "16_soseki": "the whole model, trained to write the next sentence",
+    "17_classification": "the encoder alone, with a class on top",
+    "18_bert": "the encoder alone, which fills gaps in a text",
+    "19_vision_transformer": "the encoder alone, which reads patches "
+    "of an image",
+    "20_reading_attention": "all its attention, looked at head by head",
+    "21_speed": "the whole model, and what its parts cost",
+    "22_since_2017": "the whole model, and what has changed in it since",
 }
+"""Where in the model a chapter is, by its page."""
 
 
 class Part(NamedTuple):
@@ -180,7 +112,7 @@ def bar(text: Element) -> Element:
     return Element("rect", {"class": "data"} | numbers)
 
 
-def drawing(picture: Element, chapter: str, words: Words) -> Element:
+def drawing(picture: Element, chapter: str) -> Element:
     """The picture in small, with the parts lit that a chapter is about."""
     parts = list(parts_of(picture))
     lit = [part for part in parts if chapter in part.chapters]
@@ -189,7 +121,8 @@ def drawing(picture: Element, chapter: str, words: Words) -> Element:
         {
             "viewBox": picture.get("viewBox", ""),
             "role": "img",
-            "aria-label": words.label.format(names(lit, words) or words.whole),
+            "aria-label": "Lit in the picture of the Transformer: "
+            f"{names(lit) or 'the whole'}.",
         },
     )
     flows = picture.iterfind(f"{SVG}g/{SVG}path")
@@ -202,30 +135,29 @@ def drawing(picture: Element, chapter: str, words: Words) -> Element:
     return svg
 
 
-def names(parts: list[Part], words: Words) -> str:
+def names(parts: list[Part]) -> str:
     """What parts are called, each name once."""
     counts = Counter(part.name for part in parts)
-    return words.between.join(
-        words.several.format(name, count) if count > 1 else name
+    return ", ".join(
+        f"{name} ({count} times)" if count > 1 else name
         for name, count in counts.items()
     )
 
 
-def strip(picture: Element, page: str, words: Words, home: str) -> str:
+def strip(picture: Element, page: str, home: str) -> str:
     """HTML: the drawing, a link to the picture in full, and a line of words.
 
     ``home`` is the address of the page that has the picture.
     """
     chapter = page[:2]
     box = Element("div", {"class": "transformer-strip"})
-    link = SubElement(
-        box, "a", href=f"{home}#{picture.get('id')}", title=words.link
-    )
-    link.append(drawing(picture, chapter, words))
+    href = f"{home}#{picture.get('id')}"
+    link = SubElement(box, "a", href=href, title="To the picture in full")
+    link.append(drawing(picture, chapter))
     line = SubElement(box, "p")
     name = SubElement(line, "strong")
-    name.text = words.chapter.format(chapter)
-    name.tail = f" · {words.places[page]}"
+    name.text = f"Chapter {chapter}"
+    name.tail = f" · {PLACES[page]}"
     return ElementTree.tostring(box, encoding="unicode")
 
 
@@ -234,10 +166,9 @@ def add_strip(app: Sphinx, doctree: nodes.document) -> None:
     page = app.env.docname
     if not re.match(r"\d\d_", page):
         return
-    words = WORDS.get(app.config.language, WORDS["en"])
-    if page not in words.places:
+    if page not in PLACES:
         logger.warning(
-            "say in course_strip.WORDS where in the model %r is",
+            "say in course_strip.PLACES where in the model %r is",
             page,
             location=page,
         )
@@ -247,7 +178,6 @@ def add_strip(app: Sphinx, doctree: nodes.document) -> None:
     html = strip(
         ElementTree.parse(path).getroot(),
         page,
-        words,
         app.builder.get_relative_uri(page, app.config.root_doc),
     )
     title = next(doctree.findall(nodes.title))

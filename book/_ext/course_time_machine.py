@@ -41,76 +41,40 @@ FILE = "epochs.jsonl"
 TEMPLATE = "course_time_machine.html"
 
 WORDS = {
-    "en": {
-        "greedy": "greedy",
-        "beam": "beam search",
-        "sampled": "sampled",
-        "epoch": "epoch",
-        "epochs": "Epoch",
-        "nth_of": "Epoch {n} of {last}",
-        "average": "average",
-        "average_of": "Average of epochs {first} to {last}",
-        "controls": "Training time machine",
-        "previous": "Previous epoch",
-        "next": "Next epoch",
-        "play": "Play",
-        "pause": "Pause",
-        "decoding": "Decoding",
-        "mark": "Mark what is new",
-        "changed": "{n} of {total} changed since epoch {before}",
-        "source": "source",
-        "reference": "reference",
-        "model": "model",
-        "nothing": "(nothing)",
-        "missing": "(not stored for this epoch)",
-        "all_figures": "The figures of every epoch",
-        "train": "training",
-        "dev": "held-out",
-        "nll": "Cross entropy, nats per token",
-        "perplexity": "Perplexity",
-        "accuracy": "Accuracy, %",
-        "bleu": "BLEU, greedy",
-        "axis": "cross entropy, nats per token",
-        "curve": "Cross entropy in nats per token by epoch.",
-        "curve_part": "{part}: {first} after epoch {start}, "
-        "{last} after epoch {end}.",
-    },
-    "ja": {
-        "greedy": "貪欲法",
-        "beam": "ビームサーチ",
-        "sampled": "サンプリング",
-        "epoch": "エポック",
-        "epochs": "エポック",
-        "nth_of": "エポック {n} / {last}",
-        "average": "平均",
-        "average_of": "エポック {first}〜{last} の平均",
-        "controls": "訓練のタイムマシン",
-        "previous": "前のエポック",
-        "next": "次のエポック",
-        "play": "再生",
-        "pause": "一時停止",
-        "decoding": "デコードの方法",
-        "mark": "新しい部分に印をつける",
-        "changed": "エポック {before} から {total} 文中 {n} 文が変化",
-        "source": "入力文",
-        "reference": "参照訳",
-        "model": "モデル",
-        "nothing": "（出力なし）",
-        "missing": "（このエポックの記録なし）",
-        "all_figures": "全エポックの値",
-        "train": "訓練",
-        "dev": "検証",
-        "nll": "交差エントロピー（ナット/トークン）",
-        "perplexity": "パープレキシティ",
-        "accuracy": "正解率（%）",
-        "bleu": "BLEU（貪欲法）",
-        "axis": "交差エントロピー（ナット/トークン）",
-        "curve": "エポックごとの交差エントロピー（ナット/トークン）。",
-        "curve_part": "{part}：エポック {start} で {first}、"
-        "エポック {end} で {last}。",
-    },
+    "greedy": "greedy",
+    "beam": "beam search",
+    "sampled": "sampled",
+    "epoch": "epoch",
+    "epochs": "Epoch",
+    "nth_of": "Epoch {n} of {last}",
+    "average": "average",
+    "average_of": "Average of epochs {first} to {last}",
+    "controls": "Training time machine",
+    "previous": "Previous epoch",
+    "next": "Next epoch",
+    "play": "Play",
+    "pause": "Pause",
+    "decoding": "Decoding",
+    "mark": "Mark what is new",
+    "changed": "{n} of {total} changed since epoch {before}",
+    "source": "source",
+    "reference": "reference",
+    "model": "model",
+    "nothing": "(nothing)",
+    "missing": "(not stored for this epoch)",
+    "all_figures": "The figures of every epoch",
+    "train": "training",
+    "dev": "held-out",
+    "nll": "Cross entropy, nats per token",
+    "perplexity": "Perplexity",
+    "accuracy": "Accuracy, %",
+    "bleu": "BLEU, greedy",
+    "axis": "cross entropy, nats per token",
+    "curve": "Cross entropy in nats per token by epoch.",
+    "curve_part": "{part}: {first} after epoch {start}, "
+    "{last} after epoch {end}.",
 }
-"""What the reader sees, by the language of the edition."""
+"""What the reader sees."""
 
 PARTS = ("train", "dev")
 MEASURES = {
@@ -280,7 +244,7 @@ class Curve:
     bottom: int = 206
 
 
-def draw(records: list[Record], words: dict[str, str]) -> Curve | None:
+def draw(records: list[Record]) -> Curve | None:
     """The curve of a run; None when it has no cross entropy."""
     values = {
         part: [
@@ -308,9 +272,9 @@ def draw(records: list[Record], words: dict[str, str]) -> Curve | None:
             for part, points in values.items()
         },
         x=x,
-        x_ticks=_epoch_ticks(records, x, words),
+        x_ticks=_epoch_ticks(records, x),
         y_ticks=[(up(mark), f"{mark:.{digits}f}") for mark in marks],
-        alt=_describe(records, values, words),
+        alt=_describe(records, values),
     )
 
 
@@ -348,7 +312,7 @@ def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def _epoch_ticks(
-    records: list[Record], x: list[float], words: dict[str, str]
+    records: list[Record], x: list[float]
 ) -> list[tuple[float, str]]:
     """A label for some epochs, and for an average."""
     total = len(records)
@@ -359,7 +323,7 @@ def _epoch_ticks(
         if epoch is None:
             # its label reaches to the left, and would cover its neighbours
             ticks = [tick for tick in ticks if place - tick[0] > 50]
-            ticks.append((place, words["average"]))
+            ticks.append((place, WORDS["average"]))
         elif epoch == 1 or epoch % every == 0:
             ticks.append((place, str(epoch)))
     return ticks
@@ -368,20 +332,19 @@ def _epoch_ticks(
 def _describe(
     records: list[Record],
     values: dict[str, list[tuple[int, float]]],
-    words: dict[str, str],
 ) -> str:
     """The curve in words."""
-    text = [words["curve"]]
+    text = [WORDS["curve"]]
     for part, points in values.items():
         points = [p for p in points if "epoch" in records[p[0]]] or points
         (start, first), (end, last) = points[0], points[-1]
         text.append(
-            words["curve_part"].format(
-                part=words[part].capitalize(),
+            WORDS["curve_part"].format(
+                part=WORDS[part].capitalize(),
                 first=MEASURES["nll"](first),
                 last=MEASURES["nll"](last),
-                start=records[start].get("epoch", words["average"]),
-                end=records[end].get("epoch", words["average"]),
+                start=records[start].get("epoch", WORDS["average"]),
+                end=records[end].get("epoch", WORDS["average"]),
             )
         )
     return " ".join(text)
@@ -390,9 +353,7 @@ def _describe(
 # --- the page ----------------------------------------------------------------
 
 
-def moments_of(
-    records: list[Record], ways: list[str], words: dict[str, str]
-) -> list[dict[str, Any]]:
+def moments_of(records: list[Record], ways: list[str]) -> list[dict[str, Any]]:
     """What the script shows, record by record."""
     moments = []
     for before, record in pairwise([None, *records]):
@@ -400,11 +361,11 @@ def moments_of(
         moments.append(
             {
                 "key": key_of(record),
-                "name": _name(record, records, words),
+                "name": _name(record, records),
                 "figures": figures_of(record),
                 "said": told,
                 "changed": {
-                    way: _changed(record, before, way, words) for way in ways
+                    way: _changed(record, before, way) for way in ways
                 },
             }
         )
@@ -420,9 +381,7 @@ def _marked(
     ]
 
 
-def _changed(
-    record: Record, before: Record | None, way: str, words: dict[str, str]
-) -> str:
+def _changed(record: Record, before: Record | None, way: str) -> str:
     """How many sentences changed; empty where nothing can be compared."""
     compared = [
         now != old
@@ -431,7 +390,7 @@ def _changed(
     ]
     if not compared:
         return ""
-    return words["changed"].format(
+    return WORDS["changed"].format(
         n=sum(compared), total=len(compared), before=before["epoch"]
     )
 
@@ -444,43 +403,41 @@ def _now_and_before(record: Record, before: Record | None, way: str):
         yield said(now, way), said(old, way)
 
 
-def _name(record: Record, records: list[Record], words: dict[str, str]) -> str:
+def _name(record: Record, records: list[Record]) -> str:
     if record["kind"] == "average":
         epochs = record["epochs"]
-        return words["average_of"].format(first=epochs[0], last=epochs[-1])
+        return WORDS["average_of"].format(first=epochs[0], last=epochs[-1])
     last = max(r.get("epoch", 0) for r in records)
-    return words["nth_of"].format(n=record["epoch"], last=last)
+    return WORDS["nth_of"].format(n=record["epoch"], last=last)
 
 
-def render(name: str, anchor: str, language: str) -> str:
+def render(name: str, anchor: str) -> str:
     """A run's time machine in HTML.
 
     Args:
         name: of the stored run.
         anchor: the id of the figure; the address of each moment begins so.
-        language: of the page.
 
     Raises:
         CourseError: the run cannot be shown; the message says why.
     """
     records = with_samples(name)
     sentences = sentences_of(name, records)
-    words = WORDS.get(language, WORDS["en"])
     samples = [sample for record in records for sample in record["samples"]]
     ways = [
         way
         for way in WAYS
         if any(said(sample, way) is not None for sample in samples)
     ]
-    moments = moments_of(records, ways, words)
-    curve = draw(records, words)
+    moments = moments_of(records, ways)
+    curve = draw(records)
     figures = {key for moment in moments for key in moment["figures"]}
     answers = [t for _, t in sentences] + [
         said(sample, way) or "" for sample in samples for way in ways
     ]
     return template(TEMPLATE).render(
         anchor=anchor,
-        words=words,
+        words=WORDS,
         ways=ways,
         moments=moments,
         sentences=sentences,
@@ -495,9 +452,9 @@ def render(name: str, anchor: str, language: str) -> str:
         data={
             "anchor": anchor,
             "moments": moments,
-            "ways": {way: words[way] for way in ways},
+            "ways": {way: WORDS[way] for way in ways},
             "places": curve.x if curve else [],
-            "words": {k: words[k] for k in ("nothing", "missing")},
+            "words": {k: WORDS[k] for k in ("nothing", "missing")},
         },
     )
 

@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
-from built_book import EDITIONS, site_of
+from built_book import SITE
 
 from tools.chromium import find_chromium
 
@@ -47,12 +47,12 @@ AXE = """([rules, left]) => axe.run({ exclude: left }, {
 
 
 def kind_of(page: str) -> str:
-    """The kind of a page, by its address in its edition."""
+    """The kind of a page, by its address."""
     return next(k for k, (start, _) in KINDS.items() if re.match(start, page))
 
 
 def pages_of(site: Path) -> list[str]:
-    """The addresses of all built pages of an edition, kind by kind."""
+    """The addresses of all built pages, kind by kind."""
     found = [
         path.relative_to(site).as_posix().removesuffix(".html")
         for path in site.rglob("*.html")
@@ -73,33 +73,27 @@ def some_of(pages: list[str]) -> list[str]:
     return chosen
 
 
-def chosen_pages(asked: str) -> list[tuple[str, str]]:
-    """Editions and pages that are asked for.
+def chosen_pages(asked: str) -> list[str]:
+    """Pages that are asked for.
 
     Args:
         asked: ``all``, ``some`` (a few of each kind), or names of pages.
 
     Raises:
-        pytest.UsageError: no edition has such a page.
+        pytest.UsageError: there is no such page.
     """
-    there = {edition: pages_of(site_of(edition)) for edition in EDITIONS}
+    there = pages_of(SITE)
     if asked == "all":
-        chosen = there
-    elif asked == "some":
-        chosen = {edition: some_of(there[edition]) for edition in there}
-    else:
-        names = asked.split()
-        known = {page for pages in there.values() for page in pages}
-        if unknown := [name for name in names if name not in known]:
-            raise pytest.UsageError(
-                f"PAGES={asked}: {unknown[0]!r} is no page of the built book; "
-                "give 'all', 'some' or pages such as '04_attention api/models'"
-            )
-        chosen = {
-            edition: [page for page in pages if page in names]
-            for edition, pages in there.items()
-        }
-    return [(edition, page) for edition in chosen for page in chosen[edition]]
+        return there
+    if asked == "some":
+        return some_of(there)
+    names = asked.split()
+    if unknown := [name for name in names if name not in there]:
+        raise pytest.UsageError(
+            f"PAGES={asked}: {unknown[0]!r} is no page of the book; give "
+            "'all', 'some' or pages such as '04_attention api/interpretation'"
+        )
+    return [page for page in there if page in names]
 
 
 # --- the browser, a tab of it, and axe ---------------------------------------

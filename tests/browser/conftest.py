@@ -2,7 +2,7 @@
 
 import pytest
 from browsing import Tab, chromium
-from built_book import EDITIONS, ROOT, not_ready, site_of
+from built_book import ROOT, SITE, not_ready
 
 from tools.page_weight import served
 
@@ -33,10 +33,10 @@ def host(browser):
 def address_of(host):
     """The address of a built page; skipped when missing or stale."""
 
-    def address(edition: str, page: str) -> str:
-        if reason := not_ready(edition):
+    def address(page: str) -> str:
+        if reason := not_ready():
             pytest.skip(reason)
-        folder = site_of(edition).relative_to(ROOT / "_build").as_posix()
+        folder = SITE.relative_to(ROOT / "_build").as_posix()
         return f"{host}/{folder}/{page}.html"
 
     return address
@@ -49,9 +49,3 @@ def tab(browser, host):
     context.add_init_script("localStorage.clear()")
     yield Tab(context.new_page(), host)
     context.close()
-
-
-@pytest.fixture(params=EDITIONS)
-def edition(request) -> str:
-    """The edition that a test is about."""
-    return request.param

@@ -34,9 +34,9 @@ def tab_to(tab, selector: str, most: int = 400) -> None:
 
 
 def test_tab_goes_through_the_picture_and_enter_to_a_chapter(
-    tab, keys, address_of, edition
+    tab, keys, address_of
 ):
-    home = address_of(edition, "index")
+    home = address_of("index")
     tab.open(home)
     picture = tab.page.locator("svg:has(a[href])")
     parts = picture.locator("a")

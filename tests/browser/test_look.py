@@ -19,9 +19,9 @@ NAMES = """() => [...document.querySelectorAll(".transformer-map a")].flatMap(
 
 @pytest.mark.parametrize("font", ["", "DejaVu Sans", "Verdana"])
 def test_names_in_the_picture_keep_clear_of_their_numbers(
-    tab, address_of, edition, font
+    tab, address_of, font
 ):
-    tab.open(address_of(edition, "index"))
+    tab.open(address_of("index"))
     if font:
         style = f".transformer-map {{ font-family: '{font}' !important }}"
         tab.page.add_style_tag(content=style)
@@ -33,10 +33,10 @@ def test_names_in_the_picture_keep_clear_of_their_numbers(
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_little_moves_while_the_first_page_is_loaded(
-    browser, address_of, edition, width
+    browser, address_of, width
 ):
     page = browser.new_page(viewport={"width": width, "height": HEIGHT})
     page.add_init_script(WATCH)
-    page.goto(address_of(edition, "index"), wait_until="networkidle")
+    page.goto(address_of("index"), wait_until="networkidle")
     assert layout_shift(page.evaluate("window.shifts")) <= GOOD
     page.close()

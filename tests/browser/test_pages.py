@@ -12,9 +12,9 @@ from browsing import THEMES, WIDTHS, audit, chosen_pages
 
 ASKED = os.environ.get("PAGES", "some")
 PAGES = [
-    pytest.param(page, id=f"{page[0]}-{page[1]}", marks=group)
+    pytest.param(page, id=page, marks=group)
     for page in chosen_pages(ASKED)
-    for group in [pytest.mark.xdist_group("/".join(page))]
+    for group in [pytest.mark.xdist_group(page)]
 ]
 """Each with its tests on one worker, which loads it once."""
 SMALLEST = 9.0
@@ -84,7 +84,7 @@ ALL_ELSE = {"rules": {"color-contrast": {"enabled": False}}}
 @pytest.fixture(scope="module", params=PAGES)
 def opened(request, tab, address_of):
     """A tab with one of the pages."""
-    tab.open(address_of(*request.param))
+    tab.open(address_of(request.param))
     return tab
 
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from built_book import ROOT, not_ready, site_of
+from built_book import ROOT, SITE, not_ready
 
 from tools import book_pdf
 from transformer_course.errors import CourseError
@@ -64,14 +64,14 @@ def pdf(browser, tmp_path_factory):
     pypdf = pytest.importorskip(
         "pypdf", reason="needs pypdf: `make test-browser` installs it"
     )
-    if reason := not_ready("en"):
+    if reason := not_ready():
         pytest.skip(reason)
     target = tmp_path_factory.mktemp("pdf") / "book.pdf"
     code = (
         "import sys; from pathlib import Path; from tools.book_pdf import *;"
         "make_pdf(Path(sys.argv[1]), Path(sys.argv[2]), names=sys.argv[3:])"
     )
-    command = [sys.executable, "-c", code, str(site_of("en")), str(target)]
+    command = [sys.executable, "-c", code, str(SITE), str(target)]
     subprocess.run([*command, *PAGES], check=True, cwd=ROOT)
     return pypdf.PdfReader(target)
 
@@ -137,14 +137,14 @@ def test_without_a_browser_one_line_says_what_to_do(monkeypatch):
     pytest.importorskip("playwright.sync_api")
     monkeypatch.setattr(book_pdf, "find_chromium", lambda: None)
     with pytest.raises(CourseError, match="needs Chromium.*install it"):
-        book_pdf.make_pdf(site_of("en"), ROOT / "never.pdf")
+        book_pdf.make_pdf(SITE, ROOT / "never.pdf")
 
 
 def test_without_pypdf_one_line_says_what_to_do(monkeypatch):
     monkeypatch.setitem(sys.modules, "pypdf", None)
     with pytest.raises(CourseError, match="needs pypdf.*make pdf"):
         importlib.import_module("tools.book_pdf").make_pdf(
-            site_of("en"), ROOT / "never.pdf"
+            SITE, ROOT / "never.pdf"
         )
 
 

@@ -4,7 +4,7 @@ What it finds is tested in tests/test_search.py, without a browser.
 """
 
 import pytest
-from built_book import site_of
+from built_book import SITE
 
 FIELD = ".bd-search-container input"
 PAGES = "#search-results h2 a"
@@ -13,9 +13,9 @@ FOCUSED = "document.activeElement"
 
 
 @pytest.fixture
-def search(tab, address_of, edition):
+def search(tab, address_of):
     """The search page, with nothing in its field yet."""
-    tab.open(address_of(edition, "search"))
+    tab.open(address_of("search"))
     return tab
 
 
@@ -74,9 +74,9 @@ def test_an_answer_follows_what_is_typed_and_says_when_there_is_none(search):
     assert not search.page.locator(PAGES).count()
 
 
-def test_it_works_without_a_server(tab, address_of, edition):
-    address_of(edition, "search")  # or is skipped
-    page = site_of(edition) / "search.html"
+def test_it_works_without_a_server(tab, address_of):
+    address_of("search")  # or is skipped
+    page = SITE / "search.html"
     tab.page.goto(f"{page.as_uri()}?q=softmax")
     assert tab.page.locator(PAGES).count()
     assert tab.page.locator("#search-results mark").count()

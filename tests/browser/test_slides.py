@@ -7,7 +7,7 @@ import os
 
 import pytest
 from browsing import Tab, audit
-from built_book import EDITIONS, not_ready, site_of
+from built_book import SITE, not_ready
 
 from tools.lectures.parts import DOTS, LEAST, LETTERS
 from tools.lectures.publish import Publisher
@@ -76,10 +76,10 @@ SEEN = """() => {
 # --- decks, and a tab for them -----------------------------------------------
 
 
-@pytest.fixture(scope="module", params=EDITIONS)
-def folder(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
     """What ``make slides`` makes, of a few units."""
-    if reason := not_ready(request.param):
+    if reason := not_ready():
         pytest.skip(reason)
     named = os.environ.get("REVEAL", "")
     try:
@@ -90,7 +90,7 @@ def folder(request, tmp_path_factory):
         pytest.skip(str(missing))
     target = tmp_path_factory.mktemp("class")
     units = {name.partition("-")[0] for name in DECKS}
-    made = Publisher(request.param, site_of(request.param), target)
+    made = Publisher(SITE, target)
     made.slides(named, units)
     return target
 

@@ -24,7 +24,6 @@ def main() -> int:
     parser.add_argument(
         "what", choices=["slides", "handouts", "figures", "covered"]
     )
-    parser.add_argument("--edition", default="en")
     parser.add_argument(
         "--reveal", default="", help="an unpacked release of reveal.js"
     )
@@ -46,12 +45,11 @@ def main() -> int:
 
 def made(options: argparse.Namespace) -> str:
     """Make it; a line that says where it is."""
-    edition = options.edition
-    site = ROOT / "_build" / edition / "_build" / "html"
-    target = ROOT / "_build" / "class" / edition
-    publisher = Publisher(edition, site, target, options.svg)
+    site = ROOT / "_build/en/_build/html"
+    target = ROOT / "_build/class/en"
+    publisher = Publisher(site, target, options.svg)
     if options.what == "covered":
-        taken = cover(site, target / "pages", edition)
+        taken = cover(site, target / "pages")
         return (
             f"{taken} answers taken out. Open: file://{target}/pages/"
             "index.html"

@@ -12,43 +12,42 @@ from pathlib import Path
 from bs4 import BeautifulSoup, PageElement, Tag
 
 from tools.lectures.rounds import is_guess
-from tools.lectures.words import Words, words_of
+from tools.lectures.words import WORDS
 
 
-def cover(site: Path, target: Path, edition: str) -> int:
+def cover(site: Path, target: Path) -> int:
     """Copy the site, its chapters covered; how many answers were taken out."""
     if target.exists():
         shutil.rmtree(target)
     shutil.copytree(site, target)
-    words = words_of(edition)
     taken = 0
     for page in sorted(target.glob("[0-9][0-9]_*.html")):
         soup = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
-        taken += take_answers(soup, words)
-        fold_results(soup, words)
+        taken += take_answers(soup)
+        fold_results(soup)
         page.write_text(str(soup), encoding="utf-8")
     return taken
 
 
-def take_answers(soup: BeautifulSoup, words: Words) -> int:
+def take_answers(soup: BeautifulSoup) -> int:
     """Take out the folded answers to questions; how many there were."""
     found = [
         fold
         for fold in soup.select("details.sd-dropdown")
-        if fold.summary.get_text(strip=True) == words.answer_title
+        if fold.summary.get_text(strip=True) == WORDS.answer_title
     ]
     for fold in found:
         fold.decompose()
     return len(found)
 
 
-def fold_results(soup: BeautifulSoup, words: Words) -> None:
+def fold_results(soup: BeautifulSoup) -> None:
     """Put what follows each guess into a fold, to the section's end."""
     for guess in [tag for tag in soup.select("article .tip") if is_guess(tag)]:
         following = [*itertools.takewhile(is_of_round, guess.next_siblings)]
         fold = soup.new_tag("details", attrs={"class": "lecture-fold"})
         summary = soup.new_tag("summary")
-        summary.string = words.shown_after
+        summary.string = WORDS.shown_after
         fold.append(summary)
         guess.insert_after(fold)
         for tag in following:

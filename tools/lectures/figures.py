@@ -65,12 +65,12 @@ def drawn_anew(path: Path) -> NotebookNode:
 
 
 def write_figures(
-    edition: str, folder: Path, svg: Collection[str] = ()
+    folder: Path, svg: Collection[str] = ()
 ) -> dict[str, Figure]:
     """Write the figures of all chapters, of some as SVG too; by name."""
     folder.mkdir(parents=True, exist_ok=True)
     written = {}
-    for chapter, path in chapter_files(edition).items():
+    for chapter, path in chapter_files().items():
         stored = nbformat.read(path, as_version=4)
         notebook = drawn_anew(path) if chapter in svg else stored
         for figure in figures_of(chapter, notebook):

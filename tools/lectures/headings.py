@@ -10,7 +10,7 @@ from docutils.nodes import make_id
 
 from tools.refresh_outputs import ROOT
 
-BOOK = ROOT / "book"
+BOOK = ROOT / "book/en"
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,10 @@ def _anchor(title: str) -> str:
 
 
 @cache
-def chapter_files(edition: str) -> dict[str, Path]:
+def chapter_files() -> dict[str, Path]:
     """The notebook of each chapter, by its number."""
     return {
-        path.name[:2]: path
-        for path in sorted((BOOK / edition).glob("[0-9][0-9]_*.ipynb"))
+        path.name[:2]: path for path in sorted(BOOK.glob("[0-9][0-9]_*.ipynb"))
     }
 
 

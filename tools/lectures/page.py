@@ -10,7 +10,7 @@ import nbformat
 from experiments import store
 from tools.lectures.headings import Heading
 from tools.lectures.plan import LINK, BadPlan, Live, Plan, Unit
-from tools.lectures.words import Words, words_of
+from tools.lectures.words import WORDS
 
 
 def markdown(part: str, plan: Plan) -> str:
@@ -39,52 +39,48 @@ def units(plan: Plan) -> str:
 
 def unit(plan: Plan, one: Unit) -> str:
     """A unit: a heading with a label, and a list."""
-    words = words_of(plan.edition)
     items = [
-        (words.read, expand(one.read, plan, one.chapter)),
-        (words.core, _topics(one, plan, 45)),
-        (words.more, _topics(one, plan, 90)),
-        (words.live, cell(one, one.live, plan)),
-        (words.live_more, one.live_more and cell(one, one.live_more, plan)),
-        (words.ask, expand(one.ask, plan, one.chapter)),
-        (words.ask_more, expand(one.ask_more, plan, one.chapter)),
-        (words.after, homework(one, plan)),
-        (words.assignment, assignment(one, plan)),
+        (WORDS.read, expand(one.read, plan, one.chapter)),
+        (WORDS.core, _topics(one, plan, 45)),
+        (WORDS.more, _topics(one, plan, 90)),
+        (WORDS.live, cell(one, one.live, plan)),
+        (WORDS.live_more, one.live_more and cell(one, one.live_more, plan)),
+        (WORDS.ask, expand(one.ask, plan, one.chapter)),
+        (WORDS.ask_more, expand(one.ask_more, plan, one.chapter)),
+        (WORDS.after, homework(one, plan)),
+        (WORDS.assignment, assignment(one, plan)),
     ]
     lines = [f"- **{name}:** {text}" for name, text in items if text]
-    title = words.unit.format(one.unit, one.title)
+    title = WORDS.unit.format(one.unit, one.title)
     return f"(unit-{one.unit})=\n### {title}\n\n" + "\n".join(lines)
 
 
 def _topics(one: Unit, plan: Plan, length: int) -> str:
     """Sections with their minutes; with 90 those that come to the others."""
-    words = words_of(plan.edition)
     minutes: dict[str, int] = {}
     for topic in one.core if length == 45 else one.more:
         minutes[topic.section] = minutes.get(topic.section, 0) + topic.minutes
     return ", ".join(
         f"{link(f'{one.chapter}#{section}', plan)} "
-        f"({words.minutes.format(spent)})"
+        f"({WORDS.minutes.format(spent)})"
         for section, spent in minutes.items()
     )
 
 
 def where_questions_are(one: Unit, plan: Plan, length: int) -> str:
     """Where the questions are that are set, if there are some."""
-    words = words_of(plan.edition)
-    numbered = any(words.numbered in task.do for task in one.tasks(length))
-    return words.questions.format(one.chapter) if numbered else ""
+    numbered = any(WORDS.numbered in task.do for task in one.tasks(length))
+    return WORDS.questions.format(one.chapter) if numbered else ""
 
 
 def homework(one: Unit, plan: Plan) -> str:
     """What is to be done at home, and what only after 90 minutes."""
-    words = words_of(plan.edition)
     short = one.tasks(45)
     long = [task for task in one.after if task not in short]
     parts = [task.do for task in short]
     if long:
         also = "; ".join(task.do for task in long)
-        parts.append(words.with_90.format(also))
+        parts.append(WORDS.with_90.format(also))
     return expand("; ".join(parts), plan, one.chapter) + "."
 
 
@@ -94,16 +90,15 @@ def assignment(one: Unit, plan: Plan, length: int = 0) -> str:
     After 45 minutes, or 90; without a length, how the two differ, and what
     rests on sections that neither shows.
     """
-    words = words_of(plan.edition)
     if not one.exercises():
-        return words.no_assignment
+        return WORDS.no_assignment
     parts, left = [], plan.exercises_of(one)
     if not left:
-        return words.same.format(plan.before(one)[0].unit)
+        return WORDS.same.format(plan.before(one)[0].unit)
     if length:
         now = plan.doable(one, left, length)
         return f"`{one.notebook}`: {', '.join(f'`{e.name}`' for e in now)}."
-    for length, form in ((45, "{}"), (90, words.also)):
+    for length, form in ((45, "{}"), (90, WORDS.also)):
         now = plan.doable(one, left, length)
         left = [e for e in left if e not in now]
         if now:
@@ -111,14 +106,14 @@ def assignment(one: Unit, plan: Plan, length: int = 0) -> str:
     for exercise in left:
         section = link(plan.rests_on(one, exercise), plan)
         name = f"`{exercise.name}`"
-        parts.append(words.rest.format(section=section, name=name))
+        parts.append(WORDS.rest.format(section=section, name=name))
     return f"`{one.notebook}`: " + "; ".join(parts) + "."
 
 
 def cell(one: Unit, live: Live, plan: Plan) -> str:
     """A cell to be run in class, and how long it takes."""
     own, above = seconds(one, live, plan)
-    text = words_of(plan.edition).cell.format(
+    text = WORDS.cell.format(
         section=link(f"{one.chapter}#{live.section}", plan),
         line=live.line,
         own=own,
@@ -158,7 +153,6 @@ def seconds(one: Unit, live: Live, plan: Plan) -> tuple[int, int]:
 def _lectures(number: int) -> Callable[[Plan], str]:
     def write(plan: Plan) -> str:
         """A table with a row for each lecture."""
-        words = words_of(plan.edition)
         rows = []
         for place, lecture in enumerate(plan.lectures[number], 1):
             names = [
@@ -168,7 +162,7 @@ def _lectures(number: int) -> Callable[[Plan], str]:
             lengths = " + ".join(map(str, lecture.units.values()))
             read = expand(lecture.read, plan) or "–"
             rows.append((str(place), "; ".join(names), lengths, read))
-        head = (words.lecture, words.units, words.length, words.besides)
+        head = (WORDS.lecture, WORDS.units, WORDS.length, WORDS.besides)
         return table(head, rows)
 
     return write
@@ -176,12 +170,11 @@ def _lectures(number: int) -> Callable[[Plan], str]:
 
 def chapters(plan: Plan) -> str:
     """A table: what each rests on, and what may not be left out."""
-    words = words_of(plan.edition)
     rows = []
     for one in plan.chapters:
         links = [link(f"{one.chapter}#{name}", plan) for name in one.must]
         file = plan.path(one.chapter).name
-        leave = one.leave.replace("{must}", listed(links, words))
+        leave = one.leave.replace("{must}", listed(links))
         rows.append(
             (
                 f"[{one.chapter} {one.title}]({file})",
@@ -189,7 +182,7 @@ def chapters(plan: Plan) -> str:
                 expand(leave, plan),
             )
         )
-    return table((words.chapter, words.rests, words.leave), rows)
+    return table((WORDS.chapter, WORDS.rests, WORDS.leave), rows)
 
 
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
@@ -198,10 +191,10 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def listed(items: list[str], words: Words) -> str:
+def listed(items: list[str]) -> str:
     """Some things in a sentence: a, b and c."""
     *first, last = items or [""]
-    return words.and_.format(", ".join(first), last) if first else last
+    return WORDS.and_.format(", ".join(first), last) if first else last
 
 
 # --- links -------------------------------------------------------------------

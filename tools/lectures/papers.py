@@ -8,7 +8,7 @@ from tools.lectures.page import assignment, expand, where_questions_are
 from tools.lectures.plan import Plan, Topic, Unit
 from tools.lectures.rounds import BuiltChapter
 from tools.lectures.texts import to_html
-from tools.lectures.words import words_of
+from tools.lectures.words import WORDS
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def handout(
         return to_html(expand(text, plan, unit.chapter))
 
     return Handout(
-        words_of(plan.edition).unit.format(unit.unit, unit.title),
+        WORDS.unit.format(unit.unit, unit.title),
         [(each.title, each.question) for each in rounds],
         page.figure(unit.handout),
         formula(unit, others),
@@ -79,7 +79,7 @@ def formula(unit: Unit, pages: dict[str, BuiltChapter]) -> str:
 def board(plan: Plan, unit: Unit, page: BuiltChapter) -> Board:
     """What stands on the board, in its order."""
     return Board(
-        words_of(plan.edition).unit.format(unit.unit, unit.title),
+        WORDS.unit.format(unit.unit, unit.title),
         [step(topic, page) for topic in unit.core],
         [step(topic, page) for topic in unit.more],
     )

@@ -1,6 +1,6 @@
 """The plan: units, lectures, and what may not be left out.
 
-It stands in ``book/EDITION/units.yml``. A section is named by its address on
+It stands in ``book/en/units.yml``. A section is named by its address on
 the built page: ``#clocks`` within a unit's own chapter, ``03#clocks`` in any.
 Texts are Markdown; a link in them may name its section in that way, and has
 the section's title where it has no words.
@@ -108,7 +108,7 @@ class Unit:
     @property
     def notebook(self) -> str:
         """The chapter's name, such as ``04_attention``."""
-        return chapter_files("en")[self.chapter].stem
+        return chapter_files()[self.chapter].stem
 
     def known(self, length: int) -> list[str]:
         """The sections that a student has met: shown in class, or read."""
@@ -142,7 +142,6 @@ class Chapter:
 class Plan:
     """All that the file says."""
 
-    edition: str
     units: dict[str, Unit]
     lectures: dict[int, list[Lecture]] = field(default_factory=dict)
     """By how many there are."""
@@ -150,7 +149,7 @@ class Plan:
 
     def path(self, chapter: str) -> Path:
         """A chapter's notebook."""
-        return chapter_files(self.edition)[chapter]
+        return chapter_files()[chapter]
 
     def heading(self, name: str) -> Heading:
         """The section ``03#clocks``.
@@ -159,7 +158,7 @@ class Plan:
             BadPlan: there is none.
         """
         chapter, _, section = name.partition("#")
-        files = chapter_files(self.edition)
+        files = chapter_files()
         there = headings(files[chapter]) if chapter in files else {}
         if section not in there:
             raise BadPlan(
@@ -210,17 +209,16 @@ def linked(text: str, chapter: str) -> list[str]:
 
 
 @cache
-def read_plan(edition: str = "en") -> Plan:
-    """The plan of an edition.
+def read_plan() -> Plan:
+    """The plan.
 
     Raises:
         BadPlan: an entry lacks something, or has what no entry has.
     """
-    path = BOOK / edition / "units.yml"
+    path = BOOK / "units.yml"
     data = yaml.safe_load(path.read_text(encoding="utf-8"))
     units = [_unit(entry) for entry in data["units"]]
     return Plan(
-        edition,
         {unit.unit: unit for unit in units},
         {
             number: [_made(Lecture, entry) for entry in entries]

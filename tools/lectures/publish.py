@@ -24,7 +24,7 @@ from tools.lectures.plan import LENGTHS, Plan, Unit, read_plan
 from tools.lectures.reveal import copy_reveal, find_reveal, notes_of
 from tools.lectures.rounds import BuiltChapter
 from tools.lectures.slides import Deck, Slide
-from tools.lectures.words import Words, words_of
+from tools.lectures.words import WORDS
 from tools.refresh_outputs import ROOT
 
 HERE = Path(__file__).parent
@@ -36,9 +36,8 @@ MATHJAX = Path("_static", "mathjax")
 
 @dataclass
 class Publisher:
-    """Makes what a class needs from the built site of an edition."""
+    """Makes what a class needs from the built site."""
 
-    edition: str
     site: Path
     target: Path
     svg: Collection[str] = ()
@@ -46,13 +45,13 @@ class Publisher:
 
     @cached_property
     def plan(self) -> Plan:
-        """The edition's plan."""
-        return read_plan(self.edition)
+        """The plan."""
+        return read_plan()
 
     @cached_property
     def pages(self) -> dict[str, BuiltChapter]:
         """The built chapters, by number."""
-        files = chapter_files(self.edition)
+        files = chapter_files()
         return {
             number: BuiltChapter(self.site / f"{path.stem}.html")
             for number, path in files.items()
@@ -62,7 +61,7 @@ class Publisher:
     def figures(self) -> dict[str, Figure]:
         """All figures, written into the folder, by their names."""
         folder = self.target / "figures"
-        return write_figures(self.edition, folder, self.svg)
+        return write_figures(folder, self.svg)
 
     @cached_property
     def templates(self) -> Environment:
@@ -73,8 +72,7 @@ class Publisher:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        made.globals["words"] = self.words
-        made.globals["edition"] = self.edition
+        made.globals["words"] = WORDS
         script, settings = mathjax_of_book()
         made.globals["mathjax_script"] = script
         made.globals["mathjax"] = settings
@@ -163,7 +161,7 @@ class Publisher:
         return self.write(
             "figures/index.html",
             "figures.html",
-            paper={"title": self.words.figures, "figures": entries},
+            paper={"title": WORDS.figures, "figures": entries},
         )
 
     def caption(self, name: str) -> Tag:
@@ -182,25 +180,20 @@ class Publisher:
         def links(unit: str) -> list[tuple[str, str]]:
             names = [
                 *(
-                    (f"slides/{unit}-{n}.html", f"{self.words.deck}, {n}")
+                    (f"slides/{unit}-{n}.html", f"{WORDS.deck}, {n}")
                     for n in LENGTHS
                 ),
-                (f"handouts/{unit}.html", self.words.handout),
-                (f"boards/{unit}.html", self.words.board),
+                (f"handouts/{unit}.html", WORDS.handout),
+                (f"boards/{unit}.html", WORDS.board),
             ]
             return [(n, t) for n, t in names if (self.target / n).exists()]
 
         about = {
-            "title": self.words.contents,
+            "title": WORDS.contents,
             "units": [*self.plan.units.values()],
             "links": links,
         }
         return self.write("index.html", "contents.html", paper=about)
-
-    @property
-    def words(self) -> Words:
-        """Those of the edition."""
-        return words_of(self.edition)
 
     def page(self, unit: Unit) -> BuiltChapter:
         """The built chapter of a unit."""

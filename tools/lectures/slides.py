@@ -21,7 +21,7 @@ from tools.lectures.page import (
 from tools.lectures.plan import Live, Plan, Topic, Unit, linked
 from tools.lectures.rounds import BuiltChapter, Round
 from tools.lectures.texts import to_html
-from tools.lectures.words import Words, words_of
+from tools.lectures.words import WORDS
 
 SHARES = {"question": 0.4, "show": 0.35}
 """Of a topic's minutes; the result has the rest."""
@@ -52,11 +52,6 @@ class Deck:
     length: int
     page: BuiltChapter
 
-    @property
-    def words(self) -> Words:
-        """Those of the edition."""
-        return words_of(self.plan.edition)
-
     def slides(self) -> list[Slide]:
         """All of them, in order; their seconds are the unit's minutes."""
         topics = self.unit.topics(self.length)
@@ -68,10 +63,10 @@ class Deck:
         read = self.html(self.unit.read)
         return Slide(
             "title",
-            self.words.unit.format(self.unit.unit, self.unit.title),
-            f"<p>{self.words.read}: {read}</p>",
+            WORDS.unit.format(self.unit.unit, self.unit.title),
+            f"<p>{WORDS.read}: {read}</p>",
             self.unit.opening * 60 - CLOSING,
-            [self.words.opening.format(read)],
+            [WORDS.opening.format(read)],
         )
 
     def closing(self) -> Slide:
@@ -82,10 +77,10 @@ class Deck:
         )
         return Slide(
             "homework",
-            self.words.homework,
+            WORDS.homework,
             f"<ul>{tasks}</ul>"
             f"<p>{where_questions_are(self.unit, self.plan, self.length)}</p>"
-            f"<p>{self.words.assignment}: "
+            f"<p>{WORDS.assignment}: "
             f"{self.html(assignment(self.unit, self.plan, self.length))}</p>",
             CLOSING,
             [self.html(homework(self.unit, self.plan))],
@@ -123,39 +118,39 @@ class Deck:
 
     def asking(self, topic: Topic, found: Round) -> list[str]:
         """What to say to a question; the answer."""
-        notes = [self.words.guess]
+        notes = [WORDS.guess]
         name = f"{self.unit.chapter}#{topic.section}"
         for ask in (self.unit.ask, self.unit.ask_more):
             meant = name in linked(ask, self.unit.chapter)
             if meant and self.is_last(topic):
-                notes.append(f"{self.words.ask}: {self.html(ask)}")
-        notes.append(self.words.answer.format(found.whole))
+                notes.append(f"{WORDS.ask}: {self.html(ask)}")
+        notes.append(WORDS.answer.format(found.whole))
         if topic.board:
-            notes.append(f"{self.words.board}: {to_html(topic.board)}")
+            notes.append(f"{WORDS.board}: {to_html(topic.board)}")
         return notes
 
     def showing(self, topic: Topic, found: Round) -> list[str]:
         """What to run, and what is to be seen."""
-        notes = [self.words.unrun]
+        notes = [WORDS.unrun]
         for live in (self.unit.live, self.unit.live_more):
             meant = live and live.section == topic.section
             if meant and self.is_last(topic):
                 notes.insert(0, self.running(live))
         if (image := found.show.find("img")) and image.get("alt"):
-            notes.append(f"{self.words.alt}: {image['alt']}")
+            notes.append(f"{WORDS.alt}: {image['alt']}")
         return notes
 
     def concluding(self, found: Round) -> str:
         """The result in full, where the slide has its beginning only."""
         if found.result == found.whole:
-            return self.words.together
-        return self.words.conclude.format(found.whole)
+            return WORDS.together
+        return WORDS.conclude.format(found.whole)
 
     def running(self, live: Live) -> str:
         """Which cell, and how long it takes."""
         own, above = seconds(self.unit, live, self.plan)
         return to_html(
-            self.words.run.format(
+            WORDS.run.format(
                 line=live.line, own=own, above=above, say=live.say
             ).strip()
         )

@@ -1,10 +1,10 @@
-"""What code writes for a reader, in one place for each language."""
+"""Words that slides, papers and pages for lecturers share."""
 
 from typing import NamedTuple
 
 
 class Words(NamedTuple):
-    """The words of an edition."""
+    """Words and forms of sentences, by what they are for."""
 
     unit: str = "Unit {} · {}"
     read: str = "Read before"
@@ -67,9 +67,4 @@ class Words(NamedTuple):
     plain: str = "Slides and notes on one page"
 
 
-WORDS = {"en": Words()}
-
-
-def words_of(edition: str) -> Words:
-    """Those of an edition; English where it has none yet."""
-    return WORDS.get(edition, WORDS["en"])
+WORDS = Words()

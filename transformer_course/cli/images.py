@@ -13,7 +13,7 @@ from transformer_course.files import write_whole
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from transformer_course.decoding.classify import Guess
+    from transformer_course.decoding import classify
     from transformer_course.inference.image_model import ImageModel
 
 
@@ -47,7 +47,7 @@ def explained(
     used: "ImageModel",
     files: Sequence[Path],
     pixels: "Tensor",
-    answers: list[list["Guess"]],
+    answers: list[list["classify.Guess"]],
 ) -> str:
     """A page with each image, its classes, and what speaks for the first."""
     from transformer_course.interpretation.explain_page import (
