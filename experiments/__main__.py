@@ -2,7 +2,6 @@
 
 import dataclasses
 import importlib
-import os
 import pkgutil
 import sys
 import tempfile
@@ -16,6 +15,7 @@ import experiments
 from experiments import store
 from experiments.index import write
 from experiments.lab import Job, RunContext
+from transformer_course.console import discard_output
 from transformer_course.errors import ConfigError, CourseError
 from transformer_course.models.optimize import keep_freed_memory
 
@@ -163,7 +163,7 @@ def command(args: Sequence[str] | None = None) -> None:
         tyro.cli(main, prog="python -m experiments", args=args)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of the pipe has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
     except CourseError as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:

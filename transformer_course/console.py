@@ -1,5 +1,7 @@
 """Messages on standard error."""
 
+import contextlib
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -11,6 +13,12 @@ MAX_LENGTH = 1000
 def tell(text: str) -> None:
     """Print a line to standard error."""
     print(text, file=sys.stderr)
+
+
+def discard_output() -> None:
+    """Send what is still to be printed nowhere, once its reader has gone."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def quoted(path: Path) -> str:

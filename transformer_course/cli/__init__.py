@@ -5,10 +5,9 @@ gives one line after ``error:`` and exit status 1, wrong usage status 2, and
 Ctrl-C status 130. A traceback means a fault of the package.
 """
 
-import os
 import sys
 
-from transformer_course.console import one_line, tell
+from transformer_course.console import discard_output, one_line, tell
 from transformer_course.errors import CourseError, Interrupted
 
 OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
@@ -30,7 +29,7 @@ def main(args: list[str] | None = None) -> None:
         tell("stopped")
         sys.exit(130)
     except BrokenPipeError:  # the reader of the pipe has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
     except Exception as error:
         if not (text := _advice(error)):
             raise
