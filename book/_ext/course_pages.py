@@ -110,6 +110,11 @@ def change(
 
     if "body" in context:
         context["body"] = put_right(context["body"], size_of)
+    if page == "_modules/index":  # viewcode puts lists right into lists
+        start, items, end = re.split(
+            r"(?<=<ul>)(.*)(?=</ul>)", context["body"], flags=re.S
+        )
+        context["body"] = start + re.sub("</?ul>", "", items) + end
     if "toc" in context:
         context["toc"] = mark_japanese(context["toc"])
     if page == app.config.root_doc:
