@@ -4,7 +4,8 @@
   browser takes the right font;
 - a figure is a link to its image, which a phone then shows in full size;
 - an image has the size of its file, so that nothing moves when it comes;
-- punctuation that touches a formula stays on its line.
+- punctuation that touches a formula stays on its line;
+- scripts wait until the page has been read.
 """
 
 import re
@@ -109,13 +110,41 @@ def change(
 
     if "body" in context:
         context["body"] = put_right(context["body"], size_of)
+    if page == "_modules/index":  # viewcode puts lists right into lists
+        start, items, end = re.split(
+            r"(?<=<ul>)(.*)(?=</ul>)", context["body"], flags=re.S
+        )
+        context["body"] = start + re.sub("</?ul>", "", items) + end
     if "toc" in context:
         context["toc"] = mark_japanese(context["toc"])
     if page == app.config.root_doc:
         context["docstitle"] = ""  # its title is the book's
 
 
+def choose_scripts(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], _: Any
+) -> None:
+    """Let scripts wait until the page has been read, so that it shows sooner.
+
+    The options that others change cannot wait, nor can what stands in the
+    page. MathJax is for pages with formulas.
+    """
+    has_formulas = 'class="math ' in context.get("body", "")
+    scripts = []
+    for script in context["script_files"]:
+        name = str(script.filename or "")
+        text = name + script.attributes.get("body", "")
+        if "mathjax" in text.lower() and not has_formulas:
+            continue
+        if name and not name.endswith("documentation_options.js"):
+            wait = script.attributes | {"defer": "defer"}
+            script = type(script)(name, priority=script.priority, **wait)
+        scripts.append(script)
+    context["script_files"] = scripts
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.connect("html-page-context", change)
+    app.connect("html-page-context", choose_scripts, priority=950)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

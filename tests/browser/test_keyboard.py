@@ -10,7 +10,7 @@ from built_book import markdown_of, notebooks
 
 ASKED = os.environ.get("PAGES", "some")
 CHAPTERS = [
-    page for page in chosen_pages(ASKED) if kind_of(page[1]) == "chapter"
+    page for page in chosen_pages(ASKED) if kind_of(page) == "chapter"
 ][:: 4 if ASKED == "some" else 1]
 FOCUSED = "document.activeElement"
 
@@ -59,9 +59,7 @@ def test_tab_goes_through_the_picture_and_enter_to_a_chapter(
 
 
 MACHINES = [
-    (path.parent.name, path.stem)
-    for path in notebooks()
-    if "{time-machine}" in markdown_of(path)
+    path.stem for path in notebooks() if "{time-machine}" in markdown_of(path)
 ]
 
 
@@ -85,10 +83,10 @@ class Machine:
         return shown.all_text_contents() == said
 
 
-@pytest.mark.parametrize("page", MACHINES, ids="-".join)
+@pytest.mark.parametrize("page", MACHINES)
 def test_keys_move_a_time_machine(tab, keys, address_of, page):
     """Its slider and its buttons."""
-    tab.open(address_of(*page))
+    tab.open(address_of(page))
     machine = Machine(tab)
     last, way = len(machine.moments) - 1, machine.ways[0]
     assert machine.moments[0]["said"] != machine.moments[last]["said"]
@@ -107,9 +105,9 @@ def test_keys_move_a_time_machine(tab, keys, address_of, page):
         assert machine.shows(moment, way), key
 
 
-@pytest.mark.parametrize("page", MACHINES, ids="-".join)
+@pytest.mark.parametrize("page", MACHINES)
 def test_ways_of_decoding_by_keys(tab, keys, address_of, page):
-    tab.open(address_of(*page))
+    tab.open(address_of(page))
     machine = Machine(tab)
     tab_to(tab, 'input[type="radio"]')
     chosen = []
@@ -123,11 +121,11 @@ def test_ways_of_decoding_by_keys(tab, keys, address_of, page):
 # --- what is folded ----------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", CHAPTERS, ids="-".join)
+@pytest.mark.parametrize("page", CHAPTERS)
 def test_enter_opens_and_closes_all_that_is_folded(
     tab, keys, address_of, page
 ):
-    tab.open(address_of(*page))
+    tab.open(address_of(page))
     folded = tab.page.locator("article details")
     assert folded.count()
     for box in folded.all():

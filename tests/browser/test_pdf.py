@@ -23,7 +23,7 @@ SIZES = """() => [...document.querySelectorAll("article figure img")]
 @pytest.fixture(scope="module")
 def printed(tab, address_of):
     """A chapter, as it is on paper."""
-    tab.open(address_of("en", "04_attention"))
+    tab.open(address_of("04_attention"))
     tab.page.set_viewport_size(dict(zip(("width", "height"), A4, strict=True)))
     tab.page.emulate_media(media="print")
     yield tab.page

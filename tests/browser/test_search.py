@@ -31,7 +31,7 @@ def ask(tab, query: str) -> list[str]:
 
 
 def test_from_any_page_by_keys_alone_to_what_was_found(tab, address_of):
-    tab.open(address_of("en", "04_attention"))
+    tab.open(address_of("04_attention"))
     keys = tab.page.keyboard
     keys.press("Control+k")
     keys.type("label smoothing")
