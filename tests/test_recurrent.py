@@ -69,7 +69,7 @@ def test_a_neighbour_in_the_batch_does_not_matter(attention):
 @with_and_without
 @on_each_device
 def test_a_row_of_nothing_but_padding_is_finite(device, attention):
-    model = tiny_gru(attention=attention).to(device)
+    model = tiny_gru(attention=attention).to(device).train()
     src, tgt = src_and_tgt(device)
     src[1], tgt[1] = 0, 0
     logits = model(src, tgt)

@@ -189,7 +189,7 @@ def test_the_answer_cannot_be_seen():
 @on_each_device
 @each_model
 def test_gradients_reach_every_parameter_in_a_step(device, name):
-    model = MODELS[name]().to(device)
+    model = MODELS[name]().to(device).train()
     config = TrainConfig(clip=0.0)
     optimizer = make_optimizer(model, config)
     train_step(model, one_batch(name), optimizer, config)
@@ -305,7 +305,7 @@ def test_a_loss_that_is_no_number_stops_the_training():
 @on_each_device
 @each_model
 def test_one_batch_can_be_overfitted(device, name):
-    model, batch = MODELS[name]().to(device), one_batch(name)
+    model, batch = MODELS[name]().to(device).train(), one_batch(name)
     if name == TEXT:  # it cannot know which of several begins
         batch = batch.take(torch.tensor([0]))
     config = TrainConfig(label_smoothing=0.0)
