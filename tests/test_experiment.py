@@ -19,7 +19,9 @@ from tiny_runs import (
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.device import machine
 from transformer_course.training import checkpoint
-from transformer_course.training.run import run
+from transformer_course.training.loop import Progress, make_optimizer
+from transformer_course.training.run import prepare, run
+from transformer_course.training.run.retention import Retention
 from transformer_course.training.tasks import pairs
 
 pytestmark = pytest.mark.usefixtures("small_corpus")
@@ -115,6 +117,23 @@ def test_the_best_checkpoint_is_the_best_by_bleu(finished):
         name = f"epoch-{best['epoch']:03d}"
         yours = weights(finished / "checkpoints" / name)
         assert all(torch.equal(mine[n], yours[n]) for n in mine)
+
+
+def test_of_epochs_that_score_alike_the_first_is_the_best(
+    tmp_path, monkeypatch
+):
+    saved = []
+    monkeypatch.setattr(
+        checkpoint, "save", lambda folder, *_, **__: saved.append(folder.name)
+    )
+    prepared = prepare(tiny())
+    optimizer = make_optimizer(prepared.model, tiny().train)
+    kept = Retention(tmp_path, tiny(), prepared, optimizer)
+    progress = Progress()
+    for quality in (1.0, 1.0, 2.0):
+        progress.next_epoch()
+        kept.after_epoch(progress, quality)
+    assert saved.count("best") == 2 and progress.best == 2.0
 
 
 def test_a_checkpoint_says_what_it_was_trained_on(finished):
