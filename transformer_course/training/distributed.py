@@ -146,9 +146,13 @@ def wait() -> None:
 
 
 def seed_per_rank() -> None:
-    """Give each process but the first random numbers of its own."""
+    """Give each process but the first random numbers of its own.
+
+    All have the same state before, that of the checkpoint in a resumed run;
+    so other numbers are drawn there than at the beginning.
+    """
     if rank():
-        torch.manual_seed(torch.initial_seed() + rank())
+        torch.manual_seed(int(torch.randint(2**62, ())) + rank())
 
 
 def _is_initialized() -> bool:

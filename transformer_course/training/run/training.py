@@ -114,6 +114,8 @@ def run(
                     recorder.flush()
                     kept.last(progress)
                 if stopped:
+                    # torchrun ends all processes as soon as one has left
+                    distributed.wait()
                     raise Interrupted(
                         f"stopped after step {progress.step}, and saved. Go "
                         "on with the same command and --resume."
