@@ -198,7 +198,7 @@ def trained(
         task.begin_with(model, start.model)
     batches = task.batches(settings, tokenizer, splits.train.take(range(size)))
     optimizer = make_optimizer(model, settings.train)
-    fit(model, optimizer, batches, settings.train, objective=task.objective)
+    fit(model, optimizer, batches, settings.train, loss_fn=task.loss)
     return Trained(model.eval(), tokenizer)
 
 

@@ -39,7 +39,7 @@ from transformer_course.interpretation.heads import (
     mean_outputs,
 )
 from transformer_course.training import checkpoint
-from transformer_course.training.objective import evaluate
+from transformer_course.training.loop import evaluate
 
 ASKED = 40
 """Development sentences that costs are measured on."""

@@ -26,8 +26,12 @@ from transformer_course.batches.pairs import (
 )
 from transformer_course.models.masks import padding_mask
 from transformer_course.models.transformer import Transformer
-from transformer_course.training.loss import Score, label_smoothed_score
-from transformer_course.training.objective import score_batch
+from transformer_course.training.config import TrainConfig
+from transformer_course.training.loss import (
+    LossSums,
+    compute_loss,
+    label_smoothed_loss,
+)
 from transformer_course.training.run import Prepared
 
 LENGTH = 28
@@ -37,16 +41,17 @@ LENGTH = 28
 # --- what is wrong -----------------------------------------------------------
 
 
-def score_unshifted(model, batch: Batch, smoothing: float = 0.0) -> Score:
+def unshifted_loss(model, batch: Batch, config: TrainConfig) -> LossSums:
     """The decoder reads the very tokens that it shall answer."""
     logits = model(batch.src, batch.tgt)
-    return label_smoothed_score(logits, batch.tgt, smoothing)
+    return label_smoothed_loss(logits, batch.tgt, config.label_smoothing)
 
 
-def score_with_padding(model, batch: Batch, smoothing: float = 0.0) -> Score:
+def loss_with_padding(model, batch: Batch, config: TrainConfig) -> LossSums:
     """Padding counts as a token to be predicted: no id is left out."""
     logits = model(batch.src, batch.tgt_in)
-    return label_smoothed_score(logits, batch.tgt_out, smoothing, pad_id=-1)
+    smoothing = config.label_smoothing
+    return label_smoothed_loss(logits, batch.tgt_out, smoothing, pad_id=-1)
 
 
 class PaddingInverted(Transformer):
@@ -112,7 +117,7 @@ DEEP = {"model.n_layers": 4}
 
 VARIANTS = {
     "correct": Training("nothing is changed"),
-    "unshifted": Training("the target is not shifted", score=score_unshifted),
+    "unshifted": Training("the target is not shifted", loss_fn=unshifted_loss),
     "padding-mask-inverted": Training(
         "the padding mask is inverted",
         build=with_masks(padding_inverted, PaddingInverted),
@@ -126,7 +131,7 @@ VARIANTS = {
     ),
     "loss-over-padding": Training(
         "all padded to one length; padding counts in the loss",
-        score=score_with_padding,
+        loss_fn=loss_with_padding,
         data=at_one_length,
     ),
     "shallow-no-warmup": Training(
@@ -144,7 +149,7 @@ def inspect(moment: Moment) -> Record:
 
     ``bleu`` is free running.
     """
-    true = moment.means(score_batch)
+    true = moment.means(compute_loss)
     return {
         **moment.means(),
         **{f"true_{key}": value for key, value in true.items()},

@@ -24,8 +24,8 @@ from transformer_course.data.images import ImageSet
 from transformer_course.models.mode import evaluating
 from transformer_course.training.config import Experiment as Settings
 from transformer_course.training.config import TrainConfig, changed_experiment
-from transformer_course.training.loop import Objective, fit, make_optimizer
-from transformer_course.training.loss import Score
+from transformer_course.training.loop import evaluate, fit, make_optimizer
+from transformer_course.training.loss import LossFunction, LossSums
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run import Prepared, prepare
 from transformer_course.training.tasks.image_classification import SCORED
@@ -121,7 +121,7 @@ class Said(nn.Module):
         return self.logits
 
 
-def taught_by(teacher: nn.Module, objective: Objective) -> Objective:
+def taught_by(teacher: nn.Module, loss_fn: LossFunction) -> LossFunction:
     """Half of the loss is by the labels, half by the teacher's answers.
 
     The answer is the teacher's likeliest class for the image as the student
@@ -131,12 +131,12 @@ def taught_by(teacher: nn.Module, objective: Objective) -> Objective:
 
     def both(
         model: nn.Module, batch: ImageBatch, config: TrainConfig
-    ) -> Score:
+    ) -> LossSums:
         with torch.no_grad(), evaluating(teacher):
             answers = teacher(batch.images).argmax(dim=-1)
         said = Said(model(batch.images))
         labels, taught = (
-            objective(said, asked, config)
+            loss_fn(said, asked, config)
             for asked in (batch, batch._replace(labels=answers))
         )
         return labels._replace(loss=(labels.loss + taught.loss) / 2)
@@ -150,27 +150,26 @@ def accuracy(
     """Share of right answers."""
     images = images.take(slice(context.limit(len(images))))
     batches = in_order(images, SCORED)
-    return round(
-        prepared.task.evaluate(prepared.model, batches)["accuracy"], 4
-    )
+    means = evaluate(prepared.model, batches, loss_fn=prepared.task.loss)
+    return round(means["accuracy"], 4)
 
 
 def trained(
     training: Training, seed: int, context: RunContext
 ) -> tuple[nn.Module, Record]:
     """A model, and what was seen of its training."""
-    objective = find_task("image_classification").objective
+    loss_fn = find_task("image_classification").loss
     if training.teacher:
         teacher, _ = trained_teacher(training.teacher, seed, context)
-        objective = taught_by(teacher, objective)
+        loss_fn = taught_by(teacher, loss_fn)
     settings = training.settings(seed, context)
     prepared = prepare(settings)  # sets the seed, whoever was trained before
     steps = context.limit(STEPS[training.images])
     every = max(1, steps // LOOKS)
     right, looks = [], []
 
-    def on_step(progress, score, rate) -> None:
-        right.append(score.means()["accuracy"])
+    def on_step(progress, sums, rate) -> None:
+        right.append(sums.means()["accuracy"])
         if progress.step % every == 0:
             found = accuracy(prepared, prepared.splits.dev, context)
             last = right[-every:]
@@ -188,7 +187,7 @@ def trained(
         prepared.batches,
         settings.train,
         on_step=on_step,
-        objective=objective,
+        loss_fn=loss_fn,
         steps=steps,
     )
     return prepared.model, {

@@ -65,7 +65,7 @@ def step_seconds(output: Path) -> float:
     batch = next(batches.epoch(0))
 
     def step() -> None:
-        train_step(model, batch, optimizer, train, task.objective)
+        train_step(model, batch, optimizer, train, task.loss)
 
     return seconds(step, torch.device("cpu"))
 

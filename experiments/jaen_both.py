@@ -19,8 +19,9 @@ from transformer_course.data.corpora import load_corpus
 from transformer_course.errors import ConfigError
 from transformer_course.training import checkpoint
 from transformer_course.training.config import DataConfig
+from transformer_course.training.loop import evaluate
 from transformer_course.training.run.folder import RunFolder
-from transformer_course.training.tasks.table import task_of
+from transformer_course.training.tasks.table import experiment_of, task_of
 
 
 def looked_at(output: Path, folder: Path, context: RunContext) -> dict:
@@ -30,10 +31,9 @@ def looked_at(output: Path, folder: Path, context: RunContext) -> dict:
     about, task = loaded.details, task_of(model.config, loaded.details)
     dev = load_corpus(about["corpus"], src=about["tgt"], tgt=about["src"]).dev
     dev = dev.take(range(context.limit(len(dev))))
-    settings = RunFolder(output).settings()
-    smoothing = settings["train"]["label_smoothing"]
+    train = experiment_of(RunFolder(output).settings()).train
     batches = task.scored_batches(model.config, tokenizer, dev)
-    means = task.evaluate(model, batches, smoothing)
+    means = evaluate(model, batches, train, task.loss)
     metrics = means | task.metrics(model, tokenizer, dev, means)
     return {
         **{f"dev_{key}": value for key, value in metrics.items()},

@@ -130,10 +130,10 @@ class Position:
             make_optimizer(model, settings.train),
             task.batches(settings, tokenizer, splits.train),
             settings.train,
-            on_step=lambda _, score, __: losses.append(
-                (score.nll.item(), int(score.tokens))
+            on_step=lambda _, sums, __: losses.append(
+                (sums.nll.item(), int(sums.tokens))
             ),
-            objective=task.objective,
+            loss_fn=task.loss,
             steps=context.limit(STEPS),
         )
         dev = task.scored_batches(model.config, tokenizer, splits.dev)

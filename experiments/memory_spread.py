@@ -30,8 +30,9 @@ from transformer_course.data.tokenizer import PAD
 from transformer_course.models.masks import padding_mask
 from transformer_course.models.mode import evaluating
 from transformer_course.training import checkpoint
-from transformer_course.training.loss import Score, label_smoothed_score
-from transformer_course.training.objective import evaluate
+from transformer_course.training.config import TrainConfig
+from transformer_course.training.loop import evaluate
+from transformer_course.training.loss import LossSums, label_smoothed_loss
 from transformer_course.training.tasks.table import task_of
 
 
@@ -71,23 +72,23 @@ def spread_of(model: nn.Module, sources: Iterable[Tensor]) -> Spread:
     return Spread(float(torch.stack(apart).mean()), float(size))
 
 
-def score_of_means(
-    model: nn.Module, batch: Batch, smoothing: float = 0.0
-) -> Score:
-    """Score a batch whose decoder is told the mean of each sentence alone."""
+def loss_from_means(
+    model: nn.Module, batch: Batch, config: TrainConfig
+) -> LossSums:
+    """Loss of a decoder that reads the mean of each sentence alone."""
     mask = padding_mask(batch.src)
     memory, real = model.encode(batch.src), mask[:, 0, 0, :, None]
     mean = (memory * real).sum(dim=1, keepdim=True)
     mean = mean / real.sum(dim=1, keepdim=True)
     logits = model.decode(batch.tgt_in, mean.expand_as(memory), mask)
-    return label_smoothed_score(logits, batch.tgt_out, smoothing)
+    return label_smoothed_loss(logits, batch.tgt_out, config.label_smoothing)
 
 
 def measured(model: nn.Module, batches: list[AnyBatch]) -> Record:
     """Record of a model: the spread, and both losses."""
     spread = spread_of(model, [batch.src for batch in batches])
     own = evaluate(model, batches)
-    means = evaluate(model, batches, score=score_of_means)
+    means = evaluate(model, batches, loss_fn=loss_from_means)
     return {
         "share": round(spread.share, 4),
         "deviation": round(spread.deviation, 4),

@@ -20,9 +20,9 @@ from transformer_course.batches.pairs import Batch
 from transformer_course.data.tokenizer import EOS
 from transformer_course.models.layers import AddNorm
 from transformer_course.models.transformer import Transformer
-from transformer_course.training.loop import learning_rate
-from transformer_course.training.loss import Score
-from transformer_course.training.objective import evaluate, score_batch
+from transformer_course.training.config import TrainConfig
+from transformer_course.training.loop import evaluate, learning_rate
+from transformer_course.training.loss import LossSums, compute_loss
 
 STEPS, WARMUP = 150, 50
 TOKENS = 512
@@ -81,12 +81,12 @@ class SmallStart(Transformer):
                     weight.mul_(factor)
 
 
-def score_without_source(
-    model: nn.Module, batch: Batch, smoothing: float = 0.0
-) -> Score:
+def loss_without_source(
+    model: nn.Module, batch: Batch, config: TrainConfig
+) -> LossSums:
     """The encoder reads an empty sentence, whatever the source."""
     empty = torch.full_like(batch.src[:, :1], EOS)
-    return score_batch(model, batch._replace(src=empty), smoothing)
+    return compute_loss(model, batch._replace(src=empty), config)
 
 
 ADD_ONLY = with_parts(AddNorm, lambda c: AddOnly(c.d_model, c.dropout))
@@ -147,7 +147,7 @@ PARTS = {
     "pre-norm, small start": (FOUR, {"norm_first": True, "build": SmallStart}),
     "pre-norm, no source": (
         FOUR,
-        {"norm_first": True, "score": score_without_source},
+        {"norm_first": True, "loss_fn": loss_without_source},
     ),
 }
 VARIANTS = {
@@ -174,12 +174,12 @@ VARIANTS |= {
 
 def inspect(moment: Moment) -> Record:
     """Losses without dropout, and the spread of the memory."""
-    prepared, score = moment.prepared, moment.training.score
+    prepared, loss_fn = moment.prepared, moment.training.loss_fn
     epoch = prepared.batches.epoch(0)
     own = [b for b, _ in zip(epoch, range(OWN_BATCHES), strict=False)]
     dev = prepared.dev_batches[:DEV_BATCHES]
     dev, seen = (
-        evaluate(prepared.model, part, score=score) for part in (dev, own)
+        evaluate(prepared.model, part, loss_fn=loss_fn) for part in (dev, own)
     )
     spread = spread_of(prepared.model, [prepared.dev_batches[0].src])
     return {
@@ -201,7 +201,7 @@ def measure(training: Training, seed: int, context: RunContext) -> Record:
         steps=FEW_STEPS if watched else STEPS,
         every=FEW_EVERY,
     )
-    nll = [means["nll"] for means in curve.scores]
+    nll = [means["nll"] for means in curve.steps]
     parts = [nll[i : i + TOGETHER] for i in range(0, len(nll), TOGETHER)]
     stopped = curve.stopped and curve.stopped.partition(":")[0]
     return {

@@ -33,7 +33,7 @@ from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.models.optimize import keep_freed_memory
 from transformer_course.training import checkpoint
 from transformer_course.training.loop import autocast, make_optimizer, set_seed
-from transformer_course.training.objective import score_batch
+from transformer_course.training.loss import batch_loss
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run import prepare
 from transformer_course.training.shared import trained
@@ -241,15 +241,15 @@ def time_steps(
         for batch in batches:
             start = time.process_time()
             with autocast(torch.device("cpu"), bf16):
-                score = score_batch(model, batch, smoothing=0.1)
+                sums = batch_loss(model, batch, smoothing=0.1)
             optimizer.zero_grad()
-            (score.loss / score.tokens).backward()
+            (sums.loss / sums.tokens).backward()
             optimizer.step()
             steps.append(
                 {
                     "visit": visit,
                     "shape": [*batch.src.shape, batch.tgt_in.size(1)],
-                    "tokens": int(score.tokens),
+                    "tokens": int(sums.tokens),
                     "seconds": round(time.process_time() - start, 4),
                 }
             )
@@ -282,10 +282,10 @@ def fastest(rounds: list[list[dict]]) -> list[dict]:
 def gradient_of(model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
     """The gradient of the loss per token, and the number of tokens."""
     model.zero_grad()
-    score = score_batch(model, batch, smoothing=0.1)
-    (score.loss / score.tokens).backward()
+    sums = batch_loss(model, batch, smoothing=0.1)
+    (sums.loss / sums.tokens).backward()
     parts = [weight.grad.flatten() for weight in model.parameters()]
-    return torch.cat(parts), int(score.tokens)
+    return torch.cat(parts), int(sums.tokens)
 
 
 def grammar_batches(

@@ -22,6 +22,7 @@ from transformer_course.data.tokenizer import MASK_PIECE, Tokenizer
 from transformer_course.decoding.fill import fill
 from transformer_course.training import checkpoint
 from transformer_course.training.config import DataConfig, changed_experiment
+from transformer_course.training.loop import evaluate
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.tasks.pre_training import (
     PreTraining,
@@ -43,7 +44,7 @@ def scores(model, tokenizer: Tokenizer, text: list[Work]) -> Record:
     """Scores of held-out works, rounded."""
     task = PreTraining()
     batches = task.scored_batches(model.config, tokenizer, text)
-    means = task.evaluate(model, batches)
+    means = evaluate(model, batches, loss_fn=task.loss)
     found: Record = {
         "nll": round(means["nll"], 4),
         "accuracy": round(means["accuracy"], 4),

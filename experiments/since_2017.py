@@ -43,8 +43,7 @@ from transformer_course.training import checkpoint
 from transformer_course.training.config import DataConfig, TrainConfig
 from transformer_course.training.config import Experiment as Settings
 from transformer_course.training.loop import fit, learning_rate, set_seed
-from transformer_course.training.loss import Score
-from transformer_course.training.objective import evaluate, training_score
+from transformer_course.training.loss import LossSums, compute_loss
 from transformer_course.training.optimizers import (
     Schedule,
     cosine,
@@ -145,13 +144,13 @@ def build(decoder: Decoder, vocab_size: int) -> nn.Module:
     return model
 
 
-def score_with_balance(
+def loss_with_balance(
     model: nn.Module, batch: Batch, config: TrainConfig
-) -> Score:
+) -> LossSums:
     """The cross entropy, and what keeps the experts busy alike."""
-    score = training_score(model, batch, config)
-    balance = BALANCE * balance_of(model) * score.tokens
-    return score._replace(loss=score.loss + balance)
+    sums = compute_loss(model, batch, config)
+    balance = BALANCE * balance_of(model) * sums.tokens
+    return sums._replace(loss=sums.loss + balance)
 
 
 @functools.cache
@@ -201,8 +200,8 @@ def measure(decoder: Decoder, seed: int, context: RunContext) -> Record:
     losses: list[float] = []
     clock = [time.process_time()]
 
-    def on_step(progress, score, rate) -> None:
-        losses.append(score.means()["nll"])
+    def on_step(progress, sums, rate) -> None:
+        losses.append(sums.means()["nll"])
         clock.append(time.process_time())
 
     fit(
@@ -211,7 +210,7 @@ def measure(decoder: Decoder, seed: int, context: RunContext) -> Record:
         prepared.batches,
         train_config(seed, decoder.rate),
         on_step=on_step,
-        objective=score_with_balance if decoder.experts else training_score,
+        loss_fn=loss_with_balance if decoder.experts else compute_loss,
         steps=steps,
         schedule=schedule_of(decoder, steps),
     )

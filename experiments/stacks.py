@@ -23,7 +23,8 @@ from transformer_course.models.config import LanguageModelConfig, ModelConfig
 from transformer_course.models.mode import evaluating
 from transformer_course.models.transformer import Transformer
 from transformer_course.training import checkpoint
-from transformer_course.training.loss import Score, label_smoothed_score
+from transformer_course.training.config import TrainConfig
+from transformer_course.training.loss import LossSums, label_smoothed_loss
 
 # --- one layer, again and again ----------------------------------------------
 
@@ -62,10 +63,10 @@ def join(batch: Batch) -> Batch:
     return Batch(pad_rows(texts), pad_rows(asked))
 
 
-def score_joined(model, batch: Batch, smoothing: float = 0.0) -> Score:
+def joined_loss(model, batch: Batch, config: TrainConfig) -> LossSums:
     """A decoder alone reads the source as the beginning of its text."""
     read, asked = join(batch)
-    return label_smoothed_score(model(read), asked, smoothing)
+    return label_smoothed_loss(model(read), asked, config.label_smoothing)
 
 
 def write_on(model, tokenizer, sentences) -> list[str]:
@@ -93,7 +94,7 @@ def pre_norm(about: str, *, rate: float = 4e-3, seams=None, **sizes):
 
 
 SHARED = {"build": Shared}
-JOINED = {"build": decoder_alone, "score": score_joined, "write": write_on}
+JOINED = {"build": decoder_alone, "loss_fn": joined_loss, "write": write_on}
 SLOWER = 2e-3
 """Half of the usual rate."""
 WIDE = {"d_model": 124, "d_ff": 496}

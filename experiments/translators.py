@@ -31,16 +31,13 @@ from transformer_course.training.config import (
     changed_experiment,
 )
 from transformer_course.training.loop import (
+    evaluate,
     fit,
     learning_rate,
     make_optimizer,
     set_seed,
 )
-from transformer_course.training.objective import (
-    ScoreOfBatch,
-    evaluate,
-    score_batch,
-)
+from transformer_course.training.loss import LossFunction, compute_loss
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run import Prepared, prepare
 
@@ -71,8 +68,8 @@ class Training:
     base: Experiment = BASE
     build: Build = checkpoint.build
     """From a config to the model."""
-    score: ScoreOfBatch = score_batch
-    """The loss that is minimized, and the scores its author would see."""
+    loss_fn: LossFunction = compute_loss
+    """The loss, in training and in evaluation."""
     schedule: Callable[[int, int, float], float] = learning_rate
     data: Callable[[Prepared, Experiment], Prepared] = lambda found, _: found
     """From what is usually learned from to what is learned from here."""
@@ -84,10 +81,6 @@ class Training:
         """The settings with a seed."""
         changed = changed_experiment(self.base, dict(self.changes))
         return changed_experiment(changed, {"train.seed": seed})
-
-    def objective(self, model: nn.Module, batch, config: TrainConfig):
-        """``score``, as an objective."""
-        return self.score(model, batch, config.label_smoothing)
 
 
 class Moment(NamedTuple):
@@ -101,12 +94,12 @@ class Moment(NamedTuple):
     """Whether it was the last one."""
     context: RunContext
 
-    def means(self, score: ScoreOfBatch | None = None) -> Record:
+    def means(self, loss_fn: LossFunction | None = None) -> Record:
         """nll and accuracy on the development set, as its author sees them."""
         found = evaluate(
             self.prepared.model,
             self.prepared.dev_batches,
-            score=score or self.training.score,
+            loss_fn=loss_fn or self.training.loss_fn,
         )
         return {k: round(found[k], 4) for k in ("nll", "accuracy")}
 
@@ -124,9 +117,9 @@ Inspect = Callable[[Moment], Record]
 
 
 class Curve(NamedTuple):
-    """Scores of each step of a training, and its inspections."""
+    """Losses of each step of a training, and its inspections."""
 
-    scores: list[dict[str, float]]
+    steps: list[dict[str, float]]
     """Means of each step: loss, nll, accuracy."""
     inspections: list[Record]
     stopped: str | None
@@ -135,7 +128,7 @@ class Curve(NamedTuple):
 
     def rounded(self, key: str, digits: int = 4) -> list[float]:
         """A figure of each step."""
-        return [round(means[key], digits) for means in self.scores]
+        return [round(means[key], digits) for means in self.steps]
 
 
 def follow(
@@ -159,14 +152,14 @@ def follow(
     experiment = training.experiment(seed)
     prepared = prepared_for(training, seed, context)
     steps, every = context.limit(steps), context.limit(every)
-    scores: list[dict[str, float]] = []
+    means: list[dict[str, float]] = []
     inspections: list[Record] = []
 
     def moment(step: int) -> Moment:
         return Moment(training, prepared, step, step == steps, context)
 
-    def on_step(progress, score, rate) -> None:
-        scores.append(score.means())
+    def on_step(progress, sums, rate) -> None:
+        means.append(sums.means())
         if inspect and progress.step % every == 0:
             seen = inspect(moment(progress.step))
             inspections.append({"step": progress.step, **seen})
@@ -179,13 +172,13 @@ def follow(
             prepared.batches,
             experiment.train,
             on_step=on_step,
-            objective=training.objective,
+            loss_fn=training.loss_fn,
             steps=steps,
             schedule=training.schedule,
         )
     except DivergedError as error:
         stopped = str(error)
-    return Curve(scores, inspections, stopped, moment(len(scores)))
+    return Curve(means, inspections, stopped, moment(len(means)))
 
 
 def prepared_for(

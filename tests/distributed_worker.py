@@ -37,8 +37,7 @@ from transformer_course.errors import CourseError
 from transformer_course.training import distributed, loop
 from transformer_course.training.config import Experiment, TrainConfig
 from transformer_course.training.loop import train_step
-from transformer_course.training.loss import Score
-from transformer_course.training.objective import training_score
+from transformer_course.training.loss import LossSums, compute_loss
 from transformer_course.training.run import run
 
 STOPPED_AFTER = 3
@@ -114,7 +113,7 @@ def asked_to_stop(patch: pytest.MonkeyPatch) -> None:
     """Send a signal to the second process, once."""
     step, made = loop.train_step, []
 
-    def signalled(*args) -> Score:
+    def signalled(*args) -> LossSums:
         made.append(step(*args))
         if len(made) == STOPPED_AFTER and dist.get_rank() == 1:
             os.kill(os.getpid(), signal.SIGTERM)
@@ -131,21 +130,21 @@ def sharded_losses() -> list[float]:
         fully_shard(layer, mesh=mesh)
     fully_shard(model, mesh=mesh)
 
-    def own_rows(model, batch, config) -> Score:
+    def own_rows(model, batch, config) -> LossSums:
         rank, size = dist.get_rank(), dist.get_world_size()
-        return training_score(
+        return compute_loss(
             model, distributed.rows_of(batch, rank, size), config
         )
 
     return three_losses(model, own_rows)
 
 
-def three_losses(model, objective) -> list[float]:
+def three_losses(model, loss_fn) -> list[float]:
     """Losses of three steps on one batch."""
     config, batch = TrainConfig(), one_batch()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     return [
-        train_step(model, batch, optimizer, config, objective).means()["loss"]
+        train_step(model, batch, optimizer, config, loss_fn).means()["loss"]
         for _ in range(3)
     ]
 

@@ -15,7 +15,7 @@ from torch import nn
 from transformer_course.batches.pairs import Batch
 from transformer_course.data.tokenizer import PAD
 from transformer_course.models import optimize as speed
-from transformer_course.training import chunked_loss, objective
+from transformer_course.training import chunked_loss, loss
 from transformer_course.training.config import TrainConfig
 
 MODELS = {
@@ -35,10 +35,10 @@ def batch_for(model: nn.Module) -> Batch:
     return Batch(source, tgt)
 
 
-def learned(score, model: nn.Module, batch: Batch, config: TrainConfig):
-    """The score, and the gradient of each weight."""
+def learned(loss_fn, model: nn.Module, batch: Batch, config: TrainConfig):
+    """The loss, and the gradient of each weight."""
     model.zero_grad()
-    found = score(model, batch, config)
+    found = loss_fn(model, batch, config)
     (found.loss / found.tokens).backward()
     return found, {n: p.grad.clone() for n, p in model.named_parameters()}
 
@@ -64,7 +64,7 @@ def test_real_rows_come_first_and_some_of_padding(real, taken, monkeypatch):
 @pytest.mark.parametrize("amd", [False, True])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
-def test_scores_and_gradients_are_those_of_the_plain_form(
+def test_loss_and_gradients_are_those_of_the_plain_form(
     make, smoothing, amd, monkeypatch
 ):
     if amd and not torch.backends.mkldnn.is_available():
@@ -72,10 +72,8 @@ def test_scores_and_gradients_are_those_of_the_plain_form(
     monkeypatch.setattr(speed, "onednn_is_faster", lambda: amd)
     model, config = make(), TrainConfig(label_smoothing=smoothing)
     batch = batch_for(model)
-    ours, our_grads = learned(
-        chunked_loss.training_score, model, batch, config
-    )
-    plain, grads = learned(objective.training_score, model, batch, config)
+    ours, our_grads = learned(chunked_loss.chunked_loss, model, batch, config)
+    plain, grads = learned(loss.compute_loss, model, batch, config)
     for found, wanted in zip(ours, plain, strict=True):
         close(found, wanted)
     for name, grad in grads.items():
@@ -86,11 +84,9 @@ def test_in_bf16_they_are_as_near_as_its_digits():
     model = tiny_transformer()
     batch, config = batch_for(model), TrainConfig()
     found = {}
-    for module in (chunked_loss, objective):
+    for loss_fn in (chunked_loss.chunked_loss, loss.compute_loss):
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            found[module] = learned(
-                module.training_score, model, batch, config
-            )
+            found[loss_fn] = learned(loss_fn, model, batch, config)
     (ours, our_grads), (plain, grads) = found.values()
     close(ours.loss, plain.loss, 1e-2)
     for name, grad in grads.items():
@@ -106,11 +102,11 @@ def test_what_a_place_of_padding_holds_reaches_no_weight():
         return output.masked_fill(padding[..., None], torch.nan)
 
     def whole():
-        return learned(chunked_loss.training_score, model, batch, config)
+        return learned(chunked_loss.chunked_loss, model, batch, config)
 
     with model.decoder.register_forward_hook(spoil):
-        score, spoiled = whole()
-    assert torch.isfinite(score.loss)
+        sums, spoiled = whole()
+    assert torch.isfinite(sums.loss)
     assert all(grad.isfinite().all() for grad in spoiled.values())
 
 
@@ -122,8 +118,8 @@ def test_what_a_place_of_padding_holds_reaches_no_weight():
 def test_what_it_cannot_do_the_plain_form_does(make, config):
     model = make()
     batch = batch_for(model)
-    ours = chunked_loss.training_score(model, batch, config)
-    plain = objective.training_score(model, batch, config)
+    ours = chunked_loss.chunked_loss(model, batch, config)
+    plain = loss.compute_loss(model, batch, config)
     close(torch.stack(ours), torch.stack(plain))
 
 
@@ -136,7 +132,7 @@ def test_a_model_that_fails_keeps_its_output(monkeypatch):
         raise RuntimeError("no memory")
 
     with monkeypatch.context() as broken:
-        broken.setattr(objective, "predict", fail)
+        broken.setattr(model, "decode", fail)
         with pytest.raises(RuntimeError, match="no memory"):
-            chunked_loss.training_score(model, batch, TrainConfig())
+            chunked_loss.chunked_loss(model, batch, TrainConfig())
     close(model(*batch.inputs), whole)

@@ -26,7 +26,7 @@ from transformer_course.batches.masked import MaskedBatch
 from transformer_course.batches.pairs import Batch
 from transformer_course.errors import ConfigError
 from transformer_course.training import distributed
-from transformer_course.training.objective import training_score
+from transformer_course.training.loss import compute_loss
 from transformer_course.training.run import run as train_in_folder
 
 MOST = 300
@@ -217,6 +217,6 @@ def test_a_signal_to_one_stops_all_after_the_same_step(together, alone):
 @needs_gloo
 def test_a_sharded_model_learns_what_a_whole_one_does(together):
     """FSDP2, whose processes each hold a part of every matrix."""
-    whole = three_losses(tiny_transformer(seed=1).train(), training_score)
+    whole = three_losses(tiny_transformer(seed=1).train(), compute_loss)
     for of_rank in seen(together, "sharded"):
         assert of_rank == pytest.approx(whole, rel=1e-5)

@@ -26,7 +26,7 @@ from transformer_course.evaluation.bleu import corpus_bleu
 from transformer_course.inference.text_model import TextModel
 from transformer_course.training import checkpoint, shipped
 from transformer_course.training.config import Experiment
-from transformer_course.training.objective import evaluate
+from transformer_course.training.loop import evaluate
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run import (
     chosen_checkpoint,

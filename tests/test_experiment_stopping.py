@@ -86,12 +86,12 @@ def poisoned_after(monkeypatch, last: int) -> None:
     step, made = train.train_step, []
 
     def poisoned(model, *args):
-        score = step(model, *args)
-        made.append(score)
+        sums = step(model, *args)
+        made.append(sums)
         if len(made) == last:
             with torch.no_grad():
                 next(model.parameters()).fill_(math.nan)
-        return score
+        return sums
 
     monkeypatch.setattr(train, "train_step", poisoned)
 

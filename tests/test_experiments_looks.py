@@ -32,7 +32,7 @@ from experiments import (
 )
 from experiments.fashion_maps import blackened, deletion, shuffle, stages
 from experiments.lab import RunContext, tiny_run
-from experiments.memory_spread import score_of_means, spread_of
+from experiments.memory_spread import loss_from_means, spread_of
 from transformer_course.batches.pairs import Batch
 from transformer_course.data.tokenizer import EOS, PAD
 from transformer_course.interpretation.attribution import rank_correlation
@@ -43,7 +43,9 @@ from transformer_course.models.vit_config import (
     VisionConfig,
 )
 from transformer_course.training import checkpoint
-from transformer_course.training.objective import evaluate, score_batch
+from transformer_course.training.config import TrainConfig
+from transformer_course.training.loop import evaluate
+from transformer_course.training.loss import compute_loss
 
 # --- the spread of a memory --------------------------------------------------
 
@@ -94,15 +96,14 @@ def test_a_decoder_that_is_told_the_mean_misses_what_words_differ_in(
 ):
     model = decided(tiny_transformer(tied=False))
     one_word = batch_of(torch.tensor([[5, PAD], [7, PAD]]))
-    close(
-        score_of_means(model, one_word).loss,
-        score_batch(model, one_word).loss,
-    )
+    config, both = TrainConfig(), (loss_from_means, compute_loss)
+    one, other = (loss_fn(model, one_word, config) for loss_fn in both)
+    close(one.loss, other.loss)
     batch = batch_of(SRC)
-    one, other = (f(model, batch) for f in (score_of_means, score_batch))
+    one, other = (loss_fn(model, batch, config) for loss_fn in both)
     assert abs(one.nll - other.nll) > 1e-3
     monkeypatch.setattr(model, "encode", lambda src: ALIKE)
-    one, other = (f(model, batch) for f in (score_of_means, score_batch))
+    one, other = (loss_fn(model, batch, config) for loss_fn in both)
     close(one.nll, other.nll)
 
 

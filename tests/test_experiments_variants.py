@@ -32,7 +32,7 @@ from experiments.embeddings import faster_tables, standard_normal, tables_of
 from experiments.lab import RunContext
 from experiments.mistakes import NAMES
 from experiments.since_2017 import CHANGES, WHOLE
-from experiments.stacks import Shared, join, score_joined
+from experiments.stacks import Shared, join, joined_loss
 from experiments.table_3 import D_KEY, NarrowKeyed, NarrowKeys
 from experiments.translators import (
     Training,
@@ -58,7 +58,7 @@ from transformer_course.models.transformer import Transformer
 from transformer_course.training import checkpoint
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loop import make_optimizer
-from transformer_course.training.objective import training_score
+from transformer_course.training.loss import compute_loss
 from transformer_course.training.tasks.table import find_task
 
 # --- parts, starts and masks -------------------------------------------------
@@ -110,11 +110,13 @@ def test_attention_alone_has_no_other_weights():
 
 def test_without_a_source_the_source_makes_no_difference():
     model, tgt = built(), torch.tensor([[1, 7, 8, 2]])
-    scores = [
-        norms.score_without_source(model, Batch(torch.tensor(src), tgt))
+    one, other = (
+        norms.loss_without_source(
+            model, Batch(torch.tensor(src), tgt), TrainConfig()
+        )
         for src in ([[5, 6, 2]], [[9, 2]])
-    ]
-    assert_close(scores[0].loss, scores[1].loss)
+    )
+    assert_close(one.loss, other.loss)
 
 
 def test_a_mask_is_its_two_parts():
@@ -160,19 +162,19 @@ def test_a_training_is_looked_at_now_and_then(tmp_path, monkeypatch):
     )
     assert [m.step for m in moments] == [1, 2]
     assert [m.last for m in moments] == [False, True]
-    assert len(curve.scores) == 2 and curve.stopped is None
+    assert len(curve.steps) == 2 and curve.stopped is None
 
 
 def test_a_training_that_diverges_says_so(tmp_path, monkeypatch):
     tiny_corpus(monkeypatch)
 
-    def nothing(model, batch, smoothing=0.0):
-        found = norms.score_batch(model, batch)
+    def nothing(model, batch, config):
+        found = compute_loss(model, batch, config)
         return found._replace(loss=found.loss * torch.nan)
 
-    training = Training("", score=nothing)
+    training = Training("", loss_fn=nothing)
     curve = follow(training, 0, RunContext(tmp_path, smoke=True))
-    assert curve.stopped.startswith("the loss is nan") and not curve.scores
+    assert curve.stopped.startswith("the loss is nan") and not curve.steps
 
 
 def test_without_a_padding_mask_padding_changes_what_is_answered():
@@ -242,7 +244,9 @@ def test_source_and_target_are_joined_and_only_the_target_is_asked():
 def test_joined_batches_are_read_by_a_decoder_alone():
     model = tiny_language_model()
     other = Batch(random_ids(2, 3, seed=1), BATCH.tgt)
-    one, two = score_joined(model, BATCH), score_joined(model, other)
+    one, two = (
+        joined_loss(model, batch, TrainConfig()) for batch in (BATCH, other)
+    )
     assert one.loss != two.loss  # the source matters
 
 
@@ -398,7 +402,7 @@ def student_and_batch():
 @pytest.mark.parametrize("answers", [[0, 1, 2], [2, 1, 0]])
 def test_half_of_the_loss_is_the_teachers(answers):
     model, batch = student_and_batch()
-    usual = find_task("image_classification").objective
+    usual = find_task("image_classification").loss
     found = few_images.taught_by(Says(answers), usual)(model, batch, TRAINING)
     asked = batch._replace(labels=torch.tensor(answers))
     ours, theirs = (usual(model, b, TRAINING) for b in (batch, asked))
@@ -517,11 +521,11 @@ def test_balance_is_added_to_what_is_learned_and_not_to_what_is_told():
     model = since_2017.build(CHANGES["experts"], 17).eval()
     batch = Batch(None, random_ids(2, 6))
     config = since_2017.train_config(0)
-    score = since_2017.score_with_balance(model, batch, config)
-    plain = training_score(model, batch, config)
+    sums = since_2017.loss_with_balance(model, batch, config)
+    plain = compute_loss(model, batch, config)
     added = since_2017.BALANCE * balance_of(model) * plain.tokens
-    torch.testing.assert_close(score.loss, plain.loss + added)
-    assert score.nll == plain.nll
+    torch.testing.assert_close(sums.loss, plain.loss + added)
+    assert sums.nll == plain.nll
 
 
 # --- scores of attention -----------------------------------------------------

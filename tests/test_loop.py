@@ -30,7 +30,8 @@ from transformer_course.training import checkpoint
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loop import (
     Progress,
-    cooled,
+    cooldown_factor,
+    evaluate,
     fit,
     learning_rate,
     make_optimizer,
@@ -40,11 +41,11 @@ from transformer_course.training.loop import (
     set_seed,
     train_step,
 )
-from transformer_course.training.loss import disagreement, label_smoothed_score
-from transformer_course.training.objective import (
-    evaluate,
-    score_batch,
-    score_twice,
+from transformer_course.training.loss import (
+    batch_loss,
+    label_smoothed_loss,
+    r_drop_loss,
+    symmetric_kl,
 )
 
 TEXT = "language model"
@@ -83,7 +84,7 @@ def losses(model, config: TrainConfig, batches=None) -> list[float]:
         make_optimizer(model, config),
         batches or some_batches(),
         config,
-        on_step=lambda _, score, rate: seen.append(score.means()["loss"]),
+        on_step=lambda _, sums, rate: seen.append(sums.means()["loss"]),
     )
     return seen
 
@@ -118,7 +119,7 @@ def test_each_step_takes_the_rate_of_the_schedule():
     model, rates = tiny_gru(), []
     optimizer = make_optimizer(model, config)
 
-    def note(progress, score, rate):
+    def note(progress, sums, rate):
         rates.append(rate)
         assert optimizer.param_groups[0]["lr"] == rate
 
@@ -129,16 +130,16 @@ def test_each_step_takes_the_rate_of_the_schedule():
 
 
 def test_in_the_last_epochs_the_rate_cools_in_equal_steps():
-    parts = [cooled(epoch, 8, 3) for epoch in range(8)]
+    parts = [cooldown_factor(epoch, 8, 3) for epoch in range(8)]
     assert parts == [1, 1, 1, 1, 1, 0.75, 0.5, 0.25]
-    assert [cooled(epoch, 3, 0) for epoch in range(3)] == [1, 1, 1]
+    assert [cooldown_factor(epoch, 3, 0) for epoch in range(3)] == [1, 1, 1]
 
 
 def test_a_training_cools_by_epochs():
     config = TrainConfig(epochs=3, warmup=1, peak_rate=0.01, cooldown=2)
     rates: dict[int, list[float]] = {}
 
-    def note(progress, score, rate):
+    def note(progress, sums, rate):
         plain = learning_rate(progress.step, 1, 0.01)
         rates.setdefault(progress.epoch, []).append(rate / plain)
 
@@ -160,19 +161,19 @@ def test_adam_has_the_papers_constants():
 
 
 @pytest.mark.parametrize("name", ["post-norm", "gru"])
-def test_a_batch_is_scored_shifted_by_one(name):
+def test_a_target_is_shifted_by_one(name):
     """The decoder reads all but the last, and answers all but the first."""
     model, batch = MODELS[name](), one_batch()
     logits = model(batch.src, batch.tgt[:, :-1])
-    expected = label_smoothed_score(logits, batch.tgt[:, 1:], 0.1)
-    close(score_batch(model, batch, 0.1).loss, expected.loss)
+    expected = label_smoothed_loss(logits, batch.tgt[:, 1:], 0.1)
+    close(batch_loss(model, batch, 0.1).loss, expected.loss)
 
 
-def test_a_language_model_is_scored_on_a_target_alone():
+def test_a_language_model_learns_from_a_target_alone():
     model, batch = MODELS[TEXT](), one_batch(TEXT)
     logits = model(batch.tgt[:, :-1])
-    expected = label_smoothed_score(logits, batch.tgt[:, 1:], 0.1)
-    close(score_batch(model, batch, 0.1).loss, expected.loss)
+    expected = label_smoothed_loss(logits, batch.tgt[:, 1:], 0.1)
+    close(batch_loss(model, batch, 0.1).loss, expected.loss)
 
 
 def test_the_answer_cannot_be_seen():
@@ -203,7 +204,7 @@ def test_old_gradients_take_no_memory_in_the_forward_pass():
 
     def objective(model, batch, config):
         held.append(any(p.grad is not None for p in model.parameters()))
-        return score_batch(model, batch)
+        return batch_loss(model, batch)
 
     for _ in range(2):
         train_step(model, one_batch(), optimizer, TrainConfig(), objective)
@@ -244,28 +245,28 @@ def test_bf16_steps_are_near_those_of_fp32(device, name):
 def test_two_passes_without_dropout_are_one(device, name):
     """Without dropout they do not differ: every sum is doubled, no more."""
     model, batch = MODELS[name]().to(device), one_batch(name).to(device)
-    once = score_batch(model, batch, 0.1)
-    twice = score_twice(model, batch, TrainConfig(r_drop=5.0))
+    once = batch_loss(model, batch, 0.1)
+    twice = r_drop_loss(model, batch, TrainConfig(r_drop=5.0))
     for one, two in zip(once, twice, strict=True):
         close(two, 2 * one)
 
 
-def test_two_passes_are_scored_under_two_draws_of_dropout():
+def test_r_drop_makes_two_passes_under_two_draws_of_dropout():
     """What is added to the loss is how far apart they lie, times a weight."""
     model, batch = tiny_transformer(dropout=0.3).train(), one_batch()
-    scores = []
+    found = []
     for weight in (0.0, 1.0, 5.0):
         torch.manual_seed(3)
         config = TrainConfig(r_drop=weight)
-        scores.append(score_twice(model, batch, config))
+        found.append(r_drop_loss(model, batch, config))
     torch.manual_seed(3)
     logits = model(batch.src.repeat(2, 1), batch.tgt_in.repeat(2, 1))
-    apart = disagreement(*logits.chunk(2), batch.tgt_out)
+    apart = symmetric_kl(*logits.chunk(2), batch.tgt_out)
     assert apart > 0.01
-    plain = label_smoothed_score(logits, batch.tgt_out.repeat(2, 1), 0.1)
-    for score, weight in zip(scores, (0, 1, 5), strict=True):
-        close(score.loss, plain.loss + weight * apart)
-        assert score.nll == plain.nll
+    plain = label_smoothed_loss(logits, batch.tgt_out.repeat(2, 1), 0.1)
+    for sums, weight in zip(found, (0, 1, 5), strict=True):
+        close(sums.loss, plain.loss + weight * apart)
+        assert sums.nll == plain.nll
 
 
 def test_r_drop_pulls_the_two_passes_together():
@@ -279,12 +280,12 @@ def test_r_drop_pulls_the_two_passes_together():
         optimizer.param_groups[0]["lr"] = 3e-3
         for _ in range(25):
             train_step(model, one_batch(), optimizer, config)
-        scores = []
+        found = []
         for w in (0.0, 1.0):
             set_seed(1)
             asked = TrainConfig(r_drop=w)
-            scores.append(score_twice(model, one_batch(), asked))
-        apart[weight] = (scores[1].loss - scores[0].loss).item()
+            found.append(r_drop_loss(model, one_batch(), asked))
+        apart[weight] = (found[1].loss - found[0].loss).item()
     assert apart[5.0] < apart[0.0] / 2
 
 
@@ -311,8 +312,8 @@ def test_one_batch_can_be_overfitted(device, name):
     config = TrainConfig(label_smoothing=0.0)
     optimizer = make_optimizer(model, config)
     optimizer.param_groups[0]["lr"] = 1e-2
-    scores = [train_step(model, batch, optimizer, config) for _ in range(70)]
-    assert abs(scores[0].means()["nll"] - math.log(VOCAB)) < 1
+    steps = [train_step(model, batch, optimizer, config) for _ in range(70)]
+    assert abs(steps[0].means()["nll"] - math.log(VOCAB)) < 1
     last = evaluate(model, [batch.to(device)])
     assert last["accuracy"] == 1.0
     assert last["nll"] < 0.1
@@ -347,8 +348,9 @@ def test_means_of_an_epoch_are_over_its_tokens():
     progress, model = Progress(), tiny_gru()
     batches = list(some_batches().epoch(0))
     for batch in batches:
-        progress.count(score_batch(model, batch, 0.1))
-    assert progress.means() == pytest.approx(evaluate(model, batches, 0.1))
+        progress.count(batch_loss(model, batch, 0.1))
+    means = evaluate(model, batches, TrainConfig(label_smoothing=0.1))
+    assert progress.means() == pytest.approx(means)
 
 
 def test_evaluation_does_not_depend_on_how_pairs_are_batched():
@@ -356,8 +358,9 @@ def test_evaluation_does_not_depend_on_how_pairs_are_batched():
     rows = [
         Batch(batch.src[i : i + 1], batch.tgt[i : i + 1]) for i in range(4)
     ]
-    whole = evaluate(model, [batch], 0.1)
-    assert evaluate(model, rows, 0.1) == pytest.approx(whole)
+    config = TrainConfig(label_smoothing=0.1)
+    whole = evaluate(model, [batch], config)
+    assert evaluate(model, rows, config) == pytest.approx(whole)
 
 
 @pytest.mark.parametrize("training", [True, False])
@@ -413,8 +416,8 @@ def test_going_on_from_any_step_gives_the_very_same_losses(
             batches,
             config,
             progress,
-            on_step=lambda _, score, rate, rest=rest: rest.append(
-                score.means()["loss"]
+            on_step=lambda _, sums, rate, rest=rest: rest.append(
+                sums.means()["loss"]
             ),
         )
         assert rest == whole[stop:]
@@ -518,7 +521,7 @@ def test_the_random_state_is_that_of_the_models_device(
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_the_mode_comes_back_when_scoring_fails(training):
+def test_the_mode_comes_back_when_the_loss_fails(training):
     model = tiny_transformer().train(training)
 
     def fails(model, *_):
@@ -526,7 +529,7 @@ def test_the_mode_comes_back_when_scoring_fails(training):
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        evaluate(model, [one_batch()], score=fails)
+        evaluate(model, [one_batch()], loss_fn=fails)
     assert model.training is training
 
 

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from tiny import close, on_each_device
 
-from transformer_course.training.loss import disagreement, label_smoothed_score
+from transformer_course.training.loss import label_smoothed_loss, symmetric_kl
 
 RIGHT = torch.tensor([[5, 3, 0], [2, 0, 0]])
 
@@ -19,7 +19,7 @@ def random_logits(device="cpu"):
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
 def test_equals_torchs_cross_entropy_and_its_gradient(device, smoothing):
     logits, right = random_logits(device), RIGHT.to(device)
-    ours = label_smoothed_score(logits, right, smoothing).loss
+    ours = label_smoothed_loss(logits, right, smoothing).loss
     torchs = F.cross_entropy(
         logits.flatten(0, 1),
         right.flatten(),
@@ -34,8 +34,8 @@ def test_equals_torchs_cross_entropy_and_its_gradient(device, smoothing):
 
 
 def test_nll_is_the_loss_without_smoothing():
-    smooth = label_smoothed_score(random_logits(), RIGHT, 0.3)
-    plain = label_smoothed_score(random_logits(), RIGHT, 0.0)
+    smooth = label_smoothed_loss(random_logits(), RIGHT, 0.3)
+    plain = label_smoothed_loss(random_logits(), RIGHT, 0.0)
     close(smooth.nll, plain.nll)
     close(plain.nll, plain.loss)
     assert smooth.loss > smooth.nll
@@ -43,63 +43,63 @@ def test_nll_is_the_loss_without_smoothing():
 
 def test_padding_counts_nowhere():
     logits = random_logits()
-    score = label_smoothed_score(logits, RIGHT, 0.1)
-    score.loss.backward()
-    assert int(score.tokens) == 3
+    sums = label_smoothed_loss(logits, RIGHT, 0.1)
+    sums.loss.backward()
+    assert int(sums.tokens) == 3
     assert (logits.grad[RIGHT == 0] == 0).all()
     with torch.no_grad():
         logits[RIGHT == 0] = 1e4
-    close(label_smoothed_score(logits, RIGHT, 0.1).loss, score.loss)
+    close(label_smoothed_loss(logits, RIGHT, 0.1).loss, sums.loss)
 
 
 def test_another_pad_id():
-    score = label_smoothed_score(random_logits(), RIGHT, pad_id=3)
-    assert int(score.tokens) == 5
+    sums = label_smoothed_loss(random_logits(), RIGHT, pad_id=3)
+    assert int(sums.tokens) == 5
 
 
 def test_accuracy_counts_real_tokens_only():
     logits = torch.full((2, 3, 7), -5.0)
     logits[0, 0, 5] = logits[0, 1, 4] = logits[1, 0, 2] = 5.0
     logits[:, 2, 0] = 5.0  # padding "predicted" as padding
-    score = label_smoothed_score(logits, RIGHT)
-    assert int(score.correct) == 2
-    assert score.means()["accuracy"] == pytest.approx(2 / 3)
+    sums = label_smoothed_loss(logits, RIGHT)
+    assert int(sums.correct) == 2
+    assert sums.means()["accuracy"] == pytest.approx(2 / 3)
 
 
 def test_scores_of_batches_add_up_to_that_of_both():
     logits = random_logits()
     rows = [
-        label_smoothed_score(logits[i : i + 1], RIGHT[i : i + 1], 0.1)
+        label_smoothed_loss(logits[i : i + 1], RIGHT[i : i + 1], 0.1)
         for i in range(2)
     ]
-    both = label_smoothed_score(logits, RIGHT, 0.1)
+    both = label_smoothed_loss(logits, RIGHT, 0.1)
     assert (rows[0] + rows[1]).means() == pytest.approx(both.means())
 
 
 def test_nothing_but_padding_scores_zero():
-    score = label_smoothed_score(random_logits(), torch.zeros_like(RIGHT))
-    assert score.means() == {"loss": 0.0, "nll": 0.0, "accuracy": 0.0}
+    sums = label_smoothed_loss(random_logits(), torch.zeros_like(RIGHT))
+    assert sums.means() == {"loss": 0.0, "nll": 0.0, "accuracy": 0.0}
 
 
 def test_bf16_logits_are_summed_in_fp32():
     logits = random_logits().to(torch.bfloat16)
-    score = label_smoothed_score(logits, RIGHT, 0.1)
-    exact = label_smoothed_score(logits.float(), RIGHT, 0.1)
-    assert score.loss.dtype == torch.float32
-    close(score.loss, exact.loss)
+    sums = label_smoothed_loss(logits, RIGHT, 0.1)
+    exact = label_smoothed_loss(logits.float(), RIGHT, 0.1)
+    assert sums.loss.dtype == torch.float32
+    close(sums.loss, exact.loss)
 
 
 @on_each_device
 def test_disagreement_is_the_mean_of_torchs_two_divergences(device):
     logits, right = random_logits(device), RIGHT.to(device)
     others = logits.detach().flip(0)
-    ours = disagreement(logits, others, right)
+    ours = symmetric_kl(logits, others, right)
     real = right != 0
     one, two = (x[real].log_softmax(dim=-1) for x in (logits, others))
     there = F.kl_div(one, two, reduction="sum", log_target=True)
     back = F.kl_div(two, one, reduction="sum", log_target=True)
     close(ours, (there + back) / 2)
-    close(disagreement(others, logits, right), ours)
+    close(symmetric_kl(others, logits, right), ours)
     (ours_gradient,) = torch.autograd.grad(ours, logits, retain_graph=True)
     (gradient,) = torch.autograd.grad((there + back) / 2, logits)
     close(ours_gradient, gradient)
@@ -107,7 +107,7 @@ def test_disagreement_is_the_mean_of_torchs_two_divergences(device):
 
 def test_what_is_the_same_does_not_disagree():
     logits = random_logits()
-    assert disagreement(logits, logits, RIGHT) == 0
+    assert symmetric_kl(logits, logits, RIGHT) == 0
     others = logits.detach().clone()
     others[RIGHT == 0] += 9.0
-    assert disagreement(logits, others, RIGHT) == 0  # padding apart only
+    assert symmetric_kl(logits, others, RIGHT) == 0  # padding apart only

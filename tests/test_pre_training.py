@@ -32,7 +32,9 @@ from transformer_course.decoding.fill import encode_masked, fill
 from transformer_course.errors import ConfigError, CorpusError
 from transformer_course.models.bert import BertPreTraining
 from transformer_course.models.bert_config import BertConfig
-from transformer_course.training.loss import Score
+from transformer_course.training.loop import NO_SMOOTHING as PLAIN
+from transformer_course.training.loop import evaluate
+from transformer_course.training.loss import LossSums
 from transformer_course.training.run import prepare, run
 from transformer_course.training.tasks.pre_training import next_accuracy
 
@@ -186,23 +188,23 @@ def test_the_loss_is_that_of_chosen_words_and_of_pairs():
     made = prepare(tiny_masked())
     made.model.eval()
     batch = next(iter(made.batches.epoch(0)))
-    score = made.task.score(made.model, batch)
-    alone = made.task.score(made.model, batch._replace(kinds=None))
-    assert score.nll == alone.nll == alone.loss
-    assert score.loss > alone.loss
-    assert int(score.tokens) == int(batch.chosen.sum())
+    sums = made.task.loss(made.model, batch, PLAIN)
+    alone = made.task.loss(made.model, batch._replace(kinds=None), PLAIN)
+    assert sums.nll == alone.nll == alone.loss
+    assert sums.loss > alone.loss
+    assert int(sums.tokens) == int(batch.chosen.sum())
     changed = batch.words.clone()
     changed[~batch.chosen] = 7  # what is not asked for does not count
-    same = made.task.score(made.model, batch._replace(words=changed))
-    assert same.nll == score.nll
+    same = made.task.loss(made.model, batch._replace(words=changed), PLAIN)
+    assert same.nll == sums.nll
 
 
 def test_a_batch_without_a_chosen_word_has_a_finite_loss():
     made = prepare(tiny_masked())
     batch = next(iter(made.batches.epoch(0)))
     empty = batch._replace(chosen=torch.zeros_like(batch.chosen))
-    score = made.task.score(made.model, empty)
-    assert torch.isfinite(score.loss / score.tokens)
+    sums = made.task.loss(made.model, empty, PLAIN)
+    assert torch.isfinite(sums.loss / sums.tokens)
 
 
 def test_words_and_pairs_of_a_small_world_are_learned(tmp_path):
@@ -210,12 +212,12 @@ def test_words_and_pairs_of_a_small_world_are_learned(tmp_path):
     data = dataclasses.replace(settings.data, token_budget=512)
     settings = dataclasses.replace(settings, data=data)
     made = prepare(settings)
-    before = made.task.evaluate(made.model, made.dev_batches)
+    before = evaluate(made.model, made.dev_batches, loss_fn=made.task.loss)
     folder = run(settings, tmp_path, quiet=True)
     from transformer_course.inference.text_model import TextModel
 
     used = TextModel.load(folder)
-    after = made.task.evaluate(used.model, made.dev_batches)
+    after = evaluate(used.model, made.dev_batches, loss_fn=made.task.loss)
     assert after["nll"] < 0.7 * before["nll"]
     shares = next_accuracy(used.model, made.dev_batches)
     assert set(shares) <= {"follows", "other_work", "same_work", "all"}
@@ -230,7 +232,7 @@ def test_without_pairs_a_row_is_one_passage_and_is_learned():
     made = prepare(dataclasses.replace(settings, model=model))
     batch = next(iter(made.batches.epoch(0)))
     assert batch.kinds is None and not batch.segments.any()
-    assert isinstance(made.task.score(made.model, batch), Score)
+    assert isinstance(made.task.loss(made.model, batch, PLAIN), LossSums)
 
 
 # --- filling -----------------------------------------------------------------

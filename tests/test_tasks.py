@@ -36,7 +36,8 @@ from transformer_course.training.config import (
     Experiment,
     TrainConfig,
 )
-from transformer_course.training.loss import Score
+from transformer_course.training.loop import evaluate
+from transformer_course.training.loss import LossSums
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run import (
     RunFolder,
@@ -115,10 +116,11 @@ def test_a_task_goes_from_settings_to_scores_and_samples(name):
     made = prepare(settings)
     task, text = made.task, (made.tokenizer, made.splits.dev)
     batch = next(iter(made.batches.epoch(0)))
-    loss = task.objective(made.model, batch, settings.train).loss
+    loss = task.loss(made.model, batch, settings.train).loss
     loss.backward()
     assert loss > 0
-    means = task.evaluate(made.model, made.dev_batches, 0.1)
+    smoothed = TrainConfig(label_smoothing=0.1)
+    means = evaluate(made.model, made.dev_batches, smoothed, task.loss)
     metrics = means | task.metrics(made.model, *text, means)
     assert metrics["loss"] != metrics["nll"]  # smoothed
     assert isinstance(task.quality(metrics), float)
@@ -326,19 +328,18 @@ class Sides(Task):
     def scored_batches(self, config, tokenizer, text):
         return list(LabelledBatches(text).epoch(0))
 
-    def objective(self, model, batch, config):
-        return self.score(model, batch, config.label_smoothing)
-
-    def score(self, model, batch, smoothing):
+    def loss(self, model, batch, config):
         logits = model(batch.points)
         right = logits.argmax(dim=-1) == batch.labels
         loss, nll = (
             F.cross_entropy(
                 logits, batch.labels, reduction="sum", label_smoothing=e
             )
-            for e in (smoothing, 0.0)
+            for e in (config.label_smoothing, 0.0)
         )
-        return Score(loss, nll.detach(), right.sum(), torch.tensor(len(right)))
+        return LossSums(
+            loss, nll.detach(), right.sum(), torch.tensor(len(right))
+        )
 
     def metrics(self, model, tokenizer, dev, means):
         return {"error": 1 - means["accuracy"]}
@@ -400,10 +401,10 @@ def test_a_made_up_task_is_trained_and_recorded(sides, tmp_path, capsys):
     chosen = checkpoint.load(RunFolder(folder).chosen())
     assert chosen.tokenizer is None
     assert chosen.details["task"] == "sides"
-    found = Sides().evaluate(chosen.model, [points(1)])["accuracy"]
+    means = evaluate(chosen.model, [points(1)], loss_fn=Sides().loss)
     (average,) = records(folder, "average")
     best = max(record["quality"] for record in [*epochs, average])
-    assert found == pytest.approx(best)
+    assert means["accuracy"] == pytest.approx(best)
 
 
 def test_a_made_up_task_goes_on_as_if_nothing_had_stopped_it(

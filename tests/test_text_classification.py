@@ -42,6 +42,7 @@ from transformer_course.models.bert_config import (
 )
 from transformer_course.models.recurrent import RecurrentClassifier
 from transformer_course.training import checkpoint
+from transformer_course.training.loop import evaluate
 from transformer_course.training.run import prepare, retention
 from transformer_course.training.tasks import text_classification
 from transformer_course.training.tasks.table import find_task
@@ -192,15 +193,17 @@ def test_a_classifier_learns_to_see_a_cat(kind):
     adam = torch.optim.Adam(made.model.parameters(), 0.01)
     for number in range(20):
         for batch in made.batches.epoch(number):
-            score = made.task.objective(made.model, batch, settings.train)
+            sums = made.task.loss(made.model, batch, settings.train)
             adam.zero_grad()
-            score.loss.backward()
+            sums.loss.backward()
             adam.step()
     shown = made.splits.train
     batches = made.task.scored_batches(
         made.model.config, made.tokenizer, shown
     )
-    assert made.task.evaluate(made.model, batches)["accuracy"] == 1
+    assert (
+        evaluate(made.model, batches, loss_fn=made.task.loss)["accuracy"] == 1
+    )
 
 
 def test_labels_are_limited_and_pieces_are_not(monkeypatch):

@@ -19,14 +19,14 @@ from transformer_course.models.optimize import (
     use_faster_layers,
 )
 from transformer_course.models.transformer import Transformer
-from transformer_course.training import chunked_loss
-from transformer_course.training import objective as plain_loss
+from transformer_course.training.chunked_loss import chunked_loss
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loop import (
     make_optimizer,
     set_seed,
     train_step,
 )
+from transformer_course.training.loss import compute_loss
 
 
 def model(config: ModelConfig) -> Transformer:
@@ -46,13 +46,13 @@ def training(
     for group in optimizer.param_groups:
         group["lr"] = 1e-4
     tokens = work.real_tokens(batches)
-    objective = (chunked_loss if fast else plain_loss).training_score
+    loss_fn = chunked_loss if fast else compute_loss
 
     def turn() -> Round:
         ways = faster_layers(learner) if fast else contextlib.nullcontext()
         with ways:
             for batch in batches:
-                train_step(learner, batch, optimizer, settings, objective)
+                train_step(learner, batch, optimizer, settings, loss_fn)
         return Round(tokens, [])
 
     return turn

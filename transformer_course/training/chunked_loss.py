@@ -4,8 +4,7 @@ Logits, probabilities and their gradients are tables of tokens × vocabulary,
 and nothing else in a training step is as large. None of them is needed whole:
 here some rows at a time are computed, with their gradients, and forgotten
 (Hsu et al. 2024; Wijmans et al. 2025). The plain form is
-``objective.training_score``, which ``train.fit`` takes by itself; a training
-from the command line takes this one.
+:func:`~.loss.compute_loss`.
 """
 
 import contextlib
@@ -20,9 +19,8 @@ from torch.autograd.function import once_differentiable
 from transformer_course.batches.pairs import Batch
 from transformer_course.models import optimize as speed
 from transformer_course.models.transformer import LanguageModel, Transformer
-from transformer_course.training import objective
 from transformer_course.training.config import TrainConfig
-from transformer_course.training.loss import Score
+from transformer_course.training.loss import LossSums, compute_loss
 
 ROWS = 256
 """Target tokens whose logits are there at a time."""
@@ -30,20 +28,22 @@ MULTIPLE = 32
 """Rows are taken in multiples of it, where a batch has enough of them."""
 
 
-def training_score(
+def chunked_loss(
     model: nn.Module, batch: Batch, config: TrainConfig
-) -> Score:
-    """:func:`~.objective.training_score`, in less memory.
+) -> LossSums:
+    """:func:`~.loss.compute_loss` in less memory.
 
-    On a CPU, for a model whose logits are one product of its states and a
-    matrix; else, and under R-Drop, the plain form answers.
+    On a CPU, with gradients, for a model whose logits are one product of its
+    states and a matrix; else, and under R-Drop, the plain form.
     """
-    plain = type(model) not in (Transformer, LanguageModel) or config.r_drop
-    if plain or batch.tgt_out.device.type != "cpu":
-        return objective.training_score(model, batch, config)
+    one_product = type(model) in (Transformer, LanguageModel)
+    on_cpu = batch.tgt_out.device.type == "cpu"
+    gradients = torch.is_grad_enabled()
+    if not (one_product and on_cpu and gradients) or config.r_drop:
+        return compute_loss(model, batch, config)
     matrix = model.to_logits.weight
     with _without_logits(model):
-        states = objective.predict(model, batch)
+        states = model(*batch.inputs)
     padding = (batch.tgt_out == model.config.pad_id).flatten()
     rows = _real_rows(padding)
     of_padding = padding[rows]
@@ -56,7 +56,7 @@ def training_score(
         of_padding,
         config.label_smoothing,
     )
-    return Score(*sums, (~padding).sum())
+    return LossSums(*sums, (~padding).sum())
 
 
 def _real_rows(padding: Bool[Tensor, " rows"]) -> Int[Tensor, " some"]:

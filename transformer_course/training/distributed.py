@@ -8,7 +8,7 @@ whole batch.
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 
 import torch
@@ -18,7 +18,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 from transformer_course.batches.pairs import AnyBatch
 from transformer_course.errors import ConfigError
-from transformer_course.training.loss import Score
+from transformer_course.training.config import TrainConfig
+from transformer_course.training.loss import LossFunction, LossSums
 
 TIMEOUT = timedelta(days=1)
 """Validation by the main process may take long; one that has died is noticed
@@ -82,29 +83,31 @@ def process_group(device: torch.device) -> Iterator[torch.device]:
 class _LossOfModel(nn.Module):
     """A model and its loss as one module, for DistributedDataParallel."""
 
-    def __init__(self, model: nn.Module, loss: Callable):
+    def __init__(self, model: nn.Module, loss_fn: LossFunction):
         super().__init__()
-        self.model, self.loss = model, loss
+        self.model, self.loss_fn = model, loss_fn
 
-    def forward(self, batch: AnyBatch, config) -> Score:
-        return self.loss(self.model, batch, config)
+    def forward(self, batch: AnyBatch, config: TrainConfig) -> LossSums:
+        return self.loss_fn(self.model, batch, config)
 
 
-def data_parallel(model: nn.Module, loss: Callable) -> Callable:
+def data_parallel(model: nn.Module, loss_fn: LossFunction) -> LossFunction:
     """The loss function under which backward averages the gradients of all
     processes; with one process, the function itself.
 
     Every process starts with the weights of the first.
     """
     if world_size() == 1:
-        return loss
-    parallel = DistributedDataParallel(_LossOfModel(model, loss))
+        return loss_fn
+    parallel = DistributedDataParallel(_LossOfModel(model, loss_fn))
 
-    def parallel_loss(model: nn.Module, batch: AnyBatch, config) -> Score:
-        score = parallel(rows_of(batch, rank(), world_size()), config)
+    def parallel_loss(
+        model: nn.Module, batch: AnyBatch, config: TrainConfig
+    ) -> LossSums:
+        sums = parallel(rows_of(batch, rank(), world_size()), config)
         if rank() >= _rows(batch):
-            score = Score(*(0 * part for part in score))
-        return score
+            sums = LossSums(*(0 * part for part in sums))
+        return sums
 
     return parallel_loss
 
@@ -122,13 +125,13 @@ def rows_of(batch: AnyBatch, rank: int, world_size: int) -> AnyBatch:
     return type(batch)(*(p if p is None else p[rows] for p in batch))
 
 
-def total(score: Score) -> Score:
-    """The sum of a score over all processes, without gradients."""
+def all_reduce(sums: LossSums) -> LossSums:
+    """Add the sums of all processes, without gradients."""
     if world_size() == 1:
-        return Score(*(part.detach() for part in score))
-    sums = torch.stack([part.detach().double() for part in score]).cpu()
-    dist.all_reduce(sums)
-    return Score(*(s.to(p) for s, p in zip(sums, score, strict=True)))
+        return LossSums(*(part.detach() for part in sums))
+    total = torch.stack([part.detach().double() for part in sums]).cpu()
+    dist.all_reduce(total)
+    return LossSums(*(t.to(p) for t, p in zip(total, sums, strict=True)))
 
 
 def any_process(flag: bool) -> bool:

@@ -1,14 +1,14 @@
 """Training: the schedule, one step, and the loop (chapter 12).
 
-This module knows models and batches, but neither files nor text: what a batch
-is scored by comes in as a function, and what is saved and printed is done by
-the functions that it calls back.
+This module knows models and batches, but neither files nor text: the loss
+comes in as a function, and what is saved and printed is done by the functions
+that it calls back.
 """
 
 import contextlib
 import itertools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from transformer_course.batches.pairs import AnyBatch, Batches
 from transformer_course.checks import is_number, is_whole
 from transformer_course.device import random_state, set_random_state
 from transformer_course.errors import CheckpointError, DivergedError
+from transformer_course.models.mode import evaluating
 from transformer_course.training import distributed
 from transformer_course.training.checkpoint import (
     Resume,
@@ -27,13 +28,16 @@ from transformer_course.training.checkpoint import (
     weights_of,
 )
 from transformer_course.training.config import TrainConfig
-from transformer_course.training.loss import Score
-from transformer_course.training.objective import training_score
+from transformer_course.training.loss import (
+    LossFunction,
+    LossSums,
+    compute_loss,
+)
 
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 """What Adam keeps for each parameter."""
-Objective = Callable[[nn.Module, AnyBatch, TrainConfig], Score]
-"""From a model, a batch and the settings to a score, loss included."""
+NO_SMOOTHING = TrainConfig(label_smoothing=0.0)
+"""Default settings of an evaluation."""
 
 
 def paper_peak_rate(d_model: int, warmup: int) -> float:
@@ -54,16 +58,16 @@ def learning_rate(step: int, warmup: int, peak_rate: float) -> float:
     return peak_rate * min(step / warmup, (warmup / step) ** 0.5)
 
 
-def cooled(epoch: int, epochs: int, cooldown: int) -> float:
-    """Which part of the rate is left in an epoch.
+def cooldown_factor(epoch: int, epochs: int, cooldown: int) -> float:
+    """Factor of the learning rate in an epoch: 1, then linearly down.
 
-    Zhai et al. 2022, section 3.5, who let the rate fall at each step; here it
-    is the same for all of an epoch, whose number of steps may vary.
+    Zhai et al. 2022, section 3.5, lower the rate at each step; here it is
+    constant within an epoch, whose number of steps may vary.
 
     Args:
         epoch: from 0.
-        epochs: of the whole training.
-        cooldown: how many of the last ones take part.
+        epochs: number of epochs of the training.
+        cooldown: number of last epochs with a lower rate.
     """
     return min(1.0, (epochs - epoch) / (cooldown + 1))
 
@@ -97,19 +101,19 @@ def train_step(
     batch: AnyBatch,
     optimizer: torch.optim.Optimizer,
     config: TrainConfig,
-    objective: Objective = training_score,
-) -> Score:
+    loss_fn: LossFunction = compute_loss,
+) -> LossSums:
     """One update of the weights.
 
     Args:
         model: in training mode.
         batch: on any device.
         optimizer: from :func:`make_optimizer`.
-        config: precision, clipping, and what the objective needs.
-        objective: what is made smaller.
+        config: precision, clipping, and settings of the loss.
+        loss_fn: the loss to minimise.
 
     Returns:
-        The score of the batch before the update.
+        The sums of the batch before the update, over all processes.
 
     Raises:
         DivergedError: the loss is not a number.
@@ -118,13 +122,13 @@ def train_step(
     batch = batch.to(device)
     optimizer.zero_grad(set_to_none=True)
     with autocast(device, config.bf16):
-        score = objective(model, batch, config)
-    total = distributed.total(score)
+        sums = loss_fn(model, batch, config)
+    total = distributed.all_reduce(sums)
     mean = total.loss / total.tokens
     if not torch.isfinite(mean):
         raise DivergedError(f"the loss is {mean.item()}: {DIVERGED}")
     # backward averages gradients over the processes; their sum is wanted
-    (score.loss * distributed.world_size() / total.tokens).backward()
+    (sums.loss * distributed.world_size() / total.tokens).backward()
     if config.clip:
         nn.utils.clip_grad_norm_(model.parameters(), config.clip)
     optimizer.step()
@@ -158,22 +162,22 @@ class Progress:
     batch: int = 0
     """Batches used of the epoch under way."""
     sums: list[float] = field(default_factory=lambda: [0.0] * 4)
-    """Fields of :class:`~.loss.Score`, summed over the
+    """Fields of :class:`~.loss.LossSums`, summed over the
     epoch under way."""
     best: float | None = None
     """Best quality on the development set so far; higher is better."""
 
-    def count(self, score: Score) -> None:
-        """Take one more batch into account."""
+    def count(self, sums: LossSums) -> None:
+        """Add one more batch."""
         self.step += 1
         self.batch += 1
-        new = torch.stack([part.float() for part in score]).tolist()
+        new = torch.stack([part.float() for part in sums]).tolist()
         self.sums = [a + b for a, b in zip(self.sums, new, strict=True)]
 
     def means(self) -> dict[str, float]:
         """Loss, nll and accuracy over the epoch under way."""
         sums = torch.tensor(self.sums, dtype=torch.float64)
-        return Score(*sums).means()
+        return LossSums(*sums).means()
 
     def next_epoch(self) -> None:
         """Begin the next epoch."""
@@ -186,9 +190,9 @@ def fit(
     batches: Batches,
     config: TrainConfig,
     progress: Progress | None = None,
-    on_step: Callable[[Progress, Score, float], Any] | None = None,
+    on_step: Callable[[Progress, LossSums, float], Any] | None = None,
     on_epoch: Callable[[Progress, dict[str, float]], Any] | None = None,
-    objective: Objective = training_score,
+    loss_fn: LossFunction = compute_loss,
     steps: int | None = None,
     schedule: Callable[[int, int, float], float] = learning_rate,
 ) -> Progress:
@@ -201,10 +205,10 @@ def fit(
         config: how long and how fast.
         progress: where to begin; moved along. From the start when None.
         on_step: called after each update with the progress, the batch's
-            score and the rate.
+            loss sums and the rate.
         on_epoch: called after each epoch with the progress and the means of
-            its training scores.
-        objective: what is made smaller.
+            its training losses.
+        loss_fn: the loss to minimise.
         steps: end after this one, wherever the epoch is.
         schedule: from step, warm-up and peak rate to the rate.
 
@@ -218,15 +222,17 @@ def fit(
     model.train()
     while progress.epoch < config.epochs:
         epoch = batches.epoch(progress.epoch)
-        part = cooled(progress.epoch, config.epochs, config.cooldown)
+        factor = cooldown_factor(
+            progress.epoch, config.epochs, config.cooldown
+        )
         for batch in itertools.islice(epoch, progress.batch, None):
-            rate = part * schedule(progress.step + 1, config.warmup, peak)
+            rate = factor * schedule(progress.step + 1, config.warmup, peak)
             for group in optimizer.param_groups:
                 group["lr"] = rate
-            score = train_step(model, batch, optimizer, config, objective)
-            progress.count(score)
+            sums = train_step(model, batch, optimizer, config, loss_fn)
+            progress.count(sums)
             if on_step:
-                on_step(progress, score, rate)
+                on_step(progress, sums, rate)
             if progress.step == steps:
                 return progress
         check_finite(model)
@@ -235,6 +241,27 @@ def fit(
         if on_epoch:
             on_epoch(progress, train_means)
     return progress
+
+
+@torch.inference_mode()
+def evaluate(
+    model: nn.Module,
+    batches: Iterable[AnyBatch],
+    config: TrainConfig = NO_SMOOTHING,
+    loss_fn: LossFunction = compute_loss,
+) -> dict[str, float]:
+    """Means of loss, nll and accuracy over all batches, without dropout.
+
+    Args:
+        model: put into evaluation mode meanwhile.
+        batches: on any device.
+        config: settings of the loss.
+        loss_fn: the loss of one batch.
+    """
+    device = next(model.parameters()).device
+    with evaluating(model):
+        found = [loss_fn(model, b.to(device), config) for b in batches]
+    return sum(found[1:], found[0]).means()
 
 
 def resume_state(

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from transformer_course.training.config import Experiment
 from transformer_course.training.loop import Progress
-from transformer_course.training.loss import Score
+from transformer_course.training.loss import LossSums
 from transformer_course.training.run.folder import Record, RunFolder
 from transformer_course.training.run.prepare import Prepared
 
@@ -67,10 +67,10 @@ class Recorder:
         """Print a line above the bar."""
         self._bar.write(text)
 
-    def step(self, progress: Progress, score: Score, rate: float) -> None:
+    def step(self, progress: Progress, sums: LossSums, rate: float) -> None:
         """Record a step."""
-        means = score.means()
-        tokens = int(score.tokens)
+        means = sums.means()
+        tokens = int(sums.tokens)
         self._tokens += tokens
         self._write(
             kind="step", step=progress.step, **means, tokens=tokens, lr=rate

@@ -14,11 +14,12 @@ from transformer_course.training import checkpoint, distributed
 from transformer_course.training.config import Experiment
 from transformer_course.training.loop import (
     Progress,
+    evaluate,
     fit,
     make_optimizer,
     restore,
 )
-from transformer_course.training.loss import Score
+from transformer_course.training.loss import LossSums
 from transformer_course.training.run.folder import Record, RunFolder
 from transformer_course.training.run.prepare import (
     Prepared,
@@ -105,9 +106,11 @@ def run(
             stack.enter_context(stop)
             stack.enter_context(faster_layers(model))
 
-            def on_step(progress: Progress, score: Score, rate: float) -> None:
+            def on_step(
+                progress: Progress, sums: LossSums, rate: float
+            ) -> None:
                 if main:
-                    recorder.step(progress, score, rate)
+                    recorder.step(progress, sums, rate)
                 stopped = distributed.any_process(stop.asked)
                 save = progress.step % experiment.train.save_every == 0
                 if main and (save or stopped):
@@ -139,7 +142,7 @@ def run(
                 progress,
                 on_step,
                 on_epoch,
-                distributed.data_parallel(model, prepared.task.objective),
+                distributed.data_parallel(model, prepared.task.loss),
             )
             if main and (epochs := kept.average(progress)):
                 found = _validate(prepared, experiment)
@@ -152,8 +155,7 @@ def _validate(prepared: Prepared, experiment: Experiment) -> Record:
     """Scores on the development set, and samples."""
     task, model = prepared.task, prepared.model
     text = prepared.tokenizer, prepared.splits.dev
-    smoothing = experiment.train.label_smoothing
-    means = task.evaluate(model, prepared.dev_batches, smoothing)
+    means = evaluate(model, prepared.dev_batches, experiment.train, task.loss)
     metrics = means | task.metrics(model, *text, means)
     return {
         **{f"dev_{name}": value for name, value in metrics.items()},

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from transformer_course.errors import ConfigError
 from transformer_course.training.config import Experiment, TrainConfig
-from transformer_course.training.loss import Score, class_score
+from transformer_course.training.loss import LossSums, classification_loss
 from transformer_course.training.tasks.task import Task, require_read_once
 
 
@@ -32,12 +32,9 @@ class Classification(Task):
                 "give one, for instance --train.peak-rate 1e-3."
             )
 
-    def objective(self, model: nn.Module, batch, config: TrainConfig) -> Score:
-        return self.score(model, batch, config.label_smoothing)
-
-    def score(self, model: nn.Module, batch, smoothing: float = 0.0) -> Score:
-        """Cross entropy in nats, and right answers, summed over the batch."""
-        return class_score(self.logits(model, batch), batch.labels, smoothing)
+    def loss(self, model: nn.Module, batch, config: TrainConfig) -> LossSums:
+        logits, smoothing = self.logits(model, batch), config.label_smoothing
+        return classification_loss(logits, batch.labels, smoothing)
 
     def quality(self, metrics: dict[str, float]) -> float:
         return metrics["accuracy"]

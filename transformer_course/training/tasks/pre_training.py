@@ -33,7 +33,8 @@ from transformer_course.training.config import (
     Experiment,
     TrainConfig,
 )
-from transformer_course.training.loss import Score, class_score
+from transformer_course.training.loop import evaluate
+from transformer_course.training.loss import LossSums, classification_loss
 from transformer_course.training.tasks.task import (
     Judged,
     Task,
@@ -120,28 +121,24 @@ class PreTraining(Task):
             config.next_sentence,
         ).in_order()
 
-    def objective(
+    def loss(
         self, model: nn.Module, batch: MaskedBatch, config: TrainConfig
-    ) -> Score:
-        return self.score(model, batch, config.label_smoothing)
-
-    def score(
-        self, model: nn.Module, batch: MaskedBatch, smoothing: float = 0.0
-    ) -> Score:
+    ) -> LossSums:
         """Cross entropy of the chosen words, in nats.
 
         To the loss comes that of "does B follow?", so weighed that the two
         means are added, as in BERT. Accuracy is that of the words.
         """
         logits, to_next = model(batch.ids, batch.segments, batch.chosen)
-        score = class_score(logits, batch.words[batch.chosen], smoothing)
+        words, smoothing = batch.words[batch.chosen], config.label_smoothing
+        sums = classification_loss(logits, words, smoothing)
         # a batch of a few short rows may have no chosen word
-        count = score.tokens.clamp(min=1)
-        loss = score.loss
+        count = sums.tokens.clamp(min=1)
+        loss = sums.loss
         if batch.kinds is not None:
             follows = (batch.kinds == FOLLOWS).long()
             loss = loss + count * F.cross_entropy(to_next.float(), follows)
-        return score._replace(loss=loss, tokens=count)
+        return sums._replace(loss=loss, tokens=count)
 
     def metrics(
         self,
@@ -208,7 +205,7 @@ class PreTraining(Task):
         """How well hidden words are guessed, and what follows is told."""
         model, tokenizer = judged.model, judged.tokenizer
         batches = self.scored_batches(model.config, tokenizer, judged.text)
-        means = self.evaluate(model, batches)
+        means = evaluate(model, batches, loss_fn=self.loss)
         count = sum(int(batch.chosen.sum()) for batch in batches)
         say(
             f"{title}: {count:,} hidden words, nll {means['nll']:.4f}, "

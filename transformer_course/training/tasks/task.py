@@ -12,14 +12,9 @@ from transformer_course.data.corpora import CORPORA, Corpus, find, of_files
 from transformer_course.data.tokenizer import PAD, Tokenizer
 from transformer_course.errors import ConfigError
 from transformer_course.models.config import AnyModelConfig
-from transformer_course.training.chunked_loss import training_score
-from transformer_course.training.config import (
-    DataConfig,
-    Experiment,
-    TrainConfig,
-)
-from transformer_course.training.loss import Score
-from transformer_course.training.objective import evaluate, score_batch
+from transformer_course.training.chunked_loss import chunked_loss
+from transformer_course.training.config import DataConfig, Experiment
+from transformer_course.training.loss import LossFunction
 
 
 class Judged(NamedTuple):
@@ -123,19 +118,8 @@ class Task(ABC):
         """
         model.load_state_dict(other.state_dict())
 
-    def objective(self, model: nn.Module, batch, config: TrainConfig) -> Score:
-        """What an update makes smaller."""
-        return training_score(model, batch, config)
-
-    def score(self, model: nn.Module, batch, smoothing: float) -> Score:
-        """What a batch is judged by."""
-        return score_batch(model, batch, smoothing)
-
-    def evaluate(
-        self, model: nn.Module, batches: list, smoothing: float = 0.0
-    ) -> dict[str, float]:
-        """The means of ``score``, without dropout."""
-        return evaluate(model, batches, smoothing, self.score)
+    loss: LossFunction = staticmethod(chunked_loss)
+    """The loss of a batch, in training and in evaluation."""
 
     @abstractmethod
     def metrics(

@@ -19,6 +19,7 @@ from transformer_course.data.tokenizer import PAD, Tokenizer
 from transformer_course.evaluation.bleu import perplexity
 from transformer_course.models.config import AnyModelConfig
 from transformer_course.training.config import Experiment
+from transformer_course.training.loop import evaluate
 from transformer_course.training.tasks.task import Judged, Task, require_text
 
 ROWS = 50
@@ -128,13 +129,13 @@ class Writing(Task):
     def text_nll(
         self, model: nn.Module, tokenizer: Tokenizer, text: ParallelText
     ) -> TextNll:
-        """Score the target side of a text, given its sources if it has any.
+        """LossSums the target side of a text, given its sources if it has any.
 
         A pair that is longer than the model's ``max_length`` is scored up to
         there; running text is read in blocks, each without those before it.
         """
         batches = self.scored_batches(model.config, tokenizer, text)
-        means = self.evaluate(model, batches)
+        means = evaluate(model, batches, loss_fn=self.loss)
         targets = [row for batch in batches for row in batch.tgt_out.tolist()]
         return TextNll(
             means["nll"],
