@@ -627,19 +627,17 @@ def mirror(tmp_path, monkeypatch):
 def test_corpora_are_listed_fetched_and_verified(run, mirror):
     status, out, _ = run("data", "list")
     assert status == 0 and "grammar: " in out and "whole: " in out
-    assert "not here whole: 1 of the files" in out.partition("partial")[2]
+    assert "2 files, 0.0 MB, 1 here" in out.partition("partial")[2]
     status, out, _ = run("data", "fetch", "whole")
     assert (status, out.count("\n")) == (0, 1)
-    assert "whole: 1 files" in out and str(mirror) in out
+    assert "whole: 1 files, 0.0 MB, 1 here, in " in out and str(mirror) in out
     status, out, err = run("data", "verify")
     assert (status, err) == (0, "")
-    *_, last = out.splitlines()
-    assert "1 whole and right, 1 not here or in part, 0 wrong" in last
+    assert "partial: 1 ok, 1 missing, 0 damaged" in out
     (mirror / "a.txt").write_bytes(b"x")
     status, out, err = run("data", "verify")
     assert status == 1
-    assert "whole: wrong" in out and "partial: 1 of 2 " in out
-    assert "1 wrong" in out.splitlines()[-1]
+    assert "whole: 0 ok, 0 missing, 1 damaged" in out
     assert err.count("\n") == 1 and str(mirror / "a.txt") in err
 
 

@@ -15,7 +15,7 @@ import tyro
 from built_book import BOOK, ROOT, markdown_of
 
 from experiments import store
-from transformer_course.cli.commands import parse as parse_command
+from transformer_course.cli.commands import COMMANDS
 
 PAGES = [
     *sorted(BOOK.glob("en/*.md")),
@@ -57,7 +57,7 @@ def parse(command: str) -> None:
         command = command.replace(place, example)
     match shlex.split(command):
         case ["transformer-course", *args]:
-            parse_command(args)
+            parse_course(args)
         case ["python", "-m", "experiments", *args]:
             parse_experiment(args)
         case ["python", "-m", module, *_]:
@@ -66,6 +66,17 @@ def parse(command: str) -> None:
             parse_tool(path.removesuffix(".py"))
         case ["make", *words]:
             parse_make(words)
+
+
+def parse_course(args: list[str]) -> None:
+    """A command of the package and its options."""
+    if "--like" in args or "--version" in args:
+        return
+    unused = {
+        name: functools.wraps(command)(lambda *args, **options: None)
+        for name, command in COMMANDS.items()
+    }
+    tyro.extras.subcommand_cli_from_dict(unused, args=args)
 
 
 def parse_experiment(args: list[str]) -> None:

@@ -1,175 +1,146 @@
-"""What values must be: checks that say what was given and expected.
+"""Validation of settings: types with constraints, checked in one place.
 
-Settings come from the command line, or from JSON that somebody may have
-changed; either way a wrong one is told in a line.
+The annotation of a setting says what it may be, as in
+``Annotated[int, between(1, 9)]``. A :class:`Config` checks its values when it
+is made, whether they come from Python, the command line or JSON.
 """
 
 import math
-import sys
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cache
 from types import NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 from transformer_course.errors import ConfigError
 
-LARGEST_ALPHA = 10
-"""Of the length penalty, which is a power of the length: beyond, it is no
-number any more."""
-LARGEST = 2**53
-"""Of the whole numbers among the settings: JSON keeps all up to there."""
-Settings = dict[str, Any]
-"""An experiment's settings as JSON holds them: data, model, train, task."""
+LARGEST_INTEGER = 2**53
+"""JSON readers keep all integers up to this one."""
+MAX_SHOWN = 50
+"""Characters of a value that a message repeats."""
+TYPE_NAMES = {
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    bool: "True or False",
+    NoneType: "None",
+}
 
 
-def require(condition: bool, message: str) -> None:
+class Constraint(NamedTuple):
+    """A condition on a value, for use in ``Annotated``."""
+
+    holds: Callable[[Any], Any]
+    text: str
+    """Ends the message "expected a number ..."."""
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def between(low: float, high: float) -> Constraint:
+    """Constrain a number to a range, bounds included."""
+    return Constraint(lambda x: low <= x <= high, f"from {low:,} to {high:,}")
+
+
+Size = Annotated[
+    int, Constraint(lambda n: 1 <= n <= LARGEST_INTEGER, "of at least 1")
+]
+Count = Annotated[
+    int, Constraint(lambda n: 0 <= n <= LARGEST_INTEGER, "of at least 0")
+]
+Probability = Annotated[float, Constraint(lambda p: 0 <= p < 1, "in [0, 1)")]
+Positive = Annotated[float, Constraint(lambda x: 0 < x < math.inf, "above 0")]
+NonNegative = Annotated[
+    float, Constraint(lambda x: 0 <= x < math.inf, "of at least 0")
+]
+Seed = Annotated[int, between(0, 2**32 - 1)]
+"""Seeds that every random generator accepts."""
+Alpha = Annotated[float, between(-10, 10)]
+"""Exponents of the length penalty; larger ones overflow."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Base class of all settings.
+
+    Raises:
+        ConfigError: a value is not of its type, or breaks a constraint.
+    """
+
+    def __post_init__(self):
+        for name, hint in type_hints(type(self)).items():
+            require_fits(name, getattr(self, name), hint)
+
+
+@cache
+def type_hints(kind: type[Config]) -> dict[str, Any]:
+    """The type of each setting of a config, constraints included."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
+def from_dict(kind: type[Config], values: dict[str, Any]):
+    """Build a flat config from a dictionary read from JSON.
+
+    Raises:
+        ConfigError: the class has no such setting, or it cannot have that
+            value.
+    """
+    known = type_hints(kind)
+    unknown = sorted(values.keys() - known.keys())
+    require(
+        not unknown,
+        f"{kind.__name__} has no setting {', '.join(unknown)}; it has: "
+        f"{', '.join(sorted(known))}.",
+    )
+    tuples = {k: tuple(v) for k, v in values.items() if isinstance(v, list)}
+    return kind(**values | tuples)
+
+
+def require(condition: Any, message: str) -> None:
     """Raise a ConfigError with this message unless the condition holds."""
     if not condition:
         raise ConfigError(message)
 
 
-def require_positive(config, *names: str) -> None:
-    """Raise a ConfigError unless these settings are at least 1."""
-    require_bounded(config)
-    for name in names:
-        value = getattr(config, name)
-        require(value >= 1, f"{name} is {value}: it must be at least 1.")
-
-
-def require_between(
-    name: str, value: float | int, low: float | int, high: float | int
-) -> None:
-    """Raise a ConfigError unless a number is in this range, bounds included;
-    what is not a number never is."""
-    require(
-        low <= value <= high,
-        f"{name} is {shown(value)}: it must be from {shown(low)} to "
-        f"{shown(high)}.",
-    )
-
-
-def require_alpha(alpha: float) -> None:
-    """Raise a ConfigError unless a length penalty can have this exponent."""
-    require_between("alpha", alpha, -LARGEST_ALPHA, LARGEST_ALPHA)
-
-
-def require_seed(seed: int) -> None:
-    """Raise a ConfigError unless every random generator takes this seed."""
-    require(
-        0 <= seed < 2**32,
-        f"seed is {shown(seed)}: choose one from 0 to 2^32 - 1.",
-    )
-
-
-def is_text(name: str) -> bool:
-    """Whether a name is UTF-8: of a file's, not all need be."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def shown(value: Any) -> str:
-    """A value as a message has it: no longer than a line."""
-    text = str(value)
-    return text if len(text) <= 50 else f"{text[:40]}…"
-
-
-def require_share(config, *names: str) -> None:
-    """Raise a ConfigError unless these settings are in [0, 1)."""
-    for name in names:
-        value = getattr(config, name)
-        require(0 <= value < 1, f"{name} is {value}: it must be in [0, 1).")
-
-
-def require_bounded(config) -> None:
-    """See that no number is beyond what tensors can be made with."""
-    for name, value in vars(config).items():
-        if isinstance(value, float):
-            require(
-                math.isfinite(value),
-                f"{name} is {value}: it must be a finite number.",
-            )
-        elif isinstance(value, int) and name != "seed":
-            require(
-                abs(value) <= LARGEST,
-                f"{name} is {shown(value)}: it must be at most {LARGEST:,}.",
-            )
-
-
-def require_types(kind: type, values: Settings) -> None:
-    """See that values read from JSON have the types of a class's settings;
-    what the class does not know is left alone.
-
-    Raises:
-        ConfigError: one has not.
-    """
-    hints = get_type_hints(kind)
-    for name, value in from_json(values).items():
-        if name in hints and not fits(value, hints[name]):
-            require_fits(name, values[name], hints[name])  # as it was given
-
-
-def from_json(values: Settings) -> Settings:
-    """Settings as they were before JSON, which has no tuples."""
-    return {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in values.items()
-    }
-
-
-def from_dict(kind: type, values: Settings):
-    """Build a flat config from a dictionary read from JSON.
-
-    Raises:
-        ConfigError: a key that the class does not know, or a value of
-            another type.
-    """
-    hints = get_type_hints(kind)
-    unknown = sorted(set(values) - set(hints))
-    require(
-        not unknown,
-        f"{kind.__name__} has no setting {', '.join(unknown)}; it knows: "
-        f"{', '.join(sorted(hints))}.",
-    )
-    require_types(kind, values)
-    return kind(**from_json(values))
-
-
 def require_fits(name: str, value: Any, hint: Any) -> None:
-    """See that a value is of a setting's type.
-
-    Raises:
-        ConfigError: it is not.
-    """
-    kind = getattr(hint, "__name__", hint)
-    require(
-        fits(value, hint),
-        f"{name} cannot be {shown(repr(value))}: expected {kind}.",
-    )
+    """Raise a ConfigError unless a value has this type and constraint."""
+    text = repr(value)
+    if len(text) > MAX_SHOWN:
+        text = f"{text[:MAX_SHOWN]}…"
+    require(_fits(value, hint), f"{name} is {text}: expected {_named(hint)}.")
 
 
-def fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of a type; a whole number is a float, too."""
-    if get_origin(hint) is Literal:
-        return value in get_args(hint)
-    if get_origin(hint) is tuple:
-        return isinstance(value, tuple) and (
-            [type(one) for one in value] == list(get_args(hint))
+def _fits(value: Any, hint: Any) -> bool:
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _fits(value, args[0]) and bool(args[1].holds(value))
+    if origin is Literal:
+        return value in args
+    if origin is tuple:
+        return (
+            isinstance(value, tuple)
+            and len(value) == len(args)
+            and all(map(_fits, value, args))
         )
-    if get_args(hint):  # one of several types
-        return any(fits(value, one) for one in get_args(hint))
-    if hint is NoneType:
-        return value is None
-    return type(value) is hint or (hint is float and type(value) is int)
+    if args:  # a union
+        return any(_fits(value, one) for one in args)
+    if isinstance(value, bool):
+        return hint is bool
+    return isinstance(value, (int, float) if hint is float else hint)
 
 
-def is_whole(value: Any) -> bool:
-    """Whether a value read from JSON is a whole number; true is none."""
-    return type(value) is int
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value read from JSON is a number that can be reckoned with;
-    true is none, and neither is what no float can hold."""
-    largest = sys.float_info.max
-    return type(value) in (int, float) and abs(value) <= largest
+def _named(hint: Any) -> str:
+    """A type in words."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return f"{_named(args[0])} {args[1].text}"
+    if origin is Literal:
+        return " or ".join(args)
+    if origin is tuple:
+        return f"{len(args)} values, each {_named(args[0])}"
+    if args:
+        return " or ".join(map(_named, args))
+    return TYPE_NAMES.get(hint, hint.__name__)

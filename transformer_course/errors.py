@@ -10,7 +10,7 @@ class CourseError(Exception):
     """Base of every error that the user of the package can put right."""
 
 
-class ConfigError(CourseError, ValueError):
+class ConfigError(CourseError):
     """A setting that cannot work, alone or together with another."""
 
 

@@ -17,10 +17,9 @@ OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
 def main(args: list[str] | None = None) -> None:
     """Run the command line."""
     try:
-        from transformer_course.cli.commands import parse
+        from transformer_course.cli.commands import run
 
-        command = parse(sys.argv[1:] if args is None else args)
-        command()
+        run(sys.argv[1:] if args is None else args)
         sys.stdout.flush()
     except Interrupted as stop:
         tell(str(stop))

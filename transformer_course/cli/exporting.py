@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from transformer_course.checks import require_alpha
+from transformer_course.checks import Alpha, require_fits
 from transformer_course.cli.options import Model
 from transformer_course.console import tell
 from transformer_course.errors import ConfigError
@@ -69,7 +69,7 @@ def export(
             "is stored: add --to ctranslate2, or leave it out."
         )
     if alpha is not None:
-        require_alpha(alpha)
+        require_fits("alpha", alpha, Alpha)
     found = find(model)
     loaded = checkpoint.load(found)
     details = _with_alpha(loaded, alpha)

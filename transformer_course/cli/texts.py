@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from transformer_course.checks import (
-    require_alpha,
-    require_between,
-    require_seed,
-    shown,
-)
+from transformer_course import checks
 from transformer_course.cli.images import score_images
 from transformer_course.cli.lines import CHUNK, chunks, given_text, typed, warn
 from transformer_course.cli.options import (
@@ -33,15 +28,15 @@ from transformer_course.cli.options import (
 from transformer_course.cli.output import check_writable, lines_to
 from transformer_course.console import tell
 from transformer_course.data.text import read_parallel
-from transformer_course.errors import CheckpointError, ConfigError
+from transformer_course.errors import ConfigError
 
 if TYPE_CHECKING:
     from transformer_course.inference.text_model import TextModel
 
-LARGEST_BEAM = 200
-"""A beam has that many rows of each sentence's batch in memory."""
-MOST_DRAWN = 10**6
-"""Texts that are drawn, and tokens of one."""
+Hypotheses = Annotated[int, checks.between(1, 200)]
+"""Beam sizes; all hypotheses of a batch are in memory together."""
+Number = Annotated[int, checks.between(1, 10**6)]
+"""Numbers of texts to draw, and of tokens in one."""
 
 
 def translate(
@@ -140,9 +135,9 @@ def generate(
         max_length: tokens at the most.
         seed: fixes what is drawn.
     """
-    require_between("count", count, 1, MOST_DRAWN)
-    require_between("max_length", max_length, 1, MOST_DRAWN)
-    require_seed(seed)
+    checks.require_fits("count", count, Number)
+    checks.require_fits("max_length", max_length, Number)
+    checks.require_fits("seed", seed, checks.Seed)
     given_text(prompt)
     used = _load(model, (), device, as_is)
     drawing = used.drawing(
@@ -323,21 +318,14 @@ def _alpha(used: "TextModel") -> float:
     from transformer_course.decoding.search import PAPERS_ALPHA
 
     kept = used.details.get("alpha", PAPERS_ALPHA)
-    try:
-        require_alpha(kept)
-    except (TypeError, ConfigError) as error:
-        raise CheckpointError(
-            f"{used.path} has alpha {shown(kept)} beside its weights, which "
-            "no length penalty can have: add --alpha with one of your own."
-        ) from error
+    checks.require_fits(f"the alpha of {used.path}", kept, checks.Alpha)
     return kept
 
 
 def _check_search(beam_size: int, alpha: float | None) -> None:
     """See that a search fits into memory, and its scores into numbers."""
-    require_between("beam_size", beam_size, 1, LARGEST_BEAM)
-    if alpha is not None:
-        require_alpha(alpha)
+    checks.require_fits("beam_size", beam_size, Hypotheses)
+    checks.require_fits("alpha", alpha, checks.Alpha | None)
 
 
 def _check_n_best(n_best: int, beam_size: int) -> None:

@@ -1,6 +1,5 @@
 """``train``: a preset, or a run once more, with any setting changed."""
 
-import argparse
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Annotated
 import tyro
 
 from transformer_course.cli.options import PROGRAM
-from transformer_course.training.config import OWN_FILES, Experiment
+from transformer_course.training.config import Experiment
 from transformer_course.training.presets import PRESETS
 
 
@@ -52,42 +51,38 @@ def train(
         print(f"done: {folder}. Try: {PROGRAM} {use}")
 
 
-def with_files(args: list[str]) -> list[str]:
-    """What is typed behind ``train``, where ``--data.files`` stands in the
-    place of the preset's corpus."""
-    given = {arg.partition("=")[0] for arg in args}
-    if "--data.files" in given and "--data.corpus" not in given:
-        return [*args, "--data.corpus", OWN_FILES]
-    return args
+@dataclass(frozen=True)
+class Like:
+    """The option --like, which decides the defaults of all others."""
+
+    like: Path | None = None
 
 
-def train_like(args: list[str]) -> Training | None:
-    """The training that ``train --like RUN`` asks for; None without it.
-
-    Args:
-        args: what stands behind ``train``.
+def train_like(args: list[str]) -> bool:
+    """Train as ``train --like RUN`` asks; False without that option.
 
     Raises:
         CourseError: that run was not made by ``train``.
         SystemExit: wrong usage, or help.
     """
-    finding = argparse.ArgumentParser(
-        prog=f"{PROGRAM} train", add_help=False, allow_abbrev=False
+    found, others = tyro.cli(
+        Like, args=args, return_unknown_args=True, add_help=False
     )
-    finding.add_argument("--like", type=Path, metavar="RUN")
-    found, others = finding.parse_known_args(args)
     if found.like is None:
-        return None
+        return False
     from transformer_course.training.run.folder import settings_of
     from transformer_course.training.tasks.table import experiment_of
 
     like = experiment_of(settings_of(found.like))
-    return tyro.cli(
-        Training,
-        prog=f"{PROGRAM} train --like {found.like}",
-        description="Train as this run was trained, with any of its settings "
-        "changed.",
-        default=Training(**vars(like)),
-        args=others,
-        config=(tyro.conf.AvoidSubcommands,),
+    train(
+        tyro.cli(
+            Training,
+            prog=f"{PROGRAM} train --like {found.like}",
+            description="Train as this run was trained, with any of its "
+            "settings changed.",
+            default=Training(**vars(like)),
+            args=others,
+            config=(tyro.conf.AvoidSubcommands,),
+        )
     )
+    return True

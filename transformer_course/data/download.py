@@ -1,10 +1,10 @@
-"""The files of the corpora: listed in ``manifest.json``, downloaded by pooch.
+"""The files of the corpora, listed in ``manifest.json``; pooch downloads them.
 
-The manifest holds, for each file of each corpus, a pinned URL, its size and
-its sha256. Two environment variables say where files are:
+The manifest holds a pinned URL, the size and the sha256 of each file. Two
+environment variables say where files are:
 
 ``TRANSFORMER_COURSE_CACHE``
-    the folder that downloads are kept in (default: the system's cache);
+    the folder that downloads go to (default: the system's cache);
 ``TRANSFORMER_COURSE_MIRROR``
     a folder laid out like the manifest's ``file`` entries, for use without
     network.
@@ -25,18 +25,18 @@ from transformer_course.errors import CorpusError
 BUILT_IN = {
     "grammar": (
         "MIT",
-        "bilingual grammar of English and Japanese, built in",
+        "bilingual grammar of English and Japanese",
     ),
     "digits": (
         "CC BY 4.0",
-        "1,797 hand-written digits, which scikit-learn brings along",
+        "1,797 hand-written digits, from scikit-learn",
     ),
 }
-"""Corpora that are not downloaded: their licence and description."""
+"""Licence and description of the corpora that are not downloaded."""
 TIMEOUT = 30
-"""Seconds that the network may stay silent."""
+"""Seconds to wait for the network."""
 RETRIES = 2
-Status = Literal["built in", "cached", "in mirror", "not here"]
+Status = Literal["missing", "damaged", "ok"]
 
 
 @dataclass(frozen=True)
@@ -49,19 +49,29 @@ class CorpusFile:
     """Pinned address of the download."""
     sha256: str
     bytes: int
-    """Its size."""
+    """Size of the file."""
     label: str = ""
-    """What it belongs to, for instance an author."""
+    """Group of the file, for instance an author."""
     note: str = ""
-    """What is inside."""
+    """Content of the file."""
 
     @property
-    def copies(self) -> list[Path]:
-        """Where the file is: in the cache, in the mirror."""
+    def path(self) -> Path:
+        """Where the file is, or will be: in the cache, unless only the mirror
+        has it."""
+        cached = cache_dir() / self.file
         mirror = os.environ.get("TRANSFORMER_COURSE_MIRROR")
-        folders = [Path(mirror).expanduser()] if mirror else []
-        places = [folder / self.file for folder in (cache_dir(), *folders)]
-        return [path for path in places if path.is_file()]
+        mirrored = Path(mirror).expanduser() / self.file if mirror else cached
+        return mirrored if mirrored.is_file() > cached.is_file() else cached
+
+    @property
+    def status(self) -> Status:
+        """Whether the file is here, with the right sha256."""
+        if not self.path.is_file():
+            return "missing"
+        with self.path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        return "ok" if found == self.sha256 else "damaged"
 
 
 @dataclass(frozen=True)
@@ -75,22 +85,13 @@ class ManifestEntry:
 
     @property
     def bytes(self) -> int:
-        """Size of all its files together."""
-        return sum(entry.bytes for entry in self.files)
+        """Size of all files together."""
+        return sum(file.bytes for file in self.files)
 
     @property
-    def here(self) -> int:
-        """Number of its files that are on this machine."""
-        return sum(bool(entry.copies) for entry in self.files)
-
-    @property
-    def status(self) -> Status:
-        """Where the files are."""
-        if not self.files:
-            return "built in"
-        if all((cache_dir() / entry.file).is_file() for entry in self.files):
-            return "cached"
-        return "in mirror" if self.here == len(self.files) else "not here"
+    def n_here(self) -> int:
+        """Number of files that are on this machine."""
+        return sum(file.path.is_file() for file in self.files)
 
 
 @cache
@@ -113,7 +114,7 @@ def find_corpus(name: str) -> ManifestEntry:
     """A corpus by its name.
 
     Raises:
-        CorpusError: there is none; those that exist are named.
+        CorpusError: there is none; the message lists those that exist.
     """
     if name in BUILT_IN:
         return ManifestEntry(name, *BUILT_IN[name], ())
@@ -131,27 +132,32 @@ def list_corpora() -> list[ManifestEntry]:
 
 
 def cache_dir() -> Path:
-    """The folder that downloads are kept in; it need not exist yet."""
-    named = os.environ.get("TRANSFORMER_COURSE_CACHE")
-    if named:
-        return Path(named).expanduser()
-    return Path(user_cache_dir("transformer-course"))
+    """The folder for downloads; it need not exist yet."""
+    folder = os.environ.get("TRANSFORMER_COURSE_CACHE")
+    return Path(folder or user_cache_dir("transformer-course")).expanduser()
 
 
 def is_available(name: str) -> bool:
-    """Whether a corpus can be had without the network.
+    """Whether a corpus can be read without the network.
 
     Raises:
         CorpusError: no such corpus.
     """
-    return find_corpus(name).status != "not here"
+    corpus = find_corpus(name)
+    return corpus.n_here == len(corpus.files)
+
+
+def verify(name: str) -> dict[str, Status]:
+    """The status of each file of a corpus.
+
+    Raises:
+        CorpusError: no such corpus.
+    """
+    return {file.file: file.status for file in find_corpus(name).files}
 
 
 def fetch(name: str, progress: bool = True) -> dict[str, Path]:
-    """Have every file of a corpus on this machine, with the right sha256.
-
-    A damaged file in the cache is downloaded again; one in the mirror, which
-    may be shared, is an error.
+    """Download the files of a corpus that are missing or damaged.
 
     Args:
         name: a corpus of the manifest.
@@ -161,84 +167,39 @@ def fetch(name: str, progress: bool = True) -> dict[str, Path]:
         The path of each file, by its ``file`` entry in the manifest.
 
     Raises:
-        CorpusError: no such corpus, a damaged file in the mirror, or a
-            download that fails.
+        CorpusError: no such corpus, or a download that fails.
     """
-    return {
-        entry.file: _checked_copy(entry) or _download(name, entry, progress)
-        for entry in find_corpus(name).files
-    }
+    corpus = find_corpus(name)
+    wanted = [file for file in corpus.files if file.status != "ok"]
+    if wanted:
+        _download(corpus, wanted, progress)
+    return {file.file: file.path for file in corpus.files}
 
 
-def verify(name: str) -> dict[str, Literal["ok", "not here"]]:
-    """Check the sha256 of every file that is on this machine.
-
-    Returns:
-        For each file of the corpus whether it is here.
-
-    Raises:
-        CorpusError: no such corpus, or damaged files; they are named.
-    """
-    found = {entry: entry.copies[:1] for entry in find_corpus(name).files}
-    damaged = [
-        path
-        for entry, paths in found.items()
-        for path in paths
-        if _sha256(path) != entry.sha256
-    ]
-    if damaged:
-        raise CorpusError(
-            f"{len(damaged)} of {len(found)} files of {name} have a wrong "
-            f"sha256: {', '.join(map(str, damaged))}. Delete them, and fetch "
-            f"{name} again."
-        )
-    return {
-        entry.file: "ok" if paths else "not here"
-        for entry, paths in found.items()
-    }
-
-
-def _checked_copy(entry: CorpusFile) -> Path | None:
-    for path in entry.copies:
-        got = _sha256(path)
-        if got == entry.sha256:
-            return path
-        if path != cache_dir() / entry.file:
-            raise CorpusError(
-                f"{path} in TRANSFORMER_COURSE_MIRROR has sha256 {got}, "
-                f"expected {entry.sha256}: put the right file there, or take "
-                "it away and let it be downloaded."
-            )
-    return None
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _download(name: str, entry: CorpusFile, progress: bool) -> Path:
+def _download(
+    corpus: ManifestEntry, wanted: list[CorpusFile], progress: bool
+) -> None:
     import pooch  # slow to import, and seldom needed
     import requests
 
     pooch.get_logger().setLevel("WARNING")
-    files = pooch.create(
+    cached = pooch.create(
         path=cache_dir(),
         base_url="",
-        registry={entry.file: f"sha256:{entry.sha256}"},
-        urls={entry.file: entry.url},
+        registry={file.file: f"sha256:{file.sha256}" for file in wanted},
+        urls={file.file: file.url for file in wanted},
         retry_if_failed=RETRIES,
     )
     download = pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT)
     try:
-        return Path(files.fetch(entry.file, downloader=download))
+        for file in wanted:
+            cached.fetch(file.file, downloader=download)
     except (requests.RequestException, OSError, ValueError) as error:
         reason = str(error).partition("\n")[0]
         raise CorpusError(
-            f"corpus {name} is not complete: {entry.file} is neither in "
-            f"TRANSFORMER_COURSE_MIRROR nor in the cache {cache_dir()}, and "
-            f"{entry.url} could not be downloaded ({reason}). Connect to the "
-            f"network once and run 'transformer-course data fetch {name}' "
-            f"({find_corpus(name).bytes:,} bytes), or let one of these two "
-            "variables name a folder that holds the file."
+            f"corpus {corpus.name} could not be downloaded ({file.url}: "
+            f"{reason}) to {cache_dir()}. Connect to the network and run "
+            f"'transformer-course data fetch {corpus.name}' "
+            f"({corpus.bytes:,} bytes), or let TRANSFORMER_COURSE_MIRROR "
+            f"name a folder that holds a right {file.file}."
         ) from error

@@ -136,7 +136,7 @@ def load(folder: str | Path) -> Converted:
             header["details"],
             {name: _checked(folder / name, hashes) for name in FILES},
         )
-    except (OSError, LookupError, TypeError, ValueError) as error:
+    except (ConfigError, OSError, LookupError, TypeError, ValueError) as error:
         raise CheckpointError(
             f"the model in {folder} is damaged or of another version "
             f"({type(error).__name__}: {error}): export it again."

@@ -1,54 +1,53 @@
-"""Settings of the models: frozen dataclasses, checked when they are made.
+"""Configs of the models: frozen dataclasses that check their values.
 
 The command line is made from these classes: ``--model.d-model 128`` sets
-``ModelConfig.d_model``. What a task makes of them is checked by the task.
+``ModelConfig.d_model``.
 """
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Annotated, Literal, Protocol, runtime_checkable
 
 from transformer_course.checks import (
+    Config,
+    Count,
+    Probability,
+    Size,
+    between,
     require,
-    require_between,
-    require_positive,
-    require_share,
 )
 
 Position = Literal["sinusoidal", "learned", "rotary", "none"]
 Activation = Literal["relu", "gelu"]
-MOST_LAYERS = 1000
-"""Of a stack: the deepest ones ever trained had as many."""
+Layers = Annotated[int, between(1, 1000)]
+"""Depths of a stack; the deepest ones ever trained had 1,000 layers."""
 
 
 @dataclass(frozen=True)
-class AnyModelConfig:
-    """What every model is made from: the class of its config names its kind.
+class AnyModelConfig(Config):
+    """Base class of all model configs.
 
-    Plain values alone. The package's table of models
-    (``checkpoint.KINDS``) says which class is built from which config.
+    A config's class decides which model is built from it: see
+    ``checkpoint.KINDS``.
     """
 
 
 @runtime_checkable
 class StackConfig(Protocol):
-    """What a stack of layers asks of a config, whatever it reads."""
+    """The config fields that encoder and decoder stacks use."""
 
-    d_model: int
-    n_heads: int
-    d_ff: int
-    n_layers: int
-    dropout: float
+    d_model: Size
+    n_heads: Size
+    d_ff: Size
+    n_layers: Layers
+    dropout: Probability
     bias: bool
     norm_first: bool
     activation: Activation
     position: Position
 
 
-def require_stack(config: StackConfig) -> None:
-    """Raise a ConfigError unless layers can be made from these settings."""
-    require_positive(config, "d_model", "n_heads", "d_ff", "n_layers")
-    require_between("n_layers", config.n_layers, 1, MOST_LAYERS)
-    require_share(config, "dropout")
+def require_divisible(config: StackConfig) -> None:
+    """Raise a ConfigError unless ``n_heads`` divides ``d_model``."""
     require(
         config.d_model % config.n_heads == 0,
         f"d_model {config.d_model} cannot be split over {config.n_heads} "
@@ -61,40 +60,40 @@ class ModelConfig(AnyModelConfig):
     """A Transformer; the defaults are the course's translation model.
 
     Raises:
-        ConfigError: a size is not positive, a share is not in [0, 1), or
-            ``n_heads`` does not divide ``d_model``.
+        ConfigError: as :class:`~.checks.Config`, or ``n_heads`` does not
+            divide ``d_model``.
     """
 
-    vocab_size: int = 6000
+    vocab_size: Size = 6000
     """Number of pieces, the special ones included."""
-    d_model: int = 256
-    """Width of the stream that layers read and add to."""
-    n_heads: int = 4
+    d_model: Size = 256
+    """Width of the residual stream."""
+    n_heads: Size = 4
     """Heads per attention layer; each is d_model / n_heads wide."""
-    d_ff: int = 1024
-    """Width inside the feed-forward part."""
-    n_layers: int = 3
+    d_ff: Size = 1024
+    """Width inside the feed-forward network."""
+    n_layers: Layers = 3
     """Layers of each stack."""
-    max_length: int = 128
+    max_length: Size = 128
     """Tokens per sequence, in training and in use: longer ones are cut off."""
-    pad_id: int = 0
-    """The id that fills up a batch."""
-    dropout: float = 0.1
+    pad_id: Count = 0
+    """The id of padding."""
+    dropout: Probability = 0.1
     """Share of the sub-layers' outputs and embedding sums dropped."""
     bias: bool = False
     """Biases on the projections of attention; the paper has none."""
     norm_first: bool = False
     """Pre-norm in place of the paper's post-norm."""
     activation: Activation = "relu"
-    """Non-linearity of the feed-forward part."""
+    """Non-linearity of the feed-forward network."""
     position: Position = "sinusoidal"
-    """How a token's place is told to the model."""
+    """Kind of positional encoding."""
     tied: bool = True
     """One matrix for all embeddings and the output, as in the paper."""
 
     def __post_init__(self):
-        require_positive(self, "vocab_size", "max_length")
-        require_stack(self)
+        super().__post_init__()
+        require_divisible(self)
 
 
 @dataclass(frozen=True)
@@ -106,28 +105,30 @@ class LanguageModelConfig(ModelConfig):
 class RecurrentConfig(AnyModelConfig):
     """The baseline: a GRU encoder–decoder with additive attention."""
 
-    vocab_size: int = 6000
+    vocab_size: Size = 6000
     """Number of pieces, the special ones included."""
-    d_model: int = 256
+    d_model: Size = 256
     """Width of the embeddings."""
-    d_hidden: int = 512
+    d_hidden: Size = 512
     """Width of the decoder's state; each direction of the encoder has half."""
-    max_length: int = 128
+    max_length: Size = 128
     """Tokens per sequence kept from the data."""
-    pad_id: int = 0
-    """The id that fills up a batch."""
-    dropout: float = 0.3
+    pad_id: Count = 0
+    """The id of padding."""
+    dropout: Probability = 0.3
     """Share of embeddings and read-outs dropped."""
     attention: bool = True
-    """Look back at each step; else read one summary of the source only."""
+    """Attend at each step; else read one summary of the source only."""
 
     def __post_init__(self):
-        require_positive(
-            self, "vocab_size", "d_model", "d_hidden", "max_length"
-        )
-        require_share(self, "dropout")
-        require(
-            self.d_hidden % 2 == 0,
-            f"d_hidden is {self.d_hidden}, but the encoder's two directions "
-            "share it: choose an even number.",
-        )
+        super().__post_init__()
+        require_even_width(self.d_hidden)
+
+
+def require_even_width(d_hidden: int) -> None:
+    """Raise a ConfigError unless a bidirectional GRU can share this width."""
+    require(
+        d_hidden % 2 == 0,
+        f"d_hidden is {d_hidden}, but the two directions of the encoder share "
+        "it: choose an even number.",
+    )

@@ -17,7 +17,6 @@ import torch
 from torch import nn
 
 from transformer_course.batches.pairs import AnyBatch, Batches
-from transformer_course.checks import is_number, is_whole
 from transformer_course.device import random_state, set_random_state
 from transformer_course.errors import CheckpointError, DivergedError
 from transformer_course.models.mode import evaluating
@@ -307,9 +306,11 @@ def _progress(values: dict[str, Any]) -> Progress:
     progress = Progress(**values)
     counts = [progress.step, progress.epoch, progress.batch]
     numbers = [*progress.sums, progress.best or 0.0]
-    if not all(is_whole(n) and n >= 0 for n in counts):
+    if not all(type(n) is int and n >= 0 for n in counts):
         raise ValueError(f"step, epoch, batch are {counts}")
-    if len(numbers) != 5 or not all(map(is_number, numbers)):
+    if len(numbers) != 5 or not all(
+        type(number) in (int, float) for number in numbers
+    ):
         raise ValueError(f"sums and best are {numbers}")
     return progress
 

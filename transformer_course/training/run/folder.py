@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from transformer_course import files
-from transformer_course.checks import Settings
 from transformer_course.console import quoted
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.device import joined, machine
 from transformer_course.errors import (
     CheckpointError,
     ConfigError,
-    CorpusError,
     CourseError,
 )
 from transformer_course.training import checkpoint, shipped
@@ -65,7 +63,7 @@ class RunFolder:
         """Whether there is a checkpoint to go on from."""
         return _is_checkpoint(self.checkpoints / "last")
 
-    def settings(self) -> Settings:
+    def settings(self) -> dict[str, Any]:
         """The settings that the run began with.
 
         Raises:
@@ -76,7 +74,7 @@ class RunFolder:
             settings = files.read_json(path)
             experiment_of(settings)  # which says what is wrong with them
             return settings
-        except (OSError, ValueError, CorpusError) as error:
+        except (OSError, ValueError, CourseError) as error:
             raise CheckpointError(
                 f"{path} is damaged ({type(error).__name__}: {error}): begin "
                 "the run anew under another name."
@@ -344,7 +342,7 @@ def quality_of(record: Record) -> float:
 
 
 def changed_setting(
-    old: Settings, now: Experiment, free: Collection[str]
+    old: dict[str, Any], now: Experiment, free: Collection[str]
 ) -> str:
     """The first setting that has changed, in words; "" if none.
 

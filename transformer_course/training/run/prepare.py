@@ -10,13 +10,13 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from transformer_course.batches.pairs import Batches
-from transformer_course.checks import Settings, from_json
+from transformer_course.checks import from_dict
 from transformer_course.data import own_text
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.errors import CheckpointError, ConfigError
 from transformer_course.models.config import AnyModelConfig
 from transformer_course.training import checkpoint
-from transformer_course.training.config import Experiment
+from transformer_course.training.config import DataConfig, Experiment
 from transformer_course.training.loop import set_seed
 from transformer_course.training.run.folder import find
 from transformer_course.training.tasks.table import find_task
@@ -41,7 +41,7 @@ class Prepared(NamedTuple):
 
 
 def identified(
-    experiment: Experiment, begun: Settings | None = None
+    experiment: Experiment, begun: dict[str, Any] | None = None
 ) -> Experiment:
     """The settings with the digests of what text stands in files.
 
@@ -52,12 +52,15 @@ def identified(
     Raises:
         CorpusError: a file cannot be read.
     """
-    before = from_json(begun["data"]) if begun else {}
+    before = experiment.data
+    if begun:
+        before = from_dict(DataConfig, begun["data"])
     found = {}
     for files, sha256 in (("files", "sha256"), ("more", "more_sha256")):
         named = getattr(experiment.data, files)
         if named is not None and getattr(experiment.data, sha256) is None:
-            found[sha256] = before.get(sha256) or own_text.digests(named)
+            known = getattr(before, sha256)
+            found[sha256] = known or own_text.digests(named)
     data = dataclasses.replace(experiment.data, **found)
     return dataclasses.replace(experiment, data=data)
 
