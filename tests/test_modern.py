@@ -146,11 +146,10 @@ def test_a_cap_holds_logits_and_keeps_their_order():
     [
         ({"norm_first": False}, "pre-norm only"),
         ({"n_kv_heads": 3}, "cannot share so many evenly"),
-        ({"n_kv_heads": 0}, "cannot share so many evenly"),
-        ({"n_kv_heads": -2}, "cannot share so many evenly"),
+        ({"n_kv_heads": 0}, "n_kv_heads is 0"),
         ({"bias": True}, "have none"),
-        ({"window": 0}, "give 1 or more"),
-        ({"soft_cap": 0.0}, "must be positive"),
+        ({"window": 0}, "window is 0"),
+        ({"soft_cap": 0.0}, "soft_cap is 0.0"),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(changes, complaint):

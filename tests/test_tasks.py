@@ -196,13 +196,12 @@ def test_a_corpus_that_is_not_there_is_refused():
 
 
 @each_task
-@pytest.mark.parametrize("pad_id", [5, -1])
-def test_text_is_filled_up_with_one_id(name, pad_id):
+def test_text_is_filled_up_with_one_id(name):
     settings = training(name)
     if find_task(name).reads == "images":
         pytest.skip("images are not filled up")
-    model = dataclasses.replace(settings.model, pad_id=pad_id)
-    with pytest.raises(ConfigError, match=f"pad_id is {pad_id}, but"):
+    model = dataclasses.replace(settings.model, pad_id=5)
+    with pytest.raises(ConfigError, match="pad_id is 5, but"):
         prepare(dataclasses.replace(settings, model=model))
 
 
@@ -462,7 +461,7 @@ def test_a_stored_run_can_be_trained_again(path):
         ({"task": None}, "task is not there"),
         ({"model": {"n_layrs": 1}}, "no setting n_layrs"),
         ({"model": {"d_hidden": 4, "n_heads": 1}}, "no setting d_hidden"),
-        ({"train": {"epochs": "two"}}, "epochs cannot be 'two'"),
+        ({"train": {"epochs": "two"}}, "epochs is 'two'"),
         ({"task": "juggling"}, "no task 'juggling'"),
     ],
 )
