@@ -34,23 +34,23 @@ def remove_feed_forward(model: Transformer) -> None:
 class AttentionOnly(Transformer):
     """Attention, add and norm, nothing else."""
 
-    def draw_weights(self) -> None:
+    def init_weights(self) -> None:
         """Take the feed-forward parts away, then draw."""
         remove_feed_forward(self)
-        super().draw_weights()
+        super().init_weights()
 
 
 class AsMade(Transformer):
     """Each linear map keeps the weights that PyTorch made it with."""
 
-    def draw_weights(self) -> None:
+    def init_weights(self) -> None:
         """Draw nothing."""
 
 
 class AttentionOnlyAsMade(Transformer):
     """Attention only, with the weights that PyTorch made."""
 
-    def draw_weights(self) -> None:
+    def init_weights(self) -> None:
         """Take the feed-forward parts away, and draw nothing."""
         remove_feed_forward(self)
 

@@ -62,18 +62,18 @@ class NormOnly(AddNorm):
 class NoFinalNorm(Transformer):
     """Both stacks end as they are."""
 
-    def draw_weights(self) -> None:
+    def init_weights(self) -> None:
         """Take the norms at the end away, then draw."""
         self.encoder.norm = self.decoder.norm = nn.Identity()
-        super().draw_weights()
+        super().init_weights()
 
 
 class SmallStart(Transformer):
     """Residual branches that start small."""
 
-    def draw_weights(self) -> None:
+    def init_weights(self) -> None:
         """Draw; the last matrix of each sub-layer over √(2 × layers)."""
-        super().draw_weights()
+        super().init_weights()
         factor = (2 * self.config.n_layers) ** -0.5
         with torch.no_grad():
             for name, weight in self.named_parameters():

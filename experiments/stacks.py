@@ -32,12 +32,12 @@ from transformer_course.training.loss import LossSums, label_smoothed_loss
 class Shared(Transformer):
     """In each stack one layer, as many times as there should be layers."""
 
-    def draw_weights(self) -> None:
+    def init_weights(self) -> None:
         """Leave the first layer of each stack, then draw."""
         for stack in (self.encoder, self.decoder):
             first, *others = stack.layers
             stack.layers = nn.ModuleList([first] * (1 + len(others)))
-        super().draw_weights()
+        super().init_weights()
 
 
 # --- a decoder alone ---------------------------------------------------------

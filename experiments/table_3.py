@@ -52,13 +52,13 @@ class NarrowKeys(MultiHeadAttention):
 class NarrowKeyed(Transformer):
     """All its attentions have narrow keys."""
 
-    def draw_weights(self) -> None:
+    def init_weights(self) -> None:
         """Put them into their places, then draw."""
         for name, part in list(self.named_modules()):
             if isinstance(part, MultiHeadAttention):
                 sizes = self.config.d_model, self.config.n_heads
                 self.set_submodule(name, NarrowKeys(*sizes))
-        super().draw_weights()
+        super().init_weights()
 
 
 BASE = config.Experiment(

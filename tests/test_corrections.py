@@ -66,8 +66,8 @@ def test_peak_rate():
 
 def test_weights_of_a_layer_and_of_the_whole():
     d = 64
-    encoder = EncoderLayer(d, n_heads=4, d_ff=4 * d)
-    decoder = DecoderLayer(d, n_heads=4, d_ff=4 * d)
+    config = ModelConfig(d_model=d, n_heads=4, d_ff=4 * d)
+    encoder, decoder = EncoderLayer(config), DecoderLayer(config)
     text = entry("said-nothing-but-attention")
     for layer, squares in ((encoder, 12), (decoder, 16)):
         matrices = [p for p in layer.parameters() if p.dim() == 2]

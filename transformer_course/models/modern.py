@@ -11,7 +11,6 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from transformer_course.errors import ConfigError
 from transformer_course.models.attention import KVCache
 from transformer_course.models.layers import LayerNorm, Stream, TokenEmbedding
 from transformer_course.models.modern_config import ModernConfig
@@ -19,7 +18,10 @@ from transformer_course.models.positional_encoding import (
     RotaryPosition,
     position_module,
 )
-from transformer_course.models.transformer import DecoderCache
+from transformer_course.models.transformer import (
+    DecoderCache,
+    DecoderOnly,
+)
 
 LONG_EVERY = 4
 """Of so many layers with a window, one sees everything."""
@@ -166,7 +168,7 @@ class ModernAttention(nn.Module):
     """Causal self-attention with the changes of a ModernConfig.
 
     Args:
-        config: all that varies.
+        config: settings.
         first: whether it is the first layer's, whose values others borrow.
     """
 
@@ -238,7 +240,7 @@ class ModernLayer(nn.Module):
     """Attention and feed-forward, both in pre-norm.
 
     Args:
-        config: all that varies.
+        config: settings.
         first: whether it is the first layer.
     """
 
@@ -265,11 +267,11 @@ class ModernLayer(nn.Module):
         return x, values
 
 
-class ModernLanguageModel(nn.Module):
-    """A decoder of today, which goes on with a text.
+class ModernLanguageModel(DecoderOnly):
+    """A decoder of today, which continues a text.
 
     Args:
-        config: all that varies.
+        config: settings.
     """
 
     def __init__(self, config: ModernConfig):
@@ -290,12 +292,12 @@ class ModernLanguageModel(nn.Module):
         self.to_logits = nn.Linear(
             config.d_model, config.vocab_size, bias=False
         )
-        self._draw_weights()
+        self._init_weights()
         if config.tied:
             self.to_logits.weight = self.embedding.weight
 
-    def _draw_weights(self) -> None:
-        """Glorot's uniform weights, and zeros where a sub-layer ends."""
+    def _init_weights(self) -> None:
+        """Glorot's uniform weights; zeros in the last map of each branch."""
         for name, module in self.named_modules():
             if not isinstance(module, nn.Linear):
                 continue
@@ -304,37 +306,15 @@ class ModernLanguageModel(nn.Module):
             if last and self.config.zero_start:
                 nn.init.zeros_(module.weight)
 
-    def forward(
-        self, ids: Int[Tensor, "batch length"]
-    ) -> Float[Tensor, "batch length vocab"]:
-        """Logits for the token after each token of ``ids``.
-
-        Args:
-            ids: texts that begin with bos, padded on the right. What stands
-                before padding does not see it.
-
-        Raises:
-            ConfigError: an id outside the vocabulary.
-        """
-        return self.decode(ids)
-
-    def encode(self, src: Int[Tensor, "batch source"]) -> None:
-        """Refuse a source: raise a ConfigError."""
-        raise ConfigError(
-            "a source was given, but a language model reads none: it goes on "
-            "with a text, so give the text as a prefix."
-        )
-
     def decode(
         self,
         ids: Int[Tensor, "rows length"],
         cache: DecoderCache | None = None,
     ) -> Float[Tensor, "rows length vocab"]:
-        """Logits from ids.
+        """Logits from ids, as in :meth:`~.DecoderOnly.decode`.
 
-        Args:
-            ids: with a cache only those not yet in it.
-            cache: from :meth:`new_cache`; extended in place.
+        ids are padded on the right; no mask hides padding, as what precedes
+        it does not see it.
         """
         cache = cache or self.new_cache()
         past, length = cache.length, ids.size(1)
@@ -348,10 +328,6 @@ class ModernLanguageModel(nn.Module):
         logits = self.to_logits(self.norm(x))
         cap = self.config.soft_cap
         return logits if cap is None else cap * (logits / cap).tanh()
-
-    def new_cache(self) -> DecoderCache:
-        """An empty cache for :meth:`decode`."""
-        return DecoderCache(self.config.n_layers)
 
     def _sees_all(self, layer: int) -> bool:
         """Whether a layer sees all positions; the last one always does."""

@@ -1,4 +1,4 @@
-"""The Transformer: layers, stacks, and the whole (chapter 10).
+"""The Transformer: layers, stacks, and complete models (chapter 10).
 
 An encoder layer is self-attention and feed-forward, a decoder layer has
 cross-attention between them; each sub-layer sits in an AddNorm. A language
@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from transformer_course.errors import ConfigError
 from transformer_course.models.attention import KVCache, MultiHeadAttention
 from transformer_course.models.config import (
-    Activation,
     LanguageModelConfig,
     ModelConfig,
     StackConfig,
@@ -33,7 +32,7 @@ Mask = Bool[Tensor, "..."] | None
 
 
 class LayerCache:
-    """What one decoder layer remembers: its own tokens, and the memory."""
+    """Keys and values of one decoder layer: self- and cross-attention."""
 
     def __init__(self) -> None:
         self.own = KVCache()
@@ -41,7 +40,7 @@ class LayerCache:
 
 
 class DecoderCache:
-    """What a decoder remembers between two tokens: one entry a layer."""
+    """Keys and values of all decoder layers, kept between two tokens."""
 
     def __init__(self, n_layers: int):
         self.layers = [LayerCache() for _ in range(n_layers)]
@@ -64,40 +63,17 @@ class DecoderCache:
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention, then feed-forward (Vaswani et al. 2017, 3.1).
+    """Self-attention, then feed-forward (Vaswani et al. 2017, 3.1)."""
 
-    Args:
-        d_model: width of the stream.
-        n_heads: number of heads.
-        d_ff: width inside the feed-forward part.
-        dropout: share of each sub-layer's output dropped.
-        norm_first: pre-norm.
-        activation: of the feed-forward part.
-        bias: biases on attention's projections.
-        rotary: rotary positions, if used.
-    """
-
-    def __init__(
-        self,
-        d_model: int,
-        n_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = False,
-        activation: Activation = "relu",
-        bias: bool = False,
-        rotary: RotaryPosition | None = None,
-    ):
+    def __init__(self, config: StackConfig):
         super().__init__()
-        self.self_attention = MultiHeadAttention(
-            d_model, n_heads, bias=bias, rotary=rotary
-        )
-        self.feed_forward = FeedForward(d_model, d_ff, activation=activation)
-        self.add_norm_1 = AddNorm(d_model, dropout, norm_first)
-        self.add_norm_2 = AddNorm(d_model, dropout, norm_first)
+        self.self_attention = _self_attention(config)
+        self.feed_forward = _feed_forward(config)
+        self.add_norm_1 = _add_norm(config)
+        self.add_norm_2 = _add_norm(config)
 
     def forward(self, x: Stream, mask: Mask = None) -> Stream:
-        """One step of the encoder's stream."""
+        """Add attention and feed-forward to the stream."""
         x = self.add_norm_1(x, lambda y: self.self_attention(y, mask=mask))
         return self.add_norm_2(x, self.feed_forward)
 
@@ -105,38 +81,25 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Causal self-attention, cross-attention, feed-forward.
 
-    Vaswani et al. 2017, section 3.1. Arguments as for
-    :class:`EncoderLayer`, and:
+    Vaswani et al. 2017, section 3.1.
 
     Args:
+        config: settings of the stack.
         cross: whether there is a memory to attend to; a language model has
             none.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        n_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = False,
-        activation: Activation = "relu",
-        bias: bool = False,
-        rotary: RotaryPosition | None = None,
-        cross: bool = True,
-    ):
+    def __init__(self, config: ModelConfig, cross: bool = True):
         super().__init__()
-        self.self_attention = MultiHeadAttention(
-            d_model, n_heads, bias=bias, rotary=rotary
-        )
-        self.add_norm_1 = AddNorm(d_model, dropout, norm_first)
+        self.self_attention = _self_attention(config)
+        self.add_norm_1 = _add_norm(config)
         if cross:
             self.cross_attention = MultiHeadAttention(
-                d_model, n_heads, bias=bias
+                config.d_model, config.n_heads, bias=config.bias
             )
-            self.add_norm_2 = AddNorm(d_model, dropout, norm_first)
-        self.feed_forward = FeedForward(d_model, d_ff, activation=activation)
-        self.add_norm_3 = AddNorm(d_model, dropout, norm_first)
+            self.add_norm_2 = _add_norm(config)
+        self.feed_forward = _feed_forward(config)
+        self.add_norm_3 = _add_norm(config)
 
     def forward(
         self,
@@ -146,7 +109,7 @@ class DecoderLayer(nn.Module):
         memory_mask: Mask = None,
         cache: LayerCache | None = None,
     ) -> Stream:
-        """One step of the decoder's stream."""
+        """Add both attentions and feed-forward to the stream."""
         cache = cache or LayerCache()
         x = self.add_norm_1(
             x,
@@ -171,8 +134,7 @@ class Encoder(nn.Module):
     def __init__(self, config: StackConfig):
         super().__init__()
         self.layers = nn.ModuleList(
-            EncoderLayer(**_layer_arguments(config))
-            for _ in range(config.n_layers)
+            EncoderLayer(config) for _ in range(config.n_layers)
         )
         self.norm = _final_norm(config)
 
@@ -187,15 +149,14 @@ class Decoder(nn.Module):
     """A stack of decoder layers; pre-norm ends with a norm of its own.
 
     Args:
-        config: all that varies.
+        config: settings.
         cross: whether its layers attend to a memory.
     """
 
     def __init__(self, config: ModelConfig, cross: bool = True):
         super().__init__()
         self.layers = nn.ModuleList(
-            DecoderLayer(**_layer_arguments(config), cross=cross)
-            for _ in range(config.n_layers)
+            DecoderLayer(config, cross) for _ in range(config.n_layers)
         )
         self.norm = _final_norm(config)
 
@@ -221,7 +182,7 @@ class Transformer(nn.Module):
     one matrix embeds source and target and makes the logits (section 3.4).
 
     Args:
-        config: all that varies.
+        config: settings.
     """
 
     def __init__(self, config: ModelConfig):
@@ -237,14 +198,16 @@ class Transformer(nn.Module):
         self.encoder = Encoder(config)
         self.dropout = nn.Dropout(config.dropout)
         self.to_logits = _to_logits(config)
-        self.draw_weights()
+        self.init_weights()
         if config.tied:
             self.to_logits.weight = self.tgt_embedding.weight
 
-    def draw_weights(self) -> None:
-        """Draw first weights when all is built; other kinds of models change
-        parts before, or the weights after."""
-        _initialise(self)
+    def init_weights(self) -> None:
+        """Initialise the linear maps, once all parts exist.
+
+        A subclass replaces parts before it, or changes weights after it.
+        """
+        _init_linear(self)
 
     def forward(
         self,
@@ -306,27 +269,8 @@ class Transformer(nn.Module):
         return DecoderCache(self.config.n_layers)
 
 
-class LanguageModel(nn.Module):
-    """The decoder alone, which goes on with a text (chapters 10 and 13).
-
-    Liu et al. 2018, section 4.2.3; Radford et al. 2018. With ``tied``, one
-    matrix embeds the tokens and makes the logits.
-
-    Args:
-        config: all that varies.
-    """
-
-    def __init__(self, config: LanguageModelConfig):
-        super().__init__()
-        self.config = config
-        self.embedding = _embedding(config)
-        self.position = _position(config)
-        self.decoder = Decoder(config, cross=False)
-        self.dropout = nn.Dropout(config.dropout)
-        self.to_logits = _to_logits(config)
-        _initialise(self)
-        if config.tied:
-            self.to_logits.weight = self.embedding.weight
+class DecoderOnly(nn.Module):
+    """Base class of language models: logits from the text alone."""
 
     def forward(
         self, ids: Int[Tensor, "batch length"]
@@ -334,7 +278,7 @@ class LanguageModel(nn.Module):
         """Logits for the token after each token of ``ids``.
 
         Args:
-            ids: texts that begin with bos, padded.
+            ids: texts that begin with bos, padded on the right.
 
         Raises:
             ConfigError: an id outside the vocabulary.
@@ -360,15 +304,46 @@ class LanguageModel(nn.Module):
             ids: with a cache only those not yet in it.
             cache: from :meth:`new_cache`; extended in place.
         """
+        raise NotImplementedError
+
+    def new_cache(self) -> DecoderCache:
+        """An empty cache for :meth:`decode`."""
+        return DecoderCache(self.config.n_layers)
+
+
+class LanguageModel(DecoderOnly):
+    """The decoder alone, which continues a text (chapters 10 and 13).
+
+    Liu et al. 2018, section 4.2.3; Radford et al. 2018. With ``tied``, one
+    matrix embeds the tokens and makes the logits.
+
+    Args:
+        config: settings.
+    """
+
+    def __init__(self, config: LanguageModelConfig):
+        super().__init__()
+        self.config = config
+        self.embedding = _embedding(config)
+        self.position = _position(config)
+        self.decoder = Decoder(config, cross=False)
+        self.dropout = nn.Dropout(config.dropout)
+        self.to_logits = _to_logits(config)
+        _init_linear(self)
+        if config.tied:
+            self.to_logits.weight = self.embedding.weight
+
+    def decode(
+        self,
+        ids: Int[Tensor, "rows length"],
+        cache: DecoderCache | None = None,
+    ) -> Float[Tensor, "rows length vocab"]:
+        """Logits from ids, as in :meth:`DecoderOnly.decode`."""
         past = 0 if cache is None else cache.length
         x = self.position(self.embedding(ids), past)
         mask = _target_mask(ids, past, self.config.pad_id)
         x = self.decoder(self.dropout(x), mask=mask, cache=cache)
         return self.to_logits(x)
-
-    def new_cache(self) -> DecoderCache:
-        """An empty cache for :meth:`decode`."""
-        return DecoderCache(self.config.n_layers)
 
 
 def _target_mask(ids: Tensor, past: int, pad_id: int) -> Mask:
@@ -379,20 +354,23 @@ def _target_mask(ids: Tensor, past: int, pad_id: int) -> Mask:
     return mask & padding_mask(ids, pad_id)
 
 
-def _layer_arguments(config: StackConfig) -> dict:
-    """What a layer takes from the config: plain values."""
-    d_head = config.d_model // config.n_heads
-    turned = config.position == "rotary"
-    return {
-        "d_model": config.d_model,
-        "n_heads": config.n_heads,
-        "d_ff": config.d_ff,
-        "dropout": config.dropout,
-        "norm_first": config.norm_first,
-        "activation": config.activation,
-        "bias": config.bias,
-        "rotary": RotaryPosition(d_head) if turned else None,
-    }
+def _self_attention(config: StackConfig) -> MultiHeadAttention:
+    d_model, n_heads = config.d_model, config.n_heads
+    rotary = config.position == "rotary"
+    rotary = RotaryPosition(d_model // n_heads) if rotary else None
+    return MultiHeadAttention(
+        d_model, n_heads, bias=config.bias, rotary=rotary
+    )
+
+
+def _feed_forward(config: StackConfig) -> FeedForward:
+    return FeedForward(
+        config.d_model, config.d_ff, activation=config.activation
+    )
+
+
+def _add_norm(config: StackConfig) -> AddNorm:
+    return AddNorm(config.d_model, config.dropout, config.norm_first)
 
 
 def _final_norm(config: StackConfig) -> nn.Module:
@@ -411,8 +389,8 @@ def _to_logits(config: ModelConfig) -> nn.Linear:
     return nn.Linear(config.d_model, config.vocab_size, bias=False)
 
 
-def _initialise(model: nn.Module) -> None:
-    """Glorot's uniform weights and zero biases for every linear map."""
+def _init_linear(model: nn.Module) -> None:
+    """Give each linear map Glorot's uniform weights and zero biases."""
     for module in model.modules():
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)

@@ -5,6 +5,7 @@ from torch import nn
 
 from course_exercises.engine.draw import Draw
 from course_exercises.engine.exercise import Case, case, exercise_of, other
+from transformer_course.models.config import ModelConfig
 from transformer_course.models.transformer import DecoderLayer, EncoderLayer
 
 
@@ -37,7 +38,7 @@ def layer_weights(d_model: int, n_heads: int, d_ff: int, decoder: bool) -> int:
 def weights_of_a_real_layer(d_model, n_heads, d_ff, decoder):
     kind = DecoderLayer if decoder else EncoderLayer
     with torch.device("meta"):
-        layer = kind(d_model, n_heads, d_ff)
+        layer = kind(ModelConfig(8, d_model, n_heads, d_ff))
     return sum(weight.numel() for weight in layer.parameters())
 
 
