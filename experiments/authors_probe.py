@@ -35,7 +35,7 @@ from transformer_course.data.labelled import LabelledSplits, LabelledText
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding.classify import interval_of_groups
 from transformer_course.models.bert import mean_of_tokens
-from transformer_course.models.mode import evaluating
+from transformer_course.models.mode import eval_mode
 from transformer_course.training import checkpoint
 from transformer_course.training.config import changed_experiment
 from transformer_course.training.presets import PRESETS
@@ -61,7 +61,7 @@ def features(
     rows = text_rows(tokenizer, texts, model.config.max_length)
     width = model.config.d_model
     found = {way: torch.zeros(len(rows), width) for way in WAYS}
-    with torch.inference_mode(), evaluating(model):
+    with torch.inference_mode(), eval_mode(model):
         for places, ids in sorted_batches(rows, ROWS):
             x = model.bert(ids)
             found["mean"][places] = mean_of_tokens(x, ids)

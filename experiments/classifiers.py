@@ -45,7 +45,7 @@ from transformer_course.interpretation.explain import (
     encoder_of,
     gradient_attention,
 )
-from transformer_course.models.mode import evaluating
+from transformer_course.models.mode import eval_mode
 from transformer_course.training import checkpoint
 from transformer_course.training.config import Experiment as Settings
 from transformer_course.training.config import changed_experiment
@@ -395,7 +395,7 @@ def ask(
 
     part.attend = attend
     try:
-        with evaluating(model):
+        with eval_mode(model):
             return model(torch.tensor([row])).softmax(dim=-1)
     finally:
         del part.attend

@@ -31,12 +31,12 @@ from transformer_course.batches.pairs import (
 from transformer_course.data.text import ParallelText
 from transformer_course.decoding.translate import translate
 from transformer_course.evaluation.bleu import bleu_counts, bleu_of_counts
-from transformer_course.interpretation.heads import (
+from transformer_course.interpretation.hooks import (
     Head,
     cheapest_first,
     heads_of,
-    heads_replaced,
     mean_outputs,
+    patch_heads,
 )
 from transformer_course.training import checkpoint
 from transformer_course.training.loop import evaluate
@@ -71,7 +71,7 @@ def costs(
     """From heads to the loss without them, in nats per token."""
 
     def loss(gone: Sequence[Head]) -> float:
-        with heads_replaced(model, {head: others[head] for head in gone}):
+        with patch_heads(model, {head: others[head] for head in gone}):
             return evaluate(model, batches)["nll"]
 
     return loss
@@ -124,7 +124,7 @@ def counted_with(
     test: ParallelText,
 ) -> np.ndarray:
     """BLEU's counts of each translation, with these heads replaced."""
-    with heads_replaced(model, replaced):
+    with patch_heads(model, replaced):
         written = translate(model, tokenizer, test.src)
     return bleu_counts(written, test.tgt)
 

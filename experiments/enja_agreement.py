@@ -26,7 +26,7 @@ from experiments.lab import Analysis, Record, RunContext, made_of, splits_for
 from experiments.translations import smoke_inputs
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.interpretation.attribution import by_kind
-from transformer_course.interpretation.heads import head_weights
+from transformer_course.interpretation.hooks import attention_maps
 from transformer_course.training import checkpoint
 
 CHOSEN_ON = 3000
@@ -57,7 +57,7 @@ def looks(
         ):
             continue  # nothing found, or a word that is no piece by itself
         src, nothing_read, _ = ids_of(tokenizer, (sentence, ""))
-        maps = head_weights(model, src, nothing_read)
+        maps = attention_maps(model, src, nothing_read)
         weights = by_words(by_kind(maps)["encoder"][0], pieces, pieces)
         best = torch.from_numpy(weights.argmax(axis=-1))  # eos included
         for asks, answers in here:

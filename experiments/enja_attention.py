@@ -24,7 +24,8 @@ from transformer_course.batches.pairs import pad_rows
 from transformer_course.data.text import ParallelText
 from transformer_course.data.tokenizer import BOS, EOS, Tokenizer
 from transformer_course.decoding.translate import encode_source
-from transformer_course.interpretation.explain import cross_attention
+from transformer_course.interpretation.attribution import by_kind
+from transformer_course.interpretation.hooks import attention_maps
 from transformer_course.models.recurrent import RecurrentTranslator
 from transformer_course.training import checkpoint
 from transformer_course.training.run import chosen_checkpoint
@@ -50,7 +51,7 @@ class Overheard(RecurrentTranslator):
 def weights_of(model, src: Tensor, tgt_in: Tensor) -> Tensor:
     """(layer, head, target, source) of one pair; a GRU has one of each."""
     if not isinstance(model, RecurrentTranslator):
-        return cross_attention(model, src, tgt_in)[0]
+        return by_kind(attention_maps(model, src, tgt_in))["cross"][0]
     listening = Overheard(model.config).eval()
     listening.load_state_dict(model.state_dict())
     with torch.no_grad():

@@ -36,11 +36,11 @@ from transformer_course.interpretation.attribution import (
     source_relevance,
     source_rollout,
 )
-from transformer_course.interpretation.explain import record
-from transformer_course.interpretation.heads import (
-    attention_parts,
-    head_weights,
+from transformer_course.interpretation.hooks import (
+    attention_layers,
+    attention_maps,
     kind_of,
+    record,
 )
 from transformer_course.training import checkpoint
 
@@ -71,7 +71,7 @@ def viewed(model, tokenizer: Tokenizer, pair: tuple[str, str]) -> Record:
     """A sentence, and every head's weights in hundredths."""
     src, tgt_in, _ = ids_of(tokenizer, pair)
     source, target = map(tokenizer.pieces, pair)
-    maps = head_weights(model, src, tgt_in)
+    maps = attention_maps(model, src, tgt_in)
     return {
         "source": [*source, "</s>"],
         "read": ["<s>", *target],
@@ -108,7 +108,7 @@ def alignments(
     by_place: list[bool] = []
     for pair, found in zip(text, links, strict=True):
         src, tgt_in, _ = ids_of(tokenizer, pair)
-        cross = by_kind(head_weights(model, src, tgt_in))["cross"][0]
+        cross = by_kind(attention_maps(model, src, tgt_in))["cross"][0]
         pieces = [tokenizer.pieces(side) for side in pair]
         cross = torch.cat([cross, cross.mean(dim=1, keepdim=True)], dim=1)
         words = torch.tensor(by_words(cross, *pieces)[..., :-1].astype(float))
@@ -147,7 +147,7 @@ def patterns(model, tokenizer: Tokenizer, text: ParallelText) -> Record:
     found: dict[str, list[Tensor]] = {"encoder": [], "decoder": []}
     for pair in text:
         src, tgt_in, _ = ids_of(tokenizer, pair)
-        kinds = by_kind(head_weights(model, src, tgt_in))
+        kinds = by_kind(attention_maps(model, src, tgt_in))
         for kind, rows in found.items():
             weights = kinds[kind][0]  # (layer, head, query, key)
             equal = torch.ones(weights.shape[-2:])
@@ -193,7 +193,7 @@ def source_maps(
 ) -> dict[str, Tensor]:
     """Maps over source tokens, (target, source) each, by name."""
     src, tgt_in, _ = ids
-    maps = head_weights(model, src, tgt_in)
+    maps = attention_maps(model, src, tgt_in)
     cross = by_kind(maps)["cross"][0].mean(dim=1)
     shape = cross[0].shape
     found = {
@@ -231,10 +231,10 @@ def weight_and_length(
     shares: dict[str, list[list[float]]] = {"weight": [], "length": []}
     for pair in text:
         src, tgt_in, _ = ids_of(tokenizer, pair)
-        maps = head_weights(model, src, tgt_in)
+        maps = attention_maps(model, src, tgt_in)
         given, _ = record(model, src, tgt_in)
         layers: dict[str, list[float]] = {"weight": [], "length": []}
-        for name, part in attention_parts(model).items():
+        for name, part in attention_layers(model).items():
             if kind_of(name) != "cross":
                 continue
             weights = maps[name][0]  # (head, target, source)

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from experiments.lab import Experiment, Record, RunContext
 from transformer_course.batches.images import ImageBatch, in_order
 from transformer_course.data.images import ImageSet
-from transformer_course.models.mode import evaluating
+from transformer_course.models.mode import eval_mode
 from transformer_course.training.config import Experiment as Settings
 from transformer_course.training.config import TrainConfig, changed_experiment
 from transformer_course.training.loop import evaluate, fit, make_optimizer
@@ -132,7 +132,7 @@ def taught_by(teacher: nn.Module, loss_fn: LossFunction) -> LossFunction:
     def both(
         model: nn.Module, batch: ImageBatch, config: TrainConfig
     ) -> LossSums:
-        with torch.no_grad(), evaluating(teacher):
+        with torch.no_grad(), eval_mode(teacher):
             answers = teacher(batch.images).argmax(dim=-1)
         said = Said(model(batch.images))
         labels, taught = (

@@ -33,7 +33,8 @@ from transformer_course.decoding.translate import (
     encode_source,
     translate,
 )
-from transformer_course.interpretation import explain
+from transformer_course.interpretation.attribution import by_kind
+from transformer_course.interpretation.hooks import attention_maps
 from transformer_course.training import checkpoint
 from transformer_course.training.tasks.table import find_task
 
@@ -206,7 +207,8 @@ def maps(model, tokenizer, keywords, lines) -> tuple[list, list[dict]]:
         ids = tokenizer.encode(lines[i])
         src = pad_rows([encode_source(tokenizer, keywords[i])])
         tgt_in = pad_rows([[BOS, *ids]])
-        weights = explain.cross_attention(model, src, tgt_in)[0]
+        maps = attention_maps(model, src, tgt_in)
+        weights = by_kind(maps)["cross"][0]
         arrays.append(weights.numpy().astype(np.float16))
         labels.append(
             {

@@ -13,10 +13,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from experiments.lab import Experiment, Record, RunContext
-from transformer_course.interpretation.heads import (
-    head_weights,
+from transformer_course.interpretation.hooks import (
+    attention_maps,
     heads_of,
-    heads_replaced,
+    patch_heads,
 )
 from transformer_course.models.attention_only import (
     AttentionOnly,
@@ -90,10 +90,10 @@ def measure(size: Size, seed: int, context: RunContext) -> Record:
     model = trained(size, seed, context)
     generator = torch.Generator().manual_seed(1000 + seed)
     ids = repeated(context.limit(200), TESTED, VOCABULARY, generator)
-    maps = head_weights(model, ids)
+    maps = attention_maps(model, ids)
     without = {}
     for head in heads_of(model):
-        with heads_replaced(model, {head: 0.0}):
+        with patch_heads(model, {head: 0.0}):
             without[str(head)] = accuracy(model, ids)
     return {
         "accuracy": accuracy(model, ids),

@@ -21,7 +21,7 @@ from transformer_course.batches.masked import MaskedBatch
 from transformer_course.data.aozora import Chapter, Work
 from transformer_course.data.aozora.authors import WorkSplits, works
 from transformer_course.data.tokenizer import Tokenizer
-from transformer_course.models.mode import evaluating
+from transformer_course.models.mode import eval_mode
 from transformer_course.training.checkpoint import build
 from transformer_course.training.config import Experiment as Settings
 from transformer_course.training.config import changed_experiment
@@ -84,7 +84,7 @@ def answered(
     """Of each chosen word: its nll, what was guessed, what is right, and what
     the model read in its place."""
     parts = []
-    with evaluating(model):
+    with eval_mode(model):
         for batch in batches:
             logits, _ = model(batch.ids, batch.segments, batch.chosen)
             right, shown = batch.words[batch.chosen], batch.ids[batch.chosen]

@@ -28,7 +28,7 @@ from experiments.searches import fingerprint
 from transformer_course.batches.pairs import AnyBatch, Batch
 from transformer_course.data.tokenizer import PAD
 from transformer_course.models.masks import padding_mask
-from transformer_course.models.mode import evaluating
+from transformer_course.models.mode import eval_mode
 from transformer_course.training import checkpoint
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loop import evaluate
@@ -62,7 +62,7 @@ def spread_of(model: nn.Module, sources: Iterable[Tensor]) -> Spread:
         sources: (sentence, length) each, padded.
     """
     apart, squares = [], []
-    with evaluating(model):
+    with eval_mode(model):
         for src in sources:
             for row, vectors in zip(src, model.encode(src), strict=True):
                 real = vectors[row != PAD]

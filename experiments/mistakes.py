@@ -32,7 +32,7 @@ from transformer_course.models.layers import (
     TokenEmbedding,
 )
 from transformer_course.models.masks import causal_mask, padding_mask
-from transformer_course.models.mode import evaluating
+from transformer_course.models.mode import eval_mode
 from transformer_course.models.positional_encoding import sinusoidal_encoding
 
 NOTEBOOK = Path(__file__).parents[1] / "book/en/10_transformer.ipynb"
@@ -89,7 +89,7 @@ def greedy(model, tokenizer, sentences: list[str]) -> list[str]:
     """The likeliest next word, again and again, for all at once."""
     src = pad_rows([encode_source(tokenizer, s) for s in sentences])
     tgt = torch.full((len(sentences), 1), BOS)
-    with evaluating(model):
+    with eval_mode(model):
         for _ in range(LONGEST):
             best = model(src, tgt)[:, -1].argmax(dim=-1, keepdim=True)
             tgt = torch.cat([tgt, best], dim=1)

@@ -20,7 +20,7 @@ from transformer_course.batches.pairs import Batch, pad_rows
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.decoding.translate import encode_source
 from transformer_course.models.config import LanguageModelConfig, ModelConfig
-from transformer_course.models.mode import evaluating
+from transformer_course.models.mode import eval_mode
 from transformer_course.models.transformer import Transformer
 from transformer_course.training import checkpoint
 from transformer_course.training.config import TrainConfig
@@ -72,7 +72,7 @@ def joined_loss(model, batch: Batch, config: TrainConfig) -> LossSums:
 def write_on(model, tokenizer, sentences) -> list[str]:
     """Greedy translations of a decoder that has the source before it."""
     found = []
-    with torch.inference_mode(), evaluating(model):
+    with torch.inference_mode(), eval_mode(model):
         for sentence in sentences:
             text = [*encode_source(tokenizer, sentence), BOS]
             start = len(text)

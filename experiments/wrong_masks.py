@@ -33,7 +33,7 @@ from transformer_course.decoding.translate import encode_source
 from transformer_course.evaluation.bleu import corpus_bleu
 from transformer_course.models.attention import MultiHeadAttention, dot_score
 from transformer_course.models.masks import padding_mask
-from transformer_course.models.mode import evaluating
+from transformer_course.models.mode import eval_mode
 from transformer_course.training.run import Prepared
 
 MORE_PADDING = (0, 5, 20, 80)
@@ -108,7 +108,7 @@ def inspect_closely(moment: Moment) -> Record:
     seen = inspect(moment)
     if moment.last:
         found = moment.prepared
-        with evaluating(found.model), torch.inference_mode():
+        with eval_mode(found.model), torch.inference_mode():
             seen["accuracy_without_future"] = without_future(found)
             seen["accuracy_random_future"] = random_future(found)
             seen["padding"] = with_padding(moment)

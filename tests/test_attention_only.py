@@ -5,7 +5,7 @@ import torch
 from tiny import close
 
 from transformer_course.errors import ConfigError
-from transformer_course.interpretation.heads import head_weights
+from transformer_course.interpretation.hooks import attention_maps
 from transformer_course.models.attention_only import (
     AttentionOnly,
     induction_scores,
@@ -37,7 +37,7 @@ def test_the_model_is_causal():
     assert before.shape == (4, 10, 9)
     close(after[:, :-1], before[:, :-1])
     assert (after[:, -1] - before[:, -1]).abs().max() > 1e-3
-    assert {*head_weights(model, ids)} == {"layers.0", "layers.1"}
+    assert {*attention_maps(model, ids)} == {"layers.0", "layers.1"}
 
 
 def test_scores_of_heads_that_do_one_thing():

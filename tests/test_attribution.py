@@ -13,10 +13,10 @@ from transformer_course.interpretation.attribution import (
     source_relevance,
     source_rollout,
 )
-from transformer_course.interpretation.heads import (
-    head_weights,
+from transformer_course.interpretation.hooks import (
+    attention_maps,
     heads_of,
-    heads_replaced,
+    patch_heads,
 )
 
 
@@ -28,7 +28,7 @@ def asked():
 
 def test_maps_are_put_together_by_kind(asked):
     model = tiny_transformer()
-    kinds = by_kind(head_weights(model, *asked[:2]))
+    kinds = by_kind(attention_maps(model, *asked[:2]))
     assert kinds["encoder"].shape == (1, 2, 2, 5, 5)
     assert kinds["decoder"].shape == (1, 2, 2, 4, 4)
     assert kinds["cross"].shape == (1, 2, 2, 4, 5)
@@ -36,7 +36,7 @@ def test_maps_are_put_together_by_kind(asked):
 
 def test_rollout_takes_no_more_than_there_is(asked):
     model = tiny_transformer()
-    flow = source_rollout(head_weights(model, *asked[:2]))
+    flow = source_rollout(attention_maps(model, *asked[:2]))
     assert flow.shape == (1, 4, 5)
     assert (flow >= 0).all()
     # two looks at the source, the half of each what follows
@@ -70,7 +70,7 @@ def test_a_model_deaf_to_the_source_loses_nothing(asked):
     lost = leave_one_out(model, *asked)
     assert lost.shape == (1, 4, 5) and lost.abs().max() > 1e-4
     deaf = {h: 0.0 for h in heads_of(model) if "cross" in h.part}
-    with heads_replaced(model, deaf):
+    with patch_heads(model, deaf):
         close(leave_one_out(model, *asked), torch.zeros(1, 4, 5))
 
 

@@ -36,7 +36,7 @@ from experiments.memory_spread import loss_from_means, spread_of
 from transformer_course.batches.pairs import Batch
 from transformer_course.data.tokenizer import EOS, PAD
 from transformer_course.interpretation.attribution import rank_correlation
-from transformer_course.interpretation.heads import heads_of
+from transformer_course.interpretation.hooks import heads_of
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.vit_config import (
     ConvolutionalConfig,

@@ -12,7 +12,7 @@ from transformer_course.batches.pairs import sorted_batches
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding.search import require_numbers
 from transformer_course.errors import ConfigError
-from transformer_course.models.mode import evaluating
+from transformer_course.models.mode import eval_mode
 
 ROWS = 64
 """Texts in a batch that is judged on."""
@@ -69,7 +69,7 @@ def probabilities(
     rows = text_rows(tokenizer, texts, model.config.max_length)
     device = next(model.parameters()).device
     found = torch.empty(len(rows), model.config.n_classes)
-    with evaluating(model):
+    with eval_mode(model):
         for places, ids in sorted_batches(rows, ROWS):
             logits = model(ids.to(device)).float()
             found[places] = logits.softmax(dim=-1).cpu()

@@ -10,7 +10,7 @@ from transformer_course.data.tokenizer import BOS, EOS, MASK_PIECE, Tokenizer
 from transformer_course.decoding.search import require_numbers
 from transformer_course.errors import ConfigError
 from transformer_course.models.bert import BertPreTraining
-from transformer_course.models.mode import evaluating
+from transformer_course.models.mode import eval_mode
 
 
 class Guess(NamedTuple):
@@ -111,6 +111,6 @@ def hidden_words(model: BertPreTraining, ids: Tensor, mask_id: int) -> Tensor:
         One row for each hidden place, in order: (places, vocab).
     """
     ids = ids.to(next(model.parameters()).device)
-    with torch.inference_mode(), evaluating(model):
+    with torch.inference_mode(), eval_mode(model):
         logits, _ = model(ids, chosen=ids == mask_id)
     return logits.float().softmax(dim=-1)

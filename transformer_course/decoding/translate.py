@@ -18,7 +18,7 @@ from transformer_course.decoding.generate import (
     sample,
 )
 from transformer_course.errors import ConfigError
-from transformer_course.models.mode import evaluating
+from transformer_course.models.mode import eval_mode
 
 BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 """How SentencePiece writes the piece of one byte."""
@@ -151,7 +151,7 @@ def _in_batches(
     ids = [encode_source(tokenizer, sentences[i], limit) for i in filled]
     found: list[Found | None] = [None] * len(sentences)
     batches = list(sorted_batches(ids, batch_size))
-    with evaluating(model):
+    with eval_mode(model):
         results = over(search, [src for _, src in batches])
         for (places, _), some in zip(batches, results, strict=True):
             for place, result in zip(places, some, strict=True):
@@ -220,7 +220,7 @@ def draw(
     ids = [encode_source(tokenizer, text, limit) for text in sentences]
     device = next(model.parameters()).device
     generator = torch.Generator(device).manual_seed(seed)
-    with evaluating(model):
+    with eval_mode(model):
         drawn = sample(model, pad_rows(ids), generator=generator, **settings)
     return [tokenizer.decode(target) for target in drawn]
 

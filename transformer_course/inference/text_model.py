@@ -276,7 +276,9 @@ class TextModel:
         speaks = explain.gradient_attention(self.model, ids)[0]
         speaks = speaks - torch.eye(len(speaks), device=ids.device)
         pooling = self.model.config.pooling
-        looks, speaks = (explain.row_of(m, pooling) for m in (looks, speaks))
+        looks, speaks = (
+            explain.pooled_row(m, pooling) for m in (looks, speaks)
+        )
         pieces = self.tokenizer.pieces(text)[: limit - 2]
         return Spoken(pieces, looks[1:-1].cpu(), speaks[1:-1].cpu())
 

@@ -1,7 +1,6 @@
-"""Which source tokens a translation was made of, asked in three ways.
+"""Attribution of a translation to its source tokens, by three methods.
 
-Attention rollout and gradient × attention through encoder and decoder, and
-what is really lost when a source token is hidden (chapter 20).
+Attention rollout, gradient × attention, and leave-one-out (chapter 20).
 """
 
 import torch
@@ -9,8 +8,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_course.interpretation.explain import rollout
-from transformer_course.interpretation.heads import Maps, kind_of, weights_kept
-from transformer_course.models.mode import evaluating
+from transformer_course.interpretation.hooks import (
+    Maps,
+    capture_attention,
+    kind_of,
+)
+from transformer_course.models.mode import eval_mode
 from transformer_course.models.transformer import Transformer
 
 SourceMap = Float[Tensor, "batch target source"]
@@ -21,10 +24,10 @@ Target = Int[Tensor, "one target"]
 def by_kind(
     maps: Maps,
 ) -> dict[str, Float[Tensor, "batch layer head query key"]]:
-    """Maps of a Transformer's layers, put together: encoder, decoder, cross.
+    """Stack the maps of a Transformer's layers: encoder, decoder, cross.
 
     Args:
-        maps: from :func:`~.heads.head_weights`.
+        maps: from :func:`~.hooks.attention_maps`.
     """
     kinds: dict[str, list[Tensor]] = {}
     for part, weights in maps.items():
@@ -33,20 +36,19 @@ def by_kind(
 
 
 def source_rollout(maps: Maps) -> SourceMap:
-    """Attention of all layers, multiplied: from source tokens to targets.
+    """Attention rollout from source tokens to targets.
 
-    In the encoder as in :func:`~.explain.rollout`. In the
-    decoder a stream begins with nothing of the source; self-attention and
-    cross-attention each make up half of what follows them, and the residual
-    connection the other half. (Abnar and Zuidema 2020, section 3, which has
-    an encoder alone.)
+    In the encoder as in :func:`~.explain.rollout`. The decoder's stream
+    begins without source; self-attention and cross-attention each make up
+    half of what follows them, and the residual connection the other half.
+    (Abnar and Zuidema 2020, section 3, which has an encoder alone.)
 
     Args:
         maps: of a Transformer, in the mean over heads.
 
     Returns:
         Row t belongs to the token that follows ``tgt_in[t]``. It sums to less
-        than one: the rest is what is written already.
+        than one: the rest is the target's prefix.
     """
     kinds = by_kind(maps)
     memory = rollout(kinds["encoder"])  # (batch, source, source)
@@ -63,35 +65,39 @@ def source_rollout(maps: Maps) -> SourceMap:
 def source_relevance(
     model: Transformer, src: Source, tgt_in: Target, tgt_out: Target
 ) -> SourceMap:
-    """Attention times its gradient: which source tokens speak for a target.
+    """Attention times its gradient: evidence of source tokens for targets.
 
-    In each layer Ā is the heads' mean of (∂ log p / ∂A ⊙ A), without what is
-    below zero; relevance is handed on through Ā as through the layers. (After
+    In each layer Ā is the heads' mean of max(0, ∂ log p / ∂A ⊙ A); relevance
+    is propagated through Ā as through the layers. (After
     Chefer, Gur and Wolf 2021, who also normalise, and pass what the decoder
-    sees of the source through its own relevance.) Dropout is off meanwhile.
+    sees of the source through its own relevance.) Dropout is off.
 
     Args:
         model: its weights require gradients.
         src: one sentence.
-        tgt_in: what it has read at each step.
-        tgt_out: the token asked about at each step.
+        tgt_in: the decoder's input at each step.
+        tgt_out: the token explained at each step.
 
     Returns:
-        Row t: how much each source token speaks for ``tgt_out[t]``.
+        Row t: the evidence of each source token for ``tgt_out[t]``.
     """
     steps = tgt_in.size(1)
     each = torch.arange(steps)
-    with evaluating(model), torch.enable_grad(), weights_kept(model) as kept:
+    with (
+        eval_mode(model),
+        torch.enable_grad(),
+        capture_attention(model) as maps,
+    ):
         logits = model(src.expand(steps, -1), tgt_in.expand(steps, -1))
         log_p = logits.log_softmax(dim=-1)[each, each, tgt_out[0]]
-        slopes = torch.autograd.grad(log_p.sum(), list(kept.values()))
-    speaks = {  # one sentence for each step that is asked about
+        slopes = torch.autograd.grad(log_p.sum(), list(maps.values()))
+    evidence = {  # one row of the batch for each step
         part: (slope * weights.detach()).clamp(min=0).mean(dim=1)
-        for (part, weights), slope in zip(kept.items(), slopes, strict=True)
+        for (part, weights), slope in zip(maps.items(), slopes, strict=True)
     }
     memory = torch.eye(src.size(1), device=src.device)
     flow = torch.zeros(steps, steps, src.size(1), device=src.device)
-    for part, layer in speaks.items():
+    for part, layer in evidence.items():
         match kind_of(part):
             case "encoder":
                 memory = memory + layer @ memory
@@ -106,25 +112,25 @@ def source_relevance(
 def leave_one_out(
     model: Transformer, src: Source, tgt_in: Target, tgt_out: Target
 ) -> SourceMap:
-    """What each target's log-probability loses without each source token.
+    """Loss of each target's log-probability without each source token.
 
-    A token is hidden as padding is: nobody may look at it, and the others
-    keep their places. Dropout is off meanwhile.
+    A token is masked as padding is; the others keep their positions.
+    Dropout is off.
 
     Args:
         model: with an encoder and a decoder.
         src: one sentence.
-        tgt_in: what it has read at each step.
-        tgt_out: the token asked about at each step.
+        tgt_in: the decoder's input at each step.
+        tgt_out: the token explained at each step.
 
     Returns:
         Nats; below zero where the target becomes more probable.
     """
     tokens = src.size(1)
     each = torch.arange(tokens)
-    variants = src.repeat(tokens + 1, 1)  # the last one stays whole
+    variants = src.repeat(tokens + 1, 1)  # the last one is complete
     variants[each, each] = model.config.pad_id
-    with evaluating(model):
+    with eval_mode(model):
         logits = model(variants, tgt_in.expand(tokens + 1, -1))
     asked = tgt_out.expand(tokens + 1, -1)[..., None]
     log_p = logits.log_softmax(dim=-1).gather(-1, asked)[..., 0]
@@ -134,7 +140,7 @@ def leave_one_out(
 def ranks(
     values: Float[Tensor, "row column"],
 ) -> Float[Tensor, "row column"]:
-    """The rank of each number in its row, from 0; equal ones share theirs."""
+    """Rank of each number in its row, from 0; ties share their mean rank."""
     below = (values[:, None, :] < values[:, :, None]).sum(dim=-1)
     equal = (values[:, None, :] == values[:, :, None]).sum(dim=-1)
     return below + (equal - 1) / 2
@@ -143,7 +149,7 @@ def ranks(
 def rank_correlation(
     one: Float[Tensor, "row column"], other: Float[Tensor, "row column"]
 ) -> Float[Tensor, " row"]:
-    """Spearman's, of each row; 0 where a row is constant."""
+    """Spearman's rank correlation of each row; 0 where a row is constant."""
     a, b = (
         r - r.mean(dim=1, keepdim=True) for r in (ranks(one), ranks(other))
     )

@@ -23,7 +23,7 @@ from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
 from torch import Tensor, nn
 
 from transformer_course.errors import ConfigError
-from transformer_course.interpretation.explain import Record, record
+from transformer_course.interpretation.hooks import Record, record
 from transformer_course.interpretation.legible import watch_new_figures
 from transformer_course.models.transformer import LanguageModel, Transformer
 

@@ -1,4 +1,4 @@
-"""Evaluation mode: dropout off while a model is used, and only then."""
+"""Put a model into eval mode and restore its previous mode."""
 
 import contextlib
 from collections.abc import Iterator
@@ -7,8 +7,8 @@ from torch import nn
 
 
 @contextlib.contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """Put a model into evaluation mode, and back as it was, come what may."""
+def eval_mode(model: nn.Module) -> Iterator[None]:
+    """Context manager: eval mode inside, the previous mode afterwards."""
     was_training = model.training
     model.eval()
     try:

@@ -19,7 +19,7 @@ from torch import nn
 from transformer_course.batches.pairs import AnyBatch, Batches
 from transformer_course.device import random_state, set_random_state
 from transformer_course.errors import CheckpointError, DivergedError
-from transformer_course.models.mode import evaluating
+from transformer_course.models.mode import eval_mode
 from transformer_course.training import distributed
 from transformer_course.training.checkpoint import (
     Resume,
@@ -258,7 +258,7 @@ def evaluate(
         loss_fn: the loss of one batch.
     """
     device = next(model.parameters()).device
-    with evaluating(model):
+    with eval_mode(model):
         found = [loss_fn(model, b.to(device), config) for b in batches]
     return sum(found[1:], found[0]).means()
 

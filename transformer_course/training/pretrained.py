@@ -31,7 +31,7 @@ from transformer_course.models.bert import (
     mean_of_tokens,
 )
 from transformer_course.models.bert_config import BertConfig
-from transformer_course.models.mode import evaluating
+from transformer_course.models.mode import eval_mode
 from transformer_course.training.checkpoint import (
     Tensors,
     fill,
@@ -154,7 +154,7 @@ def sentence_vectors(
     Raises:
         ConfigError: a sentence of more tokens than there are places.
     """
-    with evaluating(model), torch.inference_mode():
+    with eval_mode(model), torch.inference_mode():
         parts = [
             _means(model, pieces, sentences[start : start + ROWS])
             for start in range(0, len(sentences), ROWS)

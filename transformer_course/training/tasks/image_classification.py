@@ -19,7 +19,7 @@ from transformer_course.data.corpora import Corpus, load_images
 from transformer_course.data.images import ImageSet, ImageSplits
 from transformer_course.errors import ConfigError
 from transformer_course.models.config import AnyModelConfig
-from transformer_course.models.mode import evaluating
+from transformer_course.models.mode import eval_mode
 from transformer_course.models.vit_config import (
     ConvolutionalConfig,
     VisionConfig,
@@ -97,7 +97,7 @@ class ImageClassification(Classification):
         shown = dev.take(torch.tensor(places))
         device = next(model.parameters()).device
         [batch] = in_order(shown, len(shown))
-        with torch.inference_mode(), evaluating(model):
+        with torch.inference_mode(), eval_mode(model):
             found = model(batch.images.to(device)).softmax(dim=-1).max(dim=-1)
         columns = places, shown.labels, found.indices, found.values
         return [
@@ -175,6 +175,6 @@ def check_fits(config: AnyModelConfig, images: ImageSet) -> None:
 def classified(model: nn.Module, batches: list[ImageBatch]) -> torch.Tensor:
     """The likeliest class of each image, in order."""
     device = next(model.parameters()).device
-    with evaluating(model):
+    with eval_mode(model):
         guesses = [model(b.images.to(device)).argmax(dim=-1) for b in batches]
     return torch.cat(guesses)

@@ -12,7 +12,7 @@ from transformer_course.data.text import ParallelText, Splits
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding.generate import sample
 from transformer_course.models.config import LanguageModelConfig
-from transformer_course.models.mode import evaluating
+from transformer_course.models.mode import eval_mode
 from transformer_course.models.modern_config import ModernConfig
 from transformer_course.training.config import DataConfig
 from transformer_course.training.tasks.task import corpus_of, require_unset
@@ -58,7 +58,7 @@ class LanguageModelling(Writing):
     ) -> list[dict[str, str]]:
         """Texts drawn from the model, the same draw each time."""
         device = next(model.parameters()).device
-        with evaluating(model):
+        with eval_mode(model):
             drawn = sample(
                 model,
                 prefix=torch.empty(SAMPLES, 0, dtype=torch.long),

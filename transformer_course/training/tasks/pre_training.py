@@ -27,7 +27,7 @@ from transformer_course.decoding.fill import hidden_words
 from transformer_course.errors import ConfigError
 from transformer_course.evaluation.bleu import perplexity
 from transformer_course.models.bert_config import BertConfig
-from transformer_course.models.mode import evaluating
+from transformer_course.models.mode import eval_mode
 from transformer_course.training.config import (
     DataConfig,
     Experiment,
@@ -245,7 +245,7 @@ def next_accuracy(
     """
     device = next(model.parameters()).device
     answers, kinds = [], []
-    with evaluating(model):
+    with eval_mode(model):
         for batch in batches:
             _, to_next = model(
                 batch.ids.to(device),

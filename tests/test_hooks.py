@@ -1,4 +1,4 @@
-"""Single heads are seen, replaced and put back; the model stays as it is."""
+"""Hooks record, replace and are removed; the model is unchanged."""
 
 import pytest
 import torch
@@ -14,22 +14,19 @@ from torch import nn
 from transformer_course.data.tokenizer import EOS, PAD
 from transformer_course.decoding.generate import greedy_search
 from transformer_course.errors import ConfigError
-from transformer_course.interpretation.explain import (
-    cross_attention,
-    encoder_attention,
-)
-from transformer_course.interpretation.heads import (
+from transformer_course.interpretation.hooks import (
     Head,
-    attention_parts,
+    attention_layers,
+    attention_maps,
+    capture_attention,
     cheapest_first,
     head_outputs,
-    head_weights,
     heads_of,
-    heads_replaced,
     kind_of,
     mean_outputs,
-    weights_changed,
-    weights_kept,
+    patch_heads,
+    patch_weights,
+    record,
 )
 from transformer_course.models.optimize import attention, faster_layers
 
@@ -52,13 +49,50 @@ def hooks_of(model):
     ]
 
 
+def test_the_record_is_of_this_call():
+    model = tiny_transformer()
+    src, tgt = inputs()
+    given, gave = record(model, src, tgt)
+    assert given[""] == (src, tgt)
+    close(gave[""], model(src, tgt))
+    close(gave["encoder"], model.encode(src))
+    assert {name for name, _ in model.named_modules()} >= set(gave)
+
+
+def test_a_part_called_again_gives_the_recorded_output():
+    model = tiny_transformer()
+    given, gave = record(model, *inputs())
+    for name, part in model.named_modules():
+        if name.endswith("feed_forward"):
+            close(part(*given[name]), gave[name])
+    name = "decoder.layers.1.cross_attention"
+    query, memory = given[name]
+    close(memory, gave["encoder"])
+    assert gave[name].shape == query.shape
+
+
+def test_record_leaves_no_hook_and_no_gradient():
+    model = tiny_transformer().train()
+    _, gave = record(model, *inputs())
+    assert not gave[""].requires_grad
+    assert model.training
+    assert not hooks_of(model)
+
+
+def test_record_leaves_no_hook_after_an_error():
+    model = tiny_transformer()
+    with pytest.raises(ConfigError):
+        record(model, torch.full((1, 2), 99), torch.ones(1, 2).long())
+    assert not hooks_of(model)
+
+
 def test_heads_have_names_and_kinds():
     model = tiny_transformer()
     assert len(heads_of(model)) == 2 * 3 * 2
     first, last = heads_of(model)[0], Head(CROSS, 1)
     assert str(first) == "encoder 1.1" and str(last) == "cross 2.2"
     assert last in heads_of(model)
-    kinds = [kind_of(part) for part in attention_parts(model)]
+    kinds = [kind_of(part) for part in attention_layers(model)]
     assert kinds[:2] == ["encoder", "encoder"] and "cross" in kinds
     assert {kind_of(h.part) for h in heads_of(tiny_language_model())} == {
         "decoder"
@@ -67,35 +101,39 @@ def test_heads_have_names_and_kinds():
         heads_of(nn.Linear(2, 2))
 
 
-def test_weights_are_those_of_the_layers_and_rows_sum_to_one():
+def test_maps_are_those_of_the_layers_and_hide_padding_and_the_future():
     model = tiny_transformer()
     src, tgt = inputs()
-    maps = head_weights(model, src, tgt)
-    cross = cross_attention(model, src, tgt)
-    encoder = encoder_attention(model.encoder, model.src_embedding(src))
-    assert encoder.shape == (3, 2, 2, 5, 5)
-    for layer in (0, 1):
-        close(maps[f"decoder.layers.{layer}.cross_attention"], cross[:, layer])
-    for weights in maps.values():
+    src[0, 3:] = PAD
+    maps = attention_maps(model, src, tgt)
+    assert list(maps) == list(attention_layers(model))
+    given, gave = record(model, src, tgt)
+    for name, weights in maps.items():
+        layer, values = model.get_submodule(name), given[name][-1]
         close(weights.sum(dim=-1), torch.ones(weights.shape[:-1]))
+        value = layer._split(layer.to_value(values))
+        close(layer.to_output(layer._merge(weights @ value)), gave[name])
+    assert not maps[CROSS][0, ..., 3:].any()
     assert not maps["decoder.layers.0.self_attention"].triu(1).any()
+    alone = attention_maps(model, src[:1, :3], tgt[:1])
+    close(maps[CROSS][:1, ..., :3], alone[CROSS])
     assert not hooks_of(model)
 
 
 def test_gradients_reach_the_weights_and_the_output_is_the_same():
     model = tiny_transformer()
     before = model(*inputs())
-    with weights_kept(model) as kept:
+    with capture_attention(model) as maps:
         after = model(*inputs())
     close(after, before, tolerance=1e-4)
-    slopes = torch.autograd.grad(after.square().sum(), list(kept.values()))
+    slopes = torch.autograd.grad(after.square().sum(), list(maps.values()))
     assert all(slope.abs().sum() > 0 for slope in slopes)
 
 
 def test_weights_are_kept_while_a_cache_grows():
     model = tiny_transformer()
     src, _ = inputs()
-    with weights_kept(model):
+    with capture_attention(model):
         seen = greedy_search(model, src, max_length=6)
     assert seen == greedy_search(model, src, max_length=6)
 
@@ -104,12 +142,12 @@ def test_other_weights_mix_the_values():
     model = tiny_transformer()
     before = model(*inputs())
     part = model.decoder.layers[1].cross_attention
-    with weights_changed(part, lambda weights: weights):
+    with patch_weights(part, lambda weights: weights):
         close(model(*inputs()), before, tolerance=1e-4)
-    with weights_changed(part, torch.zeros_like):
+    with patch_weights(part, torch.zeros_like):
         without = model(*inputs())
     zeros = {Head(CROSS, number): 0.0 for number in (0, 1)}
-    with heads_replaced(model, zeros):
+    with patch_heads(model, zeros):
         close(model(*inputs()), without, tolerance=1e-4)
     close(model(*inputs()), before)
 
@@ -123,7 +161,7 @@ def test_a_head_is_a_term_of_the_sum():
     name = "encoder.layers.0.self_attention"
     for gone in ([], [0], [1], [0, 1]):
         others = {Head(name, number): 0.0 for number in gone}
-        with heads_replaced(model, others):
+        with patch_heads(model, others):
             outputs.append(part(x))
     whole, first, second, nothing = outputs
     close(first + second, whole + nothing, tolerance=1e-4)
@@ -136,10 +174,10 @@ def test_its_own_output_changes_nothing_and_that_of_another_input_does():
     before = model(*one)
     own, foreign = head_outputs(model, *one), head_outputs(model, *other)
     assert own.keys() == set(heads_of(model))
-    with heads_replaced(model, own):
+    with patch_heads(model, own):
         close(model(*one), before, tolerance=1e-4)
     head = heads_of(model)[0]
-    with heads_replaced(model, {head: foreign[head]}):
+    with patch_heads(model, {head: foreign[head]}):
         changed = model(*one)
     assert (changed - before).abs().max() > 1e-4
     assert not hooks_of(model)
@@ -178,11 +216,11 @@ def test_a_mean_does_not_hang_on_how_sentences_are_batched():
 def test_who_asks_for_changed_weights_is_told_those():
     model = tiny_transformer()
     part = model.decoder.layers[1].cross_attention
-    with weights_changed(part, torch.zeros_like):
+    with patch_weights(part, torch.zeros_like):
         plain = model(*inputs())
-        with weights_kept(model) as kept:
+        with capture_attention(model) as maps:
             close(model(*inputs()), plain, tolerance=1e-4)
-    assert not kept[CROSS].any()
+    assert not maps[CROSS].any()
 
 
 def test_changes_can_stand_within_one_another():
@@ -190,9 +228,9 @@ def test_changes_can_stand_within_one_another():
     part = model.decoder.layers[1].cross_attention
     before = model(*inputs())
     with faster_layers(model):
-        with weights_changed(part, torch.zeros_like):
+        with patch_weights(part, torch.zeros_like):
             without = model(*inputs())
-            with weights_changed(part, lambda weights: weights):
+            with patch_weights(part, lambda weights: weights):
                 close(model(*inputs()), before, tolerance=1e-4)
             close(model(*inputs()), without)
         assert part.attend is attention
@@ -206,7 +244,7 @@ def test_a_head_that_there_is_not_is_told():
         wanted = f"there is no head {head.number} in '{head.part}'"
         with (
             pytest.raises(ConfigError, match=wanted),
-            heads_replaced(model, {head: 0.0}),
+            patch_heads(model, {head: 0.0}),
         ):
             pass
 
