@@ -1,10 +1,12 @@
-"""Exercises whose check says which mistake was made.
+"""Exercises whose check names the mistake that was made.
 
-``engine``     how a try is judged: cases, outcomes, comparison, verdict
-``catalogue``  what is asked: solutions, cases, mistakes that people make
-``child``      a process for each check, in which a learner's code runs
-``process``    the notebook's side of it: time, memory, the end
-``check``      what a notebook calls: check, hint, solution, progress
-``progress``   the file that holds which exercises are done
+``engine``     judges an implementation: cases, outcomes, comparison, verdict
+``catalogue``  the exercises: solutions, cases, mistakes that people make
+``child``      the process of a check, in which a learner's code runs
+``process``    the notebook's side of it: starting, limits, ending
+``check``      functions for notebooks: check, hint, solution, progress
+``progress``   the file of the exercises done
+``names``      the exercises' names and modules, without importing them
+``contents``   all exercises
 ``command``    ``transformer-course progress``
 """

@@ -1,7 +1,7 @@
-"""Functions that an exercise notebook calls: check, hint, solution, progress.
+"""Functions for exercise notebooks: check, hint, solution, progress.
 
-Each takes the function or class that was written, under the name that the
-exercise gave it, and answers with a text.
+Each takes the learner's function or class, under the name that the exercise
+gave it, and returns a text.
 """
 
 import inspect
@@ -14,7 +14,7 @@ from typing import Any
 
 import cloudpickle
 
-from course_exercises import progress as kept
+from course_exercises import progress as progress_file
 from course_exercises.contents import EXERCISES, find
 from course_exercises.engine.messages import paragraph
 from course_exercises.engine.outcome import files_of
@@ -31,7 +31,7 @@ _withheld = False
 
 
 def answers(function: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Turn what a learner can put right into the answer."""
+    """Return errors that a learner can put right as answers."""
 
     @wraps(function)
     def wrapped(*args: Any) -> Answer:
@@ -45,7 +45,7 @@ def answers(function: Callable[..., Answer]) -> Callable[..., Answer]:
 
 @answers
 def check(candidate: Any) -> Answer:
-    """Try what was written, and say whether it is right, or what is not.
+    """Check a function or class, and name what is wrong with it.
 
     It runs in a process of its own, with limits of time and memory.
 
@@ -55,19 +55,18 @@ def check(candidate: Any) -> Answer:
     exercise = find(name_of(candidate))
     content = packed(candidate)
     verdict = verdict_on(exercise, content, sources_of(candidate), LIMITS)
-    if not verdict.is_correct:
-        return verdict
-    try:
-        kept.record(exercise.name, kept.find_file())
-    except kept.ProgressError as error:
-        note = paragraph(str(error))
-        return Verdict(f"{verdict.text}\n\n{note}", "correct", exercise.name)
+    if verdict.is_correct:
+        try:
+            progress_file.record(exercise.name, progress_file.find_file())
+        except progress_file.ProgressError as error:
+            text = f"{verdict.text}\n\n{paragraph(str(error))}"
+            return Verdict(text, "correct", exercise.name)
     return verdict
 
 
 @answers
 def hint(candidate: Any) -> Answer:
-    """A hint; a second one, when asked again."""
+    """The first hint; the second one when it is asked for again."""
     exercise = find(name_of(candidate))
     number = _hints_given[exercise.name]
     _hints_given[exercise.name] += 1
@@ -87,10 +86,9 @@ def solution(candidate: Any) -> Answer:
 
 
 def without_solutions() -> None:
-    """Let :func:`solution` say, in this notebook, that there are none.
+    """Make :func:`solution` withhold the solutions in this notebook.
 
-    An assignment may be handed out so. Whoever looks for a solution in the
-    package finds it all the same.
+    An assignment may be released so. The package holds them all the same.
     """
     global _withheld
     _withheld = True
@@ -99,15 +97,14 @@ def without_solutions() -> None:
 @answers
 def progress() -> Answer:
     """The exercises done, by chapter."""
-    return Answer(kept.overview(kept.find_file()))
+    return Answer(progress_file.overview(progress_file.find_file()))
 
 
 def name_of(candidate: Any) -> str:
-    """The name of what was written.
+    """The name of the learner's function or class.
 
     Raises:
-        CourseError: it is no function or class, or has been imported from
-            the package.
+        CourseError: it is neither, or was imported from the package.
     """
     if isinstance(candidate, str):
         return candidate
@@ -131,10 +128,10 @@ def name_of(candidate: Any) -> str:
 
 
 def packed(candidate: Any) -> bytes:
-    """Code and all that it uses, ready to be sent to another process.
+    """Pickle code by value, with all that it uses.
 
     Raises:
-        CourseError: it is no code, or uses something that cannot be sent.
+        CourseError: it is no code, or uses something that cannot be pickled.
     """
     if not callable(candidate):
         raise CourseError(
@@ -157,7 +154,7 @@ def packed(candidate: Any) -> bytes:
 
 
 def own_module(candidate: Any) -> ModuleType | None:
-    """The learner's own file that it was imported from, if it was."""
+    """The learner's own file that the code was imported from, if any."""
     module = inspect.getmodule(candidate)
     path = getattr(module, "__file__", None)
     if module is None or path is None or module.__name__ == "__main__":
@@ -166,9 +163,9 @@ def own_module(candidate: Any) -> ModuleType | None:
 
 
 def sources_of(candidate: Any) -> dict[str, str]:
-    """The text of the cells that code may come from, by file name.
+    """The source of all notebook cells and the code's files, by file name.
 
-    Python's ``linecache`` keeps cells too, as files without a time.
+    ``linecache`` keeps cells as files without a modification time.
     """
     cells = {
         name

@@ -1,9 +1,9 @@
-"""The process of one check: run the learner's code, and say what it is.
+"""The process of one check: run the learner's code and judge it.
 
     python -m course_exercises.child FOLDER
 
-The file ``request`` in the folder is what ``process`` wrote there. Messages
-go into the file ``said``, a line of JSON each.
+The folder holds the pickled ``request`` that ``process`` has written.
+Messages go into its file ``messages``, one JSON object a line.
 """
 
 import builtins
@@ -18,12 +18,13 @@ import threading
 import traceback
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import cloudpickle
+import psutil
 import torch
 
 from course_exercises.engine import messages
@@ -35,63 +36,59 @@ from course_exercises.engine.diagnose import (
 )
 from course_exercises.engine.verdict import Verdict
 
-PRINTED = 1000
-"""Signs of what the code prints that are kept."""
+MAX_PRINTED = 1000
+"""Characters of printed text that are kept."""
 
 
 class Prints(io.TextIOBase):
-    """Keeps the beginning of what is printed."""
+    """A stream that keeps the beginning of what is printed."""
 
     def __init__(self) -> None:
-        self._parts: list[str] = []
-        self._left = PRINTED
-        self._cut = False
+        self._text = ""
 
     def writable(self) -> bool:
         """Always true."""
         return True
 
     def write(self, text: str) -> int:
-        """Keep what there is room for."""
-        if self._left > 0:
-            self._parts.append(text[: self._left])
-        self._cut |= len(text) > self._left
-        self._left -= min(len(text), self._left)
+        """Keep what there is room for, and one character more."""
+        self._text += text[: MAX_PRINTED + 1 - len(self._text)]
         return len(text)
 
     def text(self) -> str:
-        """The text that was kept."""
-        return "".join(self._parts) + (" …" if self._cut else "")
+        """The text, with a mark where it was cut off."""
+        is_cut = len(self._text) > MAX_PRINTED
+        return self._text[:MAX_PRINTED] + (" …" if is_cut else "")
 
 
 def main() -> None:
-    """Check one implementation, then wait to be ended."""
+    """Check one implementation, then wait to be killed."""
     folder = Path(sys.argv[1])
     request = pickle.loads((folder / "request").read_bytes())
-    with (folder / "said").open("a", encoding="utf-8") as said:
+    with (folder / "messages").open("a", encoding="utf-8") as file:
 
-        def say(**message: Any) -> None:
-            said.write(json.dumps(message) + "\n")
-            said.flush()
+        def send(**message: Any) -> None:
+            file.write(json.dumps(message) + "\n")
+            file.flush()
 
-        settle()
+        isolate()
         try:
-            say(verdict=verdict_on(request, say).as_dict())
-        except Exception:  # our own fault; the notebook will say so
-            say(fault=traceback.format_exc())
-        threading.Event().wait()  # whoever ends it finds its children
+            send(verdict=asdict(verdict_on(request, send)))
+        except Exception:  # a fault of the engine; the notebook reports it
+            send(fault=traceback.format_exc())
+        threading.Event().wait()  # the notebook kills it with its children
 
 
-def settle() -> None:
-    """Make this process a place for a learner's code.
+def isolate() -> None:
+    """Prepare this process for a learner's code.
 
-    It has no input and no output but what Python catches, and shows things
-    as a notebook does.
+    It has no input, and no output but what Python's streams catch;
+    ``display`` prints, as in a notebook.
     """
     notebook = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(nothing, number)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
     threading.Thread(target=end_with, args=(notebook,), daemon=True).start()
     builtins.display = print
     torch.set_num_threads(1)
@@ -100,8 +97,6 @@ def settle() -> None:
 
 def end_with(notebook: int) -> None:
     """End, children first, when the notebook's end of a pipe is closed."""
-    import psutil
-
     os.read(notebook, 1)
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
@@ -109,16 +104,16 @@ def end_with(notebook: int) -> None:
     os._exit(1)
 
 
-def verdict_on(request: dict[str, Any], say: Callable[..., None]) -> Verdict:
+def verdict_on(request: dict[str, Any], send: Callable[..., None]) -> Verdict:
     """Run an implementation on every case, and judge it.
 
     Args:
-        request: the exercise's module, the code and its cells.
-        say: told when a case begins, and when all have been tried.
+        request: the exercise's module, the pickled code and its sources.
+        send: called when a case begins, and when all have been tried.
     """
     exercise = import_module(request["module"]).EXERCISE
-    expected = expected_of(exercise)  # before anything else is run
-    for name, text in request["sources"].items():  # errors show their lines
+    expected = expected_of(exercise)  # before the learner's code is run
+    for name, text in request["sources"].items():  # for errors' lines
         lines = text.splitlines(keepends=True)
         linecache.cache[name] = (len(text), None, lines, name)
     prints = Prints()
@@ -127,8 +122,8 @@ def verdict_on(request: dict[str, Any], say: Callable[..., None]) -> Verdict:
             candidate = cloudpickle.loads(request["candidate"])
         except Exception as error:
             return messages.not_carried(exercise, error)
-        found = outcomes(exercise, candidate, lambda now: say(case=now))
-        say(tried=True)
+        found = outcomes(exercise, candidate, lambda now: send(case=now))
+        send(tried=True)
         printed = prints.text()
         if not isinstance(found, Verdict):
             form = form_of(exercise, candidate)

@@ -1,7 +1,4 @@
-"""The command ``transformer-course progress``: which exercises are done.
-
-The package names it as an entry point, where the command line looks for it.
-"""
+"""The command ``transformer-course progress``, an entry point."""
 
 from pathlib import Path
 from typing import Annotated

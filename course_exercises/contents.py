@@ -1,35 +1,16 @@
-"""All exercises, in the order of the chapters.
+"""All exercises, in the order of the chapters."""
 
-Whoever needs a single one imports its own file: this loads them all.
-"""
-
-import pkgutil
 from difflib import get_close_matches
 from importlib import import_module
 
-from course_exercises import catalogue
 from course_exercises.engine.exercise import Exercise
+from course_exercises.names import MODULES
 from transformer_course.errors import CourseError
 
-SUBJECTS = [found.name for found in pkgutil.iter_modules(catalogue.__path__)]
-
-
-def _exercises_on(subject: str) -> list[Exercise]:
-    """The exercises of one folder."""
-    folder = import_module(f"{catalogue.__name__}.{subject}")
-    files = [
-        import_module(f"{folder.__name__}.{found.name}")
-        for found in pkgutil.iter_modules(folder.__path__)
-    ]
-    return [file.EXERCISE for file in files]
-
-
-EXERCISES = {
-    exercise.name: exercise
-    for exercise in sorted(
-        (one for subject in SUBJECTS for one in _exercises_on(subject)),
-        key=lambda one: (one.chapter, one.place),
-    )
+EXERCISES: dict[str, Exercise] = {
+    name: import_module(module).EXERCISE
+    for modules in MODULES.values()
+    for name, module in modules.items()
 }
 """By name.
 
@@ -38,11 +19,11 @@ EXERCISES = {
 
 
 class NoSuchExercise(CourseError):
-    """A name that no exercise has."""
+    """No exercise has this name."""
 
 
 def find(name: str) -> Exercise:
-    """The exercise of this name.
+    """Find an exercise by its name.
 
     Raises:
         NoSuchExercise: there is none.
@@ -60,8 +41,8 @@ def find(name: str) -> Exercise:
 
 
 def by_chapter() -> dict[str, list[Exercise]]:
-    """The exercises of each chapter."""
-    chapters: dict[str, list[Exercise]] = {}
-    for exercise in EXERCISES.values():
-        chapters.setdefault(exercise.chapter, []).append(exercise)
-    return chapters
+    """List the exercises of each chapter."""
+    return {
+        chapter: [EXERCISES[name] for name in names]
+        for chapter, names in MODULES.items()
+    }

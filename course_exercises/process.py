@@ -1,15 +1,13 @@
 """One process per check: start it, watch its time and memory, end it.
 
 The learner's code runs in ``child``, beside the notebook. This side reads its
-progress from a file, so nothing that the code prints comes in between. In the
-end the process is killed with everything that it started, the same way on
-every system.
+messages from a file, so nothing that the code prints gets between them. In the
+end the process is killed with all its children, the same way on every system.
 """
 
 import json
 import os
 import pickle
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,9 +24,9 @@ from course_exercises.engine.exercise import Exercise
 from course_exercises.engine.verdict import Verdict
 from transformer_course.errors import CourseError
 
-START = 120.0  # seconds that it may take to import torch
-COMPARING = 60.0  # seconds that it may take to compare, after the code has run
-PAUSE = 0.1  # seconds between two looks
+START = 120.0  # seconds in which it has to import torch
+COMPARING = 60.0  # seconds for comparing, after the code has run
+PAUSE = 0.1  # seconds between two looks at it
 QUIET = {
     "PYTHONHASHSEED": "0",
     "OMP_NUM_THREADS": "1",
@@ -40,7 +38,7 @@ QUIET = {
 
 
 class CheckError(CourseError):
-    """The process that checks code cannot do its work."""
+    """The process of a check has failed."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +46,9 @@ class Limits:
     """Time and memory that a learner's code may take."""
 
     seconds: float = 10.0
-    """For all inputs together."""
+    """For all cases together."""
     memory: int = 2 << 30
-    """Bytes beside what torch has."""
+    """Bytes beside what torch needs."""
 
 
 def verdict_on(
@@ -62,10 +60,10 @@ def verdict_on(
     """Check an implementation in a process of its own.
 
     Args:
-        exercise: the one that it is an answer to.
-        candidate: the function or class, as cloudpickle writes it.
-        sources: the text of the cells that it comes from, by file name.
-        limits: the most that it may take.
+        exercise: the exercise.
+        candidate: the learner's function or class, as cloudpickle writes it.
+        sources: the source of the learner's cells, by file name.
+        limits: of time and memory.
 
     Raises:
         CheckError: the process could not be started, or failed.
@@ -75,57 +73,57 @@ def verdict_on(
         "candidate": candidate,
         "sources": sources,
     }
-    folder = Path(tempfile.mkdtemp(prefix="transformer-course-"))
-    try:
-        child = Child(folder, pickle.dumps(request))
+    with tempfile.TemporaryDirectory(
+        prefix="transformer-course-", ignore_cleanup_errors=True
+    ) as folder:
+        child = Child(Path(folder), pickle.dumps(request))
         try:
             return _watched(child, exercise, limits)
         finally:
             child.end()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _watched(child: "Child", exercise: Exercise, limits: Limits) -> Verdict:
-    """The verdict of the process, or the limit that it went beyond."""
-    until = time.monotonic() + START
-    most, number = None, None  # bytes; the case that is being tried
+    """Wait for the verdict, or for a limit to be exceeded."""
+    deadline = time.monotonic() + START
+    memory, number = None, None  # allowed bytes; the case that is tried
     while True:
         has_ended = child.has_ended()  # if so, all its messages are there
         for message in child.messages():
             match message:
                 case {"case": int(now)}:
                     if number is None:
-                        until = time.monotonic() + limits.seconds
-                        most = child.memory() + limits.memory
+                        deadline = time.monotonic() + limits.seconds
+                        memory = child.memory() + limits.memory
                     number = now
                 case {"tried": _}:
-                    until = time.monotonic() + COMPARING
-                case {"verdict": told}:
-                    return Verdict(**told)
+                    deadline = time.monotonic() + COMPARING
+                case {"verdict": fields}:
+                    return Verdict(**fields)
                 case {"fault": text}:
                     raise CheckError(f"a check failed: {text}")
-        is_late = time.monotonic() > until
-        if number is None and (has_ended or is_late):
-            raise CheckError(
-                "the process that checks exercises did not start. "
-                + child.errors()
-            )
-        if has_ended:
+        is_late = time.monotonic() > deadline
+        if number is None:
+            if has_ended or is_late:
+                raise CheckError(
+                    "the process that checks exercises did not start. "
+                    + child.errors()
+                )
+        elif has_ended:
             return messages.crashed(exercise, exercise.tried[number])
-        if is_late:
+        elif is_late:
             case = exercise.tried[number]
             return messages.no_end(exercise, case, limits.seconds)
-        if most is not None and child.memory() > most:
+        elif child.memory() > memory:
             return messages.no_memory(exercise, exercise.tried[number])
         time.sleep(PAUSE)
 
 
 class Child:
-    """The process of one check, with all that it starts.
+    """The process of one check, and all that it starts.
 
     Args:
-        folder: an empty one, where it finds its request and may write.
+        folder: an empty one, for its request and its files.
         request: the pickled request.
     """
 
@@ -133,26 +131,26 @@ class Child:
         work = folder / "work"
         work.mkdir()
         (folder / "request").write_bytes(request)
-        (folder / "said").touch()
-        self._said = (folder / "said").open("rb")
+        (folder / "messages").touch()
+        self._messages = (folder / "messages").open("rb")
         self._line = b""
         self._errors = folder / "errors"
         with self._errors.open("wb") as errors:
-            self._process = subprocess.Popen(
+            self.process = psutil.Popen(
                 [sys.executable, "-m", "course_exercises.child", folder],
-                stdin=subprocess.PIPE,  # closes when the notebook goes
+                stdin=subprocess.PIPE,  # closes when the notebook ends
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
                 cwd=work,
                 env=_environment(work),
             )
-        self._root = psutil.Process(self._process.pid)
-        self._all = {self._root}
+        self._known = {self.process}
 
     def messages(self) -> list[dict[str, Any]]:
-        """All that it has said since it was last asked."""
-        *whole, self._line = (self._line + self._said.read()).split(b"\n")
-        return list(map(json.loads, whole))
+        """Read its new messages."""
+        text = self._line + self._messages.read()
+        *complete, self._line = text.split(b"\n")
+        return list(map(json.loads, complete))
 
     def errors(self) -> str:
         """The last line that Python wrote before the code was run."""
@@ -160,37 +158,35 @@ class Child:
         return lines[-1] if lines else "It gave no reason."
 
     def has_ended(self) -> bool:
-        """Whether it is no more."""
-        return self._process.poll() is not None
+        """Whether it has ended."""
+        return self.process.poll() is not None
 
     def memory(self) -> int:
-        """The bytes that it and all its children have now."""
-        self._look()
+        """The bytes that it and its children use."""
         total = 0
-        for process in self._all:
+        for process in self._processes():
             with suppress(psutil.Error):  # it has just ended
                 total += process.memory_info().rss
         return total
 
     def end(self) -> None:
-        """End it and all that it has started, and wait until they are gone."""
-        self._look()
-        for process in self._all:
+        """Kill it and its children, and wait until they are gone."""
+        for process in self._processes():
             with suppress(psutil.Error):
                 process.kill()
-        self._process.wait()
-        psutil.wait_procs(self._all, timeout=START)
-        self._process.stdin.close()
-        self._said.close()
+        psutil.wait_procs(self._known, timeout=START)
+        self.process.stdin.close()
+        self._messages.close()
 
-    def _look(self) -> None:
-        """Remember its children: they may outlive it."""
+    def _processes(self) -> set[psutil.Process]:
+        """It and its children, also those whose parent has ended."""
         with suppress(psutil.Error):
-            self._all |= set(self._root.children(recursive=True))
+            self._known |= set(self.process.children(recursive=True))
+        return self._known
 
 
 def _environment(work: Path) -> dict[str, str]:
-    """The notebook's, with its import path, and a place for files."""
+    """The notebook's environment and import path; a place for files."""
     path = os.pathsep.join(map(os.path.abspath, sys.path))
     places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(work))
     return os.environ | QUIET | places | {"PYTHONPATH": path}

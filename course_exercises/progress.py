@@ -1,17 +1,15 @@
 """The exercises that a learner has done, in a file of the learner's own."""
 
 import json
-import os
 from datetime import date
 from pathlib import Path
 
-from course_exercises.names import NAMES
+from course_exercises.names import MODULES
 from transformer_course import files
 from transformer_course.errors import CourseError
 
 FOLDER = "my_exercises"
 FILE = "progress.json"
-FORMAT = 1
 
 
 class ProgressError(CourseError):
@@ -19,11 +17,11 @@ class ProgressError(CourseError):
 
 
 def find_file(folder: Path | None = None) -> Path:
-    """The file of progress, beside the notebooks.
+    """Find the file of progress, beside the notebooks.
 
     Args:
-        folder: where the notebooks are. Left out: ``my_exercises``, if it is
-            in the working folder, else the working folder itself.
+        folder: the folder of the notebooks. By default, ``my_exercises`` in
+            the working folder, or else the working folder itself.
 
     Raises:
         ProgressError: there is no such folder.
@@ -31,7 +29,7 @@ def find_file(folder: Path | None = None) -> Path:
     if folder is None:
         below = Path.cwd() / FOLDER
         folder = below if below.is_dir() else Path.cwd()
-    if not os.path.isdir(folder):
+    if not folder.is_dir():
         raise ProgressError(
             f"there is no folder {folder}: give the one that holds your "
             "notebooks of exercises."
@@ -40,23 +38,16 @@ def find_file(folder: Path | None = None) -> Path:
 
 
 def read(path: Path) -> dict[str, str]:
-    """The exercises done, each with the day; none if there is no file.
+    """Read the exercises done and the day of each; none without a file.
 
     Raises:
-        ProgressError: the file is there, but cannot be understood. It is
-            left as it is.
+        ProgressError: the file cannot be read. It is left as it is.
     """
     try:
-        content = files.read_json(path)
-        if content["format"] != FORMAT:
-            raise ValueError(f"format {content['format']}, not {FORMAT}")
-        done = content["done"]
-        if not all(isinstance(day, str) for day in done.values()):
-            raise ValueError("a day that is no text")
-        return dict(done)
+        return dict(files.read_json(path)["done"])
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, KeyError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise ProgressError(
             f"{path} should hold your progress, but cannot be read "
             f"({type(error).__name__}: {error}). It was left as it is: mend "
@@ -66,18 +57,14 @@ def read(path: Path) -> dict[str, str]:
 
 
 def record(name: str, path: Path) -> None:
-    """Write down that an exercise is done; the first day stays.
+    """Note that an exercise is done; the first day stays.
 
     Raises:
-        ProgressError: the file cannot be understood, or not be written.
+        ProgressError: the file cannot be read or written.
     """
-    done = read(path)
-    if name in done:
-        return
-    done[name] = date.today().isoformat()
-    text = json.dumps({"format": FORMAT, "done": done}, indent=2)
+    done = {name: date.today().isoformat()} | read(path)
     try:
-        files.write_whole(path, text + "\n")
+        files.write_whole(path, json.dumps({"done": done}, indent=2) + "\n")
     except OSError as error:
         raise ProgressError(
             f"{path} could not be written ({error.strerror}): this exercise "
@@ -86,23 +73,18 @@ def record(name: str, path: Path) -> None:
 
 
 def overview(path: Path) -> str:
-    """The exercises of each chapter, those done marked.
+    """List the exercises of each chapter, those done marked.
 
     Raises:
-        ProgressError: the file cannot be understood.
+        ProgressError: the file cannot be read.
     """
     done = read(path)
-    lines = []
-    for chapter, names in NAMES.items():
-        lines.append(_title(chapter))
-        for name in names:
+    lines, names = [], []
+    for chapter, modules in MODULES.items():
+        number, _, title = chapter.partition("_")
+        lines.append(f"{number} {title.replace('_', ' ')}")
+        for name in modules:
             lines.append(f"    {name:32}{'done' if name in done else '-'}")
-    names = [name for part in NAMES.values() for name in part]
+            names.append(name)
     count = sum(name in done for name in names)
     return "\n".join([*lines, f"{count} of {len(names)} exercises done"])
-
-
-def _title(chapter: str) -> str:
-    """``06_masks`` as it is read: chapter 06, masks."""
-    number, _, name = chapter.partition("_")
-    return f"{number} {name.replace('_', ' ')}"

@@ -91,20 +91,7 @@ def is_foreign(address: str) -> bool:
 
 def notebooks() -> list[Path]:
     """Every notebook of the book."""
-    return _sources("*.ipynb")
-
-
-def markdown_pages() -> list[Path]:
-    """Every page of the book that is not a notebook."""
-    return _sources("*.md")
-
-
-def _sources(pattern: str) -> list[Path]:
-    return [
-        path
-        for path in sorted(BOOK.rglob(pattern))
-        if ".ipynb_checkpoints" not in path.parts
-    ]
+    return sorted((BOOK / "en").glob("*.ipynb"))
 
 
 @cache
@@ -151,22 +138,3 @@ def section_ids(path: Path) -> set[str]:
     return {
         make_id(re.sub(r"['’]", "", heading)) for heading in headings(path)
     }
-
-
-def assert_leads_somewhere(target: str) -> None:
-    """That ``page#section`` is there, or a chapter that is to come."""
-    page, _, section = target.partition("#")
-    sources = [
-        path
-        for suffix in (".ipynb", ".md")
-        if (path := BOOK / "en" / f"{page}{suffix}").is_file()
-    ]
-    if sources:
-        there = section_ids(sources[0])
-        assert not section or section in there, f"{target}: {sorted(there)}"
-        return
-    number = re.match(r"\d\d_", page)
-    assert number, f"{target}: no such page"
-    taken = [path.name for path in BOOK.glob(f"en/{number.group()}*")]
-    assert not taken, f"{target}: the chapter is called {taken[0]}"
-    assert not section, f"{target}: nobody knows its sections yet"

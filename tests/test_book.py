@@ -13,7 +13,6 @@ from built_book import (
     BOOK,
     ROOT,
     code_cells,
-    markdown_pages,
     notebooks,
     pictures,
     read,
@@ -95,16 +94,6 @@ def toc_files() -> set[str]:
     """Every page that the table of contents names."""
     toc = (ROOT / "_toc.yml").read_text(encoding="utf-8")
     return set(re.findall(r"\b(?:file|root): (\S+)", toc))
-
-
-def test_contents_and_files_agree():
-    folder = BOOK / "en"
-    sources = {
-        path.relative_to(folder).with_suffix("").as_posix()
-        for path in notebooks() + markdown_pages()
-        if path.is_relative_to(folder)
-    }
-    assert sources == toc_files()
 
 
 def test_every_module_has_a_page_in_the_reference():

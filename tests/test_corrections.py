@@ -1,9 +1,9 @@
-"""The page of corrections: where its entries lead, and its numbers."""
+"""The numbers on the page of corrections."""
 
 import re
 
 import torch
-from built_book import BOOK, assert_leads_somewhere
+from built_book import BOOK
 
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.layers import FeedForward
@@ -28,32 +28,6 @@ def entry(label):
 def count(model):
     """Weights of a model."""
     return sum(p.numel() for p in model.parameters())
-
-
-# --- where it leads ----------------------------------------------------------
-
-
-def test_every_entry_has_an_address_and_leads_to_a_section():
-    labels = re.findall(r"^\(([a-z0-9-]+)\)=\n#{2,3} ", PAGE, re.M)
-    assert len(labels) == len(set(labels))
-    assert len(re.findall(r"^### ", PAGE, re.M)) == len(ENTRIES) > 50
-    for text in ENTRIES:
-        targets = re.findall(r"\{chapter\}`([^`]+)`", text)
-        assert targets, text.partition("=")[0]
-        for target in targets:
-            assert_leads_somewhere(target)
-
-
-def test_a_thread_s_number_is_that_of_its_address():
-    threads = re.findall(r"\[([^]]*#\d+)\]\((https:[^)]+)\)", PAGE)
-    assert threads
-    for name, address in threads:
-        repository, _, number = name.rpartition("#")
-        assert repository.strip() in address
-        assert re.fullmatch(
-            rf"https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/{number}",
-            address,
-        ), name
 
 
 # --- its numbers -------------------------------------------------------------

@@ -60,17 +60,12 @@ def made(text, solution=scaled):
     return edits_of(solution, text, "04_attention")
 
 
-def test_an_edit_is_the_solution_with_other_words():
-    divided, not_shifted, back, again = made(TEXT)
-    assert divided.implementation(6.0) == 4.0
-    assert not_shifted.implementation(6.0) == 12.0
-    assert back.implementation(6.0) == again.implementation(6.0) == 11.0
-    assert scaled(6.0) == 13.0, "the solution itself stays as it is"
-    assert divided.implementation(6.0, by=3.0) == 3.0, "so do defaults"
-
-
-def test_what_a_text_says_of_them():
+def test_an_edit_changes_the_solution_and_says_what_it_is():
     divided, not_shifted, back, again = (e.implementation for e in made(TEXT))
+    assert (divided(6.0), not_shifted(6.0)) == (4.0, 12.0)
+    assert back(6.0) == again(6.0) == 11.0
+    assert scaled(6.0) == 13.0, "the solution itself is not changed"
+    assert divided(6.0, by=3.0) == 3.0
     assert divided.__name__ == "divided"
     assert divided.__doc__ == "Your code divides.\n\nIt has to multiply."
     assert divided.section == "06_masks#the-future"
@@ -79,14 +74,19 @@ def test_what_a_text_says_of_them():
     assert mistake_of(again) is back and back.__name__ == again.__name__
 
 
-def test_the_parts_of_a_class_are_changed_where_they_stand():
-    (one,) = made("# deep\n- x + self.a -> x - self.a\nText.\n", Net)
-    assert one.implementation()(3) == 2 and Net()(3) == 4
-    (one,) = made("# first\n- self.a = 1 -> self.a = 5\nText.\n", Net)
-    assert one.implementation()(3) == 8
-    text = "# gone\n- if x > 0:\n-     x = x + self.a\n+ x = -x\nText.\n"
-    (one,) = made(text, Net)
-    assert one.implementation()(3) == -3
+@pytest.mark.parametrize(
+    ("edit", "given", "result"),
+    [
+        ("- x + self.a -> x - self.a", 3, 2),
+        ("- self.a = 1 -> self.a = 5", 3, 8),
+        ("- if x > 0:\n-     x = x + self.a\n+ x = -x", 3, -3),
+    ],
+)
+def test_the_parts_of_a_class_are_changed_where_they_stand(
+    edit, given, result
+):
+    (one,) = made(f"# name\n{edit}\nText.\n", Net)
+    assert one.implementation()(given) == result
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_an_edit_that_cannot_be_made_is_an_error_of_its_author(text, said):
         made(text)
 
 
-def test_two_are_made_at_once_where_they_touch_other_places():
+def test_two_are_made_at_once_where_they_do_not_overlap():
     pairs = {
         (one.mistake, other.mistake): both(6.0)
         for one, other, both in pairs_of(scaled, made(TEXT))
@@ -112,11 +112,6 @@ def test_two_are_made_at_once_where_they_touch_other_places():
         ("divided", "not_shifted"): 3.0,
         ("divided", "shifted_back"): 2.0,
     }
-
-
-@pytest.fixture
-def exercise():
-    return exercise_with(made(TEXT))
 
 
 def exercise_with(edits):
@@ -133,16 +128,22 @@ def exercise_with(edits):
     )
 
 
-def test_a_try_with_two_mistakes_is_told_both(exercise):
+def test_both_mistakes_are_named_and_a_lost_gradient_beside_them():
+    exercise = exercise_with(made(TEXT))
     verdict = diagnose(exercise, lambda x, by=2.0: x / by - 1)
     assert verdict.kind == "misconception"
     assert verdict.mistake == "divided and shifted_back"
     assert "1. Your code divides." in verdict.text
     assert "2. Your code shifts the other way." in verdict.text
     assert verdict.section == "06_masks#the-future"
+    cut = diagnose(exercise, lambda x, by=2.0: (x / by - 1).detach())
+    assert cut.mistake == "divided and shifted_back and gradient_cut"
+    assert "three mistakes at once" in cut.text
+    one = diagnose(exercise, lambda x, by: x / by + 1)
+    assert one.mistake == "divided"
 
 
-def test_two_are_shown_where_each_of_them_changes_something(exercise):
+def test_two_are_shown_where_each_of_them_changes_something():
     """Nothing divides 0, and below 2 the second does what is right."""
     late = "- wide + 1 -> wide + (x < 2)\n"
     text = TEXT.replace("- wide + 1 -> wide\n", late)
@@ -156,26 +157,20 @@ def test_two_are_shown_where_each_of_them_changes_something(exercise):
     assert "(x is 0.0)" in diagnose(edited, lambda x, by: x * 7).text
 
 
-def test_a_lost_gradient_is_told_beside_two(exercise):
-    cut = diagnose(exercise, lambda x, by=2.0: (x / by - 1).detach())
-    assert cut.mistake == "divided and shifted_back and gradient_cut"
-    assert "three mistakes at once" in cut.text
+@pytest.mark.parametrize(
+    ("candidate", "kind"),
+    [
+        (lambda x, by: x / by - 2, "unknown"),
+        (lambda x, by: x / 0 if by else 0, "unknown"),
+        (lambda x, by: x.nope, "error"),
+    ],
+    ids=["another", "infinite", "an error"],
+)
+def test_what_no_two_explain_is_not_named(candidate, kind):
+    assert diagnose(exercise_with(made(TEXT)), candidate).kind == kind
 
 
-def test_one_mistake_is_told_alone(exercise):
-    assert diagnose(exercise, lambda x, by: x / by + 1).mistake == "divided"
-
-
-def test_what_no_two_explain_is_unknown(exercise):
-    assert diagnose(exercise, lambda x, by: x / by - 2).kind == "unknown"
-    assert diagnose(exercise, lambda x, by: x / 0 if by else 0).kind != (
-        "misconception"
-    )
-    failing = diagnose(exercise, lambda x, by: x.nope)
-    assert failing.kind == "error"
-
-
-def test_two_that_cancel_out_are_not_what_cuts_a_gradient():
+def test_two_that_cancel_out_do_not_explain_a_lost_gradient():
     text = TEXT + "# twice\n- x * by -> 2 * x * by\nText.\n"
     text += "# halved\n- wide + 1 -> wide / 2 + 1\nText.\n"
     exercise = exercise_with(made(text))

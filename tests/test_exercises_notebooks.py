@@ -1,5 +1,7 @@
 """The notebooks that are made from assignments/ and the package."""
 
+import re
+
 import nbformat
 import pytest
 from built_book import (
@@ -53,28 +55,25 @@ def test_every_exercise_is_in_its_chapter_s_notebook_once():
 
 
 @each_source
-def test_a_notebook_is_valid_and_the_same_each_time(source):
+def test_a_notebook_is_valid_and_its_links_lead_into_the_book(source):
     notebook = learner_notebook(source)
     nbformat.validate(notebook)
-    assert nbformat.writes(notebook) == nbformat.writes(
-        learner_notebook(source)
-    )
+    assert notebook == learner_notebook(source), "the same each time"
     ids = [cell.id for cell in notebook.cells]
     assert len(ids) == len(set(ids))
     for cell in code_of(notebook):
         assert "###" not in cell.source
         assert all(len(line) <= 79 for line in cell.source.splitlines())
-    # no line that stands for a cell is left over in the prose, misspelt
-    for cell in notebook.cells:
-        assert not cell.source.startswith("::")
-        assert "\n::" not in cell.source and "```python" not in cell.source
-
-
-@each_source
-def test_a_notebook_begins_with_the_name_of_its_page(source):
-    first = learner_notebook(source).cells[0]
-    assert first.source.startswith("# Exercises: ")
-    assert f"../book/en/{source.stem}.ipynb" in first.source
+    text = "\n".join(cell.source for cell in notebook.cells)
+    assert text.startswith("# Exercises: ")
+    assert "\n::" not in text and "```python" not in text  # misspelt lines
+    targets = re.findall(r"\]\(\.\./book/en/([^)]+)\)", text)
+    assert f"{source.stem}.ipynb" in targets
+    for target in targets:
+        page, _, anchor = target.partition("#")
+        path = BOOK / "en" / page
+        assert path.is_file() and markdown_of(path)
+        assert not anchor or anchor in section_ids(path)
 
 
 @each_source
@@ -129,25 +128,13 @@ def test_work_is_never_overwritten(tmp_path):
     assert not again and left == written
 
 
-@each_source
-def test_links_lead_into_the_book(source):
-    for line in learner_notebook(source).cells:
-        for part in line.source.split("](../book/en/")[1:]:
-            target = part.partition(")")[0]
-            page, _, anchor = target.partition("#")
-            path = BOOK / "en" / page
-            assert path.is_file() and markdown_of(path)
-            assert not anchor or anchor in section_ids(path)
-
-
 def test_each_chapter_s_page_ends_with_its_notebook():
     """With a link, and the notebook beside the page, as it is made now."""
     if reason := not_ready():
         pytest.skip(reason)
-    site = SITE
     for source in SOURCES:
         name = f"exercises/{source.stem}.ipynb"
-        page = (site / f"{source.stem}.html").read_text(encoding="utf-8")
+        page = (SITE / f"{source.stem}.html").read_text(encoding="utf-8")
         assert f'href="{name}"' in page
-        stored = nbformat.read(site / name, as_version=4)
+        stored = nbformat.read(SITE / name, as_version=4)
         assert stored == learner_notebook(source)

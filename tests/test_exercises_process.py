@@ -1,4 +1,4 @@
-"""The process of a check: what it stands, says, and leaves behind.
+"""The process of a check: what it withstands, says, and leaves behind.
 
 A process imports torch, which takes seconds; so each test tries much at once.
 """
@@ -24,6 +24,7 @@ from course_exercises import check as notebook
 from course_exercises.check import check, packed
 from course_exercises.contents import EXERCISES
 from course_exercises.process import Child, Limits
+from transformer_course.models import masks
 
 posix = pytest.mark.skipif(os.name == "nt", reason="signals are other there")
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -211,8 +212,8 @@ def test_when_the_notebook_goes_all_of_it_goes(tmp_path):
     while not (tmp_path / "process").exists():
         assert not child.has_ended()
         time.sleep(0.1)
-    child._process.stdin.close()
-    child._process.wait(timeout=60)
+    child.process.stdin.close()
+    child.process.wait(timeout=60)
     assert not is_alive(int((tmp_path / "process").read_text()))
     child.end()
 
@@ -235,18 +236,13 @@ def test_a_process_that_cannot_start_says_so(answer, monkeypatch):
         (called(lambda: 3, "casual_mask"), "Is it causal_mask"),
         (called(lambda: 3, "xyz"), "There are: add_positions"),
         (EXERCISES["CrossAttention"].solution(4, 2), "check(CrossAttention)"),
+        (masks.causal_mask, "comes from the package"),
     ],
 )
 def test_what_cannot_be_checked_is_refused(given, said):
     verdict = check(given)
     assert verdict.kind == "refused"
     assert said in verdict.text
-
-
-def test_the_package_s_own_function_is_refused():
-    from transformer_course.models.masks import causal_mask
-
-    assert "comes from the package" in check(causal_mask).text
 
 
 def test_what_cannot_be_sent_is_refused():
@@ -263,14 +259,11 @@ def test_what_cannot_be_sent_is_refused():
 # --- hints and solutions -----------------------------------------------------
 
 
-def test_hints_come_one_after_another():
+def test_hints_come_one_after_another_then_the_solution():
     notebook._hints_given.clear()
     hints = [repr(notebook.hint(called(right))) for _ in range(3)]
     assert [text[:6] for text in hints[:2]] == ["Hint 1", "Hint 2"]
     assert "solution(causal_mask)" in hints[2]
-
-
-def test_the_solution_is_source_without_marks():
     shown = repr(notebook.solution(called(right)))
     assert shown.startswith("def causal_mask")
     assert "###" not in shown and "tril" in shown

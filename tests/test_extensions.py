@@ -14,17 +14,10 @@ from xml.etree import ElementTree
 
 import nbformat
 import pytest
-from built_book import BOOK, ROOT, build_project, is_foreign
+from built_book import BOOK, build_project, is_foreign
 from lxml import html
-from nbformat.v4 import (
-    new_code_cell,
-    new_markdown_cell,
-    new_notebook,
-    new_output,
-)
+from nbformat.v4 import new_markdown_cell, new_notebook
 from PIL import Image
-
-from tools.refresh_outputs import FIXED_METADATA
 
 sys.path.insert(0, str(BOOK / "_ext"))
 course_site = importlib.import_module("course_site")
@@ -58,10 +51,8 @@ part/one
 99_later
 ```
 """,
-    "part/one": f"# One\n\n$a$ in a formula describes no page.\n\n{PROSE * 9}"
-    "\n\nOf ($a$), $b$, and $n$-grams $c$ and *$d$*.\n\n"
-    "![A square](square.png)\n",
-    "99_later": "# Later\n\n:::{dropdown} Title\nHidden.\n:::\n",
+    "part/one": f"# One\n\n$a$ in a formula describes no page.\n\n{PROSE * 9}",
+    "99_later": "# Later\n",
 }
 
 
@@ -72,17 +63,8 @@ def write_pages(source: Path) -> None:
     for name, text in PAGES.items():
         (source / f"{name}.md").write_text(text, encoding="utf-8")
     shutil.copytree(BOOK / "en/figures", source / "figures")
-    shutil.copy(ROOT / "docs/book.png", source / "part/square.png")
-    folded = {"tags": ["hide-input"]}
-    output = new_output("stream", name="stdout", text="3\n")
-    cells = [
-        new_markdown_cell("# Masks"),
-        new_code_cell(
-            "print(3)", execution_count=7, metadata=folded, outputs=[output]
-        ),
-    ]
-    chapter = new_notebook(cells=cells, metadata=FIXED_METADATA)
-    nbformat.write(chapter, source / "06_masks.ipynb")
+    cells = [new_markdown_cell("# Masks")]
+    nbformat.write(new_notebook(cells=cells), source / "06_masks.ipynb")
 
 
 class Built:
@@ -97,7 +79,6 @@ class Built:
             "html_theme": "sphinx_book_theme",
             "html_title": "The book",
             "html_css_files": ["icons.css", "course.css"],
-            "nb_code_prompt_show": "Show the {type} of this cell",
             "course_glossary": str(BOOK / "glossary.yml"),
             "html_static_path": [str(BOOK / "_static")],
             "templates_path": [str(BOOK / "_templates")],
@@ -108,7 +89,6 @@ class Built:
             "suppress_warnings": ["config.cache"],
         }
         self.warnings = build_project(folder / "source", self.folder, settings)
-        self.names = [*PAGES, "06_masks"]
 
     def page(self, name: str) -> html.HtmlElement:
         """A page."""
@@ -118,10 +98,6 @@ class Built:
     def foreign(self, name: str) -> set[str]:
         """Where a page leads on other hosts."""
         return {*filter(is_foreign, self.page(name).xpath("//a/@href"))}
-
-    def scripts(self, name: str) -> list[html.HtmlElement]:
-        """The scripts that a page loads."""
-        return self.page(name).xpath("//script[@src]")
 
 
 @pytest.fixture(
@@ -133,10 +109,6 @@ def built(request, tmp_path_factory) -> Built:
         patch.setenv("REPO", REPO if request.param else "")
         patch.setenv("SITE_URL", SITE if request.param else "")
         return Built(tmp_path_factory.mktemp("book"), request.param)
-
-
-def file_name(address: str) -> str:
-    return Path(urlsplit(address).path).name
 
 
 # --- addresses ---------------------------------------------------------------
@@ -230,65 +202,6 @@ def test_a_server_has_the_buttons_that_it_can_serve(address, launched):
     assert buttons == (launched or set())
 
 
-# --- what a page loads -------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("part", "pages"),
-    [
-        ("startup.js", {"part/one"}),
-        ("bootstrap.css", {"part/one", "06_masks", "99_later"}),
-        ("bootstrap.js", {"part/one", "06_masks", "99_later"}),
-        ("icons.css", {"part/one", "06_masks", "99_later"}),
-        ("all.min.js", set()),
-        ("all.min.css", set()),
-    ],
-)
-def test_a_page_loads_what_it_uses(built, part, pages):
-    found = set()
-    for name in built.names[1:]:
-        page = built.page(name)
-        loads = page.xpath("//link[@rel='stylesheet']/@href | //script/@src")
-        if part in {*map(file_name, loads)}:
-            found.add(name)
-    assert found == pages
-
-
-def test_scripts_of_the_search_wait_and_are_in_order(built):
-    needed = ["language_data.js", "search_sections.js"]
-    needed += ["search_rank.js", "search_page.js"]
-    for script in built.scripts("search"):
-        wait = script.get("defer") is not None
-        assert wait or file_name(script.get("src")) not in needed
-    found = [file_name(s.get("src")) for s in built.scripts("search")]
-    assert [name for name in found if name in needed] == needed
-    assert "searchindex.js" not in found
-
-
-# --- what is on a page -------------------------------------------------------
-
-
-def test_no_sign_is_parted_from_its_formula(built):
-    kept = built.page("part/one").xpath("//*[@class='kept-together']")
-    text = [piece.text_content() for piece in kept]
-    assert text == [r"(\(a\)),", r"\(b\),", r"\(n\)-grams"]
-
-
-def test_an_image_has_the_size_of_its_file(built):
-    (image,) = built.page("part/one").xpath("//article//img")
-    with Image.open(ROOT / "docs/book.png") as picture:
-        size = picture.size
-    assert (int(image.get("width")), int(image.get("height"))) == size
-
-
-def test_a_fold_is_called_what_is_written_on_it(built):
-    (fold,) = built.page("06_masks").find_class("plain-fold")
-    summary = fold.find("summary")
-    assert summary.get("aria-label") is None
-    (title,) = summary.find_class("collapsed")
-    assert title.text_content() == "Show the source of this cell"
-
-
 # --- the strip below a chapter's title ---------------------------------------
 
 SVG = course_strip.SVG
@@ -335,12 +248,9 @@ def test_a_strip_lights_what_the_picture_links_to_its_chapter():
                 assert text.get("class") == "number" or text.text in label
 
 
-def test_a_chapter_has_its_strip_and_one_without_a_place_is_told(built):
+def test_a_chapter_without_a_place_in_the_picture_is_a_warning(built):
     (warning,) = built.warnings.strip().splitlines()
     assert "99_later" in warning and "course_strip.PLACES" in warning
-    for name in built.names:
-        strips = built.page(name).find_class("transformer-strip")
-        assert len(strips) == (name == "06_masks")
     (strip,) = built.page("06_masks").find_class("transformer-strip")
     assert strip.getprevious().tag == "h1"
     assert strip.find("a").get("href") == "index.html#transformer"

@@ -2,12 +2,10 @@
 
 import sys
 
-import pytest
 from bs4 import BeautifulSoup
 from built_book import BOOK, build_project
 
 sys.path.insert(0, str(BOOK / "_ext"))
-from course_numbers import by_chapter
 
 FIGURES = """
 ```{figure} p.png
@@ -28,16 +26,8 @@ Two
 """
 
 
-def soup_of(path):
-    """A built page."""
-    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    """Two chapters, and a page around them that points at their figures."""
-    folder = tmp_path_factory.mktemp("numbers")
-    source = folder / "source"
+def test_figures_are_numbered_in_each_chapter_and_referred_to(tmp_path):
+    source = tmp_path / "source"
     source.mkdir()
     (source / "p.png").write_bytes(b"")
     pages = {
@@ -56,48 +46,19 @@ def small(tmp_path_factory):
         "project": "",
         "html_title": "The book",
     }
-    warnings = build_project(source, folder / "html", settings)
-    assert not warnings
-    return folder / "html"
-
-
-def test_figures_are_counted_in_each_chapter(small):
-    for page, numbers in [
-        ("02_first", ["Fig. 2.1", "Fig. 2.2"]),
-        ("03_second", ["Fig. 3.1", "Fig. 3.2"]),
-        ("index", ["Fig. 1", "Fig. 2"]),  # no chapter
-    ]:
-        captions = soup_of(small / f"{page}.html").select(".caption-number")
-        assert [c.get_text().strip() for c in captions] == numbers
-
-
-def test_references_say_the_number_that_the_figure_has(small):
-    told = soup_of(small / "index.html").select("a .std-numref")
-    assert [text.get_text() for text in told] == ["Fig. 2.2", "Fig. 3.2"]
-
-
-def test_a_chapter_s_number_stands_before_its_title(small):
-    page = soup_of(small / "03_second.html")
-    assert page.h1.find(string=True) == "03 · Second"
-    assert page.title.get_text() == "03 · Second — The book"
-    link = soup_of(small / "index.html").select_one("p > a .doc")
-    assert link.get_text() == "03 · Second"
-
-
-def test_no_anchor_hangs_on_a_number(small):
-    page = soup_of(small / "03_second.html")
-    assert [s["id"] for s in page.select("section")] == ["second", "a-section"]
-
-
-def test_figures_and_tables_are_counted_alone():
-    counts = {
-        "04_b": {"figure": {"x": (3,), "y": (2,)}, "table": {"t": (9,)}},
-        "setup": {"figure": {"z": (7,)}},
-    }
-    assert by_chapter(counts) == {
-        "04_b": {
-            "figure": {"y": (4, 1), "x": (4, 2)},
-            "table": {"t": (4, 1)},
-        },
-        "setup": {"figure": {"z": (1,)}},
-    }
+    assert not build_project(source, tmp_path / "html", settings)
+    index, second = (
+        BeautifulSoup((tmp_path / "html" / name).read_text("utf-8"), "lxml")
+        for name in ("index.html", "03_second.html")
+    )
+    captions = [c.get_text().strip() for c in index.select(".caption-number")]
+    assert captions == ["Fig. 1", "Fig. 2"]  # no chapter
+    captions = [c.get_text().strip() for c in second.select(".caption-number")]
+    assert captions == ["Fig. 3.1", "Fig. 3.2"]
+    references = [text.get_text() for text in index.select("a .std-numref")]
+    assert references == ["Fig. 2.2", "Fig. 3.2"]
+    assert second.h1.find(string=True) == "03 · Second"
+    assert second.title.get_text() == "03 · Second — The book"
+    assert index.select_one("p > a .doc").get_text() == "03 · Second"
+    ids = [section["id"] for section in second.select("section")]
+    assert ids == ["second", "a-section"]

@@ -1,6 +1,6 @@
-"""The engine that judges a try; it knows none of the exercises.
+"""The engine that judges an implementation of any exercise.
 
-An exercise is tried on its cases; each gives an outcome; the outcomes are
-compared with those of the solution and of wrong implementations that people
-really write; what is found is a verdict, and its text is the answer.
+An implementation is called on the exercise's cases, and its outcomes are
+compared with those of the solution and of known mistakes. The verdict says
+which mistake has the same outcomes.
 """

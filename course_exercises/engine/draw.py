@@ -1,4 +1,4 @@
-"""Random inputs, the same on every machine."""
+"""Random inputs that are the same on every machine."""
 
 import random
 from collections.abc import Sequence
@@ -9,26 +9,22 @@ from torch import Tensor
 
 
 class Draw:
-    """Draws sizes, numbers, ids and masks.
-
-    Args:
-        seed: fixes all that is drawn.
-    """
+    """Draw sizes, tensors, token ids and masks, from a seed."""
 
     def __init__(self, seed: int):
         self._random = random.Random(seed)
         self._generator = torch.Generator().manual_seed(seed)
 
     def size(self, low: int, high: int) -> int:
-        """A whole number from ``low`` to ``high``, both included."""
+        """An int from ``low`` to ``high``, both included."""
         return self._random.randint(low, high)
 
     def choice(self, options: Sequence[Any]) -> Any:
-        """One of them."""
+        """One of the options."""
         return self._random.choice(options)
 
     def normal(self, *shape: int) -> Tensor:
-        """Numbers of the standard normal distribution."""
+        """A tensor drawn from the standard normal distribution."""
         return torch.randn(shape, generator=self._generator)
 
     def ids(

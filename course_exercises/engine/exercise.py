@@ -1,4 +1,4 @@
-"""An exercise as its author writes it: cases, hints, mistakes."""
+"""An exercise as its author writes it: solution, cases, mistakes, hints."""
 
 import re
 import sys
@@ -24,7 +24,7 @@ from course_exercises.engine.edits import (
 Decorated = TypeVar("Decorated", bound=Implementation)
 
 DRAWN = 6
-"""Random cases of a check, beside those that the author chose."""
+"""Number of random cases of a check."""
 STUB = "raise NotImplementedError  # your code here"
 
 
@@ -33,45 +33,47 @@ class Case:
     """One input."""
 
     note: str
-    """A word on what is special about it, as in "a batch of one"."""
+    """What is special about it, such as "a batch of one"."""
     args: tuple[Any, ...] = ()
-    """Arguments given by position."""
+    """Positional arguments."""
     kwargs: dict[str, Any] = field(default_factory=dict)
-    """Arguments given by name."""
+    """Keyword arguments."""
     build: tuple[Any, ...] = ()
-    """Arguments that a class is built with."""
+    """Arguments of a class's ``__init__``; empty for a function."""
 
 
 def case(note: str, *args: Any, **kwargs: Any) -> Case:
-    """A call of a function."""
+    """One call of a function."""
     return Case(note, args, kwargs)
 
 
 def module_case(
     note: str, build: tuple[Any, ...], *args: Any, **kwargs: Any
 ) -> Case:
-    """A call of a module that is built with ``build``."""
+    """One call of a module that is built with the arguments ``build``."""
     return Case(note, args, kwargs, build)
 
 
 def call(candidate: Implementation, given: Case) -> Any:
-    """Try a function: call it."""
+    """Call a function, or build a module, give it weights and call it.
+
+    Each parameter is filled with numbers that depend on its name alone, so
+    the order in which a module makes its parameters does not matter.
+    """
+    if given.build:
+        candidate = candidate(*given.build)
+        give_weights(candidate)
     return candidate(*given.args, **given.kwargs)
 
 
-def build_and_call(candidate: Implementation, given: Case) -> Any:
-    """Try a module: build it, give it weights, call it.
-
-    Weights are drawn anew for each name, so that the order in which a module
-    makes its parts does not matter.
-    """
-    module = candidate(*given.build)
-    give_weights(module)
-    return module(*given.args, **given.kwargs)
+def call_without_grad(candidate: Implementation, given: Case) -> Any:
+    """Call a function under ``no_grad``: its gradients are not compared."""
+    with torch.no_grad():
+        return call(candidate, given)
 
 
 def give_weights(module: nn.Module) -> None:
-    """Fill every parameter with numbers that depend on its name alone."""
+    """Fill each parameter with numbers that depend on its name alone."""
     with torch.no_grad():
         for name, weight in module.named_parameters():
             weight.copy_(_weight(name, weight.shape))
@@ -84,7 +86,7 @@ def _weight(name: str, shape: torch.Size) -> Tensor:
 
 
 def other(right: Decorated) -> Decorated:
-    """Mark a right solution, written in another way than *the* solution."""
+    """Mark a correct solution that is written in another way."""
     right.role = "other"
     return right
 
@@ -97,8 +99,8 @@ def mistake(
     Its name is the misconception's, its docstring is what the learner reads.
 
     Args:
-        wrong: the implementation, where the mark has no brackets.
-        see: where to read about it, if not where the exercise is: page and
+        wrong: the implementation, if the decorator has no arguments.
+        see: the section to read again, if not the exercise's own: page and
             anchor, as in ``06_masks#the-future``.
     """
 
@@ -114,37 +116,34 @@ def mistake(
 def variant_of(
     mistaken: Implementation | str,
 ) -> Callable[[Decorated], Decorated]:
-    """Mark another way to make the same mistake.
+    """Mark another form of a mistake, which gives other results.
 
-    Where a mistake leaves open what happens besides, people's code with it
-    does not all give the same. It has no docstring: the learner is told what
-    stands with the mistake.
+    It needs no docstring: the learner reads that of the mistake.
 
     Args:
-        mistaken: the mistake, or its name, if it is written as an edit.
+        mistaken: the mistake, or its name if it is written as an edit.
     """
 
     def mark(variant: Decorated) -> Decorated:
-        variant.role = "mistake"
         variant.variant_of = mistaken
-        return variant
+        return mistake(variant)
 
     return mark
 
 
 def mistake_of(implementation: Implementation) -> Implementation:
-    """The mistake that a variant is one of; any other is its own."""
+    """The mistake of which an implementation is a variant, or itself."""
     return getattr(implementation, "variant_of", implementation)
 
 
 @dataclass(frozen=True, eq=False)
 class Exercise:
-    """A function or class to be written, and how it is judged."""
+    """A function or class to write, and what its check needs."""
 
     solution: Implementation
-    """The reference, written to be read. Its name is the exercise's; its
-    signature and docstring say what is asked. What the learner is to write
-    stands between BEGIN and END."""
+    """The reference. Its name is the exercise's; its signature and docstring
+    say what is asked. The learner writes what stands between BEGIN and
+    END."""
     section: str
     """The section that teaches it, as page and anchor:
     ``06_masks#the-future``. The page is the exercise's chapter."""
@@ -157,22 +156,22 @@ class Exercise:
     draw: Callable[[Draw], Case]
     """Makes a random input."""
     others: Sequence[Implementation]
-    """Right solutions, written in other ways."""
+    """Correct solutions, written in other ways."""
     mistakes: Sequence[Implementation]
     """Wrong implementations that people write. The name of each is the
-    misconception's, its docstring is what the learner is told."""
+    misconception's, its docstring the learner's feedback."""
     run: Callable[[Implementation, Case], Any] = call
-    """The function that tries an implementation on a case."""
+    """Calls an implementation on a case."""
     tolerance: float = 1e-5
-    """The largest error of results in fp32, absolute and relative."""
+    """The largest absolute and relative error of results in float32."""
     edits: Sequence[Edit] = ()
-    """The mistakes that are edits: two of them can be made at once."""
+    """The mistakes written as edits: two of them can be made at once."""
     place: int = 0
-    """Its number in the chapter, from 1 on."""
+    """Its number within the chapter, from 1."""
 
     @property
     def name(self) -> str:
-        """The name that the learner's function or class has."""
+        """The name of the learner's function or class."""
         return self.solution.__name__
 
     @property
@@ -190,24 +189,24 @@ class Exercise:
         return self.draw(Draw(seed))
 
     def with_more(self, seed: int, count: int) -> "Exercise":
-        """The same exercise with more random cases, as marking wants it.
+        """Add random cases, for marking.
 
         Args:
-            seed: of the first of them; those of a check have 0 and up.
-            count: how many.
+            seed: of the first of them; those of a check begin at 0.
+            count: their number.
         """
         more = [self.drawn(seed + number) for number in range(count)]
         return replace(self, cases=[*self.cases, *more])
 
     @cached_property
     def source(self) -> str:
-        """The solution, as a learner may see it in the end."""
+        """The solution, as it is shown to a learner who asks for it."""
         lines = source_lines(self.solution)
-        return "\n".join(line for line in lines if not _is_marker(line))
+        return "\n".join(x for x in lines if x.strip() not in (BEGIN, END))
 
     @cached_property
     def stub(self) -> str:
-        """The solution without what the learner is to write."""
+        """The solution without the part that the learner is to write."""
         return stub_of("\n".join(source_lines(self.solution)))
 
     @cached_property
@@ -216,36 +215,31 @@ class Exercise:
         return list(pairs_of(self.solution, self.edits))
 
     def section_of(self, mistake: Implementation) -> str:
-        """The section to read again."""
+        """The section to read again after a mistake."""
         return getattr(mistake, "section", self.section)
 
 
 def exercise_of(
-    solution: Implementation, *, edits: str = "", **asked: Any
+    solution: Implementation, *, edits: str = "", **fields: Any
 ) -> Exercise:
-    """The exercise that a file is about, from what is marked there.
+    """Make a file's exercise from the functions that are marked in it.
 
     Args:
         solution: the reference, defined in that file, as are the others and
-            the mistakes, in functions marked by :func:`other`,
-            :func:`mistake` and :func:`variant_of`.
+            the mistakes, marked by :func:`other`, :func:`mistake` and
+            :func:`variant_of`.
         edits: mistakes written as edits of the solution.
-        asked: the further fields of :class:`Exercise`.
+        fields: the other fields of :class:`Exercise`.
 
     Raises:
         EditError: an edit cannot be made.
     """
-    here = [
-        value
-        for value in vars(sys.modules[solution.__module__]).values()
-        if getattr(value, "__module__", None) == solution.__module__
-    ]
-    marked = {
-        role: [value for value in here if getattr(value, "role", "") == role]
-        for role in ("other", "mistake")
-    }
-    page = asked["section"].partition("#")[0]
-    made = edits_of(solution, edits, page)
+    file = solution.__module__
+    marked = {"other": [], "mistake": []}
+    for value in vars(sys.modules[file]).values():
+        if hasattr(value, "role") and value.__module__ == file:
+            marked[value.role].append(value)
+    made = edits_of(solution, edits, fields["section"].partition("#")[0])
     named = {e.mistake: mistake_of(e.implementation) for e in made}
     for wrong in marked["mistake"]:
         if isinstance(of := getattr(wrong, "variant_of", None), str):
@@ -255,26 +249,17 @@ def exercise_of(
         others=marked["other"],
         mistakes=[e.implementation for e in made] + marked["mistake"],
         edits=made,
-        **asked,
+        **fields,
     )
 
 
 def stub_of(source: str) -> str:
-    """Source in which each part between the marks is left to be written."""
-    kept = re.sub(
-        rf"^( *){BEGIN}\n.*?^ *{END}$",
-        rf"\1{STUB}",
-        source,
-        flags=re.S | re.M,
-    )
-    return kept.rstrip()
-
-
-def _is_marker(line: str) -> bool:
-    return line.strip() in (BEGIN, END)
+    """Replace each part between BEGIN and END by :data:`STUB`."""
+    part = rf"^( *){BEGIN}\n.*?^ *{END}$"
+    return re.sub(part, rf"\1{STUB}", source, flags=re.S | re.M).rstrip()
 
 
 def numel(given: Case) -> int:
-    """The count of numbers in a case."""
+    """Count the numbers in a case."""
     values = [*given.args, *given.kwargs.values()]
     return sum(v.numel() if isinstance(v, Tensor) else 1 for v in values)

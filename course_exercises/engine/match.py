@@ -1,27 +1,20 @@
-"""Is it right, and if not: which mistake does the same?"""
+"""Compare outcomes, and find the known mistakes that have the same ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
+from typing import NamedTuple
 
 from course_exercises.engine.exercise import (
+    Case,
     Exercise,
     Implementation,
     mistake_of,
+    numel,
 )
-from course_exercises.engine.outcome import Outcome, fresh_call, observe
-from course_exercises.engine.slips import same_gradients
+from course_exercises.engine.outcome import Outcome, observe, value_of
+from course_exercises.engine.slips import Mistake, find_slip, same_gradients
 from course_exercises.engine.values import same
-
-
-@dataclass(frozen=True)
-class Known:
-    """The mistakes of the catalogue that do the same everywhere."""
-
-    parts: tuple[Implementation, ...]
-    """One mistake, or two that are made at once."""
-    whole: Implementation
-    """The implementation that makes them all."""
 
 
 @cache
@@ -30,6 +23,16 @@ def known(
 ) -> Outcome:
     """The outcome of the solution or a mistake on one case; cached."""
     return observe(exercise, implementation, exercise.tried[number])
+
+
+def outcomes_of(
+    exercise: Exercise, implementation: Implementation
+) -> tuple[Outcome, ...]:
+    """The outcomes of the solution or a mistake on every case; cached."""
+    return tuple(
+        known(exercise, implementation, number)
+        for number in range(len(exercise.tried))
+    )
 
 
 def is_right(found: Outcome, expected: Outcome, tolerance: float) -> bool:
@@ -44,140 +47,168 @@ def is_right(found: Outcome, expected: Outcome, tolerance: float) -> bool:
     )
 
 
-def shows(exercise: Exercise, mistakes: Known, number: int) -> int:
-    """Count the mistakes that show in one case.
+class Example(NamedTuple):
+    """A case with its outcomes, to be shown to the learner."""
 
-    One of two does where it is wrong by itself, and the two differ from it.
-    """
-    right, whole, *parts = (
-        known(exercise, implementation, number)
-        for implementation in (
-            exercise.solution,
-            mistakes.whole,
-            *mistakes.parts,
-        )
-    )
-    return sum(
-        not is_right(part, right, exercise.tolerance)
-        and (part is whole or not _alike(part, whole, exercise.tolerance))
-        for part in parts
-    )
+    case: Case
+    found: Outcome
+    expected: Outcome
 
 
-def find_one(
-    exercise: Exercise,
-    found: Sequence[Outcome],
-    expected: Sequence[Outcome],
-    wrong: Sequence[int],
-) -> Known | None:
-    """The one mistake of the catalogue that does the same in every case.
+class Match(NamedTuple):
+    """One mistake of the catalogue, or two that are made at once."""
+
+    parts: tuple[Implementation, ...]
+    whole: Implementation
+    """The implementation that makes them all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The outcomes of an implementation beside the expected ones.
 
     Args:
-        exercise: what was asked.
-        found: what was done, case by case.
-        expected: what the solution does.
-        wrong: the cases in which they differ. Most mistakes are ruled out by
-            the first of them, and need not be tried on the others.
+        exercise: the exercise.
+        found: the implementation's outcomes, case by case.
+        expected: usually the solution's.
     """
-    alike = [
-        mistake
-        for mistake in exercise.mistakes
-        if _same_everywhere(exercise, mistake, found, wrong)
-        and _same_evidence(exercise, mistake, found, expected)
-    ]
-    if len(set(map(mistake_of, alike))) != 1:
+
+    exercise: Exercise
+    found: Sequence[Outcome]
+    expected: Sequence[Outcome]
+
+    @cached_property
+    def wrong(self) -> list[int]:
+        """Numbers of the wrong cases, the one to show first in front.
+
+        Wrong values come before wrong gradients and the like; then the
+        smaller cases.
+        """
+        pairs = enumerate(zip(self.found, self.expected, strict=True))
+        tolerance = self.exercise.tolerance
+        wrong = [n for n, pair in pairs if not is_right(*pair, tolerance)]
+        return sorted(
+            wrong,
+            key=lambda n: (self.same_value(n), numel(self.exercise.tried[n])),
+        )
+
+    def same_value(self, number: int) -> bool:
+        """Whether the results of one case are equal."""
+        return same(
+            self.found[number].value,
+            self.expected[number].value,
+            self.exercise.tolerance,
+        )
+
+    def example(self, number: int) -> Example:
+        """One case, to be shown."""
+        return Example(
+            self.exercise.tried[number],
+            self.found[number],
+            self.expected[number],
+        )
+
+    def slips(self, numbers: Sequence[int]) -> dict[int, Mistake]:
+        """The slips in these cases, by the number of the case."""
+        tolerance = self.exercise.tolerance
+        found = {
+            n: find_slip(self.found[n], self.expected[n], tolerance)
+            for n in numbers
+        }
+        return {n: slip for n, slip in found.items() if slip}
+
+    def find_one(self) -> Match | None:
+        """The one mistake of the catalogue that has the same outcomes."""
+        alike = [
+            mistake
+            for mistake in self.exercise.mistakes
+            if self._is_like(mistake) and self._is_evidence_for(mistake)
+        ]
+        if len(set(map(mistake_of, alike))) != 1:
+            return None
+        return Match((alike[0],), alike[0])
+
+    def find_two(self) -> Match | None:
+        """The first two mistakes that have the same outcomes together.
+
+        Only wrong values are evidence of two mistakes: an error has many
+        causes, and two wrong gradients may cancel.
+        """
+        numbers = [
+            n
+            for n in self.wrong
+            if not self.found[n].failure and not self.same_value(n)
+        ]
+        if not numbers:
+            return None
+        case, value, _ = self.example(numbers[0])
+        for one, other, both in self.exercise.pairs:
+            tried = value_of(self.exercise, both, case)
+            if same(
+                tried, value.value, self.exercise.tolerance
+            ) and self._is_like(both):
+                return Match((one.implementation, other.implementation), both)
         return None
-    return Known((alike[0],), alike[0])
 
+    def shown(self, match: Match, number: int) -> int:
+        """Count the mistakes that change the result of one case.
 
-def find_two(
-    exercise: Exercise,
-    found: Sequence[Outcome],
-    expected: Sequence[Outcome],
-    wrong: Sequence[int],
-) -> Known | None:
-    """Two mistakes of the catalogue that together do the same everywhere.
-
-    Where several pairs do, the first of them in the catalogue's order.
-
-    Args:
-        exercise: what was asked.
-        found: what was done, case by case.
-        expected: what the solution does.
-        wrong: the cases in which they differ. Only results tell two mistakes,
-            no errors: those have many causes. Nor do gradients: two mistakes
-            may cancel out.
-    """
-    values = [
-        number
-        for number in wrong
-        if found[number].failure is None
-        and not same(
-            found[number].value, expected[number].value, exercise.tolerance
+        One of two does where it is wrong by itself, and both together differ
+        from it.
+        """
+        tolerance = self.exercise.tolerance
+        right, whole, *parts = (
+            known(self.exercise, implementation, number)
+            for implementation in (
+                self.exercise.solution,
+                match.whole,
+                *match.parts,
+            )
         )
-    ]
-    if not values:
-        return None
-    case = exercise.tried[values[0]]
-    for one, other, both in exercise.pairs:
-        if same(
-            fresh_call(exercise, both, case),
-            found[values[0]].value,
-            exercise.tolerance,
-        ) and _same_everywhere(exercise, both, found, wrong):
-            return Known((one.implementation, other.implementation), both)
-    return None
-
-
-def _same_everywhere(
-    exercise: Exercise,
-    mistake: Implementation,
-    found: Sequence[Outcome],
-    wrong: Sequence[int],
-) -> bool:
-    """Whether results agree, and errors are of one kind."""
-    others = set(range(len(found))) - set(wrong)
-    return all(
-        _alike(
-            found[number],
-            known(exercise, mistake, number),
-            exercise.tolerance,
+        return sum(
+            not is_right(part, right, tolerance)
+            and (part is whole or not _is_alike(part, whole, tolerance))
+            for part in parts
         )
-        for number in [*wrong, *sorted(others)]
-    )
 
+    def _is_like(self, mistake: Implementation) -> bool:
+        """Whether values agree in every case, and errors are of one type.
 
-def _alike(found: Outcome, mistaken: Outcome, tolerance: float) -> bool:
-    if found.failure is None or mistaken.failure is None:
-        return found.failure is mistaken.failure and same(
-            found.value, mistaken.value, tolerance
+        The wrong cases come first: the first rules most mistakes out.
+        """
+        others = set(range(len(self.found))) - set(self.wrong)
+        return all(
+            _is_alike(
+                self.found[number],
+                known(self.exercise, mistake, number),
+                self.exercise.tolerance,
+            )
+            for number in [*self.wrong, *sorted(others)]
         )
-    return found.failure.kind == mistaken.failure.kind
+
+    def _is_evidence_for(self, mistake: Implementation) -> bool:
+        """Whether the agreement is enough to name a mistake.
+
+        A wrong value is. Without any, messages of errors must agree too,
+        since many mistakes end in one type of error, and so must gradients.
+        """
+        if any(
+            one.failure is None and not self.same_value(number)
+            for number, one in enumerate(self.found)
+        ):
+            return True
+        mistaken = outcomes_of(self.exercise, mistake)
+        return all(
+            one.failure == other.failure
+            and same_gradients(one, other, self.exercise.tolerance)
+            for one, other in zip(self.found, mistaken, strict=True)
+        )
 
 
-def _same_evidence(
-    exercise: Exercise,
-    mistake: Implementation,
-    found: Sequence[Outcome],
-    expected: Sequence[Outcome],
-) -> bool:
-    """Whether that agreement is enough to go by.
-
-    A wrong result is. Where nothing but errors tells a mistake from the
-    solution, their messages must agree too: many mistakes end in one kind of
-    error. And where nothing but gradients does, they must.
-    """
-    if any(
-        one.failure is None
-        and not same(one.value, right.value, exercise.tolerance)
-        for one, right in zip(found, expected, strict=True)
-    ):
-        return True
-    mistaken = [
-        known(exercise, mistake, number) for number in range(len(found))
-    ]
-    return all(
-        one.failure == other.failure
-        and same_gradients(one, other, exercise.tolerance)
-        for one, other in zip(found, mistaken, strict=True)
+def _is_alike(found: Outcome, mistaken: Outcome, tolerance: float) -> bool:
+    """Whether both failed with one type of error, or have equal values."""
+    if found.failure and mistaken.failure:
+        return found.failure.kind == mistaken.failure.kind
+    return found.failure is mistaken.failure and same(
+        found.value, mistaken.value, tolerance
     )

@@ -9,7 +9,6 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import NamedTuple
 
 from course_exercises.engine import reading, show
 from course_exercises.engine.exercise import (
@@ -18,33 +17,25 @@ from course_exercises.engine.exercise import (
     Exercise,
     Implementation,
 )
+from course_exercises.engine.match import Example
 from course_exercises.engine.outcome import Failure, Outcome, arguments
-from course_exercises.engine.slips import Slip, unused
+from course_exercises.engine.slips import Mistake, unused
 from course_exercises.engine.values import same
 from course_exercises.engine.verdict import Kind, Verdict
 
 PRINTED_LINES = 6
 NUMBERS = ["no", "one", "two", "three", "four"]
 NO_MEMORY = r"can't allocate memory|not enough memory|bad alloc"
-
-
-class Example(NamedTuple):
-    """A case, and what was found and expected there."""
-
-    case: Case
-    found: Outcome
-    expected: Outcome
+NO_HYPHENS = {"width": show.WIDTH, "break_on_hyphens": False}
 
 
 def paragraph(text: str) -> str:
-    """Text of one paragraph, in lines of an even width."""
-    return textwrap.fill(
-        " ".join(text.split()), show.WIDTH, break_on_hyphens=False
-    )
+    """Fill one paragraph to the width of a verdict."""
+    return textwrap.fill(" ".join(text.split()), **NO_HYPHENS)
 
 
 def prose(docstring: str) -> str:
-    """The paragraphs of a docstring."""
+    """Fill each paragraph of a docstring."""
     parts = re.split(r"\n\s*\n", inspect.cleandoc(docstring))
     return "\n\n".join(map(paragraph, parts))
 
@@ -63,15 +54,15 @@ def _verdict(
 
 
 def correct(exercise: Exercise, expected: Sequence[Outcome]) -> Verdict:
-    """Say what was tried, so that "correct" means something."""
+    """Say what "correct" means: the inputs, and what was compared."""
     notes = "; ".join(case.note for case in exercise.cases)
-    compared = ["values", "shapes", "kinds of number"]
-    if any(outcome.gradients for outcome in expected):
-        compared.append("gradients")
+    has_gradients = any(outcome.gradients for outcome in expected)
+    compared = "values, shapes, kinds of number"
+    compared += ", gradients" if has_gradients else ""
     tried = (
         f"Tried on {len(exercise.tried)} inputs: {notes}; and {DRAWN} random "
-        f"ones. Compared: {', '.join(compared)}. A second call gave the same, "
-        "and no input was changed."
+        f"ones. Compared: {compared}. A second call gave the same, and no "
+        "input was changed."
     )
     return _verdict(
         exercise, "correct", "", f"{exercise.name}: correct.", paragraph(tried)
@@ -79,7 +70,7 @@ def correct(exercise: Exercise, expected: Sequence[Outcome]) -> Verdict:
 
 
 def unwritten(exercise: Exercise) -> Verdict:
-    """Nothing is there yet."""
+    """The stub was not touched."""
     text = (
         f"{exercise.name}: not written yet. Put your code in place of the "
         "line that raises NotImplementedError, run that cell, then this one."
@@ -88,7 +79,7 @@ def unwritten(exercise: Exercise) -> Verdict:
 
 
 def wrong_kind(exercise: Exercise) -> Verdict:
-    """A class in place of a function, or the other way round."""
+    """A class in place of a function, or the reverse."""
     kinds = ["a function", "a class"]
     wanted, given = kinds[:: -1 if inspect.isclass(exercise.solution) else 1]
     text = (
@@ -99,7 +90,7 @@ def wrong_kind(exercise: Exercise) -> Verdict:
 
 
 def wrong_call(exercise: Exercise, candidate: Implementation) -> Verdict:
-    """It does not take the arguments that it is given."""
+    """Parameters that do not take the exercise's arguments."""
     text = (
         f"{exercise.name}: its arguments are not those that the exercise asks "
         f"for. Yours is {show.signature(candidate)}; it is called as "
@@ -109,23 +100,34 @@ def wrong_call(exercise: Exercise, candidate: Implementation) -> Verdict:
 
 
 def error(exercise: Exercise, example: Example, count: int) -> Verdict:
-    """The learner's own line, and what was raised there."""
+    """An error, with the learner's line that raised it.
+
+    Args:
+        exercise: the exercise.
+        example: the smallest case that raises it.
+        count: the number of cases that do.
+    """
     failure = example.found.failure
-    number = len(exercise.tried)
-    on = "every input" if count == number else f"{count} of {number} inputs"
     return _verdict(
         exercise,
         "error",
         failure.kind,
-        f"{exercise.name}: your code raises an error, on {on}.",
+        f"{exercise.name}: your code raises an error, "
+        f"on {_inputs(exercise, count)}.",
         _failure(failure),
         paragraph(f"The smallest of them ({example.case.note}):"),
         _given(exercise, example.case),
     )
 
 
+def _inputs(exercise: Exercise, count: int) -> str:
+    """Write "every input", or "3 of 10 inputs"."""
+    number = len(exercise.tried)
+    return "every input" if count == number else f"{count} of {number} inputs"
+
+
 def is_memory(failure: Failure | None) -> bool:
-    """Whether it is an error that says that there is not enough memory."""
+    """Whether an error says that there is not enough memory."""
     return failure is not None and (
         failure.kind == "MemoryError"
         or bool(re.search(NO_MEMORY, failure.message))
@@ -133,16 +135,15 @@ def is_memory(failure: Failure | None) -> bool:
 
 
 def _failure(failure: Failure) -> str:
-    first = failure.message.splitlines()[0] if failure.message else ""
+    """An error as Python prints it: type, message, line."""
+    first = failure.message.partition("\n")[0]
     if failure.kind == "RecursionError":
         first = "it calls itself, and never stops doing so"
-    said = f"{failure.kind}: {first}" if first else failure.kind
     text = textwrap.fill(
-        said,
-        show.WIDTH,
+        f"{failure.kind}: {first}" if first else failure.kind,
         initial_indent="    ",
         subsequent_indent="      ",
-        break_on_hyphens=False,
+        **NO_HYPHENS,
     )
     if failure.line is None:
         return text
@@ -152,8 +153,8 @@ def _failure(failure: Failure) -> str:
     return f"{text}\n    {where}:\n        {failure.source}"
 
 
-def slip(exercise: Exercise, found: Slip, example: Example) -> Verdict:
-    """A mistake of form."""
+def slip(exercise: Exercise, found: Mistake, example: Example) -> Verdict:
+    """A slip, and nothing else."""
     is_right = all(
         same(value, example.expected.value, exercise.tolerance)
         for value in (example.found.value, example.found.again)
@@ -165,46 +166,34 @@ def slip(exercise: Exercise, found: Slip, example: Example) -> Verdict:
         found.name,
         f"{exercise.name}: not right yet{but}.",
         paragraph(found.text),
-        _differs(exercise, example),
-        "",
+        _difference(exercise, example),
     )
 
 
 def misconception(
-    exercise: Exercise,
-    mistakes: Sequence[Implementation | Slip],
-    example: Example,
+    exercise: Exercise, mistakes: Sequence[Mistake], example: Example
 ) -> Verdict:
-    """Name mistakes of the catalogue, and slips beside them.
+    """Mistakes of the catalogue, and slips beside them.
 
     Args:
-        exercise: what was asked.
+        exercise: the exercise.
         mistakes: one, or several that are made at once.
-        example: where they show.
+        example: a case that shows them.
     """
-    of_catalogue = [one for one in mistakes if not isinstance(one, Slip)]
-    if len(mistakes) == 1:
-        like = "a well-known mistake"
-        texts = [_told(*mistakes)[1]]
-    else:
-        like = f"{NUMBERS[len(mistakes)]} mistakes at once"
-        texts = [f"{n}. {_told(one)[1]}" for n, one in enumerate(mistakes, 1)]
+    texts = [one.text for one in mistakes]
+    like = "a well-known mistake"
+    if len(texts) > 1:
+        like = f"{NUMBERS[len(texts)]} mistakes at once"
+        texts = [f"{n}. {text}" for n, text in enumerate(texts, 1)]
     return _verdict(
         exercise,
         "misconception",
-        " and ".join(_told(one)[0] for one in mistakes),
+        " and ".join(one.name for one in mistakes),
         f"{exercise.name}: not right yet. It behaves like {like}:",
         *map(prose, texts),
-        _differs(exercise, example),
-        section=exercise.section_of(of_catalogue[0]),
+        _difference(exercise, example),
+        section=next(one.section for one in mistakes if one.section),
     )
-
-
-def _told(mistake: Implementation | Slip) -> tuple[str, str]:
-    """Its name and its text."""
-    if isinstance(mistake, Slip):
-        return mistake.name, mistake.text
-    return mistake.__name__, mistake.__doc__ or ""
 
 
 def unknown(
@@ -213,9 +202,14 @@ def unknown(
     example: Example,
     count: int,
 ) -> Verdict:
-    """Wrong, and that is all we know; on how many inputs may help."""
-    number = len(exercise.tried)
-    wrong = "every input" if count == number else f"{count} of {number} inputs"
+    """A wrong result that the catalogue does not know.
+
+    Args:
+        exercise: the exercise.
+        ignored: the parameters that the code never reads.
+        example: the case to show.
+        count: the number of wrong cases.
+    """
     asked = set(ignored) - set(unused(exercise.solution))
     never = " and ".join(f"`{name}`" for name in sorted(asked))
     return _verdict(
@@ -223,16 +217,17 @@ def unknown(
         "unknown",
         "",
         paragraph(
-            f"{exercise.name}: not right yet. It differs on {wrong}, and we "
-            "do not recognise the mistake."
+            f"{exercise.name}: not right yet. It differs on "
+            f"{_inputs(exercise, count)}, and we do not recognise the mistake."
         ),
         f"Your code never uses {never}." if never else "",
-        _differs(exercise, example),
+        _difference(exercise, example),
         section=exercise.section,
     )
 
 
-def _differs(exercise: Exercise, example: Example) -> str:
+def _difference(exercise: Exercise, example: Example) -> str:
+    """A case, its expected result and the learner's."""
     case, found, expected = example
     if found.failure:
         result = _failure(found.failure)
@@ -249,7 +244,7 @@ def _differs(exercise: Exercise, example: Example) -> str:
 
 
 def _gradients(found: Outcome, expected: Outcome) -> str:
-    """Shown where results agree; nothing, if gradients do too."""
+    """The first gradient that differs, where results agree."""
     if found.again_failure:
         return ""
     for one, other in zip_longest(expected.gradients, found.gradients):
@@ -259,6 +254,7 @@ def _gradients(found: Outcome, expected: Outcome) -> str:
 
 
 def _given(exercise: Exercise, case: Case) -> str:
+    """The arguments of a case."""
     text = show.assignments(arguments(exercise, case))
     if case.build:
         built = ", ".join(map(show.short, case.build))
@@ -267,7 +263,7 @@ def _given(exercise: Exercise, case: Case) -> str:
 
 
 def no_memory(exercise: Exercise, case: Case) -> Verdict:
-    """It asked for more than it may have."""
+    """More memory than allowed."""
     return _limit(
         exercise,
         case,
@@ -278,7 +274,7 @@ def no_memory(exercise: Exercise, case: Case) -> Verdict:
 
 
 def no_end(exercise: Exercise, case: Case, seconds: float) -> Verdict:
-    """It ran too long."""
+    """More time than allowed."""
     return _limit(
         exercise,
         case,
@@ -289,7 +285,7 @@ def no_end(exercise: Exercise, case: Case, seconds: float) -> Verdict:
 
 
 def crashed(exercise: Exercise, case: Case) -> Verdict:
-    """It took Python with it."""
+    """The process has ended."""
     return _limit(
         exercise,
         case,
@@ -311,7 +307,7 @@ def _limit(exercise: Exercise, case: Case, name: str, text: str) -> Verdict:
 
 
 def not_carried(exercise: Exercise, error: Exception) -> Verdict:
-    """Something that the code uses is missing in the process of the check."""
+    """Code that the process of the check cannot load."""
     text = (
         f"{exercise.name}: your code could not be brought to the process that "
         f"checks it: {type(error).__name__}: {error}. Give it all that it "
@@ -321,9 +317,9 @@ def not_carried(exercise: Exercise, error: Exception) -> Verdict:
 
 
 def with_prints(verdict: Verdict, printed: str) -> Verdict:
-    """A verdict that also says what the code printed.
+    """Append what the code printed.
 
-    Lines keep the spaces in front: a tensor's columns stay in line.
+    Lines keep their indentation, so that a tensor's columns stay aligned.
     """
     if not printed.strip():
         return verdict

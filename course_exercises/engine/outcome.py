@@ -1,4 +1,4 @@
-"""The outcome of an implementation on one case: a result, or an error."""
+"""What an implementation does on one case: a result or an error, gradients."""
 
 import inspect
 import linecache
@@ -14,14 +14,14 @@ from torch import Tensor
 
 import transformer_course
 from course_exercises.engine.exercise import Case, Exercise, Implementation
-from course_exercises.engine.values import cut, fresh, in_form, tensors_in
+from course_exercises.engine.values import copied, like, tensors_in, truncated
 
 
 @dataclass(frozen=True)
 class Failure:
-    """An error that the code raised, and where it stands in that code.
+    """An error that the code raised, and the learner's line that raised it.
 
-    Two are equal if they say the same, wherever they were raised.
+    Two are equal if they have one type and message, whatever the line.
     """
 
     kind: str
@@ -32,7 +32,7 @@ class Failure:
 
     @property
     def is_stub(self) -> bool:
-        """Whether it is what an untouched stub raises.
+        """Whether an untouched stub raised it.
 
         PyTorch raises such errors too, where an operation has no kernel.
         """
@@ -43,39 +43,38 @@ class Failure:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """One case, tried twice: as it is, and with gradients asked for."""
+    """One case, called twice: as it is, then with gradients."""
 
     value: Any = None
     """The result of the first call."""
     failure: Failure | None = None
-    """Or the error that it raised."""
+    """The error of the first call."""
     changed: tuple[str, ...] = ()
     """The arguments that it changed in place."""
     again: Any = None
     """The result of the second call."""
     again_failure: Failure | None = None
-    """Or the error that it raised."""
+    """The error of the second call."""
     gradients: tuple[Tensor, ...] = ()
-    """Gradients of a sum over all results, each with a weight of its own, for
-    every argument of floats; empty where the results do not depend on them
-    in a way that has gradients."""
+    """Gradients of a weighted sum of the results, one for each argument of
+    floats; empty where the results have no gradient."""
 
 
 def observe(
     exercise: Exercise, candidate: Implementation, case: Case
 ) -> Outcome:
-    """Try an implementation on a case.
+    """Call an implementation on a case, twice.
 
-    Random numbers have another seed in the second call: what depends on them
-    is not the same twice.
+    The two calls have different random seeds, so that results which depend
+    on random numbers differ.
 
     Raises:
         NotImplementedError: the code is still to be written.
     """
     given = _copy(case)
-    torch.default_generator.manual_seed(0)  # that of the CPU alone
+    torch.default_generator.manual_seed(0)  # the CPU's only
     try:
-        value = cut(exercise.run(candidate, given))
+        value = truncated(exercise.run(candidate, given))
     except (Exception, SystemExit) as error:
         failure = describe(error, candidate)
         if failure.is_stub:
@@ -83,20 +82,21 @@ def observe(
         return Outcome(failure=failure)
     first = Outcome(value, changed=_changed(exercise, case, given))
     given = _copy(case)
-    _ask_for_gradients(given)
+    for tensor in tensors_in((given.args, given.kwargs)):
+        tensor.requires_grad_(tensor.is_floating_point())
     torch.default_generator.manual_seed(1)
     try:
-        again = cut(exercise.run(candidate, given))
+        again = truncated(exercise.run(candidate, given))
         gradients = _gradients(again, given)
     except (Exception, SystemExit) as error:
         return replace(first, again_failure=describe(error, candidate))
     return replace(first, again=again, gradients=gradients)
 
 
-def fresh_call(
+def value_of(
     exercise: Exercise, implementation: Implementation, case: Case
 ) -> Any:
-    """Call once, and give the result or the error that was raised."""
+    """Call once; return the result or the error."""
     torch.default_generator.manual_seed(0)
     try:
         return exercise.run(implementation, _copy(case))
@@ -104,37 +104,30 @@ def fresh_call(
         return error
 
 
-def mended(found: Outcome, expected: Outcome) -> Outcome:
-    """The same results in the form that is asked for, where they have it."""
+def in_expected_form(found: Outcome, expected: Outcome) -> Outcome:
+    """The same results in the expected shape and dtype, where possible."""
     return replace(
         found,
-        value=in_form(found.value, expected.value),
-        again=in_form(found.again, expected.value),
+        value=like(found.value, expected.value),
+        again=like(found.again, expected.value),
     )
 
 
 def _copy(case: Case) -> Case:
-    """Arguments of its own for each call."""
-    return replace(case, args=fresh(case.args), kwargs=fresh(case.kwargs))
-
-
-def _ask_for_gradients(given: Case) -> None:
-    for tensor in tensors_in((given.args, given.kwargs)):
-        tensor.requires_grad_(tensor.is_floating_point())
+    return replace(case, args=copied(case.args), kwargs=copied(case.kwargs))
 
 
 def arguments(exercise: Exercise, case: Case) -> dict[str, Any]:
     """The arguments of a case, by the names in the solution's signature."""
     function = exercise.solution
     if inspect.isclass(function):
-        function = function.forward
-        bound = inspect.signature(function).bind(
+        bound = inspect.signature(function.forward).bind(
             None, *case.args, **case.kwargs
         )
         return {k: v for k, v in bound.arguments.items() if k != "self"}
     try:
         bound = inspect.signature(function).bind(*case.args, **case.kwargs)
-    except TypeError:  # `run` calls it in its own way
+    except TypeError:  # the exercise's own `run` calls it differently
         names = [f"input {i}" for i, _ in enumerate(case.args, start=1)]
         return dict(zip(names, case.args, strict=True)) | case.kwargs
     bound.apply_defaults()
@@ -142,14 +135,14 @@ def arguments(exercise: Exercise, case: Case) -> dict[str, Any]:
 
 
 def _changed(exercise: Exercise, case: Case, given: Case) -> tuple[str, ...]:
-    """The names of the arguments that are not what they were."""
+    """The names of the arguments that the call has changed."""
     before, after = arguments(exercise, case), arguments(exercise, given)
     return tuple(
-        name for name in before if not _bits_equal(before[name], after[name])
+        name for name in before if not _is_equal(before[name], after[name])
     )
 
 
-def _bits_equal(before: Any, after: Any) -> bool:
+def _is_equal(before: Any, after: Any) -> bool:
     pairs = list(tensors_in(before)), list(tensors_in(after))
     return len(pairs[0]) == len(pairs[1]) and all(
         a.shape == b.shape and bool(((a == b) | ((a != a) & (b != b))).all())
@@ -180,46 +173,40 @@ def _gradients(value: Any, given: Case) -> tuple[Tensor, ...]:
 
 
 def _weights(count: int) -> Tensor:
-    """No two alike, so that no gradient cancels."""
+    """Different weights, so that gradients do not cancel."""
     return torch.linspace(1.0, 2.0, count, dtype=torch.float64)
 
 
 def describe(error: BaseException, candidate: Implementation) -> Failure:
-    """An error, by the last line of the learner's own that led to it."""
-    own = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if _is_own(frame.filename, candidate)
-    ]
-    kind = type(error).__name__
-    message = str(error).strip()
-    if not own:
-        return Failure(kind, message)
-    frame = own[-1]
-    source = linecache.getline(frame.filename, frame.lineno or 0).strip()
-    return Failure(kind, message, frame.lineno, source, frame.name)
-
-
-def _is_own(filename: str, candidate: Implementation) -> bool:
-    """Whether a file is the learner's, and not a library's or ours."""
-    if filename in files_of(candidate):
-        return True
-    if filename.startswith("<"):
-        return False
-    return not any(Path(filename).is_relative_to(f) for f in _libraries())
+    """Find the last line of the learner's own code in an error's traceback."""
+    kind, message = type(error).__name__, str(error).strip()
+    files = files_of(candidate)
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename in files or _is_learners(frame.filename):
+            line = frame.lineno or 0
+            source = linecache.getline(frame.filename, line).strip()
+            return Failure(kind, message, frame.lineno, source, frame.name)
+    return Failure(kind, message)
 
 
 @cache
-def _libraries() -> tuple[Path, ...]:
-    names = ("stdlib", "platstdlib", "purelib", "platlib")
+def _is_learners(filename: str) -> bool:
+    """Whether a file is neither a library's nor the course's."""
     paths = sysconfig.get_paths()
-    found = {Path(paths[name]) for name in names}
-    ours = Path(__file__).parents[1], Path(transformer_course.__file__).parent
-    return (*found, *ours, Path(torch.__file__).parent)
+    names = ("stdlib", "platstdlib", "purelib", "platlib")
+    libraries = [
+        *(paths[name] for name in names),
+        Path(torch.__file__).parent,
+        Path(transformer_course.__file__).parent,
+        Path(__file__).parents[1],
+    ]
+    return not filename.startswith("<") and not any(
+        Path(filename).is_relative_to(library) for library in libraries
+    )
 
 
 def files_of(candidate: Implementation) -> set[str]:
-    """The files, or cells, in which a function or class is written."""
+    """The files or notebook cells that define a function or class."""
     candidate = inspect.unwrap(candidate)
     members = vars(candidate).values() if inspect.isclass(candidate) else ()
     codes = [

@@ -1,4 +1,4 @@
-"""The section of the book that teaches what a verdict speaks of."""
+"""References to the sections of the book."""
 
 import json
 import re
@@ -6,11 +6,11 @@ from functools import cache
 from pathlib import Path
 
 BOOK = Path(__file__).parents[2] / "book" / "en"
-"""The chapters, where the package stands in the course's folder."""
+"""The chapters, in the course's folder."""
 
 
 def told(section: str) -> str:
-    """A line that says what to read again.
+    """Two lines of text that name a section.
 
     Args:
         section: page and anchor, as in ``06_masks#the-future``.
@@ -22,39 +22,39 @@ def told(section: str) -> str:
     )
 
 
-def linked(section: str) -> str:
-    """The same for a notebook in ``my_exercises/``: a link, in Markdown."""
+def link(section: str) -> str:
+    """A Markdown link to a section, for a notebook in ``my_exercises/``."""
     page = section.partition("#")[0]
-    place = title(section).replace(" ", "-")  # Jupyter's name for it
+    anchor = title(section).replace(" ", "-")  # as Jupyter writes it
     return (
         f"Read again: chapter {page[:2]}, "
-        f"[{title(section)}](<../book/en/{page}.ipynb#{place}>)"
+        f"[{title(section)}](<../book/en/{page}.ipynb#{anchor}>)"
     )
 
 
 def title(section: str) -> str:
-    """A section's heading; the words of its anchor, where there is no book."""
+    """A section's heading, or the words of its anchor without the book."""
     page, _, anchor = section.partition("#")
     return _headings(page).get(anchor, anchor.replace("-", " "))
 
 
 @cache
 def _headings(page: str) -> dict[str, str]:
-    """A chapter's headings, by their names in its address."""
+    """A chapter's headings, by their anchors."""
     path = BOOK / f"{page}.ipynb"
     if not path.is_file():
         return {}
     cells = json.loads(path.read_text("utf-8"))["cells"]
-    texts = [
+    text = "\n".join(
         "".join(cell["source"])
         for cell in cells
         if cell["cell_type"] == "markdown"
-    ]
-    found = re.findall(r"^#{1,6} +(.+?) *$", "\n".join(texts), re.M)
+    )
+    found = re.findall(r"^#{1,6} +(.+?) *$", text, re.M)
     return {_anchor(heading): heading for heading in found}
 
 
 def _anchor(heading: str) -> str:
-    """The name that Sphinx gives to a heading: it begins with a letter."""
+    """The anchor that Sphinx gives to a heading: it begins with a letter."""
     kept = re.sub(r"['’]|^[^a-z]+", "", heading.lower())
     return re.sub(r"[^a-z0-9]+", "-", kept).strip("-")

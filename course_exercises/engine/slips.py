@@ -1,15 +1,13 @@
-"""Mistakes that can be made in any exercise.
+"""Slips: mistakes that can be made in any exercise.
 
-Each function looks at what was found in one case, and at what was expected;
-it says what is wrong in a sentence, or nothing.
+Each function compares what was found in one case with what was expected, and
+returns a :class:`Mistake` or None.
 """
 
 import dis
 import inspect
-from collections.abc import Iterator
-from dataclasses import dataclass
-from types import CodeType
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
@@ -19,115 +17,102 @@ from course_exercises.engine.outcome import Outcome
 from course_exercises.engine.values import is_number, same, tensors_in
 
 GRADIENT_TOLERANCE = 10
-"""So many times as far as results may gradients be apart."""
-IDLE = {"RESUME", "RETURN_VALUE", "NOP"}
+"""The tolerance of gradients, as a multiple of that of results."""
+NO_CODE = {"RESUME", "RETURN_VALUE", "NOP"}
+"""Operations of a function without a body."""
 
 
-@dataclass(frozen=True)
-class Slip:
-    """A mistake of form, and what to say about it."""
+class Mistake(NamedTuple):
+    """A slip, or a mistake of the catalogue."""
 
     name: str
     text: str
+    """What the learner reads."""
+    section: str = ""
+    """The section to read again, if it is one of the catalogue."""
 
 
 def find_slip(
     found: Outcome, expected: Outcome, tolerance: float
-) -> Slip | None:
-    """The first that applies to one case; None if none does.
+) -> Mistake | None:
+    """The first slip in one case.
 
-    What is expected may be what a known mistake does: then it is a slip that
-    was made beside that.
+    The expected outcome may be that of a known mistake: then a slip was made
+    beside it.
     """
-    slips = (
-        changed_input(found, expected),
-        _returned(found.value, expected.value),
-        _not_repeated(found, expected, tolerance),
-        _gradients(found, expected, tolerance),
+    return (
+        changed_input(found, expected)
+        or _wrong_result(found.value, expected.value)
+        or _not_repeated(found, expected, tolerance)
+        or _wrong_gradients(found, expected, tolerance)
     )
-    return next((slip for slip in slips if slip is not None), None)
 
 
-def changed_input(found: Outcome, expected: Outcome) -> Slip | None:
-    """An argument that is not what it was before the call."""
+def changed_input(found: Outcome, expected: Outcome) -> Mistake | None:
+    """An argument that was changed in place."""
     changed = [name for name in found.changed if name not in expected.changed]
     if not changed:
         return None
     names = " and ".join(f"`{name}`" for name in changed)
-    return Slip(
+    return Mistake(
         "changed_input",
         f"Your code changes its argument {names} in place. Whoever calls it "
         "still needs that as it was: make a new tensor instead.",
     )
 
 
-def _returned(value: Any, wanted: Any, name: str = "result") -> Slip | None:
-    """A value of another kind, shape or dtype than is asked for."""
+def _wrong_result(
+    value: Any, wanted: Any, name: str = "result"
+) -> Mistake | None:
+    """A result of another type, shape or dtype."""
     if value is None and wanted is not None:
-        return Slip(
+        return Mistake(
             "returned_none",
             f"Your {name} is None. Is there a `return`, on every way "
             "through the code?",
         )
     if isinstance(value, Tensor) and isinstance(wanted, Tensor):
-        return _tensor(value, wanted, name)
+        return _wrong_tensor(value, wanted, name)
     if isinstance(value, list | tuple) and isinstance(wanted, list | tuple):
-        return _sequence(value, wanted, name)
+        return _wrong_items(value, wanted, name)
     if is_number(value) and isinstance(wanted, float):
         return None
     if inspect.isgenerator(value):
-        return Slip(
+        return Mistake(
             "wrong_type",
             f"Your {name} is a generator. Is there a `yield` in place of a "
             f"`return`? The exercise asks for {show.kind(wanted)}.",
         )
     if type(value) is not type(wanted):
-        return Slip(
-            "wrong_type",
-            f"Your {name} is {show.kind(value)}; the exercise asks for "
-            f"{show.kind(wanted)}.",
-        )
+        return _asked("wrong_type", name, "is", show.kind, value, wanted)
     return None
 
 
-def _sequence(value: Any, wanted: Any, name: str) -> Slip | None:
+def _wrong_items(value: Any, wanted: Any, name: str) -> Mistake | None:
     if len(value) != len(wanted):
         if not any(True for _ in tensors_in(wanted)):
             return None  # a list of ids, say, may be of any length
-        return Slip(
+        return Mistake(
             "wrong_number_of_results",
             f"Your {name} has {len(value)} parts; the exercise asks for "
             f"{len(wanted)}.",
         )
-    for number, (one, other) in enumerate(
-        zip(value, wanted, strict=True), start=1
-    ):
-        if slip := _returned(one, other, _part(name, number)):
+    for number, items in enumerate(zip(value, wanted, strict=True), start=1):
+        nth = {1: "first", 2: "second", 3: "third"}.get(number, f"{number}th")
+        part = f"{nth} result" if name == "result" else f"{name}'s {nth} part"
+        if slip := _wrong_result(*items, part):
             return slip
     return None
 
 
-def _part(name: str, number: int) -> str:
-    """The second result; the second result's third part."""
-    nth = {1: "first", 2: "second", 3: "third"}.get(number, f"{number}th")
-    return f"{nth} result" if name == "result" else f"{name}'s {nth} part"
-
-
-def _tensor(value: Tensor, wanted: Tensor, name: str) -> Slip | None:
+def _wrong_tensor(value: Tensor, wanted: Tensor, name: str) -> Mistake | None:
     if value.shape != wanted.shape:
-        return Slip(
-            "wrong_shape",
-            f"Your {name} has the shape {show.shape(value)}; the exercise "
-            f"asks for {show.shape(wanted)}.",
-        )
+        has = "has the shape"
+        return _asked("wrong_shape", name, has, show.shape, value, wanted)
     if value.dtype != wanted.dtype:
-        return Slip(
-            "wrong_dtype",
-            f"Your {name} holds {show.dtype(value)}; the exercise asks for "
-            f"{show.dtype(wanted)}.",
-        )
+        return _asked("wrong_dtype", name, "holds", show.dtype, value, wanted)
     if value.isnan().any() and not wanted.isnan().any():
-        return Slip(
+        return Mistake(
             "not_a_number",
             f"Your {name} contains NaN: somewhere 0 is divided by 0, or "
             "infinity is subtracted from infinity.",
@@ -135,51 +120,67 @@ def _tensor(value: Tensor, wanted: Tensor, name: str) -> Slip | None:
     return None
 
 
+def _asked(
+    slip: str,
+    name: str,
+    has: str,
+    what: Callable[[Any], str],
+    value: Any,
+    wanted: Any,
+) -> Mistake:
+    return Mistake(
+        slip,
+        f"Your {name} {has} {what(value)}; the exercise asks for "
+        f"{what(wanted)}.",
+    )
+
+
 def _not_repeated(
     found: Outcome, expected: Outcome, tolerance: float
-) -> Slip | None:
+) -> Mistake | None:
+    """A second call, with gradients, that fails or has another result."""
     if expected.again_failure or not same(
         expected.again, expected.value, tolerance
     ):
         return None
-    if found.again_failure is not None:
-        failure = found.again_failure
-        return Slip(
+    if failure := found.again_failure:
+        return Mistake(
             "gradients_fail",
             "Your code works on plain tensors, but not on tensors that want "
             f"a gradient: {failure.kind}: {failure.message}",
         )
     if same(found.again, found.value, tolerance):
         return None
-    return Slip(
+    return Mistake(
         "not_repeated",
         "Your code gives another result when it is called a second time with "
         "the same input. Does it keep something, or draw random numbers?",
     )
 
 
-def _gradients(
+def _wrong_gradients(
     found: Outcome, expected: Outcome, tolerance: float
-) -> Slip | None:
-    if same_gradients(found, expected, tolerance):
-        return None
-    if not same(found.value, expected.value, tolerance):
+) -> Mistake | None:
+    """Wrong gradients of right results."""
+    if same_gradients(found, expected, tolerance) or not same(
+        found.value, expected.value, tolerance
+    ):
         return None
     if any(gradient.isnan().any() for gradient in found.gradients):
-        return Slip(
+        return Mistake(
             "gradient_not_a_number",
             "The gradient of your result contains NaN: one step of training, "
             "and all the model's parameters are NaN. An infinity or a "
             "division by zero on the way there is put right too late.",
         )
     if any(gradient.any() for gradient in found.gradients):
-        return Slip(
+        return Mistake(
             "wrong_gradient",
             "The gradient of your result is not right: some part of the "
             "computation is hidden from it. Is there a `detach`, a `.data` or "
             "a `no_grad`?",
         )
-    return Slip(
+    return Mistake(
         "gradient_cut",
         "No gradient flows back through your result, so that nothing before "
         "it could learn. What takes it out of the graph: `detach`, `.data`, "
@@ -190,27 +191,25 @@ def _gradients(
 def same_gradients(
     found: Outcome, expected: Outcome, tolerance: float
 ) -> bool:
-    """Whether gradients agree, where there is one to be expected."""
-    if not any(gradient.any() for gradient in expected.gradients):
-        return True
-    return same(
+    """Whether gradients agree, where the solution has any but zeros."""
+    return not any(gradient.any() for gradient in expected.gradients) or same(
         found.gradients, expected.gradients, GRADIENT_TOLERANCE * tolerance
     )
 
 
 def is_unwritten(candidate: Implementation) -> bool:
-    """Whether a function has nothing in it but ``pass`` or ``...``."""
+    """Whether a function's body is only ``pass``, ``...`` or a docstring."""
     code = getattr(inspect.unwrap(candidate), "__code__", None)
     return code is not None and all(
-        step.opname in IDLE or step.argval is None
+        step.opname in NO_CODE or step.argval is None
         for step in dis.get_instructions(code)
     )
 
 
 def wrong_parameters(
     candidate: type[nn.Module], solution: type[nn.Module], case: Case
-) -> Slip | None:
-    """Parameters other than those that the class was to have."""
+) -> Mistake | None:
+    """A class whose ``nn.Parameter`` names or shapes are not those given."""
     found, wanted = (
         {
             f"{name} {show.shape(weight)}"
@@ -228,7 +227,7 @@ def wrong_parameters(
         ]
         if names
     ]
-    return Slip(
+    return Mistake(
         "wrong_parameters",
         "Your class has other parameters than it was given. To be checked, "
         f"it gets fixed weights by their names. {' '.join(parts)}",
@@ -236,37 +235,27 @@ def wrong_parameters(
 
 
 def wrong_call(candidate: Implementation, case: Case) -> bool:
-    """Whether a function cannot be called as it is asked for."""
+    """Whether a function does not take a case's arguments."""
     if inspect.isclass(candidate):
         return False
     try:
         inspect.signature(candidate).bind(*case.args, **case.kwargs)
     except TypeError:
         return True
-    except ValueError:  # built in, without a signature
+    except ValueError:  # a builtin without a signature
         pass
     return False
 
 
 def unused(candidate: Implementation) -> list[str]:
-    """The parameters that a function never uses."""
+    """The parameters that a function never reads."""
     code = getattr(inspect.unwrap(candidate), "__code__", None)
     if code is None:
         return []
-    count = code.co_argcount + code.co_kwonlyargcount
-    read = {name for inner in _codes(code) for name in _names_read(inner)}
-    return [name for name in code.co_varnames[:count] if name not in read]
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes(constant)
-
-
-def _names_read(code: CodeType) -> Iterator[str]:
+    read = set(code.co_cellvars)  # read by an inner function
     for step in dis.get_instructions(code):
-        if "LOAD_" in step.opname:
+        if "LOAD_" in step.opname:  # may load two at once
             names = step.argval
-            yield from names if isinstance(names, tuple) else (names,)
+            read.update(names if isinstance(names, tuple) else (names,))
+    count = code.co_argcount + code.co_kwonlyargcount
+    return [name for name in code.co_varnames[:count] if name not in read]

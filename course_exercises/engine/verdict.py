@@ -17,7 +17,7 @@ Kind = Literal[
 ]
 """``slip``: a mistake that can be made in any exercise, such as a forgotten
 return. ``limit``: the code did not end, or wanted too much memory.
-``refused``: it could not be tried at all."""
+``refused``: it could not be run."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -25,7 +25,6 @@ class Answer:
     """A text that a notebook shows as it is."""
 
     text: str
-    """The words that the learner reads."""
 
     def __repr__(self) -> str:
         return self.text
@@ -33,10 +32,9 @@ class Answer:
 
 @dataclass(frozen=True, repr=False)
 class Verdict(Answer):
-    """The answer to one try."""
+    """The answer to one attempt."""
 
     kind: Kind
-    """In which way it ended."""
     exercise: str = ""
     """The exercise's name."""
     mistake: str = ""
@@ -45,12 +43,12 @@ class Verdict(Answer):
     """The section to read again, as page and anchor."""
 
     def _repr_markdown_(self) -> str | None:
-        """The same text, with a link to what is to be read again."""
+        """The text with a link to the section to read again."""
         if not self.section:
             return None
         before, _, after = self.text.partition(reading.told(self.section))
         text = f"{before.rstrip()}\n\n{after.strip()}".rstrip()
-        return f"```text\n{text}\n```\n\n{reading.linked(self.section)}"
+        return f"```text\n{text}\n```\n\n{reading.link(self.section)}"
 
     @property
     def is_correct(self) -> bool:
@@ -58,5 +56,5 @@ class Verdict(Answer):
         return self.kind == "correct"
 
     def as_dict(self) -> dict[str, Any]:
-        """Strings only, for JSON."""
+        """The fields, for JSON."""
         return asdict(self)

@@ -10,7 +10,6 @@ from course_exercises.catalogue.attention import (
 from course_exercises.engine.draw import Draw
 from course_exercises.engine.exercise import (
     Case,
-    build_and_call,
     exercise_of,
     module_case,
     other,
@@ -516,6 +515,5 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_sentences,
-    run=build_and_call,
     edits=EDITS,
 )

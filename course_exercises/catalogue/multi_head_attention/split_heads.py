@@ -4,10 +4,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from course_exercises.catalogue import numbered
 from course_exercises.engine.draw import Draw
 from course_exercises.engine.exercise import Case, case, exercise_of, other
 
-from . import SPLITTING, numbered
+from . import SPLITTING
 
 
 def split_heads(

@@ -4,9 +4,14 @@ import torch
 from jaxtyping import Float, Int8
 from torch import Tensor
 
-from course_exercises.catalogue.speed import without_gradients
 from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import Case, case, exercise_of, other
+from course_exercises.engine.exercise import (
+    Case,
+    call_without_grad,
+    case,
+    exercise_of,
+    other,
+)
 
 
 def quantise_rows(
@@ -210,5 +215,5 @@ EXERCISE = exercise_of(
     ],
     draw=draw_matrix,
     edits=EDITS,
-    run=without_gradients,
+    run=call_without_grad,
 )

@@ -8,7 +8,6 @@ from course_exercises.catalogue.transformer import SIZES, real_keys
 from course_exercises.engine.draw import Draw
 from course_exercises.engine.exercise import (
     Case,
-    build_and_call,
     exercise_of,
     mistake,
     module_case,
@@ -489,5 +488,4 @@ EXERCISE = exercise_of(
     ],
     draw=draw_decoder,
     edits=EDITS,
-    run=build_and_call,
 )

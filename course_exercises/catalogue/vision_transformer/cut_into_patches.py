@@ -5,6 +5,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from course_exercises.catalogue import numbered
 from course_exercises.engine.draw import Draw
 from course_exercises.engine.exercise import (
     Case,
@@ -14,7 +15,7 @@ from course_exercises.engine.exercise import (
     other,
 )
 
-from . import PATCHES, numbered
+from . import PATCHES
 
 
 def cut_into_patches(

@@ -5,9 +5,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import Case, case, exercise_of, other
+from course_exercises.engine.exercise import (
+    Case,
+    call_without_grad,
+    case,
+    exercise_of,
+    other,
+)
 
-from . import CAM, without_gradients
+from . import CAM
 
 
 def grad_cam(
@@ -195,5 +201,5 @@ EXERCISE = exercise_of(
     ],
     draw=draw_features,
     edits=EDITS,
-    run=without_gradients,
+    run=call_without_grad,
 )

@@ -7,13 +7,14 @@ from torch import Tensor
 from course_exercises.engine.draw import Draw
 from course_exercises.engine.exercise import (
     Case,
+    call_without_grad,
     case,
     exercise_of,
     mistake,
     other,
 )
 
-from . import ROLLOUT, without_gradients
+from . import ROLLOUT
 
 
 def rollout(
@@ -173,5 +174,5 @@ EXERCISE = exercise_of(
     ],
     draw=draw_attention,
     edits=EDITS,
-    run=without_gradients,
+    run=call_without_grad,
 )
