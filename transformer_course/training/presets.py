@@ -1,4 +1,4 @@
-"""Trainings with names: those to learn from, and to begin one's own with.
+"""Presets: named trainings, to learn from and to start one's own from.
 
 - ``grammar``, ``grammar-lm``: a translator and a language model of the
   built-in corpus, in minutes; the chapters' live cells use them.
@@ -20,7 +20,7 @@ A training that only answered a question has no name here: ``transformer-course
 train --like experiments/results/NAME`` repeats it.
 """
 
-import dataclasses
+from dataclasses import replace
 
 from transformer_course.models.bert_config import (
     BertConfig,
@@ -42,23 +42,32 @@ from transformer_course.training.config import (
     TrainConfig,
 )
 
+_ENJA = DataConfig(corpus="small_parallel_enja", token_budget=1536)
 _SOSEKI = DataConfig(corpus="soseki", src="ja", tgt="ja", max_shapes=24)
-_ENCODER_OF_TEXT = TrainConfig(
-    epochs=5, warmup=200, peak_rate=5e-4, bf16=True, average_last=0
-)
-_GRU_OF_TEXT = TrainConfig(
-    epochs=4,
-    warmup=100,
-    peak_rate=4e-3,
-    label_smoothing=0.0,
-    average_last=0,
+_POLARITY = DataConfig(corpus="sentence_polarity")
+_AUTHORS = DataConfig(corpus="authors", src="ja", tgt="ja")
+
+# post-norm collapses at this rate: experiments/results/enja-post-norm
+_TRANSLATOR = ModelConfig(dropout=0.3, norm_first=True)
+_SMALL_SOSEKI = ModelConfig(
+    vocab_size=8000, n_layers=4, max_length=64, norm_first=True
 )
 
-PRESETS: dict[str, Experiment] = {
-    "grammar": Experiment(
-        name="grammar",
-        data=DataConfig(corpus="grammar", pieces="word", token_budget=1024),
-        model=ModelConfig(
+_ENJA_TRAINING = TrainConfig(epochs=18, warmup=1000, peak_rate=1e-3, bf16=True)
+_SHORT = TrainConfig(
+    epochs=5, warmup=400, peak_rate=1e-3, bf16=True, average_last=0
+)
+_TEXT_ENCODER = replace(_SHORT, warmup=200, peak_rate=5e-4)
+_TEXT_GRU = TrainConfig(
+    epochs=4, warmup=100, peak_rate=4e-3, label_smoothing=0.0, average_last=0
+)
+_FASHION = TrainConfig(epochs=10, warmup=500, peak_rate=1e-3)
+
+_PRESETS = (
+    Experiment(
+        "grammar",
+        DataConfig(corpus="grammar", pieces="word", token_budget=1024),
+        ModelConfig(
             vocab_size=800,
             d_model=128,
             n_heads=4,
@@ -66,134 +75,73 @@ PRESETS: dict[str, Experiment] = {
             n_layers=2,
             dropout=0.0,
         ),
-        train=TrainConfig(
-            epochs=2, peak_rate=2e-3, warmup=100, average_last=0
-        ),
+        TrainConfig(epochs=2, peak_rate=2e-3, warmup=100, average_last=0),
     ),
-    "grammar-lm": Experiment(
-        name="grammar-lm",
-        data=DataConfig(corpus="grammar", pieces="word"),
-        model=LanguageModelConfig(
+    Experiment(
+        "grammar-lm",
+        DataConfig(corpus="grammar", pieces="word"),
+        LanguageModelConfig(
             vocab_size=800, d_model=128, n_heads=4, d_ff=512, n_layers=2
         ),
-        train=TrainConfig(epochs=2, warmup=200, average_last=0),
-        task="language_modelling",
+        TrainConfig(epochs=2, warmup=200, average_last=0),
+        "language_modelling",
     ),
-    "enja": Experiment(
-        name="enja",
-        data=DataConfig(corpus="small_parallel_enja", token_budget=1536),
-        # post-norm collapses at this rate: experiments/results/enja-post-norm
-        model=ModelConfig(dropout=0.3, norm_first=True),
-        train=TrainConfig(epochs=18, warmup=1000, peak_rate=1e-3, bf16=True),
+    Experiment("enja", _ENJA, _TRANSLATOR, _ENJA_TRAINING),
+    Experiment(
+        "enja-both",
+        replace(_ENJA, both_ways=True, subword_sampling=0.2),
+        _TRANSLATOR,
+        replace(_ENJA_TRAINING, epochs=7),
     ),
-    "enja-both": Experiment(
-        name="enja-both",
-        data=DataConfig(
-            corpus="small_parallel_enja",
-            both_ways=True,
-            subword_sampling=0.2,
-            token_budget=1536,
-        ),
-        model=ModelConfig(dropout=0.3, norm_first=True),
-        train=TrainConfig(epochs=7, warmup=1000, peak_rate=1e-3, bf16=True),
-    ),
-    "jaen": Experiment(
-        name="jaen",
-        data=DataConfig(
-            corpus="small_parallel_enja",
-            src="ja",
-            tgt="en",
-            token_budget=1536,
-        ),
-        model=ModelConfig(dropout=0.3, norm_first=True),
-        train=TrainConfig(
+    Experiment(
+        "jaen",
+        replace(_ENJA, src="ja", tgt="en"),
+        _TRANSLATOR,
+        replace(
+            _ENJA_TRAINING,
             epochs=8,
             start_from="enja-both",
             warmup=200,
             peak_rate=7e-4,
-            bf16=True,
         ),
     ),
-    "enja-gru": Experiment(
-        name="enja-gru",
-        data=DataConfig(corpus="small_parallel_enja", token_budget=1536),
-        model=RecurrentConfig(),
-        train=TrainConfig(
-            epochs=10,
-            warmup=500,
-            peak_rate=1e-3,
-            beta2=0.999,
-            epsilon=1e-8,
-            bf16=True,
-            average_last=0,
-        ),
+    Experiment(
+        "enja-gru",
+        _ENJA,
+        RecurrentConfig(),
+        replace(_SHORT, epochs=10, warmup=500, beta2=0.999, epsilon=1e-8),
     ),
-    "soseki": Experiment(
-        name="soseki",
-        task="next_sentence",
-        data=_SOSEKI,
-        model=ModelConfig(
-            vocab_size=8000,
-            d_model=512,
-            n_heads=8,
-            d_ff=2048,
-            n_layers=4,
-            max_length=64,
-            norm_first=True,
-        ),
-        train=TrainConfig(epochs=20, peak_rate=5e-4, bf16=True),
+    Experiment(
+        "soseki",
+        _SOSEKI,
+        replace(_SMALL_SOSEKI, d_model=512, n_heads=8, d_ff=2048),
+        TrainConfig(epochs=20, peak_rate=5e-4, bf16=True),
+        "next_sentence",
     ),
-    "soseki-cpu": Experiment(
-        name="soseki-cpu",
-        task="next_sentence",
-        data=_SOSEKI,
-        model=ModelConfig(
-            vocab_size=8000, n_layers=4, max_length=64, norm_first=True
-        ),
-        train=TrainConfig(
-            epochs=5, warmup=400, peak_rate=1e-3, bf16=True, average_last=0
-        ),
+    Experiment("soseki-cpu", _SOSEKI, _SMALL_SOSEKI, _SHORT, "next_sentence"),
+    Experiment(
+        "haiku",
+        replace(_SOSEKI, corpus="haiku", token_budget=512, max_shapes=12),
+        replace(_SMALL_SOSEKI, dropout=0.2),
+        replace(_SHORT, epochs=12, start_from="soseki-cpu", warmup=100),
+        "next_sentence",
     ),
-    "haiku": Experiment(
-        name="haiku",
-        task="next_sentence",
-        data=dataclasses.replace(
-            _SOSEKI, corpus="haiku", token_budget=512, max_shapes=12
-        ),
-        model=ModelConfig(
-            vocab_size=8000,
-            n_layers=4,
-            max_length=64,
-            norm_first=True,
-            dropout=0.2,
-        ),
-        train=TrainConfig(
-            epochs=12,
-            start_from="soseki-cpu",
-            warmup=100,
-            peak_rate=1e-3,
-            bf16=True,
-            average_last=0,
-        ),
-    ),
-    "soseki-lm": Experiment(
-        name="soseki-lm",
-        task="language_modelling",
-        data=_SOSEKI,
-        model=LanguageModelConfig(
+    Experiment(
+        "soseki-lm",
+        _SOSEKI,
+        LanguageModelConfig(
             vocab_size=8000, n_layers=4, norm_first=True, dropout=0.2
         ),
-        train=TrainConfig(
-            epochs=10, warmup=400, peak_rate=1e-3, bf16=True, average_last=0
-        ),
+        replace(_SHORT, epochs=10),
+        "language_modelling",
     ),
-    "aozora-bert": Experiment(
-        name="aozora-bert",
-        data=DataConfig(
+    Experiment(
+        "aozora-bert",
+        DataConfig(
             corpus="authors", src="ja", pieces="char", token_budget=2048
         ),
         # with learned positions it takes far longer (chapter 18)
-        model=BertConfig(
+        BertConfig(
             vocab_size=4000,
             max_length=256,
             dropout=0.0,
@@ -201,7 +149,7 @@ PRESETS: dict[str, Experiment] = {
             position="rotary",
             next_sentence=False,
         ),
-        train=TrainConfig(
+        TrainConfig(
             epochs=2,
             warmup=1000,
             peak_rate=1.5e-3,
@@ -209,57 +157,60 @@ PRESETS: dict[str, Experiment] = {
             bf16=True,
             average_last=0,
         ),
-        task="pre_training",
+        "pre_training",
     ),
-    "digits-vit": Experiment(
-        name="digits-vit",
-        data=DataConfig(corpus="digits", batch_size=64),
-        model=VisionConfig(image_size=8, patch_size=2, n_layers=2),
-        train=TrainConfig(
-            epochs=20, warmup=100, peak_rate=3e-3, average_last=0
-        ),
-        task="image_classification",
+    Experiment(
+        "digits-vit",
+        DataConfig(corpus="digits", batch_size=64),
+        VisionConfig(image_size=8, patch_size=2, n_layers=2),
+        TrainConfig(epochs=20, warmup=100, peak_rate=3e-3, average_last=0),
+        "image_classification",
     ),
-    "fashion-vit": Experiment(
-        name="fashion-vit",
-        data=DataConfig(corpus="fashion_mnist"),
-        model=VisionConfig(),
-        train=TrainConfig(epochs=10, warmup=500, peak_rate=1e-3),
-        task="image_classification",
+    Experiment(
+        "fashion-vit",
+        DataConfig(corpus="fashion_mnist"),
+        VisionConfig(),
+        _FASHION,
+        "image_classification",
     ),
-    "fashion-cnn": Experiment(
-        name="fashion-cnn",
-        data=DataConfig(corpus="fashion_mnist"),
-        model=ConvolutionalConfig(),
-        train=TrainConfig(epochs=10, warmup=500, peak_rate=1e-3),
-        task="image_classification",
+    Experiment(
+        "fashion-cnn",
+        DataConfig(corpus="fashion_mnist"),
+        ConvolutionalConfig(),
+        _FASHION,
+        "image_classification",
     ),
-    "polarity": Experiment(
-        name="polarity",
-        data=DataConfig(corpus="sentence_polarity"),
-        model=TextClassifierConfig(n_layers=2, max_length=64, dropout=0.3),
-        train=_ENCODER_OF_TEXT,
-        task="text_classification",
+    Experiment(
+        "polarity",
+        _POLARITY,
+        TextClassifierConfig(n_layers=2, max_length=64, dropout=0.3),
+        _TEXT_ENCODER,
+        "text_classification",
     ),
-    "polarity-gru": Experiment(
-        name="polarity-gru",
-        data=DataConfig(corpus="sentence_polarity"),
-        model=RecurrentClassifierConfig(max_length=64, dropout=0.3),
-        train=_GRU_OF_TEXT,
-        task="text_classification",
+    Experiment(
+        "polarity-gru",
+        _POLARITY,
+        RecurrentClassifierConfig(max_length=64, dropout=0.3),
+        _TEXT_GRU,
+        "text_classification",
     ),
-    "authors": Experiment(
-        name="authors",
-        data=DataConfig(corpus="authors", src="ja", tgt="ja"),
-        model=TextClassifierConfig(dropout=0.3, n_classes=11),
-        train=_ENCODER_OF_TEXT,
-        task="text_classification",
+    Experiment(
+        "authors",
+        _AUTHORS,
+        TextClassifierConfig(dropout=0.3, n_classes=11),
+        _TEXT_ENCODER,
+        "text_classification",
     ),
-    "authors-gru": Experiment(
-        name="authors-gru",
-        data=DataConfig(corpus="authors", src="ja", tgt="ja"),
-        model=RecurrentClassifierConfig(dropout=0.3, n_classes=11),
-        train=_GRU_OF_TEXT,
-        task="text_classification",
+    Experiment(
+        "authors-gru",
+        _AUTHORS,
+        RecurrentClassifierConfig(dropout=0.3, n_classes=11),
+        _TEXT_GRU,
+        "text_classification",
     ),
-}
+)
+PRESETS = {preset.name: preset for preset in _PRESETS}
+"""The presets by name.
+
+:meta hide-value:
+"""
