@@ -64,7 +64,9 @@ def record(name: str, path: Path) -> None:
     """
     done = {name: date.today().isoformat()} | read(path)
     try:
-        files.write_whole(path, json.dumps({"done": done}, indent=2) + "\n")
+        text = json.dumps({"done": done}, indent=2)
+        files.write_atomic(path, text + "
+")
     except OSError as error:
         raise ProgressError(
             f"{path} could not be written ({error.strerror}): this exercise "

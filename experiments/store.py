@@ -298,7 +298,7 @@ def _damaged(path: Path, why: object) -> CourseError:
 def _write(path: Path, content: str | bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        files.write_whole(path, content)
+        files.write_atomic(path, content)
     except OSError as error:
         raise CourseError(
             f"{path} could not be written ({error.strerror}); what stood "

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import os
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from tiny import (
 
 from transformer_course.cli import main, texts
 from transformer_course.cli.commands import COMMANDS
+from transformer_course.cli.lines import chunks
 from transformer_course.data import download
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.data.download import CorpusFile, ManifestEntry
@@ -216,12 +218,20 @@ def test_a_sentence_in_place_of_a_file_says_where_it_goes(run, model):
     assert_error(result, "'i like dogs .' cannot be read", "echo '...' |")
 
 
-@pytest.mark.parametrize(
-    "command", ["translate translator", "classify classifier", "fill bert"]
-)
-def test_a_line_of_ten_megabytes_is_refused(run, here, stdin, command):
-    stdin(b"red cat " * 1_300_000)
-    assert_error(run(*command.split()), "line 1 of standard input", "Split")
+def test_lines_come_from_an_open_pipe_as_many_as_are_there(monkeypatch):
+    """Nobody who waits for an answer has to send more first."""
+    reader, writer = os.pipe()
+    with open(reader, encoding="utf-8") as pipe:
+        monkeypatch.setattr(sys, "stdin", pipe)
+        given = chunks(None, 3, "translate")
+        os.write(writer, b"one\ntwo\nhal")
+        assert next(given) == (1, ["one", "two"])
+        os.write(writer, b"f\n" + b"more\n" * 4)
+        assert next(given) == (3, ["half", "more", "more"])
+        assert next(given) == (6, ["more", "more"])
+        os.write(writer, b"last")
+        os.close(writer)
+        assert list(given) == [(8, ["last"])]
 
 
 class Terminal(io.TextIOWrapper):

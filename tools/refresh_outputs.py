@@ -138,7 +138,7 @@ def write(notebook: NotebookNode, path: Path) -> bool:
     text = text if text.endswith("\n") else text + "\n"
     if path.read_text(encoding="utf-8") == text:
         return False
-    files.write_whole(path, text)
+    files.write_atomic(path, text)
     return True
 
 

@@ -66,7 +66,7 @@ def apply_marks_by_hand(course: Course, records: Sequence[Record]) -> None:
     course.mark_by_hand([mark for mark in marks.values() if mark])
     taken |= {line.key: line.content for line in new if marks[line.key]}
     text = json.dumps(taken, indent=1)
-    files.write_whole(course.folder / TAKEN, text + "\n")
+    files.write_atomic(course.folder / TAKEN, text + "\n")
     _add(path, [line.cells for line in lines], _waiting(course, records))
 
 

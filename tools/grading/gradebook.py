@@ -145,7 +145,7 @@ class Course:
     def write_settings(self, root: Path) -> None:
         """So that nbgrader's own commands and pages work in the folder."""
         text = CONFIG.format(root=str(root), folder=str(self.folder))
-        files.write_whole(self.folder / "nbgrader_config.py", text)
+        files.write_atomic(self.folder / "nbgrader_config.py", text)
 
     def release(self, assignment: Assignment) -> Released:
         """Make the notebook that students get; nbgrader remembers the rest.
@@ -189,7 +189,7 @@ class Course:
             test_cell(one.exercise): {"points": one.points, "text": one.text}
             for one in tried
         }
-        files.write_whole(path, json.dumps(found, indent=1) + "\n")
+        files.write_atomic(path, json.dumps(found, indent=1) + "\n")
         write(notebook, self._notebook("submitted", student, name))
         with quietly():
             said = self._api.autograde(name, student)
@@ -261,7 +261,7 @@ class Course:
 def write(notebook: NotebookNode, path: Path) -> None:
     """Write a notebook that is whole afterwards, or as it was."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    files.write_whole(path, nbformat.writes(notebook) + "\n")
+    files.write_atomic(path, nbformat.writes(notebook) + "\n")
 
 
 @contextmanager

@@ -84,9 +84,9 @@ def write_pages(
         path = folder / FEEDBACK / record.student_id
         path.mkdir(parents=True, exist_ok=True)
         page = feedback(one, known[record.assignment], site)
-        files.write_whole(path / f"{record.assignment}.html", page)
-    files.write_whole(folder / REPORT, report(known, marked, site))
-    files.write_whole(folder / ANSWERS, answers(known, marked, site))
+        files.write_atomic(path / f"{record.assignment}.html", page)
+    files.write_atomic(folder / REPORT, report(known, marked, site))
+    files.write_atomic(folder / ANSWERS, answers(known, marked, site))
 
 
 def feedback(one: Marked, assignment: Assignment, site: str = "") -> str:

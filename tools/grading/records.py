@@ -119,7 +119,7 @@ class Record:
         path = record_path(folder, self.student_id, self.assignment)
         path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(asdict(self), indent=1, ensure_ascii=False)
-        files.write_whole(path, text + "\n")
+        files.write_atomic(path, text + "\n")
 
 
 def record_path(folder: Path, student: str, assignment: str) -> Path:

@@ -88,4 +88,4 @@ def write_table(
     table.writeheader()
     table.writerows(lines)
     encoding = "utf-8" if plain else "utf-8-sig"
-    files.write_whole(path, text.getvalue().encode(encoding))
+    files.write_atomic(path, text.getvalue().encode(encoding))

@@ -1,13 +1,12 @@
 """The command line: ``transformer-course train | translate | ...``.
 
-It parses, reads lines and prints; the work is done elsewhere. A user's mistake
-gives one line after ``error:`` and exit status 1, wrong usage status 2, and
-Ctrl-C status 130. A traceback means a fault of the package.
+A user's mistake gives one line after ``error:`` and exit status 1, wrong usage
+status 2, and Ctrl-C status 130. A traceback means a fault of the package.
 """
 
 import sys
 
-from transformer_course.console import discard_output, one_line, tell
+from transformer_course.console import discard_output, log
 from transformer_course.errors import CourseError, Interrupted
 
 OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
@@ -22,33 +21,28 @@ def main(args: list[str] | None = None) -> None:
         run(sys.argv[1:] if args is None else args)
         sys.stdout.flush()
     except Interrupted as stop:
-        tell(str(stop))
+        log(str(stop))
         sys.exit(130)
     except KeyboardInterrupt:
-        tell("stopped")
+        log("stopped")
         sys.exit(130)
     except BrokenPipeError:  # the reader of the pipe has gone
         discard_output()
     except Exception as error:
         if not (text := _advice(error)):
             raise
-        tell(one_line(f"error: {text}"))
+        log(f"error: {' '.join(text.split())}")
         sys.exit(1)
 
 
 def _advice(error: Exception) -> str:
-    """What users can do about an error; "" for a fault of the package."""
+    """What the user can do about an error; "" for a fault of the package."""
     if isinstance(error, CourseError):
         return str(error)
-    if isinstance(error, UnicodeEncodeError):
-        return (
-            f"the output is in {error.encoding}, which has no "
-            f"{error.object[error.start]!r}: set PYTHONIOENCODING=utf-8."
-        )
     if isinstance(error, OSError) and error.strerror:
         return (
-            f"{error.filename or 'the output'}: {error.strerror}. See that "
-            "the path is right, may be read and written, and has room."
+            f"{error.filename or 'the output'}: {error.strerror}. Check the "
+            "path, its permissions and the free space."
         )
     if isinstance(error, MemoryError) or any(
         words in str(error) for words in OUT_OF_MEMORY

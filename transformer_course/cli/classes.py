@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from transformer_course.cli.images import classify_images
-from transformer_course.cli.lines import CHUNK, chunks, typed, warn
+from transformer_course.cli.lines import (
+    CHUNK,
+    check_writable,
+    chunks,
+    typed,
+    warn,
+)
 from transformer_course.cli.options import AsIs, Device, Explain, Model
-from transformer_course.cli.output import check_writable
-from transformer_course.console import tell
+from transformer_course.console import log
 from transformer_course.errors import ConfigError
-from transformer_course.files import write_whole
+from transformer_course.files import write_atomic
 
 if TYPE_CHECKING:
     from transformer_course.inference.text_model import TextModel
@@ -79,7 +84,7 @@ def _classify_lines(
     used.classify([], top)  # what does not fit is said before the text is read
     check_writable(explain, model, used.path, file)
     if used.path != model:
-        tell(f"using {used.path}")
+        log(f"using {used.path}")
     size = 1 if file is None and typed() else CHUNK
     items: list[Item] = []
     for first, lines in chunks(file, size, "classify"):
@@ -97,7 +102,7 @@ def _classify_lines(
             if explain and guesses:
                 items.append(_explained(used, line, guesses))
     if explain:
-        write_whole(explain, _page(used, items))
+        write_atomic(explain, _page(used, items))
 
 
 def _explained(used: "TextModel", line: str, guesses: list) -> "Item":

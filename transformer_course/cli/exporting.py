@@ -7,7 +7,7 @@ import tyro
 
 from transformer_course.checks import Alpha, require_fits
 from transformer_course.cli.options import Model
-from transformer_course.console import tell
+from transformer_course.console import log
 from transformer_course.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def export(
         ctranslate2_export.save(folder, *parts, quantization or "float32")
     else:
         checkpoint.save(folder, *parts, eight_bits=True)
-    tell(f"{found} → {folder}, {_megabytes(folder):,.1f} MB")
+    log(f"{found} → {folder}, {_megabytes(folder):,.1f} MB")
 
 
 def _with_alpha(

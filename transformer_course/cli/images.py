@@ -5,10 +5,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transformer_course.cli.output import check_writable
-from transformer_course.console import tell
+from transformer_course.cli.lines import check_writable
+from transformer_course.console import log
 from transformer_course.errors import ConfigError
-from transformer_course.files import write_whole
+from transformer_course.files import write_atomic
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,14 +33,14 @@ def classify_images(
     used = ImageModel.load(model, device)
     check_writable(explain, model, used.path, *files)
     if used.path != model:
-        tell(f"using {used.path}")
+        log(f"using {used.path}")
     pixels = used.read(files, fit)
     answers = used.guesses(pixels, top)
     for file, guesses in zip(files, answers, strict=True):
         for name, probability in guesses:
             print(file, name, f"{probability:.4f}", sep="\t")
     if explain:
-        write_whole(explain, explained(used, files, pixels, answers))
+        write_atomic(explain, explained(used, files, pixels, answers))
 
 
 def explained(

@@ -1,14 +1,12 @@
 """``fill``: hidden words, guessed."""
 
-from collections.abc import Iterator
-from itertools import chain
 from typing import Annotated
 
 import tyro
 
-from transformer_course.cli.lines import given_text, stdin_lines, typed
+from transformer_course.cli.lines import chunks, typed
 from transformer_course.cli.options import Device, Model
-from transformer_course.console import tell
+from transformer_course.console import log
 from transformer_course.errors import ConfigError
 
 
@@ -37,7 +35,11 @@ def fill(
     from transformer_course.decoding.fill import fill as guesses_of
     from transformer_course.inference.text_model import TextModel
 
-    texts = [given_text(text)] if text else _lines()
+    if not text and typed():
+        raise ConfigError(
+            "no text was given: fill MODEL 'a text with [MASK] in it'."
+        )
+    given = [(1, [text])] if text else chunks(None, 1, "fill")
     used = TextModel.load(model, device)
     if used.task.gives != "hidden words":
         raise ConfigError(
@@ -45,25 +47,9 @@ def fill(
             "any: train one with transformer-course train aozora-bert."
         )
     if used.path != model:
-        tell(f"using {used.path}")
-    for one in texts:
+        log(f"using {used.path}")
+    for _, [one] in given:
         found = guesses_of(used.model, used.tokenizer, one, top)
         for place, guesses in enumerate(found, start=1):
             for piece, probability in guesses:
                 print(place, piece, f"{probability:.4f}", sep="\t", flush=True)
-
-
-def _lines() -> Iterator[str]:
-    """The texts that come from a pipe.
-
-    Raises:
-        ConfigError: there are none, or someone sits at the keyboard.
-        CorpusError: they are not UTF-8.
-    """
-    lines = iter(()) if typed() else filter(str.strip, stdin_lines())
-    first = next(lines, None)
-    if first is None:
-        raise ConfigError(
-            "no text was given: fill MODEL 'a text with [MASK] in it'."
-        )
-    return chain([first], lines)

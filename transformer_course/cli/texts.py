@@ -11,7 +11,14 @@ import tyro
 
 from transformer_course import checks
 from transformer_course.cli.images import score_images
-from transformer_course.cli.lines import CHUNK, chunks, given_text, typed, warn
+from transformer_course.cli.lines import (
+    CHUNK,
+    check_writable,
+    chunks,
+    typed,
+    warn,
+    write_lines,
+)
 from transformer_course.cli.options import (
     Alpha,
     AsIs,
@@ -25,8 +32,7 @@ from transformer_course.cli.options import (
     Output,
     Stream,
 )
-from transformer_course.cli.output import check_writable, lines_to
-from transformer_course.console import tell
+from transformer_course.console import log
 from transformer_course.data.text import read_parallel
 from transformer_course.errors import ConfigError
 
@@ -85,16 +91,19 @@ def translate(
     alpha = _alpha(used) if alpha is None else alpha
     check_writable(output, model, used.path, *others, file)
     size = 1 if by_hand or stream else _lines_at_once(used)
-    with lines_to(output) as put:
+
+    def translations() -> Iterator[list[str]]:
         for first, lines in chunks(file, size, "translate"):
             warn(used.warnings(lines, first=first))
-            if stream:
-                _stream(used, lines)
-            elif n_best:
+            if n_best:
                 beams = used.ranked(lines, beam_size, alpha)
-                put(list(_rows(beams, n_best, first)))
+                yield list(_rows(beams, n_best, first))
+            elif stream:
+                _stream(used, lines)
             else:
-                put(used.translate(lines, beam_size, alpha))
+                yield used.translate(lines, beam_size, alpha)
+
+    write_lines(output, translations())
 
 
 def generate(
@@ -138,7 +147,6 @@ def generate(
     checks.require_fits("count", count, Number)
     checks.require_fits("max_length", max_length, Number)
     checks.require_fits("seed", seed, checks.Seed)
-    given_text(prompt)
     used = _load(model, (), device, as_is)
     drawing = used.drawing(
         prompt,
@@ -207,8 +215,7 @@ def score(
             f"--output {output}: there are no translations to write, since "
             "this model is scored by its nll. Leave --output out."
         )
-    with lines_to(output) as put:
-        put(written)
+    write_lines(output, [written])
 
 
 def score_files(
@@ -260,7 +267,7 @@ def _load(
         loaded.append(TextModel.load(path, device, as_is, bf16))
         speed.pack_weights(loaded[-1].model)
         if loaded[-1].path != path:
-            tell(f"using {loaded[-1].path}")
+            log(f"using {loaded[-1].path}")
     used = loaded[0].beside(loaded[1:])
     if next(used.model.parameters()).device.type != "cpu":
         return used

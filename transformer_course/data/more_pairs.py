@@ -1,4 +1,4 @@
-"""Pairs that are learned beside a corpus: translations that a model wrote.
+"""Additional training pairs beside a corpus: translations by a model.
 
 Sennrich et al. (2016, *Improving Neural Machine Translation Models with
 Monolingual Data*) translate text of the target language back; Nguyen et al.
@@ -7,7 +7,7 @@ Monolingual Data*) translate text of the target language back; Nguyen et al.
 
 import dataclasses
 
-from transformer_course.console import tell
+from transformer_course.console import log
 from transformer_course.data import own_text
 from transformer_course.data.text import ParallelText, Splits
 
@@ -17,22 +17,20 @@ def added(
     files: tuple[str, str],
     sha256: tuple[str, str] | None = None,
 ) -> Splits:
-    """The same splits with more pairs to learn from; how many is told.
+    """Add pairs to the training part, and log how many.
 
-    Nothing that is judged may come in by this way: a pair is left out if its
-    source or its target is a sentence of the development set or the test set,
-    on either side. So is a pair that stands in the training part already.
+    A pair is left out if its source or its target is a sentence of the
+    development set or the test set, on either side, or if the training part
+    has it already.
 
     Args:
         splits: of a corpus.
         files: line i of the one translates line i of the other, in the form
             and the direction of ``splits``.
-        sha256: what they must have; None where nothing is known of them.
+        sha256: expected digests; None accepts any content.
 
     Raises:
-        CorpusError: a file cannot be read, is not UTF-8, is empty or not what
-            was learned from; the two are the same or have different numbers
-            of lines.
+        CorpusError: as :func:`~.own_text.read`.
     """
     text = own_text.read(files, sha256, "more_sha256")
     held_out = {
@@ -40,22 +38,17 @@ def added(
         for part in (splits.dev, splits.test)
         for sentence in (*part.src, *part.tgt)
     }
-    known, kept, judged = set(splits.train), [], 0
-    for pair in text:
-        if not held_out.isdisjoint(pair):
-            judged += 1
-        elif pair not in known:
-            known.add(pair)
-            kept.append(pair)
-    twice = len(text) - judged - len(kept)
-    tell(
-        f"{' and '.join(files)}: {len(kept):,} more pairs to learn from; "
-        f"{judged:,} left out, since dev or test has their sentences, and "
-        f"{twice:,} that were there already"
+    fresh = [pair for pair in text if held_out.isdisjoint(pair)]
+    known = dict.fromkeys(splits.train)
+    pairs = list(known | dict.fromkeys(fresh))[len(known) :]
+    log(
+        f"{' and '.join(files)}: {len(pairs):,} more pairs to learn from; "
+        f"{len(text) - len(fresh):,} left out, since dev or test has their "
+        f"sentences, and {len(fresh) - len(pairs):,} that were there already"
     )
     train = ParallelText(
-        [*splits.train.src, *(src for src, _ in kept)],
-        [*splits.train.tgt, *(tgt for _, tgt in kept)],
+        [*splits.train.src, *(src for src, _ in pairs)],
+        [*splits.train.tgt, *(tgt for _, tgt in pairs)],
         splits.train.words,
     )
     return dataclasses.replace(splits, train=train)

@@ -1,63 +1,48 @@
-"""Two files of a reader's own: line i of the one translates line i of the
-other.
+"""Two text files of one's own: line i of one translates line i of the other.
 
-What is known of a named corpus has to be found out here: that the files are
-those which were learned from (:func:`digests`), that they are in the
-languages said, and which pairs are held out (:func:`parted`).
+They are checked (languages, spaces, sha256 of an earlier training), and some
+pairs are held out (:func:`split`).
 """
 
 import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import compress
-from pathlib import Path
 
-from transformer_course.console import tell
+from transformer_course.console import log
 from transformer_course.data.text import (
     ParallelText,
     Splits,
+    read_bytes,
     read_parallel,
-    reading,
 )
 from transformer_course.errors import CorpusError
 
-FEWEST = 100
-"""Pairs that a training needs: of fewer, less than five would be held out."""
-HELD_OUT = 500
-"""Pairs of the development set, and of the test set, at the most."""
-SHARE = 20
-"""Each of the two is this part of a text that is smaller."""
+MIN_PAIRS = 100
+"""Pairs that a training needs: with fewer, less than five are held out."""
+MAX_HELD_OUT = 500
+"""Largest size of the development set, and of the test set."""
+PAIRS_PER_HELD_OUT = 20
+"""In a smaller text each of the two takes one pair of so many."""
 RULE = (
     "the sha256 of their sentences draws the pairs, and no sentence stands "
     "in two parts"
 )
 UNSPACED = ("ja", "zh", "th", "lo", "km", "my")
-"""Languages that people write without spaces between words."""
+"""Languages that are written without spaces between words."""
 JAPANESE = re.compile("[ぁ-ヿ一-鿿]")
 """Kana and kanji."""
-APART = re.compile(r"\S [.!?。！？]+$")
-"""How a sentence ends whose punctuation stands apart."""
+SPACED_END = re.compile(r"\S [.!?。！？]+$")
+"""The end of a sentence whose punctuation is set off by a space."""
 
 
 def digests(files: Sequence[str]) -> tuple[str, ...]:
     """The sha256 of each file, as sha256sum prints it.
 
     Raises:
-        CorpusError: one cannot be read, or not twice.
+        CorpusError: one cannot be read.
     """
-    return tuple(map(_digest, files))
-
-
-def _digest(name: str) -> str:
-    path = Path(name)
-    if path.exists() and not path.is_file() and not path.is_dir():
-        raise CorpusError(
-            f"'{name}' is a pipe or a device, and a training that goes on "
-            "reads its text again: write it into a file."
-        )
-    with reading(path) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return tuple(hashlib.sha256(read_bytes(f)).hexdigest() for f in files)
 
 
 def load(
@@ -66,29 +51,27 @@ def load(
     languages: tuple[str, str],
     spaced: bool,
 ) -> Splits:
-    """Read, check and part two files; what was made of them is told.
+    """Read, check and split two files; log the sizes of the parts.
 
     Args:
-        files: the one that is read, and the one that is written.
-        sha256: what they must have; None where nothing is known of them.
-        languages: that they are in.
-        spaced: whether words and punctuation stand apart by spaces.
+        files: source and target.
+        sha256: expected digests; None accepts any content.
+        languages: of the two files.
+        spaced: whether spaces separate words and punctuation.
 
     Raises:
-        CorpusError: a file cannot be read, is not UTF-8, is empty or not what
-            was learned from; the two are the same or have different numbers
-            of lines; they are not in these languages, or not spaced so; there
-            are too few pairs.
+        CorpusError: as :func:`read` and :func:`split`, or the files are not
+            in these languages, or not spaced so.
     """
     text = read(files, sha256)
     tgt = languages[1]
     words = "none" if spaced else "char" if tgt in UNSPACED else "13a"
     text = ParallelText(text.src, text.tgt, words)
-    splits = parted(text, " and ".join(files))
+    splits = split(text, " and ".join(files))
     for side in zip(files, (text.src, text.tgt), languages, strict=True):
         _check_language(*side)
         _check_spaces(*side, spaced)
-    tell(splits.how)
+    log(splits.how)
     return splits
 
 
@@ -97,54 +80,65 @@ def read(
     sha256: tuple[str, str] | None,
     setting: str = "sha256",
 ) -> ParallelText:
-    """The pairs of two files, without blank lines; how many is told.
+    """Read the pairs of two files, without blank lines.
 
     Args:
-        files: the one that is read, and the one that is written.
-        sha256: what they must have; None where nothing is known of them.
-        setting: of :class:`~.training.config.DataConfig`, that
+        files: source and target.
+        sha256: expected digests; None accepts any content.
+        setting: the field of :class:`~.training.config.DataConfig` that
             ``sha256`` comes from.
 
     Raises:
-        CorpusError: a file cannot be read, is not UTF-8, is empty or not what
-            was learned from; the two are the same or have different numbers
-            of lines.
+        CorpusError: a file cannot be read, is not UTF-8, is empty, or has
+            changed; the two are the same or have different numbers of lines.
     """
-    if sha256 is not None:
-        _check_unchanged(files, sha256, setting)
+    for file, found, expected in zip(
+        files, digests(files), sha256 or (None, None), strict=True
+    ):
+        if expected not in (None, found):
+            raise CorpusError(
+                f"{file} is not the text that was learned from: its sha256 "
+                f"is {found[:12]}…, expected {expected[:12]}…. Put that file "
+                "back; a new training on the text as it is now takes "
+                f"--data.{setting.replace('_', '-')} None."
+            )
     text = read_parallel(*files)
     if text.src == text.tgt:
         raise CorpusError(
             f"{' and '.join(files)} hold the same text: give a file, and one "
             "with its translation."
         )
-    return _without_blanks(text, files)
+    pairs = [(src.strip(), tgt.strip()) for src, tgt in text]
+    filled = [pair for pair in pairs if all(pair)]
+    if blank := len(pairs) - len(filled):
+        log(f"warning: {blank:,} pairs with a blank line are left out.")
+    return ParallelText([src for src, _ in filled], [tgt for _, tgt in filled])
 
 
-def parted(text: ParallelText, name: str) -> Splits:
+def split(text: ParallelText, name: str) -> Splits:
     """Hold out pairs: the same ones each time, in either direction.
 
     Pairs that share a sentence, on either side or through other pairs, stay
-    together, so that nothing that is judged was read or written in training.
+    together, so that no sentence of dev or test occurs in training.
 
     Args:
         text: all pairs.
-        name: what to call them.
+        name: names the text in errors.
 
     Raises:
-        CorpusError: too few pairs, or too many that hang together.
+        CorpusError: too few pairs, or too many that share sentences.
     """
-    size = min(HELD_OUT, len(text) // SHARE)
-    if len(text) < FEWEST:
+    size = min(MAX_HELD_OUT, len(text) // PAIRS_PER_HELD_OUT)
+    if len(text) < MIN_PAIRS:
         raise CorpusError(
             f"{name} have {len(text):,} pairs that are not blank: expected "
-            f"at least {FEWEST}, since some are held out to choose "
+            f"at least {MIN_PAIRS}, since some are held out to choose "
             "checkpoints by and to score."
         )
     train: list[int] = []
     dev: list[int] = []
     test: list[int] = []
-    for group in sorted(_groups(text), key=lambda group: _place(text, group)):
+    for group in sorted(_groups(text), key=lambda group: _draw(text, group)):
         roomy = (p for p in (test, dev) if len(p) + len(group) <= size)
         next(roomy, train).extend(group)
     if not (dev and train):
@@ -164,62 +158,29 @@ def _groups(text: ParallelText) -> list[list[int]]:
     """Pairs that share a sentence, directly or through others."""
     parent: dict[str, str] = {}
 
-    def leader(sentence: str) -> str:
+    def root(sentence: str) -> str:
         while parent.setdefault(sentence, sentence) != sentence:
             parent[sentence] = parent[parent[sentence]]
             sentence = parent[sentence]
         return sentence
 
     for src, tgt in text:
-        parent[leader(src)] = leader(tgt)
+        parent[root(src)] = root(tgt)
     groups = defaultdict(list)
     for i, src in enumerate(text.src):
-        groups[leader(src)].append(i)
+        groups[root(src)].append(i)
     return list(groups.values())
 
 
-def _place(text: ParallelText, group: list[int]) -> str:
-    """By what groups are ordered: chance, but the same chance each time."""
+def _draw(text: ParallelText, group: list[int]) -> str:
+    """A pseudo-random sort key that is the same in each run."""
     first = min(min(text.src[i], text.tgt[i]) for i in group)
     return hashlib.sha256(first.encode()).hexdigest()
 
 
-def _check_unchanged(
-    files: tuple[str, str], sha256: tuple[str, str], setting: str
-) -> None:
-    found = digests(files)
-    for file, now, before in zip(files, found, sha256, strict=True):
-        if now != before:
-            raise CorpusError(
-                f"{file} is not the text that was learned from: its sha256 "
-                f"is {now[:12]}…, expected {before[:12]}…. Put that file "
-                "back; a new training on the text as it is now takes "
-                f"--data.{setting.replace('_', '-')} None."
-            )
-
-
-def _without_blanks(
-    text: ParallelText, files: tuple[str, str]
-) -> ParallelText:
-    """The pairs with text on both sides, without space around it."""
-    sides = [[s.strip() for s in side] for side in (text.src, text.tgt)]
-    kept = [all(pair) for pair in zip(*sides, strict=True)]
-    if not all(kept):
-        counts = (
-            f"{side.count(''):,} of {file}"
-            for file, side in zip(files, sides, strict=True)
-        )
-        tell(
-            f"warning: blank lines: {' and '.join(counts)}; the "
-            f"{kept.count(False):,} pairs that they are in are left out."
-        )
-    return ParallelText(*(list(compress(side, kept)) for side in sides))
-
-
 def _check_language(file: str, lines: list[str], language: str) -> None:
-    """See that Japanese is where it is said to be: two files in the wrong
-    order would train for hours."""
-    japanese = _most(lines, JAPANESE)
+    """Refuse files in the wrong order, which would train for hours."""
+    japanese = _in_most(lines, JAPANESE)
     if language != "zh" and japanese != (language == "ja"):
         raise CorpusError(
             f"{file} is to be in {language!r}, but most of its lines have "
@@ -232,22 +193,25 @@ def _check_language(file: str, lines: list[str], language: str) -> None:
 def _check_spaces(
     file: str, lines: list[str], language: str, spaced: bool
 ) -> None:
-    """See that words stand apart where they are said to, and only there."""
+    """Refuse text without spaces where they are promised, and warn of text
+    that seems tokenised where it should not be."""
     unspaced = language in UNSPACED
-    apart = _most(lines, re.compile(r"\S\s") if unspaced else APART)
-    if spaced and unspaced and not apart:
+    tokenised = _in_most(
+        lines, re.compile(r"\S\s") if unspaced else SPACED_END
+    )
+    if spaced and unspaced and not tokenised:
         raise CorpusError(
             f"most lines of {file} have no space, but data.spaced says that "
-            "words stand apart: leave --data.spaced out, or cut the text "
+            "spaces separate words: leave --data.spaced out, or cut the text "
             "into words."
         )
-    if apart and not spaced:
-        tell(
-            f"warning: words or punctuation seem to stand apart in {file}: "
-            "if they do so in both files, as in the book's corpora, add "
+    if tokenised and not spaced:
+        log(
+            f"warning: {file} seems to have spaces around words or "
+            "punctuation: if both files do, as the book's corpora, add "
             "--data.spaced."
         )
 
 
-def _most(lines: list[str], pattern: re.Pattern) -> bool:
+def _in_most(lines: list[str], pattern: re.Pattern) -> bool:
     return sum(map(bool, map(pattern.search, lines))) > len(lines) / 2

@@ -5,17 +5,13 @@ Where the text comes from is for the loaders, and the table of them in
 """
 
 import codecs
-import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from transformer_course.errors import CorpusError
 
 LANGUAGES = ("en", "ja")
-LONGEST_LINE = 2**20
-"""Bytes of a line, at the most: what has more is no sentence."""
 
 
 @dataclass(frozen=True)
@@ -103,29 +99,25 @@ def unseen(test: ParallelText, train: ParallelText) -> list[int]:
 
 
 def read_lines(path: str | Path) -> list[str]:
-    """The lines of a UTF-8 text, without their line ends.
+    """Read the lines of a UTF-8 text, without their line ends.
 
     Only a line feed (or CR LF) ends a line. A byte-order mark at the start is
     dropped; everything else is kept as it stands.
 
     Raises:
-        CorpusError: the file cannot be read, is not UTF-8, or has a line
-            without end.
+        CorpusError: the file cannot be read, or is not UTF-8.
     """
-    with reading(path) as file:
-        return list(lines_of(file.readline, str(path)))
+    return decode_lines(read_bytes(path), str(path))
 
 
-@contextlib.contextmanager
-def reading(path: str | Path) -> Iterator[BinaryIO]:
-    """A file that shall be text, opened.
+def read_bytes(path: str | Path) -> bytes:
+    """Read a text file as bytes.
 
     Raises:
         CorpusError: it cannot be read.
     """
     try:
-        with open(path, "rb") as file:
-            yield file
+        return Path(path).read_bytes()
     except OSError as error:
         raise CorpusError(
             f"'{path}' cannot be read ({error.strerror}): give the path of a "
@@ -133,32 +125,29 @@ def reading(path: str | Path) -> Iterator[BinaryIO]:
         ) from error
 
 
-def lines_of(readline: Callable[[int], bytes], name: str) -> Iterator[str]:
-    """The lines of a UTF-8 text one by one, as :func:`read_lines` gives them.
+def decode_lines(content: bytes, name: str, first: int = 1) -> list[str]:
+    """Decode lines of UTF-8, as :func:`read_lines` does.
 
     Args:
-        readline: of what bytes come from; only a line of them is kept.
-        name: what to call it in an error.
+        content: complete lines.
+        name: where they come from, for errors.
+        first: the number of the first line.
 
     Raises:
-        CorpusError: a line is not UTF-8, or is longer than a sentence can be.
+        CorpusError: a line is not UTF-8.
     """
-    number = 0
-    while line := readline(LONGEST_LINE + 1):
-        number += 1
-        if len(line) > LONGEST_LINE:
-            raise CorpusError(
-                f"line {number:,} of {name} has more than {LONGEST_LINE:,} "
-                "bytes: expected text in UTF-8, one sentence a line. Split "
-                "it into sentences."
-            )
-        mark = codecs.BOM_UTF8 if number == 1 else b""
-        text = _decoded(line.removeprefix(mark), name, number)
-        yield text.removesuffix("\n").removesuffix("\r")
+    if first == 1:
+        content = content.removeprefix(codecs.BOM_UTF8)
+    lines = content.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    return [
+        _decoded(line, name, number).removesuffix("\r")
+        for number, line in enumerate(lines, first)
+    ]
 
 
 def _decoded(line: bytes, name: str, number: int) -> str:
-    """A line of strict UTF-8; an error says which byte is none."""
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:

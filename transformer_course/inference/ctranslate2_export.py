@@ -303,7 +303,7 @@ def _describe(
         },
     }
     text = json.dumps(header, indent=1, ensure_ascii=False)
-    files.write_whole(folder / OWN, text + "\n")
+    files.write_atomic(folder / OWN, text + "\n")
 
 
 def _checked(path: Path, hashes: dict[str, str]) -> bytes:

@@ -180,13 +180,15 @@ class RunFolder:
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir(parents=True)
         if tokenizer is not None:
-            files.write_whole(place / "tokenizer.model", tokenizer.model_proto)
+            files.write_atomic(
+                place / "tokenizer.model", tokenizer.model_proto
+            )
         before = self.settings().get("machine") if self.begun else None
         settings = asdict(experiment) | {"machine": joined(before, machine())}
         if how_parted:
             settings["split"] = how_parted
         text = json.dumps(settings, indent=1, ensure_ascii=False)
-        files.write_whole(place / "experiment.json", f"{text}\n")
+        files.write_atomic(place / "experiment.json", f"{text}\n")
         if place != self.path:
             place.replace(self.path)  # an empty folder may be there
 
@@ -203,7 +205,7 @@ class RunFolder:
         kept = [r for r in self.records() if _is_done(r, step, epoch)]
         lines = [json.dumps(r, ensure_ascii=False) + "\n" for r in kept]
         if self.metrics.exists():
-            files.write_whole(self.metrics, "".join(lines))
+            files.write_atomic(self.metrics, "".join(lines))
 
     def chosen(self) -> Path | None:
         """The checkpoint that is best by the development set.

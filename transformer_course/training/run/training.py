@@ -6,7 +6,7 @@ from pathlib import Path
 
 from torch import nn
 
-from transformer_course.console import tell
+from transformer_course.console import log
 from transformer_course.device import pick_device
 from transformer_course.errors import CheckpointError, ConfigError, Interrupted
 from transformer_course.models.optimize import faster_layers, keep_freed_memory
@@ -75,7 +75,7 @@ def run(
         folder.check(experiment, resume)
         keep_freed_memory()
         if not quiet:
-            tell(f"{folder.path}: preparing ...")
+            log(f"{folder.path}: preparing ...")
         tokenizer = folder.load_tokenizer() if resume else None
         resumed = resume and folder.has_last
         prepared = prepare(experiment, tokenizer, output_dir, resumed, build)

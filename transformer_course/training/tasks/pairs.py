@@ -10,7 +10,7 @@ from transformer_course.batches.pairs import (
     encode_pairs,
     sampled_pairs,
 )
-from transformer_course.console import tell
+from transformer_course.console import log
 from transformer_course.data import more_pairs
 from transformer_course.data.corpora import Corpus, pairs_of
 from transformer_course.data.text import ParallelText, Splits
@@ -120,7 +120,7 @@ def _warn_cut_off(
         for src, tgt in text.take(full)
     )
     if cut_off:
-        tell(
+        log(
             f"warning: {cut_off:,} of {len(text):,} training pairs are "
             f"longer than {max_length} tokens and are cut off there; a "
             "larger --model.max-length keeps them whole."
