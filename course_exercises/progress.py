@@ -65,8 +65,7 @@ def record(name: str, path: Path) -> None:
     done = {name: date.today().isoformat()} | read(path)
     try:
         text = json.dumps({"done": done}, indent=2)
-        files.write_atomic(path, text + "
-")
+        files.write_atomic(path, text + "\n")
     except OSError as error:
         raise ProgressError(
             f"{path} could not be written ({error.strerror}): this exercise "
