@@ -4,7 +4,6 @@ How decks look and run is tested in tests/browser/test_slides.py; here, empty
 files with the names of reveal.js's stand in for it.
 """
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -14,48 +13,40 @@ import pytest
 from bs4 import BeautifulSoup
 from built_book import (
     BOOK,
-    ROOT,
     SITE,
     code_cells,
     is_foreign,
     markdown_of,
     not_ready,
-    read,
 )
 from PIL import Image, ImageDraw
 
-from experiments import store
+from course_exercises.contents import EXERCISES
 from tools import site
 from tools.lectures import publish
-from tools.lectures.__main__ import main
 from tools.lectures.covered import fold_results, take_answers
 from tools.lectures.headings import headings
-from tools.lectures.page import assignment, markdown
+from tools.lectures.page import assignment
 from tools.lectures.parts import DOTS, PANEL, cuts, write_parts
-from tools.lectures.plan import BadPlan, Plan, Topic, Unit, linked, read_plan
+from tools.lectures.plan import BadPlan, Topic, linked, read_plan
 from tools.lectures.publish import Publisher
 from tools.lectures.reveal import NOTES, SCRIPT, STYLE, NoReveal, find_reveal
 from tools.lectures.rounds import BuiltChapter, plain
 
-UNITS = [
-    pytest.param(read_plan(), unit, id=unit.unit)
-    for unit in read_plan().units.values()
-]
-each_unit = pytest.mark.parametrize(("plan", "unit"), UNITS)
-each_plan = pytest.mark.parametrize(
-    "plan", [pytest.param(read_plan(), id="plan")]
+PLAN = read_plan()
+each_unit = pytest.mark.parametrize(
+    "unit", PLAN.units.values(), ids=list(PLAN.units)
 )
 
 # --- the plan ----------------------------------------------------------------
 
 
-@each_plan
-def test_each_plan_is_ninety_minutes_a_lecture_and_leaves_nothing_out(plan):
+def test_each_plan_is_ninety_minutes_a_lecture_and_leaves_nothing_out():
     """What must be, is in class or to be read; so for each chapter."""
     there = {path.name[:2] for path in (BOOK / "en").glob("*.ipynb")}
-    assert {unit.chapter for unit in plan.units.values()} == there
-    assert {one.chapter for one in plan.chapters} == there
-    for number, lectures in plan.lectures.items():
+    assert {unit.chapter for unit in PLAN.units.values()} == there
+    assert {one.chapter for one in PLAN.chapters} == there
+    for number, lectures in PLAN.lectures.items():
         assert len(lectures) == number
         units = [name for one in lectures for name in one.units]
         assert len(units) == len({*units})
@@ -63,76 +54,30 @@ def test_each_plan_is_ninety_minutes_a_lecture_and_leaves_nothing_out(plan):
         for lecture in lectures:
             assert sum(lecture.units.values()) == 90
             for name, length in lecture.units.items():
-                met += plan.units[name].known(length)
-        for chapter in plan.chapters:
+                met += PLAN.units[name].known(length)
+        for chapter in PLAN.chapters:
             for section in chapter.must:
                 name = f"{chapter.chapter}#{section}"
-                assert plan.covers(met, name), f"{number} lack {name}"
+                assert PLAN.covers(met, name), f"{number} lack {name}"
 
 
 @each_unit
-def test_minutes_are_those_of_the_unit(plan: Plan, unit: Unit):
+def test_a_unit_has_its_minutes_and_what_it_shows_is_in_the_chapter(unit):
+    """A rewritten sentence is noticed before the book is built."""
     core = sum(topic.minutes for topic in unit.core)
     assert unit.opening + core == 45
     assert sum(topic.minutes for topic in unit.more) == 45
-
-
-@each_unit
-def test_what_is_asked_and_run_is_shown_in_class(plan: Plan, unit: Unit):
-    """At 45 minutes what is for 45, at 90 what comes with 90."""
-    times = store.folder("cell-times") / f"{unit.notebook}.json"
-    seconds = json.loads(times.read_text("utf-8"))["seconds"]
-    for length, ask, live in (
-        (45, unit.ask, unit.live),
-        (90, unit.ask_more, unit.live_more),
-    ):
-        shown = unit.sections(length)
-        asked = linked(ask, unit.chapter)
-        assert asked or not ask, "the question names no section"
-        assert {*asked} <= {*shown}
-        if live:
-            section, cell = place_of(plan.path(unit.chapter), live.line)
-            assert section == live.section
-            assert f"{unit.chapter}#{section}" in shown
-            assert cell in seconds, "run `make cell-times STORE=1`"
-
-
-def place_of(path: Path, line: str) -> tuple[str, str]:
-    """The section and the cell of a chapter in which a line of code stands."""
-    by_title = {one.title: one.anchor for one in headings(path).values()}
-    section, found = "", []
-    for cell in read(path).cells:
-        if cell.cell_type == "code":
-            if line in cell.source.splitlines():
-                found.append((section, cell.id))
-            continue
-        for title in re.findall(r"^#{2,4} +(.+?) *$", cell.source, re.M):
-            section = by_title[title]
-    assert len(found) == 1, f"{line!r} stands in {found}"
-    return found[0]
-
-
-@each_unit
-def test_what_is_quoted_stands_in_the_chapter(plan: Plan, unit: Unit):
-    """A rewritten sentence is noticed before the book is built."""
-    path = plan.path(unit.chapter)
+    path = PLAN.path(unit.chapter)
     figures = {
         cell.metadata.get("mystnb", {}).get("figure", {}).get("name")
         for cell in code_cells(path)
     }
-    source = markdown_of(path)
+    source = bare(markdown_of(path))
     for topic in (*unit.core, *unit.more):
         assert topic.section in headings(path)
-        assert bare(topic.question) in bare(source)
-        assert bare(topic.result) in bare(source)
+        assert bare(topic.question) in source
+        assert bare(topic.result) in source
         assert not topic.show.startswith("fig-") or topic.show in figures
-    for task in unit.after:
-        if match := re.match(r"questions? (\d)(?: (and|to) (\d))?", task.do):
-            first, between, last = match.groups()
-            numbers = {int(first), int(last or first)}
-            if between == "to":
-                numbers = {*range(min(numbers), max(numbers) + 1)}
-            assert all(f"**{number}.**" in source for number in numbers)
 
 
 def bare(text: str) -> str:
@@ -140,41 +85,10 @@ def bare(text: str) -> str:
     return " ".join(re.sub(r"[*`$]", "", text.replace("’", "'")).split())
 
 
-@each_unit
-def test_homework_rests_on_what_was_read_or_shown(plan: Plan, unit: Unit):
-    for task in unit.after:
-        known = unit.known(task.length)
-        for section in task.rests:
-            name = f"{unit.chapter}#{section}"
-            assert plan.covers(known, name), f"{task.do}: {name}"
-
-
-@each_plan
-def test_each_exercise_is_named_by_one_unit_with_its_assignment(plan):
-    said = {one.unit: assignment(one, plan) for one in plan.units.values()}
-    for unit in plan.units.values():
-        source = ROOT / "assignments" / f"{unit.notebook}.md"
-        earlier = [one.unit for one in plan.before(unit)]
-        named = [unit.notebook, *earlier]
-        text = said[unit.unit]
-        assert any(name in text for name in named) == source.is_file()
-        for exercise in unit.exercises():
-            naming = [t for t in said.values() if f"`{exercise.name}`" in t]
-            assert len(naming) == 1, exercise.name
-
-
-@each_plan
-def test_the_page_has_every_part_and_its_links_lead_somewhere(plan):
-    folder = BOOK / "en"
-    text = (folder / "lecturers.md").read_text("utf-8")
-    parts = re.findall(r"^\{lectures\} (\w+)$", text, re.M)
-    assert {*parts} == {"units", "chapters", *map(str, plan.lectures)}
-    for part in parts:
-        for file, slug in re.findall(
-            r"\]\((\w+\.ipynb)#([^)]+)\)", markdown(part, plan)
-        ):
-            there = {one.slug for one in headings(folder / file).values()}
-            assert slug in there, f"{file}#{slug}"
+def test_each_exercise_is_named_by_one_unit():
+    said = [assignment(one, PLAN) for one in PLAN.units.values()]
+    for name in EXERCISES:
+        assert sum(f"`{name}`" in text for text in said) == 1, name
 
 
 # --- what a section gives ----------------------------------------------------
@@ -386,14 +300,3 @@ def test_without_reveal_a_line_says_what_to_do(monkeypatch):
     with pytest.raises(NoReveal, match="make slides REVEAL=folder") as told:
         find_reveal()
     assert "\n" not in str(told.value)
-
-
-def test_the_command_tells_what_is_missing_in_a_line(
-    tmp_path, monkeypatch, capsys
-):
-    words = ["lectures", "slides", "--reveal", str(tmp_path)]
-    monkeypatch.setattr("sys.argv", words)
-    assert main() == 1
-    told = capsys.readouterr().err
-    assert told.startswith("error: REVEAL=")
-    assert told.count("\n") == 1
