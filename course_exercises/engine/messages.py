@@ -44,9 +44,12 @@ def _verdict(
     exercise: Exercise,
     kind: Kind,
     mistake: str,
+    first: str,
     *parts: str,
     section: str = "",
 ) -> Verdict:
+    """Put the exercise's name in front and the section to read behind."""
+    parts = (paragraph(f"{exercise.name}: {first}"), *parts)
     if section:
         parts = (*parts, reading.told(section))
     text = "\n\n".join(part for part in parts if part)
@@ -64,39 +67,38 @@ def correct(exercise: Exercise, expected: Sequence[Outcome]) -> Verdict:
         f"ones. Compared: {compared}. A second call gave the same, and no "
         "input was changed."
     )
-    return _verdict(
-        exercise, "correct", "", f"{exercise.name}: correct.", paragraph(tried)
-    )
+    return _verdict(exercise, "correct", "", "correct.", paragraph(tried))
 
 
 def unwritten(exercise: Exercise) -> Verdict:
     """The stub was not touched."""
-    text = (
-        f"{exercise.name}: not written yet. Put your code in place of the "
-        "line that raises NotImplementedError, run that cell, then this one."
+    return _verdict(
+        exercise,
+        "unwritten",
+        "",
+        "not written yet. Put your code in place of the line that raises "
+        "NotImplementedError, run that cell, then this one.",
     )
-    return _verdict(exercise, "unwritten", "", paragraph(text))
 
 
 def wrong_kind(exercise: Exercise) -> Verdict:
     """A class in place of a function, or the reverse."""
     kinds = ["a function", "a class"]
     wanted, given = kinds[:: -1 if inspect.isclass(exercise.solution) else 1]
-    text = (
-        f"{exercise.name}: the exercise asks for {wanted}, and yours is "
-        f"{given}."
-    )
-    return _verdict(exercise, "slip", "wrong_kind", paragraph(text))
+    text = f"the exercise asks for {wanted}, and yours is {given}."
+    return _verdict(exercise, "slip", "wrong_kind", text)
 
 
 def wrong_call(exercise: Exercise, candidate: Implementation) -> Verdict:
     """Parameters that do not take the exercise's arguments."""
-    text = (
-        f"{exercise.name}: its arguments are not those that the exercise asks "
-        f"for. Yours is {show.signature(candidate)}; it is called as "
-        f"{show.signature(exercise.solution)}."
+    return _verdict(
+        exercise,
+        "slip",
+        "wrong_arguments",
+        "its arguments are not those that the exercise asks for. Yours is "
+        f"{show.signature(candidate)}; it is called as "
+        f"{show.signature(exercise.solution)}.",
     )
-    return _verdict(exercise, "slip", "wrong_arguments", paragraph(text))
 
 
 def error(exercise: Exercise, example: Example, count: int) -> Verdict:
@@ -112,8 +114,7 @@ def error(exercise: Exercise, example: Example, count: int) -> Verdict:
         exercise,
         "error",
         failure.kind,
-        f"{exercise.name}: your code raises an error, "
-        f"on {_inputs(exercise, count)}.",
+        f"your code raises an error, on {_inputs(exercise, count)}.",
         _failure(failure),
         paragraph(f"The smallest of them ({example.case.note}):"),
         _given(exercise, example.case),
@@ -164,7 +165,7 @@ def slip(exercise: Exercise, found: Mistake, example: Example) -> Verdict:
         exercise,
         "slip",
         found.name,
-        f"{exercise.name}: not right yet{but}.",
+        f"not right yet{but}.",
         paragraph(found.text),
         _difference(exercise, example),
     )
@@ -189,7 +190,7 @@ def misconception(
         exercise,
         "misconception",
         " and ".join(one.name for one in mistakes),
-        f"{exercise.name}: not right yet. It behaves like {like}:",
+        f"not right yet. It behaves like {like}:",
         *map(prose, texts),
         _difference(exercise, example),
         section=next(one.section for one in mistakes if one.section),
@@ -216,10 +217,8 @@ def unknown(
         exercise,
         "unknown",
         "",
-        paragraph(
-            f"{exercise.name}: not right yet. It differs on "
-            f"{_inputs(exercise, count)}, and we do not recognise the mistake."
-        ),
+        f"not right yet. It differs on {_inputs(exercise, count)}, and we do "
+        "not recognise the mistake.",
         f"Your code never uses {never}." if never else "",
         _difference(exercise, example),
         section=exercise.section,
@@ -300,7 +299,7 @@ def _limit(exercise: Exercise, case: Case, name: str, text: str) -> Verdict:
         exercise,
         "limit",
         name,
-        paragraph(f"{exercise.name}: {text}"),
+        text,
         paragraph(f"It happened on this input ({case.note}):"),
         _given(exercise, case),
     )
@@ -308,12 +307,14 @@ def _limit(exercise: Exercise, case: Case, name: str, text: str) -> Verdict:
 
 def not_carried(exercise: Exercise, error: Exception) -> Verdict:
     """Code that the process of the check cannot load."""
-    text = (
-        f"{exercise.name}: your code could not be brought to the process that "
-        f"checks it: {type(error).__name__}: {error}. Give it all that it "
-        "needs as arguments, or define it in the notebook."
+    return _verdict(
+        exercise,
+        "refused",
+        "",
+        "your code could not be brought to the process that checks it: "
+        f"{type(error).__name__}: {error}. Give it all that it needs as "
+        "arguments, or define it in the notebook.",
     )
-    return _verdict(exercise, "refused", "", paragraph(text))
 
 
 def with_prints(verdict: Verdict, printed: str) -> Verdict:
