@@ -16,10 +16,10 @@
 #   EVENTS     what `make bench` times: training, "same batches", greedy,
 #              beam                                      (all, and stored)
 #   AXE        axe.min.js, where its package cannot be had
-#   GRADING    where marks and feedback go                 (grading)
+#   GRADING    nbgrader's course folder                    (grading)
 #   ROSTER     the class, as Moodle or Canvas exports it   (none)
-#   FLAGS      more words for `make grade`, such as --partial 0.5, and for
-#              `make release`, such as --no-solutions
+#   FLAGS      more words for `make grade`, such as --partial 0.5 or
+#              --container docker, and for `make release`: --no-solutions
 #   REPO       the address of the repository: buttons to edit and to launch
 #   SITE_URL   where the first page will be, such as
 #              https://example.org/course/                 (none)
@@ -216,7 +216,7 @@ $(GRADER): requirements-grading.txt $(INSTALLED)
 
 .PHONY: release
 release: $(GRADER) ## make assignments for students (NB=06_masks: that one)
-	$(BIN)/python -m tools.grading release $(NB) $(FLAGS)
+	$(BIN)/python -m course_grading release $(NB) --to "$(GRADING)" $(FLAGS)
 
 .PHONY: grade
 grade: $(GRADER) ## grade SUBMISSIONS=folder (NB=06_masks: that one)
@@ -224,8 +224,13 @@ grade: $(GRADER) ## grade SUBMISSIONS=folder (NB=06_masks: that one)
 		echo "error: say where the submissions are:" \
 			"make grade SUBMISSIONS=folder"; \
 		exit 1; }
-	$(BIN)/python -m tools.grading grade "$(SUBMISSIONS)" $(NB) \
+	$(BIN)/python -m course_grading grade "$(SUBMISSIONS)" $(NB) \
 		--to "$(GRADING)" $(if $(ROSTER),--roster "$(ROSTER)") $(FLAGS)
+
+.PHONY: formgrader
+formgrader: $(GRADER) ## mark by hand, in nbgrader's page
+	cd "$(GRADING)" && "$(CURDIR)/$(BIN)/jupyter-lab" \
+		--LabApp.default_url=/formgrader
 
 .PHONY: test-grading
 test-grading: $(GRADER) ## test the grading of a whole class

@@ -1,0 +1,100 @@
+"""The commands of grading; ``make help`` lists them.
+
+python -m course_grading release [NB ...]
+python -m course_grading grade SUBMISSIONS [NB ...]
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from course_grading.assignment import find_assignments, source_notebook
+from course_grading.course import Course, GradingError
+from course_grading.report import report
+from course_grading.roster import read_roster
+from course_grading.submissions import find_submissions
+from course_grading.tables import write_tables
+from transformer_course.errors import CourseError
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; 2, and one line, if it cannot be done."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except (CourseError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m course_grading")
+    commands = parser.add_subparsers(required=True)
+    release = commands.add_parser("release", help="make what students get")
+    release.set_defaults(run=run_release)
+    grade = commands.add_parser("grade", help="grade a class")
+    grade.set_defaults(run=run_grade)
+    grade.add_argument("submissions", type=Path)
+    for command in (release, grade):
+        command.add_argument("names", nargs="*", metavar="NB")
+        command.add_argument("--to", type=Path, default=Path("grading"))
+    add = release.add_argument
+    add("--no-solutions", action="store_true", help="offer none in it")
+    add("--site", default=os.environ.get("SITE_URL", ""), help="of the book")
+    add = grade.add_argument
+    add("--roster", type=Path, help="the class, from Moodle or Canvas")
+    add("--partial", type=float, default=0.0, help="share for known mistakes")
+    add("--container", default="", help="docker or podman")
+    add("--again", action="store_true", help="also what is graded already")
+    return parser
+
+
+def run_release(options: argparse.Namespace) -> None:
+    """Make the notebooks that students get."""
+    course = Course(options.to)
+    for name in find_assignments(options.names):
+        source = source_notebook(name, not options.no_solutions, options.site)
+        print(course.release(name, source))
+
+
+def run_grade(options: argparse.Namespace) -> None:
+    """Grade the submissions, then write feedback, tables and the report."""
+    if not 0 <= options.partial <= 1:
+        raise CourseError(f"--partial {options.partial}: give 0 to 1")
+    names = find_assignments(options.names)
+    roster = read_roster(options.roster) if options.roster else None
+    found = find_submissions(options.submissions, names, roster)
+    course = Course(options.to, options.partial, options.container)
+    for name in sorted({name for _, name in found.files}):
+        if not course.notebook("release", name).is_file():
+            course.release(name, source_notebook(name))
+    failed = []
+    for (student, name), path in found.files.items():
+        print(f"{name}  {student}", flush=True)
+        try:
+            course.submit(name, student, path)
+            course.autograde(name, student, options.again)
+        except (GradingError, OSError) as error:
+            failed.append(f"{student} ({name})")
+            print(error)
+    for name in course.graded():
+        course.feedback(name)
+    results = {name: course.results(name) for name in course.graded()}
+    written = write_tables(course.folder, results, roster)
+    page = course.folder / "report.html"
+    page.write_text(report(results), encoding="utf-8")
+    for note in found.notes:
+        print(note)
+    print("In", course.folder, *(path.name for path in [*written, page]))
+    if waiting := sum(
+        result.needs_mark for every in results.values() for result in every
+    ):
+        print(f"{waiting} answers to be marked by hand: make formgrader")
+    if failed:
+        raise CourseError(f"could not be graded: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

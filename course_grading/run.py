@@ -1,0 +1,105 @@
+"""Run one notebook: from standard input to standard output, outputs added.
+
+    python -m course_grading.run < handed_in.ipynb > executed.ipynb
+
+A container runs this too; nothing here needs nbgrader or the marks. A cell
+that ends the kernel, or does not end, is stopped, and the notebook runs again
+with an error in its place, so that the other cells are marked all the same.
+"""
+
+import os
+import sys
+from collections import Counter
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+
+CELL_SECONDS = 30
+"""Seconds that a student's cell may run."""
+TEST_SECONDS = 600
+"""Seconds for a test cell, which has limits of its own."""
+MAX_OUTPUT = 100_000
+"""Characters of output that are kept for each cell."""
+CUT = "\n[The rest of the output is left out.]\n"
+
+
+class Client(NotebookClient):
+    """Runs a notebook and remembers which cell is running."""
+
+    def __init__(self, notebook: NotebookNode):
+        super().__init__(
+            notebook,
+            kernel_name="python3",
+            allow_errors=True,
+            timeout_func=_seconds,
+            shutdown_kernel="immediate",
+            on_cell_execute=self._begin,
+        )
+        self.running = 0
+        self._printed: Counter[int] = Counter()
+
+    def process_message(
+        self, msg: dict[str, Any], cell: NotebookNode, cell_index: int
+    ) -> NotebookNode | None:
+        """Handle a message of the kernel; cut output beyond MAX_OUTPUT."""
+        content = msg["content"]
+        if msg["msg_type"] in ("stream", "display_data", "execute_result"):
+            before = self._printed[cell_index]
+            self._printed[cell_index] += len(str(content))
+            if self._printed[cell_index] > MAX_OUTPUT:
+                if before > MAX_OUTPUT or msg["msg_type"] != "stream":
+                    return None
+                content["text"] = content["text"][:1000] + CUT
+        return super().process_message(msg, cell, cell_index)
+
+    def _begin(self, cell: NotebookNode, cell_index: int) -> None:
+        self.running = cell_index
+
+
+def execute(notebook: NotebookNode) -> NotebookNode:
+    """Run all cells of a notebook, in place.
+
+    Returns:
+        The notebook, with outputs.
+    """
+    sources = [cell.source for cell in notebook.cells]
+    for _ in notebook.cells:
+        client = Client(notebook)
+        try:
+            client.execute()
+            break
+        except CellTimeoutError:
+            reason = f"stopped: this cell ran for more than {CELL_SECONDS} s"
+        except DeadKernelError:
+            reason = "stopped: this cell ended Python or took all its memory"
+        stopped = notebook.cells[client.running]
+        stopped.source = f"raise RuntimeError({reason!r})"
+    for cell, source in zip(notebook.cells, sources, strict=True):
+        cell.source = source
+    return notebook
+
+
+def is_test(cell: NotebookNode) -> bool:
+    """Whether a cell marks an exercise."""
+    role = cell.metadata.get("nbgrader", {})
+    return cell.cell_type == "code" and bool(role.get("grade"))
+
+
+def _seconds(cell: NotebookNode) -> int:
+    return TEST_SECONDS if is_test(cell) else CELL_SECONDS
+
+
+def main() -> None:
+    """Run the notebook on standard input."""
+    output = os.dup(1)  # the kernel inherits 1, and code may write there
+    os.dup2(2, 1)
+    notebook = nbformat.reads(sys.stdin.read(), as_version=4)
+    with open(output, "w", encoding="utf-8") as file:
+        nbformat.write(execute(notebook), file)
+
+
+if __name__ == "__main__":
+    main()

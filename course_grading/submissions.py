@@ -1,0 +1,153 @@
+"""Submissions: which file belongs to which student and assignment.
+
+Files may lie as nbgrader has them (``STUDENT/06_masks/06_masks.ipynb``), as
+Moodle or Canvas exports them, or be called ``STUDENT_06_masks.ipynb``.
+"""
+
+import copy
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell, new_notebook
+
+from course_grading.roster import Roster
+from transformer_course.errors import CourseError
+
+MOODLE = re.compile(r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_.+")
+"""Name that Moodle gives to a downloaded file or folder
+(``mod/assign/locallib.php``)."""
+CANVAS = re.compile(r"(?P<name>\w+?)(_LATE)?_(?P<number>\d+)_\d{3,}_.+")
+"""Name that Canvas gives to a downloaded file (``lib/content_zipper.rb``)."""
+
+
+@dataclass(frozen=True)
+class Submissions:
+    """What was found in a folder."""
+
+    files: dict[tuple[str, str], Path]
+    """The newest notebook of each student and assignment."""
+    notes: list[str] = field(default_factory=list)
+    """What the lecturer should know, a line each."""
+
+
+def find_submissions(
+    folder: Path, assignments: Sequence[str], roster: Roster | None = None
+) -> Submissions:
+    """Find the notebooks of a class.
+
+    Args:
+        folder: where the files are.
+        assignments: names of the assignments.
+        roster: the class; without it, students are called as their files are.
+
+    Raises:
+        CourseError: there is no such folder, or no submission in it.
+    """
+    found: dict[tuple[str, str], list[Path]] = defaultdict(list)
+    notes, strangers, students = [], set(), set()
+    if not folder.is_dir():
+        raise CourseError(f"there is no folder of submissions at {folder}")
+    for path in sorted(folder.rglob("*")):
+        parts = path.relative_to(folder).parts
+        is_notebook = path.suffix == ".ipynb" and path.is_file()
+        is_student = path.is_dir() and len(parts) == 1
+        is_hidden = any(part.startswith((".", "__MACOSX")) for part in parts)
+        if is_hidden or path.is_symlink() or not (is_notebook or is_student):
+            continue
+        assignment = _assignment(parts, assignments) if is_notebook else ""
+        student, is_known = _student(parts[0], assignment or "", roster)
+        students.add(student)
+        if not is_known:
+            strangers.add(student)
+        if assignment:
+            found[student, assignment].append(path)
+        elif is_notebook:
+            notes.append(
+                f"not graded: {path.relative_to(folder)} has the name of no "
+                f"assignment, such as {assignments[0]}.ipynb"
+            )
+    files = {}
+    for (student, assignment), paths in sorted(found.items()):
+        *older, newest = sorted(paths, key=lambda path: path.stat().st_mtime)
+        files[student, assignment] = newest
+        notes += [f"older, not graded: {path}" for path in older]
+    if not files:
+        raise CourseError(
+            f"no submission in {folder}. Unpack the download; expected are "
+            f"files such as STUDENT/{assignments[0]}.ipynb"
+        )
+    handed_in = {student for student, _ in files}
+    notes += [f"no notebook: {one}" for one in sorted(students - handed_in)]
+    if roster:
+        notes += [f"not in the class list: {one}" for one in sorted(strangers)]
+    return Submissions(files, notes)
+
+
+def read_submission(path: Path, release: NotebookNode) -> NotebookNode:
+    """Read what was handed in, in the form that nbgrader can grade.
+
+    Cells have the roles of the release again, whatever their metadata says;
+    missing ones are put at the end. HTML in answers becomes plain text. A file
+    that is no notebook becomes one that says so.
+
+    Args:
+        path: of the file.
+        release: the notebook that students got.
+    """
+    try:
+        notebook = nbformat.read(path, as_version=4)
+        nbformat.validate(notebook)
+    except Exception as error:  # whatever it is, it cannot be graded
+        reason = f"{type(error).__name__}: {error!s:.200}"
+        text = f"**{path.name} cannot be read as a notebook** ({reason})."
+        notebook = new_notebook(cells=[new_markdown_cell(text)])
+    roles = {
+        cell.id: cell for cell in release.cells if "nbgrader" in cell.metadata
+    }
+    for cell in notebook.cells:
+        role = cell.metadata.pop("nbgrader", None)
+        name = role.get("grade_id") if isinstance(role, dict) else None
+        if given := roles.pop(name or cell.get("id"), None):
+            cell.metadata["nbgrader"] = copy.deepcopy(given.metadata.nbgrader)
+        if cell.cell_type == "markdown":  # nbgrader's pages would run scripts
+            cell.source = re.sub(r"<(?=[a-zA-Z/!?])", "&lt;", cell.source)
+    for missing in map(copy.deepcopy, roles.values()):
+        if missing.cell_type == "code" and missing.metadata.nbgrader.solution:
+            missing.source = "# This cell was missing."
+        notebook.cells.append(missing)
+    notebook.nbformat_minor = 5
+    return nbformat.v4.upgrade(notebook)
+
+
+def student_id(text: str) -> str:
+    """An id that can be the name of nbgrader's folder."""
+    return re.sub(r"[^\w.@ -]", "_", text).strip("-.@ ") or "_"
+
+
+def _assignment(parts: Sequence[str], names: Sequence[str]) -> str | None:
+    """The assignment that a file's name contains, or else a folder's."""
+    for part in reversed(parts):
+        for name in names:
+            if re.search(rf"(?<![A-Za-z0-9]){name}(?![A-Za-z0-9])", part):
+                return name
+    return None
+
+
+def _student(
+    first: str, assignment: str, roster: Roster | None
+) -> tuple[str, bool]:
+    """Id of the student whose file or folder it is; whether in the class."""
+    match = MOODLE.fullmatch(first) or CANVAS.fullmatch(first)
+    name = match["name"] if match else first.removesuffix(".ipynb")
+    number = match["number"] if match else ""
+    if assignment and not match:
+        name = name.partition(assignment)[0].rstrip("_- ") or name
+    person = roster.find(name, number) if roster else None
+    if person:
+        return student_id(person.id), True
+    return student_id(f"{name} {number}"), roster is None

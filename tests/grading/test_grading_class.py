@@ -1,0 +1,197 @@
+"""A class of twenty, from the release to the tables of marks."""
+
+import nbformat
+import pytest
+
+from course_exercises.contents import find
+from course_grading.__main__ import main
+from course_grading.course import Course
+from tests.grading.class_of_twenty import (
+    CELLS,
+    NAME,
+    QUESTION,
+    STUDENTS,
+    canvas,
+    hand_in,
+    read,
+    worksheet,
+)
+
+PADDING = {
+    "inverts": ("misconception", "padding_inverted"),
+    "imports ours": ("refused", ""),
+    "breaks the syntax": ("unwritten", ""),
+    "raises at the top": ("unwritten", ""),
+    "loops at the top": ("unwritten", ""),
+    "exits at the top": ("unwritten", ""),
+    "prints a lot": ("correct", ""),
+    "raises": ("error", "ZeroDivisionError"),
+    "loops": ("limit", "time"),
+    "exits": ("limit", "crash"),
+    "segfaults": ("limit", "crash"),
+    "eats memory": ("limit", "memory"),
+    "prints without end": ("limit", "time"),
+    "returns nothing": ("slip", "no_return"),
+    "is right": ("correct", ""),
+    "sees the future": ("correct", ""),
+    "hands in nothing new": ("unwritten", ""),
+    "changes the tests": ("misconception", "padding_inverted"),
+    "loses cells": ("unwritten", ""),
+    "hands in no notebook": ("unwritten", ""),
+}
+"""Verdict and mistake in ``padding_mask``."""
+NOTHING = ("hands in nothing new", "hands in no notebook")
+
+
+def student(name):
+    """The school's id."""
+    return f"s{STUDENTS.index(name)}"
+
+
+def grade(folder, roster):
+    """Grade the class once more."""
+    command = ["grade", str(folder / "in"), "--to", str(folder / "g")]
+    return main([*command, "--roster", str(roster)])
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """The folder of a class that has been graded."""
+    folder = tmp_path_factory.mktemp("class")
+    assert main(["release", NAME, "--to", str(folder / "g")]) == 0
+    release = folder / "g" / "release" / NAME / f"{NAME}.ipynb"
+    hand_in(folder / "in", nbformat.read(release, as_version=4))
+    assert grade(folder, worksheet(folder / "worksheet.csv")) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def marked(graded):
+    """The same after marking by hand, graded again for Canvas."""
+    with Course(graded / "g").gradebook() as book:
+        for name in STUDENTS:
+            found = book.find_submission_notebook(NAME, NAME, student(name))
+            for mark in found.grades:
+                if mark.needs_manual_grade:
+                    mark.manual_score = 1.5
+                    mark.needs_manual_grade = False
+                    (comment,) = (
+                        c for c in found.comments if c.name == mark.name
+                    )
+                    comment.manual_comment = "What does it copy?"
+        book.db.commit()
+    before = autograded(graded)
+    assert grade(graded, canvas(graded / "canvas.csv")) == 0
+    assert autograded(graded) == before  # nothing is graded twice
+    return graded
+
+
+def autograded(folder):
+    """When each graded notebook was written."""
+    paths = (folder / "g").glob("autograded/*/*/*.ipynb")
+    return {path: path.stat().st_mtime_ns for path in paths}
+
+
+def rows(folder, exercise):
+    """The rows of ``marks.csv`` about an exercise, by student."""
+    table = read(folder / "g" / "marks.csv")
+    return {r["student"]: r for r in table if r["exercise"] == exercise}
+
+
+def feedback(folder, name):
+    """The page of a student."""
+    place = folder / "g" / "feedback" / student(name) / NAME
+    return (place / f"{NAME}.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", STUDENTS)
+def test_each_gets_the_verdict_and_the_points_that_are_due(graded, name):
+    row = rows(graded, "padding_mask")[student(name)]
+    assert (row["verdict"], row["mistake"]) == PADDING[name]
+    assert row["points"] == ("2" if row["verdict"] == "correct" else "0")
+
+
+@pytest.mark.parametrize("name", [*CELLS, "changes the tests"])
+def test_what_breaks_costs_its_own_exercise_only(graded, name):
+    for exercise, points in (("causal_mask", "2"), ("masked_softmax", "3")):
+        assert rows(graded, exercise)[student(name)]["points"] == points
+
+
+@pytest.mark.parametrize(
+    ("name", "exercise", "mistake"),
+    [
+        ("inverts", "padding_mask", "padding_inverted"),
+        ("sees the future", "causal_mask", "causal_backwards"),
+    ],
+)
+def test_feedback_explains_the_misconception(graded, name, exercise, mistake):
+    (wrong,) = (m for m in find(exercise).mistakes if m.__name__ == mistake)
+    begin = wrong.__doc__.split("*")[0].split("\n")[0].strip()
+    assert begin in feedback(graded, name)
+    assert "Read again: chapter 06" in feedback(graded, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("loops at the top", "ran for more than"),
+        ("exits at the top", "ended Python"),
+        ("breaks the syntax", "SyntaxError"),
+        ("loses cells", "This cell was missing."),
+        ("hands in no notebook", "cannot be read as a notebook"),
+    ],
+)
+def test_feedback_says_why_a_cell_has_no_points(graded, name, text):
+    assert text in feedback(graded, name)
+
+
+def test_output_without_end_is_cut(graded):
+    assert len(feedback(graded, "prints a lot")) < 2_000_000
+
+
+def test_the_report_counts_mistakes_and_names_nobody(graded):
+    page = (graded / "g" / "report.html").read_text(encoding="utf-8")
+    assert "Submissions: 20" in page
+    assert "2</td><td>known mistake: <code>padding_inverted" in page
+    assert "1</td><td>known mistake: <code>causal_backwards" in page
+    assert not any(f"s{n}<" in page for n in range(20))
+    assert not any(name in page for name in STUDENTS)
+
+
+def test_a_mark_stays_open_until_a_person_has_given_it(graded):
+    table = {r["ID number"]: r for r in read(graded / "g" / "class.csv")}
+    assert len(table) == 21
+    assert table[student("is right")][NAME] == ""
+    assert table[student("hands in nothing new")][NAME] == "0"
+    assert table["s20"][NAME] == ""  # nothing handed in
+    filled = {r["ID number"]: r for r in read(graded / "g" / "worksheet.csv")}
+    assert filled[student("hands in nothing new")]["Grade"] == "0"
+
+
+def test_after_marking_by_hand_canvas_has_every_mark(marked):
+    possible, *table = read(marked / "g" / "canvas.csv")
+    column = f"Week 3: {NAME} (77)"
+    assert possible[column] == "9"
+    found = {row["SIS User ID"]: row[column] for row in table}
+    assert found.pop("s20") == ""
+    for name in STUDENTS:
+        points = 0.0 if name in NOTHING else 6.5
+        points += 2 * (PADDING[name][0] == "correct")
+        points -= 2 * (name in ("sees the future",))
+        assert found[student(name)] == f"{points:g}", name
+
+
+def test_feedback_has_the_comment_of_whoever_marked(marked):
+    assert "What does it copy?" in feedback(marked, "is right")
+    row = rows(marked, QUESTION)[student("is right")]
+    assert (row["points"], row["needs mark"]) == ("1.5", "")
+
+
+def test_a_new_file_is_graded_again(marked):
+    old = next((marked / "in").glob("inverts_*/*.ipynb"))
+    new = next((marked / "in").glob("is right_*/*.ipynb")).read_text()
+    old.write_text(new, encoding="utf-8")
+    assert grade(marked, marked / "canvas.csv") == 0
+    row = rows(marked, "padding_mask")[student("inverts")]
+    assert row["verdict"] == "correct"
+    assert rows(marked, QUESTION)[student("inverts")]["needs mark"] == "yes"

@@ -1,0 +1,171 @@
+"""Whose file it is, and for what; the list of the class."""
+
+import os
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from course_grading.roster import read_roster
+from course_grading.submissions import (
+    find_submissions,
+    read_submission,
+    student_id,
+)
+from tests.grading.class_of_twenty import written
+from transformer_course.errors import CourseError
+
+NAMES = ["06_masks", "08_add_and_norm"]
+MOODLE = ["First name", "Last name", "ID number", "Email address"]
+CLASS = [
+    ("Anna", "Müller", "s1", "anna@x.invalid"),
+    ("Seán", "O'Neil", "s2", "sean@x.invalid"),
+    ("太郎", "山田", "s3", "taro@x.invalid"),
+]
+
+
+@pytest.fixture
+def roster(tmp_path):
+    """A class of three, as Moodle exports its participants."""
+    return read_roster(written(tmp_path / "class.csv", MOODLE, CLASS))
+
+
+def found(folder, places, roster=None):
+    """What is found where these files are."""
+    for place in places:
+        path = folder / "in" / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+    return find_submissions(folder / "in", NAMES, roster)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "anna/06_masks.ipynb",
+        "anna/06_masks/06_masks.ipynb",
+        "anna/06_masks (2).ipynb",
+        "anna_06_masks.ipynb",
+    ],
+)
+def test_the_usual_layouts_of_folders(tmp_path, place):
+    assert found(tmp_path, [place]).files.keys() == {("anna", "06_masks")}
+
+
+@pytest.mark.parametrize(
+    ("place", "student"),
+    [
+        ("Anna Müller_51007_assignsubmission_file_/06_masks.ipynb", "s1"),
+        ("Seán O_Neil_51008_assignsubmission_file_06_masks.ipynb", "s2"),
+        ("山田太郎_51009_assignsubmission_file_/06_masks.ipynb", "s3"),
+        ("mülleranna_LATE_881_9000001_06_masks-1.ipynb", "s1"),
+        ("ANNA@x.invalid/06_masks.ipynb", "s1"),
+        ("s3_06_masks.ipynb", "s3"),
+    ],
+)
+def test_platforms_names_lead_to_the_student(tmp_path, roster, place, student):
+    found_here = found(tmp_path, [place], roster)
+    assert found_here.files.keys() == {(student, "06_masks")}
+    assert not found_here.notes
+
+
+def test_the_platform_s_number_counts_more_than_the_name(tmp_path):
+    columns = ["Identifier", "Full name", "ID number", "Grade"]
+    twins = [
+        ("Participant 7", "Li Li", "a", ""),
+        ("Participant 8", "Li Li", "b", ""),
+    ]
+    roster = read_roster(written(tmp_path / "w.csv", columns, twins))
+    assert roster.kind == "worksheet"
+    assert roster.find("Li Li", "8").id == "b"
+    assert roster.find("Li Li") is None
+
+
+def test_the_newest_counts_and_the_rest_is_reported(tmp_path, roster):
+    places = ["s1/06_masks.ipynb", "s1/new/06_masks.ipynb", "s2/notes.ipynb"]
+    found(tmp_path, places, roster)
+    os.utime(tmp_path / "in" / places[0], (1, 1))
+    here = found(tmp_path, ["eve/06_masks.ipynb", "s3/work.py"], roster)
+    assert here.files["s1", "06_masks"].parent.name == "new"
+    notes = "\n".join(here.notes)
+    for text in (
+        f"older, not graded: {tmp_path / 'in' / places[0]}",
+        "not graded: s2/notes.ipynb has the name of no assignment",
+        "no notebook: s3",
+        "not in the class list: eve",
+    ):
+        assert text in notes
+
+
+def test_hidden_files_and_links_are_left_alone(tmp_path):
+    here = found(
+        tmp_path,
+        ["a/06_masks.ipynb", "a/.ipynb_checkpoints/06_masks.ipynb"],
+    )
+    (tmp_path / "in" / "b").mkdir()
+    (tmp_path / "in" / "b" / "06_masks.ipynb").symlink_to(
+        tmp_path / "in" / "a" / "06_masks.ipynb"
+    )
+    assert found(tmp_path, []).files == here.files
+
+
+def test_ids_are_fit_for_folders():
+    assert student_id("../a/b*") == "_a_b_"
+    assert student_id("山田 3") == "山田 3"
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows"),
+    [
+        (["Student", "Age"], [("Anna", 20)]),
+        (MOODLE, [CLASS[0], CLASS[0]]),
+        (MOODLE, []),
+    ],
+)
+def test_a_class_list_needs_ids_of_their_own(tmp_path, columns, rows):
+    with pytest.raises(CourseError, match="needs a row for each student"):
+        read_roster(written(tmp_path / "c.csv", columns, rows))
+
+
+def test_semicolons_and_a_mark_of_the_byte_order(tmp_path):
+    path = tmp_path / "c.csv"
+    path.write_text("Name;E-Mail\nAnna;a@x.invalid\n", "utf-8-sig")
+    (person,) = read_roster(path).people
+    assert (person.name, person.id) == ("Anna", "a@x.invalid")
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", "\x00", '{"cells": 3}'])
+def test_a_file_that_is_no_notebook_becomes_one_that_says_so(tmp_path, text):
+    path = tmp_path / "06_masks.ipynb"
+    path.write_text(text)
+    role = {"grade_id": "x", "solution": True}
+    given = new_code_cell("stub", id="x", metadata={"nbgrader": role})
+    notebook = read_submission(path, new_notebook(cells=[given]))
+    note, cell = notebook.cells
+    assert "cannot be read as a notebook" in note.source
+    assert cell.metadata.nbgrader == role
+    nbformat.validate(notebook)
+
+
+def test_roles_come_from_the_release(tmp_path):
+    role = {"grade_id": "x", "solution": True, "points": 1}
+    given = new_code_cell("stub", id="x", metadata={"nbgrader": role})
+    forged = {"grade_id": "x", "points": 100}
+    cells = [
+        new_code_cell("mine", metadata={"nbgrader": forged}),
+        new_code_cell("more", metadata={"nbgrader": "odd"}),
+    ]
+    path = tmp_path / "06_masks.ipynb"
+    nbformat.write(new_notebook(cells=cells), path)
+    found = read_submission(path, new_notebook(cells=[given])).cells
+    assert [cell.source for cell in found] == ["mine", "more"]
+    assert found[0].metadata.nbgrader == role
+    assert "nbgrader" not in found[1].metadata
+
+
+def test_html_in_an_answer_is_plain_text(tmp_path):
+    path = tmp_path / "06_masks.ipynb"
+    answer = new_markdown_cell("1 < 2 <script>alert(1)</script>")
+    nbformat.write(new_notebook(cells=[answer]), path)
+    (cell,) = read_submission(path, new_notebook()).cells
+    assert cell.source == "1 < 2 &lt;script>alert(1)&lt;/script>"
