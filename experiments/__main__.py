@@ -17,7 +17,6 @@ from experiments.index import write
 from experiments.lab import Job, RunContext
 from transformer_course.console import discard_output
 from transformer_course.errors import ConfigError, CourseError
-from transformer_course.models.optimize import keep_freed_memory
 
 
 def find_all() -> dict[str, Job]:
@@ -151,7 +150,6 @@ def main(
         for line in one.status(context):
             print(line)
         return
-    keep_freed_memory()
     if smoke:
         return run_smoke_test(one, context)
     one.make(context)

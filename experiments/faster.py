@@ -10,6 +10,8 @@ the time of a step, *limits* what the processor can do at the most, and
 *compiled* what torch.compile takes and gives.
 """
 
+import contextlib
+import ctypes
 import datetime
 import os
 import random
@@ -23,6 +25,7 @@ import torch
 from torch import nn
 from torch.profiler import ProfilerActivity, profile
 
+from experiments.benchmarks.limit import processor
 from experiments.lab import Experiment, Record, RunContext
 from experiments.timing import peak, run_in_subprocess, seconds
 from transformer_course.batches.buckets import BucketedBatches
@@ -33,13 +36,16 @@ from transformer_course.batches.pairs import (
 )
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.tokenizer import PAD, Tokenizer
-from transformer_course.device import cpu_family
-from transformer_course.models import optimize as speed
 from transformer_course.models.attention import (
     MultiHeadAttention,
     scaled_dot_product_attention,
 )
 from transformer_course.models.config import ModelConfig
+from transformer_course.models.optimize import (
+    Dropout16,
+    onednn_linear,
+    swap,
+)
 from transformer_course.models.transformer import Transformer
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loop import (
@@ -86,34 +92,53 @@ def batches(shapes: bool, steps: int) -> list[Batch]:
     return [padded_batch(drawn[start : start + ROWS]) for start in starts]
 
 
-def written_out(query, key, value, mask):
+class ExplicitAttention(MultiHeadAttention):
     """Attention that keeps all its weights, in a fused kernel's place."""
-    return scaled_dot_product_attention(query, key, value, mask)[0]
+
+    def attend(self, query, key, value, mask):
+        return scaled_dot_product_attention(query, key, value, mask)[0]
+
+
+class OneDNNLinear(nn.Linear):
+    """Products in full precision by oneDNN, on whatever processor."""
+
+    def forward(self, x):
+        if torch.is_autocast_enabled("cpu"):
+            return super().forward(x)
+        return onednn_linear(x, self.weight, self.bias)
+
+
+def keep_freed_memory() -> None:
+    """Tell glibc to keep freed blocks in place of giving them back.
+
+    Elsewhere than on Linux with glibc it does nothing.
+    """
+    trim_threshold, mmap_threshold = -1, -3
+    with contextlib.suppress(OSError, AttributeError):
+        libc = ctypes.CDLL("libc.so.6")
+        libc.mallopt(mmap_threshold, 2**25)
+        libc.mallopt(trim_threshold, 2**30)
 
 
 def translator(way: Way) -> Transformer:
     """The model, with what the way puts into its layers."""
     set_seed(0)
     model = Transformer(ModelConfig(vocab_size=VOCABULARY, norm_first=True))
-    for layer in model.modules():
-        if isinstance(layer, MultiHeadAttention) and not way.fused:
-            layer.attend = written_out
-        if type(layer) is nn.Dropout and way.draws and layer.p:
-            layer.forward = lambda x, own=layer: (
-                speed.dropout(x, own.p) if own.training else x
-            )
-        if type(layer) is nn.Linear and way.onednn:
-            layer.forward = lambda x, own=layer: speed.linear(
-                x, own.weight, own.bias
-            )
-    return model.train()
+    classes = {}
+    if not way.fused:
+        classes[MultiHeadAttention] = ExplicitAttention
+    if way.draws:
+        classes[nn.Dropout] = Dropout16
+    if way.onednn:
+        classes[nn.Linear] = OneDNNLinear
+    return swap(model, classes).train()
 
 
 def training(way: Way, steps: int) -> tuple[Callable[[], None], int]:
     """Updates on the same batches each time, and how many tokens they have."""
     torch.set_num_threads(1)
     if way.keeps:
-        speed.keep_freed_memory()
+        keep_freed_memory()
     made = batches(way.shapes, steps)
     learner = translator(way)
     settings = TrainConfig(bf16=way.bf16, label_smoothing=0.1)
@@ -183,7 +208,7 @@ def compiled(way: Way, times: int) -> Record:
     Needs a compiler of C++.
     """
     torch.set_num_threads(1)
-    speed.keep_freed_memory()
+    keep_freed_memory()
     (batch,) = batches(way.shapes, 1)
     settings = TrainConfig(label_smoothing=0.1)
     learners = [translator(way), translator(way)]
@@ -210,7 +235,7 @@ def limits(way: Way, times: int) -> Record:
     torch.set_num_threads(1)
     dtype = torch.bfloat16 if way.bf16 else torch.float32
     a = torch.randn(LARGE, LARGE).to(dtype)
-    product = speed.linear if way.onednn else nn.functional.linear
+    product = onednn_linear if way.onednn else nn.functional.linear
     taken = seconds(lambda: product(a, a, None), CPU, 0, times)
     x, y = torch.zeros(2, TRIPLED).unbind()
     moved = seconds(lambda: x.add_(y), CPU, 0, times)
@@ -243,8 +268,7 @@ def measure(question: Question, seed: int, context: RunContext) -> Record:
     return {
         "date": datetime.date.today().isoformat(),
         "load": round(os.getloadavg()[0], 1),
-        "processor": torch.cpu.get_capabilities().get("cpu_name"),
-        "family": cpu_family(),
+        "processor": processor(),
         **record,
     }
 

@@ -21,18 +21,15 @@ from typing import NamedTuple
 
 import torch
 
+from experiments.faster import ExplicitAttention
 from experiments.lab import Experiment, Record, RunContext
 from experiments.timing import peak, run_in_subprocess
 from transformer_course.batches.pairs import Batch
 from transformer_course.models.attention import (
     MultiHeadAttention,
-    scaled_dot_product_attention,
 )
 from transformer_course.models.config import LanguageModelConfig
-from transformer_course.models.optimize import (
-    keep_freed_memory,
-    use_faster_layers,
-)
+from transformer_course.models.optimize import optimize, swap
 from transformer_course.models.transformer import LanguageModel
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loop import (
@@ -84,18 +81,12 @@ def model(size: Size) -> LanguageModel:
     )
 
 
-def written_out(query, key, value, mask):
-    """Attention that keeps all its weights, in a fused kernel's place."""
-    return scaled_dot_product_attention(query, key, value, mask)[0]
-
-
 def training(size: Size, fused: bool = True) -> Callable[[], None]:
     """One update of all weights, ready to be called."""
     learner, settings = model(size).train(), TrainConfig()
-    use_faster_layers(learner)
-    for layer in learner.modules():
-        if isinstance(layer, MultiHeadAttention) and not fused:
-            layer.attend = written_out
+    if not fused:
+        learner = swap(learner, {MultiHeadAttention: ExplicitAttention})
+    learner = optimize(learner)
     optimizer = make_optimizer(learner, settings)
     batch = Batch(None, torch.randint(3, VOCABULARY, size[1::-1]))
 
@@ -112,8 +103,7 @@ def explicit(size: Size) -> Callable[[], None]:
 
 def writing(size: Size) -> Callable[[], None]:
     """Tokens one after another, with a cache."""
-    writer = model(size).eval()
-    use_faster_layers(writer)
+    writer = optimize(model(size)).eval()
 
     @torch.inference_mode()
     def work() -> None:
@@ -152,7 +142,6 @@ def operations(kind: str, size: Size) -> int:
 def measured(kind: str, size: Size, steps: int) -> Record:
     """Seconds of one work, and megabytes; of steps the median of several."""
     torch.set_num_threads(1)
-    keep_freed_memory()
     WORKS[kind](Size(length=4, depth=1))()  # what is prepared at first use
     before = peak()
     work = WORKS[kind](size)

@@ -30,7 +30,6 @@ from transformer_course.batches.pairs import (
     padded_batch,
 )
 from transformer_course.data.tokenizer import BOS, EOS, PAD
-from transformer_course.models.optimize import keep_freed_memory
 from transformer_course.training import checkpoint
 from transformer_course.training.loop import autocast, make_optimizer, set_seed
 from transformer_course.training.loss import batch_loss
@@ -232,7 +231,6 @@ def time_steps(
     experiment = PRESETS[CORPORA[TIMED]]
     budget = experiment.data.token_budget
     batches = some_batches(way, lengths, budget, size)
-    keep_freed_memory()
     set_seed(0)
     model = checkpoint.build(experiment.model)
     optimizer = make_optimizer(model, experiment.train)

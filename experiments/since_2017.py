@@ -35,10 +35,7 @@ from transformer_course.models.modern import (
     balance_of,
 )
 from transformer_course.models.modern_config import PLAIN, ModernConfig
-from transformer_course.models.optimize import (
-    keep_freed_memory,
-    use_faster_layers,
-)
+from transformer_course.models.optimize import optimize
 from transformer_course.training import checkpoint
 from transformer_course.training.config import DataConfig, TrainConfig
 from transformer_course.training.config import Experiment as Settings
@@ -191,12 +188,10 @@ def held_out(prepared: Prepared, part: str) -> list[Batch]:
 
 def measure(decoder: Decoder, seed: int, context: RunContext) -> Record:
     """Train, and score on text of another work."""
-    keep_freed_memory()
     prepared = data_of(seed, context.smoke)
     steps = context.limit(decoder.steps)
     set_seed(seed)
-    model = build(decoder, prepared.tokenizer.vocab_size)
-    use_faster_layers(model)
+    model = optimize(build(decoder, prepared.tokenizer.vocab_size))
     losses: list[float] = []
     clock = [time.process_time()]
 

@@ -6,7 +6,7 @@ from tiny import random_ids
 
 from experiments.benchmarks import course, limit, peers, rounds, work
 from transformer_course.data.tokenizer import PAD
-from transformer_course.models.optimize import side_by_side
+from transformer_course.decoding.parallel import parallel_map
 
 VOCAB = 40
 
@@ -69,8 +69,8 @@ def test_a_round_of_the_librarys_learns_and_writes(kind):
     assert done == work.real_tokens(made)
     written = peers.decoding(kind, 2)()
     assert written.done == work.SENTENCES
-    beside = peers.decoding(kind, 2, side_by_side)()
-    assert beside.output == written.output
+    parallel = peers.decoding(kind, 2, parallel_map)()
+    assert parallel.output == written.output
 
 
 def test_a_round_of_x_transformers_learns_and_writes():

@@ -14,7 +14,7 @@ from torch import nn
 
 from transformer_course.batches.pairs import Batch
 from transformer_course.data.tokenizer import PAD
-from transformer_course.models import optimize as speed
+from transformer_course.models import optimize
 from transformer_course.training import chunked_loss, loss
 from transformer_course.training.config import TrainConfig
 
@@ -61,15 +61,15 @@ def test_real_rows_come_first_and_some_of_padding(real, taken, monkeypatch):
 
 
 @pytest.mark.usefixtures("rows")
-@pytest.mark.parametrize("amd", [False, True])
+@pytest.mark.parametrize("speedup", [0.0, 2.0])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 def test_loss_and_gradients_are_those_of_the_plain_form(
-    make, smoothing, amd, monkeypatch
+    make, smoothing, speedup, monkeypatch
 ):
-    if amd and not torch.backends.mkldnn.is_available():
+    if speedup and not optimize.has_onednn(torch.float32):
         pytest.skip("needs oneDNN")
-    monkeypatch.setattr(speed, "onednn_is_faster", lambda: amd)
+    monkeypatch.setattr(optimize, "speedup", lambda *_, **__: speedup)
     model, config = make(), TrainConfig(label_smoothing=smoothing)
     batch = batch_for(model)
     ours, our_grads = learned(chunked_loss.chunked_loss, model, batch, config)

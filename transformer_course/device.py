@@ -1,9 +1,6 @@
 """Where tensors live: what is asked of a device, by its kind."""
 
-import functools
 import platform
-import re
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -87,21 +84,3 @@ def joined(before: Any, now: Any) -> Any:
     said = [str(one) for one in (before, now) if one not in (None, "")]
     kinds = dict.fromkeys("; then ".join(said).split("; then "))
     return now if [*kinds] == [str(now)] else "; then ".join(kinds)
-
-
-@functools.cache
-def cpu_family(info: Path | None = None) -> int | None:
-    """The number that a maker gives to processors of one design.
-
-    Names do not tell designs apart: several are called "AMD EPYC". None where
-    the system does not say it, as macOS.
-
-    Args:
-        info: what Linux says of its processors; its own file when None.
-    """
-    try:
-        text = (info or Path("/proc/cpuinfo")).read_text("utf-8")
-    except OSError:
-        text = platform.processor()  # on Windows "AMD64 Family 26 Model 68"
-    found = re.search(r"family\s*:?\s*(\d+)", text, re.IGNORECASE)
-    return int(found[1]) if found else None

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from experiments.benchmarks import course, peers, work
 from experiments.benchmarks.work import Turn
-from transformer_course.models.optimize import side_by_side
+from transformer_course.decoding.parallel import parallel_map
 
 
 class Contender(NamedTuple):
@@ -28,11 +28,9 @@ def _course(batches, **ways) -> Contender:
     return Contender(lambda: course.training(batches(), **ways))
 
 
-def _library(kind: str, batches, freed_memory: bool = False) -> Contender:
+def _library(kind: str, batches) -> Contender:
     make = partial(peers.Library, kind)
-    return Contender(
-        lambda: peers.training(make, batches(), freed_memory), LIBRARY
-    )
+    return Contender(lambda: peers.training(make, batches()), LIBRARY)
 
 
 def _decoding(beam_size: int) -> dict[str, Contender]:
@@ -46,7 +44,7 @@ def _decoding(beam_size: int) -> dict[str, Contender]:
         OURS: Contender(decode),
         f"{OURS}, plain": Contender(partial(decode, fast=False)),
         f"{MARIAN}, side by side": Contender(
-            partial(marian, beam_size, side_by_side), LIBRARY
+            partial(marian, beam_size, parallel_map), LIBRARY
         ),
         MARIAN: Contender(partial(marian, beam_size), LIBRARY),
     }
@@ -68,7 +66,7 @@ EVENTS: dict[str, dict[str, Contender]] = {
     "same batches": {
         OURS: _course(work.bucketed),
         f"{OURS}, plain": _course(work.bucketed, fast=False),
-        MARIAN: _library("Marian", work.bucketed, freed_memory=True),
+        MARIAN: _library("Marian", work.bucketed),
     },
     "greedy": {
         "x-transformers": Contender(peers.greedy_by_x_transformers, X),

@@ -1,6 +1,5 @@
 """The course's own model, as its presets train it, and in plainer ways."""
 
-import contextlib
 import tempfile
 from pathlib import Path
 
@@ -9,15 +8,10 @@ import torch
 from experiments.benchmarks import work
 from experiments.benchmarks.work import Round, Turn
 from transformer_course.decoding.generate import beam_search, greedy_search
+from transformer_course.decoding.parallel import parallel_map
 from transformer_course.inference import ctranslate2_engine, ctranslate2_export
 from transformer_course.models.config import ModelConfig
-from transformer_course.models.optimize import (
-    faster_layers,
-    keep_freed_memory,
-    pack_weights,
-    side_by_side,
-    use_faster_layers,
-)
+from transformer_course.models.optimize import optimize
 from transformer_course.models.transformer import Transformer
 from transformer_course.training.chunked_loss import chunked_loss
 from transformer_course.training.config import TrainConfig
@@ -39,8 +33,9 @@ def training(
     batches, *, bf16: bool = False, fast: bool = True, **changes
 ) -> Turn:
     """Updates on these batches, each round the same ones."""
-    keep_freed_memory()
     learner = model(work.config(norm_first=True, **changes)).train()
+    if fast:
+        learner = optimize(learner)
     settings = TrainConfig(bf16=bf16, label_smoothing=work.SMOOTHING)
     optimizer = make_optimizer(learner, settings)
     for group in optimizer.param_groups:
@@ -49,10 +44,8 @@ def training(
     loss_fn = chunked_loss if fast else compute_loss
 
     def turn() -> Round:
-        ways = faster_layers(learner) if fast else contextlib.nullcontext()
-        with ways:
-            for batch in batches:
-                train_step(learner, batch, optimizer, settings, loss_fn)
+        for batch in batches:
+            train_step(learner, batch, optimizer, settings, loss_fn)
         return Round(tokens, [])
 
     return turn
@@ -64,9 +57,7 @@ def decoding(beam_size: int, *, bf16: bool = False, fast: bool = True) -> Turn:
     if bf16:
         writer = writer.bfloat16()
     if fast:  # as the command does it
-        keep_freed_memory()
-        use_faster_layers(writer)
-        pack_weights(writer)
+        writer = optimize(writer)
     sources = work.sources()
     length = work.NEW_TOKENS
 
@@ -79,7 +70,7 @@ def decoding(beam_size: int, *, bf16: bool = False, fast: bool = True) -> Turn:
         return [beam[0].ids for beam in beams]
 
     def turn() -> Round:
-        found = (side_by_side if fast else map)(decode, sources)
+        found = (parallel_map if fast else map)(decode, sources)
         output = [ids for batch in found for ids in batch]
         return Round(len(output), output)
 

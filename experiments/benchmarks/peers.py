@@ -16,7 +16,6 @@ from experiments.benchmarks.work import Round, Turn
 from transformer_course.batches.pairs import Batch
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.models.masks import causal_mask
-from transformer_course.models.optimize import keep_freed_memory
 from transformer_course.models.positional_encoding import SinusoidalPosition
 from transformer_course.training.loop import set_seed
 
@@ -165,12 +164,8 @@ class XTransformers(nn.Module):
         )
 
 
-def training(
-    make, batches: Sequence[Batch], freed_memory: bool = False
-) -> Turn:
+def training(make, batches: Sequence[Batch]) -> Turn:
     """Updates as their users write them: cross entropy, clipped, Adam."""
-    if freed_memory:
-        keep_freed_memory()
     set_seed(0)
     learner = make().train()
     optimizer = torch.optim.Adam(

@@ -257,29 +257,27 @@ def _load(
     bf16: bool = False,
 ) -> "TextModel":
     """A model, or several that work together; says which checkpoints."""
+    from transformer_course.decoding.parallel import parallel_map
     from transformer_course.decoding.translate import Searches
     from transformer_course.inference.text_model import TextModel
-    from transformer_course.models import optimize as speed
 
-    speed.keep_freed_memory()
     loaded = []
     for path in (model, *others):
         loaded.append(TextModel.load(path, device, as_is, bf16))
-        speed.pack_weights(loaded[-1].model)
         if loaded[-1].path != path:
             log(f"using {loaded[-1].path}")
     used = loaded[0].beside(loaded[1:])
     if next(used.model.parameters()).device.type != "cpu":
         return used
-    return replace(used, searches=Searches(over=speed.side_by_side))
+    return replace(used, searches=Searches(over=parallel_map))
 
 
 def _lines_at_once(used: "TextModel") -> int:
     """A batch of lines, or one for each search that runs at the same time."""
-    from transformer_course.models import optimize as speed
+    from transformer_course.decoding.parallel import n_workers, parallel_map
 
-    if used.searches.over is speed.side_by_side:
-        return CHUNK * speed.batches_at_once()
+    if used.searches.over is parallel_map:
+        return CHUNK * n_workers()
     return CHUNK
 
 

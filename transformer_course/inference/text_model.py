@@ -40,7 +40,7 @@ from transformer_course.device import pick_device
 from transformer_course.errors import CheckpointError, ConfigError
 from transformer_course.interpretation import explain
 from transformer_course.models.ensemble import Ensemble
-from transformer_course.models.optimize import use_faster_layers
+from transformer_course.models.optimize import optimize
 from transformer_course.training import checkpoint
 from transformer_course.training.config import DataConfig
 from transformer_course.training.run.folder import find
@@ -103,10 +103,9 @@ class TextModel:
                 "the model with its tokenizer."
             )
         model = loaded.model.bfloat16() if bf16 else loaded.model
-        use_faster_layers(model)
         return cls(
             folder,
-            model,
+            optimize(model),
             loaded.tokenizer,
             task,
             loaded.details,

@@ -1,18 +1,12 @@
-"""What is only for speed: nothing here changes what is learned (chapter 21).
+"""Layers that compute the same in less time on a CPU (chapter 21).
 
-Each part has a plain counterpart, which the chapters build and explain. A
-training from the command line uses what is here, and so does a trained model
-that is loaded for use; ``train.fit`` and the searches by themselves do not.
+:func:`optimize` swaps a model's layers for subclasses of them, as torchao
+does: names, parameters and ``state_dict`` stay. Each subclass computes as its
+parent does wherever its own way is missing or slower.
 """
 
-import contextlib
-import ctypes
-import platform
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from types import MethodType
-from typing import TypeVar
+import functools
+import time
 
 import torch
 import torch.nn.functional as F
@@ -20,288 +14,154 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from transformer_course.device import cpu_family
 from transformer_course.models.attention import (
     MultiHeadAttention,
     fused_attention,
     scaled_dot_product_attention,
 )
 
-Found = TypeVar("Found")
-Changed = list[tuple[nn.Module, str, Callable | None]]
-"""Layers, the method that each has got anew, and what it had of its own."""
-SIXTEEN_BITS = 2**16
-FEW = 16
-"""Queries, of which the plain form of attention is not slower, if nothing is
-learned."""
-SHORT = {torch.float32: 32, torch.bfloat16: 128}
-"""Lengths up to which, on two threads, it is not slower with its way back
-either, by precision. (The fused kernel is given fp32; see
-``fused_attention``.) In longer texts its weights would take memory, too."""
-MOST_OF_OLD_GLIBC = 2**25
-"""Bytes: a threshold above it is refused by versions before 2.35."""
-ZEN_5 = 26
-"""AMD's first family that computes with 512 bits at once; Zen 4 takes two
-halves, and so is as fast with the 256 bits that MKL gives it."""
-MOST_AT_ONCE = 4
-"""Batches on threads of their own. Python runs on one thread at a time, so
-that many would wait for it. Tried on two; the limit is a guess."""
-PACKED_FOR = 64
-"""Rows that matrices are packed for. Others are answered as fast."""
+MIN_TRAINING_SPEEDUP = 1.25
+"""oneDNN keeps half a megabyte of code for each shape of a product, and each
+matrix has three shapes in training: less gain is not worth that memory."""
+MIN_INFERENCE_SPEEDUP = 1.1
+TRAINING_ROWS, INFERENCE_ROWS = 256, 64
+"""Rows of the products that are timed; matrices are packed for the latter."""
+MAX_QUERIES = 16
+"""Number of queries up to which explicit attention is used for inference."""
+MAX_LENGTH = {torch.float32: 32, torch.bfloat16: 128}
+"""Lengths up to which it is used in training. (The fused kernel is given
+fp32; longer texts would also need memory for their weights.)"""
+N_16_BITS = 2**16
+OPERATORS = (
+    "_is_mkldnn_bf16_supported",
+    "_linear_pointwise",
+    "_reorder_linear_weight",
+)
 
 
-def keep_freed_memory() -> None:
-    """Tell glibc to keep freed blocks in place of giving them back.
+def optimize(model: nn.Module) -> nn.Module:
+    """Swap a model's layers for ones that are faster on a CPU.
 
-    A training step asks for the same blocks again and again, and so does a
-    search; this makes both some per cent faster on a CPU (chapter 21). It
-    holds for the whole process, so only what owns that calls it: the
-    commands. Elsewhere than on Linux with glibc it does nothing.
-    """
-    trim_threshold, mmap_threshold, most = -1, -3, 2**30
-    try:
-        libc = ctypes.CDLL("libc.so.6")
-        if not libc.mallopt(mmap_threshold, most):
-            libc.mallopt(mmap_threshold, MOST_OF_OLD_GLIBC)
-        libc.mallopt(trim_threshold, most)
-    except (OSError, AttributeError):
-        return
-
-
-@contextlib.contextmanager
-def faster_layers(model: nn.Module) -> Iterator[None]:
-    """:func:`use_faster_layers` for a while."""
-    changed = use_faster_layers(model)
-    try:
-        yield
-    finally:
-        for layer, method, own in changed:
-            if own is None:  # its class's is there again
-                delattr(layer, method)
-            else:
-                setattr(layer, method, own)
-
-
-def use_faster_layers(model: nn.Module) -> Changed:
-    """Let a model's layers compute the same in cheaper ways.
-
-    On a CPU dropout draws sixteen bits for a number in place of a float
-    (:func:`dropout`), and few queries, or short texts, are answered without
-    the fused kernel (:func:`attention`). Matrix products in full precision go
-    to oneDNN (:func:`linear`) where it is faster: with gradients where
-    :func:`onednn_is_twice_as_fast`, else where :func:`onednn_is_faster`.
+    ``nn.Linear`` becomes :class:`OneDNNLinear` where that is faster,
+    ``nn.Dropout`` :class:`Dropout16`, and ``MultiHeadAttention``
+    :class:`ShortAttention`; subclasses of these are left alone. A new layer
+    shares the old one's parameters, so an optimizer may be made before or
+    after.
 
     Returns:
-        What was changed, to be put back.
+        The model, changed in place; a new layer if ``model`` is a layer.
     """
-    changed: Changed = []
-    for layer in model.modules():
-        if type(layer) is nn.Dropout:
-            name, way = "forward", MethodType(_dropped, layer)
-        elif type(layer) is nn.Linear and onednn_is_faster():
-            name, way = "forward", MethodType(_mapped, layer)
-        elif type(layer) is MultiHeadAttention:
-            name, way = "attend", attention
-        else:
-            continue
-        changed.append((layer, name, vars(layer).get(name)))
-        setattr(layer, name, way)
-    return changed
+    classes = {nn.Dropout: Dropout16, MultiHeadAttention: ShortAttention}
+    dtypes = {p.dtype for p in model.parameters() if p.device.type == "cpu"}
+    faster = [trains_faster(t) for t in dtypes]
+    faster += [infers_faster(t) for t in dtypes]
+    if any(faster):
+        classes[nn.Linear] = OneDNNLinear
+    return swap(model, classes)
 
 
-def _dropped(layer: nn.Dropout, x: Tensor) -> Tensor:
-    return dropout(x, layer.p) if layer.training else x
-
-
-def _mapped(layer: nn.Linear, x: Tensor) -> Tensor:
-    learns = torch.is_grad_enabled() and not onednn_is_twice_as_fast()
-    way = F.linear if learns else linear
-    return way(x, layer.weight, layer.bias)
-
-
-def pack_weights(model: nn.Module) -> None:
-    """Keep each matrix in the order in which oneDNN reads it, too.
-
-    Each product brings its matrix into that order anew. With few rows, as
-    while text is written, this takes longer than the arithmetic. A packed
-    matrix is a copy: it takes as much memory again, a weight that changes
-    later is not seen, and the model can no longer be copied. So only what
-    owns a trained model calls this: the commands. With gradients, and
-    elsewhere than on a CPU, nothing changes.
-    """
-    for layer in model.modules():
-        if type(layer) is nn.Linear and _can_be_packed(layer.weight):
-            with torch.no_grad():
-                packed = torch.ops.mkldnn._reorder_linear_weight(
-                    layer.weight, PACKED_FOR
-                )
-            layer.forward = partial(_packed, layer, packed, layer.forward)
-
-
-def _can_be_packed(weight: Tensor) -> bool:
-    """Whether such products are oneDNN's: all of those in bf16, and in full
-    precision where it is faster. Tried on x86 alone."""
-    x86 = platform.machine() in ("x86_64", "AMD64")
-    if weight.device.type != "cpu" or not x86:
-        return False
-    if not torch.backends.mkldnn.is_available():
-        return False
-    if weight.dtype == torch.bfloat16:
-        return torch.ops.mkldnn._is_mkldnn_bf16_supported()
-    return weight.dtype == torch.float32 and onednn_is_faster()
-
-
-def _packed(
-    layer: nn.Linear,
-    weight: Tensor,
-    plain: Callable[[Tensor], Tensor],
-    x: Tensor,
-) -> Tensor:
-    """A layer's answer from its packed matrix, where that may be taken."""
-    same = x.dtype == weight.dtype and x.device.type == "cpu"
-    narrow = torch.is_autocast_enabled("cpu")
-    if torch.is_grad_enabled() or narrow or not same or not x.numel():
-        return plain(x)
-    return product(x, weight, layer.bias)
-
-
-def batches_at_once() -> int:
-    """How many batches :func:`side_by_side` searches at a time."""
-    return min(torch.get_num_threads(), MOST_AT_ONCE)
-
-
-def side_by_side(
-    search: Callable[[Tensor], Found], batches: Sequence[Tensor]
-) -> Iterator[Found]:
-    """``map(search, batches)`` on a CPU, each batch on threads of its own.
-
-    Threads that share a batch wait for one another after each operation, and
-    a search consists of thousands of small ones. The last batches, too few
-    for all threads, are shared all the same. The searches that run at once
-    need their memory at once, and an error waits for those under way.
+def swap(
+    model: nn.Module, classes: dict[type[nn.Module], type[nn.Module]]
+) -> nn.Module:
+    """Swap each layer of a class for one of a subclass.
 
     Args:
-        search: what is done with a batch; several threads call it at once,
-            on a model that they share.
-        batches: source ids.
+        model: changed in place.
+        classes: the subclass that takes the place of each class; it has the
+            same parameters, submodules, hooks and mode.
 
-    Yields:
-        What was found for each batch, in their order.
+    Returns:
+        The model; a new layer if ``model`` is a layer.
     """
-    at_once, threads = batches_at_once(), torch.get_num_threads()
-    whole = len(batches) - len(batches) % at_once
-    own = [threads // at_once]
-    pool = ThreadPoolExecutor(at_once, "", torch.set_num_threads, own)
-    try:
-        yield from pool.map(search, batches[:whole])
-    finally:
-        pool.shutdown(cancel_futures=True)
-        torch.set_num_threads(threads)  # for threads that start later
-    yield from map(search, batches[whole:])
+    swapped = {}
+    for module in model.modules():
+        if type(module) in classes:
+            subclass = classes[type(module)]
+            new = swapped[module] = subclass.__new__(subclass)
+            new.__dict__.update(module.__dict__)
+    for module in list(model.modules()):
+        for name, child in list(module.named_children()):
+            if child in swapped:
+                setattr(module, name, swapped[child])
+    return swapped.get(model, model)
 
 
-def attention(
-    query: Float[Tensor, "batch heads query d_head"],
-    key: Float[Tensor, "batch heads key d_head"],
-    value: Float[Tensor, "batch heads key d_value"],
-    mask: Bool[Tensor, "..."] | None,
-) -> Float[Tensor, "batch heads query d_value"]:
-    """:func:`~.attention.fused_attention`, or the plain
-    form where that is faster: on a CPU, for few queries or short texts.
+class OneDNNLinear(nn.Linear):
+    """``nn.Linear`` by oneDNN, forward and backward.
 
-    The fused kernel takes blocks of queries, and wants full precision; with a
-    cache there are only the newest tokens to ask, for many keys.
+    In evaluation mode and without gradients the matrix is also kept in
+    oneDNN's own order, as a copy: to reorder it for each product takes longer
+    than the arithmetic where rows are few. The copy is renewed when the
+    parameter is changed or replaced. (A change through ``weight.data`` is
+    noticed after ``train()`` only.)
     """
-    if torch.is_grad_enabled():
-        longest = max(query.size(2), key.size(2))
-        small = longest <= SHORT.get(query.dtype, 0)
-    else:
-        small = query.size(2) <= FEW
-    if small and query.device.type == "cpu":
-        return scaled_dot_product_attention(query, key, value, mask)[0]
-    return fused_attention(query, key, value, mask)
+
+    _packed: tuple[Tensor, int, Tensor] | None = None
+    """The matrix, the number of its changes so far, and its copy."""
+
+    def forward(self, x: Float[Tensor, "*batch d_in"]) -> Tensor:
+        """x Wᵀ + b."""
+        weight = self.weight
+        plain = x.device.type != "cpu" or weight.dtype != x.dtype
+        if plain or torch.is_autocast_enabled("cpu") or not x.numel():
+            return super().forward(x)
+        if torch.is_grad_enabled():
+            if trains_faster(x.dtype):
+                return onednn_linear(x, weight, self.bias)
+        elif not self.training and infers_faster(x.dtype):
+            return _onednn(x, self._packed_weight(), self.bias)
+        return super().forward(x)
+
+    def _packed_weight(self) -> Tensor:
+        weight, packed = self.weight, self._packed
+        if (
+            packed is None
+            or packed[0].data_ptr() != weight.data_ptr()
+            or packed[1] != weight._version
+        ):
+            copy = _pack(weight)
+            packed = self._packed = weight.detach(), weight._version, copy
+        return packed[2]
+
+    def train(self, mode: bool = True) -> "OneDNNLinear":
+        """Set the mode; in training mode there is no copy of the matrix."""
+        if mode:
+            self._packed = None
+        return super().train(mode)
+
+    def __getstate__(self) -> dict:
+        """The state without the packed matrix, which cannot be copied."""
+        return {k: v for k, v in vars(self).items() if k != "_packed"}
 
 
-def dropout(
-    x: Float[Tensor, "*shape"], share: float
-) -> Float[Tensor, "*shape"]:
-    """``F.dropout`` in training, with sixteen random bits for a number.
-
-    torch draws a float for each number on a CPU, which costs more than all
-    the rest of dropout. The share is kept to 1/65,536.
-
-    Args:
-        x: on any device; elsewhere than on a CPU torch's own draws are made.
-        share: of the numbers that become zero; the others are divided by
-            1 - ``share``.
-    """
-    dropped = round(share * SIXTEEN_BITS)
-    if x.device.type != "cpu" or dropped in (0, SIXTEEN_BITS):
-        return F.dropout(x, share)
-    fours = torch.empty(-(-x.numel() // 4), dtype=torch.int64)
-    bits = fours.random_(-(2**63), None).view(torch.int16)
-    keep = bits[: x.numel()].view(x.shape) >= dropped - SIXTEEN_BITS // 2
-    return x * (keep.to(x.dtype) / (1 - dropped / SIXTEEN_BITS))
-
-
-def onednn_is_twice_as_fast() -> bool:
-    """Whether oneDNN's gain is worth its memory in training.
-
-    oneDNN keeps half a megabyte of code for each shape of a product. Even
-    with few numbers of rows (:func:`padded_size`), a training has three
-    products for each matrix, and a search has one.
-    """
-    return onednn_is_faster() and (cpu_family() or 0) >= ZEN_5
-
-
-def onednn_is_faster() -> bool:
-    """Whether full precision is faster in oneDNN than in what torch takes.
-
-    On x86 torch's products in fp32 go to MKL, which has its fastest kernels
-    for Intel's processors only.
-    """
-    mkl = torch.backends.mkl.is_available()
-    name = torch.cpu.get_capabilities().get("cpu_name", "")
-    return mkl and torch.backends.mkldnn.is_available() and "AMD" in name
-
-
-def linear(
+def onednn_linear(
     x: Float[Tensor, "*batch d_in"],
     weight: Float[Tensor, "d_out d_in"],
-    bias: Float[Tensor, " d_out"] | None,
+    bias: Float[Tensor, " d_out"] | None = None,
 ) -> Float[Tensor, "*batch d_out"]:
-    """``F.linear``, by oneDNN where it is in full precision on a CPU."""
-    narrow = torch.is_autocast_enabled(x.device.type)
-    full = x.dtype == torch.float32 and not narrow
-    if x.device.type != "cpu" or not full or not x.numel():
-        return F.linear(x, weight, bias)
-    return _Product.apply(x, weight, bias)
+    """``F.linear`` in fp32 by oneDNN, with its gradients."""
+    return _Linear.apply(x, weight, bias)
 
 
-def product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
-    """a bᵀ + bias, by oneDNN and without a way back."""
-    return torch.ops.mkldnn._linear_pointwise(a, b, bias, "none", [], "")
-
-
-class _Product(torch.autograd.Function):
-    """x Wᵀ + b, and its gradients, by oneDNN, rows padded to few sizes."""
+class _Linear(torch.autograd.Function):
+    """x Wᵀ + b and its gradients by oneDNN, rows padded to few sizes."""
 
     @staticmethod
     def forward(ctx, x, weight, bias):
         ctx.save_for_backward(x, weight)
         ctx.has_bias = bias is not None
-        out = product(_padded(x), weight, bias)
-        return _shaped(out, x.shape)
+        out = _onednn(_pad_rows(x), weight, bias)
+        return _unpad_rows(out, x.shape)
 
     @staticmethod
     @once_differentiable
     def backward(ctx, grad):
         x, weight = ctx.saved_tensors
-        inputs, rows = _padded(x), _padded(grad)
-        of_weight = product(rows.t(), inputs.t())
-        of_bias = rows.sum(dim=0) if ctx.has_bias else None
-        of_x = product(rows, weight.t())
-        return _shaped(of_x, x.shape), of_weight, of_bias
+        inputs, rows = _pad_rows(x), _pad_rows(grad)
+        grad_weight = _onednn(rows.t(), inputs.t())
+        grad_bias = rows.sum(dim=0) if ctx.has_bias else None
+        grad_x = _onednn(rows, weight.t())
+        return _unpad_rows(grad_x, x.shape), grad_weight, grad_bias
 
 
 def padded_size(rows: int) -> int:
@@ -314,19 +174,135 @@ def padded_size(rows: int) -> int:
     return -(-rows // step) * step
 
 
-def _padded(x: Float[Tensor, "*batch d"]) -> Float[Tensor, "rows d"]:
-    """All rows, and zeros up to one of a few sizes.
+def _pad_rows(x: Float[Tensor, "*batch d"]) -> Float[Tensor, "rows d"]:
+    """All rows, and zeros up to a :func:`padded_size`.
 
-    For each shape of a product oneDNN keeps half a megabyte of code, and a
-    training has hundreds of them. Rows of zeros add nothing to a gradient.
+    So that there are few shapes for oneDNN to keep code for. Rows of zeros
+    add nothing to a gradient.
     """
     rows = x.reshape(-1, x.size(-1))
-    lacking = padded_size(len(rows)) - len(rows)
-    return F.pad(rows, (0, 0, 0, lacking)) if lacking else rows
+    padding = padded_size(len(rows)) - len(rows)
+    return F.pad(rows, (0, 0, 0, padding)) if padding else rows
 
 
-def _shaped(
+def _unpad_rows(
     rows: Float[Tensor, "rows d"], shape: torch.Size
 ) -> Float[Tensor, "*batch d"]:
-    """As many rows as are wanted, in their batch."""
+    """The first rows, in the batch that they came from."""
     return rows[: shape[:-1].numel()].view(*shape[:-1], -1)
+
+
+def product(a: Tensor, b: Tensor) -> Tensor:
+    """a bᵀ without a gradient, by oneDNN where training is faster by it."""
+    return _onednn(a, b) if trains_faster(a.dtype) else F.linear(a, b)
+
+
+def trains_faster(dtype: torch.dtype) -> bool:
+    """Whether oneDNN's products with gradients are faster than torch's own.
+
+    In bf16 torch calls oneDNN by itself.
+    """
+    return dtype == torch.float32 and (
+        speedup(dtype, packed=False) >= MIN_TRAINING_SPEEDUP
+    )
+
+
+def infers_faster(dtype: torch.dtype) -> bool:
+    """Whether oneDNN's products with packed matrices are faster."""
+    return speedup(dtype, packed=True) >= MIN_INFERENCE_SPEEDUP
+
+
+@functools.cache
+def speedup(dtype: torch.dtype, packed: bool) -> float:
+    """Time of torch's product over that of oneDNN's, measured once.
+
+    MKL, which torch takes for products in fp32 on x86, has its fastest
+    kernels for some processors only. Returns 0 where oneDNN, or one of its
+    operators, is missing; takes up to 50 ms.
+    """
+    if not has_onednn(dtype):
+        return 0.0
+    rows = INFERENCE_ROWS if packed else TRAINING_ROWS
+    x, weight = (torch.ones(n, 256, dtype=dtype) for n in (rows, 1024))
+    theirs = _pack(weight) if packed else weight
+    ways = (lambda: F.linear(x, weight), lambda: _onednn(x, theirs))
+    seconds: list[list[float]] = [[], []]
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # other programs do not count in its own time
+    for _ in range(10):  # in turns; the least disturbed count
+        for way, found in zip(ways, seconds, strict=True):
+            start = time.thread_time()
+            way()
+            found.append(time.thread_time() - start)
+    torch.set_num_threads(threads)
+    return min(seconds[0]) / min(seconds[1])
+
+
+def has_onednn(dtype: torch.dtype) -> bool:
+    """Whether torch has oneDNN's operators for numbers of this type, on x86.
+
+    The operators are private, so a later torch may lack them. They were tried
+    on builds with MKL, which are for x86 alone.
+    """
+    backends, mkldnn = torch.backends, torch.ops.mkldnn
+    x86 = backends.mkl.is_available() and backends.mkldnn.is_available()
+    if not x86 or not all(hasattr(mkldnn, name) for name in OPERATORS):
+        return False
+    if dtype == torch.bfloat16:
+        return mkldnn._is_mkldnn_bf16_supported()
+    return dtype == torch.float32
+
+
+def _onednn(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+    """a bᵀ + bias, without a gradient."""
+    return torch.ops.mkldnn._linear_pointwise(a, b, bias, "none", [], "")
+
+
+@torch.no_grad()
+def _pack(weight: Tensor) -> Tensor:
+    """A copy of a matrix in oneDNN's own order."""
+    return torch.ops.mkldnn._reorder_linear_weight(weight, INFERENCE_ROWS)
+
+
+class Dropout16(nn.Dropout):
+    """``nn.Dropout`` that draws sixteen random bits for each number.
+
+    torch draws a float for each on a CPU, which costs more than all the rest
+    of dropout. The share dropped is rounded to 1/65,536.
+    """
+
+    def forward(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        """In training zeros at random places, the rest divided by 1 - p."""
+        dropped = round(self.p * N_16_BITS)
+        plain = not self.training or dropped in (0, N_16_BITS)
+        if plain or x.device.type != "cpu":
+            return super().forward(x)
+        fours = torch.empty(-(-x.numel() // 4), dtype=torch.int64)
+        bits = fours.random_(-(2**63), None).view(torch.int16)
+        keep = bits[: x.numel()].view(x.shape) >= dropped - N_16_BITS // 2
+        return x * (keep.to(x.dtype) / (1 - dropped / N_16_BITS))
+
+
+class ShortAttention(MultiHeadAttention):
+    """``MultiHeadAttention`` that is explicit for short inputs on a CPU.
+
+    The fused kernel takes blocks of queries and full precision. With a cache
+    there are only the newest tokens' queries, for many keys.
+    """
+
+    def attend(
+        self,
+        query: Float[Tensor, "batch heads query d_head"],
+        key: Float[Tensor, "batch heads key d_head"],
+        value: Float[Tensor, "batch heads key d_value"],
+        mask: Bool[Tensor, "..."] | None,
+    ) -> Float[Tensor, "batch heads query d_value"]:
+        """The heads' outputs, by the kernel or the formula."""
+        if torch.is_grad_enabled():
+            longest = max(query.size(2), key.size(2))
+            short = longest <= MAX_LENGTH.get(query.dtype, 0)
+        else:
+            short = query.size(2) <= MAX_QUERIES
+        if short and query.device.type == "cpu":
+            return scaled_dot_product_attention(query, key, value, mask)[0]
+        return fused_attention(query, key, value, mask)

@@ -8,7 +8,7 @@ here some rows at a time are computed, with their gradients, and forgotten
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import torch
 import torch.nn.functional as F
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from transformer_course.batches.pairs import Batch
-from transformer_course.models import optimize as speed
+from transformer_course.models.optimize import product
 from transformer_course.models.transformer import LanguageModel, Transformer
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loss import LossSums, compute_loss
@@ -101,7 +101,6 @@ class _OutputLoss(torch.autograd.Function):
         narrow = torch.is_autocast_enabled(kind)
         dtype = torch.get_autocast_dtype(kind) if narrow else states.dtype
         x, w = states.to(dtype), matrix.to(dtype)
-        product = _product_of(dtype)
         of_states, of_matrix = torch.empty_like(x), torch.zeros_like(matrix)
         sums = torch.zeros(3)
         with torch.autocast(kind, enabled=False):
@@ -125,12 +124,6 @@ class _OutputLoss(torch.autograd.Function):
     def backward(ctx, of_loss, *_):
         of_states, of_matrix = ctx.saved_tensors
         return of_states * of_loss, of_matrix * of_loss, None, None, None
-
-
-def _product_of(dtype: torch.dtype) -> Callable[[Tensor, Tensor], Tensor]:
-    """What computes a bᵀ in this precision: the same as in the layers."""
-    whole = dtype == torch.float32
-    return speed.product if whole and speed.onednn_is_faster() else F.linear
 
 
 def _rows(

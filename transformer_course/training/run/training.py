@@ -9,7 +9,7 @@ from torch import nn
 from transformer_course.console import log
 from transformer_course.device import pick_device
 from transformer_course.errors import CheckpointError, ConfigError, Interrupted
-from transformer_course.models.optimize import faster_layers, keep_freed_memory
+from transformer_course.models.optimize import optimize
 from transformer_course.training import checkpoint, distributed
 from transformer_course.training.config import Experiment
 from transformer_course.training.loop import (
@@ -73,13 +73,12 @@ def run(
         begun = folder.settings() if folder.begun else None
         experiment = identified(experiment, begun)
         folder.check(experiment, resume)
-        keep_freed_memory()
         if not quiet:
             log(f"{folder.path}: preparing ...")
         tokenizer = folder.load_tokenizer() if resume else None
         resumed = resume and folder.has_last
         prepared = prepare(experiment, tokenizer, output_dir, resumed, build)
-        model = prepared.model.to(device)
+        model = optimize(prepared.model.to(device))
         optimizer = make_optimizer(model, experiment.train)
         progress = Progress()
         if resumed:
@@ -104,7 +103,6 @@ def run(
                 stack.enter_context(recorder)
             stop = StopSignal(recorder.say if recorder else None)
             stack.enter_context(stop)
-            stack.enter_context(faster_layers(model))
 
             def on_step(
                 progress: Progress, sums: LossSums, rate: float
