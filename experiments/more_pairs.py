@@ -24,7 +24,7 @@ from experiments.lab import (
 from experiments.translations import CREDIT
 from transformer_course.data import more_pairs, own_text
 from transformer_course.data.text import ParallelText, read_lines
-from transformer_course.decoding.search import PAPERS_ALPHA
+from transformer_course.decoding.search import DEFAULT_ALPHA
 from transformer_course.decoding.translate import translate
 from transformer_course.errors import ConfigError
 from transformer_course.evaluation.bleu import corpus_bleu
@@ -51,7 +51,7 @@ class Written:
         """All translations; those that are missing are made."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         done = read_lines(self.path) if self.path.exists() else []
-        alpha = self.model.details.get("alpha", PAPERS_ALPHA)
+        alpha = self.model.details.get("alpha", DEFAULT_ALPHA)
         sides = self.model.model, self.model.tokenizer
         for start in range(len(done), len(self.text), AT_A_TIME):
             sources = self.text.src[start : start + AT_A_TIME]

@@ -24,7 +24,7 @@ from experiments.translations import (
     smoke_inputs,
 )
 from transformer_course.data.text import unseen
-from transformer_course.decoding.search import PAPERS_ALPHA
+from transformer_course.decoding.search import DEFAULT_ALPHA
 from transformer_course.decoding.translate import translate
 from transformer_course.errors import ConfigError
 from transformer_course.evaluation.bleu import bleu_counts
@@ -51,7 +51,7 @@ def measured(
     """
     about = checkpoint.load(model)
     check_made_from(original, model)
-    alpha = about.details.get("alpha", PAPERS_ALPHA)
+    alpha = about.details.get("alpha", DEFAULT_ALPHA)
     splits = splits_for(about.details, context)
     text, new = splits.test, unseen(splits.test, splits.train)
     written, rows = {}, []

@@ -105,7 +105,7 @@ def test_translations_in_parallel_are_those_of_map(
             lines * 3,
             beam_size,
             batch_size=3,
-            searches=Searches(over=over),
+            searches=Searches(map_batches=over),
         )
         for over in (map, watched)
     ]
@@ -116,7 +116,7 @@ def test_translations_in_parallel_are_those_of_map(
 
 def test_the_command_searches_in_parallel_on_a_cpu(finished):
     used = texts._load(finished, (), "cpu", as_is=True)
-    assert used.searches.over is parallel_map
+    assert used.searches.map_batches is parallel_map
     assert texts._lines_at_once(used) == texts.CHUNK * n_workers()
     plain = TextModel.load(finished, "cpu", as_is=True)
     assert texts._lines_at_once(plain) == texts.CHUNK

@@ -269,14 +269,14 @@ def _load(
     used = loaded[0].beside(loaded[1:])
     if next(used.model.parameters()).device.type != "cpu":
         return used
-    return replace(used, searches=Searches(over=parallel_map))
+    return replace(used, searches=Searches(map_batches=parallel_map))
 
 
 def _lines_at_once(used: "TextModel") -> int:
     """A batch of lines, or one for each search that runs at the same time."""
     from transformer_course.decoding.parallel import n_workers, parallel_map
 
-    if used.searches.over is parallel_map:
+    if used.searches.map_batches is parallel_map:
         return CHUNK * n_workers()
     return CHUNK
 
@@ -320,9 +320,9 @@ def _rows(beams: list[list], n_best: int, first: int) -> Iterator[str]:
 
 def _alpha(used: "TextModel") -> float:
     """The length penalty that a model was exported with, or the paper's."""
-    from transformer_course.decoding.search import PAPERS_ALPHA
+    from transformer_course.decoding.search import DEFAULT_ALPHA
 
-    kept = used.details.get("alpha", PAPERS_ALPHA)
+    kept = used.details.get("alpha", DEFAULT_ALPHA)
     checks.require_fits(f"the alpha of {used.path}", kept, checks.Alpha)
     return kept
 

@@ -1,4 +1,4 @@
-"""From texts to classes, and how good the answers are (chapter 17)."""
+"""Classification of texts, and its metrics (chapter 17)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,38 +14,40 @@ from transformer_course.decoding.search import require_numbers
 from transformer_course.errors import ConfigError
 from transformer_course.models.mode import eval_mode
 
-ROWS = 64
-"""Texts in a batch that is judged on."""
+EVAL_BATCH_SIZE = 64
+"""Texts in a batch of an evaluation."""
 
 
 class Guess(NamedTuple):
-    """A class that a text or an image may have, and how likely that is."""
+    """A predicted class or token, with its probability."""
 
     name: str
     probability: float
 
 
-def likeliest(
-    shares: Float[Tensor, "rows classes"], names: Sequence[str], top: int = 1
+def top_guesses(
+    probabilities: Float[Tensor, "rows choices"],
+    names: Sequence[str],
+    top: int = 1,
 ) -> list[list[Guess]]:
-    """The likeliest classes of each row, the likeliest first.
+    """The most probable choices of each row, in descending order.
 
     Args:
-        shares: the probability of each class.
-        names: of the classes.
-        top: classes for each.
+        probabilities: of each choice.
+        names: of the choices: classes, or tokens.
+        top: guesses for each row.
 
     Raises:
-        ConfigError: ``top`` is not from 1 to the number of classes.
-        DivergedError: the shares are not numbers.
+        ConfigError: ``top`` is not from 1 to the number of choices.
+        DivergedError: the probabilities are not numbers.
     """
     if not 1 <= top <= len(names):
         raise ConfigError(
             f"top is {top}: it must be from 1 to {len(names)}, the number of "
-            "classes."
+            "choices."
         )
-    require_numbers(shares.isfinite())
-    found = shares.topk(top)
+    require_numbers(probabilities.isfinite())
+    found = probabilities.topk(top)
     rows = zip(found.indices.tolist(), found.values.tolist(), strict=True)
     return [
         [Guess(names[i], p) for i, p in zip(*row, strict=True)] for row in rows
@@ -56,12 +58,12 @@ def likeliest(
 def probabilities(
     model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]
 ) -> Float[Tensor, "texts classes"]:
-    """Of each class, for each text.
+    """Probability of each class, for each text.
 
     Args:
         model: from ids to logits.
-        tokenizer: its own.
-        texts: cut off at the model's ``max_length``.
+        tokenizer: the model's own.
+        texts: truncated to the model's ``max_length``.
 
     Returns:
         On the CPU, in the order of the texts.
@@ -70,7 +72,7 @@ def probabilities(
     device = next(model.parameters()).device
     found = torch.empty(len(rows), model.config.n_classes)
     with eval_mode(model):
-        for places, ids in sorted_batches(rows, ROWS):
+        for places, ids in sorted_batches(rows, EVAL_BATCH_SIZE):
             logits = model(ids.to(device)).float()
             found[places] = logits.softmax(dim=-1).cpu()
     return found
@@ -82,12 +84,12 @@ def f1_by_class(
     """2 TP / (2 TP + FP + FN) of each class.
 
     The harmonic mean of precision and recall, without the case in which both
-    are 0 / 0: a class that is neither there nor guessed has 0.
+    are 0 / 0: a class that is neither present nor predicted has 0.
 
     Args:
         right: the class of each text.
-        guesses: what each was taken for.
-        classes: how many there are.
+        guesses: the predicted class of each text.
+        classes: number of classes.
     """
     there = torch.bincount(right, minlength=classes)  # TP + FN
     guessed = torch.bincount(guesses, minlength=classes)  # TP + FP
@@ -102,8 +104,8 @@ def macro_f1(
 
     Args:
         right: the class of each text.
-        guesses: what each was taken for.
-        classes: how many there are.
+        guesses: the predicted class of each text.
+        classes: number of classes.
     """
     return f1_by_class(right, guesses, classes).mean().item()
 
@@ -114,18 +116,18 @@ def interval_of_groups(
     samples: int = 2000,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """A 95 % bootstrap interval of accuracy, that draws groups anew.
+    """95 % bootstrap interval of accuracy, with groups resampled.
 
     Texts of one work are right or wrong together, so there is no more
     evidence than there are works: works are drawn with replacement, and each
     brings all of its texts (Efron and Tibshirani 1993, chapter 8).
 
     Args:
-        hits: which texts are right; or numbers, whose mean is asked about:
-            by how much one answer is better than another, for instance.
-        groups: where each comes from.
-        samples: draws.
-        seed: fixes them.
+        hits: 1 for each right text; or numbers, for an interval of their
+            mean: the differences between two models, for instance.
+        groups: the group of each text.
+        samples: number of bootstrap samples.
+        seed: of the random numbers.
 
     Returns:
         The bounds that 2.5 % of the draws lie below, and above.

@@ -1,40 +1,32 @@
-"""Hidden words, guessed from both sides (chapter 18)."""
+"""Prediction of masked tokens (chapter 18)."""
 
 from itertools import pairwise
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from transformer_course.data.tokenizer import BOS, EOS, MASK_PIECE, Tokenizer
-from transformer_course.decoding.search import require_numbers
+from transformer_course.decoding.classify import Guess, top_guesses
 from transformer_course.errors import ConfigError
 from transformer_course.models.bert import BertPreTraining
 from transformer_course.models.mode import eval_mode
 
 
-class Guess(NamedTuple):
-    """A piece that may stand in a hidden place, and how likely that is."""
-
-    piece: str
-    probability: float
-
-
 def encode_masked(
     tokenizer: Tokenizer, text: str, max_length: int
 ) -> list[int]:
-    """The ids of a text that may hold [MASK], between [CLS] and [SEP].
+    """Ids of a text that may contain [MASK], between [CLS] and [SEP].
 
-    A space before [MASK] belongs to what is hidden, as it does to any piece.
+    A space before [MASK] belongs to the masked token, as to any other.
 
     Args:
         tokenizer: knows [MASK].
         text: of any length.
-        max_length: ids at the most.
+        max_length: maximum number of ids.
 
     Raises:
-        ConfigError: the text is longer; how long is said.
-        TokenizerError: the pieces have no [MASK].
+        ConfigError: the text is longer.
+        TokenizerError: the vocabulary has no [MASK].
     """
     mask_id = tokenizer.mask_id
     kept = [
@@ -53,30 +45,26 @@ def encode_masked(
 def fill(
     model: BertPreTraining, tokenizer: Tokenizer, text: str, top: int = 5
 ) -> list[list[Guess]]:
-    """What may stand in each hidden place of a text.
+    """Most probable tokens for each [MASK] of a text.
 
-    Each place is guessed with all others hidden.
+    Each is predicted while all others stay masked.
 
     Args:
         model: put into evaluation mode meanwhile.
-        tokenizer: its own.
-        text: with [MASK] in it, once or more.
-        top: guesses for each place.
+        tokenizer: the model's own.
+        text: with one [MASK] or more.
+        top: guesses for each [MASK].
 
     Returns:
-        For each [MASK], from left to right, its guesses, the likeliest first.
+        For each [MASK], from left to right, its guesses in descending order
+        of probability.
 
     Raises:
         ConfigError: no [MASK], too long a text, or ``top`` is not from 1 to
             the size of the vocabulary.
-        TokenizerError: the pieces have no [MASK].
+        TokenizerError: the vocabulary has no [MASK].
         DivergedError: the model's predictions are not numbers.
     """
-    if not 1 <= top <= tokenizer.vocab_size:
-        raise ConfigError(
-            f"top is {top}: it must be from 1 to {tokenizer.vocab_size}, the "
-            "number of pieces."
-        )
     ids = torch.tensor(
         [encode_masked(tokenizer, text, model.config.max_length)]
     )
@@ -85,30 +73,27 @@ def fill(
             f"no {MASK_PIECE} stands in {text!r}: write it in the place of "
             "each word to be guessed, with spaces where words have them."
         )
-    shares = hidden_words(model, ids, tokenizer.mask_id)
-    require_numbers(shares.isfinite())
-    likeliest = shares.topk(top)
-    return [
-        [
-            Guess(tokenizer.decode([i]) or tokenizer.piece(i), p)
-            for i, p in zip(*row, strict=True)
-        ]
-        for row in zip(
-            likeliest.indices.tolist(), likeliest.values.tolist(), strict=True
-        )
+    names = [
+        tokenizer.decode([i]) or tokenizer.piece(i)
+        for i in range(tokenizer.vocab_size)
     ]
+    return top_guesses(
+        masked_probabilities(model, ids, tokenizer.mask_id), names, top
+    )
 
 
-def hidden_words(model: BertPreTraining, ids: Tensor, mask_id: int) -> Tensor:
-    """Probabilities of each piece, in each hidden place.
+def masked_probabilities(
+    model: BertPreTraining, ids: Tensor, mask_id: int
+) -> Tensor:
+    """Probability of each token, at each masked position.
 
     Args:
         model: put into evaluation mode meanwhile.
         ids: rows of a batch, with ``mask_id`` in them.
-        mask_id: of [MASK].
+        mask_id: the id of [MASK].
 
     Returns:
-        One row for each hidden place, in order: (places, vocab).
+        (masked positions, vocab), in order.
     """
     ids = ids.to(next(model.parameters()).device)
     with torch.inference_mode(), eval_mode(model):

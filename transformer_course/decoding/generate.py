@@ -1,4 +1,4 @@
-"""From a model to text: greedy, sampling and beam search (chapter 13).
+"""Greedy search, sampling and beam search (chapter 13).
 
 Every search reads the model through ``encode``, ``decode`` and ``new_cache``,
 and so serves the Transformer, the language model and the GRU alike: with a
@@ -22,28 +22,28 @@ from transformer_course.decoding.search import (
 )
 from transformer_course.errors import ConfigError
 
-COLDEST = 1e-20
-"""A temperature: below it logits, divided by it, are no numbers in fp32."""
+MIN_TEMPERATURE = 1e-20
+"""Logits divided by less would overflow in fp32."""
 Pick = Callable[[Float[Tensor, "rows vocab"]], Int[Tensor, " rows"]]
 OnToken = Callable[[Int[Tensor, " rows"]], None]
-"""Is handed the token that each row has just got; pad for one that ended."""
+"""Called with each row's new token; pad for a finished row."""
 
 
 class Step(NamedTuple):
-    """One step of a beam search: what it could choose from, and its choice.
+    """One step of a beam search: the candidates, and those kept.
 
-    Minus infinity stands at what cannot be: a finished hypothesis goes on
-    with pad alone, and at first all but one of a beam are empty places.
+    Impossible candidates have minus infinity: a finished hypothesis continues
+    with pad alone, and at first all but one of a beam are empty.
     """
 
     log_probs: Float[Tensor, "sentences beam vocab"]
-    """Of each hypothesis with each next token, from its first token on."""
+    """Log-probability of each hypothesis extended by each token."""
     scores: Float[Tensor, "sentences beam vocab"]
-    """The same over the length penalty: the largest are kept."""
+    """log_probs over the length penalty: the largest are kept."""
     beams: Int[Tensor, "sentences beam"]
-    """The hypothesis, of those before, that each one kept goes on from."""
+    """The previous hypothesis that each kept one extends."""
     tokens: Int[Tensor, "sentences beam"]
-    """The token that each one kept goes on with."""
+    """The token that each kept hypothesis appends."""
 
 
 OnStep = Callable[[Step], None]
@@ -58,16 +58,16 @@ def greedy_search(
     cached: bool = True,
     on_token: OnToken | None = None,
 ) -> list[list[int]]:
-    """Take the most probable token, each time.
+    """Append the most probable token, step by step.
 
     Args:
         model: anything with ``encode``, ``decode`` and ``new_cache``.
         src: source ids, padded; None for a model that reads none.
         prefix: tokens that each target must begin with, padded on the right;
             of a prompt, all of it.
-        max_length: tokens to write at the most, prefix included; when None,
-            50 more than the row's own source (or prefix) has. Learned
-            positions end it where they end.
+        max_length: maximum number of target tokens, prefix included; when
+            None, 50 more than the row's own source (or prefix) has. Learned
+            positions limit it too.
         cached: keep keys and values between tokens. False computes the whole
             prefix again: the same tokens, slowly.
         on_token: called after each step with the token that each row got;
@@ -95,7 +95,7 @@ def sample(
     cached: bool = True,
     on_token: OnToken | None = None,
 ) -> list[list[int]]:
-    """Draw each token from the model's distribution, made sharper or cut.
+    """Draw each token from the model's distribution, scaled or truncated.
 
     Args:
         model: as for :func:`greedy_search`; so are the arguments below that
@@ -107,7 +107,7 @@ def sample(
             the probability (Holtzman et al. 2020); 1 takes all.
         generator: source of randomness, on the model's device.
         prefix: tokens that each target must begin with.
-        max_length: tokens to write at the most.
+        max_length: maximum number of target tokens.
         cached: keep keys and values between tokens.
         on_token: called after each step.
 
@@ -116,11 +116,11 @@ def sample(
             negative, or top_p not in (0, 1].
         DivergedError: the model's predictions are not numbers.
     """
-    if not COLDEST <= temperature <= 1 / COLDEST:
+    if not MIN_TEMPERATURE <= temperature <= 1 / MIN_TEMPERATURE:
         raise ConfigError(
-            f"temperature is {temperature}: it must be from {COLDEST} to "
-            f"{1 / COLDEST:.0e}; its limit at 0 is greedy search (translate, "
-            "with a beam size of 1)."
+            f"temperature is {temperature}: it must be from {MIN_TEMPERATURE} "
+            f"to {1 / MIN_TEMPERATURE:.0e}; its limit at 0 is greedy search "
+            "(translate, with a beam size of 1)."
         )
     if top_k < 0:
         raise ConfigError(f"top_k is {top_k}: expected 0 (all) or more.")
@@ -142,7 +142,7 @@ def sample(
 def keep_top_k(
     logits: Float[Tensor, "rows vocab"], k: int
 ) -> Float[Tensor, "rows vocab"]:
-    """Logits with all but the k largest of each row at minus infinity."""
+    """Set all but the k largest logits of each row to minus infinity."""
     if k == 0 or k >= logits.size(-1):
         return logits
     threshold = logits.topk(k, dim=-1).values[:, -1:]
@@ -152,7 +152,7 @@ def keep_top_k(
 def keep_top_p(
     logits: Float[Tensor, "rows vocab"], p: float
 ) -> Float[Tensor, "rows vocab"]:
-    """Logits of the smallest set whose probability reaches p; others -∞."""
+    """Keep the logits of the smallest set with probability p; others -∞."""
     if p >= 1:
         return logits
     ordered, order = logits.sort(dim=-1, descending=True)
@@ -176,7 +176,7 @@ def beam_search(
     cached: bool = True,
     on_step: OnStep | None = None,
 ) -> list[list[Hypothesis]]:
-    """Keep the best few hypotheses of each sentence, and extend them all.
+    """Extend the best ``beam_size`` hypotheses of each sentence at each step.
 
     A finished hypothesis stays in the beam and competes with its score, the
     log-probability over the length penalty; the search ends when the whole
@@ -190,7 +190,7 @@ def beam_search(
         beam_size: hypotheses kept for each sentence.
         alpha: exponent of the length penalty; 0 has none.
         prefix: tokens that each target must begin with.
-        max_length: tokens to write at the most.
+        max_length: maximum number of target tokens.
         cached: keep keys and values between tokens.
         on_step: called with each step, before the next.
 
@@ -205,14 +205,14 @@ def beam_search(
         raise ConfigError(f"beam_size is {beam_size}: it must be at least 1.")
     if not math.isfinite(alpha):
         raise ConfigError(f"alpha is {alpha}: it must be a finite number.")
-    whole = on_step is not None
+    traced = on_step is not None  # it is shown the complete distribution
     given = model, src, prefix, max_length, cached
-    search = Search(*given, beam_size, alpha, whole)
-    while not search.ended():
+    search = Search(*given, beam_size, alpha, keep_finished=traced)
+    while not search.done():
         log_probs = search.logits().log_softmax(-1, dtype=torch.float32)
         # of one row's tokens a beam has room for its own size at the most
         kept = log_probs.size(-1)
-        if not whole:
+        if not traced:
             kept = min(beam_size, kept)
         best = search.force(log_probs).topk(kept)
         total = search.scores[..., None] + best.values.view(
@@ -225,25 +225,25 @@ def beam_search(
         beams = chosen // kept
         ids = best.indices.view(-1, beam_size, kept)
         tokens = ids.flatten(1).gather(1, chosen)
-        if whole:
+        if traced:
             by_id = ids.argsort(dim=-1)
             of_all = total.gather(-1, by_id), ranked.gather(-1, by_id)
             on_step(Step(*of_all, beams, tokens))
-        search.take(beams, tokens, total.flatten(1).gather(1, chosen))
-    return search.found()
+        search.append(beams, tokens, total.flatten(1).gather(1, chosen))
+    return search.results()
 
 
 @torch.inference_mode()
 def _extend(model, src, pick: Pick, prefix, max_length, cached, on_token):
     """Greedy search and sampling: one row a sentence, one token a step."""
-    whole = pick is not _argmax or on_token is not None
-    search = Search(model, src, prefix, max_length, cached, whole=whole)
-    while not search.ended():
+    keep = pick is not _argmax or on_token is not None
+    search = Search(model, src, prefix, max_length, cached, keep_finished=keep)
+    while not search.done():
         tokens = pick(search.force(search.logits().float()))[:, None]
-        search.take(torch.zeros_like(tokens), tokens, search.scores)
+        search.append(torch.zeros_like(tokens), tokens, search.scores)
         if on_token is not None:
             on_token(tokens[:, 0])
-    return [best.ids for (best,) in search.found()]
+    return [best.ids for (best,) in search.results()]
 
 
 def _argmax(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:

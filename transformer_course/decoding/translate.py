@@ -1,4 +1,4 @@
-"""From text to text: a model with its tokenizer (chapters 13 and 15)."""
+"""Translation of text by a model and its tokenizer (chapters 13 and 15)."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -21,9 +21,9 @@ from transformer_course.errors import ConfigError
 from transformer_course.models.mode import eval_mode
 
 BYTE = re.compile(r"<0x[0-9A-F]{2}>")
-"""How SentencePiece writes the piece of one byte."""
+"""SentencePiece's piece of one byte."""
 BROKEN = "\ufffd"
-"""What stands for bytes that make no character, or not yet."""
+"""The replacement character: bytes that make no character, or not yet."""
 
 Found = TypeVar("Found")
 
@@ -31,7 +31,7 @@ Found = TypeVar("Found")
 def encode_source(
     tokenizer: Tokenizer, text: str, max_length: int | None = None
 ) -> list[int]:
-    """The ids of a source sentence: its pieces, cut off if need be, and eos.
+    """Ids of a source sentence, truncated to ``max_length``, eos included.
 
     The same as a source side of ``encode_pairs``.
     """
@@ -42,26 +42,26 @@ def encode_source(
 
 
 class Searches(NamedTuple):
-    """Who looks for a target: both are given a model and source ids."""
+    """The decoding functions to use; both take a model and source ids."""
 
     greedy: Callable[..., list[list[int]]] = greedy_search
     beam: Callable[..., list[list[Hypothesis]]] = beam_search
-    over: Callable[..., Iterable] = map
-    """Applies a search to batches, and gives what it finds in their order."""
+    map_batches: Callable[..., Iterable] = map
+    """Applies a search to batches; yields its results in their order."""
 
 
-OURS = Searches()
-"""Those for the package's own models."""
+DEFAULT_SEARCHES = Searches()
+"""The searches of :mod:`~.generate`, one batch after another."""
 
 
 class Candidate(NamedTuple):
-    """One of the translations that a beam search has found."""
+    """A translation found by beam search."""
 
     text: str
     score: float
-    """What candidates are ranked by: log_prob over the length penalty."""
+    """log_prob over the length penalty: the ranking's key."""
     log_prob: float
-    """Of the target's tokens, eos included, in nats."""
+    """Log-probability of the target, eos included, in nats."""
 
 
 def translate(
@@ -71,7 +71,7 @@ def translate(
     beam_size: int = 1,
     alpha: float = 0.6,
     batch_size: int = 64,
-    searches: Searches = OURS,
+    searches: Searches = DEFAULT_SEARCHES,
 ) -> list[str]:
     """Translate sentences, in batches of like length, in the order given.
 
@@ -85,7 +85,7 @@ def translate(
         beam_size: 1 searches greedily.
         alpha: exponent of the beam's length penalty.
         batch_size: sentences at a time.
-        searches: those that the model is made for.
+        searches: the decoding functions.
 
     Raises:
         ConfigError: batch_size below 1.
@@ -97,8 +97,9 @@ def translate(
         beams = searches.beam(model, src, beam_size=beam_size, alpha=alpha)
         return [beam[0].ids for beam in beams]
 
-    found = _in_batches(
-        model, tokenizer, sentences, batch_size, search, searches.over
+    map_batches = searches.map_batches
+    found = _search_batches(
+        model, tokenizer, sentences, batch_size, search, map_batches
     )
     return [tokenizer.decode(ids or []) for ids in found]
 
@@ -110,20 +111,21 @@ def candidates(
     beam_size: int = 5,
     alpha: float = 0.6,
     batch_size: int = 64,
-    searches: Searches = OURS,
+    searches: Searches = DEFAULT_SEARCHES,
 ) -> list[list[Candidate]]:
-    """The whole beam of each sentence, best first, with scores.
+    """The beam of each sentence, best first, with scores.
 
-    Two candidates may be cut into different pieces and be the same text. An
-    empty sentence has one, which is empty and certain. Arguments and errors
-    are those of :func:`translate`, except that a beam of 1 has scores too.
+    Two candidates of different tokens may be the same text. An empty
+    sentence has one candidate, which is empty and certain. Arguments and
+    errors are those of :func:`translate`, but a beam of 1 has scores too.
     """
 
     def search(src: Tensor) -> list[list[Hypothesis]]:
         return searches.beam(model, src, beam_size=beam_size, alpha=alpha)
 
-    found = _in_batches(
-        model, tokenizer, sentences, batch_size, search, searches.over
+    map_batches = searches.map_batches
+    found = _search_batches(
+        model, tokenizer, sentences, batch_size, search, map_batches
     )
     nothing = [Hypothesis([], 0.0, 0.0)]
     return [
@@ -135,15 +137,15 @@ def candidates(
     ]
 
 
-def _in_batches(
+def _search_batches(
     model: nn.Module,
     tokenizer: Tokenizer,
     sentences: Sequence[str],
     batch_size: int,
     search: Callable[[Tensor], list[Found]],
-    over: Callable[..., Iterable[list[Found]]],
+    map_batches: Callable[..., Iterable[list[Found]]],
 ) -> list[Found | None]:
-    """What ``search`` finds for each sentence; None for an empty one."""
+    """Result of ``search`` for each sentence; None for an empty one."""
     if batch_size < 1:
         raise ConfigError(f"batch_size is {batch_size}: it must be above 0.")
     limit = model.config.max_length
@@ -152,7 +154,7 @@ def _in_batches(
     found: list[Found | None] = [None] * len(sentences)
     batches = list(sorted_batches(ids, batch_size))
     with eval_mode(model):
-        results = over(search, [src for _, src in batches])
+        results = map_batches(search, [src for _, src in batches])
         for (places, _), some in zip(batches, results, strict=True):
             for place, result in zip(places, some, strict=True):
                 found[filled[place]] = result
@@ -160,15 +162,15 @@ def _in_batches(
 
 
 class TextStream:
-    """A text that grows by tokens: what can be shown of it so far.
+    """Incremental decoding: the part of a growing text that is final.
 
-    Text that a later token may still change is held back: a character of
-    which not all bytes are there and, where text is joined as people write
-    it, an English word that may go on (``plain.settled``).
+    Text that a later token may still change is held back: a character with
+    missing bytes and, where text is detokenized, an English word that may
+    continue (``plain.settled``).
 
     Args:
         tokenizer: the tokens' own.
-        language: join words as people write them; None leaves them apart.
+        language: of the text to detokenize; None leaves spaces between words.
     """
 
     def __init__(self, tokenizer: Tokenizer, language: str | None = None):
@@ -178,7 +180,7 @@ class TextStream:
         self.shown = ""
 
     def add(self, token: int) -> str:
-        """Take a token; return what to write after all that came before."""
+        """Append a token; return the new final text."""
         self.ids.append(token)
         text = self.tokenizer.decode(self.ids)
         if BYTE.fullmatch(self.tokenizer.piece(token)):
@@ -188,7 +190,7 @@ class TextStream:
         return self._grow(text)
 
     def end(self) -> str:
-        """Return what was held back."""
+        """Return the text held back."""
         return self._grow(self.tokenizer.decode(self.ids))
 
     def _grow(self, text: str) -> str:
@@ -212,7 +214,7 @@ def draw(
         model: put into evaluation mode meanwhile.
         tokenizer: the model's own.
         sentences: one sentence each.
-        seed: fixes what is drawn.
+        seed: of the random numbers.
         settings: temperature, top_k and so on, of
             :func:`~.generate.sample`.
     """
@@ -231,13 +233,13 @@ def too_long(
     sentences: Sequence[str],
     ends: int = 1,
 ) -> list[int]:
-    """Which sentences are cut off, for being longer than ``max_length``.
+    """Indices of the sentences that ``max_length`` truncates.
 
     Args:
-        model: whose limit it is.
-        tokenizer: its own.
-        sentences: to be read.
-        ends: ids that come to those of a sentence: eos, or [CLS] and [SEP].
+        model: with a config that has ``max_length``.
+        tokenizer: the model's own.
+        sentences: texts.
+        ends: special ids added to each sentence: eos, or [CLS] and [SEP].
     """
     limit = model.config.max_length - ends
     return [
@@ -248,10 +250,10 @@ def too_long(
 
 
 def unknown(tokenizer: Tokenizer, text: str) -> list[str]:
-    """What the tokenizer has learned no piece for.
+    """Words or characters that the vocabulary does not cover.
 
     Words, where the vocabulary is one of words; else characters, which are
-    spelt as bytes. Since every character of the training text has a piece, a
+    encoded as bytes. Every character of the training text is covered, so a
     model has learned nothing about these.
     """
     cut = zip(tokenizer.encode(text), tokenizer.pieces(text), strict=True)

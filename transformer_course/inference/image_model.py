@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from transformer_course.batches.images import scaled
 from transformer_course.data.images import CLASSES
-from transformer_course.decoding.classify import Guess, likeliest
+from transformer_course.decoding.classify import Guess, top_guesses
 from transformer_course.device import pick_device
 from transformer_course.errors import CheckpointError, CorpusError
 from transformer_course.inference.text_model import Say
@@ -102,7 +102,7 @@ class ImageModel:
         """As :meth:`classify`, of images that have been read."""
         with torch.inference_mode():
             logits = self.model(self._scaled(pixels)).float()
-        return likeliest(logits.softmax(dim=-1), self.names, top)
+        return top_guesses(logits.softmax(dim=-1), self.names, top)
 
     def heat(
         self, pixels: UInt8[Tensor, "images channels height width"]

@@ -21,12 +21,12 @@ from transformer_course.data.labelled import CLASSES
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding.classify import (
     Guess,
-    likeliest,
     probabilities,
+    top_guesses,
 )
 from transformer_course.decoding.generate import sample
 from transformer_course.decoding.translate import (
-    OURS,
+    DEFAULT_SEARCHES,
     Candidate,
     Searches,
     TextStream,
@@ -66,7 +66,7 @@ class TextModel:
     """What was saved beside the model: corpus, languages."""
     as_is: bool
     """Whether text is left as it comes, its words apart as in the corpus."""
-    searches: Searches = OURS
+    searches: Searches = DEFAULT_SEARCHES
     """Those that the model is made for."""
 
     @classmethod
@@ -255,7 +255,7 @@ class TextModel:
         """
         names, texts = self.names, self.cut(lines)
         shares = probabilities(self.model, self.tokenizer, texts)
-        found = likeliest(shares, names, top)
+        found = top_guesses(shares, names, top)
         return [
             guesses if text.strip() else []
             for text, guesses in zip(texts, found, strict=True)

@@ -23,7 +23,7 @@ from transformer_course.data.aozora import Work
 from transformer_course.data.aozora.authors import WorkSplits
 from transformer_course.data.corpora import Corpus
 from transformer_course.data.tokenizer import MASK_PIECE, Tokenizer
-from transformer_course.decoding.fill import hidden_words
+from transformer_course.decoding.fill import masked_probabilities
 from transformer_course.errors import ConfigError
 from transformer_course.evaluation.bleu import perplexity
 from transformer_course.models.bert_config import BertConfig
@@ -184,7 +184,7 @@ class PreTraining(Task):
         place = len(ids) // 2
         hidden = [*ids[:place], tokenizer.mask_id, *ids[place + 1 :]]
         row = torch.tensor([joined(hidden)[0]])
-        [found] = hidden_words(model, row, tokenizer.mask_id)
+        [found] = masked_probabilities(model, row, tokenizer.mask_id)
         best = int(found.argmax())
         return {
             "src": tokenizer.decode(hidden),

@@ -19,7 +19,7 @@ from transformer_course.data.corpora import Corpus, load_labelled
 from transformer_course.data.labelled import LabelledSplits, LabelledText
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding.classify import (
-    ROWS,
+    EVAL_BATCH_SIZE,
     f1_by_class,
     macro_f1,
     probabilities,
@@ -136,7 +136,7 @@ class TextClassification(Classification):
         self, config: AnyModelConfig, tokenizer: Tokenizer, text: LabelledText
     ) -> list[LabelledBatch]:
         rows = text_rows(tokenizer, text.texts, config.max_length)
-        return in_order(rows, text.labels, ROWS)
+        return in_order(rows, text.labels, EVAL_BATCH_SIZE)
 
     def logits(self, model: nn.Module, batch: LabelledBatch) -> torch.Tensor:
         return model(batch.ids)
