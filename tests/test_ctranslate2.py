@@ -254,10 +254,11 @@ def test_a_quantization_needs_ctranslate2(run, untrained, tmp_path):
 
 @with_package
 @pytest.mark.parametrize("name", ["model.bin", "tokenizer.model"])
-def test_damage_is_noticed(exported, name):
+def test_a_missing_or_short_file_is_an_error(exported, name):
     path = exported / name
-    path.write_bytes(path.read_bytes()[:-1] + b"?")
-    with pytest.raises(CheckpointError, match=f"{name}.*export it again"):
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(CheckpointError, match="export it again"):
         load_text_model(exported)
     path.unlink()
     with pytest.raises(CheckpointError, match="export it again"):
@@ -265,21 +266,11 @@ def test_damage_is_noticed(exported, name):
 
 
 @with_package
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"format": 2},
-        {"model": {"x": 1}},
-        {"model": ["vocab_size"]},
-        {"details": [1]},
-        {"sha256": "none"},
-    ],
-)
-def test_another_version_is_refused(exported, change):
+def test_another_version_is_refused(exported):
     path = exported / "course.json"
-    header = json.loads(path.read_text("utf-8")) | change
+    header = json.loads(path.read_text("utf-8")) | {"model": {"x": 1}}
     path.write_text(json.dumps(header), encoding="utf-8")
-    with pytest.raises((CheckpointError, ConfigError)):
+    with pytest.raises(CheckpointError, match="no setting x.*export it again"):
         load_text_model(exported)
 
 

@@ -91,8 +91,7 @@ def by_ctranslate2(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         ctranslate2_export.write(folder, model(config), pieces, quantization)
-        content = {path.name: path.read_bytes() for path in folder.iterdir()}
-    engine = ctranslate2_engine.Engine(config, pieces, content)
+        engine = ctranslate2_engine.Engine(config, pieces, folder)
     sources = work.sources()
     length = work.NEW_TOKENS
 

@@ -1,15 +1,12 @@
-"""Searches computed by CTranslate2, over ids.
+"""Searches by CTranslate2, with the interface of :mod:`~.generate`.
 
-They have the results of :mod:`~.generate`, and those of its
-arguments that :mod:`~.translate` gives, for a model that was
-converted by :mod:`~.ctranslate2_export`.
-
-Greedy search writes the same tokens. The beam follows another rule: a
-hypothesis that has ended leaves it, and another goes on in its place; those
-that go on are compared by log-probability alone. What has ended is ranked
-here, by log-probability over the package's length penalty, since that of
-CTranslate2 is another function (length^α). With α near 0 both rules find the
-same translation; the larger α is, the more often they differ.
+They run a model that :mod:`~.ctranslate2_export` has converted. Greedy search
+writes the same tokens. The beam follows another rule: a finished hypothesis
+leaves it, and another continues in its place; unfinished ones are compared by
+log-probability alone. Finished ones are ranked here, by log-probability over
+the package's length penalty, since that of CTranslate2 is another function
+(length^α). With α near 0 both rules find the same translation; the larger α
+is, the more often they differ.
 """
 
 import math
@@ -21,7 +18,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from transformer_course.data.tokenizer import BOS, EOS, PAD
+from transformer_course.checks import from_dict
+from transformer_course.console import quoted
+from transformer_course.data.tokenizer import BOS, EOS, PAD, Tokenizer
 from transformer_course.decoding.generate import OnToken
 from transformer_course.decoding.search import (
     EXTRA_LENGTH,
@@ -29,9 +28,11 @@ from transformer_course.decoding.search import (
     length_penalty,
 )
 from transformer_course.decoding.translate import Searches
-from transformer_course.errors import ConfigError
+from transformer_course.errors import CheckpointError, CourseError
+from transformer_course.files import read_json
 from transformer_course.inference.ctranslate2_export import (
-    load,
+    HEADER,
+    TOKENIZER,
     require_package,
 )
 from transformer_course.inference.text_model import TextModel
@@ -44,25 +45,23 @@ beam of them, what an α above 1 favours has not ended yet."""
 
 
 class Engine(nn.Module):
-    """A converted model on the CPU, on as many threads as torch has.
+    """A converted model on the CPU, with as many threads as torch has.
 
-    Each thread computes rows of its own: threads that share each product of
-    a small model wait for one another more than they compute.
+    Each thread computes its own rows: threads that share the products of a
+    small model mostly wait for one another.
 
     Args:
         config: of the model.
-        pieces: a name for each id.
-        content: CTranslate2's files, by their names.
+        pieces: CTranslate2's name of each id.
+        folder: CTranslate2's files.
 
     Raises:
         ConfigError: CTranslate2 is not installed.
+        RuntimeError: the files are damaged.
     """
 
     def __init__(
-        self,
-        config: ModelConfig,
-        pieces: Sequence[str],
-        content: dict[str, bytes],
+        self, config: ModelConfig, pieces: Sequence[str], folder: Path
     ):
         super().__init__()
         require_package()
@@ -73,10 +72,7 @@ class Engine(nn.Module):
         self.ids = {piece: i for i, piece in enumerate(pieces)}
         self.workers = torch.get_num_threads()
         self.translator = ctranslate2.Translator(
-            "course",
-            files=content,
-            inter_threads=self.workers,
-            intra_threads=1,
+            str(folder), inter_threads=self.workers, intra_threads=1
         )
 
     def limit(self, length: int, max_length: int | None = None) -> int:
@@ -91,26 +87,37 @@ class Engine(nn.Module):
 
 
 def load_text_model(folder: Path, as_is: bool = False) -> TextModel:
-    """A translator that was exported for CTranslate2, as people use it.
+    """Load a translator that was exported for CTranslate2.
 
     Args:
-        folder: where it stands.
+        folder: of the exported model.
         as_is: leave text as it comes.
 
     Raises:
         CheckpointError: there is none, or it is damaged.
         ConfigError: CTranslate2 is not installed.
     """
-    found = load(folder)
-    return TextModel(
-        folder,
-        Engine(found.config, found.tokenizer.all_pieces(), found.files),
-        found.tokenizer,
-        task_of(found.config, found.details),
-        found.details,
-        as_is,
-        Searches(greedy_search, beam_search),
-    )
+    require_package()
+    if not (folder / HEADER).is_file():
+        raise CheckpointError(
+            f"{folder} holds no model for CTranslate2: write one with "
+            f"transformer-course export {quoted(folder)} NEW --to "
+            "ctranslate2, and give that folder NEW."
+        )
+    try:
+        header = read_json(folder / HEADER)
+        config = from_dict(ModelConfig, header["model"])
+        tokenizer = Tokenizer.load(folder / TOKENIZER)
+        engine = Engine(config, tokenizer.all_pieces(), folder)
+    except (CourseError, KeyError, OSError, RuntimeError, ValueError) as error:
+        raise CheckpointError(
+            f"the model in {folder} is damaged or of another version "
+            f"({type(error).__name__}: {error}): export it again."
+        ) from error
+    details = header["details"]
+    task = task_of(config, details)
+    searches = Searches(greedy_search, beam_search)
+    return TextModel(folder, engine, tokenizer, task, details, as_is, searches)
 
 
 def greedy_search(
@@ -133,20 +140,19 @@ def greedy_search(
         For each row the target tokens, without bos and eos.
     """
 
-    def told(step) -> bool:
+    def callback(step) -> bool:
         on_token(torch.tensor([step.token_id]))
-        return False  # go on
+        return False  # do not stop
 
-    callback = None if on_token is None else told
     never = [[engine.pieces[i]] for i in (PAD, BOS)]
     lengths = (src != PAD).sum(dim=1).tolist()
     limits = [engine.limit(length, max_length) for length in lengths]
-    found = _found(  # all at once: what is beyond a row's limit is cut off
+    found = _translate(  # all at once: what is beyond a row's limit is cut off
         engine,
         src,
         max(limits),
         beam_size=1,
-        callback=callback,
+        callback=on_token and callback,
         suppress_sequences=never,
     )
     return [
@@ -171,21 +177,16 @@ def beam_search(
     Args:
         engine: the model.
         src: source ids, padded.
-        beam_size: hypotheses extended, and returned at the most.
+        beam_size: hypotheses to extend, and to return at the most.
         alpha: exponent of the length penalty, by which those that have ended
             are ranked; 0 has none.
         max_length: tokens to write at the most.
 
     Returns:
         For each sentence its best hypotheses, best first.
-
-    Raises:
-        ConfigError: beam_size below 1.
     """
-    if beam_size < 1:
-        raise ConfigError(f"beam_size is {beam_size}: it must be at least 1.")
     patience = PATIENCE if beam_size > 1 else 1
-    found = _found(
+    found = _translate(
         engine,
         src,
         max_length,
@@ -199,7 +200,7 @@ def beam_search(
     return [_ranked(engine, one, alpha)[:beam_size] for one in found]
 
 
-def _found(
+def _translate(
     engine: Engine, src: Tensor, max_length: int | None, **options
 ) -> Iterator:
     """CTranslate2's result for each row; it takes one limit for all of them,
@@ -208,19 +209,19 @@ def _found(
     places = defaultdict(list)
     for place, row in enumerate(rows):
         places[engine.limit(len(row), max_length)].append(place)
-    under_way = {}
-    for limit, alike in places.items():
+    pending = {}
+    for limit, same_limit in places.items():
         results = engine.translator.translate_batch(
-            [[engine.pieces[i] for i in rows[place]] for place in alike],
-            max_batch_size=math.ceil(len(alike) / engine.workers),
+            [[engine.pieces[i] for i in rows[place]] for place in same_limit],
+            max_batch_size=math.ceil(len(same_limit) / engine.workers),
             asynchronous=True,
             max_input_length=0,  # the caller has cut them
             max_decoding_length=limit,
             min_decoding_length=0,
             **options,
         )
-        under_way |= zip(alike, results, strict=True)
-    return (under_way[place].result() for place in range(len(rows)))
+        pending |= zip(same_limit, results, strict=True)
+    return (pending[place].result() for place in range(len(rows)))
 
 
 def _ranked(engine: Engine, result, alpha: float) -> list[Hypothesis]:

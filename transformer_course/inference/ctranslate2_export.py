@@ -1,36 +1,30 @@
-"""A translator in CTranslate2's form: a folder that needs nothing else.
+"""Export of a translator to CTranslate2: a folder that needs nothing else.
 
-CTranslate2 (https://opennmt.net/CTranslate2) is an engine that only computes:
-compiled layers, in full precision or in eight bits. It knows our layers, so
-that a converted model has the same weights, laid out otherwise: projections of
-one input are one matrix. Positions that are added become a table, since its
-own sinusoidal ones begin at another place.
+CTranslate2 (https://opennmt.net/CTranslate2) is an inference engine: compiled
+layers, in full precision or in eight bits. It has our layers, so a converted
+model has the same weights in another layout: projections of one input are one
+matrix. Additive positions become a table, since CTranslate2's own sinusoidal
+ones start at another position.
 
-Beside CTranslate2's files the folder holds the tokenizer, and
-``course.json``: our config, what is known of the text, and each file's
-sha256.
+Beside CTranslate2's files the folder holds the tokenizer and ``course.json``:
+our config and the details of the checkpoint.
 """
 
-import hashlib
 import json
-import secrets
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import nn
 
-from transformer_course import files
-from transformer_course.checks import from_dict
-from transformer_course.console import quoted
 from transformer_course.data.tokenizer import BOS, EOS, UNK, Tokenizer
 from transformer_course.decoding.search import EXTRA_LENGTH
-from transformer_course.errors import CheckpointError, ConfigError
+from transformer_course.errors import ConfigError
 from transformer_course.models.attention import MultiHeadAttention
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.layers import LayerNorm
@@ -45,24 +39,10 @@ from transformer_course.models.transformer import (
 
 PACKAGE = "ctranslate2"
 Quantization = Literal["float32", "float16", "int8"]
-"""How weights are stored. A CPU computes with float16 in float32; with int8
-it multiplies whole numbers."""
-OWN = "course.json"
-FORMAT = 1
-FILES = ("config.json", "model.bin", "shared_vocabulary.json")
-"""CTranslate2's own."""
+"""How weights are stored. A CPU computes float16 in float32, and int8 in
+integers."""
+HEADER = "course.json"
 TOKENIZER = "tokenizer.model"
-
-
-class Converted(NamedTuple):
-    """What a converted model's folder holds."""
-
-    config: ModelConfig
-    tokenizer: Tokenizer
-    details: dict[str, Any]
-    """What was saved beside the checkpoint: corpus, languages."""
-    files: dict[str, bytes]
-    """Those that CTranslate2 reads."""
 
 
 def require_package() -> None:
@@ -81,75 +61,25 @@ def save(
     details: dict[str, Any],
     quantization: Quantization = "float32",
 ) -> None:
-    """Write a translator for CTranslate2; the folder is whole, or not there.
+    """Write a translator for CTranslate2: a complete folder, or none.
 
     Args:
         folder: a new one.
         model: an encoder–decoder on the CPU.
-        tokenizer: the model's own.
-        details: plain values to keep with it.
+        tokenizer: of the model.
+        details: values in JSON to store with it.
         quantization: how matrices are stored.
 
     Raises:
-        ConfigError: CTranslate2 is not installed, or cannot compute it.
+        ConfigError: CTranslate2 is not installed, or does not support the
+            model.
     """
     require_package()
-    check_convertible(model, tokenizer)
-    pieces = tokenizer.all_pieces()
-    place = Path(folder).absolute()
-    fresh = place.parent / f".{place.name}.{secrets.token_hex(8)}.new"
-    try:
-        fresh.mkdir(parents=True)
-        write(fresh, model, pieces, quantization)
-        tokenizer.save(fresh / TOKENIZER)
-        _describe(fresh, model.config, details, quantization)
-        fresh.rename(place)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-
-
-def load(folder: str | Path) -> Converted:
-    """Read what :func:`save` wrote.
-
-    Raises:
-        CheckpointError: there is nothing of the kind, or it is damaged.
-    """
-    folder = Path(folder)
-    if not (folder / OWN).is_file():
-        raise CheckpointError(
-            f"{folder} holds no model for CTranslate2: write one with "
-            f"transformer-course export {quoted(folder)} NEW --to "
-            "ctranslate2, and give that folder NEW."
-        )
-    try:
-        header = files.read_json(folder / OWN)
-        if header["format"] != FORMAT:
-            raise ValueError(f"format {header['format']}, not {FORMAT}")
-        for key in ("model", "details", "sha256"):
-            if not isinstance(header[key], dict):
-                raise TypeError(f"{key} is no object")
-        hashes = header["sha256"]
-        tokenizer = _checked(folder / TOKENIZER, hashes)
-        return Converted(
-            from_dict(ModelConfig, header["model"]),
-            Tokenizer(tokenizer),
-            header["details"],
-            {name: _checked(folder / name, hashes) for name in FILES},
-        )
-    except (ConfigError, OSError, LookupError, TypeError, ValueError) as error:
-        raise CheckpointError(
-            f"the model in {folder} is damaged or of another version "
-            f"({type(error).__name__}: {error}): export it again."
-        ) from error
-
-
-def check_convertible(model: nn.Module, tokenizer: Tokenizer | None) -> None:
-    """Raise a ConfigError for a model that CTranslate2 is not given."""
     if type(model) is not Transformer:
-        kind = type(model).__name__
         raise ConfigError(
-            f"the model is a {kind}, and for CTranslate2 an encoder–decoder "
-            "(Transformer) is converted alone: --to int8 takes any model."
+            f"the model is a {type(model).__name__}, and only an "
+            "encoder–decoder (Transformer) is converted for CTranslate2: "
+            "--to int8 takes any model."
         )
     size = None if tokenizer is None else tokenizer.vocab_size
     if size != model.config.vocab_size:
@@ -158,6 +88,16 @@ def check_convertible(model: nn.Module, tokenizer: Tokenizer | None) -> None:
             f"tokenizer {size}: CTranslate2 needs a name for each. Save the "
             "model with its own tokenizer."
         )
+    place = Path(folder)
+    new = place.with_name(f".{place.name}.new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    write(new, model, tokenizer.all_pieces(), quantization)
+    tokenizer.save(new / TOKENIZER)
+    header = {"model": asdict(model.config), "details": details}
+    text = json.dumps(header, indent=1, ensure_ascii=False)
+    (new / HEADER).write_text(text + "\n", encoding="utf-8")
+    new.rename(place)
 
 
 def write(
@@ -166,18 +106,18 @@ def write(
     pieces: Sequence[str],
     quantization: Quantization,
 ) -> None:
-    """Write CTranslate2's own files into a folder that is there.
+    """Write CTranslate2's own files into an existing folder.
 
     Args:
-        folder: where.
+        folder: the destination.
         model: on the CPU.
-        pieces: a name for each id, by which CTranslate2 is told ids.
+        pieces: CTranslate2's name of each id.
         quantization: how matrices are stored.
     """
-    whole = specify(model, pieces)
-    whole.validate()
-    whole.optimize(quantization)
-    whole.save(str(folder))
+    spec = specify(model, pieces)
+    spec.validate()
+    spec.optimize(quantization)
+    spec.save(str(folder))
 
 
 def specify(model: Transformer, pieces: Sequence[str]):
@@ -202,13 +142,13 @@ def specify(model: Transformer, pieces: Sequence[str]):
     _set_stack(encoder, model.encoder)
     _set_stack(decoder, model.decoder)
     _set_linear(decoder.projection, model.to_logits)
-    whole = specs.TransformerSpec(encoder, decoder)
-    whole.register_source_vocabulary(pieces)
-    whole.register_target_vocabulary(pieces)
-    whole.config.bos_token = whole.config.decoder_start_token = pieces[BOS]
-    whole.config.eos_token, whole.config.unk_token = pieces[EOS], pieces[UNK]
-    whole.config.layer_norm_epsilon = LayerNorm(1).epsilon
-    return whole
+    spec = specs.TransformerSpec(encoder, decoder)
+    spec.register_source_vocabulary(pieces)
+    spec.register_target_vocabulary(pieces)
+    spec.config.bos_token = spec.config.decoder_start_token = pieces[BOS]
+    spec.config.eos_token, spec.config.unk_token = pieces[EOS], pieces[UNK]
+    spec.config.layer_norm_epsilon = LayerNorm(1).epsilon
+    return spec
 
 
 # --- from our parts to theirs ------------------------------------------------
@@ -219,8 +159,7 @@ def _array(tensor: torch.Tensor) -> np.ndarray:
 
 
 def _set_positions(spec, config: ModelConfig, position: nn.Module) -> None:
-    """A table of all positions that a sentence or its translation can have;
-    rotary ones are made inside attention."""
+    """Set a table of positions; rotary ones are computed in attention."""
     longest = config.max_length + EXTRA_LENGTH
     if config.position == "rotary":
         return
@@ -241,7 +180,7 @@ def _set_stack(spec, stack: Encoder | Decoder) -> None:
 
 
 def _set_layer(spec, layer: EncoderLayer | DecoderLayer) -> None:
-    """Their sub-layers have each its norm, whether before or behind."""
+    """Copy a layer; in theirs each sub-layer has its norm, pre or post."""
     norms = [layer.add_norm_1.norm, layer.add_norm_2.norm]
     own = layer.self_attention
     _set_attention(spec.self_attention, own, norms[0], shared_input=True)
@@ -259,8 +198,8 @@ def _set_attention(
     norm: LayerNorm,
     shared_input: bool = False,
 ) -> None:
-    """Projections of one input as one matrix: all three, or keys and values
-    of the memory."""
+    """Concatenate the projections of one input: query, key and value, or key
+    and value of the memory."""
     _set_norm(spec.layer_norm, norm)
     query, key = attention.to_query, attention.to_key
     *inputs, output = spec.linear
@@ -280,40 +219,3 @@ def _set_linear(spec, *maps: nn.Linear) -> None:
 
 def _set_norm(spec, norm: LayerNorm) -> None:
     spec.gamma, spec.beta = _array(norm.weight), _array(norm.bias)
-
-
-# --- the folder --------------------------------------------------------------
-
-
-def _describe(
-    folder: Path,
-    config: ModelConfig,
-    details: dict[str, Any],
-    quantization: Quantization,
-) -> None:
-    """Write what CTranslate2 does not know, last of all."""
-    header = {
-        "format": FORMAT,
-        "model": asdict(config),
-        "details": details,
-        "quantization": quantization,
-        "sha256": {
-            name: _sha256((folder / name).read_bytes())
-            for name in (*FILES, TOKENIZER)
-        },
-    }
-    text = json.dumps(header, indent=1, ensure_ascii=False)
-    files.write_atomic(folder / OWN, text + "\n")
-
-
-def _checked(path: Path, hashes: dict[str, str]) -> bytes:
-    content, expected = path.read_bytes(), hashes[path.name]
-    if (got := _sha256(content)) != expected:
-        raise ValueError(
-            f"{path.name} has sha256 {got[:12]}…, expected {expected[:12]}…"
-        )
-    return content
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
