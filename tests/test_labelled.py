@@ -17,7 +17,6 @@ from transformer_course.data.labelled import (
     LabelledText,
     folds,
     passages,
-    passages_of,
 )
 from transformer_course.errors import CorpusError
 
@@ -33,20 +32,6 @@ def work(*chapters: list[str], author: str = "太宰治") -> Work:
 
 
 # --- what texts with labels can do -------------------------------------------
-
-
-@pytest.mark.parametrize("column", ["labels", "groups"])
-def test_a_text_has_one_label_and_one_group(column):
-    columns = {"labels": [0, 1], "groups": ["x", "y"]}
-    columns[column] = columns[column][:1]
-    with pytest.raises(CorpusError, match=f"2 texts but 1 {column}"):
-        LabelledText(["one", "two"], names=("a", "b"), **columns)
-
-
-@pytest.mark.parametrize("label", [-1, 2])
-def test_a_label_without_a_name_is_refused(label):
-    with pytest.raises(CorpusError, match=f"label {label}, .* 2 classes"):
-        LabelledText(["one"], [label], ("a", "b"), ["one"])
 
 
 def test_each_beginning_of_what_is_mixed_has_all_classes():
@@ -105,12 +90,6 @@ def test_what_is_too_short_at_a_chapters_end_is_left_out():
     assert list(passages(work(["う" * (SHORTEST - 2) + "。"]))) == []
 
 
-def test_a_work_by_somebody_else_is_refused():
-    somebody = work(["え" * SHORTEST], author="森鴎外")
-    with pytest.raises(CorpusError, match="by 森鴎外, but the classes"):
-        passages_of([somebody])
-
-
 # --- the corpora -------------------------------------------------------------
 
 
@@ -144,9 +123,9 @@ def test_sentence_polarity_in_three_parts_that_share_no_sentence():
 def test_authors_are_parted_by_work_and_balanced():
     splits = load_labelled("authors")
     caps = {
-        "train": labelled.MOST,
-        "dev": labelled.MOST_HELD_OUT,
-        "test": labelled.MOST_HELD_OUT,
+        "train": labelled.MAX_TRAIN,
+        "dev": labelled.MAX_HELD_OUT,
+        "test": labelled.MAX_HELD_OUT,
     }
     works = []
     for name, most in caps.items():
@@ -158,20 +137,6 @@ def test_authors_are_parted_by_work_and_balanced():
     assert not works[0] & works[1] and not works[0] & works[2]
     assert not works[1] & works[2]
     assert len(set(splits.train.labels[:22])) == 11
-
-
-def test_a_damaged_archive_is_refused(tmp_path, monkeypatch):
-    path = tmp_path / "sentence_polarity.zip"
-    monkeypatch.setattr(
-        labelled, "fetch", lambda *_: {"sentence_polarity.zip": path}
-    )
-    path.write_bytes(b"no archive")
-    with pytest.raises(CorpusError, match="cannot be read.*Fetch it anew"):
-        labelled.reviews()
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("sentence_polarity/rt-polarity.neg", b"\xff\n")
-    with pytest.raises(CorpusError, match="rt-polarity.neg in UTF-8"):
-        labelled.reviews()
 
 
 def test_reviews_are_read_as_they_stand_but_for_a_dash(tmp_path, monkeypatch):
