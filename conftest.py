@@ -21,6 +21,7 @@ if os.environ.get("CHECK_TYPES"):  # `make test-types`
         ["transformer_course", "course_exercises"], "beartype.beartype"
     )
 
+from tools import forked_kernels
 from tools.refresh_outputs import missing_corpora
 from transformer_course.device import pick_device
 
@@ -35,7 +36,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """One thread a worker, if the environment does not ask for more."""
+    """Fork kernels; one thread a worker, unless the environment says more."""
+    forked_kernels.install()
     if hasattr(config, "workerinput"):
         torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
 
