@@ -10,7 +10,6 @@ import shlex
 import subprocess
 from collections.abc import Iterator
 
-import pytest
 import tyro
 from built_book import BOOK, ROOT, markdown_of
 
@@ -136,19 +135,3 @@ def test_makes_targets_are_those_of_make():
         text=True,
     )
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "transformer-course train grammar --train.epoch 3",
-        "python -m experiments norms --onyl parts",
-        "python -m tools.nothing",
-        "make tset",
-    ],
-)
-def test_what_cannot_be_typed_is_refused(command):
-    """So the test above can fail, whatever the parsers become."""
-    assert list(commands_in(f"type `{command}`")) == [command]
-    with pytest.raises((Exception, SystemExit)):
-        parse(command)
