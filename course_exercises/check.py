@@ -53,7 +53,7 @@ def check(candidate: Any) -> Answer:
         candidate: the function or class itself: ``check(causal_mask)``.
     """
     exercise = find(name_of(candidate))
-    content = packed(candidate)
+    content = pickled(candidate)
     verdict = verdict_on(exercise, content, sources_of(candidate), LIMITS)
     if verdict.is_correct:
         try:
@@ -127,7 +127,7 @@ def name_of(candidate: Any) -> str:
     return name
 
 
-def packed(candidate: Any) -> bytes:
+def pickled(candidate: Any) -> bytes:
     """Pickle code by value, with all that it uses.
 
     Raises:

@@ -28,12 +28,7 @@ import psutil
 import torch
 
 from course_exercises.engine import messages
-from course_exercises.engine.diagnose import (
-    expected_of,
-    form_of,
-    judge,
-    outcomes,
-)
+from course_exercises.engine.diagnose import diagnose
 from course_exercises.engine.verdict import Verdict
 
 MAX_PRINTED = 1000
@@ -109,10 +104,9 @@ def verdict_on(request: dict[str, Any], send: Callable[..., None]) -> Verdict:
 
     Args:
         request: the exercise's module, the pickled code and its sources.
-        send: called when a case begins, and when all have been tried.
+        send: called with the number of cases tried.
     """
     exercise = import_module(request["module"]).EXERCISE
-    expected = expected_of(exercise)  # before the learner's code is run
     for name, text in request["sources"].items():  # for errors' lines
         lines = text.splitlines(keepends=True)
         linecache.cache[name] = (len(text), None, lines, name)
@@ -122,13 +116,8 @@ def verdict_on(request: dict[str, Any], send: Callable[..., None]) -> Verdict:
             candidate = cloudpickle.loads(request["candidate"])
         except Exception as error:
             return messages.not_carried(exercise, error)
-        found = outcomes(exercise, candidate, lambda now: send(case=now))
-        send(tried=True)
-        printed = prints.text()
-        if not isinstance(found, Verdict):
-            form = form_of(exercise, candidate)
-            found = judge(exercise, form, found, expected)
-    verdict = messages.with_prints(found, printed)
+        verdict = diagnose(exercise, candidate, lambda n: send(tried=n))
+    verdict = messages.with_prints(verdict, prints.text())
     text = verdict.text.encode("utf-8", "replace").decode()
     return replace(verdict, text=text)
 

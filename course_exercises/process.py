@@ -19,8 +19,8 @@ from typing import Any
 
 import psutil
 
-from course_exercises.engine import messages
 from course_exercises.engine.exercise import Exercise
+from course_exercises.engine.messages import limit
 from course_exercises.engine.verdict import Verdict
 from transformer_course.errors import CourseError
 
@@ -91,31 +91,32 @@ def _watched(child: "Child", exercise: Exercise, limits: Limits) -> Verdict:
         has_ended = child.has_ended()  # if so, all its messages are there
         for message in child.messages():
             match message:
-                case {"case": int(now)}:
+                case {"tried": int(tried)}:
                     if number is None:
                         deadline = time.monotonic() + limits.seconds
                         memory = child.memory() + limits.memory
-                    number = now
-                case {"tried": _}:
-                    deadline = time.monotonic() + COMPARING
+                    if tried == len(exercise.tried):
+                        deadline = time.monotonic() + COMPARING
+                    number = min(tried, len(exercise.tried) - 1)
                 case {"verdict": fields}:
                     return Verdict(**fields)
                 case {"fault": text}:
                     raise CheckError(f"a check failed: {text}")
         is_late = time.monotonic() > deadline
-        if number is None:
-            if has_ended or is_late:
-                raise CheckError(
-                    "the process that checks exercises did not start. "
-                    + child.errors()
-                )
-        elif has_ended:
-            return messages.crashed(exercise, exercise.tried[number])
-        elif is_late:
-            case = exercise.tried[number]
-            return messages.no_end(exercise, case, limits.seconds)
-        elif child.memory() > memory:
-            return messages.no_memory(exercise, exercise.tried[number])
+        if number is None and (has_ended or is_late):
+            raise CheckError(
+                "the process that checks exercises did not start. "
+                + child.errors()
+            )
+        if number is not None:
+            exceeded = (
+                (has_ended and "crash")
+                or (is_late and "time")
+                or (child.memory() > memory and "memory")
+            )
+            if exceeded:
+                case = exercise.tried[number]
+                return limit(exercise, exceeded, case, limits.seconds)
         time.sleep(PAUSE)
 
 

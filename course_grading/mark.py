@@ -8,11 +8,11 @@ in it costs that exercise only.
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import Any
 
-from course_exercises.check import name_of, packed, sources_of
+from course_exercises.check import name_of, pickled, sources_of
 from course_exercises.contents import by_chapter, find
 from course_exercises.engine.exercise import Exercise
 from course_exercises.engine.messages import paragraph
@@ -41,7 +41,7 @@ class Mark:
         return {
             "text/plain": repr(self.points),
             "text/html": f"<pre>{escape(self.verdict.text)}</pre>",
-            MIME: self.verdict.as_dict(),
+            MIME: asdict(self.verdict),
         }
 
 
@@ -94,7 +94,7 @@ def _check(
         return Verdict(text, "unwritten", name), b""
     try:
         name_of(namespace[name])
-        content = packed(namespace[name])
+        content = pickled(namespace[name])
         sources = sources_of(namespace[name])
         return verdict_on(exercise, content, sources, LIMITS), content
     except CheckError:

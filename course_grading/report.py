@@ -10,7 +10,7 @@ from html import escape
 
 from course_exercises.contents import find
 from course_exercises.engine.messages import prose
-from course_exercises.engine.reading import told
+from course_exercises.engine.reading import reference
 from course_grading.course import Result
 
 KINDS = {
@@ -105,7 +105,7 @@ def _mistakes(name: str, verdicts: Verdicts) -> list[str]:
     exercise = find(name)
     texts = {
         mistake.__name__: f"{prose(mistake.__doc__)}\n"
-        + told(exercise.section_of(mistake))
+        + reference(exercise.section_of(mistake))
         for mistake in exercise.mistakes
         if mistake.__doc__
     }

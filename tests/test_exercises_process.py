@@ -21,7 +21,7 @@ import pytest
 import torch
 
 from course_exercises import check as notebook
-from course_exercises.check import check, packed
+from course_exercises.check import check, pickled
 from course_exercises.contents import EXERCISES
 from course_exercises.process import Child, Limits
 from transformer_course.models import masks
@@ -204,7 +204,7 @@ def test_when_the_notebook_goes_all_of_it_goes(tmp_path):
     """Even while it is busy with code that does not end."""
     request = {
         "module": EXERCISES["causal_mask"].solution.__module__,
-        "candidate": packed(called(leaving(str(tmp_path), endless))),
+        "candidate": pickled(called(leaving(str(tmp_path), endless))),
         "sources": {},
     }
     (tmp_path / "check").mkdir()

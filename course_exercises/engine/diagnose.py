@@ -1,8 +1,7 @@
 """From an implementation to a verdict."""
 
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from course_exercises.engine import messages
 from course_exercises.engine.exercise import (
@@ -12,74 +11,30 @@ from course_exercises.engine.exercise import (
     mistake_of,
 )
 from course_exercises.engine.match import Comparison, outcomes_of
-from course_exercises.engine.outcome import (
-    Outcome,
-    in_expected_form,
-    observe,
-)
+from course_exercises.engine.outcome import in_expected_form, observe
 from course_exercises.engine.slips import (
     Mistake,
     is_unwritten,
-    unused,
     wrong_call,
     wrong_parameters,
 )
 from course_exercises.engine.verdict import Verdict
 
 
-@dataclass(frozen=True)
-class Form:
-    """What an implementation shows without being called on a case."""
-
-    unused: Sequence[str]
-    """The parameters that it never uses."""
-    parameters: Callable[[int], Mistake | None]
-    """Finds a wrong ``nn.Parameter`` of a class, built as in a case."""
-
-
-def form_of(exercise: Exercise, candidate: Implementation) -> Form:
-    """Inspect an implementation."""
-
-    def parameters(number: int) -> Mistake | None:
-        case = exercise.tried[number]
-        if exercise.run is not call or not case.build:
-            return None
-        return wrong_parameters(candidate, exercise.solution, case)
-
-    return Form(unused(candidate), parameters)
-
-
 def diagnose(
     exercise: Exercise,
     candidate: Implementation,
-    on_case: Callable[[int], None] = lambda number: None,
+    progress: Callable[[int], None] = lambda number: None,
 ) -> Verdict:
     """Call an implementation on every case, and name what is wrong.
 
     Args:
         exercise: the exercise.
         candidate: the learner's implementation.
-        on_case: called with the number of each case before it is tried.
+        progress: called before each case and after the last one with the
+            number of cases tried.
     """
-    expected = expected_of(exercise)
-    found = outcomes(exercise, candidate, on_case)
-    if isinstance(found, Verdict):
-        return found
-    return judge(exercise, form_of(exercise, candidate), found, expected)
-
-
-def outcomes(
-    exercise: Exercise,
-    candidate: Implementation,
-    on_case: Callable[[int], None] = lambda number: None,
-) -> list[Outcome] | Verdict:
-    """Call an implementation on every case, or say why that is impossible.
-
-    Args:
-        exercise: the exercise.
-        candidate: the learner's implementation.
-        on_case: called with the number of each case before it is tried.
-    """
+    expected = outcomes_of(exercise, exercise.solution)
     if is_unwritten(candidate):
         return messages.unwritten(exercise)
     if inspect.isclass(candidate) != inspect.isclass(exercise.solution):
@@ -89,43 +44,36 @@ def outcomes(
     found = []
     try:
         for number, case in enumerate(exercise.tried):
-            on_case(number)
+            progress(number)
             found.append(observe(exercise, candidate, case))
             if messages.is_memory(found[-1].failure):
-                return messages.no_memory(exercise, case)
+                return messages.limit(exercise, "memory", case)
     except NotImplementedError:
         return messages.unwritten(exercise)
-    return found
+    progress(len(found))
+    return judge(candidate, Comparison(exercise, found, expected))
 
 
-def expected_of(exercise: Exercise) -> tuple[Outcome, ...]:
-    """The outcomes of the solution, case by case."""
-    return outcomes_of(exercise, exercise.solution)
-
-
-def judge(
-    exercise: Exercise,
-    form: Form,
-    found: Sequence[Outcome],
-    expected: Sequence[Outcome],
-) -> Verdict:
-    """Compare outcomes, and name what is wrong."""
-    comparison = Comparison(exercise, found, expected)
-    wrong = comparison.wrong
+def judge(candidate: Implementation, comparison: Comparison) -> Verdict:
+    """Name what is wrong in outcomes."""
+    exercise, wrong = comparison.exercise, comparison.wrong
     if not wrong:
-        return messages.correct(exercise, expected)
+        return messages.correct(exercise, comparison.expected)
     if known := known_mistakes(comparison):
         mistakes, number = known
         example = comparison.example(number)
         return messages.misconception(exercise, mistakes, example)
     example = comparison.example(wrong[0])
     if example.found.failure:
-        count = sum(found[n].failure is not None for n in wrong)
+        count = sum(comparison.found[n].failure is not None for n in wrong)
         return messages.error(exercise, example, count)
-    slips = comparison.slips(wrong[:1])
-    if slip := form.parameters(wrong[0]) or slips.get(wrong[0]):
+    slip = None
+    if exercise.run is call and example.case.build:
+        solution = exercise.solution
+        slip = wrong_parameters(candidate, solution, example.case)
+    if slip := slip or comparison.slips(wrong[:1]).get(wrong[0]):
         return messages.slip(exercise, slip, example)
-    return messages.unknown(exercise, form.unused, example, len(wrong))
+    return messages.unknown(exercise, candidate, example, len(wrong))
 
 
 def known_mistakes(

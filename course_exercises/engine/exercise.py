@@ -3,7 +3,7 @@
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, TypeVar
 
@@ -187,16 +187,6 @@ class Exercise:
     def drawn(self, seed: int) -> Case:
         """A random case."""
         return self.draw(Draw(seed))
-
-    def with_more(self, seed: int, count: int) -> "Exercise":
-        """Add random cases, for marking.
-
-        Args:
-            seed: of the first of them; those of a check begin at 0.
-            count: their number.
-        """
-        more = [self.drawn(seed + number) for number in range(count)]
-        return replace(self, cases=[*self.cases, *more])
 
     @cached_property
     def source(self) -> str:

@@ -26,6 +26,14 @@ from course_exercises.engine.verdict import Kind, Verdict
 PRINTED_LINES = 6
 NUMBERS = ["no", "one", "two", "three", "four"]
 NO_MEMORY = r"can't allocate memory|not enough memory|bad alloc"
+LIMITS = {
+    "memory": "your code wants more memory than it may have. Is some tensor "
+    "far larger than its inputs, or does something grow without end?",
+    "time": "your code did not end within {seconds:g} s, and was stopped. "
+    "Does a loop never reach its end, or print very much?",
+    "crash": "your code ended the Python process that it ran in. Your "
+    "notebook is not harmed: it ran beside it.",
+}
 NO_HYPHENS = {"width": show.WIDTH, "break_on_hyphens": False}
 
 
@@ -51,7 +59,7 @@ def _verdict(
     """Put the exercise's name in front and the section to read behind."""
     parts = (paragraph(f"{exercise.name}: {first}"), *parts)
     if section:
-        parts = (*parts, reading.told(section))
+        parts = (*parts, reading.reference(section))
     text = "\n\n".join(part for part in parts if part)
     return Verdict(text, kind, exercise.name, mistake, section)
 
@@ -199,7 +207,7 @@ def misconception(
 
 def unknown(
     exercise: Exercise,
-    ignored: Sequence[str],
+    candidate: Implementation,
     example: Example,
     count: int,
 ) -> Verdict:
@@ -207,12 +215,12 @@ def unknown(
 
     Args:
         exercise: the exercise.
-        ignored: the parameters that the code never reads.
+        candidate: the learner's implementation.
         example: the case to show.
         count: the number of wrong cases.
     """
-    asked = set(ignored) - set(unused(exercise.solution))
-    never = " and ".join(f"`{name}`" for name in sorted(asked))
+    ignored = set(unused(candidate)) - set(unused(exercise.solution))
+    never = " and ".join(f"`{name}`" for name in sorted(ignored))
     return _verdict(
         exercise,
         "unknown",
@@ -261,45 +269,22 @@ def _given(exercise: Exercise, case: Case) -> str:
     return textwrap.indent(text, "    ")
 
 
-def no_memory(exercise: Exercise, case: Case) -> Verdict:
-    """More memory than allowed."""
-    return _limit(
-        exercise,
-        case,
-        "memory",
-        "your code wants more memory than it may have. Is some tensor far "
-        "larger than its inputs, or does something grow without end?",
-    )
+def limit(
+    exercise: Exercise, name: str, case: Case, seconds: float = 0.0
+) -> Verdict:
+    """A limit that was exceeded.
 
-
-def no_end(exercise: Exercise, case: Case, seconds: float) -> Verdict:
-    """More time than allowed."""
-    return _limit(
-        exercise,
-        case,
-        "time",
-        f"your code did not end within {seconds:g} s, and was stopped. Does "
-        "a loop never reach its end, or print very much?",
-    )
-
-
-def crashed(exercise: Exercise, case: Case) -> Verdict:
-    """The process has ended."""
-    return _limit(
-        exercise,
-        case,
-        "crash",
-        "your code ended the Python process that it ran in. Your notebook is "
-        "not harmed: it ran beside it.",
-    )
-
-
-def _limit(exercise: Exercise, case: Case, name: str, text: str) -> Verdict:
+    Args:
+        exercise: the exercise.
+        name: a key of :data:`LIMITS`.
+        case: the case that was tried.
+        seconds: the time limit.
+    """
     return _verdict(
         exercise,
         "limit",
         name,
-        text,
+        LIMITS[name].format(seconds=seconds),
         paragraph(f"It happened on this input ({case.note}):"),
         _given(exercise, case),
     )

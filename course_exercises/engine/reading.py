@@ -9,7 +9,7 @@ BOOK = Path(__file__).parents[2] / "book" / "en"
 """The chapters, in the course's folder."""
 
 
-def told(section: str) -> str:
+def reference(section: str) -> str:
     """Two lines of text that name a section.
 
     Args:

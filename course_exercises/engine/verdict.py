@@ -1,7 +1,7 @@
 """The answer of a check."""
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from course_exercises.engine import reading
 
@@ -46,7 +46,7 @@ class Verdict(Answer):
         """The text with a link to the section to read again."""
         if not self.section:
             return None
-        before, _, after = self.text.partition(reading.told(self.section))
+        before, _, after = self.text.partition(reading.reference(self.section))
         text = f"{before.rstrip()}\n\n{after.strip()}".rstrip()
         return f"```text\n{text}\n```\n\n{reading.link(self.section)}"
 
@@ -54,7 +54,3 @@ class Verdict(Answer):
     def is_correct(self) -> bool:
         """Whether the exercise is done."""
         return self.kind == "correct"
-
-    def as_dict(self) -> dict[str, Any]:
-        """The fields, for JSON."""
-        return asdict(self)
