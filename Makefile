@@ -159,14 +159,10 @@ lab: exercises ## open the chapters in JupyterLab
 
 .PHONY: outputs
 outputs: $(INSTALLED) ## run the notebooks (NB="...": these) and store outputs
-	$(BIN)/python tools/refresh_outputs.py $(NB)
+	$(BIN)/python -m tools.refresh_outputs $(NB)
 
 .PHONY: timings
-timings: $(INSTALLED) ## run the notebooks and say how long each takes
-	$(BIN)/python tools/refresh_outputs.py --timings $(NB)
-
-.PHONY: cell-times
-cell-times: $(INSTALLED) ## say how long the cells take (STORE=1: keep it)
+timings: $(INSTALLED) ## say how long notebooks and cells take (STORE=1: keep it)
 	$(BIN)/python -m tools.time_cells $(if $(STORE),--store) $(NB)
 
 # --- for lecturers -----------------------------------------------------------
@@ -338,19 +334,26 @@ test-browser: $(DRIVER) reveal $(BUILT) ## open pages and slides in Chromium (PA
 
 .PHONY: mutants
 mutants: $(INSTALLED) ## break the package's core: which tests notice?
-	$(BIN)/python -m tools.mutate_core run
+	$(BIN)/python -m tools.mutate run
 
 .PHONY: mutants-exercises
 mutants-exercises: $(INSTALLED) ## break the exercises' solutions; what do checks say?
-	$(BIN)/python -m tools.mutate_exercises
+	$(BIN)/python -m tools.mutate exercises
 
+# Bytes that a file may have: corpora are fetched and weights are trained; a
+# notebook has its figures in it, and the two models a byte for each weight.
+TOO_LARGE := { most = /[.]ipynb$$/ ? 1500000 : \
+	/models\/.*safetensors$$/ ? 12500000 : 500000 } \
+	$$2 != "total" && $$1 > most { print $$2 ": " $$1 " bytes, more than " most; bad = 1 } \
+	END { exit bad }
 .PHONY: lint
 lint: $(INSTALLED) ## check style, spelling, imports and file sizes
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/codespell
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python tools/check_sizes.py
+	@git ls-files -z --cached --others --exclude-standard 2>/dev/null | \
+		xargs -0 wc -c | awk '$(TOO_LARGE)'
 	@! command -v actionlint >/dev/null || actionlint
 
 .PHONY: format

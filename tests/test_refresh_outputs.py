@@ -5,7 +5,12 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tools import refresh_outputs
-from tools.refresh_outputs import corpora_of, missing_anywhere, refresh
+from tools.refresh_outputs import (
+    corpora_of,
+    missing_anywhere,
+    refresh,
+    run_each,
+)
 
 SLEEPY = "import time\n\nprint(1)\ntime.sleep(0.1)\nprint(2)"
 
@@ -50,9 +55,9 @@ def test_two_runs_store_the_same_bytes_and_only_what_is_meant(
     notebook, monkeypatch
 ):
     has_corpora(monkeypatch, True)
-    assert refresh(notebook, store=True).endswith("changed")
+    assert refresh(notebook) == "changed"
     first = notebook.read_bytes()
-    assert refresh(notebook, store=True).endswith("same")
+    assert refresh(notebook) == "same"
     assert notebook.read_bytes() == first
     stored = nbformat.read(notebook, as_version=4)
     title, prints, last = stored.cells
@@ -68,11 +73,12 @@ def test_two_runs_store_the_same_bytes_and_only_what_is_meant(
 
 @pytest.mark.filterwarnings("ignore::nbformat.warnings.DuplicateCellId")
 def test_without_a_corpus_of_its_own_or_of_a_cell_it_is_left_alone(
-    notebook, monkeypatch
+    notebook, monkeypatch, capsys
 ):
     before = notebook.read_bytes()
     has_corpora(monkeypatch, False)
-    told = refresh(notebook, store=True)
+    assert run_each([notebook], refresh) == 0
+    told = capsys.readouterr().out
     assert "skipped: it needs fashion_mnist, soseki" in told
     assert "transformer-course data fetch fashion_mnist" in told
     assert notebook.read_bytes() == before

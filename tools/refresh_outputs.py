@@ -1,8 +1,7 @@
 """Run the notebooks and store their outputs, with the same bytes every time.
 
-    python tools/refresh_outputs.py                  all notebooks of book/
-    python tools/refresh_outputs.py NOTEBOOK ...     these
-    python tools/refresh_outputs.py --timings        run only, and say how long
+    python -m tools.refresh_outputs                  all notebooks of book/
+    python -m tools.refresh_outputs NOTEBOOK ...     these
 
 Run twice on one machine it writes the same bytes, but for cells that measure
 time: metadata is fixed, nothing records when or where a cell ran, text that
@@ -19,7 +18,7 @@ import hashlib
 import os
 import re
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
@@ -71,16 +70,17 @@ def missing_anywhere(notebook: NotebookNode) -> list[str]:
     return list(dict.fromkeys(missing))
 
 
-def execute(notebook: NotebookNode, folder: Path) -> None:
-    """Run every cell, from an empty kernel of this environment."""
-    NotebookClient(
+def client_of(notebook: NotebookNode, folder: Path) -> NotebookClient:
+    """A client that runs a notebook in an empty kernel of this environment."""
+    os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
+    return NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT,
         kernel_name="python3",
         record_timing=False,
         extra_arguments=["--IPKernelApp.log_level=ERROR"],
         resources={"metadata": {"path": str(folder)}},
-    ).execute()
+    )
 
 
 def tidy(notebook: NotebookNode) -> None:
@@ -142,21 +142,36 @@ def write(notebook: NotebookNode, path: Path) -> bool:
     return True
 
 
-def refresh(path: Path, store: bool) -> str:
-    """Run one notebook; what is to be said about it."""
+def refresh(path: Path) -> str:
+    """Run one notebook and store its outputs; whether they changed."""
     notebook = nbformat.read(path, as_version=4)
-    if missing := missing_anywhere(notebook):
-        return (
-            f"skipped: it needs {', '.join(missing)}, which is not on this "
-            f"machine; fetch it: transformer-course data fetch {missing[0]}"
-        )
-    start = time.perf_counter()
-    execute(notebook, path.parent)
-    taken = f"{time.perf_counter() - start:6.1f} s"
-    if not store:
-        return taken
+    client_of(notebook, path.parent).execute()
     tidy(notebook)
-    return f"{taken}  {'changed' if write(notebook, path) else 'same'}"
+    return "changed" if write(notebook, path) else "same"
+
+
+def run_each(paths: list[Path], work: Callable[[Path], str]) -> int:
+    """Print the result of ``work`` for each notebook; 1 if one failed.
+
+    A notebook whose corpora cannot be had is skipped.
+    """
+    failed = 0
+    for path in paths or find_notebooks():
+        print(f"{os.path.relpath(path, ROOT)}: ", end="", flush=True)
+        if missing := missing_anywhere(nbformat.read(path, as_version=4)):
+            print(
+                f"skipped: it needs {', '.join(missing)}, which is not on "
+                "this machine; fetch it: transformer-course data fetch "
+                f"{missing[0]}"
+            )
+            continue
+        try:
+            print(work(path), flush=True)
+        except CellExecutionError as error:
+            failed += 1
+            print("failed; the file is left as it was")
+            print(error, file=sys.stderr)
+    return 1 if failed else 0
 
 
 def notebook_path(name: str) -> Path:
@@ -187,36 +202,23 @@ def find_notebooks() -> list[Path]:
     ]
 
 
-def main() -> int:
-    """Run what the command line names; 1 if a notebook failed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def parser_of(description: str) -> argparse.ArgumentParser:
+    """A parser of notebooks' names."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument(
         "notebooks",
         nargs="*",
         type=notebook_path,
         help="a path or a chapter's name, such as 04_attention (all)",
     )
-    parser.add_argument(
-        "--timings",
-        action="store_true",
-        help="run only, store nothing, and say how long each takes",
-    )
-    options = parser.parse_args()
-    # the kernel of this environment, whatever else is installed
-    os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
+    return parser
+
+
+def main() -> int:
+    """Refresh the notebooks that the command line names; 1 if one failed."""
+    options = parser_of(__doc__).parse_args()
     os.environ["TRANSFORMER_COURSE_BOOK"] = "1"  # its figures are checked
-    failed = 0
-    start = time.perf_counter()
-    for path in options.notebooks or find_notebooks():
-        print(f"{os.path.relpath(path, ROOT)}: ", end="", flush=True)
-        try:
-            print(refresh(path, store=not options.timings))
-        except CellExecutionError as error:
-            failed += 1
-            print("failed; the file is left as it was")
-            print(error, file=sys.stderr)
-    print(f"together {time.perf_counter() - start:.1f} s")
-    return 1 if failed else 0
+    return run_each(options.notebooks, refresh)
 
 
 if __name__ == "__main__":

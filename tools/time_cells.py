@@ -11,63 +11,42 @@ does not matter what else the machine has to do. A cell that waits, for the
 network or for a disk, waits unseen. The outputs are not stored.
 """
 
-import argparse
 import os
 import sys
 from pathlib import Path
 
-try:
-    import nbformat
-    import psutil
-    import torch
-    from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError
+import nbformat
+import psutil
+import torch
 
-    from experiments import store
-    from tools.refresh_outputs import ROOT, missing_anywhere, notebook_path
-    from transformer_course.device import machine
-except ModuleNotFoundError as error:
-    sys.exit(
-        f"error: {error}. Run it in the course's environment: make "
-        "cell-times NB=04_attention"
-    )
-
-CELL_TIMEOUT = 600  # seconds
-
-
-class Watch(NotebookClient):
-    """Runs a notebook, and reads the clock of its kernel around each cell."""
-
-    def __init__(self, notebook: nbformat.NotebookNode, folder: Path):
-        self.seconds: dict[str, float] = {}
-        super().__init__(
-            notebook,
-            timeout=CELL_TIMEOUT,
-            kernel_name="python3",
-            extra_arguments=["--IPKernelApp.log_level=ERROR"],
-            resources={"metadata": {"path": str(folder)}},
-            on_cell_execute=lambda cell, **_: self._read(cell, -1),
-            on_cell_executed=lambda cell, **_: self._read(cell, +1),
-        )
-
-    def _read(self, cell: nbformat.NotebookNode, sign: int) -> None:
-        times = psutil.Process(self.km.provisioner.pid).cpu_times()
-        worked = times.user + times.system
-        worked += times.children_user + times.children_system
-        self.seconds[cell.id] = self.seconds.get(cell.id, 0) + sign * worked
+from experiments import store
+from tools.refresh_outputs import client_of, parser_of, run_each
+from transformer_course.device import machine
 
 
 def time_cells(path: Path) -> dict[str, float]:
     """Seconds of one thread for each code cell of a notebook, by its id."""
-    watch = Watch(nbformat.read(path, as_version=4), path.parent)
-    watch.execute()
-    return {key: round(value, 2) for key, value in watch.seconds.items()}
+    seconds: dict[str, float] = {}
+    client = client_of(nbformat.read(path, as_version=4), path.parent)
+
+    def worked() -> float:
+        times = psutil.Process(client.km.provisioner.pid).cpu_times()
+        own = times.user + times.system
+        return own + times.children_user + times.children_system
+
+    def begin(cell: nbformat.NotebookNode, **_) -> None:
+        seconds[cell.id] = -worked()
+
+    def end(cell: nbformat.NotebookNode, **_) -> None:
+        seconds[cell.id] += worked()
+
+    client.on_cell_execute, client.on_cell_executed = begin, end
+    client.execute()
+    return {key: round(value, 2) for key, value in seconds.items()}
 
 
-def measured(path: Path, keep: bool) -> str:
-    """What is to be said of one notebook, after it was run."""
-    if missing := missing_anywhere(nbformat.read(path, as_version=4)):
-        return f"skipped, it needs {', '.join(missing)}"
+def measure(path: Path, keep: bool) -> str:
+    """Time a notebook; its seconds, and its slow cells."""
     seconds = time_cells(path)
     if keep:
         about = {
@@ -92,35 +71,18 @@ def slow(path: Path, seconds: dict[str, float]) -> list[str]:
 
 def main() -> int:
     """Measure the notebooks that the command line names; 1 if one failed."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.time_cells", description=__doc__.splitlines()[0]
-    )
-    parser.add_argument(
-        "notebooks",
-        nargs="*",
-        type=notebook_path,
-        help="a path or a chapter's name, such as 04_attention (all)",
-    )
+    parser = parser_of(__doc__)
     parser.add_argument(
         "--store",
         action="store_true",
         help="keep it in experiments/results/cell-times, which is versioned",
     )
     options = parser.parse_args()
-    os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
     os.environ["OMP_NUM_THREADS"] = "1"
     torch.set_num_threads(1)  # so says machine()
-    every = sorted((ROOT / "book" / "en").glob("*.ipynb"))
-    failed = 0
-    for path in options.notebooks or every:
-        print(f"{path.stem}: ", end="", flush=True)
-        try:
-            print(measured(path, options.store), flush=True)
-        except CellExecutionError as error:
-            failed += 1
-            print("failed")
-            print(error, file=sys.stderr)
-    return 1 if failed else 0
+    return run_each(
+        options.notebooks, lambda path: measure(path, options.store)
+    )
 
 
 if __name__ == "__main__":

@@ -2,9 +2,14 @@
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from built_book import SITE
@@ -96,7 +101,24 @@ def chosen_pages(asked: str) -> list[str]:
     return [page for page in there if page in names]
 
 
-# --- the browser, a tab of it, and axe ---------------------------------------
+# --- a server, the browser, a tab of it, and axe -----------------------------
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files, and logs nothing."""
+
+    def log_message(self, *args) -> None:
+        """Ignore a request."""
+
+
+@contextmanager
+def served(site: Path) -> Iterator[str]:
+    """The address of a folder while it is served."""
+    handler = partial(Quiet, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
 
 
 def chromium() -> str | None:

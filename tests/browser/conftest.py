@@ -1,10 +1,8 @@
 """One browser for all tests in it, and a server for the built pages."""
 
 import pytest
-from browsing import Tab, chromium
+from browsing import Tab, chromium, served
 from built_book import ROOT, SITE, not_ready
-
-from tools.page_weight import served
 
 
 @pytest.fixture(scope="session")

@@ -6,13 +6,12 @@ The tests make these decks anew, by what is here, and serve them.
 import os
 
 import pytest
-from browsing import Tab, audit
+from browsing import Tab, audit, served
 from built_book import SITE, not_ready
 
 from tools.lectures.parts import DOTS, LEAST, LETTERS
 from tools.lectures.publish import Publisher
 from tools.lectures.reveal import NoReveal, find_reveal
-from tools.page_weight import served
 
 pytestmark = pytest.mark.xdist_group("slides")
 """All on one worker, which makes the decks once."""

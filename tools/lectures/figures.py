@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from tools.lectures.headings import chapter_files
-from tools.refresh_outputs import execute
+from tools.refresh_outputs import client_of
 
 KINDS = {"image/png": "png", "image/svg+xml": "svg"}
 DRAW = "%config InlineBackend.figure_formats = ['png', 'svg']"
@@ -60,7 +60,7 @@ def drawn_anew(path: Path) -> NotebookNode:
     """A notebook that has been run once more, with each figure as SVG too."""
     notebook = nbformat.read(path, as_version=4)
     notebook.cells.insert(2, new_code_cell(DRAW))
-    execute(notebook, path.parent)
+    client_of(notebook, path.parent).execute()
     return notebook
 
 
