@@ -12,7 +12,6 @@ from pathlib import Path
 from bs4 import BeautifulSoup, PageElement, Tag
 
 from tools.lectures.rounds import is_guess
-from tools.lectures.words import WORDS
 
 
 def cover(site: Path, target: Path) -> int:
@@ -34,7 +33,7 @@ def take_answers(soup: BeautifulSoup) -> int:
     found = [
         fold
         for fold in soup.select("details.sd-dropdown")
-        if fold.summary.get_text(strip=True) == WORDS.answer_title
+        if fold.summary.get_text(strip=True) == "Answer"
     ]
     for fold in found:
         fold.decompose()
@@ -47,7 +46,7 @@ def fold_results(soup: BeautifulSoup) -> None:
         following = [*itertools.takewhile(is_of_round, guess.next_siblings)]
         fold = soup.new_tag("details", attrs={"class": "lecture-fold"})
         summary = soup.new_tag("summary")
-        summary.string = WORDS.shown_after
+        summary.string = "What comes out"
         fold.append(summary)
         guess.insert_after(fold)
         for tag in following:

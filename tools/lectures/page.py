@@ -3,55 +3,47 @@
 import json
 import math
 import re
-from collections.abc import Callable
 
 import nbformat
 
 from experiments import store
 from tools.lectures.headings import Heading
 from tools.lectures.plan import LINK, BadPlan, Live, Plan, Unit
-from tools.lectures.words import WORDS
 
 
 def markdown(part: str, plan: Plan) -> str:
-    """What stands for ``{lectures} part``: units, chapters, or a number.
+    """The text of ``{lectures} part``: units, chapters, or a number.
 
     Raises:
         BadPlan: there is no such part.
     """
-    writers: dict[str, Callable[[Plan], str]] = {
-        "units": units,
-        "chapters": chapters,
-        **{str(n): _lectures(n) for n in plan.lectures},
-    }
-    if part not in writers:
-        raise BadPlan(
-            f"the page for lecturers asks for {part!r}; the plan has: "
-            f"{', '.join(writers)}"
-        )
-    return writers[part](plan)
-
-
-def units(plan: Plan) -> str:
-    """All units, one below another."""
-    return "\n\n".join(unit(plan, one) for one in plan.units.values())
+    if part == "units":
+        return "\n\n".join(unit(plan, one) for one in plan.units.values())
+    if part == "chapters":
+        return chapters(plan)
+    if part.isdigit() and int(part) in plan.lectures:
+        return lectures(plan, int(part))
+    raise BadPlan(
+        f"the page for lecturers asks for {part!r}; the plan has: units, "
+        f"chapters, {', '.join(map(str, plan.lectures))}"
+    )
 
 
 def unit(plan: Plan, one: Unit) -> str:
     """A unit: a heading with a label, and a list."""
     items = [
-        (WORDS.read, expand(one.read, plan, one.chapter)),
-        (WORDS.core, _topics(one, plan, 45)),
-        (WORDS.more, _topics(one, plan, 90)),
-        (WORDS.live, cell(one, one.live, plan)),
-        (WORDS.live_more, one.live_more and cell(one, one.live_more, plan)),
-        (WORDS.ask, expand(one.ask, plan, one.chapter)),
-        (WORDS.ask_more, expand(one.ask_more, plan, one.chapter)),
-        (WORDS.after, homework(one, plan)),
-        (WORDS.assignment, assignment(one, plan)),
+        ("Read before", expand(one.read, plan, one.chapter)),
+        ("In class", _topics(one, plan, 45)),
+        ("With 90", _topics(one, plan, 90)),
+        ("Live", cell(one, one.live, plan)),
+        ("Live, with 90", one.live_more and cell(one, one.live_more, plan)),
+        ("Ask the room", expand(one.ask, plan, one.chapter)),
+        ("Ask, with 90", expand(one.ask_more, plan, one.chapter)),
+        ("Afterwards", homework(one, plan)),
+        ("Assignment", assignment(one, plan)),
     ]
     lines = [f"- **{name}:** {text}" for name, text in items if text]
-    title = WORDS.unit.format(one.unit, one.title)
+    title = f"Unit {one.unit} · {one.title}"
     return f"(unit-{one.unit})=\n### {title}\n\n" + "\n".join(lines)
 
 
@@ -61,16 +53,16 @@ def _topics(one: Unit, plan: Plan, length: int) -> str:
     for topic in one.core if length == 45 else one.more:
         minutes[topic.section] = minutes.get(topic.section, 0) + topic.minutes
     return ", ".join(
-        f"{link(f'{one.chapter}#{section}', plan)} "
-        f"({WORDS.minutes.format(spent)})"
+        f"{link(f'{one.chapter}#{section}', plan)} ({spent} min)"
         for section, spent in minutes.items()
     )
 
 
-def where_questions_are(one: Unit, plan: Plan, length: int) -> str:
+def where_questions_are(one: Unit, length: int) -> str:
     """Where the questions are that are set, if there are some."""
-    numbered = any(WORDS.numbered in task.do for task in one.tasks(length))
-    return WORDS.questions.format(one.chapter) if numbered else ""
+    if any("question" in task.do for task in one.tasks(length)):
+        return f"The questions are those at the end of chapter {one.chapter}."
+    return ""
 
 
 def homework(one: Unit, plan: Plan) -> str:
@@ -80,7 +72,7 @@ def homework(one: Unit, plan: Plan) -> str:
     parts = [task.do for task in short]
     if long:
         also = "; ".join(task.do for task in long)
-        parts.append(WORDS.with_90.format(also))
+        parts.append(f"with 90: {also}")
     return expand("; ".join(parts), plan, one.chapter) + "."
 
 
@@ -91,14 +83,14 @@ def assignment(one: Unit, plan: Plan, length: int = 0) -> str:
     rests on sections that neither shows.
     """
     if not one.exercises():
-        return WORDS.no_assignment
+        return "this chapter has none."
     parts, left = [], plan.exercises_of(one)
     if not left:
-        return WORDS.same.format(plan.before(one)[0].unit)
+        return f"that of unit {plan.before(one)[0].unit}."
     if length:
         now = plan.doable(one, left, length)
         return f"`{one.notebook}`: {', '.join(f'`{e.name}`' for e in now)}."
-    for length, form in ((45, "{}"), (90, WORDS.also)):
+    for length, form in ((45, "{}"), (90, "with 90 also {}")):
         now = plan.doable(one, left, length)
         left = [e for e in left if e not in now]
         if now:
@@ -106,20 +98,16 @@ def assignment(one: Unit, plan: Plan, length: int = 0) -> str:
     for exercise in left:
         section = link(plan.rests_on(one, exercise), plan)
         name = f"`{exercise.name}`"
-        parts.append(WORDS.rest.format(section=section, name=name))
+        parts.append(f"after {section} also {name}")
     return f"`{one.notebook}`: " + "; ".join(parts) + "."
 
 
 def cell(one: Unit, live: Live, plan: Plan) -> str:
     """A cell to be run in class, and how long it takes."""
     own, above = seconds(one, live, plan)
-    text = WORDS.cell.format(
-        section=link(f"{one.chapter}#{live.section}", plan),
-        line=live.line,
-        own=own,
-        above=above,
-    )
-    return f"{text} {live.say}".strip()
+    section = link(f"{one.chapter}#{live.section}", plan)
+    times = f"{own} s, and {above} s above."
+    return f"{section}, `{live.line}`: {times} {live.say}".strip()
 
 
 def seconds(one: Unit, live: Live, plan: Plan) -> tuple[int, int]:
@@ -150,22 +138,18 @@ def seconds(one: Unit, live: Live, plan: Plan) -> tuple[int, int]:
 # --- plans and chapters ------------------------------------------------------
 
 
-def _lectures(number: int) -> Callable[[Plan], str]:
-    def write(plan: Plan) -> str:
-        """A table with a row for each lecture."""
-        rows = []
-        for place, lecture in enumerate(plan.lectures[number], 1):
-            names = [
-                f"[{name}](unit-{name}) {plan.units[name].title}"
-                for name in lecture.units
-            ]
-            lengths = " + ".join(map(str, lecture.units.values()))
-            read = expand(lecture.read, plan) or "–"
-            rows.append((str(place), "; ".join(names), lengths, read))
-        head = (WORDS.lecture, WORDS.units, WORDS.length, WORDS.besides)
-        return table(head, rows)
-
-    return write
+def lectures(plan: Plan, number: int) -> str:
+    """A table with a row for each of so many lectures."""
+    rows = []
+    for place, lecture in enumerate(plan.lectures[number], 1):
+        names = [
+            f"[{name}](unit-{name}) {plan.units[name].title}"
+            for name in lecture.units
+        ]
+        lengths = " + ".join(map(str, lecture.units.values()))
+        read = expand(lecture.read, plan) or "–"
+        rows.append((str(place), "; ".join(names), lengths, read))
+    return table(("Lecture", "Units", "Minutes", "Read besides"), rows)
 
 
 def chapters(plan: Plan) -> str:
@@ -182,7 +166,7 @@ def chapters(plan: Plan) -> str:
                 expand(leave, plan),
             )
         )
-    return table((WORDS.chapter, WORDS.rests, WORDS.leave), rows)
+    return table(("Chapter", "Rests on", "May it be left out?"), rows)
 
 
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
@@ -194,7 +178,7 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 def listed(items: list[str]) -> str:
     """Some things in a sentence: a, b and c."""
     *first, last = items or [""]
-    return WORDS.and_.format(", ".join(first), last) if first else last
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 # --- links -------------------------------------------------------------------

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from PIL import Image
 
@@ -24,7 +24,6 @@ from tools.lectures.plan import LENGTHS, Plan, Unit, read_plan
 from tools.lectures.reveal import copy_reveal, find_reveal, notes_of
 from tools.lectures.rounds import BuiltChapter
 from tools.lectures.slides import Deck, Slide
-from tools.lectures.words import WORDS
 from tools.refresh_outputs import ROOT
 
 HERE = Path(__file__).parent
@@ -72,7 +71,6 @@ class Publisher:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        made.globals["words"] = WORDS
         script, settings = mathjax_of_book()
         made.globals["mathjax_script"] = script
         made.globals["mathjax"] = settings
@@ -137,59 +135,46 @@ class Publisher:
         """A handout and a board plan for each unit."""
         made = []
         for unit in self.plan.units.values():
-            page, name = self.page(unit), f"{unit.unit}.html"
+            page = self.page(unit)
+            papers = {
+                "handout": handout(self.plan, unit, page, self.pages),
+                "board": board(unit, page),
+            }
             made += [
                 self.write(
-                    f"handouts/{name}",
-                    "handout.html",
-                    paper=handout(self.plan, unit, page, self.pages),
-                ),
-                self.write(
-                    f"boards/{name}",
-                    "board.html",
-                    paper=board(self.plan, unit, page),
-                ),
+                    f"{kind}s/{unit.unit}.html", f"{kind}.html", paper=paper
+                )
+                for kind, paper in papers.items()
             ]
         return made
 
     def figure_page(self) -> Path:
         """A page with all figures: file, caption, what is to be seen."""
         entries = [
-            (name, self.caption(name), self.files(name))
-            for name in self.figures
+            (
+                name,
+                self.pages[figure.stem[:2]].figure(name),
+                [f"{figure.stem}.{suffix}" for suffix in figure.pictures],
+            )
+            for name, figure in self.figures.items()
         ]
-        return self.write(
-            "figures/index.html",
-            "figures.html",
-            paper={"title": WORDS.figures, "figures": entries},
-        )
-
-    def caption(self, name: str) -> Tag:
-        """A figure as its chapter shows it."""
-        number = self.figures[name].stem[:2]
-        return self.pages[number].figure(name)
-
-    def files(self, name: str) -> list[str]:
-        """The files of a figure."""
-        figure = self.figures[name]
-        return [f"{figure.stem}.{suffix}" for suffix in figure.pictures]
+        about = {"title": "The figures of the book", "figures": entries}
+        return self.write("figures/index.html", "figures.html", paper=about)
 
     def contents(self) -> Path:
         """A page that leads to what is in the folder."""
 
         def links(unit: str) -> list[tuple[str, str]]:
-            names = [
-                *(
-                    (f"slides/{unit}-{n}.html", f"{WORDS.deck}, {n}")
-                    for n in LENGTHS
-                ),
-                (f"handouts/{unit}.html", WORDS.handout),
-                (f"boards/{unit}.html", WORDS.board),
-            ]
-            return [(n, t) for n, t in names if (self.target / n).exists()]
+            names = {
+                f"slides/{unit}-{n}.html": f"Slides, {n}" for n in LENGTHS
+            }
+            names[f"handouts/{unit}.html"] = "Handout"
+            names[f"boards/{unit}.html"] = "Board plan"
+            there = [n for n in names if (self.target / n).exists()]
+            return [(name, names[name]) for name in there]
 
         about = {
-            "title": WORDS.contents,
+            "title": "For the class",
             "units": [*self.plan.units.values()],
             "links": links,
         }

@@ -21,12 +21,15 @@ from tools.lectures.page import (
 from tools.lectures.plan import Live, Plan, Topic, Unit, linked
 from tools.lectures.rounds import BuiltChapter, Round
 from tools.lectures.texts import to_html
-from tools.lectures.words import WORDS
 
 SHARES = {"question": 0.4, "show": 0.35}
 """Of a topic's minutes; the result has the rest."""
 CLOSING = 60
 """Seconds for the homework, out of those of the opening."""
+GUESS = "First alone, then with a neighbour, then hands. Show nothing of "
+GUESS += "what follows."
+SURPRISE = "Who is surprised, and by what? Let somebody say in a sentence "
+SURPRISE += "what is to be seen."
 ROWS, COLUMNS = 14, 72
 """Of code or output in large letters: beyond, they are small."""
 
@@ -63,10 +66,10 @@ class Deck:
         read = self.html(self.unit.read)
         return Slide(
             "title",
-            WORDS.unit.format(self.unit.unit, self.unit.title),
-            f"<p>{WORDS.read}: {read}</p>",
+            f"Unit {self.unit.unit} · {self.unit.title}",
+            f"<p>Read before: {read}</p>",
             self.unit.opening * 60 - CLOSING,
-            [WORDS.opening.format(read)],
+            [f"Questions on what was read: {read}"],
         )
 
     def closing(self) -> Slide:
@@ -77,10 +80,10 @@ class Deck:
         )
         return Slide(
             "homework",
-            WORDS.homework,
+            "Afterwards",
             f"<ul>{tasks}</ul>"
-            f"<p>{where_questions_are(self.unit, self.plan, self.length)}</p>"
-            f"<p>{WORDS.assignment}: "
+            f"<p>{where_questions_are(self.unit, self.length)}</p>"
+            "<p>Assignment: "
             f"{self.html(assignment(self.unit, self.plan, self.length))}</p>",
             CLOSING,
             [self.html(homework(self.unit, self.plan))],
@@ -118,41 +121,40 @@ class Deck:
 
     def asking(self, topic: Topic, found: Round) -> list[str]:
         """What to say to a question; the answer."""
-        notes = [WORDS.guess]
+        notes = [GUESS]
         name = f"{self.unit.chapter}#{topic.section}"
         for ask in (self.unit.ask, self.unit.ask_more):
             meant = name in linked(ask, self.unit.chapter)
             if meant and self.is_last(topic):
-                notes.append(f"{WORDS.ask}: {self.html(ask)}")
-        notes.append(WORDS.answer.format(found.whole))
+                notes.append(f"Ask the room: {self.html(ask)}")
+        notes.append(f"Answer: {found.whole}")
         if topic.board:
-            notes.append(f"{WORDS.board}: {to_html(topic.board)}")
+            notes.append(f"Board plan: {to_html(topic.board)}")
         return notes
 
     def showing(self, topic: Topic, found: Round) -> list[str]:
         """What to run, and what is to be seen."""
-        notes = [WORDS.unrun]
+        notes = [SURPRISE]
         for live in (self.unit.live, self.unit.live_more):
             meant = live and live.section == topic.section
             if meant and self.is_last(topic):
                 notes.insert(0, self.running(live))
         if (image := found.show.find("img")) and image.get("alt"):
-            notes.append(f"{WORDS.alt}: {image['alt']}")
+            notes.append(f"What is to be seen: {image['alt']}")
         return notes
 
     def concluding(self, found: Round) -> str:
         """The result in full, where the slide has its beginning only."""
         if found.result == found.whole:
-            return WORDS.together
-        return WORDS.conclude.format(found.whole)
+            return "Read it together. Who guessed otherwise, and why?"
+        return f"In full: {found.whole}"
 
     def running(self, live: Live) -> str:
         """Which cell, and how long it takes."""
         own, above = seconds(self.unit, live, self.plan)
         return to_html(
-            WORDS.run.format(
-                line=live.line, own=own, above=above, say=live.say
-            ).strip()
+            f"Run the cell `{live.line}`: {own} s, after {above} s above. "
+            f"{live.say}".strip()
         )
 
     def is_last(self, topic: Topic) -> bool:
