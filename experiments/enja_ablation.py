@@ -13,7 +13,6 @@ translated greedily, and what BLEU counts in each sentence is stored, so that
 intervals can be made. The order knows nothing of the test set.
 """
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -21,14 +20,15 @@ import numpy as np
 from torch import Tensor
 
 from experiments import store
-from experiments.lab import Analysis, Record, RunContext, made_of, splits_for
-from experiments.translations import smoke_inputs
+from experiments.lab import Record, RunContext, made_of
+from experiments.translations import analysis_of_heads
 from transformer_course.batches.pairs import (
     Batch,
     encode_pairs,
     padded_batch,
 )
-from transformer_course.data.text import ParallelText
+from transformer_course.data.text import ParallelText, Splits
+from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding.translate import translate
 from transformer_course.evaluation.bleu import bleu_counts, bleu_of_counts
 from transformer_course.interpretation.hooks import (
@@ -38,7 +38,6 @@ from transformer_course.interpretation.hooks import (
     mean_outputs,
     patch_heads,
 )
-from transformer_course.training import checkpoint
 from transformer_course.training.loop import evaluate
 
 ASKED = 40
@@ -129,11 +128,10 @@ def counted_with(
     return bleu_counts(written, test.tgt)
 
 
-def analyse(context: RunContext) -> Iterator[str]:
+def analyse(
+    model, tokenizer: Tokenizer, splits: Splits, context: RunContext
+) -> Iterator[str]:
     """Ask one checkpoint, and store each way as it is done."""
-    loaded = checkpoint.load(context.inputs[0])
-    model, tokenizer = loaded.model.cpu().eval(), loaded.tokenizer
-    splits = splits_for(loaded.details, context)
     train, dev, test = (
         part.take(range(context.limit(min(size, len(part)))))
         for part, size in (
@@ -167,17 +165,8 @@ def is_there(path: Path, about: Record) -> bool:
     """Whether this was asked of these weights already, and stored."""
     if not path.is_file():
         return False
-    stored = json.loads(path.read_text("utf-8"))
+    stored = store.read_json(path)
     return all(stored.get(key) == value for key, value in about.items())
 
 
-EXPERIMENT = Analysis(
-    name="enja-ablation",
-    chapter="20_reading_attention",
-    analyse=analyse,
-    inputs=("outputs/enja-wide/checkpoints/average",),
-    exact=True,
-    smoke_inputs=lambda scratch: [
-        path / "checkpoints" / "best" for path in smoke_inputs(scratch)
-    ],
-)
+EXPERIMENT = analysis_of_heads("enja-ablation", analyse)

@@ -22,12 +22,12 @@ from experiments import store
 from experiments.agreeing import KINDS, Finder
 from experiments.enja_attention import by_words, word_starts
 from experiments.enja_heads import ids_of, rounded
-from experiments.lab import Analysis, Record, RunContext, made_of, splits_for
-from experiments.translations import smoke_inputs
+from experiments.lab import Record, RunContext, made_of
+from experiments.translations import analysis_of_heads
+from transformer_course.data.text import Splits
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.interpretation.attribution import by_kind
 from transformer_course.interpretation.hooks import attention_maps
-from transformer_course.training import checkpoint
 
 CHOSEN_ON = 3000
 """Training sentences that patterns are looked for in."""
@@ -110,11 +110,10 @@ def most_common(found: Sequence[Find]) -> int:
     return Counter(find.offset for find in found).most_common(1)[0][0]
 
 
-def analyse(context: RunContext) -> Iterator[str]:
+def analyse(
+    model, tokenizer: Tokenizer, splits: Splits, context: RunContext
+) -> Iterator[str]:
     """Ask one checkpoint, and store what its encoder's heads do."""
-    loaded = checkpoint.load(context.inputs[0])
-    model, tokenizer = loaded.model.cpu().eval(), loaded.tokenizer
-    splits = splits_for(loaded.details, context)
     train = list(splits.train.src)[:CHOSEN_ON]
     held_out = [*splits.dev.src, *splits.test.src]
     if context.smoke:  # which has too few sentences for any to agree
@@ -133,13 +132,4 @@ def analyse(context: RunContext) -> Iterator[str]:
     store.write_json(context.folder / "agreement.json", stored, indent=1)
 
 
-EXPERIMENT = Analysis(
-    name="enja-agreement",
-    chapter="20_reading_attention",
-    analyse=analyse,
-    inputs=("outputs/enja-wide/checkpoints/average",),
-    exact=True,
-    smoke_inputs=lambda scratch: [
-        path / "checkpoints" / "best" for path in smoke_inputs(scratch)
-    ],
-)
+EXPERIMENT = analysis_of_heads("enja-agreement", analyse)

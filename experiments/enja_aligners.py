@@ -22,10 +22,11 @@ from pathlib import Path
 
 from experiments import store
 from experiments.enja_heads import alignments
-from experiments.lab import Analysis, Record, RunContext, made_of, splits_for
-from experiments.translations import smoke_inputs
+from experiments.lab import Record, RunContext, made_of
+from experiments.translations import analysis_of_heads
 from transformer_course.data.grammar import AlignedPair, grammar_splits
-from transformer_course.data.text import ParallelText
+from transformer_course.data.text import ParallelText, Splits
+from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.errors import CourseError
 from transformer_course.evaluation.alignment import (
     Links,
@@ -33,7 +34,6 @@ from transformer_course.evaluation.alignment import (
     align_both_ways,
     alignment_error_rate,
 )
-from transformer_course.training import checkpoint
 
 GRAMMAR = {"train": 3000, "dev": 0, "test": 200}
 Aligner = Callable[[Sequence[Pair]], list[Links]]
@@ -124,11 +124,10 @@ def without_stops(links: Sequence[Links], text: ParallelText) -> list[Links]:
     ]
 
 
-def analyse(context: RunContext) -> Iterator[str]:
+def analyse(
+    model, tokenizer: Tokenizer, splits: Splits, context: RunContext
+) -> Iterator[str]:
     """Ask one checkpoint, and store what either aligner says of its heads."""
-    loaded = checkpoint.load(context.inputs[0])
-    model, tokenizer = loaded.model.cpu().eval(), loaded.tokenizer
-    splits = splits_for(loaded.details, context)
     words = words_of([splits.train, splits.test])
     train, _, test = grammar_splits(**GRAMMAR)
     used = dict(ALIGNERS)
@@ -158,13 +157,4 @@ def analyse(context: RunContext) -> Iterator[str]:
     store.write_json(context.folder / "aligners.json", stored, indent=1)
 
 
-EXPERIMENT = Analysis(
-    name="enja-aligners",
-    chapter="20_reading_attention",
-    analyse=analyse,
-    inputs=("outputs/enja-wide/checkpoints/average",),
-    exact=True,
-    smoke_inputs=lambda scratch: [
-        path / "checkpoints" / "best" for path in smoke_inputs(scratch)
-    ],
-)
+EXPERIMENT = analysis_of_heads("enja-aligners", analyse)

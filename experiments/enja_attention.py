@@ -9,7 +9,6 @@ beside it holds the words, their glosses, and which source words each
 corresponds to: both are written by hand, and kept when the file is made again.
 """
 
-import json
 from collections.abc import Iterator
 
 import numpy as np
@@ -134,7 +133,7 @@ def analyse(context: RunContext) -> Iterator[str]:
     """Look at each model's attention, and keep what was written by hand."""
     path, known = context.folder / "words.json", {}
     if path.is_file():
-        old = json.loads(path.read_text("utf-8"))["sentences"]
+        old = store.read_json(path)["sentences"]
         known = {one["text"]: one for one in old}
     dev = dev_of(context.inputs[0])
     text = dev.take(range(0, len(dev), EVERY)[: context.limit(len(dev))])

@@ -22,10 +22,10 @@ from torch import Tensor
 
 from experiments import store
 from experiments.enja_attention import by_words, word_starts
-from experiments.lab import Analysis, Record, RunContext, made_of, splits_for
-from experiments.translations import CREDIT, smoke_inputs
+from experiments.lab import Record, RunContext, made_of
+from experiments.translations import CREDIT, analysis_of_heads
 from transformer_course.batches.pairs import pad_rows
-from transformer_course.data.text import ParallelText
+from transformer_course.data.text import ParallelText, Splits
 from transformer_course.data.tokenizer import BOS, EOS, Tokenizer
 from transformer_course.decoding.translate import encode_source
 from transformer_course.evaluation.alignment import Links, align_both_ways
@@ -42,7 +42,6 @@ from transformer_course.interpretation.hooks import (
     kind_of,
     record,
 )
-from transformer_course.training import checkpoint
 
 SHOWN = (
     "i have some good news for you .",
@@ -266,11 +265,10 @@ def chosen(text: ParallelText) -> list[tuple[str, str]]:
     return named or list(text)[: len(SHOWN)]
 
 
-def analyse(context: RunContext) -> Iterator[str]:
+def analyse(
+    model, tokenizer: Tokenizer, splits: Splits, context: RunContext
+) -> Iterator[str]:
     """Ask one checkpoint, and store what its heads do."""
-    loaded = checkpoint.load(context.inputs[0])
-    model, tokenizer = loaded.model.cpu().eval(), loaded.tokenizer
-    splits = splits_for(loaded.details, context)
     dev, about = splits.dev, made_of("enja-heads", context)
     shown = {
         **about,
@@ -301,13 +299,4 @@ def analyse(context: RunContext) -> Iterator[str]:
     yield f"stop and eos {worth['stop_and_eos']}"
 
 
-EXPERIMENT = Analysis(
-    name="enja-heads",
-    chapter="20_reading_attention",
-    analyse=analyse,
-    inputs=("outputs/enja-wide/checkpoints/average",),
-    exact=True,
-    smoke_inputs=lambda scratch: [
-        path / "checkpoints" / "best" for path in smoke_inputs(scratch)
-    ],
-)
+EXPERIMENT = analysis_of_heads("enja-heads", analyse)

@@ -26,12 +26,12 @@ import torch
 
 from experiments import store
 from experiments.agreeing import ENDS
-from experiments.lab import Analysis, Record, RunContext, made_of, splits_for
-from experiments.translations import smoke_inputs
+from experiments.lab import Record, RunContext, made_of
+from experiments.translations import analysis_of_heads
 from transformer_course.batches.pairs import pad_rows
+from transformer_course.data.text import Splits
 from transformer_course.data.tokenizer import BOS, PAD, Tokenizer
 from transformer_course.decoding.translate import encode_source
-from transformer_course.training import checkpoint
 
 HERS = {"she": "he", "herself": "himself", "hers": "his"}
 HIS = {"he": "she", "himself": "herself", "him": "her", "his": "her"}
@@ -186,11 +186,10 @@ def odds(
     return result
 
 
-def analyse(context: RunContext) -> Iterator[str]:
+def analyse(
+    model, tokenizer: Tokenizer, splits: Splits, context: RunContext
+) -> Iterator[str]:
     """Ask one checkpoint, and store what its pronouns rest on."""
-    loaded = checkpoint.load(context.inputs[0])
-    model, tokenizer = loaded.model.cpu().eval(), loaded.tokenizer
-    splits = splits_for(loaded.details, context)
     held_out, seen = [*splits.dev, *splits.test], list(splits.train)
     if context.smoke:  # whose grammar says less of one person
         held_out = [("she likes her book .", "彼女 は 彼女 の 本 が 好き 。")]
@@ -209,13 +208,4 @@ def analyse(context: RunContext) -> Iterator[str]:
     yield f"second {stored['second']}"
 
 
-EXPERIMENT = Analysis(
-    name="enja-pronouns",
-    chapter="20_reading_attention",
-    analyse=analyse,
-    inputs=("outputs/enja-wide/checkpoints/average",),
-    exact=True,
-    smoke_inputs=lambda scratch: [
-        path / "checkpoints" / "best" for path in smoke_inputs(scratch)
-    ],
-)
+EXPERIMENT = analysis_of_heads("enja-pronouns", analyse)

@@ -13,7 +13,6 @@ The same is counted of what the poet wrote.
 the file is made again) and ``attention.npz`` with ``attention.json``.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -179,7 +178,7 @@ def read_glosses(path: Path) -> dict[str, str]:
     """The glosses of a file of samples; none where there is no file."""
     if not path.is_file():
         return {}
-    rows = json.loads(path.read_text("utf-8"))["samples"]
+    rows = store.read_json(path)["samples"]
     texts = [
         text
         for row in rows

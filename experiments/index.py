@@ -104,4 +104,4 @@ def text_of(experiments: Iterable[Job]) -> str:
 
 def write(experiments: Iterable[Job]) -> None:
     """Write the page."""
-    store.write_text(store.folder("README.md"), text_of(experiments))
+    store.write_file(store.folder("README.md"), text_of(experiments))

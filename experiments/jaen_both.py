@@ -7,7 +7,6 @@ them all, copy each ``checkpoints/epoch-*`` aside while the training runs.)
 """
 
 import dataclasses
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,10 +84,10 @@ def analyse(context: RunContext) -> Iterator[str]:
     }
     store.write_json(context.folder / "run.json", about, indent=1)
     store.write_arrays(context.folder / "counts.npz", counts)
-    lines = [store.rounded(record) for record in epochs_of(output, context)]
-    text = "".join(json.dumps(x, ensure_ascii=False) + "\n" for x in lines)
-    store.write_text(context.folder / "epochs.jsonl", text)
-    store.write_text(context.folder / "steps.jsonl", "")
+    store.write_lines(
+        context.folder / "epochs.jsonl", epochs_of(output, context)
+    )
+    store.write_lines(context.folder / "steps.jsonl", [])
     yield from map(told, found["rows"])
 
 

@@ -6,7 +6,6 @@ written into the file by hand. When it is made again, those are kept whose
 Japanese is still the same; a test finds the others.
 """
 
-import json
 from collections.abc import Iterator
 
 from experiments import store, translations
@@ -37,7 +36,7 @@ def analyse(context: RunContext) -> Iterator[str]:
     path = context.folder / "samples.json"
     notes = {}
     if path.is_file():
-        notes = notes_of(json.loads(path.read_text("utf-8"))["samples"])
+        notes = notes_of(store.read_json(path)["samples"])
     places = PLACES[: context.limit(len(PLACES))]
     text = translations.dev_of(context.inputs[0]).take(places)
     systems, written = {}, {}

@@ -115,7 +115,7 @@ def analyse(context: RunContext) -> Iterator[str]:
     }
     paths = [outputs / f"more.{language}" for language in sides]
     for path, lines in zip(paths, sides.values(), strict=True):
-        store.write_text(path, "".join(f"{line}\n" for line in lines))
+        store.write_file(path, "".join(f"{line}\n" for line in lines))
     splits = splits_for(there.model.details, context)
     learned = more_pairs.added(splits, tuple(map(str, paths)))
     found = {

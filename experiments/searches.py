@@ -11,7 +11,6 @@ likes best, and what BLEU counts in each sentence is stored in
 
 import hashlib
 import itertools
-import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -186,7 +185,7 @@ def begin(path: Path, folder: Path, chosen: Path) -> dict:
     }
     if not path.exists():
         return about
-    stored = json.loads(path.read_text("utf-8"))
+    stored = store.read_json(path)
     return stored if stored["weights"] == about["weights"] else about
 
 

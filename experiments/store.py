@@ -54,7 +54,7 @@ def read(name: str) -> Run:
     """Read a stored run.
 
     Raises:
-        CourseError: there is none of that name, or it is damaged.
+        CourseError: there is none of that name.
     """
     path = folder(name)
     if not (path / "run.json").is_file():
@@ -64,15 +64,11 @@ def read(name: str) -> Run:
             f"{', '.join(there) or 'none'}. The book's notebooks need the "
             "repository, not the package alone."
         )
-    about = _read_json(path / "run.json")
-    keys = ("settings", "command", "machine", "results")
-    if missing := [key for key in keys if key not in about]:
-        raise _damaged(path / "run.json", f"no {missing[0]} in it")
     return Run(
         name=name,
         steps=read_lines(path / "steps.jsonl"),
         epochs=read_lines(path / "epochs.jsonl"),
-        **{key: about[key] for key in keys},
+        **read_json(path / "run.json"),
     )
 
 
@@ -80,7 +76,7 @@ def settings(name: str) -> Record:
     """The settings that all records of an experiment share.
 
     Raises:
-        CourseError: there is no experiment of that name, or it is damaged.
+        CourseError: there is no experiment of that name.
     """
     return _experiment(folder(name))["settings"]
 
@@ -93,7 +89,7 @@ def records(name: str, group: str = "") -> dict[str, list[Record]]:
         group: read the variants ``GROUP/NAME`` alone, by NAME.
 
     Raises:
-        CourseError: there is no experiment of that name, or it is damaged.
+        CourseError: there is no experiment of that name.
     """
     found = _experiment(folder(name))["records"]
     start = f"{group}/" if group else ""
@@ -106,8 +102,8 @@ def records(name: str, group: str = "") -> dict[str, list[Record]]:
 
 def records_in(place: Path) -> dict[str, list[Record]]:
     """All records of an experiment's folder; none where none is stored."""
-    there = (place / RECORDS).exists()
-    return _experiment(place)["records"] if there else {}
+    path = place / RECORDS
+    return read_json(path)["records"] if path.exists() else {}
 
 
 def add_record(
@@ -121,11 +117,10 @@ def add_record(
         record: with its seed, by which a variant's records are sorted.
         head: the command and the settings.
     """
-    place.mkdir(parents=True, exist_ok=True)
     found = records_in(place)
     of_seeds = [*found.get(variant, ()), record]
     found[variant] = sorted(of_seeds, key=lambda one: one["seed"])
-    write_text(place / RECORDS, _text_of({**head, "records": found}))
+    write_file(place / RECORDS, _text_of({**head, "records": found}))
 
 
 def _text_of(experiment: Record) -> str:
@@ -147,7 +142,7 @@ def _json(value: Any) -> str:
 def _experiment(place: Path) -> Record:
     if not (place / RECORDS).is_file():
         raise CourseError(f"there is no stored experiment in {place}.")
-    return _read_json(place / RECORDS)
+    return read_json(place / RECORDS)
 
 
 def read_counts(name: str) -> dict[str, np.ndarray]:
@@ -195,23 +190,21 @@ def save(
 
     Returns:
         The folder of the stored run.
-
-    Raises:
-        CourseError: a file of the training is missing or damaged, or one of
-            the stored run cannot be written.
     """
     path = to or folder(name)
-    settings = _read_json(output / "experiment.json")
-    if "machine" not in settings:
-        raise _damaged(output / "experiment.json", "no machine in it")
-    trained_on = settings.pop("machine")
-    steps, epochs = _kept(output / "metrics.jsonl")
-    _write_lines(path / "steps.jsonl", steps)
-    _write_lines(path / "epochs.jsonl", epochs)
+    settings = read_json(output / "experiment.json")
+    records = read_lines(output / "metrics.jsonl")
+    steps = [r for r in records if r["kind"] == "step"]
+    every = max(1, len(steps) // STEPS_KEPT)
+    kept = [r for r in steps if r["step"] % every == 0]
+    write_lines(path / "steps.jsonl", kept)
+    others = [r for r in records if r["kind"] != "step"]
+    write_lines(path / "epochs.jsonl", others)
+    machine = settings.pop("machine")
     about = {
         "settings": settings,
         "command": command,
-        "machine": trained_on,
+        "machine": machine,
         "results": results,
     }
     write_json(path / "run.json", about, indent=1)
@@ -220,99 +213,49 @@ def save(
     return path
 
 
-def _kept(path: Path) -> tuple[list[Record], list[Record]]:
-    """Split a training's metrics: every k-th step, and all other records."""
-    records = read_lines(path)
-    try:
-        steps = [r for r in records if r["kind"] == "step"]
-        every = max(1, len(steps) // STEPS_KEPT)
-        kept = [r for r in steps if r["step"] % every == 0]
-    except (KeyError, TypeError) as error:
-        raise _damaged(path, f"a record without {error}") from error
-    return kept, [r for r in records if r["kind"] != "step"]
+def read_json(path: Path) -> Any:
+    """The content of a JSON file."""
+    return json.loads(path.read_text("utf-8"))
+
+
+def read_lines(path: Path) -> list[Record]:
+    """The records of a file that has one in each line."""
+    return list(map(json.loads, path.read_text("utf-8").splitlines()))
+
+
+def write_lines(path: Path, records: list[Record]) -> None:
+    """Write records, rounded, one in each line."""
+    lines = [f"{_json(rounded(record))}\n" for record in records]
+    write_file(path, "".join(lines))
 
 
 def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    """Write small arrays, compressed; the file is whole, or as it was."""
+    """Write small arrays, compressed; the file is complete, or as it was."""
     content = io.BytesIO()
     np.savez_compressed(content, **arrays)
-    _write(path, content.getvalue())
+    write_file(path, content.getvalue())
 
 
 def write_json(path: Path, values: Any, indent: int | None = None) -> None:
-    """Write a file of a stored run; it is whole, or as it was.
+    """Write a JSON file of a stored run.
 
     Args:
-        path: where; folders are made.
+        path: of the file; folders are made.
         values: what json can hold.
         indent: spaces a level; None puts all on one line.
     """
     text = json.dumps(values, indent=indent, ensure_ascii=False)
-    write_text(path, text + "\n")
+    write_file(path, text + "\n")
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text file of a stored run; it is whole, or as it was."""
-    _write(path, text)
-
-
-def read_lines(path: Path) -> list[Record]:
-    """The records of a file that has one in each line.
-
-    Raises:
-        CourseError: it is missing, or a line is damaged.
-    """
-    try:
-        lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
-    except OSError as error:
-        raise _damaged(path, error.strerror) from error
-    return [
-        _record(path, number, line)
-        for number, line in enumerate(lines, start=1)
-        if lines != [b""]
-    ]
-
-
-def _record(path: Path, number: int, line: bytes) -> Record:
-    try:
-        return files.parse_json(line)
-    except ValueError as error:
-        raise _damaged(path, f"line {number}: {error}") from error
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        return files.read_json(path)
-    except OSError as error:
-        raise _damaged(path, error.strerror) from error
-    except ValueError as error:
-        raise _damaged(path, error) from error
-
-
-def _damaged(path: Path, why: object) -> CourseError:
-    return CourseError(
-        f"{path} cannot be read ({why}): put a whole copy of it there."
-    )
-
-
-def _write(path: Path, content: str | bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        files.write_atomic(path, content)
-    except OSError as error:
-        raise CourseError(
-            f"{path} could not be written ({error.strerror}); what stood "
-            "there before is untouched."
-        ) from error
-
-
-def _write_lines(path: Path, records: list[Record]) -> None:
-    lines = [json.dumps(rounded(r), ensure_ascii=False) for r in records]
-    _write(path, "".join(f"{x}\n" for x in lines))
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write a file of a stored run: it is complete, or as it was."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write_atomic(path, content)
 
 
 def rounded(record: Record) -> Record:
-    """Floats to six significant digits: what is stored is for reading."""
+    """Floats to six significant digits."""
     return {
         key: float(f"{value:.6g}") if isinstance(value, float) else value
         for key, value in record.items()

@@ -84,6 +84,10 @@ BASE = config.Experiment(
 
 
 SMOKE = TINY | {"data.corpus": "grammar", "data.pieces": "word"}
+PAPER = Path(__file__).with_name("table_3_paper.json")
+"""The paper's rows: base model, but for the changes; perplexity per wordpiece
+and BLEU; millions of parameters, where the table has them; and the name of our
+variant that asks the same question."""
 METRICS = ("bleu", "nll", "perplexity", "accuracy")
 """Scores on the development set."""
 
@@ -198,73 +202,6 @@ def point(record: Record) -> Record:
     )
 
 
-# --- the paper's rows -------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class PaperRow:
-    """A row of the paper's table 3: base model, but for the changes."""
-
-    row: str
-    changes: dict[str, float | str]
-    perplexity: float
-    """Per wordpiece, on newstest2013, English to German."""
-    bleu: float
-    millions: int | None = None
-    """Parameters; where the table is silent, those of the base: 65."""
-    ours: str | None = None
-    """Our variant that asks the same question."""
-
-
-PAPER_BASE = "N 6, d_model 512, d_ff 2048, h 8, d_k 64, d_v 64, dropout .1, "
-PAPER_BASE += "label smoothing .1, 100,000 steps"
-ONE_HEAD = {"h": 1, "d_k": 512, "d_v": 512}
-MANY_HEADS = {"h": 16, "d_k": 32, "d_v": 32}
-PAPER = [
-    PaperRow("base", {}, 4.92, 25.8, 65, "base"),
-    PaperRow("A", ONE_HEAD, 5.29, 24.9, None, "heads-1"),
-    PaperRow("A", {"h": 4, "d_k": 128, "d_v": 128}, 5.00, 25.5),
-    PaperRow("A", MANY_HEADS, 4.91, 25.8, None, "heads-8"),
-    PaperRow("A", {"h": 32, "d_k": 16, "d_v": 16}, 5.01, 25.4),
-    PaperRow("B", {"d_k": 16}, 5.16, 25.1, 58, "d-key-8"),
-    PaperRow("B", {"d_k": 32}, 5.01, 25.4, 60),
-    PaperRow("C", {"N": 2}, 6.11, 23.7, 36, "layers-1"),
-    PaperRow("C", {"N": 4}, 5.19, 25.3, 50),
-    PaperRow("C", {"N": 8}, 4.88, 25.5, 80, "layers-4"),
-    PaperRow(
-        "C",
-        {"d_model": 256, "d_k": 32, "d_v": 32},
-        5.75,
-        24.5,
-        28,
-        "d-model-64",
-    ),
-    PaperRow("C", {"d_model": 1024, "d_k": 128, "d_v": 128}, 4.66, 26.0, 168),
-    PaperRow("C", {"d_ff": 1024}, 5.12, 25.4, 53),
-    PaperRow("C", {"d_ff": 4096}, 4.75, 26.2, 90, "d-ff-1024"),
-    PaperRow("D", {"dropout": 0.0}, 5.77, 24.6, None, "dropout-0"),
-    PaperRow("D", {"dropout": 0.2}, 4.95, 25.5, None, "dropout-0.3"),
-    PaperRow("D", {"label smoothing": 0.0}, 4.67, 25.3, None, "smoothing-0"),
-    PaperRow("D", {"label smoothing": 0.2}, 5.47, 25.7, None, "smoothing-0.2"),
-    PaperRow("E", {"positions": "learned"}, 4.92, 25.7, None, "learned"),
-    PaperRow(
-        "big",
-        {
-            "d_model": 1024,
-            "d_ff": 4096,
-            "h": 16,
-            "dropout": 0.3,
-            "steps": 300_000,
-        },
-        4.33,
-        26.4,
-        213,
-    ),
-]
-SOURCE = "Vaswani et al. 2017, Attention Is All You Need, table 3 "
-SOURCE += "(arXiv 1706.03762; key vaswani2017attention)"
-
-
 def settings() -> Record:
     """The base, its changes, and the paper's rows for the chapter to read."""
     told = ("label", "row", "changes")
@@ -274,12 +211,7 @@ def settings() -> Record:
             name: {key: getattr(variant, key) for key in told}
             for name, variant in VARIANTS.items()
         },
-        "paper": {
-            "source": SOURCE,
-            "split": "newstest2013, English to German",
-            "base": PAPER_BASE,
-            "rows": [asdict(row) for row in PAPER],
-        },
+        "paper": store.read_json(PAPER),
     }
 
 

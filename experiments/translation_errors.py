@@ -9,7 +9,6 @@ are kept whose sentence and Japanese are still the same; a test finds the
 others.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -77,7 +76,7 @@ def sheet_notes(path: Path) -> Notes:
     """Notes of the second judge, by source and translation."""
     if not path.is_file():
         return {}
-    verdicts = json.loads(path.read_text("utf-8"))["verdicts"]
+    verdicts = store.read_json(path)["verdicts"]
     return {(note["src"], note["text"]): note for note in verdicts}
 
 
@@ -86,7 +85,7 @@ def analyse(context: RunContext) -> Iterator[str]:
     path = context.folder / "judged.json"
     notes = {}
     if path.is_file():
-        notes = notes_of(json.loads(path.read_text("utf-8"))["samples"])
+        notes = notes_of(store.read_json(path)["samples"])
     dev = translations.dev_of(context.inputs[0])
     places = range(0, len(dev), EVERY)[: context.limit(len(dev))]
     text = dev.take(places)

@@ -8,8 +8,7 @@ stored too, with the text cut up in several ways, so that intervals and
 comparisons can be made without the corpus.
 """
 
-import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -235,7 +234,7 @@ def store_made_of_models(
     store.write_json(context.folder / "run.json", about, indent=1)
     store.write_arrays(context.folder / "counts.npz", counts)
     for record in ("epochs", "steps"):  # it was not trained itself
-        store.write_text(context.folder / f"{record}.jsonl", "")
+        store.write_lines(context.folder / f"{record}.jsonl", [])
 
 
 def smoke_inputs(scratch: Path) -> list[Path]:
@@ -248,6 +247,35 @@ def smoke_inputs(scratch: Path) -> list[Path]:
     return [output]
 
 
+def analysis_of_heads(
+    name: str, analyse: Callable[..., Iterator[str]]
+) -> Analysis:
+    """An analysis of the translator whose heads chapter 20 reads.
+
+    Args:
+        name: of the analysis.
+        analyse: from the model, its tokenizer, its corpus and the context to
+            lines for the log.
+    """
+
+    def load_and_analyse(context: RunContext) -> Iterator[str]:
+        loaded = checkpoint.load(context.inputs[0])
+        model = loaded.model.cpu().eval()
+        splits = splits_for(loaded.details, context)
+        yield from analyse(model, loaded.tokenizer, splits, context)
+
+    return Analysis(
+        name=name,
+        chapter="20_reading_attention",
+        analyse=load_and_analyse,
+        inputs=("outputs/enja-wide/checkpoints/average",),
+        exact=True,
+        smoke_inputs=lambda scratch: [
+            path / "checkpoints" / "best" for path in smoke_inputs(scratch)
+        ],
+    )
+
+
 def decoded(
     output: Path, context: RunContext, text: ParallelText
 ) -> tuple[Record, list[str]]:
@@ -256,7 +284,7 @@ def decoded(
     The best epoch's weights or, where there is one, the average.
     """
     path = context.stored(output.name) / "run.json"
-    stored = json.loads(path.read_text("utf-8"))
+    stored = store.read_json(path)
     rows = stored["results"]["rows"]
     row = next(r for r in reversed(rows) if r["beam"] == BEAMS[-1])
     loaded = checkpoint.load(output / "checkpoints" / row["weights"])

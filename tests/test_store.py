@@ -42,7 +42,7 @@ def output(tmp_path, monkeypatch):
     folder.mkdir()
     store.write_json(folder / "experiment.json", {"name": "x", "machine": "A"})
     lines = [json.dumps(record) + "\n" for record in RECORDS]
-    store.write_text(folder / "metrics.jsonl", "".join(lines))
+    store.write_file(folder / "metrics.jsonl", "".join(lines))
     return folder
 
 
@@ -59,9 +59,6 @@ def test_the_machine_is_the_one_that_trained(output):
     store.write_json(output / "experiment.json", {"machine": "A"})
     store.save(output, "one", "", {})
     assert store.read("one").machine == "A"
-    store.write_json(output / "experiment.json", {})
-    with pytest.raises(CourseError, match="no machine"):
-        store.save(output, "one", "", {})
 
 
 def assert_one_line(call, *words):
@@ -70,49 +67,6 @@ def assert_one_line(call, *words):
     for word in words:
         assert word in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def damage(path, content):
-    if content is None:
-        path.unlink()
-    else:
-        path.write_bytes(content)
-
-
-DAMAGE = [b"{", b"[]", b"\xff", None]
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        *[("experiment.json", content) for content in [b"", *DAMAGE]],
-        *[("metrics.jsonl", content) for content in DAMAGE],
-        ("metrics.jsonl", b"{}"),
-        ("metrics.jsonl", b'{"kind": "step"}'),
-    ],
-)
-def test_a_damaged_training_is_not_stored(output, name, content):
-    damage(output / name, content)
-    assert_one_line(lambda: store.save(output, "one", "", {}), name)
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        *[("run.json", content) for content in [b"", b"{}", *DAMAGE]],
-        *[("epochs.jsonl", content) for content in DAMAGE],
-    ],
-)
-def test_a_damaged_stored_run_is_named(output, name, content):
-    folder = store.save(output, "one", "", {})
-    damage(folder / name, content)
-    assert_one_line(lambda: store.read("one"), "one")
-
-
-def test_a_stored_run_that_cannot_be_written_is_named(output):
-    path = output / "experiment.json" / "run.json"
-    assert_one_line(lambda: store.write_json(path, {}), str(path), "untouched")
-    assert_one_line(lambda: store.write_arrays(path, {}), str(path))
 
 
 # --- the records of an experiment --------------------------------------------
@@ -137,17 +91,6 @@ def test_records_are_sorted_by_seed_and_each_has_a_line(output):
     assert store.records("cats")["a"] == [{"seed": 0}, {"seed": 1}]
     text = (store.folder("cats") / store.RECORDS).read_text("utf-8")
     assert '\n{"seed": 0},\n{"seed": 1}\n' in text
-
-
-@pytest.mark.parametrize("content", [b"{", b"[]", b"\xff"])
-def test_damaged_records_are_named_and_stay(output, content):
-    path = store.folder("cats") / store.RECORDS
-    store.add_record(path.parent, "a", {"seed": 0}, HEAD)
-    damage(path, content)
-    assert_one_line(lambda: store.records("cats"), "cats")
-    add = lambda: store.add_record(path.parent, "a", {"seed": 1}, HEAD)  # noqa: E731
-    assert_one_line(add, "cats")
-    assert path.read_bytes() == content
 
 
 def test_an_experiment_that_is_not_stored_is_named(output):
