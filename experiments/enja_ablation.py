@@ -14,7 +14,6 @@ intervals can be made. The order knows nothing of the test set.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 from torch import Tensor
@@ -152,21 +151,10 @@ def analyse(
     }
     for name, others in ways.items():
         path = context.folder / f"{name}.json"
-        if is_there(path, about):
-            yield f"{name}: stored already"
-            continue
         found, counts = ablation(model, tokenizer, others, asked, test)
         store.write_arrays(context.folder / f"{name}.npz", counts)
         store.write_json(path, about | found, indent=1)
         yield f"{name}: BLEU {found['bleu']}"
-
-
-def is_there(path: Path, about: Record) -> bool:
-    """Whether this was asked of these weights already, and stored."""
-    if not path.is_file():
-        return False
-    stored = store.read_json(path)
-    return all(stored.get(key) == value for key, value in about.items())
 
 
 EXPERIMENT = analysis_of_heads("enja-ablation", analyse)

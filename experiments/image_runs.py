@@ -6,13 +6,11 @@ with a batch as in the training, by a model of the same sizes.
 """
 
 import dataclasses
-from collections.abc import Iterator
 from pathlib import Path
 
 import torch
 
-from experiments import store
-from experiments.lab import Analysis, Record, RunContext, checkpoint_of, like
+from experiments.lab import Analysis, Record, RunContext, checkpoint_of
 from experiments.timing import seconds
 from transformer_course.batches.images import ImageBatches, in_order
 from transformer_course.data.corpora import load_images
@@ -70,7 +68,7 @@ def step_seconds(output: Path) -> float:
     return seconds(step, torch.device("cpu"))
 
 
-def results(output: Path, context: RunContext) -> Record:
+def results(output: Path, context: RunContext) -> tuple[Record, None]:
     """Scores of the checkpoint that a training chose."""
     chosen = checkpoint_of(output)
     loaded = checkpoint.load(chosen)
@@ -85,16 +83,7 @@ def results(output: Path, context: RunContext) -> Record:
         "classes": test.names,
         "taken_for": table,
         "seconds_per_step": round(step_seconds(output), 4),
-    }
-
-
-def analyse(context: RunContext) -> Iterator[str]:
-    """Score and store each training."""
-    for output in context.inputs:
-        found = results(output, context)
-        name = output.name
-        store.save(output, name, like(name), found, to=context.stored(name))
-        yield f"{name}: {found['test']}, {found['seconds_per_step']} s a step"
+    }, None
 
 
 def tiny(scratch: Path, name: str, preset: str) -> Path:
@@ -122,7 +111,10 @@ NAMES = (
 EXPERIMENT = Analysis(
     name="image-runs",
     chapter="19_vision_transformer",
-    analyse=analyse,
+    analyse=store_each(
+        results,
+        lambda found: f"{found['test']}, {found['seconds_per_step']} s a step",
+    ),
     inputs=tuple(f"outputs/{name}" for name in NAMES),
     smoke_inputs=smoke_inputs,
     writes=NAMES,

@@ -11,6 +11,8 @@ that a smoke test does the same with less of everything.
 """
 
 import dataclasses
+import hashlib
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -298,6 +300,46 @@ def made_of(name: str, context: RunContext) -> Record:
     """The head of a file that was made of trainings."""
     typed = ["python -m experiments", name, *map(str, context.inputs)]
     return {"command": " ".join(typed), "machine": machine()}
+
+
+def made_of_checkpoint(name: str, chosen: Path, context: RunContext) -> Record:
+    """The same of a file about one checkpoint, which it identifies."""
+    weights = (chosen / "model.safetensors").read_bytes()
+    return {
+        **made_of(name, context),
+        "run": chosen.parents[1].name,
+        "checkpoint": chosen.name,
+        "weights": hashlib.sha256(weights).hexdigest()[:16],
+    }
+
+
+def each_of(
+    analyse: Callable[[Path, RunContext], Iterator[str]],
+) -> Callable[[RunContext], Iterator[str]]:
+    """Analyse the given trainings one after another."""
+    return lambda context: itertools.chain.from_iterable(
+        analyse(output, context) for output in context.inputs
+    )
+
+
+def store_each(
+    results: Callable[[Path, RunContext], tuple[Record, dict | None]],
+    describe: Callable[[Record], str],
+) -> Callable[[RunContext], Iterator[str]]:
+    """Store each of the given trainings with its results.
+
+    Args:
+        results: from a training's folder to its results, and BLEU's counts.
+        describe: the results in a line of the log.
+    """
+
+    def analyse(output: Path, context: RunContext) -> Iterator[str]:
+        found, counts = results(output, context)
+        to = context.stored(output.name)
+        store.save(output, output.name, like(output.name), found, counts, to)
+        yield f"{output.name}: {describe(found)}"
+
+    return each_of(analyse)
 
 
 def checkpoint_of(output: Path) -> Path:

@@ -28,11 +28,12 @@ from experiments.lab import (
     Record,
     RunContext,
     checkpoint_of,
-    made_of,
+    each_of,
+    made_of_checkpoint,
     splits_for,
     tiny_run,
 )
-from experiments.searches import draw, fingerprint, timed
+from experiments.searches import draw, timed
 from experiments.translations import BEAMS, CREDIT, dev_bleu
 from transformer_course.data.text import ParallelText
 from transformer_course.decoding.translate import candidates, translate
@@ -296,10 +297,7 @@ def compare(folder: Path, context: RunContext) -> Iterator[str]:
     best = scores_of([beam[0] for beam in beams], text.tgt)
     asked = Asked(loaded, text, best)
     stored = {
-        **made_of("mbr", context),
-        "run": folder.name,
-        "checkpoint": chosen.name,
-        "weights": fingerprint(chosen),
+        **made_of_checkpoint("mbr", chosen, context),
         "split": "test",
         "sentences": len(text),
         "alpha": alpha,
@@ -317,16 +315,10 @@ def compare(folder: Path, context: RunContext) -> Iterator[str]:
         yield f"{folder.name}: {rows[-1]}"
 
 
-def analyse(context: RunContext) -> Iterator[str]:
-    """Compare the ways, run by run."""
-    for folder in context.inputs:
-        yield from compare(folder, context)
-
-
 EXPERIMENT = Analysis(
     name="mbr",
     chapter="13_generation",
-    analyse=analyse,
+    analyse=each_of(compare),
     inputs=("outputs/enja",),
     smoke_inputs=lambda scratch: [tiny_run(scratch, "tiny")],
 )

@@ -20,11 +20,11 @@ from experiments.lab import (
     Record,
     RunContext,
     checkpoint_of,
-    made_of,
+    each_of,
+    made_of_checkpoint,
     splits_for,
     tiny_run,
 )
-from experiments.searches import fingerprint
 from transformer_course.batches.pairs import AnyBatch, Batch
 from transformer_course.data.tokenizer import PAD
 from transformer_course.models.masks import padding_mask
@@ -97,8 +97,8 @@ def measured(model: nn.Module, batches: list[AnyBatch]) -> Record:
     }
 
 
-def look_into(folder: Path, context: RunContext) -> Record:
-    """Record of a training.
+def inspect(folder: Path, context: RunContext) -> Iterator[str]:
+    """Measure a training, and store what was found.
 
     Raises:
         CourseError: the run has no checkpoint.
@@ -108,31 +108,20 @@ def look_into(folder: Path, context: RunContext) -> Record:
     model, tokenizer = loaded.model, loaded.tokenizer
     dev = splits_for(loaded.details, context).dev
     task = task_of(model.config, loaded.details)
-    return {
-        **made_of("memory-spread", context),
-        "run": folder.name,
-        "checkpoint": chosen.name,
-        "weights": fingerprint(chosen),
+    found = {
+        **made_of_checkpoint("memory-spread", chosen, context),
         "split": "dev",
         "sentences": len(dev),
         **measured(model, task.scored_batches(model.config, tokenizer, dev)),
     }
-
-
-def analyse(context: RunContext) -> Iterator[str]:
-    """Look into each training, and store what was found."""
-    for folder in context.inputs:
-        found = look_into(folder, context)
-        store.write_json(
-            context.folder / f"{folder.name}.json", found, indent=1
-        )
-        yield f"{folder.name}: {found}"
+    store.write_json(context.folder / f"{folder.name}.json", found, indent=1)
+    yield f"{folder.name}: {found}"
 
 
 EXPERIMENT = Analysis(
     name="memory-spread",
     chapter="08_add_and_norm",
-    analyse=analyse,
+    analyse=each_of(inspect),
     inputs=("outputs/enja",),
     smoke_inputs=lambda scratch: [tiny_run(scratch, "tiny")],
 )

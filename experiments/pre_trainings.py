@@ -13,8 +13,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from experiments import store
-from experiments.lab import Analysis, Record, RunContext, checkpoint_of, like
+from experiments.lab import Analysis, Record, RunContext, checkpoint_of
 from experiments.masked_positions import answered, text_for
 from transformer_course.batches.masked import MaskedBatch
 from transformer_course.data.aozora import Work
@@ -68,7 +67,7 @@ def right_at_mask(
     return round(hits.float().mean().item(), 4)
 
 
-def results(output: Path) -> Record:
+def results(output: Path, context: RunContext) -> tuple[Record, None]:
     """Results of the checkpoint that is best on the development works."""
     loaded = checkpoint.load(checkpoint_of(output))
     model, tokenizer = loaded.model, loaded.tokenizer
@@ -92,7 +91,7 @@ def results(output: Path) -> Record:
         "dev": scores(model, tokenizer, splits.dev),
         "test": scores(model, tokenizer, splits.test),
         "filled": filled,
-    }
+    }, None
 
 
 def untrained(context: RunContext) -> Record:
@@ -108,10 +107,8 @@ def analyse(context: RunContext) -> Iterator[str]:
     """Score and store each training."""
     if context.smoke:
         yield f"smoke: {untrained(context)}"
-    for output in context.inputs:
-        found, name = results(output), output.name
-        store.save(output, name, like(name), found, to=context.stored(name))
-        yield f"{name}: {found['dev']} {found['test']}"
+    describe = "{0[dev]} {0[test]}".format
+    yield from store_each(results, describe)(context)
 
 
 NAMES = ("aozora-bert", "aozora-bert-longer", "aozora-bert-pairs")

@@ -1,15 +1,13 @@
 """How should a trained translator search?
 
 Beams of several sizes, each with several length penalties, and sampling, for
-the checkpoint that is best on the development set.
-``experiments/results/searches/NAME.json`` is written anew after each way; what
-is there is kept, unless it is of other weights. Last, each size of beam
-translates the test set once, with the length penalty that the development set
-likes best, and what BLEU counts in each sentence is stored in
+the checkpoint that is best on the development set, in
+``experiments/results/searches/NAME.json``. Last, each size of beam translates
+the test set once, with the length penalty that the development set likes best,
+and what BLEU counts in each sentence is stored in
 ``experiments/results/searches/NAME.npz``.
 """
 
-import hashlib
 import itertools
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +21,8 @@ from experiments.lab import (
     Analysis,
     RunContext,
     checkpoint_of,
+    each_of,
+    made_of_checkpoint,
     splits_for,
     tiny_run,
 )
@@ -35,7 +35,7 @@ from transformer_course.decoding.translate import (
     encode_source,
     translate,
 )
-from transformer_course.device import machine, pick_device
+from transformer_course.device import pick_device
 from transformer_course.evaluation.bleu import bleu_counts, corpus_bleu
 from transformer_course.training import checkpoint
 
@@ -163,63 +163,36 @@ def likelier_but_short(
     return sorted(found, key=lambda e: len(e["src"]))[:EXAMPLES]
 
 
-def fingerprint(chosen: Path) -> str:
-    """Tells a checkpoint's weights from others."""
-    weights = (chosen / "model.safetensors").read_bytes()
-    return hashlib.sha256(weights).hexdigest()[:16]
-
-
-def begin(path: Path, folder: Path, chosen: Path) -> dict:
-    """Rows that are stored already of these weights, or none."""
-    about = {
-        "command": f"python -m experiments searches {folder}",
-        "machine": machine(),
-        "run": folder.name,
-        "checkpoint": chosen.name,
-        "weights": fingerprint(chosen),
-        "split": "dev",
-        "seed": SEED,
-        "credit": CREDIT,
-        "rows": [],
-        "examples": {},
-    }
-    if not path.exists():
-        return about
-    stored = store.read_json(path)
-    return stored if stored["weights"] == about["weights"] else about
-
-
-def is_done(way: dict, rows: list[dict]) -> bool:
-    """Whether a row has these settings."""
-    return any(way.items() <= row.items() for row in rows)
-
-
 def compare(folder: Path, context: RunContext) -> Iterator[str]:
-    """Measure what is missing of a run, and write it after each way.
+    """Measure each way of decoding, and write the file after each.
 
     Raises:
         CourseError: the run has no checkpoint.
     """
     chosen = checkpoint_of(folder)
-    path = context.folder / f"{folder.name}.json"
-    stored = begin(path, folder, chosen)
-    ways = SMOKED if context.smoke else WAYS
-    missing = [way for way in ways if not is_done(way, stored["rows"])]
-    if not missing and "chosen" in stored:
-        return
     loaded = checkpoint.load(chosen, pick_device("auto"))
     splits = splits_for(loaded.details, context)
-    stored["sentences"] = len(splits.dev)
-    greedy = measure(loaded, splits.dev, WAYS[0], [])[1] if missing else []
-    for way in missing:
+    path = context.folder / f"{folder.name}.json"
+    rows, examples = [], {}
+    stored = {
+        **made_of_checkpoint("searches", chosen, context),
+        "split": "dev",
+        "seed": SEED,
+        "credit": CREDIT,
+        "rows": rows,
+        "examples": examples,
+        "sentences": len(splits.dev),
+    }
+    greedy = measure(loaded, splits.dev, WAYS[0], [])[1]
+    for way in SMOKED if context.smoke else WAYS:
         row, best = measure(loaded, splits.dev, way, greedy)
-        stored["rows"].append(row)
+        rows.append(row)
         if way.get("alpha") == 0 and way["beam"] > 1:
-            examples = likelier_but_short(best, greedy, splits.dev)
-            stored["examples"][str(way["beam"])] = examples
+            found = likelier_but_short(best, greedy, splits.dev)
+            examples[str(way["beam"])] = found
         store.write_json(path, stored, indent=1)
         yield f"{folder.name}: {row}"
-    penalties = chosen_penalties(stored["rows"])
+    penalties = chosen_penalties(rows)
     arrays = count_on_test(loaded, splits, penalties)
     store.write_arrays(path.with_suffix(".npz"), arrays)
     store.write_json(path, stored | {"chosen": penalties}, indent=1)
@@ -252,16 +225,10 @@ def count_on_test(
     return found
 
 
-def analyse(context: RunContext) -> Iterator[str]:
-    """Compare the ways, run by run."""
-    for folder in context.inputs:
-        yield from compare(folder, context)
-
-
 EXPERIMENT = Analysis(
     name="searches",
     chapter="13_generation",
-    analyse=analyse,
+    analyse=each_of(compare),
     inputs=("outputs/enja",),
     smoke_inputs=lambda scratch: [tiny_run(scratch, "tiny")],
 )

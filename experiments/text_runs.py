@@ -8,13 +8,11 @@ in the training text word for word.
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import torch
 
-from experiments import store
-from experiments.lab import Analysis, RunContext, like, tiny_run
+from experiments.lab import Analysis, RunContext, store_each, tiny_run
 from transformer_course.data.text import ParallelText
 from transformer_course.decoding.generate import sample
 from transformer_course.decoding.translate import draw, translate
@@ -108,7 +106,7 @@ def data_of(details: dict) -> DataConfig:
     return DataConfig(**{key: details[key] for key in kept})
 
 
-def results(output: Path) -> dict:
+def results(output: Path, context: RunContext) -> tuple[dict, None]:
     """Results of the checkpoint that is best on the development work."""
     loaded = checkpoint.load(chosen_checkpoint(output))
     model, tokenizer = loaded.model, loaded.tokenizer
@@ -121,23 +119,16 @@ def results(output: Path) -> dict:
         "test": scores(task, model, tokenizer, splits.test),
     }
     if task.prompted == "tgt":
-        return found | results_of_text(model, tokenizer)
-    return found | results_of_pairs(task, model, tokenizer, splits)
-
-
-def analyse(context: RunContext) -> Iterator[str]:
-    """Score and store each training."""
-    for output in context.inputs:
-        found = results(output)
-        name = output.name
-        store.save(output, name, like(name), found, to=context.stored(name))
-        yield f"{output.name}: {found['dev']} {found['test']}"
+        return found | results_of_text(model, tokenizer), None
+    return found | results_of_pairs(task, model, tokenizer, splits), None
 
 
 EXPERIMENT = Analysis(
     name="text-runs",
     chapter="16_soseki",
-    analyse=analyse,
+    analyse=store_each(
+        results, lambda found: f"{found['dev']} {found['test']}"
+    ),
     inputs=("outputs/soseki-cpu", "outputs/soseki-lm"),
     smoke_inputs=lambda scratch: [tiny_run(scratch, "lm", "grammar-lm")],
     writes=("soseki-cpu", "soseki-lm"),

@@ -111,7 +111,7 @@ def test_the_loss_beside_the_spread_is_the_training_s(tmp_path, monkeypatch):
     tiny_corpus(monkeypatch)
     folder = tiny_run(tmp_path, "tiny")
     context = RunContext(tmp_path / "spread", inputs=(folder,))
-    list(memory_spread.analyse(context))
+    list(memory_spread.EXPERIMENT.analyse(context))
     found = json.loads((context.folder / "tiny.json").read_text())
     lines = (folder / "metrics.jsonl").read_text().splitlines()
     epochs = [r for r in map(json.loads, lines) if r["kind"] == "epoch"]
@@ -228,15 +228,6 @@ def test_costs_are_those_of_the_model_without_heads():
     assert loss([]) == pytest.approx(whole)
     assert loss(heads_of(model)) != pytest.approx(whole)
     assert loss([]) == pytest.approx(whole)
-
-
-def test_what_is_stored_is_asked_of_these_weights(tmp_path):
-    about = {"command": "typed", "whole": 1.5}
-    path = tmp_path / "zero.json"
-    assert not enja_ablation.is_there(path, about)
-    path.write_text(json.dumps(about | {"alone": {}}))
-    assert enja_ablation.is_there(path, about)
-    assert not enja_ablation.is_there(path, about | {"whole": 1.6})
 
 
 def test_a_word_has_the_weight_of_its_pieces():

@@ -1,7 +1,5 @@
 """Translators are scored, searched and joined as the stored runs say."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -156,7 +154,7 @@ def test_cold_draws_are_greedy_search_whoever_chooses(tmp_path, monkeypatch):
     context = RunContext(
         tmp_path / "mbr", inputs=(tmp_path / "run",), smoke=True
     )
-    list(mbr.analyse(context))
+    list(mbr.EXPERIMENT.analyse(context))
     greedy, *others = files.read_json(context.folder / "run.json")["rows"]
     draws = [row for row in others if "draws" in row]
     assert [row["draws"] for row in draws] == [1, mbr.DRAWS[0], mbr.DRAWS[0]]
@@ -167,55 +165,26 @@ def test_cold_draws_are_greedy_search_whoever_chooses(tmp_path, monkeypatch):
 
 # --- searches ----------------------------------------------------------------
 
-FEW = [searches.WAYS[0], searches.WAYS[1], searches.WAYS[-1]]
 
-
-@pytest.fixture
-def trained(tmp_path, monkeypatch):
-    """A run's folder, what is stored of it, and what was measured."""
+def test_ways_are_scored_and_the_beams_counted_on_the_test_set(
+    tmp_path, monkeypatch
+):
+    few = [searches.WAYS[0], searches.WAYS[1], searches.WAYS[-1]]
     monkeypatch.setattr(searches, "splits_for", lambda *_: SPLITS)
-    monkeypatch.setattr(searches, "WAYS", FEW)
-    measured = []
-    measure = searches.measure
-
-    def count(loaded, dev, way, greedy):
-        measured.append(way)
-        return measure(loaded, dev, way, greedy)
-
-    monkeypatch.setattr(searches, "measure", count)
+    monkeypatch.setattr(searches, "WAYS", few)
     saved(tmp_path / "run/checkpoints/best", translator())
-    return tmp_path / "run", tmp_path / "run.json", measured
-
-
-def made(folder) -> list[str]:
-    """All that is said while everything is made that is missing."""
-    return list(searches.compare(folder, RunContext(folder.parent)))
-
-
-def test_each_way_is_measured_once_for_the_same_weights(trained):
-    folder, path, measured = trained
-    made(folder)
-    stored = json.loads(path.read_text())
-    assert len(stored["rows"]) == len(FEW) == len(measured) - 1
-    greedy, beam, _ = stored["rows"]
+    context = RunContext(tmp_path, inputs=(tmp_path / "run",))
+    list(searches.EXPERIMENT.analyse(context))
+    greedy, beam, _ = store.read_json(tmp_path / "run.json")["rows"]
     assert greedy["likelier_than_greedy"] == 0
     assert beam["log_prob"] >= greedy["log_prob"]
-    with np.load(path.with_suffix(".npz")) as arrays:
+    with np.load(tmp_path / "run.npz") as arrays:
         counts = dict(arrays)
-    loaded = checkpoint.load(folder / "checkpoints/best")
+    loaded = checkpoint.load(tmp_path / "run/checkpoints/best")
     written = translate(loaded.model, TOKENIZER, SPLITS.test.src)
     np.testing.assert_array_equal(
         counts["beam-1"], bleu_counts(written, SPLITS.test.tgt)
     )
-    measured.clear()
-    assert made(folder) == measured == []
-    path.write_text(json.dumps(stored | {"rows": stored["rows"][:2]}))
-    made(folder)
-    assert measured == [FEW[0], *FEW[2:]]
-    measured.clear()
-    saved(folder / "checkpoints/best", translator(seed=1))
-    made(folder)
-    assert len(measured) == len(FEW) + 1
 
 
 def test_a_penalty_is_chosen_for_each_beam():
@@ -250,7 +219,8 @@ def test_examples_are_likelier_and_half_as_long():
 @pytest.mark.parametrize("one", [mbr, memory_spread, searches])
 def test_a_folder_without_a_checkpoint_is_refused(one, tmp_path):
     with pytest.raises(CourseError, match="no checkpoint"):
-        list(one.analyse(RunContext(tmp_path / "none", inputs=(tmp_path,))))
+        context = RunContext(tmp_path / "none", inputs=(tmp_path,))
+        list(one.EXPERIMENT.analyse(context))
 
 
 # --- several trainings as one ------------------------------------------------
