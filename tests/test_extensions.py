@@ -250,7 +250,7 @@ def test_a_strip_lights_what_the_picture_links_to_its_chapter():
 
 def test_a_chapter_without_a_place_in_the_picture_is_a_warning(built):
     (warning,) = built.warnings.strip().splitlines()
-    assert "99_later" in warning and "course_strip.PLACES" in warning
+    assert "99_later" in warning and "course_places.yml" in warning
     (strip,) = built.page("06_masks").find_class("transformer-strip")
     assert strip.getprevious().tag == "h1"
     assert strip.find("a").get("href") == "index.html#transformer"

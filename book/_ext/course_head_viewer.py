@@ -42,27 +42,6 @@ KINDS = {
 """Kinds of looks: which words ask, and which are looked at."""
 LANGUAGES = {"source": "en", "read": "ja", "written": "ja"}
 
-WORDS = {
-    "sentence": "Sentence",
-    "kind": "Who looks where",
-    "cross": "Japanese at English",
-    "encoder": "English at English",
-    "decoder": "Japanese at Japanese",
-    "head": "Head",
-    "heads": "Head, by layer",
-    "layer": "layer {n}",
-    "name": "layer {layer}, head {head}",
-    "mean": "mean",
-    "mean_of": "mean of layer {layer}",
-    "cross_asks": "To be written next",
-    "encoder_asks": "English word",
-    "decoder_asks": "Word just read",
-    "looks_at": "looks at",
-    "says": "{head}: {word} looks at {list}.",
-    "tables": "The same as tables",
-    "table": "{kind}: where each head looks most, in percent",
-}
-"""What the reader sees."""
 ENDS = {"<s>": "start", "</s>": "end"}
 
 
@@ -140,7 +119,6 @@ def render(name: str, anchor: str) -> str:
     maps = sentences[0]["maps"]["cross"]
     return template(TEMPLATE).render(
         anchor=anchor,
-        words=WORDS,
         kinds=KINDS,
         languages=LANGUAGES,
         sentences=sentences,
@@ -151,7 +129,6 @@ def render(name: str, anchor: str) -> str:
             "anchor": anchor,
             "kinds": KINDS,
             "languages": LANGUAGES,
-            "words": WORDS,
             "sentences": sentences,
         },
     )

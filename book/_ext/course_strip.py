@@ -14,6 +14,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
+import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -31,34 +32,9 @@ LETTER, LINE = 6.5, 10
 """How wide and high a word is drawn: a bar, in units of the picture."""
 
 
-PLACES = {
-    "01_sequence_to_sequence": "what came before: recurrent networks, "
-    "then attention beside them",
-    "02_tokens_and_embeddings": "both ends, where words become "
-    "vectors and vectors become words",
-    "03_positional_encoding": "the order of the words, added to both inputs",
-    "04_attention": "what goes on inside all three kinds of attention",
-    "05_score_functions": "the score inside all three kinds of attention",
-    "06_masks": "what an attention may see: in the decoder, no later word",
-    "07_multi_head_attention": "the heads inside all three kinds of attention",
-    "08_add_and_norm": "the sum and the norm around each part of a layer",
-    "09_feed_forward": "the part of each layer that reads one word at a time",
-    "10_transformer": "the parts put together: encoder and decoder",
-    "11_batches": "what goes in: the source, the target so far, and "
-    "the right next token",
-    "12_training": "the end, where the loss says how to move all weights",
-    "13_generation": "the way out: one token chosen after another",
-    "14_evaluation": "the whole model, judged by what it writes",
-    "15_translation": "the whole model, trained to translate",
-    "16_soseki": "the whole model, trained to write the next sentence",
-    "17_classification": "the encoder alone, with a class on top",
-    "18_bert": "the encoder alone, which fills gaps in a text",
-    "19_vision_transformer": "the encoder alone, which reads patches "
-    "of an image",
-    "20_reading_attention": "all its attention, looked at head by head",
-    "21_speed": "the whole model, and what its parts cost",
-    "22_since_2017": "the whole model, and what has changed in it since",
-}
+PLACES: dict[str, str] = yaml.safe_load(
+    Path(__file__).with_name("course_places.yml").read_text("utf-8")
+)
 """Where in the model a chapter is, by its page."""
 
 
@@ -168,7 +144,7 @@ def add_strip(app: Sphinx, doctree: nodes.document) -> None:
         return
     if page not in PLACES:
         logger.warning(
-            "say in course_strip.PLACES where in the model %r is",
+            "say in course_places.yml where in the model %r is",
             page,
             location=page,
         )

@@ -36,47 +36,12 @@ from transformer_course.errors import CourseError
 Record = dict[str, Any]
 Segments = list[str]
 
-WAYS = ("greedy", "beam", "sampled")
+WAYS = {"greedy": "greedy", "beam": "beam search", "sampled": "sampled"}
 FILE = "epochs.jsonl"
 TEMPLATE = "course_time_machine.html"
 
-WORDS = {
-    "greedy": "greedy",
-    "beam": "beam search",
-    "sampled": "sampled",
-    "epoch": "epoch",
-    "epochs": "Epoch",
-    "nth_of": "Epoch {n} of {last}",
-    "average": "average",
-    "average_of": "Average of epochs {first} to {last}",
-    "controls": "Training time machine",
-    "previous": "Previous epoch",
-    "next": "Next epoch",
-    "play": "Play",
-    "pause": "Pause",
-    "decoding": "Decoding",
-    "mark": "Mark what is new",
-    "changed": "{n} of {total} changed since epoch {before}",
-    "source": "source",
-    "reference": "reference",
-    "model": "model",
-    "nothing": "(nothing)",
-    "missing": "(not stored for this epoch)",
-    "all_figures": "The figures of every epoch",
-    "train": "training",
-    "dev": "held-out",
-    "nll": "Cross entropy, nats per token",
-    "perplexity": "Perplexity",
-    "accuracy": "Accuracy, %",
-    "bleu": "BLEU, greedy",
-    "axis": "cross entropy, nats per token",
-    "curve": "Cross entropy in nats per token by epoch.",
-    "curve_part": "{part}: {first} after epoch {start}, "
-    "{last} after epoch {end}.",
-}
-"""What the reader sees."""
-
-PARTS = ("train", "dev")
+PARTS = {"train": "training", "dev": "held-out"}
+AVERAGE = "average"
 MEASURES = {
     "nll": lambda value: f"{value:.2f}",
     "perplexity": lambda value: f"{value:,.{1 if value < 100 else 0}f}",
@@ -136,11 +101,6 @@ def sentences_of(name: str, records: list[Record]) -> list[tuple[str, str]]:
                 "same sentences throughout"
             )
     return asked[0]
-
-
-def said(sample: dict[str, str], way: str) -> str | None:
-    """What the model said; None where it was not stored."""
-    return sample.get(way)
 
 
 def key_of(record: Record) -> str:
@@ -323,7 +283,7 @@ def _epoch_ticks(
         if epoch is None:
             # its label reaches to the left, and would cover its neighbours
             ticks = [tick for tick in ticks if place - tick[0] > 50]
-            ticks.append((place, WORDS["average"]))
+            ticks.append((place, AVERAGE))
         elif epoch == 1 or epoch % every == 0:
             ticks.append((place, str(epoch)))
     return ticks
@@ -334,19 +294,15 @@ def _describe(
     values: dict[str, list[tuple[int, float]]],
 ) -> str:
     """The curve in words."""
-    text = [WORDS["curve"]]
+    text = ["Cross entropy in nats per token by epoch."]
     for part, points in values.items():
         points = [p for p in points if "epoch" in records[p[0]]] or points
-        (start, first), (end, last) = points[0], points[-1]
-        text.append(
-            WORDS["curve_part"].format(
-                part=WORDS[part].capitalize(),
-                first=MEASURES["nll"](first),
-                last=MEASURES["nll"](last),
-                start=records[start].get("epoch", WORDS["average"]),
-                end=records[end].get("epoch", WORDS["average"]),
-            )
+        begin, finish = (
+            f"{MEASURES['nll'](value)} after epoch "
+            f"{records[number].get('epoch', AVERAGE)}"
+            for number, value in (points[0], points[-1])
         )
+        text.append(f"{PARTS[part].capitalize()}: {begin}, {finish}.")
     return " ".join(text)
 
 
@@ -357,13 +313,12 @@ def moments_of(records: list[Record], ways: list[str]) -> list[dict[str, Any]]:
     """What the script shows, record by record."""
     moments = []
     for before, record in pairwise([None, *records]):
-        told = {way: _marked(record, before, way) for way in ways}
         moments.append(
             {
                 "key": key_of(record),
                 "name": _name(record, records),
                 "figures": figures_of(record),
-                "said": told,
+                "said": {way: _marked(record, before, way) for way in ways},
                 "changed": {
                     way: _changed(record, before, way) for way in ways
                 },
@@ -390,8 +345,9 @@ def _changed(record: Record, before: Record | None, way: str) -> str:
     ]
     if not compared:
         return ""
-    return WORDS["changed"].format(
-        n=sum(compared), total=len(compared), before=before["epoch"]
+    return (
+        f"{sum(compared)} of {len(compared)} changed since epoch "
+        f"{before['epoch']}"
     )
 
 
@@ -400,15 +356,15 @@ def _now_and_before(record: Record, before: Record | None, way: str):
     samples = record["samples"]
     earlier = before["samples"] if before else [{"src": ""}] * len(samples)
     for now, old in zip(samples, earlier, strict=True):
-        yield said(now, way), said(old, way)
+        yield now.get(way), old.get(way)
 
 
 def _name(record: Record, records: list[Record]) -> str:
     if record["kind"] == "average":
         epochs = record["epochs"]
-        return WORDS["average_of"].format(first=epochs[0], last=epochs[-1])
+        return f"Average of epochs {epochs[0]} to {epochs[-1]}"
     last = max(r.get("epoch", 0) for r in records)
-    return WORDS["nth_of"].format(n=record["epoch"], last=last)
+    return f"Epoch {record['epoch']} of {last}"
 
 
 def render(name: str, anchor: str) -> str:
@@ -427,18 +383,17 @@ def render(name: str, anchor: str) -> str:
     ways = [
         way
         for way in WAYS
-        if any(said(sample, way) is not None for sample in samples)
+        if any(sample.get(way) is not None for sample in samples)
     ]
     moments = moments_of(records, ways)
     curve = draw(records)
     figures = {key for moment in moments for key in moment["figures"]}
     answers = [t for _, t in sentences] + [
-        said(sample, way) or "" for sample in samples for way in ways
+        sample.get(way) or "" for sample in samples for way in ways
     ]
     return template(TEMPLATE).render(
         anchor=anchor,
-        words=WORDS,
-        ways=ways,
+        ways={way: WAYS[way] for way in ways},
         moments=moments,
         sentences=sentences,
         source_language=language_of([source for source, _ in sentences]),
@@ -452,9 +407,7 @@ def render(name: str, anchor: str) -> str:
         data={
             "anchor": anchor,
             "moments": moments,
-            "ways": {way: WORDS[way] for way in ways},
             "places": curve.x if curve else [],
-            "words": {k: WORDS[k] for k in ("nothing", "missing")},
         },
     )
 
