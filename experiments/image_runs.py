@@ -10,7 +10,13 @@ from pathlib import Path
 
 import torch
 
-from experiments.lab import Analysis, Record, RunContext, checkpoint_of
+from experiments.lab import (
+    Analysis,
+    Record,
+    RunContext,
+    checkpoint_of,
+    store_each,
+)
 from experiments.timing import seconds
 from transformer_course.batches.images import ImageBatches, in_order
 from transformer_course.data.corpora import load_images

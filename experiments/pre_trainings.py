@@ -13,7 +13,13 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from experiments.lab import Analysis, Record, RunContext, checkpoint_of
+from experiments.lab import (
+    Analysis,
+    Record,
+    RunContext,
+    checkpoint_of,
+    store_each,
+)
 from experiments.masked_positions import answered, text_for
 from transformer_course.batches.masked import MaskedBatch
 from transformer_course.data.aozora import Work
