@@ -2,7 +2,7 @@
 
 The encoder of the preset ``authors`` with 1 %, 10 % and all of the labelled
 passages, which nest: from nothing, and from what was pre-trained. The number
-of epochs is fixed for each share, and the last weights are judged, so that
+of epochs is fixed for each share, and the last weights are scored, so that
 the development set is no further source of labels.
 
 Each start is made by itself, with the folder of its training; first weights
@@ -22,7 +22,7 @@ import dataclasses
 from typing import NamedTuple
 
 from experiments.classifiers import (
-    judged,
+    classification_scores,
     settings_for,
     splits_of,
     trained,
@@ -92,7 +92,7 @@ class Point(NamedTuple):
         return {
             "labels": pairs,
             "epochs": settings.train.epochs,
-            "test": judged(splits.test, found),
+            "test": classification_scores(splits.test, found),
             "guesses": found.argmax(dim=-1).tolist(),
         }
 

@@ -5,7 +5,7 @@ the mean of its tokens, or what stands at [CLS]. On these, logistic regression
 learns the authors, with 1 %, 10 % and all of the labels. Beside it stand the
 same body with first weights, and TF-IDF of characters on the same labels. A
 small share is drawn five times, from passages that do not overlap; held-out
-works are judged, and intervals draw works. ``ahead`` says by how much a body
+works are scored, and intervals draw works. ``ahead`` says by how much a body
 is more often right than first weights on the same passages, over all draws.
 
 The fine-tuning of the whole model is the experiment ``authors-curve``.
@@ -20,7 +20,12 @@ from torch import Tensor, nn
 
 from experiments import store
 from experiments.authors_curve import UNTRAINED
-from experiments.classifiers import CREDIT, counted, judged, splits_of
+from experiments.classifiers import (
+    CREDIT,
+    classification_scores,
+    counted,
+    splits_of,
+)
 from experiments.lab import (
     Analysis,
     Record,
@@ -127,7 +132,9 @@ def probed(
             for part in drawn(len(splits.train), share):
                 found = answers(way, part)
                 about = {"way": way, "share": share, "labels": len(part)}
-                records.append(about | judged(splits.test, found))
+                records.append(
+                    about | classification_scores(splits.test, found)
+                )
                 hits.append(found.argmax(dim=-1) == labels)
             right[way, share] = torch.stack(hits).float().mean(dim=0)
     return Probe(records, right)

@@ -243,7 +243,7 @@ def smoke_splits() -> LabelledSplits:
 # --- what is said of guesses -------------------------------------------------
 
 
-def judged(text: LabelledText, found: Tensor) -> Record:
+def classification_scores(text: LabelledText, found: Tensor) -> Record:
     """Accuracy with its interval, and macro F1.
 
     Args:
@@ -320,7 +320,7 @@ def surest_mistakes(text: LabelledText, found: Tensor) -> list[Record]:
 # --- what a class token looks at ---------------------------------------------
 
 
-def looks(made: Trained, lines: Sequence[str]) -> list[Record]:
+def attention_maps_of(made: Trained, lines: Sequence[str]) -> list[Record]:
     """Pieces of each line, and what speaks for the answer, by two ways."""
     found = []
     for line in lines:
@@ -345,7 +345,7 @@ def rounded(row: Tensor) -> list[float]:
     return [round(value, 4) for value in row.tolist()]
 
 
-def dealt_anew(made: Trained, text: LabelledText) -> Record:
+def permute_attention(made: Trained, text: LabelledText) -> Record:
     """Share of answers that change with the class token's last attention.
 
     In the last layer the first row of every head's weights is put into
@@ -435,17 +435,19 @@ class Method:
             settings = settings_for(self.preset, seed, context, **self.changes)
             made = trained(settings, splits)
             answer = lambda texts: probabilities(*made, texts)  # noqa: E731
-        record["dev"] = judged(splits.dev, answer(splits.dev.texts))
+        record["dev"] = classification_scores(
+            splits.dev, answer(splits.dev.texts)
+        )
         found = answer(splits.test.texts)
-        record["test"] = judged(splits.test, found)
+        record["test"] = classification_scores(splits.test, found)
         record["guesses"] = found.argmax(dim=-1).tolist()
         record |= by_class(splits.test, record["guesses"])
         if self.corpus == "sentence_polarity":
             record["kinds"] = by_kind(splits.test, found)
             record["surest"] = surest_mistakes(splits.test, found)
         if self.preset == "polarity" and not self.changes:
-            record["looks"] = looks(made, SHOWN)
-            record["dealt_anew"] = dealt_anew(made, splits.test)
+            record["looks"] = attention_maps_of(made, SHOWN)
+            record["dealt_anew"] = permute_attention(made, splits.test)
         return record
 
 

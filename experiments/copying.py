@@ -28,7 +28,7 @@ LENGTHS = (1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32)
 """Lengths that are tested, some longer than any in training."""
 TESTED = 100
 """Rows tested at each length."""
-LOOKS = (1 / 4, 1 / 2, 1)
+INSPECTED_AT = (1 / 4, 1 / 2, 1)
 """Parts of the training after which the network is tested."""
 PEAK_RATE = 3e-3
 WARMUP = 100
@@ -107,7 +107,7 @@ def measure(network: Network, seed: int, context: RunContext) -> Record:
     generator = torch.Generator().manual_seed(seed)
     losses, looks = [], []
     last = context.limit(network.steps)
-    at = {round(part * last) for part in LOOKS}
+    at = {round(part * last) for part in INSPECTED_AT}
     for step in range(1, last + 1):
         length = int(torch.randint(1, LONGEST + 1, (), generator=generator))
         src, tgt = rows_to_copy(ROWS, length, generator)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from experiments.lab import Experiment, Record, RunContext
 from experiments.translators import (
     Build,
-    Moment,
+    Snapshot,
     Training,
     follow,
     prepared_for,
@@ -154,20 +154,20 @@ VARIANTS |= {
 # --- what is measured --------------------------------------------------------
 
 
-def inspect(moment: Moment) -> Record:
+def inspect(snapshot: Snapshot) -> Record:
     """nll, accuracy, and the mean length of a word's vector.
 
     The length is that of what the source's lookup gives.
     """
-    embedding = moment.prepared.model.src_embedding
+    embedding = snapshot.prepared.model.src_embedding
     lengths = embedding.weight[4:].detach().norm(dim=-1) * embedding.scale
-    return {**moment.means(), "length": round(lengths.mean().item(), 2)}
+    return {**snapshot.means(), "length": round(lengths.mean().item(), 2)}
 
 
 def measure(training: Embedded, seed: int, context: RunContext) -> Record:
     """One training, looked at before its first step too."""
     prepared = prepared_for(training, seed, context)
-    first = inspect(Moment(training, prepared, 0, False, context))
+    first = inspect(Snapshot(training, prepared, 0, False, context))
     curve = follow(training, seed, context, inspect, training.steps, EVERY)
     model = curve.end.prepared.model
     return {

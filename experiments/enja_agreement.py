@@ -44,7 +44,7 @@ class Find(NamedTuple):
     """The weight of a word if all had the same."""
 
 
-def looks(
+def find_hits(
     model, tokenizer: Tokenizer, sentences: Sequence[str], find: Finder
 ) -> list[Find]:
     """Find where the encoder's heads look, in these sentences."""
@@ -81,7 +81,9 @@ def summed(found: Sequence[Find], offset: int) -> Record:
     }
 
 
-def judged(chosen_on: Sequence[Find], held_out: Sequence[Find]) -> Record:
+def compare_with_offset(
+    chosen_on: Sequence[Find], held_out: Sequence[Find]
+) -> Record:
     """The two counts, and the same where the offset fails.
 
     ``elsewhere`` is left out where the offset never fails.
@@ -92,15 +94,15 @@ def judged(chosen_on: Sequence[Find], held_out: Sequence[Find]) -> Record:
         "chosen_on": summed(chosen_on, offset),
         "held_out": summed(held_out, offset),
     }
-    left, judged_left = (
-        [find for find in looked if find.offset != offset]
-        for looked in (chosen_on, held_out)
+    left, held_out_left = (
+        [find for find in part if find.offset != offset]
+        for part in (chosen_on, held_out)
     )
-    if left and judged_left:
+    if left and held_out_left:
         found["elsewhere"] = {
             "offset": (second := most_common(left)),
             "chosen_on": summed(left, second),
-            "held_out": summed(judged_left, second),
+            "held_out": summed(held_out_left, second),
         }
     return found
 
@@ -124,9 +126,9 @@ def analyse(
         "kinds": {},
     }
     for name, find in KINDS.items():
-        stored["kinds"][name] = judged(
-            looks(model, tokenizer, train, find),
-            looks(model, tokenizer, held_out, find),
+        stored["kinds"][name] = compare_with_offset(
+            find_hits(model, tokenizer, train, find),
+            find_hits(model, tokenizer, held_out, find),
         )
         yield f"{name}: {stored['kinds'][name]['held_out']}"
     store.write_json(context.folder / "agreement.json", stored, indent=1)

@@ -33,17 +33,19 @@ EVERY = 50
 END = "</s>"
 
 
-class Overheard(RecurrentTranslator):
+class RecordingTranslator(RecurrentTranslator):
     """Keeps the weights of its decoder's steps."""
 
     def __init__(self, config):
         super().__init__(config)
-        self.heard: list[Tensor] = []
+        self.recorded: list[Tensor] = []
 
     def _attend(self, memory, mask, cache):
         sources, words, _ = memory.shape
         each = torch.eye(words).expand(sources, -1, -1)  # what is fetched from
-        self.heard.append(super()._attend(each, mask, cache))  # it: a weight
+        self.recorded.append(
+            super()._attend(each, mask, cache)
+        )  # it: a weight
         return super()._attend(memory, mask, cache)
 
 
@@ -51,11 +53,11 @@ def weights_of(model, src: Tensor, tgt_in: Tensor) -> Tensor:
     """(layer, head, target, source) of one pair; a GRU has one of each."""
     if not isinstance(model, RecurrentTranslator):
         return by_kind(attention_maps(model, src, tgt_in))["cross"][0]
-    listening = Overheard(model.config).eval()
-    listening.load_state_dict(model.state_dict())
+    recording = RecordingTranslator(model.config).eval()
+    recording.load_state_dict(model.state_dict())
     with torch.no_grad():
-        listening(src, tgt_in)
-    return torch.cat(listening.heard, dim=1)[None]  # (1, 1, target, source)
+        recording(src, tgt_in)
+    return torch.cat(recording.recorded, dim=1)[None]  # (1, 1, target, source)
 
 
 def word_starts(pieces: list[str]) -> list[int]:

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from experiments.lab import Analysis, RunContext, splits_for
 from experiments.translations import (
     CREDIT,
+    describe_row,
     scored,
     smoke_inputs,
     store_made_of_models,
-    told,
 )
 from transformer_course.decoding.translate import translate
 from transformer_course.evaluation.bleu import corpus_bleu
@@ -40,7 +40,7 @@ def analyse(context: RunContext) -> Iterator[str]:
         "parameters": sum(p.numel() for p in model.parameters()),
     }
     store_made_of_models(context, "enja-ensemble", about, found.counts)
-    yield from map(told, found.rows)
+    yield from map(describe_row, found.rows)
 
 
 EXPERIMENT = Analysis(

@@ -50,7 +50,7 @@ SHOWN = (
 )
 """Sentences of the viewer; the first of those in the development set where
 they are not there."""
-JUDGED = 100
+EVALUATED = 100
 """Sentences in which source tokens are hidden one by one."""
 PATTERNS = ("itself", "before", "after", "first", "stop", "eos")
 SEED = 0
@@ -287,7 +287,7 @@ def analyse(
     }
     store.write_json(context.folder / "heads.json", scores, indent=1)
     yield f"alignment {scores['alignment']}"
-    judged = dev.take(range(context.limit(min(JUDGED, len(dev)))))
+    judged = dev.take(range(context.limit(min(EVALUATED, len(dev)))))
     worth = {
         **about,
         "split": "dev",

@@ -38,7 +38,7 @@ HIS = {"he": "she", "himself": "herself", "him": "her", "his": "her"}
 WRITTEN = {"彼女": "彼", "彼": "彼女"}
 MANY = (("ら",), ("たち",))
 """Makes a pronoun plural: 彼 ら."""
-TOLD = frozenset(
+GENDERED = frozenset(
     """女 女性 女の子 少女 娘 母 妻 姉 妹 男 男性 男の子 少年 息子 父 夫 兄
     弟""".split()
 )
@@ -111,7 +111,7 @@ def counted(found: Sequence[Case]) -> Record:
         count["twice"] += len(case.places) > 1
         if case.places:
             before = case.target[: case.places[0]]
-            count["nothing told before"] += not TOLD.intersection(before)
+            count["nothing told before"] += not GENDERED.intersection(before)
     return {pronoun: dict(count) for pronoun, count in counts.items()}
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from experiments.lab import Analysis, RunContext
 from experiments.translations import (
+    describe_row,
     results,
     smoke_inputs,
     store_made_of_models,
-    told,
 )
 from transformer_course.errors import ConfigError
 from transformer_course.training import checkpoint
@@ -47,7 +47,7 @@ def analyse(context: RunContext) -> Iterator[str]:
     cooked(context.inputs, output)
     found, counts = results(output, context)
     store_made_of_models(context, "enja-soup", found, counts)
-    yield from map(told, found["rows"])
+    yield from map(describe_row, found["rows"])
 
 
 EXPERIMENT = Analysis(

@@ -11,7 +11,7 @@ import torch
 
 from experiments.lab import Experiment, Record
 from experiments.translators import (
-    Moment,
+    Snapshot,
     Training,
     causal_of,
     measure_with,
@@ -144,16 +144,16 @@ VARIANTS = {
 }
 
 
-def inspect(moment: Moment) -> Record:
+def inspect(snapshot: Snapshot) -> Record:
     """Scores as the author sees them; ``true_*`` is the right comparison.
 
     ``bleu`` is free running.
     """
-    true = moment.means(compute_loss)
+    true = snapshot.means(compute_loss)
     return {
-        **moment.means(),
+        **snapshot.means(),
         **{f"true_{key}": value for key, value in true.items()},
-        **moment.written(),
+        **snapshot.written(),
     }
 
 

@@ -42,7 +42,7 @@ from transformer_course.training import checkpoint
 from transformer_course.training.loop import set_seed
 from transformer_course.training.run.folder import RunFolder
 
-JUDGED = 300
+EVALUATED = 300
 """Test images that maps are judged by: the first ones."""
 RIGHT, WRONG = 6, 2
 """Images shown that both models get right, each of another class, and that
@@ -253,7 +253,7 @@ def analyse(context: RunContext) -> Iterator[str]:
     loaded = {kind: checkpoint.load(path) for kind, path in paths.items()}
     models = {kind: one.model.cpu().eval() for kind, one in loaded.items()}
     test = test_of(loaded["vit"].details["corpus"], context)
-    test = test.take(slice(JUDGED))
+    test = test.take(slice(EVALUATED))
     images = scaled(test.images)
     found: Record = {**made_of("fashion-maps", context), "credit": CREDIT}
     found |= {"images": len(test), "blackened": BLACKENED}

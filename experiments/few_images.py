@@ -33,7 +33,7 @@ from transformer_course.training.tasks.table import find_task
 
 STEPS = {1000: 600}
 """Updates, by the number of images."""
-LOOKS = 4
+INSPECTIONS = 4
 """Looks at the development set in a training."""
 SHIFT = 2
 """Pixels by which augmented images are moved at the most."""
@@ -109,7 +109,7 @@ VARIANTS = {
 TEACHERS = {one.teacher for one in VARIANTS.values() if one.teacher}
 
 
-class Said(nn.Module):
+class FixedLogits(nn.Module):
     """Stands for a model that has been called, which is done once."""
 
     def __init__(self, logits: Tensor):
@@ -134,9 +134,9 @@ def taught_by(teacher: nn.Module, loss_fn: LossFunction) -> LossFunction:
     ) -> LossSums:
         with torch.no_grad(), eval_mode(teacher):
             answers = teacher(batch.images).argmax(dim=-1)
-        said = Said(model(batch.images))
+        fixed = FixedLogits(model(batch.images))
         labels, taught = (
-            loss_fn(said, asked, config)
+            loss_fn(fixed, asked, config)
             for asked in (batch, batch._replace(labels=answers))
         )
         return labels._replace(loss=(labels.loss + taught.loss) / 2)
@@ -165,7 +165,7 @@ def trained(
     settings = training.settings(seed, context)
     prepared = prepare(settings)  # sets the seed, whoever was trained before
     steps = context.limit(STEPS[training.images])
-    every = max(1, steps // LOOKS)
+    every = max(1, steps // INSPECTIONS)
     right, looks = [], []
 
     def on_step(progress, sums, rate) -> None:

@@ -223,7 +223,7 @@ def maps(model, tokenizer, keywords, lines) -> tuple[list, list[dict]]:
 # --- all of it ---------------------------------------------------------------
 
 
-def judged(
+def evaluate_lines(
     model, tokenizer, splits: Splits, keywords: list[str], asked: Ways
 ) -> dict:
     """Scores of one checkpoint, and what is counted of its lines."""
@@ -272,7 +272,9 @@ def store_haiku(output: Path, context: RunContext) -> Iterator[str]:
         further = further_keywords(splits, context.limit(FURTHER))
         keywords = [*splits.dev.src, *further]
         lines[name] = write(model, tokenizer, keywords)
-        found[name] = judged(model, tokenizer, splits, keywords, lines[name])
+        found[name] = evaluate_lines(
+            model, tokenizer, splits, keywords, lines[name]
+        )
         greedy = lines[name]["greedy"]
         weights, pieces = maps(model, tokenizer, keywords, greedy)
         arrays |= {f"{name}-{i}": w for i, w in enumerate(weights)}

@@ -9,7 +9,7 @@ from experiments.failures import inspect
 from experiments.lab import Experiment, Record
 from experiments.translators import (
     BASE,
-    Moment,
+    Snapshot,
     Training,
     measure_with,
     settings_of,
@@ -50,14 +50,14 @@ VARIANTS = {
 }
 
 
-def inspect_all_of_dev(moment: Moment) -> Record:
+def inspect_all_of_dev(snapshot: Snapshot) -> Record:
     """As failures are looked at, after the last step only; BLEU on all."""
-    if not moment.last:
+    if not snapshot.last:
         return {}
-    model, tokenizer = moment.prepared.model, moment.prepared.tokenizer
-    dev = moment.prepared.splits.dev
+    model, tokenizer = snapshot.prepared.model, snapshot.prepared.tokenizer
+    dev = snapshot.prepared.splits.dev
     bleu = corpus_bleu(translate(model, tokenizer, dev.src), dev.tgt).value
-    return inspect(moment) | {"bleu_all": round(bleu, 2)}
+    return inspect(snapshot) | {"bleu_all": round(bleu, 2)}
 
 
 EXPERIMENT = Experiment(

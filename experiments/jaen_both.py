@@ -12,7 +12,7 @@ from pathlib import Path
 
 from experiments import store
 from experiments.lab import Analysis, RunContext, made_of, tiny_run
-from experiments.translations import results, told
+from experiments.translations import describe_row, results
 from transformer_course.checks import from_dict
 from transformer_course.data.corpora import load_corpus
 from transformer_course.errors import ConfigError
@@ -23,7 +23,7 @@ from transformer_course.training.run.folder import RunFolder
 from transformer_course.training.tasks.table import experiment_of, task_of
 
 
-def looked_at(output: Path, folder: Path, context: RunContext) -> dict:
+def evaluate_reverse(output: Path, folder: Path, context: RunContext) -> dict:
     """Scores of an epoch's record, the other way round."""
     loaded = checkpoint.load(folder)
     model, tokenizer = loaded.model.eval(), loaded.tokenizer
@@ -45,7 +45,7 @@ def epochs_of(output: Path, context: RunContext) -> list[dict]:
     folders = sorted((output / "checkpoints").glob("epoch-*"))
     records = [
         {"kind": "epoch", "epoch": int(folder.name.removeprefix("epoch-"))}
-        | looked_at(output, folder, context)
+        | evaluate_reverse(output, folder, context)
         for folder in folders
     ]
     average = output / "checkpoints" / "average"
@@ -53,11 +53,11 @@ def epochs_of(output: Path, context: RunContext) -> list[dict]:
         kept = store.read_lines(output / "metrics.jsonl")
         of = next(r["epochs"] for r in kept if r["kind"] == "average")
         about = {"kind": "average", "epochs": of}
-        records.append(about | looked_at(output, average, context))
+        records.append(about | evaluate_reverse(output, average, context))
     return records
 
 
-def turned(settings: dict) -> dict:
+def reversed_settings(settings: dict) -> dict:
     """A training's settings with source and target exchanged."""
     data = from_dict(DataConfig, settings["data"])
     if not data.both_ways:
@@ -74,7 +74,7 @@ def analyse(context: RunContext) -> Iterator[str]:
     (output,) = context.inputs
     settings = RunFolder(output).settings()
     machine = settings.pop("machine", "unknown")  # the one that trained
-    settings = turned(settings)
+    settings = reversed_settings(settings)
     found, counts = results(output, context, reverse=True)
     about = {
         "settings": settings,
@@ -88,7 +88,7 @@ def analyse(context: RunContext) -> Iterator[str]:
         context.folder / "epochs.jsonl", epochs_of(output, context)
     )
     store.write_lines(context.folder / "steps.jsonl", [])
-    yield from map(told, found["rows"])
+    yield from map(describe_row, found["rows"])
 
 
 EXPERIMENT = Analysis(

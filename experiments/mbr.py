@@ -192,7 +192,7 @@ def chrf_differences(system: np.ndarray, baseline: np.ndarray) -> np.ndarray:
     return one - other
 
 
-def told(scores: Scores, beam: Scores | None = None) -> Record:
+def summarize(scores: Scores, beam: Scores | None = None) -> Record:
     """BLEU and chrF; the difference to the beam's with its interval, unless
     there are too few sentences."""
     bleu, chrf = bleu_of_counts(scores.bleu), _chrf(scores)
@@ -225,7 +225,7 @@ class Asked(NamedTuple):
     def row(self, about: Record, written: Sequence[str]) -> Record:
         """The scores of what was written."""
         scores = scores_of(written, self.text.tgt)
-        return {**about, **told(scores, self.beam)}
+        return {**about, **summarize(scores, self.beam)}
 
     def per_sentence(self, seconds: float) -> float:
         """Milliseconds."""
@@ -271,7 +271,7 @@ def searched(
 ) -> Iterator[Record]:
     """Greedy search, the beam's best, and the middle one of the beam."""
     yield asked.row({"beam": 1}, greedy)
-    yield {"beam": BEAM, **told(asked.beam)}
+    yield {"beam": BEAM, **summarize(asked.beam)}
     for utility in UTILITIES:
         matrices = [agreement(utility, beam) for beam in beams]
         about = {"beam": BEAM, "utility": utility}

@@ -18,7 +18,7 @@ from experiments.translators import (
     STEPS,
     TRANSLATED,
     Build,
-    Moment,
+    Snapshot,
     Training,
     follow,
 )
@@ -111,7 +111,7 @@ VARIANTS = {
 def measure(training: Training, seed: int, context: RunContext) -> Record:
     """The curve, and what is written; or the error that it ends with."""
     try:
-        curve = follow(training, seed, context, Moment.means)
+        curve = follow(training, seed, context, Snapshot.means)
     except RuntimeError as error:  # of shapes, in the first step
         return {"nll": [], "error": str(error)}
     found = {"nll": curve.rounded("nll")}

@@ -15,7 +15,7 @@ from torch import nn
 from experiments.failures import rate_without_warmup
 from experiments.lab import Experiment, Record, RunContext
 from experiments.memory_spread import spread_of
-from experiments.translators import Moment, Training, follow, with_parts
+from experiments.translators import Snapshot, Training, follow, with_parts
 from transformer_course.batches.pairs import Batch
 from transformer_course.data.tokenizer import EOS
 from transformer_course.models.layers import AddNorm
@@ -172,9 +172,9 @@ VARIANTS |= {
 # --- what is measured --------------------------------------------------------
 
 
-def inspect(moment: Moment) -> Record:
+def inspect(snapshot: Snapshot) -> Record:
     """Losses without dropout, and the spread of the memory."""
-    prepared, loss_fn = moment.prepared, moment.training.loss_fn
+    prepared, loss_fn = snapshot.prepared, snapshot.training.loss_fn
     epoch = prepared.batches.epoch(0)
     own = [b for b, _ in zip(epoch, range(OWN_BATCHES), strict=False)]
     dev = prepared.dev_batches[:DEV_BATCHES]

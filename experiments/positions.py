@@ -259,7 +259,7 @@ def train_letters(variant: Letters, seed: int, context: RunContext) -> Record:
         loss.backward()
         optimizer.step()
         losses.append(round(loss.item(), 3))
-    return {"loss": losses[19::20], **look_at_letters(model)}
+    return {"loss": losses[19::20], **evaluate_letters(model)}
 
 
 def draw(low: int, high: int, generator: torch.Generator) -> int:
@@ -268,7 +268,7 @@ def draw(low: int, high: int, generator: torch.Generator) -> int:
 
 
 @torch.inference_mode()
-def look_at_letters(model: Reader) -> dict:
+def evaluate_letters(model: Reader) -> dict:
     """Share of right answers at each place, at several lengths and shifts.
 
     Places that have no letter ``back`` before them are left out. ``errors``
@@ -438,11 +438,11 @@ def train_sentences(
     prepared = curve.end.prepared
     return {
         "loss": curve.rounded("nll")[19::20],
-        **look_at_sentences(prepared.model, prepared.tokenizer, context),
+        **evaluate_sentences(prepared.model, prepared.tokenizer, context),
     }
 
 
-def look_at_sentences(
+def evaluate_sentences(
     model: Transformer, tokenizer: Tokenizer, context: RunContext
 ) -> dict:
     """Greedy translations judged; of short sentences also further on."""
@@ -452,17 +452,20 @@ def look_at_sentences(
         name: text.take(range(context.limit(len(text))))
         for name, text in texts.items()
     }
-    seen = {name: judged(model, tokenizer, texts[name]) for name in ASKED}
+    seen = {
+        name: translation_scores(model, tokenizer, texts[name])
+        for name in ASKED
+    }
     if model.config.position in ("sinusoidal", "learned"):
         for side in ("src_position", "tgt_position"):
             inner = getattr(model, side)
             if not isinstance(inner, NoPosition):
                 setattr(model, side, Further(inner, SENTENCES["shift"]))
-        seen["shifted"] = judged(model, tokenizer, texts["short"])
+        seen["shifted"] = translation_scores(model, tokenizer, texts["short"])
     return seen
 
 
-def judged(
+def translation_scores(
     model: Transformer, tokenizer: Tokenizer, text: ParallelText
 ) -> dict:
     """BLEU, share of translations without a fault, and their lengths."""

@@ -181,7 +181,7 @@ class Aligner(nn.Module):
 
 
 @torch.no_grad()
-def look(model: Aligner, task: Task) -> dict[str, float]:
+def evaluate_aligner(model: Aligner, task: Task) -> dict[str, float]:
     """Loss, share of words aligned as the grammar has it, and spreads.
 
     The loss is in nats per word; entropy too, of the mean row of weights.
@@ -227,7 +227,7 @@ class Trained(NamedTuple):
         model = Aligner(self.score, self.d_k, task.sizes)
         optimizer = self.optimizer(model)
         generator = torch.Generator().manual_seed(seed)
-        start = look(model, task)
+        start = evaluate_aligner(model, task)
         for step in range(context.limit(STEPS)):
             src, tgt = draw_batch(task, generator)
             logits = model(src, tgt[:, :-1])[0]
@@ -237,7 +237,7 @@ class Trained(NamedTuple):
             for group in optimizer.param_groups:
                 group["lr"] = group["peak"] * (1 - step / STEPS)
             optimizer.step()
-        end = look(model, task)
+        end = evaluate_aligner(model, task)
         return {"rate": self.rate, "start": start, "end": end}
 
     def optimizer(self, model: Aligner) -> torch.optim.Adam:

@@ -52,7 +52,7 @@ WAYS = (
         for temperature, top_p in ((1.0, 1.0), (1.0, 0.9), (0.5, 1.0))
     ]
 )
-SMOKED = [WAYS[0], WAYS[1], WAYS[-1]]
+SMOKE_WAYS = [WAYS[0], WAYS[1], WAYS[-1]]
 SEED = 0
 BATCH = 50
 LIKELIER = 1e-3
@@ -184,7 +184,7 @@ def compare(folder: Path, context: RunContext) -> Iterator[str]:
         "sentences": len(splits.dev),
     }
     greedy = measure(loaded, splits.dev, WAYS[0], [])[1]
-    for way in SMOKED if context.smoke else WAYS:
+    for way in SMOKE_WAYS if context.smoke else WAYS:
         row, best = measure(loaded, splits.dev, way, greedy)
         rows.append(row)
         if way.get("alpha") == 0 and way["beam"] > 1:

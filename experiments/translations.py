@@ -201,7 +201,7 @@ def results(
     return found, counts
 
 
-def told(row: Record) -> str:
+def describe_row(row: Record) -> str:
     """A row in words."""
     return (
         f"{row['weights']:8} beam {row['beam']} {row['sentences']:6} "
@@ -216,7 +216,7 @@ def analyse(context: RunContext) -> Iterator[str]:
         name = output.name
         to = context.stored(name)
         store.save(output, name, like(name), found, counts, to=to)
-        yield from (f"{name} {told(row)}" for row in found["rows"])
+        yield from (f"{name} {describe_row(row)}" for row in found["rows"])
 
 
 def store_made_of_models(

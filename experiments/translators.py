@@ -83,7 +83,7 @@ class Training:
         return changed_experiment(changed, {"train.seed": seed})
 
 
-class Moment(NamedTuple):
+class Snapshot(NamedTuple):
     """A model in the middle of its training, to be inspected."""
 
     training: Training
@@ -113,7 +113,7 @@ class Moment(NamedTuple):
         return {"bleu": bleu, "sample": texts[0]}
 
 
-Inspect = Callable[[Moment], Record]
+Inspect = Callable[[Snapshot], Record]
 
 
 class Curve(NamedTuple):
@@ -124,7 +124,7 @@ class Curve(NamedTuple):
     inspections: list[Record]
     stopped: str | None
     """Why it diverged, if it did."""
-    end: Moment
+    end: Snapshot
 
     def rounded(self, key: str, digits: int = 4) -> list[float]:
         """A figure of each step."""
@@ -155,13 +155,13 @@ def follow(
     means: list[dict[str, float]] = []
     inspections: list[Record] = []
 
-    def moment(step: int) -> Moment:
-        return Moment(training, prepared, step, step == steps, context)
+    def snapshot(step: int) -> Snapshot:
+        return Snapshot(training, prepared, step, step == steps, context)
 
     def on_step(progress, sums, rate) -> None:
         means.append(sums.means())
         if inspect and progress.step % every == 0:
-            seen = inspect(moment(progress.step))
+            seen = inspect(snapshot(progress.step))
             inspections.append({"step": progress.step, **seen})
 
     stopped = None
@@ -178,7 +178,7 @@ def follow(
         )
     except DivergedError as error:
         stopped = str(error)
-    return Curve(means, inspections, stopped, moment(len(means)))
+    return Curve(means, inspections, stopped, snapshot(len(means)))
 
 
 def prepared_for(
@@ -300,14 +300,14 @@ def padding_of(mask: Tensor) -> Tensor:
 # --- what most of them measure -----------------------------------------------
 
 
-def inspect_dev(moment: Moment) -> Record:
+def inspect_dev(snapshot: Snapshot) -> Record:
     """nll and accuracy; after the last step also what is written."""
-    if not moment.last:
-        return moment.means()
-    model = moment.prepared.model
+    if not snapshot.last:
+        return snapshot.means()
+    model = snapshot.prepared.model
     return {
-        **moment.means(),
-        **moment.written(),
+        **snapshot.means(),
+        **snapshot.written(),
         "weights": sum(p.numel() for p in model.parameters()),
     }
 

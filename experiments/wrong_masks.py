@@ -17,7 +17,7 @@ from experiments.lab import Experiment, Record
 from experiments.translators import (
     TRANSLATED,
     Build,
-    Moment,
+    Snapshot,
     Training,
     causal_of,
     measure_with,
@@ -103,15 +103,15 @@ VARIANTS = {
 # --- a closer look -----------------------------------------------------------
 
 
-def inspect_closely(moment: Moment) -> Record:
+def inspect_closely(snapshot: Snapshot) -> Record:
     """As at failures; at the end also with the future changed, and padding."""
-    seen = inspect(moment)
-    if moment.last:
-        found = moment.prepared
+    seen = inspect(snapshot)
+    if snapshot.last:
+        found = snapshot.prepared
         with eval_mode(found.model), torch.inference_mode():
             seen["accuracy_without_future"] = without_future(found)
             seen["accuracy_random_future"] = random_future(found)
-            seen["padding"] = with_padding(moment)
+            seen["padding"] = with_padding(snapshot)
     return seen
 
 
@@ -164,14 +164,14 @@ def random_future(prepared: Prepared) -> float:
     return round(right / real, 4)
 
 
-def with_padding(moment: Moment) -> list[Record]:
+def with_padding(snapshot: Snapshot) -> list[Record]:
     """BLEU, and how many translations change, for more and more padding."""
-    size = moment.context.limit(TRANSLATED)
-    dev = moment.prepared.splits.dev.take(range(size))
+    size = snapshot.context.limit(TRANSLATED)
+    dev = snapshot.prepared.splits.dev.take(range(size))
     found: list[Record] = []
     alone: list[str] = []
     for width in MORE_PADDING:
-        written = translate_padded(moment.prepared, dev.src, width)
+        written = translate_padded(snapshot.prepared, dev.src, width)
         alone = alone or written
         changed = sum(a != b for a, b in zip(alone, written, strict=True))
         bleu = round(corpus_bleu(written, dev.tgt).value, 2)

@@ -246,12 +246,14 @@ def test_the_offset_is_chosen_where_heads_are_chosen():
         return enja_agreement.Find(offset, torch.tensor([hits]), 0.2)
 
     before, behind = look(-1, [True, False]), look(2, [False, True])
-    found = enja_agreement.judged(
+    found = enja_agreement.compare_with_offset(
         [before, before, behind], [before, behind, behind]
     )
     assert found["offset"] == -1
     assert found["held_out"]["by_offset"] == pytest.approx(1 / 3, abs=1e-3)
-    assert "elsewhere" not in enja_agreement.judged([before], [before])
+    assert "elsewhere" not in enja_agreement.compare_with_offset(
+        [before], [before]
+    )
 
 
 def test_where_the_offset_fails_another_one_is_the_rule_to_beat():
@@ -260,7 +262,7 @@ def test_where_the_offset_fails_another_one_is_the_rule_to_beat():
 
     before, behind = look(-1, [True, False]), look(2, [False, True])
     far = look(5, [True, True])
-    found = enja_agreement.judged(
+    found = enja_agreement.compare_with_offset(
         [before] * 4 + [behind] * 2 + [far], [before, behind, far]
     )["elsewhere"]
     assert found["offset"] == 2

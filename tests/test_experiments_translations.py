@@ -140,10 +140,10 @@ def test_counts_of_chrf_give_the_corpus_score():
 def test_nobody_is_ahead_of_oneself_and_the_right_answer_of_all():
     wrong, right = TEXTS[1:5] * 6, TEXTS[:4] * 6
     beam = mbr.scores_of(wrong, right)
-    same = mbr.told(beam, beam)
+    same = mbr.summarize(beam, beam)
     assert same["bleu_ahead"] == same["chrf_ahead"] == [0, 0, 0]
     assert same["bleu"] == round(corpus_bleu(wrong, right).value, 2)
-    ahead = mbr.told(mbr.scores_of(right, right), beam)
+    ahead = mbr.summarize(mbr.scores_of(right, right), beam)
     assert min(ahead["bleu_ahead"]) > 0 and min(ahead["chrf_ahead"]) > 0
 
 
