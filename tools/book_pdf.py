@@ -1,4 +1,4 @@
-"""The book as one PDF, printed by the Chromium that there is.
+"""The book as one PDF, printed by the installed Chromium.
 
 ``python -m tools.book_pdf`` prints the built pages one by one, and joins them
 behind a title page and a table of contents. A link to a page of the book leads
@@ -9,75 +9,36 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from html import escape
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urldefrag
 
+import jinja2
 import yaml
+from tqdm import tqdm
 
 from tools.chromium import find_chromium
 from transformer_course.errors import CourseError
 
+try:
+    from playwright.sync_api import sync_playwright
+    from pypdf import PdfReader, PdfWriter
+    from pypdf.generic import ArrayObject, Destination, Fit, NameObject
+except ImportError as error:
+    sys.exit(
+        f"error: a PDF needs {error.name}, which is not installed: `make pdf` "
+        "installs it from requirements-browser.txt"
+    )
+
 ROOT = Path(__file__).resolve().parent.parent
+SITE = ROOT / "_build/en/_build/html"
+TEMPLATE = Path(__file__).with_suffix(".html")
+READY = Path(__file__).with_suffix(".js")
 PAPER = {"format": "A4", "print_background": True}
-PAGE = {
-    "scale": 0.8,
-    "margin": {
-        "top": "18mm",
-        "bottom": "22mm",
-        "left": "20mm",
-        "right": "20mm",
-    },
-}
-"""How large letters are, and what is left around them."""
-
-READY = """async () => {
-  await document.fonts.ready;
-  await window.MathJax?.startup?.promise;
-  dispatchEvent(new Event("beforeprint"));
-  // Chromium notes the place of what a link on the same page leads to
-  const links = document.createElement("div");
-  for (const part of document.querySelectorAll("article [id]")) {
-    if (!part.closest("mjx-container")) {
-      const link = document.createElement("a");
-      link.href = `#${part.id}`;
-      links.append(link);
-    }
-  }
-  document.querySelector("article").append(links);
-  const title = (section) => {
-    const copy = section.querySelector("h1, h2")?.cloneNode(true);
-    copy?.querySelectorAll(".headerlink, mjx-assistive-mml").forEach(
-      (part) => part.remove());
-    return copy?.textContent.trim() ?? "";
-  };
-  const sections = document.querySelectorAll("article > section > section");
-  return {
-    title: title(document.querySelector("article")),
-    sections: [...sections].map((part) => [part.id, title(part)]),
-  };
-}"""
-"""Make a page ready for paper, and say what it is called, and its sections."""
-
-STYLE = """
-body { font-family: serif; color: #222832; margin: 0; }
-h1 { font-size: 34pt; margin: 70mm 0 10mm; text-align: center; }
-.by { text-align: center; break-after: page; }
-.by p { margin: 4mm; }
-h2 { font-size: 20pt; }
-h3 { font-size: 11pt; margin: 5mm 0 1mm; break-after: avoid; }
-.line { display: flex; gap: 2mm; color: inherit; text-decoration: none; }
-.line i { flex: 1; border-bottom: 1px dotted #999; margin-bottom: 1mm; }
-"""
-FOOT = """
-body { margin: 0; font: 9pt serif; color: #48566b; }
-div { height: 296mm; position: relative; break-after: page; }
-p { position: absolute; bottom: 9mm; left: 20mm; right: 20mm; margin: 0;
-    display: flex; justify-content: space-between; }
-"""
+MARGIN = {"top": "18mm", "bottom": "22mm", "left": "20mm", "right": "20mm"}
+PAGE = {"scale": 0.8, "margin": MARGIN}
 
 
 @dataclass
@@ -89,12 +50,21 @@ class Printed:
     title: str
     sections: list[tuple[str, str]]
     """Anchors and titles."""
-    pdf: Any
-    """What pypdf has read."""
+    pdf: PdfReader
     start: int = 0
-    """How many pages of paper are before it."""
-    places: dict[str, Any] = field(default_factory=dict)
-    """Where its anchors are."""
+    """Number of sheets before it."""
+
+    def place(self, anchor: str) -> tuple[int, Fit]:
+        """The sheet of an anchor, and where on it; else the page's first."""
+        found = self.pdf.named_destinations.get(f"/{unquote(anchor)}")
+        if found is None:
+            return self.start, Fit.fit()
+        sheet = self.pdf.get_destination_page_number(found)
+        return self.start + sheet, Fit.xyz(top=float(found.top))
+
+
+Parts = list[tuple[str, list[Printed]]]
+"""Captions of the table of contents, each with its pages."""
 
 
 # --- printing ----------------------------------------------------------------
@@ -105,16 +75,8 @@ def browser_page() -> Iterator[Any]:
     """A page of a browser.
 
     Raises:
-        CourseError: there is no browser, or nothing that drives it.
+        CourseError: there is no browser.
     """
-    try:
-        import pypdf  # noqa: F401
-        from playwright.sync_api import sync_playwright
-    except ImportError as error:
-        raise CourseError(
-            f"a PDF needs {error.name}, which is not installed: `make pdf` "
-            "installs it from requirements-browser.txt"
-        ) from error
     program = find_chromium()
     if program is None:
         raise CourseError(
@@ -126,13 +88,6 @@ def browser_page() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=program)
         yield browser.new_page(color_scheme="light")
         browser.close()
-
-
-def read_pdf(content: bytes) -> Any:
-    """What pypdf makes of it."""
-    from pypdf import PdfReader
-
-    return PdfReader(BytesIO(content))
 
 
 def print_page(page: Any, site: Path, name: str) -> Printed:
@@ -148,29 +103,29 @@ def print_page(page: Any, site: Path, name: str) -> Printed:
             "pages such as 04_attention or api/interpretation"
         )
     page.goto(file.as_uri())
-    told = page.evaluate(READY)
-    pdf = read_pdf(page.pdf(**PAPER, **PAGE))
-    return Printed(
-        name,
-        told["title"],
-        told["sections"],
-        pdf,
-        places=pdf.named_destinations,
-    )
+    about = page.evaluate(READY.read_text("utf-8"))
+    return Printed(name, **about, pdf=print_pdf(page, **PAGE))
 
 
-def print_html(page: Any, style: str, body: str, **paper: Any) -> Any:
-    """Print a page that is made here."""
-    page.set_content(f"<style>{style}</style>{body}")
-    return read_pdf(page.pdf(**PAPER, **paper))
+def print_template(page: Any, values: dict[str, Any], **paper: Any) -> Any:
+    """Print the template, filled with values."""
+    text = TEMPLATE.read_text("utf-8")
+    template = jinja2.Template(text, autoescape=True)
+    page.set_content(template.render(values))
+    return print_pdf(page, **paper)
 
 
-# --- title, contents, feet ---------------------------------------------------
+def print_pdf(page: Any, **paper: Any) -> PdfReader:
+    """Print what the browser shows."""
+    return PdfReader(BytesIO(page.pdf(**PAPER, **paper)))
 
 
-def parts_of(toc: Path) -> list[tuple[str, list[str]]]:
-    """The captions of the table of contents, each with its pages."""
-    table = yaml.safe_load(toc.read_text(encoding="utf-8"))
+# --- joining -----------------------------------------------------------------
+
+
+def read_toc(toc: Path) -> list[tuple[str, list[str]]]:
+    """The captions of the table of contents, each with its pages' names."""
+    table = yaml.safe_load(toc.read_text("utf-8"))
     parts = [("", [table["root"]])]
     for part in table["parts"]:
         names = []
@@ -181,48 +136,10 @@ def parts_of(toc: Path) -> list[tuple[str, list[str]]]:
     return parts
 
 
-def front(
-    config: dict[str, Any],
-    site: Path,
-    parts: list[tuple[str, list[Printed]]],
-) -> str:
-    """The title page and the contents."""
-    lines = []
-    for caption, pages in parts:
-        if caption:
-            lines.append(f"<h3>{escape(caption)}</h3>")
-        lines += [
-            f'<a class="line" href="{(site / page.name).as_uri()}.html">'
-            f"<span>{escape(page.title)}</span><i></i>"
-            f"<span>{page.start + 1}</span></a>"
-            for page in pages
-        ]
-    return (
-        f"<h1>{escape(config['title'])}</h1>"
-        f'<div class="by"><p>{escape(config["author"])}</p>'
-        f"<p>{escape(str(config['copyright']))}</p>"
-        f"<p>{config['html']['extra_footer']}</p></div>"
-        f"<h2>Contents</h2>{''.join(lines)}"
-    )
-
-
-def feet(titles: list[str]) -> str:
-    """What stands below each page: where one is, and its number."""
-    return "".join(
-        f"<div><p><span>{escape(title)}</span><span>{number}</span></p></div>"
-        for number, title in enumerate(titles, 1)
-    )
-
-
-# --- joining -----------------------------------------------------------------
-
-
 class Book:
-    """One PDF of what was printed."""
+    """One PDF of the printed pages."""
 
-    def __init__(self, site: Path, opening: Any, pages: list[Printed]):
-        from pypdf import PdfWriter
-
+    def __init__(self, site: Path, opening: PdfReader, pages: list[Printed]):
         self.site = site.as_uri()
         self.pages = {page.name: page for page in pages}
         self.writer = PdfWriter()
@@ -230,87 +147,60 @@ class Book:
             for sheet in pdf.pages:
                 self.writer.add_page(sheet)
 
-    def place(self, page: Printed, anchor: str) -> tuple[int, float | None]:
-        """The sheet of an anchor, and how far up; else the page's first."""
-        found = page.places.get(f"/{unquote(anchor)}")
-        if found is None:
-            return page.start, None
-        sheet = page.pdf.get_destination_page_number(found)
-        return page.start + sheet, float(found.top)
-
-    def target(
-        self, link: Any, own: Printed | None
-    ) -> tuple[int, float | None] | None:
-        """Where a link leads in the PDF; None if it leads out of it."""
+    def target(self, link: Any, own: Printed | None) -> tuple[int, Fit] | None:
+        """The target of a link in the PDF; None if it leads out of it."""
         if own and "/Dest" in link:
-            return self.place(own, str(link["/Dest"]).removeprefix("/"))
+            return own.place(str(link["/Dest"]).removeprefix("/"))
         address, anchor = urldefrag(str(link.get("/A", {}).get("/URI", "")))
         name = address.removeprefix(f"{self.site}/").removesuffix(".html")
         page = self.pages.get(unquote(name))
-        return page and self.place(page, anchor)
+        return page and page.place(anchor)
 
-    def mend_links(self, sheet: Any, own: Printed | None) -> None:
-        """Let links lead into the PDF; one to a file that is none goes."""
-        from pypdf.generic import (
-            ArrayObject,
-            FloatObject,
-            NameObject,
-            NullObject,
-        )
-
+    def redirect_links(self, sheet: Any, own: Printed | None) -> None:
+        """Let links lead into the PDF; drop those to other files."""
         kept = ArrayObject()
         for reference in sheet.get("/Annots", []):
             link = reference.get_object()
-            target = self.target(link, own)
-            if target:
-                number, top = target
+            if target := self.target(link, own):
+                number, fit = target
+                place = self.writer.pages[number].indirect_reference
                 link.pop("/A", None)
-                link[NameObject("/Dest")] = ArrayObject(
-                    [
-                        self.writer.pages[number].indirect_reference,
-                        NameObject("/XYZ"),
-                        NullObject(),
-                        NullObject() if top is None else FloatObject(top),
-                        NullObject(),
-                    ]
-                )
+                link[NameObject("/Dest")] = Destination(
+                    "link", place, fit
+                ).dest_array
             elif str(link.get("/A", {}).get("/URI", "")).startswith("file:"):
                 continue
             kept.append(reference)
         sheet[NameObject("/Annots")] = kept
 
-    def finish(self, parts: list[tuple[str, list[Printed]]], feet: Any) -> Any:
-        """Links, numbers and outline; the writer."""
+    def finish(self, parts: Parts, feet: PdfReader) -> PdfWriter:
+        """Add links, page numbers and the outline."""
         owners = {
             page.start + number: page
             for page in self.pages.values()
             for number in range(len(page.pdf.pages))
         }
         for number, sheet in enumerate(self.writer.pages):
-            self.mend_links(sheet, owners.get(number))
+            self.redirect_links(sheet, owners.get(number))
             if number:  # the title page has none
                 sheet.merge_page(feet.pages[number])
             sheet.compress_content_streams()
         for caption, pages in parts:
-            above = None
-            if caption:
-                above = self.outline(caption, pages[0].start, None, None)
+            part = caption and self.outline(caption, pages[0].start, None)
             for page in pages:
-                entry = self.outline(page.title, page.start, None, above)
+                entry = self.outline(page.title, page.start, part or None)
                 for anchor, title in page.sections:
-                    self.outline(title, *self.place(page, anchor), entry)
+                    number, fit = page.place(anchor)
+                    self.outline(title, number, entry, fit)
         self.writer.compress_identical_objects()
         return self.writer
 
     def outline(
-        self, title: str, number: int, top: float | None, above: Any
+        self, title: str, number: int, parent: Any, fit: Fit | None = None
     ) -> Any:
         """Add an entry to the outline."""
-        from pypdf.generic import Fit
-
-        fit = Fit.fit() if top is None else Fit.xyz(top=top)
         return self.writer.add_outline_item(
-            title, number, parent=above, fit=fit, is_open=False
+            title, number, parent, fit=fit or Fit.fit(), is_open=False
         )
 
 
@@ -328,11 +218,8 @@ def make_pdf(site: Path, target: Path, names: list[str] = ()) -> int:
     Raises:
         CourseError: there is no browser, or no such page.
     """
-    from tqdm import tqdm
-
-    text = (ROOT / "_config.yml").read_text(encoding="utf-8")
-    config = yaml.safe_load(text)
-    table = parts_of(ROOT / "_toc.yml")
+    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+    table = read_toc(ROOT / "_toc.yml")
     wanted = names or [name for _, part in table for name in part]
     with browser_page() as page:
         printed = {
@@ -340,21 +227,21 @@ def make_pdf(site: Path, target: Path, names: list[str] = ()) -> int:
             for name in tqdm(wanted, unit="page", leave=False)
         }
         parts = [
-            (caption, [printed[name] for name in part if name in printed])
+            (caption, pages)
             for caption, part in table
+            if (pages := [printed[name] for name in part if name in printed])
         ]
-        parts = [(caption, pages) for caption, pages in parts if pages]
-        for _ in range(2):  # the contents' own length shifts its numbers
-            body = front(config, site, parts)
-            opening = print_html(page, STYLE, body, **PAGE)
-            start = len(opening.pages)
-            for each in (each for _, pages in parts for each in pages):
-                each.start, start = start, start + len(each.pdf.pages)
         ordered = [each for _, pages in parts for each in pages]
+        front = {"config": config, "parts": parts, "site": site.as_uri()}
+        for _ in range(2):  # the contents' own length shifts its numbers
+            opening = print_template(page, front, **PAGE)
+            start = len(opening.pages)
+            for each in ordered:
+                each.start, start = start, start + len(each.pdf.pages)
         titles = [config["title"]] * len(opening.pages)
         titles += [each.title for each in ordered for _ in each.pdf.pages]
-        numbers = print_html(page, FOOT, feet(titles))
-    book = Book(site, opening, ordered).finish(parts, numbers)
+        feet = print_template(page, {"titles": titles})
+    book = Book(site, opening, ordered).finish(parts, feet)
     book.add_metadata({"/Title": config["title"], "/Author": config["author"]})
     target.parent.mkdir(parents=True, exist_ok=True)
     book.write(target)
@@ -362,15 +249,13 @@ def make_pdf(site: Path, target: Path, names: list[str] = ()) -> int:
 
 
 def main() -> int:
-    """Do what the command line asks for; 1 if it cannot be done."""
+    """Make the PDF; 1 if it cannot be made."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pages", nargs="*", help="such as 04_attention; all")
     options = parser.parse_args()
-    build = ROOT / "_build"
-    site = build / "en/_build/html"
-    target = build / "book-en.pdf"
+    target = ROOT / "_build/book-en.pdf"
     try:
-        count = make_pdf(site, target, options.pages)
+        count = make_pdf(SITE, target, options.pages)
     except CourseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -6,8 +6,12 @@ import sys
 import pytest
 from built_book import ROOT, SITE, not_ready
 
-from tools import book_pdf
 from transformer_course.errors import CourseError
+
+NEEDS = "needs {}: `make test-browser` installs it"
+pypdf = pytest.importorskip("pypdf", reason=NEEDS.format("pypdf"))
+pytest.importorskip("playwright", reason=NEEDS.format("playwright"))
+book_pdf = pytest.importorskip("tools.book_pdf")
 
 pytestmark = pytest.mark.xdist_group("pdf")
 """All on one worker, which makes the file once."""
@@ -60,9 +64,6 @@ def test_no_menu_and_no_button_is_printed(printed):
 @pytest.fixture(scope="module")
 def pdf(browser, tmp_path_factory):
     """Three pages of the book in one file; in a process of their own."""
-    pypdf = pytest.importorskip(
-        "pypdf", reason="needs pypdf: `make test-browser` installs it"
-    )
     if reason := not_ready():
         pytest.skip(reason)
     target = tmp_path_factory.mktemp("pdf") / "book.pdf"
@@ -127,8 +128,6 @@ def test_answers_are_printed(pdf):
 
 
 def test_without_a_browser_one_line_says_what_to_do(monkeypatch):
-    pytest.importorskip("pypdf")
-    pytest.importorskip("playwright.sync_api")
     monkeypatch.setattr(book_pdf, "find_chromium", lambda: None)
     with pytest.raises(CourseError, match="needs Chromium.*install it"):
         book_pdf.make_pdf(SITE, ROOT / "never.pdf")

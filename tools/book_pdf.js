@@ -1,0 +1,27 @@
+/* Make a page of the book ready for paper; its title and sections. */
+async () => {
+  await document.fonts.ready;
+  await window.MathJax?.startup?.promise;
+  dispatchEvent(new Event("beforeprint"));
+  // Chromium notes the place of what a link on the same page leads to
+  const links = document.createElement("div");
+  for (const part of document.querySelectorAll("article [id]")) {
+    if (!part.closest("mjx-container")) {
+      const link = document.createElement("a");
+      link.href = `#${part.id}`;
+      links.append(link);
+    }
+  }
+  document.querySelector("article").append(links);
+  const title = (section) => {
+    const copy = section.querySelector("h1, h2")?.cloneNode(true);
+    copy?.querySelectorAll(".headerlink, mjx-assistive-mml").forEach(
+      (part) => part.remove());
+    return copy?.textContent.trim() ?? "";
+  };
+  const sections = document.querySelectorAll("article > section > section");
+  return {
+    title: title(document.querySelector("article")),
+    sections: [...sections].map((part) => [part.id, title(part)]),
+  };
+}
