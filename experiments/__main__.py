@@ -18,33 +18,31 @@ from experiments.lab import Job, RunContext
 from transformer_course.console import discard_output
 from transformer_course.errors import ConfigError, CourseError
 
+MODULES = {
+    module.name.replace("_", "-"): f"experiments.{module.name}"
+    for module in pkgutil.iter_modules(experiments.__path__)
+    if module.name != "__main__"
+}
+"""The modules of the package, by the names of the experiments in them."""
+
 
 def find_all() -> dict[str, Job]:
     """Every experiment, by name."""
-    names = [m.name for m in pkgutil.iter_modules(experiments.__path__)]
-    modules = [
-        importlib.import_module(f"experiments.{name}")
-        for name in names
-        if name != "__main__"
-    ]
-    found = [m.EXPERIMENT for m in modules if "EXPERIMENT" in vars(m)]
+    modules = map(importlib.import_module, MODULES.values())
+    found = [m.EXPERIMENT for m in modules if hasattr(m, "EXPERIMENT")]
     return {one.name: one for one in found}
 
 
 def find(name: str) -> Job:
-    """The experiment of that name.
-
-    Only its own module is imported, and what that needs.
+    """The experiment of that name; other modules are not imported.
 
     Raises:
         ConfigError: there is none.
     """
-    known = [m.name for m in pkgutil.iter_modules(experiments.__path__)]
-    if _module(name) in known and name != "__main__":
-        module = importlib.import_module(f"experiments.{_module(name)}")
-        one = getattr(module, "EXPERIMENT", None)
-        if one is not None and one.name == name:
-            return one
+    if name in MODULES:
+        module = importlib.import_module(MODULES[name])
+        if hasattr(module, "EXPERIMENT"):
+            return module.EXPERIMENT
     raise ConfigError(
         f"there is no experiment {name!r}; there are: {', '.join(find_all())}."
     )
@@ -59,14 +57,11 @@ def run_smoke_test(experiment: Job, context: RunContext) -> None:
         )
 
 
-def listed() -> str:
-    """A line for each experiment: name, chapter, and the question."""
-    lines = []
+def print_all() -> None:
+    """Print a line for each experiment: name, chapter, and the question."""
     for name, one in find_all().items():
-        module = importlib.import_module(f"experiments.{_module(name)}")
-        question = module.__doc__.partition("\n")[0]
-        lines.append(f"{name:18} {one.chapter[:2]}  {question}")
-    return "\n".join(lines)
+        question = sys.modules[MODULES[name]].__doc__.partition("\n")[0]
+        print(f"{name:18} {one.chapter[:2]}  {question}")
 
 
 def check_given(who: str, given: dict[str, str], takes: Sequence[str]) -> None:
@@ -88,10 +83,6 @@ def check_given(who: str, given: dict[str, str], takes: Sequence[str]) -> None:
 def _typed(option: str, values: Iterable[object]) -> str:
     words = [*map(str, values)]
     return " ".join([option, *words]).strip() if words else ""
-
-
-def _module(name: str) -> str:
-    return name.replace("-", "_")
 
 
 def main(
@@ -135,10 +126,10 @@ def main(
         mode = "smoke" if smoke else "show"
         check_given("a call that names no experiment", given, (mode,))
         if not smoke:
-            print(listed())
-        for one in find_all().values() if smoke else ():
+            return print_all()
+        for one in find_all().values():
             run_smoke_test(one, RunContext(store.folder(one.name)))
-        return
+        return None
     one = find(name)
     if smoke:  # which makes trainings of its own
         chosen = [what for what in one.takes if what != "inputs"]
@@ -147,9 +138,7 @@ def main(
         check_given(name, given, ("name", "show", *one.takes))
     context = RunContext(store.folder(one.name), only, seeds, inputs)
     if show:
-        for line in one.status(context):
-            print(line)
-        return
+        return print("\n".join(one.status(context)))
     if smoke:
         return run_smoke_test(one, context)
     one.make(context)

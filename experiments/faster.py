@@ -12,7 +12,6 @@ the time of a step, *limits* what the processor can do at the most, and
 
 import contextlib
 import ctypes
-import datetime
 import os
 import random
 import statistics
@@ -27,7 +26,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from experiments.benchmarks.limit import processor
 from experiments.lab import Experiment, Record, RunContext
-from experiments.timing import peak, run_in_subprocess, seconds
+from experiments.timing import conditions, peak, run_in_subprocess, seconds
 from transformer_course.batches.buckets import BucketedBatches
 from transformer_course.batches.pairs import (
     Batch,
@@ -266,8 +265,7 @@ def measure(question: Question, seed: int, context: RunContext) -> Record:
     much = context.limit(STEPS, 1)
     record = run_in_subprocess(DONE[question.kind], question.way, much)
     return {
-        "date": datetime.date.today().isoformat(),
-        "load": round(os.getloadavg()[0], 1),
+        **conditions(),
         "processor": processor(),
         **record,
     }

@@ -12,8 +12,6 @@ All points are measured once before any is measured again (a seed stands for
 such a round), so that what disturbs one disturbs the others too.
 """
 
-import datetime
-import os
 import statistics
 import time
 from collections.abc import Callable
@@ -23,7 +21,7 @@ import torch
 
 from experiments.faster import ExplicitAttention
 from experiments.lab import Experiment, Record, RunContext
-from experiments.timing import peak, run_in_subprocess
+from experiments.timing import conditions, peak, run_in_subprocess
 from transformer_course.batches.pairs import Batch
 from transformer_course.models.attention import (
     MultiHeadAttention,
@@ -163,8 +161,7 @@ def measure(point: Point, seed: int, context: RunContext) -> Record:
     """One point, once."""
     steps = context.limit(STEPS, 1)
     return {
-        "date": datetime.date.today().isoformat(),
-        "load": round(os.getloadavg()[0], 1),
+        **conditions(),
         **run_in_subprocess(measured, point.kind, point.size, steps),
     }
 

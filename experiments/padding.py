@@ -7,13 +7,11 @@ each way in a process of its own, ten minutes on one thread; ``gradients``
 compares those of 240 batches, a minute.
 """
 
-import multiprocessing
 import random
 import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -22,6 +20,7 @@ from torch import Tensor, nn
 
 from experiments import store
 from experiments.lab import Experiment, Record, RunContext
+from experiments.timing import run_in_subprocess
 from transformer_course.batches.buckets import BucketedBatches
 from transformer_course.batches.pairs import (
     Batch,
@@ -155,33 +154,32 @@ WAYS: dict[str, Callable[[Lengths, int], Cut]] = {
 }
 
 
-def describe(lengths: Lengths, cut: Cut) -> dict:
-    """Padding, shapes and target tokens of batches as wide as they need."""
-    shapes, tokens = [], []
-    for places in cut:
-        sources, targets = zip(*(lengths[i] for i in places), strict=True)
-        shapes.append((len(places), max(sources), max(targets)))
-        tokens.append(sum(targets))
-    cells = sum(rows * (s + t) for rows, s, t in shapes)
+def describe(padding: float, shapes: list, tokens: list[int]) -> Record:
+    """Padding, shapes and target tokens of some batches."""
     return {
-        "padding": round(1 - sum(map(sum, lengths)) / cells, 5),
-        "batches": len(cut),
+        "padding": round(padding, 5),
+        "batches": len(tokens),
         "shapes": len(set(shapes)),
         "tokens_mean": round(statistics.mean(tokens), 1),
         "tokens_sd": round(statistics.pstdev(tokens), 1),
     }
 
 
-def describe_buckets(batches: BucketedBatches) -> dict:
-    """The same of an epoch of buckets."""
+def describe_cut(lengths: Lengths, cut: Cut) -> Record:
+    """Describe batches that are as wide as they need."""
+    shapes, tokens = [], []
+    for places in cut:
+        sources, targets = zip(*(lengths[i] for i in places), strict=True)
+        shapes.append((len(places), max(sources), max(targets)))
+        tokens.append(sum(targets))
+    cells = sum(rows * (s + t) for rows, s, t in shapes)
+    return describe(1 - sum(map(sum, lengths)) / cells, shapes, tokens)
+
+
+def describe_buckets(batches: BucketedBatches) -> Record:
+    """Describe an epoch of buckets."""
     tokens = [int((b.tgt_out != PAD).sum()) for b in batches.epoch(0)]
-    return {
-        "padding": round(batches.padding_share, 5),
-        "batches": len(batches),
-        "shapes": len(set(batches.shapes)),
-        "tokens_mean": round(statistics.mean(tokens), 1),
-        "tokens_sd": round(statistics.pstdev(tokens), 1),
-    }
+    return describe(batches.padding_share, batches.shapes, tokens)
 
 
 def shares_of(corpus: str, context: RunContext) -> Record:
@@ -190,7 +188,7 @@ def shares_of(corpus: str, context: RunContext) -> Record:
     lengths = lengths_of(corpus, context)
     budget = experiment.data.token_budget
     ways = {
-        name: describe(lengths, make(lengths, budget))
+        name: describe_cut(lengths, make(lengths, budget))
         for name, make in WAYS.items()
     }
     pairs = pairs_of(lengths)
@@ -258,11 +256,10 @@ def times_of(way: str, precision: str, context: RunContext) -> Record:
     """:func:`time_steps` in processes that have met no shape yet."""
     lengths = lengths_of("grammar" if context.smoke else TIMED, context)
     asked = (way, precision == "bf16", lengths, context.limit(STEPS))
-    fresh = multiprocessing.get_context("spawn")
-    rounds = []
-    for _ in range(context.limit(ROUNDS, 1)):
-        with ProcessPoolExecutor(1, fresh) as process:
-            rounds.append(process.submit(time_steps, *asked).result())
+    rounds = [
+        run_in_subprocess(time_steps, *asked)
+        for _ in range(context.limit(ROUNDS, 1))
+    ]
     return {"steps": fastest(rounds)}
 
 

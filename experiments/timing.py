@@ -1,6 +1,8 @@
 """How long work takes, disturbed as little as can be, and how much memory."""
 
+import datetime
 import multiprocessing
+import os
 import resource
 import sys
 import time
@@ -63,6 +65,14 @@ def run_in_subprocess(work: Callable[..., Any], *arguments: Any) -> Any:
     context.set_forkserver_preload([work.__module__])
     with ProcessPoolExecutor(1, mp_context=context) as process:
         return process.submit(work, *arguments).result()
+
+
+def conditions() -> dict[str, Any]:
+    """The date, and the load of the machine over the last minute."""
+    return {
+        "date": datetime.date.today().isoformat(),
+        "load": round(os.getloadavg()[0], 1),
+    }
 
 
 def peak() -> float:

@@ -180,7 +180,7 @@ def test_each_pair_is_in_one_batch_and_padding_is_what_batches_hold(way):
     cut = padding.WAYS[way](LENGTHS, 100)
     assert all(cut)
     assert sorted(i for places in cut for i in places) == list(range(200))
-    found = padding.describe(LENGTHS, cut)
+    found = padding.describe_cut(LENGTHS, cut)
     pairs = padding.pairs_of(LENGTHS)
     batches = [padded_batch([pairs[i] for i in places]) for places in cut]
     cells = sum(b.src.numel() + b.tgt_in.numel() for b in batches)

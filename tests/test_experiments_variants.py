@@ -584,7 +584,7 @@ def test_the_small_step_moves_only_the_projections_more_slowly(
         )
         return {}
 
-    monkeypatch.setattr(scores, "look", look)
+    monkeypatch.setattr(scores, "evaluate_aligner", look)
     slow = scores.Trained("scaled-small-step", 16, 0.01)
     slow.measure(0, RunContext(tmp_path))
     before, after = seen["models"]
