@@ -39,11 +39,7 @@ def analyse(context: RunContext) -> Iterator[str]:
         notes = notes_of(store.read_json(path)["samples"])
     places = PLACES[: context.limit(len(PLACES))]
     text = translations.dev_of(context.inputs[0]).take(places)
-    systems, written = {}, {}
-    for output in context.inputs:
-        systems[output.name], written[output.name] = translations.decoded(
-            output, context, text
-        )
+    systems, written = translations.decoded_by_all(context, text)
     samples = [
         {
             "place": place,

@@ -89,15 +89,9 @@ def analyse(context: RunContext) -> Iterator[str]:
     dev = translations.dev_of(context.inputs[0])
     places = range(0, len(dev), EVERY)[: context.limit(len(dev))]
     text = dev.take(places)
-    systems, written = {}, {}
-    for output in context.inputs:
-        about, written[output.name] = translations.decoded(
-            output, context, text
-        )
-        about.pop(
-            "settings"
-        )  # they stand in experiments/results/NAME/run.json
-        systems[output.name] = about
+    systems, written = translations.decoded_by_all(context, text)
+    for about in systems.values():
+        del about["settings"]  # they stand in results/NAME/run.json
     samples = [
         {
             "place": place,

@@ -295,6 +295,18 @@ def decoded(
     return about | {"settings": stored["settings"]}, written
 
 
+def decoded_by_all(
+    context: RunContext, text: ParallelText
+) -> tuple[dict[str, Record], dict[str, list[str]]]:
+    """Settings and translations of each given training, by its name."""
+    found = {
+        output.name: decoded(output, context, text)
+        for output in context.inputs
+    }
+    settings = {name: about for name, (about, _) in found.items()}
+    return settings, {name: lines for name, (_, lines) in found.items()}
+
+
 def dev_of(output: Path) -> ParallelText:
     """The development set of a training's corpus, as it was translated."""
     data = RunFolder(output).settings()["data"]
