@@ -39,7 +39,12 @@ from transformer_course.models.optimize import optimize
 from transformer_course.training import checkpoint
 from transformer_course.training.config import DataConfig, TrainConfig
 from transformer_course.training.config import Experiment as Settings
-from transformer_course.training.loop import fit, learning_rate, set_seed
+from transformer_course.training.loop import (
+    evaluate,
+    fit,
+    learning_rate,
+    set_seed,
+)
 from transformer_course.training.loss import LossSums, compute_loss
 from transformer_course.training.optimizers import (
     Schedule,

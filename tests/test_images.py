@@ -40,6 +40,7 @@ from transformer_course.models.vit_config import (
 )
 from transformer_course.training import checkpoint
 from transformer_course.training.config import Experiment
+from transformer_course.training.loop import evaluate
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run import prepare, run
 from transformer_course.training.tasks.table import find_task
