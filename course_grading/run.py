@@ -17,7 +17,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
-CELL_SECONDS = 30
+CELL_SECONDS = 60
 """Seconds that a student's cell may run."""
 TEST_SECONDS = 600
 """Seconds for a test cell, which has limits of its own."""

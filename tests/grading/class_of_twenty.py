@@ -13,6 +13,8 @@ NAME = "06_masks"
 QUESTION = "why_accuracy_does_not_warn"
 ANSWER = "It has seen the answers, so it copies, and the accuracy does too."
 SOLUTIONS = {e.name: e.source for e in by_chapter()[NAME]}
+MOST = SOLUTIONS | {"masked_softmax": "# I had no time for this one."}
+"""What all hand in but the one who is right: a process less for each."""
 INVERTED = """\
 def padding_mask(ids, pad_id=0):
     return (ids == pad_id)[:, None, None, :]"""
@@ -65,15 +67,17 @@ def filled(
 def handed_in(student: str, release: NotebookNode) -> NotebookNode | str:
     """The notebook of a student, or the text in its place."""
     if student in CELLS:
-        return filled(release, SOLUTIONS | {"padding_mask": CELLS[student]})
-    notebook = filled(release, SOLUTIONS)
+        return filled(release, MOST | {"padding_mask": CELLS[student]})
+    notebook = filled(release, MOST)
     match student:
+        case "is right":
+            return filled(release, SOLUTIONS)
         case "sees the future":
-            return filled(release, SOLUTIONS | {"causal_mask": FUTURE})
+            return filled(release, MOST | {"causal_mask": FUTURE})
         case "hands in nothing new":
             return release
         case "changes the tests":
-            notebook = filled(release, SOLUTIONS | {"padding_mask": INVERTED})
+            notebook = filled(release, MOST | {"padding_mask": INVERTED})
             for cell in notebook.cells:
                 if cell.id == "padding_mask-test":
                     cell.source = "2.0"

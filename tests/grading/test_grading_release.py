@@ -1,17 +1,22 @@
 """What students get, and what they do not."""
 
+import importlib
+import re
+import textwrap
+
 import nbformat
 import pytest
 
 from course_exercises import check
 from course_exercises.contents import EXERCISES
+from course_exercises.engine.diagnose import diagnose
 from course_grading.__main__ import main
 from course_grading.assignment import (
     find_assignments,
     read_model_answers,
     source_notebook,
 )
-from tools.exercise_notebooks import SOURCES, Question, read_parts
+from tools.exercise_notebooks import ROOT, SOURCES, Question, read_parts
 
 NAMES = find_assignments()
 
@@ -85,9 +90,23 @@ def test_each_question_has_a_model_answer_with_its_points(name):
     assert answers.keys() == questions(name).keys()
     for question, points in questions(name).items():
         plural = "s" if points > 1 else ""
-        assert answers[question].startswith(f"**{points} point{plural}.**")
+        assert f"**{points} point{plural}.**" in answers[question]
 
 
 def test_an_assignment_that_there_is_not_is_refused(capsys, tmp_path):
     assert main(["release", "99_nothing", "--to", str(tmp_path)]) == 2
     assert "There are: 03_positional_encoding" in capsys.readouterr().err
+
+
+def test_the_variant_on_the_lecturers_page_is_an_exercise(
+    tmp_path, monkeypatch
+):
+    page = (ROOT / "book/en/lecturers.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"dropdown.*?```python\n(.*?)```", page, re.S)
+    (tmp_path / "window_mask.py").write_text(textwrap.dedent(code))
+    monkeypatch.syspath_prepend(tmp_path)
+    exercise = importlib.import_module("window_mask").EXERCISE
+    for right in (exercise.solution, *exercise.others):
+        assert diagnose(exercise, right).is_correct
+    for wrong in exercise.mistakes:
+        assert diagnose(exercise, wrong).mistake == wrong.__name__
