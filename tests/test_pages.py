@@ -34,8 +34,6 @@ PLACE = re.compile(
     rf"{re.escape(str(ROOT))}/|PosixPath\('/|WindowsPath\('[A-Z]:"
     r"| at 0x[0-9a-f]{6,}"
 )
-TABLE = re.compile(r"\|\s*:?(-{3,}|—|–-?):?\s*\|")
-"""The line below a table's head, with dashes as the page writes them."""
 TEXT_ONLY = {"script", "style", "title", "desc", "option", "textarea"}
 """Elements that may hold no others."""
 TENTH = 10
@@ -132,11 +130,6 @@ def has_figures_that_do_not_open(page: Page) -> Iterator[str]:
             yield image.get("src")
 
 
-def shows_a_table_as_signs(page: Page) -> Iterator[str]:
-    text = re.sub(r"<pre.*?</pre>", "", page.text, flags=re.S)
-    yield from TABLE.findall(text)
-
-
 def lacks_a_title_or_its_language(page: Page) -> Iterator[str]:
     titles = page.tree.xpath("//article//h1")
     if page.name.removesuffix(".html") in CONTENTS and len(titles) != 1:
@@ -156,15 +149,6 @@ def shows_japanese_that_is_not_marked(page: Page) -> Iterator[str]:
             (language,) = parent.xpath("ancestor-or-self::*[@lang][1]/@lang")
             if language != "ja" and parent.tag not in TEXT_ONLY:
                 yield text.strip()[:60]
-
-
-def has_folds_without_a_name(page: Page) -> Iterator[str]:
-    for summary in page.tree.iter("summary"):
-        named = summary.xpath(".//*[@role='img']/@aria-label")
-        if summary.get("aria-label") or not (
-            named or summary.text_content().strip()
-        ):
-            yield html.tostring(summary)[:80].decode()
 
 
 def parts_a_formula_from_its_sign(page: Page) -> Iterator[str]:
@@ -226,10 +210,8 @@ CHECKS = [
     has_images_without_alt_text,
     has_images_without_a_size,
     has_figures_that_do_not_open,
-    shows_a_table_as_signs,
     lacks_a_title_or_its_language,
     shows_japanese_that_is_not_marked,
-    has_folds_without_a_name,
     parts_a_formula_from_its_sign,
     loads_mathjax_without_need_or_needs_it,
     names_a_folder_or_a_place_in_memory,

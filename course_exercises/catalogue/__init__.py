@@ -1,7 +1,7 @@
-"""Solutions, cases and mistakes: what is asked, and how it goes wrong.
+"""The exercises: solutions, cases and mistakes that people make.
 
-A folder is a chapter's subject, a file in it is an exercise, and its name for
-that is ``EXERCISE``. ``contents`` lists them.
+A folder holds the exercises of a chapter, each in a file of its own under the
+name ``EXERCISE``. ``contents`` lists them.
 """
 
 import torch
@@ -9,5 +9,5 @@ from torch import Tensor
 
 
 def numbered(*shape: int) -> Tensor:
-    """A tensor of 0, 1, 2, … whose entries can be followed."""
+    """A tensor of 0, 1, 2, …, to see where each entry goes."""
     return torch.arange(float(torch.Size(shape).numel())).view(shape)

@@ -17,22 +17,22 @@ def layer_normed(x: Stream) -> Stream:
 
 
 def halved(x: Stream) -> Stream:
-    """No norm at all, but easy to follow."""
+    """Stands for a norm: half of each number."""
     return x / 2
 
 
 def plus_one(x: Stream) -> Stream:
-    """Not a norm either; it shows how often it is called."""
+    """Stands for a norm, and shows how often it is called."""
     return x + 1
 
 
 def times_ten(x: Stream) -> Stream:
-    """A sub-layer that reads no other word."""
+    """A sub-layer that treats each position alone."""
     return 10 * x
 
 
 def rolled(x: Stream) -> Stream:
-    """A sub-layer that gives each number the one before it."""
+    """A sub-layer that shifts the features by one."""
     return x.roll(1, -1)
 
 

@@ -1,4 +1,4 @@
-"""A sum and a norm around a sub-layer, in two ways."""
+"""Residual connection and layer norm, post-norm and pre-norm."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Mean 0 and variance 1 for each word."""
+"""Layer normalisation."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""A whole stack in pre-norm."""
+"""A stack of pre-norm sub-layers."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""Who looks at whom, and how much."""
+"""Attention weights."""
 
 import torch
 from jaxtyping import Float

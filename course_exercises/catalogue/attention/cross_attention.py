@@ -1,4 +1,4 @@
-"""From the target to the source."""
+"""Cross-attention with one head."""
 
 import torch
 from jaxtyping import Float

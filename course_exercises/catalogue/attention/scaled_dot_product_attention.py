@@ -1,4 +1,4 @@
-"""Score, softmax, mix."""
+"""Scaled dot-product attention."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Which words are hidden, and which are asked for."""
+"""BERT's masking of tokens."""
 
 import torch
 from jaxtyping import Float, Int
@@ -199,7 +199,7 @@ First come the rows that the model reads, then the answers.
 
 
 def tokens(note: str, *columns: tuple[int, float, float, int]) -> Case:
-    """A single row, token by token: word, chance, fate, drawn."""
+    """One row, given as a tuple (word, chance, fate, drawn) for each token."""
     words, chance, fate, drawn = zip(*columns, strict=True)
     return case(
         note,

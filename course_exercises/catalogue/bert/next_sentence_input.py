@@ -1,4 +1,4 @@
-"""Two texts in one row."""
+"""BERT's input of two texts."""
 
 from course_exercises.engine.draw import Draw
 from course_exercises.engine.exercise import Case, case, exercise_of, other

@@ -1,4 +1,4 @@
-"""One word, cut into pieces."""
+"""WordPiece tokenization of one word."""
 
 from course_exercises.engine.draw import Draw
 from course_exercises.engine.exercise import (
@@ -181,7 +181,7 @@ def cut(note: str, word: str, pieces: str) -> Case:
 
 
 def draw_word(draw: Draw) -> Case:
-    """Words of two letters' alphabet, and some of their pieces."""
+    """A word of an alphabet of two letters, and a vocabulary."""
 
     def some(longest: int) -> str:
         return "".join(draw.choice("ab") for _ in range(draw.size(1, longest)))

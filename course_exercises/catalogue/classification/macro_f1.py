@@ -1,4 +1,4 @@
-"""How good is a classifier, if classes are unequal? Macro F1."""
+"""Macro F1."""
 
 import torch
 from jaxtyping import Float, Int

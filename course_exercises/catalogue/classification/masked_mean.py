@@ -1,4 +1,4 @@
-"""One vector for a text: the mean of its words."""
+"""Mean pooling under a padding mask."""
 
 import torch
 from jaxtyping import Float, Int

@@ -1,4 +1,4 @@
-"""A split that does not cheat: whole works are held out."""
+"""Train and test sets split by group."""
 
 from course_exercises.engine.draw import Draw
 from course_exercises.engine.exercise import (

@@ -1,4 +1,4 @@
-"""From counts to a score."""
+"""BLEU from n-gram counts."""
 
 import math
 
@@ -485,7 +485,7 @@ The first group of four is of matches, the second of totals.
 
 
 def sentences(*rows: tuple[int, ...]) -> Tensor:
-    """Counts from h, r and four matches: totals follow from h."""
+    """Counts of hypothesis and reference lengths and of four matches."""
     return torch.tensor(
         [[*row, *(max(0, row[0] - n) for n in range(4))] for row in rows]
     )

@@ -1,4 +1,4 @@
-"""How much of what was written is right."""
+"""Clipped n-gram matches."""
 
 from collections import Counter
 
@@ -383,7 +383,7 @@ CAT = "the old cat did not drink the cold milk"
 
 
 def texts(note: str, hypothesis: str, *references: str, n: int) -> Case:
-    """Words, from sentences that can be read."""
+    """A case made of sentences, split into words."""
     return case(note, hypothesis.split(), [r.split() for r in references], n)
 
 

@@ -1,4 +1,4 @@
-"""How surprised a model was."""
+"""Perplexity of a text."""
 
 import math
 
@@ -322,7 +322,7 @@ last.
 
 
 def logs(*rows: list[float]) -> Tensor:
-    """Logarithms of probabilities that can be read."""
+    """Log probabilities, given as probabilities."""
     return torch.tensor(rows).log()
 
 

@@ -18,7 +18,7 @@ ONE_WORD = (
 def draw_part(
     draw: Draw, batch: int, length: int, width: int, inside: int
 ) -> list[Tensor]:
-    """A stream and the weights of a part."""
+    """An input and the weights of a feed-forward network."""
     return [
         draw.normal(batch, length, width),
         draw.normal(width, inside),
@@ -29,6 +29,6 @@ def draw_part(
 
 
 def random_part(draw: Draw) -> list[Tensor]:
-    """The same, of random sizes."""
+    """An input and weights of random sizes."""
     width, inside = draw.size(2, 4), draw.size(5, 8)
     return draw_part(draw, draw.size(1, 3), draw.size(2, 5), width, inside)

@@ -1,4 +1,4 @@
-"""Two linear maps with a ReLU between, for each word alone."""
+"""Position-wise feed-forward network."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""The same part as two convolutions of width one."""
+"""The feed-forward network as two convolutions of width one."""
 
 import torch
 import torch.nn.functional as F
@@ -304,7 +304,7 @@ Each word needs an answer, so the window has to move one word at a time.
 def as_convolution(
     note: str, x: Tensor, W_1: Tensor, b_1: Tensor, W_2: Tensor, b_2: Tensor
 ) -> Case:
-    """The same part, its matrices kept as a convolution keeps them."""
+    """The same weights in the shapes of ``nn.Conv1d``."""
     return case(note, x, W_1.T[..., None], b_1, W_2.T[..., None], b_2)
 
 

@@ -1,4 +1,4 @@
-"""How many numbers does a layer learn?"""
+"""Number of parameters of a layer."""
 
 import torch
 from torch import nn

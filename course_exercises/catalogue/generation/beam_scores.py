@@ -1,4 +1,4 @@
-"""What a beam ranks its hypotheses by."""
+"""Scores of beam search, with a length penalty."""
 
 import math
 

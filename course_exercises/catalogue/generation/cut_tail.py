@@ -1,4 +1,4 @@
-"""Top-p: the tail of a distribution is cut off."""
+"""Top-p (nucleus) filtering."""
 
 import torch
 from jaxtyping import Float

@@ -1,4 +1,4 @@
-"""The most probable token, each time."""
+"""Greedy search."""
 
 from collections.abc import Callable
 
@@ -369,9 +369,9 @@ def one_list_for_all(decode, batch, max_length, bos=1, eos=2):
 
 
 class Speaker:
-    """A model that says one thing in each row, if it is read to properly.
+    """A model that writes a fixed text in each row.
 
-    To a beginning that is not its own, or after its end, it says anything.
+    After another beginning, or after the end, its output is arbitrary.
 
     Args:
         lines: the ids of each row, eos included.
@@ -394,7 +394,7 @@ class Speaker:
         return logits
 
     def after(self, number: int, begun: list[int]) -> int:
-        """The most probable token after a beginning."""
+        """The most probable token after a prefix."""
         line = [self.bos, *self.lines[number]]
         if begun == line[: len(begun)] and len(begun) < len(line):
             return line[len(begun)]

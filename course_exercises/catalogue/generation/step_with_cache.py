@@ -1,4 +1,4 @@
-"""One more token, with what is known of the others."""
+"""One decoding step with a key-value cache."""
 
 import math
 
@@ -427,7 +427,7 @@ longer. Without `dim`, `torch.cat` uses the first axis.
 
 
 def state(note: str, seed: int, batch: int, held: int, d: int) -> Case:
-    """Random numbers of these sizes, of one decimal so that they are read."""
+    """Random tensors of these sizes, rounded to one decimal."""
     draw = Draw(seed)
 
     def few(*shape: int) -> Tensor:
@@ -450,7 +450,7 @@ def narrow(
     values: list[float],
     w_query: float,
 ) -> Case:
-    """A state of width 1, to be reckoned with on paper."""
+    """A state of width 1, to be computed by hand."""
     column = [
         torch.tensor(part)[:, None] for part in (positions, keys, values)
     ]

@@ -1,4 +1,4 @@
-"""Nobody looks at what comes later."""
+"""Causal mask."""
 
 import torch
 from jaxtyping import Bool

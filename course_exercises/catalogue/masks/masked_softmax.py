@@ -1,4 +1,4 @@
-"""A softmax over what may be seen."""
+"""Masked softmax."""
 
 import torch
 from jaxtyping import Bool, Float

@@ -1,4 +1,4 @@
-"""Which keys are real tokens, and which are padding."""
+"""Padding mask."""
 
 import torch
 from jaxtyping import Bool, Int

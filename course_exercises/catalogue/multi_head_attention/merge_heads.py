@@ -1,4 +1,4 @@
-"""The heads' answers side by side."""
+"""Merging of heads."""
 
 import torch
 from jaxtyping import Float

@@ -1,4 +1,4 @@
-"""Several attentions side by side."""
+"""Multi-head attention."""
 
 import torch
 import torch.nn.functional as F
@@ -132,7 +132,7 @@ class Fused(MultiHead):
 
 
 def attend(query, key, value, mask=None, hidden=-torch.inf, axis=-1):
-    """Attention as people write it, for edits to choose from."""
+    """Attention with the options that edits choose from."""
     scores = query @ key.mT / query.size(-1) ** 0.5
     if mask is not None:
         scores = scores.masked_fill(~mask, hidden)
@@ -464,7 +464,7 @@ TWO_TOKENS = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]])
 
 
 def small_by_hand(candidate, given: Case) -> Tensor:
-    """At a width of 2 each matrix multiplies by one number."""
+    """Call the module; its matrices of width 2 are multiples of I."""
     if given.build[0] > 2:
         return call(candidate, given)
     module = candidate(*given.build)

@@ -1,4 +1,4 @@
-"""A section of every token's numbers for each head."""
+"""Splitting into heads."""
 
 import torch
 from jaxtyping import Float

@@ -1,4 +1,4 @@
-"""Positions are added to words."""
+"""Adding positional encodings to embeddings."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""The paper's table of positions."""
+"""Sinusoidal positional encoding."""
 
 import math
 

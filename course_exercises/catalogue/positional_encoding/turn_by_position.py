@@ -1,4 +1,4 @@
-"""Rotary positions: queries and keys are turned."""
+"""Rotary position embedding (RoPE)."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Chapter 20: what heads look at, and what is lost without them."""
+"""Chapter 20: reading attention."""
 
 JUDGED = "20_reading_attention#is-it-the-right-word"
 REMOVED = "20_reading_attention#take-heads-away"

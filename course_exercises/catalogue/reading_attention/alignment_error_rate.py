@@ -1,4 +1,4 @@
-"""How far links are from those that people drew."""
+"""Alignment error rate (AER)."""
 
 import torch
 from jaxtyping import Bool, Float
@@ -101,12 +101,12 @@ stand below the line, too.
 
 
 def table(*rows: list[int]) -> Tensor:
-    """Links as zeros and ones."""
+    """A table of links as booleans."""
     return torch.tensor(rows).bool()
 
 
 def draw_tables(draw: Draw) -> Case:
-    """Random links, of which some that may be found are sure."""
+    """Random links: sure ones among the possible ones."""
     shape = draw.size(2, 4), draw.size(2, 4)
     found, sure, more = (draw.normal(*shape) > 0.4 for _ in range(3))
     sure[0, 0] = True

@@ -1,4 +1,4 @@
-"""Does a head look behind what came before?"""
+"""Induction score of a head."""
 
 import torch
 from jaxtyping import Float
@@ -121,7 +121,7 @@ def score_of_the_largest(weights):
 
 
 def causal(*heads: list) -> Tensor:
-    """Weights of the second half, head by head."""
+    """Causal weights of the second half, head by head."""
     return torch.tensor(heads)
 
 

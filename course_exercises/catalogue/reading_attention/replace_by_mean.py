@@ -1,4 +1,4 @@
-"""A head that says the same to everybody."""
+"""Mean ablation of a head."""
 
 import torch
 from jaxtyping import Bool, Float
@@ -130,7 +130,7 @@ def mean_of_each_sentence(merged, head, n_heads, real):
 
 
 def rows(*sentences: list) -> Tensor:
-    """Vectors of positions, sentence by sentence."""
+    """Vectors of each position, sentence by sentence."""
     return torch.tensor(sentences, dtype=torch.float)
 
 
@@ -145,7 +145,7 @@ def draw_merged(draw: Draw) -> Case:
 
 
 def all_real(batch: int, length: int) -> Tensor:
-    """No padding."""
+    """A mask without padding."""
     return torch.ones(batch, length).bool()
 
 

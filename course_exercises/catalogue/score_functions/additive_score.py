@@ -1,4 +1,4 @@
-"""Every query with every key, by a small network."""
+"""Additive attention scores."""
 
 import torch
 from jaxtyping import Float

@@ -1,4 +1,4 @@
-"""Back through the softmax."""
+"""Backward pass of the softmax."""
 
 import torch
 from jaxtyping import Float

@@ -1,4 +1,4 @@
-"""Powers that stay in range."""
+"""Numerically stable softmax."""
 
 import torch
 from jaxtyping import Float

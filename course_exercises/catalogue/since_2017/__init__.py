@@ -1,1 +1,1 @@
-"""Chapter 22: what has changed since 2017."""
+"""Chapter 22: changes since 2017."""

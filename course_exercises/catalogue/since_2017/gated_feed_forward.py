@@ -1,4 +1,4 @@
-"""SwiGLU: one map opens or closes what another one lets through."""
+"""SwiGLU feed-forward network."""
 
 import torch
 import torch.nn.functional as F

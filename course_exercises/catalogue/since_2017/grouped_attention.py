@@ -1,4 +1,4 @@
-"""Several heads of queries share one head of keys and values."""
+"""Grouped-query attention (GQA)."""
 
 import torch
 import torch.nn.functional as F

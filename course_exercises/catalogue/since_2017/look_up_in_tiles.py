@@ -1,4 +1,4 @@
-"""A softmax whose scores are never all there at once."""
+"""Attention with an online softmax, tile by tile."""
 
 import torch
 from jaxtyping import Float

@@ -1,4 +1,4 @@
-"""How much arithmetic is a layer?"""
+"""Number of multiplications of a layer."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""A matrix in eight bits, with one scale for each row."""
+"""Row-wise int8 quantisation."""
 
 import torch
 from jaxtyping import Float, Int8

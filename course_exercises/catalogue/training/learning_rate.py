@@ -1,4 +1,4 @@
-"""The paper's schedule: up in a straight line, then down."""
+"""The paper's learning rate schedule."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""How wrong was it? Cross entropy with label smoothing."""
+"""Cross entropy with label smoothing."""
 
 import torch
 import torch.nn.functional as F
@@ -478,7 +478,7 @@ def draw_answers(draw: Draw) -> Case:
 def answers(
     note: str, logits: list, tgt_out: list, *asked: int | float
 ) -> Case:
-    """What a model answers, and what would have been right."""
+    """Logits and labels."""
     return case(note, torch.tensor(logits), torch.tensor(tgt_out), *asked)
 
 

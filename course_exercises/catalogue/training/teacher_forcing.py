@@ -1,4 +1,4 @@
-"""What the decoder reads, and what it must answer."""
+"""Teacher forcing: decoder input and labels."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""Two attentions and feed-forward: two streams, two masks."""
+"""Decoder layer."""
 
 import torch
 from jaxtyping import Bool, Float

@@ -1,4 +1,4 @@
-"""Attention and feed-forward, with sums and norms around them."""
+"""Encoder layer."""
 
 import torch
 from jaxtyping import Bool, Float
@@ -379,7 +379,7 @@ A residual connection is a plain sum.
 
 
 def encoder_case(note: str, seed: int, lengths: list[int]) -> Case:
-    """Sentences of these lengths, filled up."""
+    """Sentences of these lengths, padded."""
     longest = max(lengths)
     x = Draw(seed).normal(len(lengths), longest, SIZES[0])
     return module_case(note, SIZES, x, real_keys(lengths, longest))

@@ -1,4 +1,4 @@
-"""Layers on top of each other."""
+"""Stack of layers."""
 
 import itertools
 from collections.abc import Callable
@@ -399,24 +399,24 @@ Give all layers the same masks and memory.
 
 
 class NumberedLayer(nn.Module):
-    """The layer number i gives 2x + i, and adds what else it is given."""
+    """Layer i computes 2x + i, and adds its other arguments."""
 
     def __init__(self, number: int):
         super().__init__()
         self.number = nn.Parameter(torch.tensor(float(number)))
 
     def forward(self, x, *others):
-        """A layer that can be followed by hand."""
+        """Compute 2x + i."""
         return sum(others, 2 * x + self.number)
 
 
 def numbered_layer() -> nn.Module:
-    """Stands for the maker of numbered layers that ``run_stack`` builds."""
+    """Stands for ``run_stack``'s own factory of layers."""
     return NumberedLayer(1)
 
 
 def run_stack(candidate, given: Case) -> dict:
-    """What comes out of a stack, and what it is made of."""
+    """Build and call a stack; return its output and its layers."""
     numbers = itertools.count(1)
 
     def make_layer():

@@ -1,4 +1,4 @@
-"""Squares of an image, each as a vector."""
+"""Image patches."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""A map of what speaks for a class."""
+"""Grad-CAM."""
 
 import torch
 from jaxtyping import Float

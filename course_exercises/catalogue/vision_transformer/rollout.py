@@ -1,4 +1,4 @@
-"""Attention through all layers."""
+"""Attention rollout."""
 
 import torch
 from jaxtyping import Float
