@@ -15,7 +15,6 @@
 #   CHROMIUM   its browser                         (the system's)
 #   EVENTS     what `make bench` times: training, "same batches", greedy,
 #              beam                                      (all, and stored)
-#   AXE        axe.min.js, where its package cannot be had
 #   GRADING    nbgrader's course folder                    (grading)
 #   ROSTER     the class, as Moodle or Canvas exports it   (none)
 #   FLAGS      more words for `make grade`, such as --partial 0.5 or

@@ -1,20 +1,16 @@
 """What the tests in a browser need: a browser, a server, axe, the pages."""
 
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from threading import Thread
 
 import pytest
 from built_book import SITE
-
-from tools.chromium import find_chromium
 
 WIDTHS = (1280, 390, 320)
 THEMES = ("light", "dark")
@@ -121,20 +117,6 @@ def served(site: Path) -> Iterator[str]:
         server.shutdown()
 
 
-def chromium() -> str | None:
-    """The program that ``CHROMIUM`` names, or the system's; None without.
-
-    Raises:
-        pytest.UsageError: ``CHROMIUM`` names no program.
-    """
-    program = find_chromium()
-    if program is None and (named := os.environ.get("CHROMIUM")):
-        raise pytest.UsageError(
-            f"CHROMIUM={named} is no program; give the path of a Chromium"
-        )
-    return program
-
-
 class Tab:
     """A page of the browser, and what went wrong in it."""
 
@@ -180,31 +162,10 @@ class Tab:
         )
 
 
-def axe_file() -> Path | None:
-    """axe-core: the installed package's, or what ``AXE`` names.
-
-    Raises:
-        pytest.UsageError: ``AXE`` names no file.
-    """
-    if package := find_spec("axe_playwright_python"):
-        return Path(package.origin).with_name("axe.min.js")
-    if named := os.environ.get("AXE"):
-        if Path(named).is_file():
-            return Path(named)
-        raise pytest.UsageError(
-            f"AXE={named} is no file; give the path of axe.min.js"
-        )
-    return None
-
-
 def audit(tab, rules: dict, *left: str) -> list[str]:
     """What axe-core, which is put into a page once, has against it."""
-    path = axe_file()
-    if path is None:
-        pytest.skip(
-            "needs axe-core: `make test-browser` installs it; or name the "
-            "file axe.min.js by AXE="
-        )
+    package = pytest.importorskip("axe_playwright_python")
     if not tab.page.evaluate("'axe' in window"):
+        path = Path(package.__file__).with_name("axe.min.js")
         tab.page.evaluate(path.read_text(encoding="utf-8"))
     return tab.page.evaluate(AXE, [rules, [[box] for box in left]])

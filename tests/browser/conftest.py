@@ -1,8 +1,10 @@
 """One browser for all tests in it, and a server for the built pages."""
 
 import pytest
-from browsing import Tab, chromium, served
+from browsing import Tab, served
 from built_book import ROOT, SITE, not_ready
+
+from tools.chromium import find_chromium
 
 
 @pytest.fixture(scope="session")
@@ -11,7 +13,7 @@ def browser():
     name = "playwright.sync_api"
     reason = "needs playwright: `make test-browser` installs it"
     playwright = pytest.importorskip(name, reason=reason)
-    program = chromium()
+    program = find_chromium()
     if program is None:
         pytest.skip("needs a Chromium: install one, or name it by CHROMIUM=")
     with playwright.sync_playwright() as started:
