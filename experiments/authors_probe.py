@@ -44,7 +44,8 @@ from transformer_course.models.mode import eval_mode
 from transformer_course.training import checkpoint
 from transformer_course.training.config import changed_experiment
 from transformer_course.training.presets import PRESETS
-from transformer_course.training.tasks.pre_training import PreTraining
+from transformer_course.training.run.prepare import sized
+from transformer_course.training.tasks.pre_training import train_tokenizer
 
 SHARES = (0.01, 0.1, 1.0)
 DRAWS = 5
@@ -192,10 +193,8 @@ def bodies(context: RunContext) -> Iterator[tuple[str, nn.Module, Tokenizer]]:
         preset = changed_experiment(
             PRESETS["aozora-bert"], {"model.d_model": 16}
         )
-        tokenizer = PreTraining().learn_tokenizer(
-            preset, text_for(context).dev
-        )
-        model = checkpoint.build(PreTraining().sized(preset.model, tokenizer))
+        tokenizer = train_tokenizer(preset, text_for(context).dev)
+        model = checkpoint.build(sized(preset.model, tokenizer))
     torch.manual_seed(0)
     yield UNTRAINED, checkpoint.build(model.config), tokenizer
 

@@ -51,6 +51,7 @@ from transformer_course.training.config import Experiment as Settings
 from transformer_course.training.config import changed_experiment
 from transformer_course.training.loop import fit, make_optimizer, set_seed
 from transformer_course.training.presets import PRESETS
+from transformer_course.training.run.prepare import init_from, sized
 from transformer_course.training.tasks.table import find_task
 
 CREDIT = (
@@ -193,10 +194,11 @@ def trained(
         )
     size = min(data.train_pairs or len(splits.train), len(splits.train))
     set_seed(settings.train.seed)
-    model = checkpoint.build(task.sized(settings.model, tokenizer))
+    model = checkpoint.build(sized(settings.model, tokenizer))
     if start and learned:
-        task.begin_with(model, start.model)
-    batches = task.batches(settings, tokenizer, splits.train.take(range(size)))
+        init_from(model, start.model)
+    train = splits.train.take(range(size))
+    _, batches = task.prepare(settings, train, tokenizer)
     optimizer = make_optimizer(model, settings.train)
     fit(model, optimizer, batches, settings.train, loss_fn=task.loss)
     return Trained(model.eval(), tokenizer)

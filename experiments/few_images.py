@@ -28,7 +28,9 @@ from transformer_course.training.loop import evaluate, fit, make_optimizer
 from transformer_course.training.loss import LossFunction, LossSums
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run import Prepared, prepare
-from transformer_course.training.tasks.image_classification import SCORED
+from transformer_course.training.tasks.classification import (
+    IMAGE_BATCH_SIZE,
+)
 from transformer_course.training.tasks.table import find_task
 
 STEPS = {1000: 600}
@@ -149,7 +151,7 @@ def accuracy(
 ) -> float:
     """Share of right answers."""
     images = images.take(slice(context.limit(len(images))))
-    batches = in_order(images, SCORED)
+    batches = in_order(images, IMAGE_BATCH_SIZE)
     means = evaluate(prepared.model, batches, loss_fn=prepared.task.loss)
     return round(means["accuracy"], 4)
 

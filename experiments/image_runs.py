@@ -27,9 +27,9 @@ from transformer_course.training.loop import make_optimizer, train_step
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run import run
 from transformer_course.training.run.folder import RunFolder
-from transformer_course.training.tasks.image_classification import (
-    SCORED,
-    classified,
+from transformer_course.training.tasks.classification import (
+    IMAGE_BATCH_SIZE,
+    class_probabilities,
 )
 from transformer_course.training.tasks.table import find_task
 
@@ -79,7 +79,9 @@ def results(output: Path, context: RunContext) -> tuple[Record, None]:
     chosen = checkpoint_of(output)
     loaded = checkpoint.load(chosen)
     test = test_of(loaded.details["corpus"], context)
-    table = taken_for(classified(loaded.model, in_order(test, SCORED)), test)
+    batches = in_order(test, IMAGE_BATCH_SIZE)
+    guesses = class_probabilities(loaded.model, batches).argmax(dim=-1)
+    table = taken_for(guesses, test)
     right = sum(row[i] for i, row in enumerate(table))
     return {
         "credit": CREDIT,

@@ -31,7 +31,7 @@ def evaluate_reverse(output: Path, folder: Path, context: RunContext) -> dict:
     dev = load_corpus(about["corpus"], src=about["tgt"], tgt=about["src"]).dev
     dev = dev.take(range(context.limit(len(dev))))
     train = experiment_of(RunFolder(output).settings()).train
-    batches = task.scored_batches(model.config, tokenizer, dev)
+    batches = task.eval_batches(model.config, tokenizer, dev)
     means = evaluate(model, batches, train, task.loss)
     metrics = means | task.metrics(model, tokenizer, dev, means)
     return {

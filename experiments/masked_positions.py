@@ -27,6 +27,7 @@ from transformer_course.training.config import Experiment as Settings
 from transformer_course.training.config import changed_experiment
 from transformer_course.training.loop import fit, make_optimizer, set_seed
 from transformer_course.training.presets import PRESETS
+from transformer_course.training.run.prepare import sized
 from transformer_course.training.tasks.table import find_task
 
 STEPS = 800
@@ -121,14 +122,14 @@ class Position:
         """Train for some steps, and judge by the development works."""
         settings = settings_for(self.name, seed, context)
         task, splits = find_task(settings.task), text_for(context)
-        tokenizer = task.learn_tokenizer(settings, splits.train)
+        tokenizer, batches = task.prepare(settings, splits.train)
         set_seed(seed)
-        model = build(task.sized(settings.model, tokenizer))
+        model = build(sized(settings.model, tokenizer))
         losses: list[tuple[float, int]] = []
         fit(
             model,
             make_optimizer(model, settings.train),
-            task.batches(settings, tokenizer, splits.train),
+            batches,
             settings.train,
             on_step=lambda _, sums, __: losses.append(
                 (sums.nll.item(), int(sums.tokens))
@@ -136,7 +137,7 @@ class Position:
             loss_fn=task.loss,
             steps=context.limit(STEPS),
         )
-        dev = task.scored_batches(model.config, tokenizer, splits.dev)
+        dev = task.eval_batches(model.config, tokenizer, splits.dev)
         return {
             "every": EVERY,
             "nll": means(losses),

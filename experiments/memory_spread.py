@@ -112,7 +112,7 @@ def inspect(folder: Path, context: RunContext) -> Iterator[str]:
         **made_of_checkpoint("memory-spread", chosen, context),
         "split": "dev",
         "sentences": len(dev),
-        **measured(model, task.scored_batches(model.config, tokenizer, dev)),
+        **measured(model, task.eval_batches(model.config, tokenizer, dev)),
     }
     store.write_json(context.folder / f"{folder.name}.json", found, indent=1)
     yield f"{folder.name}: {found}"

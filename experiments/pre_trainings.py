@@ -29,9 +29,11 @@ from transformer_course.training import checkpoint
 from transformer_course.training.config import DataConfig, changed_experiment
 from transformer_course.training.loop import evaluate
 from transformer_course.training.presets import PRESETS
+from transformer_course.training.run.prepare import sized
 from transformer_course.training.tasks.pre_training import (
     PreTraining,
     next_accuracy,
+    train_tokenizer,
 )
 
 CREDIT = "Books: Aozora Bunko, in the public domain."
@@ -48,7 +50,7 @@ TOP = 5
 def scores(model, tokenizer: Tokenizer, text: list[Work]) -> Record:
     """Scores of held-out works, rounded."""
     task = PreTraining()
-    batches = task.scored_batches(model.config, tokenizer, text)
+    batches = task.eval_batches(model.config, tokenizer, text)
     means = evaluate(model, batches, loss_fn=task.loss)
     found: Record = {
         "nll": round(means["nll"], 4),
@@ -104,8 +106,8 @@ def untrained(context: RunContext) -> Record:
     """Results of a tiny model with its first weights."""
     text, preset = text_for(context).dev, PRESETS["aozora-bert"]
     preset = changed_experiment(preset, {"model.d_model": 16})
-    tokenizer = PreTraining().learn_tokenizer(preset, text)
-    model = checkpoint.build(PreTraining().sized(preset.model, tokenizer))
+    tokenizer = train_tokenizer(preset, text)
+    model = checkpoint.build(sized(preset.model, tokenizer))
     return scores(model, tokenizer, text)
 
 

@@ -53,7 +53,7 @@ from transformer_course.training.optimizers import (
     warmup_stable_decay,
 )
 from transformer_course.training.run import Prepared, prepare
-from transformer_course.training.tasks.writing import ROWS
+from transformer_course.training.tasks.writing import EVAL_BATCH_SIZE
 
 STEPS, WARMUP = 1000, 100
 """Steps of a training, and of its warm-up."""
@@ -187,8 +187,8 @@ def held_out(prepared: Prepared, part: str) -> list[Batch]:
     """The first blocks of a work that was not learned from."""
     config = LanguageModelConfig(**SIZES)
     text = getattr(prepared.splits, part)
-    found = prepared.task.scored_batches(config, prepared.tokenizer, text)
-    return found[: BLOCKS // ROWS]
+    found = prepared.task.eval_batches(config, prepared.tokenizer, text)
+    return found[: BLOCKS // EVAL_BATCH_SIZE]
 
 
 def measure(decoder: Decoder, seed: int, context: RunContext) -> Record:

@@ -33,7 +33,7 @@ from transformer_course.data.tokenizer import PAD, Tokenizer
 from transformer_course.training import checkpoint
 from transformer_course.training.run import chosen_checkpoint
 from transformer_course.training.tasks.table import task_of
-from transformer_course.training.tasks.writing import Writing
+from transformer_course.training.tasks.task import Task
 
 Nats = list[np.ndarray]
 ROWS = 50
@@ -56,7 +56,7 @@ def nats_of_rows(model, pairs: list) -> Nats:
 
 
 def blocks_of(
-    task: Writing, model, tokenizer: Tokenizer, text: ParallelText
+    task: Task, model, tokenizer: Tokenizer, text: ParallelText
 ) -> list[list]:
     """The ids of each text: a sentence, or the blocks of a chapter."""
     size = model.config.max_length
@@ -66,7 +66,7 @@ def blocks_of(
 
 
 def nats_of_texts(
-    task: Writing, model, tokenizer: Tokenizer, text: ParallelText
+    task: Task, model, tokenizer: Tokenizer, text: ParallelText
 ) -> Nats:
     """Nats of each token, text by text; blocks of a text are joined."""
     blocks = blocks_of(task, model, tokenizer, text)
@@ -75,7 +75,7 @@ def nats_of_texts(
 
 
 def characters(
-    task: Writing, model, tokenizer: Tokenizer, text: ParallelText
+    task: Task, model, tokenizer: Tokenizer, text: ParallelText
 ) -> list[int]:
     """Characters that were judged: a long sentence is cut off."""
     return [
@@ -90,7 +90,7 @@ def speaks(sentences: list[str]) -> np.ndarray:
 
 
 def of_part(
-    task: Writing, model, tokenizer, text: ParallelText, name: str
+    task: Task, model, tokenizer, text: ParallelText, name: str
 ) -> dict:
     """Sums of each text of a part."""
     nats = nats_of_texts(task, model, tokenizer, text)
@@ -103,7 +103,7 @@ def of_part(
     }
 
 
-def of_sources(task: Writing, model, tokenizer, dev: ParallelText) -> dict:
+def of_sources(task: Task, model, tokenizer, dev: ParallelText) -> dict:
     """Every token of dev, by its own source and by another."""
     other = other_sources(dev)
     given = {"own": dev, "other": other}

@@ -26,7 +26,7 @@ from transformer_course.training.config import (
     changed_experiment,
 )
 from transformer_course.training.run import RunFolder, run
-from transformer_course.training.run.folder import quality_of
+from transformer_course.training.run.folder import selection_metric_of
 
 D_KEY = 8
 """Width of queries and keys in row B; 32 in the base."""
@@ -181,7 +181,7 @@ def measure(variant: Variant, seed: int, context: RunContext) -> Record:
     if diverged:
         found["diverged"] = diverged
     else:
-        best = max(scored, key=quality_of)
+        best = max(scored, key=selection_metric_of)
         model = checkpoint.load(folder.chosen(), build=variant.build).model
         found |= {
             "weights": sum(p.numel() for p in model.parameters()),

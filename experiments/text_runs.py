@@ -16,11 +16,12 @@ from experiments.lab import Analysis, RunContext, store_each, tiny_run
 from transformer_course.data.text import ParallelText
 from transformer_course.decoding.generate import sample
 from transformer_course.decoding.translate import draw, translate
+from transformer_course.inference.report import text_nll
 from transformer_course.training import checkpoint
 from transformer_course.training.config import DataConfig
 from transformer_course.training.run import chosen_checkpoint
 from transformer_course.training.tasks.table import task_of
-from transformer_course.training.tasks.writing import Writing
+from transformer_course.training.tasks.task import Task
 
 CREDIT = "Text: Natsume Soseki, from Aozora Bunko; in the public domain."
 SEED = 0
@@ -32,10 +33,10 @@ LENGTH = 120
 
 
 def scores(
-    task: Writing, model, tokenizer, text: ParallelText
+    task: Task, model, tokenizer, text: ParallelText
 ) -> dict[str, float]:
     """Scores of one held-out text, rounded."""
-    found = task.text_nll(model, tokenizer, text)
+    found = text_nll(task, model, tokenizer, text)
     return {
         "nll": round(found.nll, 4),
         "accuracy": round(found.accuracy, 4),
@@ -71,7 +72,7 @@ def about_answers(answers: list[str], known: set[str]) -> dict:
     }
 
 
-def results_of_pairs(task: Writing, model, tokenizer, splits) -> dict:
+def results_of_pairs(task: Task, model, tokenizer, splits) -> dict:
     """Answers of a model of next sentences to the development work."""
     dev = splits.dev
     ways = {

@@ -40,6 +40,7 @@ from transformer_course.training.loop import (
 from transformer_course.training.loss import LossFunction, compute_loss
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run import Prepared, prepare
+from transformer_course.training.run.prepare import sized
 
 STEPS, EVERY = 250, 50
 """Steps of a training, and between two inspections."""
@@ -189,7 +190,7 @@ def prepared_for(
     data = _data(_without_model(experiment), context.smoke)
     prepared = training.data(data, experiment)
     set_seed(seed)
-    config = prepared.task.sized(experiment.model, prepared.tokenizer)
+    config = sized(experiment.model, prepared.tokenizer)
     return prepared._replace(model=training.build(config))
 
 

@@ -32,6 +32,7 @@ from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding.translate import translate
 from transformer_course.device import pick_device
 from transformer_course.errors import ConfigError
+from transformer_course.inference.report import text_nll
 from transformer_course.inference.text_model import TextModel
 from transformer_course.models.bert_config import (
     BertConfig,
@@ -558,7 +559,7 @@ def test_what_goes_on_with_a_text_is_scored_by_its_nll(
     checkpoint.save(tmp_path / "model", made, tokenizer, details)
     status, out, _ = run("score", tmp_path / "model")
     assert status == 0 and "BLEU" not in out
-    found = find_task(task).text_nll(made, tokenizer, scored.test)
+    found = text_nll(find_task(task), made, tokenizer, scored.test)
     assert f"{found.tokens} tokens" in out
     assert f"nll {found.nll:.4f}" in out
     assert f"nll {found.nll_per_character:.4f}" in out

@@ -6,6 +6,7 @@ import shutil
 import signal
 import threading
 import time
+import traceback
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,14 @@ import torch
 from command_line import assert_error
 from tiny_runs import assert_same_runs, in_a_process, losses
 
+import transformer_course
 from experiments import store
 from transformer_course.cli import main
 from transformer_course.data.grammar import grammar_pairs, parallel_text
+from transformer_course.models.transformer import Transformer
 from transformer_course.training.run.recorder import Recorder
 
+PACKAGE = str(Path(transformer_course.__file__).parent)
 SIZES = ("--model.d-model", 16, "--model.n-heads", 2, "--model.n-layers", 1)
 SMALL = (
     *(*SIZES, "--data.pieces", "word", "--train.device", "cpu"),
@@ -33,6 +37,30 @@ def assert_told(result, *words):
     assert_error((status, out, last), *words)
     assert len(last) < 400
     return before
+
+
+# --- from the command to the model ------------------------------------------
+
+
+def test_few_frames_lie_between_the_command_and_the_model(
+    small_corpus, tmp_path, monkeypatch
+):
+    """In the first training step; nn.Module's and tyro's are not counted."""
+
+    class Reached(Exception):
+        pass
+
+    def forward(self, src, tgt_in):
+        frames = traceback.extract_stack()[:-1]
+        names = [f.name for f in frames if f.filename.startswith(PACKAGE)]
+        raise Reached(" ".join(names))
+
+    monkeypatch.setattr(Transformer, "forward", forward)
+    arguments = ["train", "grammar", *SMALL, "--output-dir", tmp_path]
+    with pytest.raises(Reached) as reached:
+        main([str(a) for a in arguments])
+    names = "main train run fit train_step chunked_loss"
+    assert str(reached.value) == names
 
 
 # --- refused before it begins -----------------------------------------------

@@ -21,8 +21,8 @@ from transformer_course.device import machine
 from transformer_course.training import checkpoint
 from transformer_course.training.loop import Progress, make_optimizer
 from transformer_course.training.run import prepare, run
-from transformer_course.training.run.retention import Retention
-from transformer_course.training.tasks import pairs
+from transformer_course.training.run.checkpoints import Checkpoints
+from transformer_course.training.tasks import writing
 
 pytestmark = pytest.mark.usefixtures("small_corpus")
 
@@ -128,11 +128,11 @@ def test_of_epochs_that_score_alike_the_first_is_the_best(
     )
     prepared = prepare(tiny())
     optimizer = make_optimizer(prepared.model, tiny().train)
-    kept = Retention(tmp_path, tiny(), prepared, optimizer)
+    kept = Checkpoints(tmp_path, tiny(), prepared, optimizer)
     progress = Progress()
-    for quality in (1.0, 1.0, 2.0):
+    for value in (1.0, 1.0, 2.0):
         progress.next_epoch()
-        kept.after_epoch(progress, quality)
+        kept.save_epoch(progress, value)
     assert saved.count("best") == 2 and progress.best == 2.0
 
 
@@ -159,7 +159,7 @@ def test_every_kind_of_writing_model_trains(tmp_path, model, bf16):
 def test_fixed_sentences_are_spread_over_the_development_set(
     tmp_path, monkeypatch, capsys
 ):
-    monkeypatch.setattr(pairs, "SAMPLES", 3)
+    monkeypatch.setattr(writing, "SAMPLES", 3)
     folder = run(tiny(epochs=1), tmp_path, quiet=True)
     [record] = records(folder, "epoch")
     asked = [sample["src"] for sample in record["samples"]]

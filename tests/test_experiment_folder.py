@@ -36,8 +36,8 @@ def with_metrics(folder, *lines):
     return folder
 
 
-def epoch(quality: float) -> dict:
-    return {"kind": "epoch", "quality": quality}
+def epoch(value: float) -> dict:
+    return {"kind": "epoch", "selection_metric": value}
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,10 @@ def test_what_a_kill_left_beyond_the_checkpoint_is_forgotten(tmp_path):
         '{"kind": "st',
     ]
     path.write_text("\n".join(lines), encoding="utf-8")
-    RunFolder(tmp_path).forget_after(step=2, epoch=1)
+    RunFolder(tmp_path).drop_records_after(step=2, epoch=1)
     assert path.read_text("utf-8").splitlines() == lines[:3]
     assert list(tmp_path.iterdir()) == [path]
-    RunFolder(tmp_path / "none").forget_after(step=0, epoch=0)
+    RunFolder(tmp_path / "none").drop_records_after(step=0, epoch=0)
 
 
 # --- refused ----------------------------------------------------------------

@@ -23,6 +23,7 @@ from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.errors import CheckpointError, ConfigError, CorpusError
 from transformer_course.evaluation.bleu import corpus_bleu
+from transformer_course.inference.report import text_nll
 from transformer_course.inference.text_model import TextModel
 from transformer_course.training import checkpoint, shipped
 from transformer_course.training.config import Experiment
@@ -58,7 +59,7 @@ def test_what_goes_on_with_a_text_is_not_judged_by_bleu(tmp_path, in_japanese):
     epochs = records(folder, "epoch")
     assert all("dev_bleu" not in record for record in epochs)
     best, tokenizer, *_ = checkpoint.load(folder / "checkpoints" / "best")
-    dev = find_task("next_sentence").scored_batches(
+    dev = find_task("next_sentence").eval_batches(
         best.config, tokenizer, tiny_splits().dev
     )
     lowest = min(record["dev_nll"] for record in epochs)
@@ -81,12 +82,12 @@ def test_a_language_model_learns_from_all_of_a_long_text(
     )
     ids = prepared.tokenizer.encode(text)
     assert seen == len(ids) + 1  # eos
-    score = prepared.task.text_nll(
-        prepared.model, prepared.tokenizer, splits.dev
+    found = text_nll(
+        prepared.task, prepared.model, prepared.tokenizer, splits.dev
     )
-    assert score.tokens == seen
-    assert score.nll_per_character * score.characters == pytest.approx(
-        score.nll * score.tokens
+    assert found.tokens == seen
+    assert found.nll_per_character * found.characters == pytest.approx(
+        found.nll * found.tokens
     )
     folder = run(settings, tmp_path, quiet=True)
     assert all(s["src"] == "" for s in records(folder, "epoch")[0]["samples"])

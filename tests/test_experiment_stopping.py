@@ -12,9 +12,8 @@ from tiny_runs import assert_same_runs, losses, records, tiny, weights
 from transformer_course.errors import DivergedError, Interrupted
 from transformer_course.training import checkpoint
 from transformer_course.training import loop as train
-from transformer_course.training.run import RunFolder, run
+from transformer_course.training.run import RunFolder, run, training
 from transformer_course.training.run.recorder import Recorder
-from transformer_course.training.tasks import task
 
 pytestmark = pytest.mark.usefixtures("small_corpus")
 
@@ -25,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("small_corpus")
 KILLS = [
     *[(checkpoint, "_replace", n) for n in (1, 4, 6)],
     (checkpoint.Path, "rename", 7),
-    (task, "evaluate", 2),
+    (training, "evaluate", 2),
     (RunFolder, "begin", 1),
     (checkpoint.Path, "replace", 1),
     (checkpoint, "average", 1),
@@ -61,8 +60,8 @@ def test_now_and_then_there_is_a_checkpoint_to_go_on_from(
 def test_ctrl_c_saves_and_says_how_to_go_on(finished, tmp_path, monkeypatch):
     original, steps = Recorder._write, []
 
-    def press_ctrl_c(self, **record):
-        original(self, **record)
+    def press_ctrl_c(self, record):
+        original(self, record)
         steps.append(record)
         if len(steps) == 3:
             os.kill(os.getpid(), signal.SIGINT)

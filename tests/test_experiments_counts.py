@@ -38,6 +38,7 @@ from transformer_course.data.labelled import LabelledSplits, LabelledText
 from transformer_course.data.text import ParallelText
 from transformer_course.data.tokenizer import PAD, Tokenizer
 from transformer_course.evaluation.bleu import corpus_bleu
+from transformer_course.inference.report import text_nll
 from transformer_course.models.ngram import KneserNey
 from transformer_course.training.tasks.table import find_task
 
@@ -428,7 +429,7 @@ def judged(request):
 def test_sums_are_those_that_are_scored(judged):
     found = of_part(*judged, SAID, "dev")
     task, *model = judged
-    expected = task.text_nll(*model, SAID)
+    expected = text_nll(task, *model, SAID)
     assert found["dev-tokens"].sum() == expected.tokens
     assert found["dev-characters"].sum() == expected.characters
     mean = found["dev-nll"].sum() / expected.tokens

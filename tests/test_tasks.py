@@ -1,7 +1,6 @@
 """Laws of tasks: all is asked of them by methods, so a new one just trains."""
 
 import dataclasses
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -24,6 +23,7 @@ from torch import Tensor, nn
 from experiments import store
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.errors import ConfigError, CorpusError
+from transformer_course.inference.report import Evaluation, first_command
 from transformer_course.models.config import (
     AnyModelConfig,
     LanguageModelConfig,
@@ -45,13 +45,19 @@ from transformer_course.training.run import (
     run,
     settings_of,
 )
+from transformer_course.training.run.recorder import format_sample
 from transformer_course.training.tasks.table import (
     TASKS,
     experiment_of,
     find_task,
     task_of,
 )
-from transformer_course.training.tasks.task import Judged, Task
+from transformer_course.training.tasks.task import (
+    Task,
+    check,
+    selection_value,
+    supports,
+)
 
 SOSEKI = {"corpus": "soseki", "src": "ja", "tgt": "ja"}
 each_task = pytest.mark.parametrize("name", TASKS)
@@ -104,9 +110,9 @@ def test_a_task_is_found_by_its_name_and_says_what_it_takes(name):
         config for config, _ in checkpoint.KINDS.values()
     }
     assert task.models and task.examples
-    assert task.prompted in ("src", "tgt")
-    assert any(task.takes(corpus) for corpus in CORPORA.values())
-    assert name in task.first_use(Path(name))
+    assert task.prompt_side in ("src", "tgt")
+    assert any(supports(task, corpus) for corpus in CORPORA.values())
+    assert name in first_command(task, name)
 
 
 @each_task
@@ -123,35 +129,25 @@ def test_a_task_goes_from_settings_to_scores_and_samples(name):
     means = evaluate(made.model, made.dev_batches, smoothed, task.loss)
     metrics = means | task.metrics(made.model, *text, means)
     assert metrics["loss"] != metrics["nll"]  # smoothed
-    assert isinstance(task.quality(metrics), float)
+    assert isinstance(selection_value(task, metrics), float)
     samples = task.samples(made.model, *text)
     assert samples == task.samples(made.model, *text)
-    assert all(task.told(sample) for sample in samples)
+    assert all(format_sample(sample) for sample in samples)
     said = []
-    judged = Judged(made.model, *text, made.splits.train, beam_size=1)
-    written = task.report("dev", judged, said.append)
+    evaluation = Evaluation(task, made.model, *text, made.splits.train, 1)
+    written = evaluation.report("dev", said.append)
     assert said[0].startswith("dev: ")
+    assert (written is None) == (name != "translation")
     assert written is None or len(written) == len(made.splits.dev)
-    if task.gives == "classes":
-        with pytest.raises(ConfigError, match="cannot (read|write) text"):
-            task.prompt(made.tokenizer, "red cat", 10)
-        return
-    if task.gives != "text":
-        with pytest.raises(ConfigError, match="writes no text"):
-            task.prompt(made.tokenizer, "red cat", 10)
-        return
-    src, prefix = task.prompt(made.tokenizer, "red cat", 10)
-    assert (src is None) == (task.prompted == "tgt")
-    assert (prefix is None) == (task.prompted == "src")
 
 
 def test_translations_are_judged_by_bleu_and_other_text_by_its_nll():
     metrics = {"bleu": 12.0, "nll": 2.0, "accuracy": 0.5}
-    quality = {name: find_task(name).quality(metrics) for name in TASKS}
-    assert quality.pop("translation") == 12.0
-    assert quality.pop("image_classification") == 0.5
-    assert quality.pop("text_classification") == 0.5
-    assert set(quality.values()) == {-2.0}
+    values = {n: selection_value(task, metrics) for n, task in TASKS.items()}
+    assert values.pop("translation") == 12.0
+    assert values.pop("image_classification") == 0.5
+    assert values.pop("text_classification") == 0.5
+    assert set(values.values()) == {-2.0}
 
 
 # --- what does not fit ------------------------------------------------------
@@ -198,8 +194,8 @@ def test_a_corpus_that_is_not_there_is_refused():
 @each_task
 def test_text_is_filled_up_with_one_id(name):
     settings = training(name)
-    if find_task(name).reads == "images":
-        pytest.skip("images are not filled up")
+    if find_task(name).input_kind == "images":
+        pytest.skip("images are not padded")
     model = dataclasses.replace(settings.model, pad_id=5)
     with pytest.raises(ConfigError, match="pad_id is 5, but"):
         prepare(dataclasses.replace(settings, model=model))
@@ -304,27 +300,18 @@ class Sides(Task):
     name = "sides"
     models = (LineConfig,)
     examples = "points"
-    prompted = "src"
-
-    def takes(self, corpus):
-        return not corpus.languages
+    corpora = ("works",)
+    selection_metric = "accuracy"
 
     def load(self, data):
         return Splits(list(zip(*points(0), strict=True)), points(1))
 
-    def learn_tokenizer(self, experiment, train):
-        return None
-
-    def sized(self, config, tokenizer):
-        return config
-
-    def batches(self, experiment, tokenizer, train):
+    def prepare(self, experiment, train, tokenizer=None):
         found, labels = zip(*train, strict=True)
-        return LabelledBatches(
-            Labelled(torch.stack(found), torch.stack(labels))
-        )
+        text = Labelled(torch.stack(found), torch.stack(labels))
+        return None, LabelledBatches(text)
 
-    def scored_batches(self, config, tokenizer, text):
+    def eval_batches(self, config, tokenizer, text):
         return list(LabelledBatches(text).epoch(0))
 
     def loss(self, model, batch, config):
@@ -345,22 +332,10 @@ class Sides(Task):
 
     def samples(self, model, tokenizer, dev):
         said = model(dev.points[:3]).argmax(dim=-1).tolist()
-        return [{"point": str(i), "said": str(s)} for i, s in enumerate(said)]
-
-    def told(self, sample):
-        return f"{sample['point']} → {sample['said']}"
-
-    def quality(self, metrics):
-        return metrics["accuracy"]
-
-    def report(self, title, judged, say):
-        say(title)
-
-    def prompt(self, tokenizer, text, max_length):
-        raise ConfigError("points are not written.")
-
-    def first_use(self, folder):
-        return f"evaluate {folder}"
+        return [
+            {"src": str(i), "tgt": "?", "side": str(side)}
+            for i, side in enumerate(said)
+        ]
 
 
 @pytest.fixture
@@ -368,7 +343,9 @@ def sides(monkeypatch) -> Experiment:
     """A training of the made-up task, all that it needs in its tables."""
     monkeypatch.setitem(TASKS, "sides", Sides())
     monkeypatch.setitem(checkpoint.KINDS, "line", (LineConfig, Line))
-    monkeypatch.setitem(CORPORA, "plane", Corpus("plane", None, ()))
+    monkeypatch.setitem(
+        CORPORA, "plane", Corpus("plane", None, (), works=tiny_library)
+    )
     return Experiment(
         "sides",
         DataConfig(corpus="plane"),
@@ -388,10 +365,10 @@ def sides(monkeypatch) -> Experiment:
 def test_a_made_up_task_is_trained_and_recorded(sides, tmp_path, capsys):
     folder = run(sides, tmp_path)
     said = capsys.readouterr().out
-    assert "40 points" in said and "0 → " in said and "accuracy" in said
+    assert "40 points" in said and "0\n→ " in said and "accuracy" in said
     epochs = records(folder, "epoch")
     assert [record["epoch"] for record in epochs] == [1, 2, 3, 4]
-    assert epochs[-1]["quality"] == epochs[-1]["dev_accuracy"] > 0.8
+    assert epochs[-1]["selection_metric"] == epochs[-1]["dev_accuracy"] > 0.8
     assert epochs[-1]["dev_error"] == 1 - epochs[-1]["dev_accuracy"]
     assert len(epochs[-1]["samples"]) == 3
     assert "padding_share" not in epochs[-1]
@@ -402,7 +379,7 @@ def test_a_made_up_task_is_trained_and_recorded(sides, tmp_path, capsys):
     assert chosen.details["task"] == "sides"
     means = evaluate(chosen.model, [points(1)], loss_fn=Sides().loss)
     (average,) = records(folder, "average")
-    best = max(record["quality"] for record in [*epochs, average])
+    best = max(record["selection_metric"] for record in [*epochs, average])
     assert means["accuracy"] == pytest.approx(best)
 
 
@@ -447,7 +424,7 @@ def test_an_experiment_is_what_its_settings_say(name):
 def test_a_stored_run_can_be_trained_again(path):
     """By its preset's settings, where it has one."""
     found = experiment_of(settings_of(path))
-    find_task(found.task).check(found)
+    check(find_task(found.task), found)
     with torch.device("meta"):  # the sizes go together
         checkpoint.build(found.model)
     if path.name in PRESETS:

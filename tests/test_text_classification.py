@@ -43,9 +43,8 @@ from transformer_course.models.bert_config import (
 from transformer_course.models.recurrent import RecurrentClassifier
 from transformer_course.training import checkpoint
 from transformer_course.training.loop import evaluate
-from transformer_course.training.run import prepare, retention
-from transformer_course.training.tasks import text_classification
-from transformer_course.training.tasks.table import find_task
+from transformer_course.training.run import checkpoints, prepare
+from transformer_course.training.tasks import classification
 
 
 @pytest.fixture(autouse=True)
@@ -198,9 +197,7 @@ def test_a_classifier_learns_to_see_a_cat(kind):
             sums.loss.backward()
             adam.step()
     shown = made.splits.train
-    batches = made.task.scored_batches(
-        made.model.config, made.tokenizer, shown
-    )
+    batches = made.task.eval_batches(made.model.config, made.tokenizer, shown)
     assert (
         evaluate(made.model, batches, loss_fn=made.task.loss)["accuracy"] == 1
     )
@@ -209,7 +206,7 @@ def test_a_classifier_learns_to_see_a_cat(kind):
 def test_labels_are_limited_and_pieces_are_not(monkeypatch):
     """And the corpus, which may be large, is read once."""
     read = []
-    load = text_classification.load_labelled
+    load = classification.load_labelled
     monkeypatch.setattr(
         text_classification,
         "load_labelled",
@@ -238,7 +235,7 @@ def test_from_a_pre_trained_model_body_and_pooler_are_taken(tokenizer):
     torch.manual_seed(2)
     model = TextClassifier(TextClassifierConfig(**config, n_classes=5))
     before = model.to_logits.weight.clone()
-    find_task("text_classification").begin_with(model, other_model)
+    init_from(model, other_model)
     theirs = other_model.state_dict()
     for name, weight in model.state_dict().items():
         if not name.startswith("to_logits"):
@@ -247,22 +244,20 @@ def test_from_a_pre_trained_model_body_and_pooler_are_taken(tokenizer):
 
 
 def test_from_a_classifier_all_is_taken(tokenizer):
-    task = find_task("text_classification")
     one, two = (gru(n_classes=3) for _ in range(2))
     torch.nn.init.ones_(one.to_logits.weight)
-    task.begin_with(two, one)
+    init_from(two, one)
     for name, weight in two.state_dict().items():
         assert torch.equal(weight, one.state_dict()[name]), name
 
 
 def test_a_start_that_does_not_fit_is_refused(tokenizer):
-    task = find_task("text_classification")
     torch.manual_seed(0)
     model = TextClassifier(TextClassifierConfig(vocab_size=17, **SIZES))
     wider = BertPreTraining(BertConfig(vocab_size=18, **SIZES))
     for start in (gru(), wider):
         with pytest.raises(RuntimeError):
-            task.begin_with(model, start)
+            init_from(model, start)
 
 
 # --- the command line --------------------------------------------------------
@@ -276,7 +271,7 @@ def folder(tmp_path_factory):
         settings = tiny_texts()
         made = prepare(settings)
     path = tmp_path_factory.mktemp("model") / "checkpoint"
-    details = retention.details(settings)
+    details = checkpoints.details(settings)
     checkpoint.save(path, made.model, made.tokenizer, details)
     return path
 
@@ -365,7 +360,7 @@ def test_a_model_without_attention_explains_nothing(said, tmp_path):
     settings = tiny_texts("gru-classifier")
     made = prepare(settings)
     path = tmp_path / "gru"
-    details = retention.details(settings)
+    details = checkpoints.details(settings)
     checkpoint.save(path, made.model, made.tokenizer, details)
     page = tmp_path / "page.html"
     status, _, err = said(
@@ -400,7 +395,7 @@ def test_what_classifies_lines_reads_one_file_and_fits_none(said, folder):
 def test_what_writes_tells_no_classes(said, tmp_path, monkeypatch):
     tiny_corpus(monkeypatch)
     made = prepare(tiny())
-    details = retention.details(tiny())
+    details = checkpoints.details(tiny())
     checkpoint.save(tmp_path / "m", made.model, made.tokenizer, details)
     status, _, err = said("classify", tmp_path / "m", given="red cat .")
     assert status == 1 and "tells no classes apart" in err

@@ -16,9 +16,18 @@ OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
 def main(args: list[str] | None = None) -> None:
     """Run the command line."""
     try:
-        from transformer_course.cli.commands import run
+        import tyro
 
-        run(sys.argv[1:] if args is None else args)
+        from transformer_course.cli.commands import COMMANDS, OPTIONS, VERSION
+        from transformer_course.cli.training import train_like
+
+        args = sys.argv[1:] if args is None else args
+        if args == ["--version"]:
+            print(VERSION)
+        elif args[:1] != ["train"] or not train_like(args[1:]):
+            tyro.extras.subcommand_cli_from_dict(
+                COMMANDS, args=args, **OPTIONS
+            )
         sys.stdout.flush()
     except Interrupted as stop:
         log(str(stop))

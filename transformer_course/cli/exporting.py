@@ -90,7 +90,8 @@ def _with_alpha(
     if alpha is None:
         return loaded.details
     task = task_of(loaded.model.config, loaded.details)
-    if (task.prompted, task.gives) != ("src", "text"):
+    writes = task.output_kind in ("text", "translation")
+    if not writes or task.prompt_side != "src":
         raise ConfigError(
             f"--alpha {alpha} is of a translator's search, and this model "
             f"learned {task.name.replace('_', ' ')}: leave it out."

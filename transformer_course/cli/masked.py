@@ -41,7 +41,7 @@ def fill(
         )
     given = [(1, [text])] if text else chunks(None, 1, "fill")
     used = TextModel.load(model, device)
-    if used.task.gives != "hidden words":
+    if used.task.output_kind != "hidden words":
         raise ConfigError(
             f"{model} was not pre-trained on hidden words, and cannot fill "
             "any: train one with transformer-course train aozora-bert."

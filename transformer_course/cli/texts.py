@@ -156,7 +156,7 @@ def generate(
         top_p=top_p,
         max_length=max_length,
     )
-    warn(used.warnings([prompt], used.task.prompted))
+    warn(used.warnings([prompt], used.task.prompt_side))
     for _ in range(count):
         if stream or sys.stdout.isatty():
             drawing.stream(_say)

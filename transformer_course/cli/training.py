@@ -8,6 +8,7 @@ from typing import Annotated
 import tyro
 
 from transformer_course.cli.options import PROGRAM
+from transformer_course.console import quoted
 from transformer_course.training.config import Experiment
 from transformer_course.training.presets import PRESETS
 
@@ -40,6 +41,7 @@ def train(
     processes train one model when torchrun starts them: torchrun
     --nproc-per-node 2 -m transformer_course.cli train enja.
     """
+    from transformer_course.inference.report import first_command
     from transformer_course.training.run import run
     from transformer_course.training.tasks.table import find_task
 
@@ -47,7 +49,7 @@ def train(
     output_dir, resume = values.pop("output_dir"), values.pop("resume")
     folder = run(Experiment(**values), output_dir, resume)
     if os.environ.get("RANK", "0") == "0":  # set by torchrun
-        use = find_task(training.task).first_use(folder)
+        use = first_command(find_task(training.task), quoted(folder))
         print(f"done: {folder}. Try: {PROGRAM} {use}")
 
 

@@ -16,14 +16,14 @@ from transformer_course.data.images import CLASSES
 from transformer_course.decoding.classify import Guess, top_guesses
 from transformer_course.device import pick_device
 from transformer_course.errors import CheckpointError, CorpusError
-from transformer_course.inference.text_model import Say
+from transformer_course.inference.report import Evaluation, Say
 from transformer_course.interpretation.explain import HeatMap, class_map
 from transformer_course.models.config import AnyModelConfig
 from transformer_course.training import checkpoint
 from transformer_course.training.config import DataConfig
 from transformer_course.training.run.folder import find
 from transformer_course.training.tasks.table import TASKS, task_of
-from transformer_course.training.tasks.task import Judged, Task
+from transformer_course.training.tasks.task import Task
 
 MODES = {1: "L", 3: "RGB"}
 """What an image is called by Pillow, by its number of channels."""
@@ -53,7 +53,7 @@ class ImageModel:
         folder = find(path)
         loaded = checkpoint.load(folder, pick_device(device))
         task = task_of(loaded.model.config, loaded.details)
-        if task.reads != "images":
+        if task.input_kind != "images":
             raise CheckpointError(
                 f"{path} holds a model of text, and this command takes one "
                 "that classifies images: train one (transformer-course train "
@@ -120,16 +120,17 @@ class ImageModel:
         return scaled(pixels).to(device)
 
     def report(self, named: str, split: str, say: Say) -> None:
-        """Judge the model by its corpus.
+        """Evaluate the model on its corpus.
 
         Args:
-            named: what the model is called.
+            named: the name of the model.
             split: dev or test.
             say: called with each line.
         """
         splits = self.task.load(DataConfig(corpus=self.corpus))
-        judged = Judged(self.model, None, getattr(splits, split), splits.train)
-        self.task.report(f"{named} on {self.corpus}, {split}", judged, say)
+        text, train = getattr(splits, split), splits.train
+        evaluation = Evaluation(self.task, self.model, None, text, train)
+        evaluation.report(f"{named} on {self.corpus}, {split}", say)
 
 
 def reads_images(path: Path) -> bool:
@@ -140,7 +141,7 @@ def reads_images(path: Path) -> bool:
     """
     header = checkpoint.read_config(find(path))
     config, _ = checkpoint.KINDS[header["kind"]]
-    readers = (task for task in TASKS.values() if task.reads == "images")
+    readers = (task for task in TASKS.values() if task.input_kind == "images")
     return any(config in task.models for task in readers)
 
 

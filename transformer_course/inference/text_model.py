@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from transformer_course.batches.labelled import text_rows
 from transformer_course.checks import from_dict
+from transformer_course.console import quoted
 from transformer_course.data import plain
 from transformer_course.data.labelled import CLASSES
 from transformer_course.data.tokenizer import Tokenizer
@@ -38,6 +39,11 @@ from transformer_course.decoding.translate import (
 )
 from transformer_course.device import pick_device
 from transformer_course.errors import CheckpointError, ConfigError
+from transformer_course.inference.report import (
+    Evaluation,
+    Say,
+    first_command,
+)
 from transformer_course.interpretation import explain
 from transformer_course.models.ensemble import Ensemble
 from transformer_course.models.optimize import optimize
@@ -45,10 +51,8 @@ from transformer_course.training import checkpoint
 from transformer_course.training.config import DataConfig
 from transformer_course.training.run.folder import find
 from transformer_course.training.tasks.table import task_of
-from transformer_course.training.tasks.task import Judged, Task, corpus_of
+from transformer_course.training.tasks.task import Task, corpus_of
 
-Say = Callable[[str], None]
-"""Is handed text as soon as it is known."""
 Search = Callable[..., list[list[int]]]
 """Finds one target's ids; takes ``on_token``."""
 
@@ -92,9 +96,9 @@ class TextModel:
         folder = find(path)
         loaded = checkpoint.load(folder, pick_device(device))
         task = task_of(loaded.model.config, loaded.details)
-        if task.reads != "text":
+        if task.input_kind != "text":
             raise CheckpointError(
-                f"{path} holds a model of {task.reads}, and this command "
+                f"{path} holds a model of {task.input_kind}, and this command "
                 "takes one of text: use classify or score."
             )
         if loaded.tokenizer is None:
@@ -118,13 +122,15 @@ class TextModel:
         Raises:
             ConfigError: it does not; what it is for is said.
         """
-        if self.task.gives != "text":
+        if self.task.output_kind not in ("text", "translation"):
             raise self._used_otherwise("writes no text")
-        if translates and self.task.prompted != "src":
+        if translates and self.task.prompt_side != "src":
             raise self._used_otherwise("goes on with a text")
 
     def _used_otherwise(self, what: str) -> ConfigError:
-        use = f"transformer-course {self.task.first_use(self.path)}"
+        use = (
+            f"transformer-course {first_command(self.task, quoted(self.path))}"
+        )
         return ConfigError(f"{self.path} holds a model that {what}: {use}")
 
     def beside(self, others: Sequence["TextModel"]) -> "TextModel":
@@ -212,11 +218,22 @@ class TextModel:
             settings: of :func:`~.generate.sample`.
 
         Raises:
-            ConfigError: the model needs a prompt, and none was given.
+            ConfigError: the model writes no text, or needs a prompt, and
+                none was given.
         """
-        [text] = self.cut([prompt], self.task.prompted)
-        limit = self.model.config.max_length
-        src, prefix = self.task.prompt(self.tokenizer, text, limit)
+        self.require_writing()
+        [text] = self.cut([prompt], self.task.prompt_side)
+        src = prefix = None
+        if self.task.prompt_side == "tgt":
+            prefix = torch.tensor([self.tokenizer.encode(text)]).long()
+        elif text.strip():
+            limit = self.model.config.max_length
+            src = torch.tensor([encode_source(self.tokenizer, text, limit)])
+        else:
+            raise ConfigError(
+                "no sentence was given, and this model answers one: generate "
+                "MODEL 'a sentence'."
+            )
         device = next(self.model.parameters()).device
         search = partial(
             sample,
@@ -236,7 +253,7 @@ class TextModel:
             ConfigError: it tells none.
             CheckpointError: it does not say which.
         """
-        if self.task.gives != "classes":
+        if self.task.output_kind != "classes":
             raise self._used_otherwise("tells no classes apart")
         corpus = self._about("corpus")
         if corpus not in CLASSES:
@@ -284,13 +301,12 @@ class TextModel:
     def report(
         self, named: str, split: str, beam_size: int, alpha: float, say: Say
     ) -> list[str] | None:
-        """Judge the model by its corpus; see
-        :meth:`~.tasks.task.Task.report`.
+        """Evaluate the model on its corpus; see :meth:`~.Evaluation.report`.
 
         Args:
-            named: what the model is called.
+            named: the name of the model.
             split: dev or test.
-            beam_size: of the search, where the model is judged by one.
+            beam_size: of a translator's search.
             alpha: of its length penalty.
             say: called with each line.
         """
@@ -298,7 +314,8 @@ class TextModel:
             self._about(key)
         data = replace(self._data(), more=None, more_sha256=None)
         splits = self.task.load(data)
-        judged = Judged(
+        evaluation = Evaluation(
+            self.task,
             self.model,
             self.tokenizer,
             getattr(splits, split),
@@ -307,7 +324,7 @@ class TextModel:
             alpha,
         )
         title = f"{named} on {corpus_of(data).name}, {split}"
-        return self.task.report(title, judged, say)
+        return evaluation.report(title, say)
 
     def warnings(
         self, lines: list[str], side: str = "src", first: int = 1
@@ -321,7 +338,7 @@ class TextModel:
         """
         lines = self.cut(lines, side)
         limit = self.model.config.max_length
-        ends = 2 if self.task.gives == "classes" else 1
+        ends = 2 if self.task.output_kind == "classes" else 1
         long = too_long(self.model, self.tokenizer, lines, ends)
         for i in long if side == "src" else ():
             yield (

@@ -22,7 +22,7 @@ from transformer_course.data.download import cache_dir
 from transformer_course.device import pick_device
 from transformer_course.training import checkpoint
 from transformer_course.training.config import Experiment
-from transformer_course.training.run.prepare import identified
+from transformer_course.training.run.prepare import with_digests
 from transformer_course.training.run.training import run
 from transformer_course.training.tasks.table import find_task
 from transformer_course.training.tasks.task import corpus_of
@@ -88,7 +88,7 @@ def _remove_older(newest: Path, name: str) -> None:
 
 def _key(experiment: Experiment) -> str:
     parts = [
-        json.dumps(asdict(identified(experiment)), sort_keys=True),
+        json.dumps(asdict(with_digests(experiment)), sort_keys=True),
         type(experiment.model).__name__,
         *(f"{name}\n{_read(name).code}" for name in modules_of(experiment)),
         torch.__version__,
@@ -104,7 +104,7 @@ def modules_of(experiment: Experiment) -> list[str]:
     """The modules whose code decides what an experiment's model becomes.
 
     They are the model's own module, the task's, the corpus' loader,
-    ``run.prepare`` and ``.retention``, ``loop``, and what these
+    ``run.prepare`` and ``.checkpoints``, ``loop``, and what these
     import of the package. Other architectures are not among them, nor is
     what changes no weights: :data:`LEFT_OUT`.
     """
@@ -113,7 +113,7 @@ def modules_of(experiment: Experiment) -> list[str]:
     others = {kind.__module__ for kind in models.values()}
     training = {
         f"{PACKAGE.name}.training.run.prepare",
-        f"{PACKAGE.name}.training.run.retention",
+        f"{PACKAGE.name}.training.run.checkpoints",
         f"{PACKAGE.name}.training.loop",
         type(find_task(experiment.task)).__module__,
         *_loaders(corpus_of(experiment.data)),

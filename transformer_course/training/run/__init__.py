@@ -1,13 +1,14 @@
-"""An experiment in a folder: from settings to checkpoints and scores.
+"""A training in a folder: from settings to checkpoints and metrics.
 
 ``outputs/NAME/`` holds ``experiment.json`` (all settings, and the machine),
-``tokenizer.model``, ``metrics.jsonl`` (a line for each step and each epoch),
-``tensorboard/`` and ``checkpoints/``: ``last``, ``best`` by the development
-set, ``epoch-NNN`` for the last few, ``average`` of these at the end.
+``tokenizer.model``, ``metrics.jsonl`` (a record for each step and each
+epoch), ``tensorboard/`` and ``checkpoints/``: ``last``, ``best`` by the
+development set, ``epoch-NNN`` for the last few, ``average`` of these at the
+end.
 
 :func:`~.run.training.run` trains: :mod:`~.prepare` makes what it needs,
-:mod:`~.folder` is the run's place, :mod:`~.recorder` writes down what happens,
-:mod:`~.retention` keeps checkpoints, :mod:`~.stopping` listens for Ctrl-C.
+:mod:`~.folder` reads and writes the folder, :mod:`~.recorder` writes metrics
+and :mod:`~.checkpoints` checkpoints, :mod:`~.stopping` handles Ctrl-C.
 :func:`~.shared.trained` is for chapters, which share a few small models.
 """
 

@@ -1,10 +1,9 @@
-"""A run's folder: begun, gone on with, read, its checkpoints chosen from."""
+"""The folder of a run: its settings, its metrics, its best checkpoint."""
 
-import contextlib
 import json
 import math
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -25,46 +24,40 @@ from transformer_course.training.tasks.table import experiment_of
 Record = dict[str, Any]
 """A line of ``metrics.jsonl``."""
 FREE = ("epochs", "device", "save_every", "files")
-"""Settings that may change when a training goes on: files may have moved."""
-NUMBERS = ("step", "epoch", "quality")
-"""What is read of a record, besides its kind."""
+"""Settings that may change on resuming: files may have moved."""
 CHECKPOINTS = ("average", "best", "last")
-"""What a finished run leaves, in the order in which it is preferred."""
+"""Checkpoints of a finished run, in order of preference."""
+TRAIN = "transformer-course train"
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Where a run is, or shall be."""
+    """The folder of a run, which may not be there yet."""
 
     path: Path
 
     @property
     def metrics(self) -> Path:
-        """A JSON record a line."""
+        """The file with a JSON record a line."""
         return self.path / "metrics.jsonl"
 
     @property
     def checkpoints(self) -> Path:
-        """A folder for each."""
+        """The folder with a folder for each checkpoint."""
         return self.path / "checkpoints"
 
     @property
-    def tokenizer(self) -> Path:
-        """The run's own; each checkpoint has a copy."""
-        return self.path / "tokenizer.model"
-
-    @property
     def begun(self) -> bool:
-        """Whether a run is there, with its settings."""
+        """Whether the folder holds a run."""
         return (self.path / "experiment.json").exists()
 
     @property
     def has_last(self) -> bool:
-        """Whether there is a checkpoint to go on from."""
+        """Whether there is a checkpoint to resume from."""
         return _is_checkpoint(self.checkpoints / "last")
 
     def settings(self) -> dict[str, Any]:
-        """The settings that the run began with.
+        """The settings that the run began with, and its machines.
 
         Raises:
             CheckpointError: they cannot be read.
@@ -72,7 +65,7 @@ class RunFolder:
         path = self.path / "experiment.json"
         try:
             settings = files.read_json(path)
-            experiment_of(settings)  # which says what is wrong with them
+            experiment_of(settings)  # checks them
             return settings
         except (OSError, ValueError, CourseError) as error:
             raise CheckpointError(
@@ -81,66 +74,42 @@ class RunFolder:
             ) from error
 
     def check(self, experiment: Experiment, resume: bool) -> None:
-        """See that a run may begin here, or go on.
+        """Check that a run can begin here or, with ``resume``, go on.
 
         Raises:
-            ConfigError: what is here is in the way, or began with other
-                settings.
-            CheckpointError: there is nothing to go on with.
+            ConfigError: other files are here, a run that would be
+                overwritten, or one with other settings.
+            CheckpointError: there is no run to resume.
         """
-        if resume:
-            self._check_resumed(experiment)
-        else:
-            self._check_new(experiment)
-
-    def _check_new(self, experiment: Experiment) -> None:
-        """See that a run may begin here.
-
-        Raises:
-            ConfigError: one is here already, or other files are.
-        """
-        if self.begun:
-            if change := self._changed(experiment):
-                raise ConfigError(
-                    f"{self.path} holds a run already, which began with "
-                    f"{change}: give another --name."
+        if not self.begun:
+            if resume:
+                raise CheckpointError(
+                    f"there is no run in {self.path} to go on with: leave "
+                    "out --resume to begin one."
                 )
+            if self.path.is_dir() and any(self.path.iterdir()):
+                raise ConfigError(
+                    f"{self.path} holds files, and is no run that was begun: "
+                    "nothing there is overwritten. Give another --name, or "
+                    "empty that folder."
+                )
+        elif change := self._changed(experiment):
+            raise ConfigError(
+                f"{self.path} holds a run already; the run began with "
+                f"{change}: give the settings it began with, or another "
+                "--name."
+            )
+        elif not resume:
             raise ConfigError(
                 f"{self.path} holds a run already: add --resume to go on "
                 "with it, or give another --name."
             )
-        if self.path.is_dir() and any(self.path.iterdir()):
-            raise ConfigError(
-                f"{self.path} holds files, and is no run that was begun: "
-                "nothing there is overwritten. Give another --name, or empty "
-                "that folder."
-            )
-
-    def _check_resumed(self, experiment: Experiment) -> None:
-        """See that the run here may go on with these settings.
-
-        Raises:
-            ConfigError: it began with others.
-            CheckpointError: there is none, or its files do not belong
-                together.
-        """
-        if not self.begun:
-            raise CheckpointError(
-                f"there is no run in {self.path} to go on with: leave out "
-                "--resume to begin one."
-            )
-        if change := self._changed(experiment):
-            raise ConfigError(
-                f"the run began with {change}: resume with the settings it "
-                "began with, or give another --name."
-            )
 
     def _changed(self, experiment: Experiment) -> str:
-        """The first setting that differs from the run's and may not, in
-        words; "" if none.
+        """The first setting that differs from the run's and is not free.
 
-        The number of epochs is free unless the rate cools down: it would
-        decide, in hindsight, in which epochs the rate should have fallen.
+        With a cool-down the number of epochs is not free: it decides in which
+        epochs the rate falls.
         """
         cooldown = experiment.train.cooldown
         free = {*FREE} - {"epochs"} if cooldown else FREE
@@ -155,27 +124,23 @@ class RunFolder:
         Raises:
             TokenizerError: it is damaged.
         """
-        if not self.tokenizer.exists():
-            return None
-        return Tokenizer.load(self.tokenizer)
+        path = self.path / "tokenizer.model"
+        return Tokenizer.load(path) if path.exists() else None
 
     def begin(
-        self,
-        experiment: Experiment,
-        tokenizer: Tokenizer | None,
-        how_parted: str = "",
+        self, experiment: Experiment, tokenizer: Tokenizer | None, split: str
     ) -> None:
-        """Write settings and tokenizer; a new folder has both, or is not
-        there yet.
+        """Write settings and tokenizer; a new folder appears with both.
 
         Args:
             experiment: the settings.
             tokenizer: None where there is no text.
-            how_parted: the text into training, development and test set,
-                where the package has done it.
+            split: description of how the package has split the data.
         """
-        place = self.path
-        if not self.begun:
+        place, machines = self.path, machine()
+        if self.begun:
+            machines = joined(self.settings().get("machine"), machines)
+        else:
             place = self.path.with_name(f".{self.path.name}.new")
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir(parents=True)
@@ -183,122 +148,84 @@ class RunFolder:
             files.write_atomic(
                 place / "tokenizer.model", tokenizer.model_proto
             )
-        before = self.settings().get("machine") if self.begun else None
-        settings = asdict(experiment) | {"machine": joined(before, machine())}
-        if how_parted:
-            settings["split"] = how_parted
+        settings = asdict(experiment) | {"machine": machines}
+        if split:
+            settings["split"] = split
         text = json.dumps(settings, indent=1, ensure_ascii=False)
         files.write_atomic(place / "experiment.json", f"{text}\n")
         if place != self.path:
             place.replace(self.path)  # an empty folder may be there
 
     def records(self) -> list[Record]:
-        """The records of ``metrics.jsonl``; a line that a kill has cut short
-        is left out."""
+        """The records of ``metrics.jsonl``, without incomplete lines."""
         if not self.metrics.exists():
             return []
         lines = self.metrics.read_text("utf-8", "replace").splitlines()
         return [record for line in lines if (record := _record(line))]
 
-    def forget_after(self, step: int, epoch: int) -> None:
-        """Drop the records that a kill has left beyond a checkpoint."""
-        kept = [r for r in self.records() if _is_done(r, step, epoch)]
-        lines = [json.dumps(r, ensure_ascii=False) + "\n" for r in kept]
+    def drop_records_after(self, step: int, epoch: int) -> None:
+        """Drop the records that are later than a checkpoint."""
+        lines = [
+            json.dumps(record, ensure_ascii=False) + "\n"
+            for record in self.records()
+            if record.get("step", 0) <= step
+            and record.get("epoch", 0) <= epoch
+            and record["kind"] in ("step", "epoch")
+        ]
         if self.metrics.exists():
             files.write_atomic(self.metrics, "".join(lines))
 
     def chosen(self) -> Path | None:
-        """The checkpoint that is best by the development set.
+        """The checkpoint that is best on the development set.
 
-        The best epoch and the average of the last ones are compared by what
-        the run recorded of them. Where it recorded neither, the average is
-        taken if there is one, else the best, else the last; None if there
-        are none.
+        The better of the best epoch and the average, by their recorded
+        selection metric; where there is none, the first of
+        :data:`CHECKPOINTS`; None if there is no checkpoint.
         """
-        quality = self._recorded_quality()
+        values: dict[str, float] = {}
+        for record in self.records():
+            name = {"average": "average", "epoch": "best"}.get(record["kind"])
+            if name:
+                value = selection_metric_of(record)
+                values[name] = max(values.get(name, -math.inf), value)
         there = [self.checkpoints / name for name in CHECKPOINTS]
         return max(
             filter(_is_checkpoint, there),
-            key=lambda path: quality.get(path.name, -math.inf),
+            key=lambda path: values.get(path.name, -math.inf),
             default=None,
         )
-
-    def _recorded_quality(self) -> dict[str, float]:
-        """:func:`quality_of` the best epoch and the average, if recorded."""
-        found: dict[str, float] = {}
-        for record in self.records():
-            if record["kind"] == "average":
-                found["average"] = quality_of(record)
-            elif record["kind"] == "epoch":
-                so_far = found.get("best", -math.inf)
-                found["best"] = max(so_far, quality_of(record))
-        return found
-
-    @contextlib.contextmanager
-    def writing(self) -> Iterator[None]:
-        """A full disk or a missing permission is the user's to put right.
-
-        Raises:
-            CheckpointError: something could not be written.
-        """
-        try:
-            yield
-        except BrokenPipeError:  # of what prints, not of what is stored
-            raise
-        except OSError as error:
-            rest = "no run is there. Choose another --output-dir."
-            if self.begun:
-                there = "the last" if self.has_last else "no"
-                rest = (
-                    f"{there} checkpoint is there. Free some space, then go "
-                    "on with --resume."
-                )
-            raise CheckpointError(
-                f"{self.path} could not be written ({error}); {rest}"
-            ) from error
 
 
 def settings_of(place: Path) -> dict[str, Any]:
     """The settings of a training, from a stored run or from outputs/NAME.
 
     Raises:
-        CourseError: what is there was not made by ``transformer-course
-            train``, or is damaged.
+        CourseError: the folder was not made by ``transformer-course train``,
+            or is damaged.
     """
-    if (place / "experiment.json").is_file():
-        settings = _whole(place / "experiment.json")
-        settings.pop("machine", None)
-        return settings
-    path = place / "run.json"
-    if not path.is_file():
-        raise CourseError(
-            f"{place} holds no training: give a folder of outputs/, or one "
-            "of experiments/results/ that transformer-course train has made "
-            "(it has a run.json)."
-        )
-    about = _whole(path)
-    if not str(about.get("command")).startswith("transformer-course train"):
+    for name in ("experiment.json", "run.json"):
+        path = place / name
+        if not path.is_file():
+            continue
+        try:
+            about = files.read_json(path)
+        except (OSError, ValueError) as error:
+            raise CourseError(
+                f"{path} cannot be read ({error}): put a complete copy of it "
+                "there."
+            ) from error
+        if name == "experiment.json":
+            return {k: v for k, v in about.items() if k != "machine"}
+        if str(about.get("command")).startswith(TRAIN) and "settings" in about:
+            return about["settings"]
         raise CourseError(
             f"{place} was made by {about.get('command')!r}, and not by "
-            "transformer-course train, which alone can be repeated: "
+            f"{TRAIN}, which alone can be repeated: "
             "experiments/results/README.md says how it is made today."
         )
-    if "settings" not in about:
-        raise _damaged(path, "no settings in it")
-    return about["settings"]
-
-
-def _whole(path: Path) -> dict[str, Any]:
-    try:
-        return files.read_json(path)
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise _damaged(path, why) from error
-
-
-def _damaged(path: Path, why: object) -> CourseError:
-    return CourseError(
-        f"{path} cannot be read ({why}): put a whole copy of it there."
+    raise CourseError(
+        f"{place} holds no training: give a folder of outputs/, or one of "
+        f"experiments/results/ that {TRAIN} has made (it has a run.json)."
     )
 
 
@@ -308,19 +235,15 @@ def chosen_checkpoint(folder: str | Path) -> Path | None:
 
 
 def find(path: Path) -> Path:
-    """The checkpoint to use: the folder itself, or one of a run's.
-
-    Where there is no such path, it may be the name of a model that comes with
-    the course (:mod:`~.shipped`).
+    """The checkpoint of a path: that of a model that comes with the course,
+    the chosen one of a run, or the folder itself.
 
     Raises:
-        CheckpointError: there is none; the runs that lie near are named.
+        CheckpointError: there is none; the message names runs nearby.
     """
-    if (model := shipped.find(path)) is not None:
-        return model
-    chosen = chosen_checkpoint(path)
-    if chosen is not None:
-        return chosen
+    found = shipped.find(path) or chosen_checkpoint(path)
+    if found is not None:
+        return found
     try:
         return checkpoint.existing(path)
     except CheckpointError as error:
@@ -329,7 +252,7 @@ def find(path: Path) -> Path:
 
 
 def _runs_near(path: Path) -> str:
-    """Where runs are, for someone who has named another folder."""
+    """Runs in a folder, or beside it, in a sentence."""
     for folder in (path, path.parent):
         runs = sorted(p.parent for p in folder.glob("*/checkpoints"))
         if runs := [quoted(run) for run in runs if run != path]:
@@ -337,10 +260,9 @@ def _runs_near(path: Path) -> str:
     return ""
 
 
-def quality_of(record: Record) -> float:
-    """What checkpoints are chosen by, of a record of the metrics; more is
-    better, and a record without it is worst."""
-    return record.get("quality", -math.inf)
+def selection_metric_of(record: Record) -> float:
+    """The number by which checkpoints are compared; greater is better."""
+    return record.get("selection_metric", -math.inf)
 
 
 def changed_setting(
@@ -349,7 +271,7 @@ def changed_setting(
     """The first setting that has changed, in words; "" if none.
 
     Args:
-        old: what was stored.
+        old: stored settings.
         now: the settings given.
         free: names that may change.
     """
@@ -381,10 +303,3 @@ def _record(line: str) -> Record | None:
     except ValueError:
         return None
     return record if isinstance(record, dict) and "kind" in record else None
-
-
-def _is_done(record: Record, step: int, epoch: int) -> bool:
-    """Whether a checkpoint of this step and epoch knows of a record."""
-    if record["kind"] == "step":
-        return record["step"] <= step
-    return record.get("epoch", epoch + 1) <= epoch

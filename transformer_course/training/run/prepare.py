@@ -1,67 +1,67 @@
-"""What a training needs, made from its settings."""
+"""Data, model and batches of a training, made from its settings."""
 
 import dataclasses
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import psutil
-import torch
 from torch import nn
-from torch.overrides import TorchFunctionMode
 
 from transformer_course.batches.pairs import Batches
 from transformer_course.checks import from_dict
 from transformer_course.data import own_text
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.errors import CheckpointError, ConfigError
+from transformer_course.models.bert import BertPreTraining, TextClassifier
 from transformer_course.models.config import AnyModelConfig
 from transformer_course.training import checkpoint
 from transformer_course.training.config import DataConfig, Experiment
 from transformer_course.training.loop import set_seed
 from transformer_course.training.run.folder import find
 from transformer_course.training.tasks.table import find_task
-from transformer_course.training.tasks.task import Task
+from transformer_course.training.tasks.task import Task, check
+
+ENCODER = ("bert.", "pooler.")
+"""Prefixes of the parameters that a text classifier takes over from a
+pre-trained model."""
 
 
 class Prepared(NamedTuple):
-    """What a training needs, made from an experiment's settings."""
+    """Data, model and batches of a training."""
 
     tokenizer: Tokenizer | None
     """None where there is no text."""
     model: nn.Module
     """On the CPU, with its first weights."""
     batches: Batches
-    """To learn from."""
+    """Of the training split."""
     dev_batches: list
-    """To choose checkpoints by."""
+    """Of the development split, in order."""
     splits: Any
-    """What the batches were made of: train, dev, test."""
+    """train, dev, test."""
     task: Task
-    """What is learned."""
 
 
-def identified(
+def with_digests(
     experiment: Experiment, begun: dict[str, Any] | None = None
 ) -> Experiment:
-    """The settings with the digests of what text stands in files.
+    """The settings with the sha256 of the user's own files.
 
     Args:
         experiment: the settings.
-        begun: those of the run that goes on: its text is to be learned.
+        begun: settings of the run that is resumed, whose digests are kept.
 
     Raises:
         CorpusError: a file cannot be read.
     """
-    before = experiment.data
-    if begun:
-        before = from_dict(DataConfig, begun["data"])
+    data = experiment.data
+    before = from_dict(DataConfig, begun["data"]) if begun else data
     found = {}
     for files, sha256 in (("files", "sha256"), ("more", "more_sha256")):
-        named = getattr(experiment.data, files)
-        if named is not None and getattr(experiment.data, sha256) is None:
+        named = getattr(data, files)
+        if named is not None and getattr(data, sha256) is None:
             known = getattr(before, sha256)
             found[sha256] = known or own_text.digests(named)
-    data = dataclasses.replace(experiment.data, **found)
+    data = dataclasses.replace(data, **found)
     return dataclasses.replace(experiment, data=data)
 
 
@@ -72,136 +72,103 @@ def prepare(
     resumed: bool = False,
     build: checkpoint.Build = checkpoint.build,
 ) -> Prepared:
-    """Corpus → tokenizer → batches and a model with its first weights.
+    """Load the data, and build batches and a model with its first weights.
 
-    The weights are made on the CPU from the seed, so that they are the same
+    The weights are drawn on the CPU from the seed, so that they are the same
     on every device.
 
     Args:
         experiment: the settings.
         tokenizer: a trained one; when None that of the checkpoint which the
-            training starts from, or one learned from the training text.
-        output_dir: where what the training starts from is looked for first.
-        resumed: the weights will come from the run itself, so that what it
-            once started from need not be there any more.
-        build: from a config to the model, with its first weights.
+            training starts from, or one trained on the training split.
+        output_dir: where ``start_from`` is looked for first.
+        resumed: the weights will come from the run itself: do not read
+            ``start_from``, which may be gone.
+        build: makes the model from its config.
 
     Raises:
-        ConfigError: settings that do not go together; a model for which the
-            memory is too small.
+        ConfigError: settings that do not go together.
         CorpusError: the corpus cannot be had.
-        CheckpointError: what the training starts from cannot be used.
+        CheckpointError: ``start_from`` cannot be used.
     """
     task, train = find_task(experiment.task), experiment.train
-    task.check(experiment)
+    check(task, experiment)
     start = None
     if train.start_from is not None and not resumed:
-        start = _start(train.start_from, output_dir)
+        start = _load_start(train.start_from, output_dir)
+        tokenizer = tokenizer or start.tokenizer
     splits = task.load(experiment.data)
-    if tokenizer is None and start:
-        tokenizer = start.tokenizer
-    if tokenizer is None:
-        tokenizer = task.learn_tokenizer(experiment, splits.train)
-        _check_needed(start, tokenizer, train.start_from)
-    config = task.sized(experiment.model, tokenizer)
-    _check_memory(config, build)
+    found, batches = task.prepare(experiment, splits.train, tokenizer)
+    if start and found is not tokenizer:
+        raise CheckpointError(
+            f"{train.start_from} has no tokenizer.model: a training that "
+            "starts from a checkpoint goes on with its tokenizer."
+        )
+    config = sized(experiment.model, found)
     set_seed(train.seed)
     model = build(config)
     if start:
-        _begin_with(task, model, start, train.start_from)
-    return Prepared(
-        tokenizer,
-        model,
-        task.batches(experiment, tokenizer, splits.train),
-        task.scored_batches(config, tokenizer, splits.dev),
-        splits,
-        task,
-    )
+        try:
+            init_from(model, start.model)
+        except RuntimeError as error:
+            raise ConfigError(
+                f"the weights in {train.start_from} do not fit these "
+                f"settings: its model is {start.model.config}. Give the same "
+                "sizes."
+            ) from error
+    dev_batches = task.eval_batches(config, found, splits.dev)
+    return Prepared(found, model, batches, dev_batches, splits, task)
 
 
-class _NoInitialization(TorchFunctionMode):
-    """Skip drawing the weights: on the meta device, torch would import its
-    compiler for it, which takes two seconds."""
-
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        if function is nn.init.normal_:
-            return kwargs["tensor"]
-        return function(*args, **kwargs)
+def sized(
+    config: AnyModelConfig, tokenizer: Tokenizer | None
+) -> AnyModelConfig:
+    """The config with the size of the vocabulary, if there is one."""
+    if tokenizer is None:
+        return config
+    return dataclasses.replace(config, vocab_size=tokenizer.vocab_size)
 
 
-def _check_memory(config: AnyModelConfig, build: checkpoint.Build) -> None:
-    """Raise a ConfigError if the model cannot be trained in the free memory.
+def init_from(model: nn.Module, other: nn.Module) -> None:
+    """Copy the weights of another model.
 
-    Each weight has a gradient and two moments of Adam beside it.
-    """
-    try:
-        with torch.device("meta"), _NoInitialization():
-            model = build(config)
-    except (OverflowError, RuntimeError) as error:
-        reason = str(error).partition("\n")[0]
-        raise ConfigError(
-            f"no model can be made with these sizes ({reason}): choose "
-            "smaller ones."
-        ) from error
-    needed = 4 * sum(p.nbytes for p in model.parameters())
-    free = psutil.virtual_memory().available
-    if needed > free:
-        raise ConfigError(
-            f"training the model takes {needed / 1e9:,.1f} GB of memory, of "
-            f"which {free / 1e9:,.1f} are free: choose a smaller one."
-        )
-
-
-def _start(named: str, output_dir: Path) -> checkpoint.Checkpoint:
-    """The checkpoint that a training starts from.
-
-    A name is looked for among the runs first. Where none has it, it is taken
-    as any command takes it: as a folder, or as a model that comes with the
-    course.
+    A text classifier takes the encoder and the pooler of a pre-trained model,
+    and keeps its own map to classes.
 
     Raises:
-        CheckpointError: there is none, in which case how to make one is
-            said; or it is damaged.
+        RuntimeError: the weights do not fit.
     """
-    folder, where = Path(named), ""
-    if folder.name == named:
+    weights = other.state_dict()
+    if isinstance(model, TextClassifier) and isinstance(
+        other, BertPreTraining
+    ):
+        encoder = {k: v for k, v in weights.items() if k.startswith(ENCODER)}
+        own = model.state_dict().items()
+        head = {k: v for k, v in own if not k.startswith(ENCODER)}
+        weights = encoder | head
+    model.load_state_dict(weights)
+
+
+def _load_start(name: str, output_dir: Path) -> checkpoint.Checkpoint:
+    """The checkpoint that a training starts from.
+
+    A run of this name in ``output_dir``; where there is none, a folder, or a
+    model that comes with the course.
+
+    Raises:
+        CheckpointError: there is none, or it is damaged.
+    """
+    folder, where = Path(name), ""
+    if folder.name == name:
         where = f", and {output_dir} has none of that name"
-        if (output_dir / named).exists():
-            folder, where = output_dir / named, ""
+        if (output_dir / name).exists():
+            folder, where = output_dir / name, ""
     try:
-        chosen = find(folder)
+        return checkpoint.load(find(folder))
     except CheckpointError as error:
         raise CheckpointError(
             f"{error} The training was to start from there{where}: train that "
             f"model first (transformer-course train {folder.name}, if there "
             "is such a preset), name another folder by --train.start-from, or "
             "begin anew, under another --name, with --train.start-from None."
-        ) from error
-    return checkpoint.load(chosen)
-
-
-def _check_needed(
-    start: checkpoint.Checkpoint | None,
-    learned: Tokenizer | None,
-    named: str | None,
-) -> None:
-    """See that no start without a tokenizer goes on with a new one."""
-    if start and learned:
-        raise CheckpointError(
-            f"{named} has no tokenizer.model: a training that starts from a "
-            "checkpoint goes on with its tokenizer."
-        )
-
-
-def _begin_with(
-    task: Task, model: nn.Module, start: checkpoint.Checkpoint, named: str
-) -> None:
-    """Copy the weights of another training into the model."""
-    try:
-        task.begin_with(model, start.model)
-    except RuntimeError as error:
-        raise ConfigError(
-            f"the weights in {named} do not fit these settings: its model "
-            f"is {start.model.config}. Give the same sizes."
         ) from error

@@ -1,31 +1,27 @@
-"""Writes down what happens in a training: metrics, board, progress bar."""
+"""Metrics of a training: metrics.jsonl, TensorBoard, the progress bar."""
 
 import json
 import os
 import sys
 import time
-from typing import Any
 
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
-from transformer_course.training.config import Experiment
 from transformer_course.training.loop import Progress
 from transformer_course.training.loss import LossSums
 from transformer_course.training.run.folder import Record, RunFolder
-from transformer_course.training.run.prepare import Prepared
 
 BOARD_EVERY = 20
-"""Steps between two points of the board's curves."""
+"""Steps between two points of TensorBoard's curves."""
 
 
 class Recorder:
-    """A context manager; it decides nothing, and saves no weights.
+    """Writes metrics; a context manager.
 
     Args:
         folder: the run's.
-        experiment: the settings.
-        prepared: for the length of an epoch, and how samples are told.
+        steps: number of steps of the training.
         progress: where the training begins.
         quiet: print nothing.
     """
@@ -33,21 +29,19 @@ class Recorder:
     def __init__(
         self,
         folder: RunFolder,
-        experiment: Experiment,
-        prepared: Prepared,
+        steps: int,
         progress: Progress,
         quiet: bool = False,
     ):
-        self.prepared = prepared
         self.quiet = quiet
         self._started, self._tokens = time.monotonic(), 0
-        folder.forget_after(progress.step, progress.epoch)
+        folder.drop_records_after(progress.step, progress.epoch)
         self._metrics = folder.metrics.open("a", encoding="utf-8")
         self._board = SummaryWriter(
             folder.path / "tensorboard", purge_step=progress.step + 1
         )
         self._bar = tqdm(
-            total=experiment.train.epochs * len(prepared.batches),
+            total=steps,
             initial=progress.step,
             unit="step",
             disable=quiet,
@@ -63,18 +57,16 @@ class Recorder:
         self._metrics.close()
         self._board.close()
 
-    def say(self, text: str) -> None:
+    def print(self, text: str) -> None:
         """Print a line above the bar."""
         self._bar.write(text)
 
     def step(self, progress: Progress, sums: LossSums, rate: float) -> None:
         """Record a step."""
-        means = sums.means()
-        tokens = int(sums.tokens)
+        means, tokens = sums.means(), int(sums.tokens)
         self._tokens += tokens
-        self._write(
-            kind="step", step=progress.step, **means, tokens=tokens, lr=rate
-        )
+        record = {"kind": "step", "step": progress.step, **means}
+        self._write(record | {"tokens": tokens, "lr": rate})
         speed = self._tokens / (time.monotonic() - self._started)
         self._bar.set_postfix_str(
             f"epoch {progress.epoch + 1} loss {means['loss']:.3f} "
@@ -86,55 +78,41 @@ class Recorder:
             self._board.add_scalar("train/loss", means["loss"], progress.step)
             self._board.add_scalar("train/rate", rate, progress.step)
 
-    def epoch(self, progress: Progress, train: dict, found: Record) -> None:
-        """Record an epoch: its means in training, and its validation."""
-        task = self.prepared.task
-        self._scored(
-            f"epoch {progress.epoch}",
-            {
-                "kind": "epoch",
-                "epoch": progress.epoch,
-                "step": progress.step,
-                **{f"train_{k}": v for k, v in train.items()},
-                **found,
-                **task.batch_figures(self.prepared.batches),
-            },
-        )
-
-    def average(
-        self, progress: Progress, epochs: list[int], found: Record
+    def validation(
+        self, title: str, record: Record, samples: list[dict[str, str]]
     ) -> None:
-        """Record the validation of averaged weights."""
-        about = {"kind": "average", "epochs": epochs, "step": progress.step}
-        self._scored("average", about | found)
-
-    def not_training(self, seconds: float) -> None:
-        """Leave time out of the speed that is shown."""
-        self._started += seconds
-
-    def flush(self) -> None:
-        """See that what was recorded is on the disk."""
-        self._metrics.flush()
-        os.fsync(self._metrics.fileno())
-
-    def _scored(self, name: str, record: Record) -> None:
-        samples = record.pop("samples")
-        record["samples"] = samples  # last: they are long
-        self._write(**record)
+        """Record and print an evaluation on the development set."""
+        self._write(record | {"samples": samples})
         for key, value in record.items():
             if isinstance(value, float):
                 self._board.add_scalar(f"epoch/{key}", value, record["step"])
-        lines = [self.prepared.task.told(sample) for sample in samples]
+        lines = [format_sample(sample) for sample in samples]
         self._board.add_text("samples", "\n\n".join(lines), record["step"])
         self._board.flush()
-        if self.quiet:
-            return
-        scores = ", ".join(
+        metrics = ", ".join(
             f"{key.removeprefix('dev_')} {value:.4g}"
             for key, value in record.items()
             if key.startswith("dev_") and key != "dev_loss"
         )
-        self._bar.write(f"{name}: dev {scores}\n" + "\n".join(lines))
+        if not self.quiet:
+            self._bar.write(f"{title}: dev {metrics}\n" + "\n".join(lines))
 
-    def _write(self, **record: Any) -> None:
+    def exclude(self, seconds: float) -> None:
+        """Exclude time from the speed that is shown."""
+        self._started += seconds
+
+    def flush(self) -> None:
+        """Write the metrics to the disk."""
+        self._metrics.flush()
+        os.fsync(self._metrics.fileno())
+
+    def _write(self, record: Record) -> None:
         self._metrics.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def format_sample(sample: dict[str, str]) -> str:
+    """The input and the first output of a sample, on two lines."""
+    src, tgt, output, *_ = sample.values()
+    if "probability" in sample:
+        output += f" ({sample['probability']}), was {tgt}"
+    return f"{src}\n→ {output}"

@@ -1,24 +1,24 @@
-"""Stopping by signal: Ctrl-C and SIGTERM ask a training to save and leave."""
+"""Stopping by signal: Ctrl-C and SIGTERM let a training save and leave."""
 
 import signal
-from collections.abc import Callable
+
+from tqdm import tqdm
 
 
 class StopSignal:
-    """While it is open, a signal is noted in place of ending the process.
+    """Note the first signal in place of ending the process; a context manager.
 
     A second one ends it at once.
 
     Args:
-        say: called with what a user is told at the first one; a process of
-            several tells nothing.
+        quiet: print nothing at the first one.
     """
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
-    def __init__(self, say: Callable[[str], None] | None = None):
+    def __init__(self, quiet: bool = False):
         self.asked = False
-        self._say = say
+        self._quiet = quiet
 
     def __enter__(self) -> "StopSignal":
         self._before = [signal.signal(s, self._ask) for s in self.SIGNALS]
@@ -32,5 +32,5 @@ class StopSignal:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
-        if self._say:
-            self._say("saving; press Ctrl-C again to leave at once")
+        if not self._quiet:
+            tqdm.write("saving; press Ctrl-C again to leave at once")

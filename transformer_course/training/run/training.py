@@ -20,15 +20,16 @@ from transformer_course.training.loop import (
     restore,
 )
 from transformer_course.training.loss import LossSums
+from transformer_course.training.run.checkpoints import Checkpoints
 from transformer_course.training.run.folder import Record, RunFolder
 from transformer_course.training.run.prepare import (
     Prepared,
-    identified,
     prepare,
+    with_digests,
 )
 from transformer_course.training.run.recorder import Recorder
-from transformer_course.training.run.retention import Retention
 from transformer_course.training.run.stopping import StopSignal
+from transformer_course.training.tasks.task import selection_value
 
 
 def run(
@@ -44,8 +45,8 @@ def run(
 
     Args:
         experiment: the settings.
-        output_dir: the run's folder is made in here; what the training
-            starts from is looked for here too.
+        output_dir: the run's folder is made in here; ``start_from`` is looked
+            for here too.
         resume: continue a run that was stopped.
         quiet: print nothing.
         build: makes the model from its config.
@@ -67,19 +68,23 @@ def run(
     """
     folder = RunFolder(Path(output_dir) / experiment.name)
     device = pick_device(experiment.train.device)
-    with distributed.process_group(device) as device, folder.writing():
+    with (
+        distributed.process_group(device) as device,
+        contextlib.ExitStack() as stack,
+    ):
         main = distributed.is_main_process()
         quiet = quiet or not main
         begun = folder.settings() if folder.begun else None
-        experiment = identified(experiment, begun)
+        experiment = with_digests(experiment, begun)
         folder.check(experiment, resume)
         if not quiet:
             log(f"{folder.path}: preparing ...")
         tokenizer = folder.load_tokenizer() if resume else None
         resumed = resume and folder.has_last
         prepared = prepare(experiment, tokenizer, output_dir, resumed, build)
+        task, train = prepared.task, experiment.train
         model = optimize(prepared.model.to(device))
-        optimizer = make_optimizer(model, experiment.train)
+        optimizer = make_optimizer(model, train)
         progress = Progress()
         if resumed:
             last = folder.checkpoints / "last"
@@ -89,77 +94,73 @@ def run(
         if not quiet:
             text = _beginning(folder, experiment, prepared, progress, resume)
             print(text, flush=True)
+        stop = StopSignal(quiet)
         if main:
-            split = prepared.task.how_parted(prepared.splits)
+            split = getattr(prepared.splits, "how", "")
             folder.begin(experiment, prepared.tokenizer, split)
+            steps = train.epochs * len(prepared.batches)
+            recorder = Recorder(folder, steps, progress, quiet)
+            stack.enter_context(recorder)
+        checkpoints = Checkpoints(
+            folder.checkpoints, experiment, prepared, optimizer
+        )
         distributed.seed_per_rank()
-        kept = Retention(folder.checkpoints, experiment, prepared, optimizer)
-        with contextlib.ExitStack() as stack:
-            recorder = None
+        stack.enter_context(stop)
+
+        def on_step(progress: Progress, sums: LossSums, rate: float) -> None:
             if main:
-                recorder = Recorder(
-                    folder, experiment, prepared, progress, quiet
-                )
-                stack.enter_context(recorder)
-            stop = StopSignal(recorder.say if recorder else None)
-            stack.enter_context(stop)
-
-            def on_step(
-                progress: Progress, sums: LossSums, rate: float
-            ) -> None:
-                if main:
-                    recorder.step(progress, sums, rate)
-                stopped = distributed.any_process(stop.asked)
-                save = progress.step % experiment.train.save_every == 0
-                if main and (save or stopped):
-                    recorder.flush()
-                    kept.last(progress)
-                if stopped:
-                    # torchrun ends all processes as soon as one has left
-                    distributed.wait()
-                    raise Interrupted(
-                        f"stopped after step {progress.step}, and saved. Go "
-                        "on with the same command and --resume."
-                    )
-
-            def on_epoch(progress: Progress, means: dict[str, float]) -> None:
-                if main:
-                    started = time.monotonic()
-                    found = _validate(prepared, experiment)
-                    recorder.epoch(progress, means, found)
-                    recorder.not_training(time.monotonic() - started)
-                    recorder.flush()
-                    kept.after_epoch(progress, found["quality"])
+                recorder.step(progress, sums, rate)
+            stopped = distributed.any_process(stop.asked)
+            if main and (stopped or progress.step % train.save_every == 0):
+                recorder.flush()
+                checkpoints.save_last(progress)
+            if stopped:
+                # torchrun ends all processes as soon as one has left
                 distributed.wait()
+                raise Interrupted(
+                    f"stopped after step {progress.step}, and saved. Go on "
+                    "with the same command and --resume."
+                )
 
-            fit(
-                model,
-                optimizer,
-                prepared.batches,
-                experiment.train,
-                progress,
-                on_step,
-                on_epoch,
-                distributed.data_parallel(model, prepared.task.loss),
-            )
-            if main and (epochs := kept.average(progress)):
-                found = _validate(prepared, experiment)
-                recorder.average(progress, epochs, found)
-                kept.keep_average()
+        def on_epoch(progress: Progress, means: dict[str, float]) -> None:
+            if main:
+                started = time.monotonic()
+                record = {"kind": "epoch", "epoch": progress.epoch}
+                record |= {"step": progress.step}
+                record |= {f"train_{k}": v for k, v in means.items()}
+                if hasattr(prepared.batches, "padding_share"):
+                    record["padding_share"] = prepared.batches.padding_share
+                value = validate(f"epoch {progress.epoch}", record)
+                checkpoints.save_epoch(progress, value)
+                recorder.exclude(time.monotonic() - started)
+            distributed.wait()
+
+        def validate(title: str, record: Record) -> float:
+            found = evaluate(model, prepared.dev_batches, train, task.loss)
+            text = prepared.tokenizer, prepared.splits.dev
+            metrics = found | task.metrics(model, *text, found)
+            value = selection_value(task, metrics)
+            record |= {f"dev_{k}": v for k, v in metrics.items()}
+            record |= {"selection_metric": value}
+            recorder.validation(title, record, task.samples(model, *text))
+            recorder.flush()
+            return value
+
+        fit(
+            model,
+            optimizer,
+            prepared.batches,
+            train,
+            progress,
+            on_step,
+            on_epoch,
+            distributed.data_parallel(model, task.loss),
+        )
+        if main and (epochs := checkpoints.average(progress)):
+            record = {"kind": "average", "epochs": epochs}
+            validate("average", record | {"step": progress.step})
+            checkpoints.save("average")
     return folder.path
-
-
-def _validate(prepared: Prepared, experiment: Experiment) -> Record:
-    """Scores on the development set, and samples."""
-    task, model = prepared.task, prepared.model
-    text = prepared.tokenizer, prepared.splits.dev
-    means = evaluate(model, prepared.dev_batches, experiment.train, task.loss)
-    metrics = means | task.metrics(model, *text, means)
-    return {
-        **{f"dev_{name}": value for name, value in metrics.items()},
-        "quality": task.quality(metrics),
-        "samples": task.samples(model, *text),
-    }
 
 
 def _beginning(
@@ -172,20 +173,19 @@ def _beginning(
     """The first line of output: what is trained, and from which step."""
     weights = sum(p.numel() for p in prepared.model.parameters())
     device = next(prepared.model.parameters()).device
-    per_epoch = len(prepared.batches)
     epochs = experiment.train.epochs
     text = (
         f"{folder.path}: {weights:,} weights on {device}, "
         f"{len(prepared.splits.train):,} {prepared.task.examples}, "
-        f"{epochs} epochs of {per_epoch:,} steps"
+        f"{epochs} epochs of {len(prepared.batches):,} steps"
     )
     if not resume:
         return text
-    if progress.epoch >= epochs and experiment.train.cooldown:
+    if progress.epoch < epochs:
+        return f"{text}; going on after step {progress.step:,}"
+    if experiment.train.cooldown:
         return f"{text}; all are done"
-    if progress.epoch >= epochs:
-        return f"{text}; all are done, a larger --train.epochs would go on"
-    return f"{text}; going on after step {progress.step:,}"
+    return f"{text}; all are done, a larger --train.epochs would go on"
 
 
 def _check_epochs(

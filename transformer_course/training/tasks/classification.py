@@ -1,40 +1,247 @@
-"""What tasks share that teach a model to tell classes apart."""
+"""Classification of texts (chapter 17) and of images (chapter 19)."""
 
-from abc import abstractmethod
+import dataclasses
+from collections.abc import Sequence
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from transformer_course.batches import images as image_batches
+from transformer_course.batches import labelled as text_batches
+from transformer_course.batches.images import ImageBatch, ImageBatches
+from transformer_course.batches.labelled import (
+    LabelledBatch,
+    LabelledBatches,
+    text_rows,
+)
+from transformer_course.data.corpora import load_images, load_labelled
+from transformer_course.data.images import ImageSet, ImageSplits
+from transformer_course.data.labelled import LabelledSplits, LabelledText
+from transformer_course.data.tokenizer import Tokenizer
+from transformer_course.decoding.classify import macro_f1
 from transformer_course.errors import ConfigError
-from transformer_course.training.config import Experiment, TrainConfig
+from transformer_course.models.bert_config import (
+    RecurrentClassifierConfig,
+    TextClassifierConfig,
+)
+from transformer_course.models.config import AnyModelConfig
+from transformer_course.models.mode import eval_mode
+from transformer_course.models.vit_config import (
+    ConvolutionalConfig,
+    VisionConfig,
+)
+from transformer_course.training.config import (
+    DataConfig,
+    Experiment,
+    TrainConfig,
+)
 from transformer_course.training.loss import LossSums, classification_loss
-from transformer_course.training.tasks.task import Task, require_read_once
+from transformer_course.training.tasks.task import Task
+from transformer_course.training.tasks.writing import train_tokenizer
+
+TEXT_BATCH_SIZE = 64
+"""Texts in a batch of an evaluation."""
+IMAGE_BATCH_SIZE = 500
+"""Images in a batch of an evaluation."""
+SAMPLES = 10
+"""Number of samples at each epoch."""
 
 
-class Classification(Task):
-    """One class for each text or image; judged by the share of right ones."""
+def labelled_loss(
+    model: nn.Module, batch: ImageBatch | LabelledBatch, config: TrainConfig
+) -> LossSums:
+    """Label-smoothed cross entropy of the classes of texts or images."""
+    inputs, labels = batch
+    return classification_loss(model(inputs), labels, config.label_smoothing)
 
-    prompted = "src"
-    gives = "classes"
 
-    @abstractmethod
-    def logits(
-        self, model: nn.Module, batch
-    ) -> Float[Tensor, "batch classes"]:
-        """What a model makes of a batch."""
+class ImageClassification(Task):
+    """One class for each image."""
 
-    def check(self, experiment: Experiment) -> None:
-        super().check(experiment)
-        require_read_once(experiment)
-        if experiment.train.peak_rate is None:
+    name = "image_classification"
+    models = (VisionConfig, ConvolutionalConfig)
+    corpora = ("images",)
+    examples = "images"
+    input_kind = "images"
+    output_kind = "classes"
+    selection_metric = "accuracy"
+    unsupported = (
+        "data.both_ways",
+        "data.subword_sampling",
+        "data.more",
+        "train.r_drop",
+    )
+    loss = staticmethod(labelled_loss)
+
+    def load(self, data: DataConfig) -> ImageSplits:
+        splits = load_images(data.corpus)
+        train = splits.train.take(slice(data.train_pairs))
+        return dataclasses.replace(splits, train=train)
+
+    def prepare(
+        self, experiment: Experiment, train: ImageSet, tokenizer: None = None
+    ) -> tuple[None, ImageBatches]:
+        channels, size = train.images.shape[1:3]
+        names = len(train.names)
+        _require_sizes(
+            experiment.model,
+            channels=channels,
+            image_size=size,
+            n_classes=names,
+        )
+        data, seed = experiment.data, experiment.train.seed
+        return None, ImageBatches(train, data.batch_size, seed, data.shift)
+
+    def eval_batches(
+        self, config: AnyModelConfig, tokenizer: None, text: ImageSet
+    ) -> list[ImageBatch]:
+        return image_batches.in_order(text, IMAGE_BATCH_SIZE)
+
+    def metrics(
+        self,
+        model: nn.Module,
+        tokenizer: None,
+        dev: ImageSet,
+        means: dict[str, float],
+    ) -> dict[str, float]:
+        return {}
+
+    def samples(
+        self, model: nn.Module, tokenizer: None, dev: ImageSet
+    ) -> list[dict[str, str]]:
+        places = range(0, len(dev), -(-len(dev) // SAMPLES))
+        shown = dev.take(torch.tensor(places))
+        found = class_probabilities(
+            model, image_batches.in_order(shown, SAMPLES)
+        )
+        inputs = [f"image {place}" for place in places]
+        return _samples(inputs, shown.labels, found, dev.names)
+
+
+class TextClassification(Task):
+    """One class for each text."""
+
+    name = "text_classification"
+    models = (TextClassifierConfig, RecurrentClassifierConfig)
+    corpora = ("labelled",)
+    examples = "texts"
+    output_kind = "classes"
+    selection_metric = "accuracy"
+    unsupported = (
+        "data.both_ways",
+        "data.subword_sampling",
+        "data.more",
+        "data.shift",
+        "train.r_drop",
+    )
+    loss = staticmethod(labelled_loss)
+
+    def load(self, data: DataConfig) -> LabelledSplits:
+        """The splits; ``train_pairs`` limits the texts with labels."""
+        splits = load_labelled(data.corpus)
+        if data.train_pairs is None:
+            return splits
+        size = min(data.train_pairs, len(splits.train))
+        train = splits.train.take(range(size))
+        train = dataclasses.replace(
+            train, unlabelled=splits.train.texts[size:]
+        )
+        return dataclasses.replace(splits, train=train)
+
+    def prepare(
+        self,
+        experiment: Experiment,
+        train: LabelledText,
+        tokenizer: Tokenizer | None = None,
+    ) -> tuple[Tokenizer, LabelledBatches]:
+        """The tokenizer learns from the texts without labels too."""
+        _require_sizes(experiment.model, n_classes=len(train.names))
+        if tokenizer is None:
+            lines = [*train.texts, *train.unlabelled]
+            tokenizer = train_tokenizer(lines, experiment)
+        return tokenizer, LabelledBatches(
+            tokenizer,
+            train,
+            experiment.model.max_length,
+            experiment.data.token_budget,
+            experiment.train.seed,
+            experiment.data.max_shapes,
+        )
+
+    def eval_batches(
+        self, config: AnyModelConfig, tokenizer: Tokenizer, text: LabelledText
+    ) -> list[LabelledBatch]:
+        rows = text_rows(tokenizer, text.texts, config.max_length)
+        return text_batches.in_order(rows, text.labels, TEXT_BATCH_SIZE)
+
+    def metrics(
+        self,
+        model: nn.Module,
+        tokenizer: Tokenizer,
+        dev: LabelledText,
+        means: dict[str, float],
+    ) -> dict[str, float]:
+        batches = self.eval_batches(model.config, tokenizer, dev)
+        guesses = class_probabilities(model, batches).argmax(dim=-1)
+        labels = torch.tensor(dev.labels)
+        return {"macro_f1": macro_f1(labels, guesses, len(dev.names))}
+
+    def samples(
+        self, model: nn.Module, tokenizer: Tokenizer, dev: LabelledText
+    ) -> list[dict[str, str]]:
+        shown = dev.take(range(0, len(dev), -(-len(dev) // SAMPLES)))
+        batches = self.eval_batches(model.config, tokenizer, shown)
+        found = class_probabilities(model, batches)
+        return _samples(shown.texts, shown.labels, found, dev.names)
+
+
+@torch.inference_mode()
+def class_probabilities(
+    model: nn.Module, batches: list[ImageBatch] | list[LabelledBatch]
+) -> Float[Tensor, "items classes"]:
+    """The probability of each class for each text or image, on the CPU.
+
+    Args:
+        model: put into evaluation mode meanwhile.
+        batches: on any device.
+    """
+    device = next(model.parameters()).device
+    with eval_mode(model):
+        logits = [model(inputs.to(device)).cpu() for inputs, _ in batches]
+    return torch.cat(logits).float().softmax(dim=-1)
+
+
+def _samples(
+    inputs: Sequence[str],
+    labels: Sequence[int] | Tensor,
+    probabilities: Float[Tensor, "items classes"],
+    names: Sequence[str],
+) -> list[dict[str, str]]:
+    """The likeliest class of each input beside its label."""
+    found = probabilities.max(dim=-1)
+    columns = inputs, labels, found.indices, found.values
+    return [
+        {
+            "src": text,
+            "tgt": names[label],
+            "class": names[guess],
+            "probability": f"{probability:.2f}",
+        }
+        for text, label, guess, probability in zip(*columns, strict=True)
+    ]
+
+
+def _require_sizes(config: AnyModelConfig, **sizes: int) -> None:
+    """Check sizes of a model that the data determine.
+
+    Raises:
+        ConfigError: one is another.
+    """
+    for name, size in sizes.items():
+        given = getattr(config, name)
+        if given != size:
             raise ConfigError(
-                "peak_rate is None, and the paper's rate is for translators: "
-                "give one, for instance --train.peak-rate 1e-3."
+                f"{name} is {given}, but it is {size} in these data: give "
+                f"--model.{name.replace('_', '-')} {size}."
             )
-
-    def loss(self, model: nn.Module, batch, config: TrainConfig) -> LossSums:
-        logits, smoothing = self.logits(model, batch), config.label_smoothing
-        return classification_loss(logits, batch.labels, smoothing)
-
-    def quality(self, metrics: dict[str, float]) -> float:
-        return metrics["accuracy"]

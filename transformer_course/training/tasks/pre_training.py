@@ -1,10 +1,5 @@
 """Pre-training: hidden words, and whether a passage follows (chapter 18)."""
 
-import dataclasses
-from collections.abc import Callable
-from pathlib import Path
-from typing import NoReturn
-
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -18,13 +13,10 @@ from transformer_course.batches.masked import (
     MaskedBatches,
     joined,
 )
-from transformer_course.console import quoted
 from transformer_course.data.aozora import Work
 from transformer_course.data.aozora.authors import WorkSplits
-from transformer_course.data.corpora import Corpus
-from transformer_course.data.tokenizer import MASK_PIECE, Tokenizer
+from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding.fill import masked_probabilities
-from transformer_course.errors import ConfigError
 from transformer_course.evaluation.bleu import perplexity
 from transformer_course.models.bert_config import BertConfig
 from transformer_course.models.mode import eval_mode
@@ -33,73 +25,55 @@ from transformer_course.training.config import (
     Experiment,
     TrainConfig,
 )
-from transformer_course.training.loop import evaluate
 from transformer_course.training.loss import LossSums, classification_loss
-from transformer_course.training.tasks.task import (
-    Judged,
-    Task,
-    corpus_of,
-    require_read_once,
-    require_text,
-    require_unset,
-)
+from transformer_course.training.tasks.task import Task, corpus_of
 
-JUDGED_BUDGET = 8192
-"""Ids in a batch that is judged on."""
+EVAL_TOKEN_BUDGET = 8192
+"""Ids in a batch of an evaluation."""
 SAMPLES = 10
-"""Sentences that are shown at each epoch."""
+"""Number of samples at each epoch."""
 KINDS = {
     FOLLOWS: "follows",
     OTHER_WORK: "other_work",
     SAME_WORK: "same_work",
 }
-"""Names of the ways in which pairs are made."""
+"""Names of the kinds of pairs."""
 
 
 class PreTraining(Task):
-    """BERT's two tasks on whole works; judged by the hidden words.
+    """BERT's two tasks: hidden words and, if the config asks, next sentence.
 
-    Devlin et al. 2019, section 3.1. Where the config says so, rows are pairs
-    of passages, and whether B follows A is learned too.
+    Devlin et al. 2019, section 3.1. Rows are then pairs of passages, and
+    whether B follows A is learned too.
     """
 
     name = "pre_training"
     models = (BertConfig,)
+    corpora = ("works",)
     examples = "works"
-    prompted = "src"
-    gives = "hidden words"
-
-    def takes(self, corpus: Corpus) -> bool:
-        return corpus.works is not None
-
-    def check(self, experiment: Experiment) -> None:
-        super().check(experiment)
-        require_text(experiment)
-        require_read_once(experiment)
+    output_kind = "hidden words"
+    selection_metric = "nll"
+    greater_is_better = False
+    unsupported = (
+        "data.both_ways",
+        "data.subword_sampling",
+        "data.train_pairs",
+        "data.more",
+        "data.shift",
+        "train.r_drop",
+    )
 
     def load(self, data: DataConfig) -> WorkSplits:
-        require_unset(
-            data, "both_ways", "subword_sampling", "train_pairs", "more"
-        )
         return corpus_of(data).works()
 
-    def learn_tokenizer(
-        self, experiment: Experiment, train: list[Work]
-    ) -> Tokenizer:
-        return Tokenizer.train(
-            (sentence for work in train for sentence in work.sentences),
-            experiment.model.vocab_size,
-            experiment.data.pieces,
-            masked=True,
-        )
-
-    def sized(self, config: BertConfig, tokenizer: Tokenizer) -> BertConfig:
-        return dataclasses.replace(config, vocab_size=tokenizer.vocab_size)
-
-    def batches(
-        self, experiment: Experiment, tokenizer: Tokenizer, train: list[Work]
-    ) -> MaskedBatches:
-        return MaskedBatches(
+    def prepare(
+        self,
+        experiment: Experiment,
+        train: list[Work],
+        tokenizer: Tokenizer | None = None,
+    ) -> tuple[Tokenizer, MaskedBatches]:
+        tokenizer = tokenizer or train_tokenizer(experiment, train)
+        return tokenizer, MaskedBatches(
             Documents.of(train, tokenizer),
             tokenizer,
             experiment.model.max_length,
@@ -108,7 +82,7 @@ class PreTraining(Task):
             experiment.model.next_sentence,
         )
 
-    def scored_batches(
+    def eval_batches(
         self, config: BertConfig, tokenizer: Tokenizer, text: list[Work]
     ) -> list[MaskedBatch]:
         """Always the same words hidden, and the same pairs."""
@@ -116,7 +90,7 @@ class PreTraining(Task):
             Documents.of(text, tokenizer),
             tokenizer,
             config.max_length,
-            max(JUDGED_BUDGET, config.max_length),
+            max(EVAL_TOKEN_BUDGET, config.max_length),
             0,
             config.next_sentence,
         ).in_order()
@@ -124,10 +98,10 @@ class PreTraining(Task):
     def loss(
         self, model: nn.Module, batch: MaskedBatch, config: TrainConfig
     ) -> LossSums:
-        """Cross entropy of the chosen words, in nats.
+        """Cross entropy of the chosen words.
 
-        To the loss comes that of "does B follow?", so weighed that the two
-        means are added, as in BERT. Accuracy is that of the words.
+        The mean loss of "does B follow?" is added to the mean loss of the
+        words, as in BERT. Accuracy is that of the words.
         """
         logits, to_next = model(batch.ids, batch.segments, batch.chosen)
         words, smoothing = batch.words[batch.chosen], config.label_smoothing
@@ -147,101 +121,69 @@ class PreTraining(Task):
         dev: list[Work],
         means: dict[str, float],
     ) -> dict[str, float]:
-        """Perplexity of hidden words, and how often "next" is right."""
+        """Perplexity of hidden words, and accuracy of "does B follow?"."""
         found = {"perplexity": perplexity(means["nll"])}
         if not model.config.next_sentence:
             return found
-        batches = self.scored_batches(model.config, tokenizer, dev)
-        return found | {
-            f"next_{name}": share
-            for name, share in next_accuracy(model, batches).items()
-        }
-
-    def quality(self, metrics: dict[str, float]) -> float:
-        """Minus the nll of the hidden words."""
-        return -metrics["nll"]
+        batches = self.eval_batches(model.config, tokenizer, dev)
+        accuracies = next_accuracy(model, batches)
+        return found | {f"next_{k}": v for k, v in accuracies.items()}
 
     def samples(
         self, model: nn.Module, tokenizer: Tokenizer, dev: list[Work]
     ) -> list[dict[str, str]]:
-        """Some fixed sentences with one piece hidden, and its best guess."""
-        room = model.config.max_length - 2
+        """A few fixed sentences with one hidden token, and its best guess."""
+        limit = model.config.max_length - 2
         sentences = [
             sentence
             for work in dev
             for sentence in work.sentences
-            if 5 <= len(tokenizer.encode(sentence)) <= room
+            if 5 <= len(tokenizer.encode(sentence)) <= limit
         ]
-        shown = (
-            sentences[:: -(-len(sentences) // SAMPLES)] if sentences else []
-        )
-        return [self._sample(model, tokenizer, text) for text in shown]
+        shown = sentences[:: max(1, -(-len(sentences) // SAMPLES))]
+        return [_sample(model, tokenizer, text) for text in shown]
 
-    def _sample(
-        self, model: nn.Module, tokenizer: Tokenizer, text: str
-    ) -> dict[str, str]:
-        ids = tokenizer.encode(text)
-        place = len(ids) // 2
-        hidden = [*ids[:place], tokenizer.mask_id, *ids[place + 1 :]]
-        row = torch.tensor([joined(hidden)[0]])
-        [found] = masked_probabilities(model, row, tokenizer.mask_id)
-        best = int(found.argmax())
-        return {
-            "src": tokenizer.decode(hidden),
-            "tgt": tokenizer.piece(ids[place]),
-            "guess": tokenizer.piece(best),
-            "probability": f"{float(found[best]):.2f}",
-        }
 
-    def told(self, sample: dict[str, str]) -> str:
-        return (
-            f"{sample['src']}\n→ {sample['guess']} "
-            f"({sample['probability']}), was {sample['tgt']}"
-        )
+def train_tokenizer(experiment: Experiment, works: list[Work]) -> Tokenizer:
+    """A tokenizer with a [MASK] piece."""
+    return Tokenizer.train(
+        (sentence for work in works for sentence in work.sentences),
+        experiment.model.vocab_size,
+        experiment.data.pieces,
+        masked=True,
+    )
 
-    def report(
-        self, title: str, judged: Judged, say: Callable[[str], None]
-    ) -> None:
-        """How well hidden words are guessed, and what follows is told."""
-        model, tokenizer = judged.model, judged.tokenizer
-        batches = self.scored_batches(model.config, tokenizer, judged.text)
-        means = evaluate(model, batches, loss_fn=self.loss)
-        count = sum(int(batch.chosen.sum()) for batch in batches)
-        say(
-            f"{title}: {count:,} hidden words, nll {means['nll']:.4f}, "
-            f"perplexity {perplexity(means['nll']):.2f}, accuracy "
-            f"{means['accuracy']:.4f}"
-        )
-        if model.config.next_sentence:
-            for name, share in next_accuracy(model, batches).items():
-                say(f"  does B follow? {name:10}  accuracy {share:.4f}")
 
-    def prompt(
-        self, tokenizer: Tokenizer, text: str, max_length: int
-    ) -> NoReturn:
-        """Refuse to go on with a text: raise a ConfigError."""
-        raise ConfigError(
-            "this model guesses hidden words, and writes no text: fill MODEL "
-            f"'a text with {MASK_PIECE} in it'."
-        )
-
-    def first_use(self, folder: Path) -> str:
-        return f"fill {quoted(folder)} '... {MASK_PIECE} ...'"
+def _sample(
+    model: nn.Module, tokenizer: Tokenizer, text: str
+) -> dict[str, str]:
+    """A sentence with its middle token hidden, and the best guess."""
+    ids = tokenizer.encode(text)
+    place = len(ids) // 2
+    hidden = [*ids[:place], tokenizer.mask_id, *ids[place + 1 :]]
+    row = torch.tensor([joined(hidden)[0]])
+    [found] = masked_probabilities(model, row, tokenizer.mask_id)
+    best = int(found.argmax())
+    return {
+        "src": tokenizer.decode(hidden),
+        "tgt": tokenizer.piece(ids[place]),
+        "guess": tokenizer.piece(best),
+        "probability": f"{float(found[best]):.2f}",
+    }
 
 
 @torch.inference_mode()
 def next_accuracy(
     model: nn.Module, batches: list[MaskedBatch]
 ) -> dict[str, float]:
-    """How often "does B follow A?" is answered rightly, by kind of pair.
+    """Accuracy of "does B follow A?" by kind of pair.
 
     Args:
         model: put into evaluation mode meanwhile.
         batches: of pairs.
 
     Returns:
-        The share of right answers for each kind that is there; "all" is over
-        all pairs.
+        The accuracy of each kind in the batches, and of "all" pairs.
     """
     device = next(model.parameters()).device
     answers, kinds = [], []

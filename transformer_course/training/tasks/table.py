@@ -1,4 +1,4 @@
-"""The tasks there are, by name."""
+"""All tasks by name."""
 
 import dataclasses
 from typing import Any
@@ -11,8 +11,9 @@ from transformer_course.training.config import (
     Experiment,
     TrainConfig,
 )
-from transformer_course.training.tasks.image_classification import (
+from transformer_course.training.tasks.classification import (
     ImageClassification,
+    TextClassification,
 )
 from transformer_course.training.tasks.language_modelling import (
     LanguageModelling,
@@ -20,9 +21,6 @@ from transformer_course.training.tasks.language_modelling import (
 from transformer_course.training.tasks.next_sentence import NextSentence
 from transformer_course.training.tasks.pre_training import PreTraining
 from transformer_course.training.tasks.task import Task
-from transformer_course.training.tasks.text_classification import (
-    TextClassification,
-)
 from transformer_course.training.tasks.translation import Translation
 
 TASKS: dict[str, Task] = {

@@ -1,125 +1,90 @@
-"""What a task is asked."""
+"""The base class of all tasks, and the checks that they share."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, Literal
 
-from torch import Tensor, nn
+from torch import nn
 
-from transformer_course.batches.pairs import Batches
+from transformer_course.batches.pairs import AnyBatch, Batches
 from transformer_course.data.corpora import CORPORA, Corpus, find, of_files
 from transformer_course.data.tokenizer import PAD, Tokenizer
 from transformer_course.errors import ConfigError
 from transformer_course.models.config import AnyModelConfig
-from transformer_course.training.chunked_loss import chunked_loss
-from transformer_course.training.config import DataConfig, Experiment
-from transformer_course.training.loss import LossFunction
-
-
-class Judged(NamedTuple):
-    """A model, and what it is judged by."""
-
-    model: nn.Module
-    """On its device."""
-    tokenizer: Tokenizer | None
-    """Its own; None where there is no text."""
-    text: Any
-    """The split to judge by."""
-    train: Any
-    """The split that was learned from."""
-    beam_size: int = 5
-    """Of the search, where there is one; 1 is greedy."""
-    alpha: float = 0.6
-    """Exponent of the search's length penalty."""
-
-    @property
-    def search(self) -> str:
-        """The search in words."""
-        if self.beam_size == 1:
-            return "greedy"
-        return f"beam {self.beam_size}, alpha {self.alpha}"
+from transformer_course.training.config import (
+    DataConfig,
+    Experiment,
+    TrainConfig,
+)
+from transformer_course.training.loss import LossSums
 
 
 class Task(ABC):
-    """A kind of training.
+    """A kind of training: its data, its loss, its metrics and samples.
 
-    A task has no state: what it needs is handed to it. The text of a split is
-    whatever its corpora hold; the tokenizer is None for what is no text.
+    A task has no state. The type of a split is the corpus's; the tokenizer is
+    None where there is no text.
     """
 
     name: ClassVar[str]
-    """As settings and checkpoints have it."""
+    """Its name in settings and checkpoints."""
     models: ClassVar[tuple[type[AnyModelConfig], ...]]
-    """The models that can be trained, by the classes of their configs."""
+    """Config classes of the models that it trains."""
+    corpora: ClassVar[tuple[str, ...]]
+    """Fields of :class:`~.corpora.Corpus`; a corpus must have one of them."""
+    languages: ClassVar[int | None] = None
+    """Number of languages of a corpus; None for any."""
     examples: ClassVar[str]
-    """What the training part is counted in, in a word."""
-    prompted: ClassVar[str]
-    """The side of the corpus that a reader's text stands for: src or tgt."""
-    reads: ClassVar[str] = "text"
-    """What its models are given: text or images."""
-    gives: ClassVar[str] = "text"
-    """What its models answer: text, classes or hidden words."""
-
-    @abstractmethod
-    def takes(self, corpus: Corpus) -> bool:
-        """Whether a corpus has what this task learns from."""
+    """Plural noun for the training examples."""
+    input_kind: ClassVar[Literal["text", "images"]] = "text"
+    output_kind: ClassVar[str] = "text"
+    """"text", "translation", "classes" or "hidden words"."""
+    prompt_side: ClassVar[Literal["src", "tgt"]] = "src"
+    """The side of the corpus that a user's text belongs to."""
+    selection_metric: ClassVar[str]
+    """Metric on the development set by which checkpoints are chosen."""
+    greater_is_better: ClassVar[bool] = True
+    """Whether a larger value of ``selection_metric`` is better."""
+    unsupported: ClassVar[tuple[str, ...]] = ()
+    """Settings that must not be set, by their dotted names."""
 
     @abstractmethod
     def load(self, data: DataConfig):
-        """The splits of a corpus, shortened and turned as asked.
+        """Load the splits of a corpus: train, dev, test.
 
         Raises:
-            ConfigError: a setting that this corpus cannot follow.
+            ConfigError: settings that do not go together.
             CorpusError: the corpus cannot be had.
         """
 
     @abstractmethod
-    def learn_tokenizer(
-        self, experiment: Experiment, train
-    ) -> Tokenizer | None:
-        """A tokenizer from the training text; None where there is no text."""
-
-    @abstractmethod
-    def sized(
-        self, config: AnyModelConfig, tokenizer: Tokenizer | None
-    ) -> AnyModelConfig:
-        """The model's config with the sizes that the data decide."""
-
-    @abstractmethod
-    def batches(
-        self, experiment: Experiment, tokenizer: Tokenizer | None, train
-    ) -> Batches:
-        """What is trained on, epoch by epoch."""
-
-    def how_parted(self, splits) -> str:
-        """How the package has parted the text; "" by default."""
-        return ""
-
-    def batch_figures(self, batches: Batches) -> dict[str, float]:
-        """What is recorded of an epoch's batches; nothing by default."""
-        return {}
-
-    @abstractmethod
-    def scored_batches(
-        self, config: AnyModelConfig, tokenizer: Tokenizer | None, text
-    ) -> list:
-        """What is judged on, in order."""
-
-    def begin_with(self, model: nn.Module, other: nn.Module) -> None:
-        """Copy the weights that a training starts from.
+    def prepare(
+        self, experiment: Experiment, train, tokenizer: Tokenizer | None = None
+    ) -> tuple[Tokenizer | None, Batches]:
+        """Tokenizer and batches of the training split.
 
         Args:
-            model: new; its weights are replaced.
-            other: trained, by the same task or another.
-
-        Raises:
-            RuntimeError: they do not fit.
+            experiment: the settings.
+            train: the training split.
+            tokenizer: a trained one; trained on the split when None.
         """
-        model.load_state_dict(other.state_dict())
 
-    loss: LossFunction = staticmethod(chunked_loss)
-    """The loss of a batch, in training and in evaluation."""
+    @abstractmethod
+    def eval_batches(
+        self, config: AnyModelConfig, tokenizer: Tokenizer | None, text
+    ) -> list[AnyBatch]:
+        """Batches of any split in its order, always the same.
+
+        Args:
+            config: of the model.
+            tokenizer: of the model.
+            text: the split.
+        """
+
+    @abstractmethod
+    def loss(
+        self, model: nn.Module, batch: AnyBatch, config: TrainConfig
+    ) -> LossSums:
+        """The loss of a batch, in training and in evaluation."""
 
     @abstractmethod
     def metrics(
@@ -129,86 +94,84 @@ class Task(ABC):
         dev,
         means: dict[str, float],
     ) -> dict[str, float]:
-        """What else the development set says of a model.
+        """Metrics on the development set besides loss, nll and accuracy.
 
         Args:
-            model: as it stands.
-            tokenizer: its own.
+            model: in any mode.
+            tokenizer: of the model.
             dev: the split.
-            means: from ``evaluate``.
+            means: from :func:`~.loop.evaluate`.
         """
 
     @abstractmethod
     def samples(
         self, model: nn.Module, tokenizer: Tokenizer | None, dev
     ) -> list[dict[str, str]]:
-        """What a model makes of a few fixed inputs; the same each time."""
+        """Outputs for a few fixed inputs.
 
-    @abstractmethod
-    def told(self, sample: dict[str, str]) -> str:
-        """A sample in a line or two."""
-
-    @abstractmethod
-    def quality(self, metrics: dict[str, float]) -> float:
-        """What checkpoints are chosen by; more is better."""
-
-    @abstractmethod
-    def report(
-        self, title: str, judged: Judged, say: Callable[[str], None]
-    ) -> list[str] | None:
-        """Judge a model by a split, and say it line by line.
-
-        Args:
-            title: what the first line begins with.
-            judged: the model and the text.
-            say: called with each line as soon as it is known.
-
-        Returns:
-            What the model wrote, a line for each sentence; None where it is
-            judged by something else.
+        Each is a record of "src", "tgt" and the outputs by name; a class or a
+        word is followed by its "probability".
         """
 
-    @abstractmethod
-    def prompt(
-        self, tokenizer: Tokenizer, text: str, max_length: int
-    ) -> tuple[Tensor | None, Tensor | None]:
-        """A reader's text as a model takes it: source and prefix, one row.
 
-        Raises:
-            ConfigError: there is no text, and the model needs one.
-        """
+def selection_value(task: Task, metrics: dict[str, float]) -> float:
+    """The number by which checkpoints are compared; greater is better."""
+    value = metrics[task.selection_metric]
+    return value if task.greater_is_better else -value
 
-    @abstractmethod
-    def first_use(self, folder: Path) -> str:
-        """The command that shows what a model has learned."""
 
-    def check(self, experiment: Experiment) -> None:
-        """See that this task can do what the settings ask.
+def check(task: Task, experiment: Experiment) -> None:
+    """Check that a task supports the settings.
 
-        Raises:
-            ConfigError: another kind of model, or a corpus without what is
-                learned from; those that fit are named.
-            CorpusError: no such corpus.
-        """
-        given = type(experiment.model)
-        if given not in self.models:
-            known = ", ".join(kind.__name__ for kind in self.models)
+    Raises:
+        ConfigError: another kind of model, a corpus without the data that it
+            needs, or an unsupported setting.
+        CorpusError: no such corpus.
+    """
+    model, train = experiment.model, experiment.train
+    if type(model) not in task.models:
+        known = ", ".join(kind.__name__ for kind in task.models)
+        raise ConfigError(
+            f"the task {task.name} trains a {known}, and a "
+            f"{type(model).__name__} was given: choose another model, or "
+            "another task."
+        )
+    corpus = corpus_of(experiment.data)
+    if not supports(task, corpus):
+        fit = [name for name, c in CORPORA.items() if supports(task, c)]
+        raise ConfigError(
+            f"the corpus {corpus.name} has nothing for the task {task.name}; "
+            f"these have: {', '.join(fit)}."
+        )
+    for setting in task.unsupported:
+        part, _, name = setting.partition(".")
+        if value := getattr(getattr(experiment, part), name):
             raise ConfigError(
-                f"the task {self.name} trains a {known}, and a "
-                f"{given.__name__} was given: choose another model, or "
-                "another task."
+                f"{name} is {value}, which the task {task.name} does not "
+                "support: leave it out."
             )
-        corpus = corpus_of(experiment.data)
-        if not self.takes(corpus):
-            fit = [name for name, c in CORPORA.items() if self.takes(c)]
-            raise ConfigError(
-                f"the corpus {corpus.name} has nothing for the "
-                f"task {self.name}; these have: {', '.join(fit)}."
-            )
+    pad_id = getattr(model, "pad_id", PAD)
+    if task.input_kind == "text" and pad_id != PAD:
+        raise ConfigError(
+            f"pad_id is {pad_id}, but text is padded with {PAD}: leave "
+            "--model.pad-id out."
+        )
+    if task.output_kind == "classes" and train.peak_rate is None:
+        raise ConfigError(
+            "peak_rate is None, and the paper's rate is for translators: give "
+            "one, for instance --train.peak-rate 1e-3."
+        )
+
+
+def supports(task: Task, corpus: Corpus) -> bool:
+    """Whether a corpus has the data that a task needs."""
+    return task.languages in (None, len(corpus.languages)) and any(
+        getattr(corpus, name) is not None for name in task.corpora
+    )
 
 
 def corpus_of(data: DataConfig) -> Corpus:
-    """What is learned: a corpus of the table, or two files.
+    """The corpus of the settings: one of the table, or two files.
 
     Raises:
         CorpusError: no such corpus.
@@ -217,44 +180,3 @@ def corpus_of(data: DataConfig) -> Corpus:
         return find(data.corpus)
     languages = data.src, data.tgt
     return of_files(data.files, data.sha256, languages, data.spaced)
-
-
-def require_unset(data: DataConfig, *names: str) -> None:
-    """Refuse settings that only other tasks, or other corpora, can follow.
-
-    Raises:
-        ConfigError: one of them is set.
-    """
-    for name in names:
-        if value := getattr(data, name):
-            raise ConfigError(
-                f"{name} is {value}, which {data.corpus} cannot follow in "
-                "this task: leave it out."
-            )
-
-
-def require_text(experiment: Experiment) -> None:
-    """See that the settings are those of text, filled up as text is.
-
-    Raises:
-        ConfigError: a setting of images, or another id to fill up with.
-    """
-    require_unset(experiment.data, "shift")
-    if experiment.model.pad_id != PAD:
-        raise ConfigError(
-            f"pad_id is {experiment.model.pad_id}, but text is filled up "
-            f"with {PAD}: leave --model.pad-id out."
-        )
-
-
-def require_read_once(experiment: Experiment) -> None:
-    """Refuse R-Drop, which reads each batch twice.
-
-    Raises:
-        ConfigError: it is asked for.
-    """
-    if r_drop := experiment.train.r_drop:
-        raise ConfigError(
-            f"r_drop is {r_drop}, but this task reads each batch once: leave "
-            "it out."
-        )

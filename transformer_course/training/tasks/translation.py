@@ -1,41 +1,61 @@
 """Translation: the target is the source in another language (chapter 15)."""
 
 import dataclasses
-from collections.abc import Callable
-from pathlib import Path
 
 from torch import nn
 
-from transformer_course.console import quoted
-from transformer_course.data.corpora import Corpus
-from transformer_course.data.text import ParallelText, Splits, unseen
+from transformer_course.batches.pairs import Batches
+from transformer_course.data.text import ParallelText, Splits
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding.translate import translate
 from transformer_course.errors import ConfigError
-from transformer_course.evaluation.bleu import corpus_bleu, score_lines
-from transformer_course.training.config import DataConfig
-from transformer_course.training.tasks.pairs import Pairs
-from transformer_course.training.tasks.task import Judged
+from transformer_course.evaluation.bleu import corpus_bleu, perplexity
+from transformer_course.models.config import ModelConfig, RecurrentConfig
+from transformer_course.training.chunked_loss import chunked_loss
+from transformer_course.training.config import DataConfig, Experiment
+from transformer_course.training.tasks.task import Task
+from transformer_course.training.tasks.writing import (
+    load_pairs,
+    pair_batches,
+    pair_eval_batches,
+    pair_samples,
+    train_tokenizer,
+)
 
 
-class Translation(Pairs):
-    """Judged by BLEU: every sentence has a translation to be held against."""
+class Translation(Task):
+    """Translation of sentences, evaluated by BLEU."""
 
     name = "translation"
-
-    def takes(self, corpus: Corpus) -> bool:
-        return corpus.pairs is not None and len(corpus.languages) == 2
+    models = (ModelConfig, RecurrentConfig)
+    corpora = ("pairs",)
+    languages = 2
+    examples = "pairs"
+    output_kind = "translation"
+    selection_metric = "bleu"
+    unsupported = ("data.shift",)
+    loss = staticmethod(chunked_loss)
+    eval_batches = staticmethod(pair_eval_batches)
+    samples = staticmethod(pair_samples)
 
     def load(self, data: DataConfig) -> Splits:
         if data.src == data.tgt:
             raise ConfigError(
                 f"src and tgt are both {data.src!r}: choose two languages."
             )
-        splits = super().load(data)
-        return both_ways(splits) if data.both_ways else splits
+        splits = load_pairs(data)
+        return both_directions(splits) if data.both_ways else splits
 
-    def lines(self, train: ParallelText) -> list[str]:
-        return [*train.src, *train.tgt]
+    def prepare(
+        self,
+        experiment: Experiment,
+        train: ParallelText,
+        tokenizer: Tokenizer | None = None,
+    ) -> tuple[Tokenizer, Batches]:
+        if tokenizer is None:
+            lines = [*train.src, *train.tgt]
+            tokenizer = train_tokenizer(lines, experiment)
+        return tokenizer, pair_batches(experiment, tokenizer, train)
 
     def metrics(
         self,
@@ -44,34 +64,13 @@ class Translation(Pairs):
         dev: ParallelText,
         means: dict[str, float],
     ) -> dict[str, float]:
-        """Perplexity, and BLEU of what greedy search writes."""
+        """Perplexity, and BLEU of greedy translations."""
         written = translate(model, tokenizer, dev.src)
         bleu = corpus_bleu(written, dev.tgt, dev.words).value
-        return super().metrics(model, tokenizer, dev, means) | {"bleu": bleu}
-
-    def quality(self, metrics: dict[str, float]) -> float:
-        return metrics["bleu"]
-
-    def report(
-        self, title: str, judged: Judged, say: Callable[[str], None]
-    ) -> list[str]:
-        """BLEU and chrF, of all sentences and of those unseen in training."""
-        say(f"{title}: {judged.search}")
-        text, how = judged.text, (judged.beam_size, judged.alpha)
-        written = translate(judged.model, judged.tokenizer, text.src, *how)
-        title = f"all {len(text)} sentences"
-        say(score_lines(title, written, text.tgt, text.words))
-        if new := unseen(text, judged.train):
-            title = f"the {len(new)} whose source is not in the training part"
-            found = [written[i] for i in new], [text.tgt[i] for i in new]
-            say(score_lines(title, *found, text.words))
-        return written
-
-    def first_use(self, folder: Path) -> str:
-        return f"translate {quoted(folder)}"
+        return {"perplexity": perplexity(means["nll"]), "bleu": bleu}
 
 
-def both_ways(splits: Splits) -> Splits:
+def both_directions(splits: Splits) -> Splits:
     """The same splits with each training pair in both directions."""
     src, tgt = splits.train.src, splits.train.tgt
     train = ParallelText([*src, *tgt], [*tgt, *src])

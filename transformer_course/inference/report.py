@@ -1,0 +1,179 @@
+"""Evaluation of a model on its corpus, as the command ``score`` prints it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from transformer_course.data.text import ParallelText, unseen
+from transformer_course.data.tokenizer import MASK_PIECE, PAD, Tokenizer
+from transformer_course.decoding.classify import f1_by_class
+from transformer_course.decoding.translate import translate
+from transformer_course.evaluation.bleu import perplexity, score_lines
+from transformer_course.training.loop import evaluate
+from transformer_course.training.tasks.classification import (
+    class_probabilities,
+)
+from transformer_course.training.tasks.pre_training import next_accuracy
+from transformer_course.training.tasks.task import Task
+
+Say = Callable[[str], None]
+"""Prints or collects a text."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A model and the split that it is evaluated on."""
+
+    task: Task
+    model: nn.Module
+    tokenizer: Tokenizer | None
+    text: Any
+    """The split."""
+    train: Any
+    """The training split, whose sentences are counted apart."""
+    beam_size: int = 5
+    """1 is greedy search."""
+    alpha: float = 0.6
+    """Exponent of the length penalty."""
+
+    def report(self, title: str, say: Say) -> list[str] | None:
+        """Evaluate the model, line by line.
+
+        Args:
+            title: beginning of the first line.
+            say: called with each line as soon as it is known.
+
+        Returns:
+            The translations of a translator, else None.
+        """
+        reports = {
+            "translation": self._translations,
+            "text": self._text,
+            "classes": self._classes,
+            "hidden words": self._hidden_words,
+        }
+        return reports[self.task.output_kind](title, say)
+
+    def _translations(self, title: str, say: Say) -> list[str]:
+        """BLEU and chrF, of all sentences and of those unseen in training."""
+        search = f"beam {self.beam_size}, alpha {self.alpha}"
+        say(f"{title}: {search if self.beam_size > 1 else 'greedy'}")
+        text, how = self.text, (self.beam_size, self.alpha)
+        written = translate(self.model, self.tokenizer, text.src, *how)
+        title = f"all {len(text)} sentences"
+        say(score_lines(title, written, text.tgt, text.words))
+        if new := unseen(text, self.train):
+            title = f"the {len(new)} whose source is not in the training part"
+            found = [written[i] for i in new], [text.tgt[i] for i in new]
+            say(score_lines(title, *found, text.words))
+        return written
+
+    def _text(self, title: str, say: Say) -> None:
+        """nll and perplexity, per token and per character."""
+        found = text_nll(self.task, self.model, self.tokenizer, self.text)
+        say(f"{title}: {found.tokens:,} tokens")
+        say(
+            f"  per token      nll {found.nll:.4f}  "
+            f"perplexity {perplexity(found.nll):.2f}  "
+            f"accuracy {found.accuracy:.4f}"
+        )
+        each = found.nll_per_character
+        say(
+            f"  per character  nll {each:.4f}  "
+            f"perplexity {perplexity(each):.2f}"
+        )
+
+    def _classes(self, title: str, say: Say) -> None:
+        """Accuracy and F1, and by class what it is most often taken for."""
+        names = self.text.names
+        labels = torch.as_tensor(self.text.labels)
+        guesses = class_probabilities(self.model, self._batches()).argmax(-1)
+        hits, f1 = guesses == labels, f1_by_class(labels, guesses, len(names))
+        say(
+            f"{title}: {int(hits.sum()):,} of {len(labels):,} "
+            f"{self.task.input_kind} right, accuracy "
+            f"{hits.float().mean():.4f}, macro F1 {f1.mean():.4f}"
+        )
+        for label, name in enumerate(names):
+            here = labels == label
+            if not here.any():
+                continue
+            most, missed = "", guesses[here & ~hits]
+            if len(missed):
+                taken = names[int(missed.mode().values)]
+                most = f", most often taken for {taken}"
+            say(
+                f"  {name:12} {hits[here].float().mean():.4f}  "
+                f"F1 {f1[label]:.4f}{most}"
+            )
+
+    def _hidden_words(self, title: str, say: Say) -> None:
+        """nll and accuracy of hidden words, and of "does B follow?"."""
+        batches = self._batches()
+        means = evaluate(self.model, batches, loss_fn=self.task.loss)
+        count = sum(int(batch.chosen.sum()) for batch in batches)
+        say(
+            f"{title}: {count:,} hidden words, nll {means['nll']:.4f}, "
+            f"perplexity {perplexity(means['nll']):.2f}, accuracy "
+            f"{means['accuracy']:.4f}"
+        )
+        if self.model.config.next_sentence:
+            for name, share in next_accuracy(self.model, batches).items():
+                say(f"  does B follow? {name:10}  accuracy {share:.4f}")
+
+    def _batches(self) -> list:
+        config = self.model.config
+        return self.task.eval_batches(config, self.tokenizer, self.text)
+
+
+class TextNll(NamedTuple):
+    """Negative log-likelihood of held-out text."""
+
+    nll: float
+    """Nats per target token, eos counted."""
+    accuracy: float
+    """Share of the target tokens that were the likeliest."""
+    tokens: int
+    """Target tokens, eos counted."""
+    characters: int
+    """Characters of these tokens."""
+
+    @property
+    def nll_per_character(self) -> float:
+        """Nats per character: comparable between tokenizers."""
+        return self.nll * self.tokens / self.characters
+
+
+def text_nll(
+    task: Task, model: nn.Module, tokenizer: Tokenizer, text: ParallelText
+) -> TextNll:
+    """nll of the target side of a text, given its sources if it has any.
+
+    A pair that is longer than the model's ``max_length`` counts up to there;
+    running text is read in blocks, each without those before it.
+    """
+    batches = task.eval_batches(model.config, tokenizer, text)
+    means = evaluate(model, batches, loss_fn=task.loss)
+    targets = [row for batch in batches for row in batch.tgt_out.tolist()]
+    return TextNll(
+        means["nll"],
+        means["accuracy"],
+        sum(i != PAD for row in targets for i in row),
+        sum(len(tokenizer.decode(row)) for row in targets),
+    )
+
+
+def first_command(task: Task, folder: str) -> str:
+    """The command that shows what a model has learned."""
+    if task.input_kind == "images":
+        return f"score {folder}"
+    prompts = {
+        "translation": f"translate {folder}",
+        "classes": f"classify {folder}",
+        "hidden words": f"fill {folder} '... {MASK_PIECE} ...'",
+    }
+    answer = " '...'" if task.prompt_side == "src" else ""
+    return prompts.get(task.output_kind, f"generate {folder}{answer}")
