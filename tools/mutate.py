@@ -66,7 +66,7 @@ CORE = (
     "evaluation/bleu",
     "training/checkpoint",
     "training/int8",
-    "training/run/retention",
+    "training/run/checkpoints",
     "training/run/training",
 )
 """Modules of the package, in the order in which mutants are drawn."""
