@@ -38,7 +38,7 @@ from experiments.translations import BEAMS, CREDIT, dev_bleu
 from transformer_course.data.text import ParallelText
 from transformer_course.decoding.translate import candidates, translate
 from transformer_course.evaluation.bleu import (
-    FEWEST,
+    MIN_SENTENCES,
     SEED,
     bleu_counts,
     bleu_of_counts,
@@ -197,7 +197,7 @@ def summarize(scores: Scores, beam: Scores | None = None) -> Record:
     there are too few sentences."""
     bleu, chrf = bleu_of_counts(scores.bleu), _chrf(scores)
     found = {"bleu": round(bleu, 2), "chrf": round(chrf, 2)}
-    if beam is None or len(scores.bleu) < FEWEST:
+    if beam is None or len(scores.bleu) < MIN_SENTENCES:
         return found
     ahead = paired_bootstrap(scores.bleu, beam.bleu, SAMPLES).difference
     drawn = chrf_differences(scores.chrf, beam.chrf)

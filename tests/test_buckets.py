@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from transformer_course.batches.buckets import (
-    MOST_CELLS,
+    MAX_GROUPS,
     BucketedBatches,
-    _cells,
+    _group_by_length,
 )
 from transformer_course.batches.pairs import padded_batch
 from transformer_course.data.tokenizer import BOS, EOS, PAD
@@ -154,7 +154,10 @@ def test_many_lengths_are_still_quick_to_set_up():
     sizes = torch.randint(1, 250, (1500, 2), generator=generator).tolist()
     pairs = [([4] * s + [EOS], [BOS, *[4] * t, EOS]) for s, t in sizes]
     batches = BucketedBatches(pairs, 512)
-    assert len(_cells([(s + 1, t + 1) for s, t in sizes], 2)) > MOST_CELLS
+    assert (
+        len(_group_by_length([(s + 1, t + 1) for s, t in sizes], 2))
+        > MAX_GROUPS
+    )
     assert len(batches.shapes) <= 12
     rows = sum(len(list(real_rows(b))) for b in batches.epoch(0))
     assert rows == len(pairs)

@@ -33,7 +33,7 @@ from transformer_course.interpretation.explain import (
     gradient_attention,
     patch_map,
 )
-from transformer_course.interpretation.explain_page import heated_image
+from transformer_course.interpretation.explain_page import image_heatmap
 from transformer_course.models.vit_config import (
     ConvolutionalConfig,
     VisionConfig,
@@ -455,7 +455,7 @@ def test_a_page_of_the_convolutional_network_has_grad_cam(digits):
 
 def test_a_map_of_zeros_paints_nothing():
     pixels = torch.zeros(3, 4, 4, dtype=torch.uint8)
-    shown = heated_image(pixels, torch.zeros(2, 2), "black")
+    shown = image_heatmap(pixels, torch.zeros(2, 2), "black")
     assert "Nowhere above zero" in shown
     over = Read(shown).sources[-1].split(",")[1]
     alpha = np.array(Image.open(io.BytesIO(base64.b64decode(over))))[..., 3]

@@ -343,10 +343,10 @@ def test_a_page_shows_the_words_in_colour(said, folder, tmp_path):
 def test_by_the_mean_of_tokens_every_row_is_explained(folder):
     """[CLS] is one of the rows then, and its own row says something else."""
     used = TextModel.load(folder, "cpu")
-    by_class_token = used.spoken_for("red cat .")
+    by_class_token = used.explain("red cat .")
     config = dataclasses.replace(used.model.config, pooling="mean")
     used.model.config = config
-    by_mean = used.spoken_for("red cat .")
+    by_mean = used.explain("red cat .")
     rows = text_rows(used.tokenizer, ["red cat ."], config.max_length)
     weights = encoder_attention(used.model, torch.tensor(rows))
     each = weights[0, -1].mean(dim=(0, 1))[1:-1]

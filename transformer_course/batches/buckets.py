@@ -1,8 +1,8 @@
 """Buckets by length: an epoch's batches in few shapes, with little padding.
 
-Pairs of like length are put together to keep padding small, and in *a small
-set of repeating shapes*, in new company each epoch; what has to prepare itself
-for each shape meets few. Chapter 11 derives and measures it.
+Batches contain pairs of similar length, which keeps padding small, and have
+*few repeating shapes*, which suits kernels that are prepared for each shape.
+Their pairs change each epoch. Chapter 11 derives and measures it.
 """
 
 import heapq
@@ -17,13 +17,15 @@ from transformer_course.batches.pairs import Batch, IdPair, padded_batch
 from transformer_course.data.tokenizer import PAD
 from transformer_course.errors import ConfigError
 
-MOST_CELLS = 512
-"""Groups to join at the most: beyond it, lengths are taken more coarsely."""
+MAX_GROUPS = 512
+"""Maximum number of groups before merging; beyond it, the grid is coarser."""
 
 
 class Shape(NamedTuple):
-    """The size of a batch's tensors; ``target`` is the width of tgt_in, and
-    ``source`` is 0 where there is none."""
+    """Size of a batch's tensors.
+
+    ``target`` is the width of tgt_in; ``source`` is 0 without a source.
+    """
 
     rows: int
     source: int
@@ -31,7 +33,7 @@ class Shape(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """Pairs that share a shape, while shapes are being chosen."""
+    """A group of pairs that share a shape."""
 
     count: int
     source: int
@@ -53,9 +55,9 @@ class _Group(NamedTuple):
         return Shape(rows, self.source, self.target)
 
     def cost(self, token_budget: int) -> int:
-        """Ids that an epoch computes for this group, padding counted.
+        """Ids of this group in an epoch, padding included.
 
-        A text without a source counts one more: the bos that it begins from.
+        A text without a source counts one more, for its bos.
         """
         shape = self.shape(token_budget)
         area = shape.rows * (max(1, shape.source) + shape.target)
@@ -65,13 +67,13 @@ class _Group(NamedTuple):
 def _merge_groups(
     groups: list[_Group], token_budget: int, max_shapes: int
 ) -> list[list[int]]:
-    """Join groups, cheapest first, until few enough are left.
+    """Merge groups greedily, the cheapest pair first.
 
-    Joining two saves half-filled batches but pads the shorter pairs; it goes
-    on below ``max_shapes`` as long as that pays.
+    Merging saves half-filled batches but pads the shorter pairs. It continues
+    below ``max_shapes`` as long as it reduces the cost.
 
     Returns:
-        For each group that is left, the indices of those it was made of.
+        For each remaining group, the indices of the groups merged into it.
     """
     merged = {i: (group, [i]) for i, group in enumerate(groups)}
     cost = {i: group.cost(token_budget) for i, group in enumerate(groups)}
@@ -103,24 +105,23 @@ def _merge_groups(
 
 
 class BucketedBatches:
-    """Batches of a small set of repeating shapes, anew for each epoch.
+    """Batches of few repeating shapes, drawn anew for each epoch.
 
-    Pairs are put into buckets by the lengths of both sides. A bucket has one
-    shape: as wide as its longest sentences, with as many rows as the budget
-    allows. Each epoch deals a bucket's pairs out at random and mixes the
-    batches of all buckets. Every pair comes once an epoch; where a bucket
-    does not fill its batches, a batch has one row of nothing but padding.
+    Pairs are sorted into buckets by the lengths of both sides. A bucket has
+    one shape: as wide as its longest sentences, with as many rows as the
+    budget allows. Each epoch assigns a bucket's pairs to batches at random
+    and shuffles the batches of all buckets. Every pair occurs once an epoch;
+    a batch that is not full has one row of padding only.
 
     Args:
         pairs: from :func:`~.pairs.encode_pairs` or
             :func:`~.pairs.encode_texts`.
-        token_budget: rows times the wider of source and target are at the
-            most this many.
-        seed: with an epoch's number it fixes the epoch's batches.
-        step: pairs whose lengths differ by less may share a bucket from the
-            start; larger is quicker to set up, smaller pads less.
-        max_shapes: number of shapes at the most.
-        pad_id: what to fill with.
+        token_budget: maximum of rows times the wider of source and target.
+        seed: determines, with an epoch's number, the epoch's batches.
+        step: lengths are rounded up to multiples of it; larger is faster to
+            set up, smaller pads less.
+        max_shapes: maximum number of shapes.
+        pad_id: the padding.
 
     Raises:
         ConfigError: there are no pairs, or one is longer than the budget.
@@ -142,14 +143,14 @@ class BucketedBatches:
         self.seed, self.pad_id = seed, pad_id
         lengths = [(len(src or ()), len(tgt) - 1) for src, tgt in pairs]
         _check_budget(lengths, token_budget)
-        cells = _cells(lengths, step)
-        while len(cells) > MOST_CELLS:
+        by_length = _group_by_length(lengths, step)
+        while len(by_length) > MAX_GROUPS:
             step *= 2
-            cells = _cells(lengths, step)
-        groups = [_group(lengths, places) for places in cells]
+            by_length = _group_by_length(lengths, step)
+        groups = [_group(lengths, places) for places in by_length]
         merged = _merge_groups(groups, token_budget, max_shapes)
         buckets = [
-            [i for m in members for i in cells[m]] for members in merged
+            [i for m in members for i in by_length[m]] for members in merged
         ]
         buckets.sort(key=lambda places: _group(lengths, places)[1:])
         self.shapes: list[Shape] = []
@@ -174,40 +175,42 @@ class BucketedBatches:
     @property
     def padding_share(self) -> float:
         """Share of padding among the ids of src and tgt_in of an epoch."""
-        cells = sum(
+        ids = sum(
             count * shape.rows * (shape.source + shape.target)
             for count, shape in zip(self._counts, self.shapes, strict=True)
         )
-        return 1 - self.real_tokens / cells
+        return 1 - self.real_tokens / ids
 
     def epoch(self, number: int) -> Iterator[Batch]:
         """The batches of one epoch; they depend on seed and number only."""
         generator = torch.Generator().manual_seed(
             self.seed * 1_000_003 + number
         )
-        deals = [
-            (bucket, deal)
+        batches = [
+            (bucket, rows)
             for bucket, count, shape in zip(
                 self._buckets, self._counts, self.shapes, strict=True
             )
-            for deal in _deal(len(bucket.tgt) - 1, count, shape, generator)
+            for rows in _assign_to_batches(
+                len(bucket.tgt) - 1, count, shape, generator
+            )
         ]
-        for place in torch.randperm(len(deals), generator=generator).tolist():
-            bucket, rows = deals[place]
+        for i in torch.randperm(len(batches), generator=generator).tolist():
+            bucket, rows = batches[i]
             yield bucket.take(rows)
 
 
 class ResampledBatches:
-    """Batches of pairs that are made anew for each epoch.
+    """Batches whose pairs are encoded anew for each epoch.
 
-    Subword regularisation draws other pieces each time, so lengths and
+    Subword regularisation draws other subwords each time, so lengths and
     buckets change as well.
 
     Args:
         pairs_of: the pairs of an epoch, from its number alone.
-        token_budget: as for :class:`BucketedBatches`, and so is what follows.
-        seed: with an epoch's number it fixes the epoch's batches.
-        max_shapes: number of shapes in an epoch at the most.
+        token_budget: as for :class:`BucketedBatches`, like the others.
+        seed: determines, with an epoch's number, the epoch's batches.
+        max_shapes: maximum number of shapes in an epoch.
     """
 
     def __init__(
@@ -222,13 +225,12 @@ class ResampledBatches:
         self._number, self._current = 0, self._make(0)
 
     def __len__(self) -> int:
-        """Number of batches in the epoch used last; others have about as
-        many."""
+        """Number of batches in the latest epoch; others have about as many."""
         return len(self._current)
 
     @property
     def padding_share(self) -> float:
-        """Share of padding in the epoch used last."""
+        """Share of padding in the latest epoch."""
         return self._current.padding_share
 
     def epoch(self, number: int) -> Iterator[Batch]:
@@ -255,14 +257,15 @@ def _check_budget(lengths: list[tuple[int, int]], token_budget: int) -> None:
         )
 
 
-def _cells(lengths: list[tuple[int, int]], step: int) -> list[list[int]]:
-    """Places of the pairs, by their lengths rounded up to a grid."""
-    cells: dict[tuple[int, int], list[int]] = {}
-    for place, (source, target) in enumerate(lengths):
-        cells.setdefault((-(-source // step), -(-target // step)), []).append(
-            place
-        )
-    return [cells[key] for key in sorted(cells)]
+def _group_by_length(
+    lengths: list[tuple[int, int]], step: int
+) -> list[list[int]]:
+    """Indices of the pairs, grouped by their lengths in multiples of step."""
+    groups: dict[tuple[int, int], list[int]] = {}
+    for i, (source, target) in enumerate(lengths):
+        key = -(-source // step), -(-target // step)
+        groups.setdefault(key, []).append(i)
+    return [groups[key] for key in sorted(groups)]
 
 
 def _group(lengths: list[tuple[int, int]], places: list[int]) -> _Group:
@@ -270,14 +273,13 @@ def _group(lengths: list[tuple[int, int]], places: list[int]) -> _Group:
     return _Group(len(places), max(sources), max(targets))
 
 
-def _deal(
+def _assign_to_batches(
     pairs: int, batches: int, shape: Shape, generator: torch.Generator
 ) -> list[Int[Tensor, " rows"]]:
-    """Deal ``pairs`` shuffled cards to ``batches`` hands of equal size.
+    """Assign the indices of shuffled pairs to batches of equal size.
 
-    The card with number ``pairs`` stands for the row of padding; a hand gets
-    one of them at the most.
+    Index ``pairs`` is that of the padding row; a batch gets at most one.
     """
-    cards = torch.full((shape.rows * batches,), pairs)
-    cards[:pairs] = torch.randperm(pairs, generator=generator)
-    return list(cards.view(shape.rows, batches).T)
+    rows = torch.full((shape.rows * batches,), pairs)
+    rows[:pairs] = torch.randperm(pairs, generator=generator)
+    return list(rows.view(shape.rows, batches).T)

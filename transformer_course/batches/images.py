@@ -24,7 +24,7 @@ class ImageBatch(NamedTuple):
     """Numbers of classes."""
 
     def to(self, device: torch.device | str) -> "ImageBatch":
-        """The same batch on another device."""
+        """Move the batch to a device."""
         images = self.images.to(device, non_blocking=True)
         return ImageBatch(images, self.labels.to(device, non_blocking=True))
 

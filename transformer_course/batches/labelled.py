@@ -1,4 +1,4 @@
-"""Texts with labels as tensors, in batches of like length (chapter 17)."""
+"""Batches of labelled texts of similar length (chapter 17)."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -14,12 +14,11 @@ from transformer_course.data.tokenizer import BOS, EOS, PAD, Tokenizer
 from transformer_course.errors import ConfigError
 
 CLS, SEP = BOS, EOS
-"""What BERT calls them: the first token, whose vector is read, and the one
-that ends a text."""
+"""BERT's names: the first token, whose vector is classified, and the last."""
 
 
 class LabelledBatch(NamedTuple):
-    """A few texts of like length, and the class of each."""
+    """Texts of similar length, with their classes."""
 
     ids: Int[Tensor, "batch length"]
     """Each row [CLS], a text and [SEP], padded on the right."""
@@ -27,7 +26,7 @@ class LabelledBatch(NamedTuple):
     """Numbers of classes."""
 
     def to(self, device: torch.device | str) -> "LabelledBatch":
-        """The same batch on another device."""
+        """Move the batch to a device."""
         ids = self.ids.to(device, non_blocking=True)
         return LabelledBatch(ids, self.labels.to(device, non_blocking=True))
 
@@ -35,12 +34,13 @@ class LabelledBatch(NamedTuple):
 def text_rows(
     tokenizer: Tokenizer, texts: Sequence[str], max_length: int
 ) -> list[list[int]]:
-    """Texts as ids, between [CLS] and [SEP].
+    """Encode texts, between [CLS] and [SEP].
 
     Args:
-        tokenizer: cuts the texts into pieces.
+        tokenizer: of the texts.
         texts: to classify.
-        max_length: ids at the most; what is longer is cut before its [SEP].
+        max_length: maximum number of ids; longer texts are truncated before
+            [SEP].
 
     Raises:
         ConfigError: ``max_length`` leaves no room for a piece.
@@ -74,19 +74,18 @@ def in_order(
 
 
 class LabelledBatches:
-    """Batches of like length, dealt anew in each epoch.
+    """Batches of similar length, drawn anew in each epoch.
 
-    :class:`~.buckets.BucketedBatches` with the text as
-    source and the label as the one token of the target; its row of padding,
-    where a batch is not full, is left out.
+    :class:`~.buckets.BucketedBatches` with the text as source and the label
+    as the one token of the target; rows of padding only are left out.
 
     Args:
-        tokenizer: cuts the texts into pieces.
-        text: to learn from.
-        max_length: ids of a text at the most.
-        token_budget: texts in a batch times the longest, at the most.
-        seed: with an epoch's number it fixes the epoch's batches.
-        max_shapes: number of widths at the most.
+        tokenizer: of the texts.
+        text: the training texts.
+        max_length: maximum number of ids of a text.
+        token_budget: maximum of texts in a batch times the longest.
+        seed: determines, with an epoch's number, the epoch's batches.
+        max_shapes: maximum number of widths.
 
     Raises:
         ConfigError: there is no text, or one is longer than the budget.

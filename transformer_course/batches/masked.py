@@ -1,8 +1,8 @@
-"""Texts with hidden words, and pairs of passages: what BERT learns from.
+"""BERT's training data: texts with masked words, pairs of passages.
 
 A document is a work. A passage is as many whole sentences of one chapter as
 fit. A row is ``[CLS] A [SEP]``, or ``[CLS] A [SEP] B [SEP]`` where B follows A
-or does not. Which words are hidden is drawn anew in each epoch ("dynamic
+or does not. Masked words are drawn anew in each epoch ("dynamic
 masking", Liu et al. 2019, section 4.1). ``[CLS]`` is our bos, ``[SEP]`` our
 eos. Chapter 18.
 """
@@ -22,15 +22,15 @@ from transformer_course.data.aozora import Work
 from transformer_course.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from transformer_course.errors import ConfigError
 
-CHOSEN = 0.15
-"""Share of the words that are asked for (Devlin et al. 2019, section 3.1)."""
-HIDDEN, SWAPPED = 0.8, 0.1
-"""Of these, shares that become [MASK] and another word; the rest stays."""
+MASK_RATE = 0.15
+"""Share of the words to predict (Devlin et al. 2019, section 3.1)."""
+MASKED, RANDOM = 0.8, 0.1
+"""Shares of these that become [MASK] or a random word; the rest is unchanged."""
 SPECIAL = (PAD, BOS, EOS, UNK)
-"""Ids that are never asked for."""
+"""Ids that are never predicted."""
 Kind = Literal[0, 1, 2]
-"""Of a pair: B follows A; is of another work; is from elsewhere in the same
-work."""
+"""Kind of a pair: B follows A; is from another work; is from elsewhere in the
+same work."""
 FOLLOWS, OTHER_WORK, SAME_WORK = 0, 1, 2
 Ids = Int[Tensor, "batch length"]
 Sentence = list[int]
@@ -38,21 +38,21 @@ Chapter = list[Sentence]
 
 
 class MaskedBatch(NamedTuple):
-    """Rows with hidden words, and what stood there."""
+    """Rows with masked words, and the originals."""
 
     ids: Ids
     """With [MASK] and other words in it, padded."""
     segments: Ids
     """0 for A and its signs, 1 for B and its [SEP]."""
     chosen: Bool[Tensor, "batch length"]
-    """The tokens that are asked for."""
+    """The tokens to predict."""
     words: Ids
-    """The rows as they were."""
+    """The original rows."""
     kinds: Int[Tensor, " batch"] | None
-    """How each pair was made; None where there are no pairs."""
+    """Kind of each pair; None without pairs."""
 
     def to(self, device: torch.device | str) -> "MaskedBatch":
-        """The same batch on another device."""
+        """Move the batch to a device."""
         return MaskedBatch(
             *(
                 None if part is None else part.to(device, non_blocking=True)
@@ -66,9 +66,9 @@ def mask_words(
     mask_id: int,
     vocab_size: int,
     generator: torch.Generator,
-    share: float = CHOSEN,
+    share: float = MASK_RATE,
 ) -> tuple[Ids, Bool[Tensor, "batch length"]]:
-    """Choose words, and hide most of them.
+    """Choose words to predict, and mask most of them.
 
     Each ordinary token is chosen with probability ``share``. Of the chosen,
     80 % become [MASK], 10 % a word drawn from the vocabulary, and 10 % stay
@@ -80,10 +80,10 @@ def mask_words(
         mask_id: id of [MASK]; what comes after it are ordinary pieces.
         vocab_size: number of pieces.
         generator: decides; the same state gives the same draw.
-        share: of the words that are chosen.
+        share: of the words to choose.
 
     Returns:
-        The rows with words hidden, and which tokens were chosen.
+        The rows with masked words, and a mask of the chosen tokens.
     """
     special = torch.isin(words, torch.tensor([*SPECIAL, mask_id]))
     chosen = torch.rand(words.shape, generator=generator) < share
@@ -92,9 +92,9 @@ def mask_words(
     drawn = torch.randint(
         mask_id + 1, vocab_size, words.shape, generator=generator
     )
-    hidden = torch.where(chosen & (fate < HIDDEN), mask_id, words)
-    swapped = chosen & (fate >= HIDDEN) & (fate < HIDDEN + SWAPPED)
-    return torch.where(swapped, drawn, hidden), chosen
+    masked = torch.where(chosen & (fate < MASKED), mask_id, words)
+    swapped = chosen & (fate >= MASKED) & (fate < MASKED + RANDOM)
+    return torch.where(swapped, drawn, masked), chosen
 
 
 def joined(
@@ -120,7 +120,7 @@ class Documents:
 
     @classmethod
     def of(cls, works: Sequence[Work], tokenizer: Tokenizer) -> "Documents":
-        """Cut the sentences of works into pieces."""
+        """Tokenize the sentences of works."""
         return cls(
             [
                 [
@@ -133,16 +133,14 @@ class Documents:
         )
 
     def passages(self, room: int, skip: int = 0) -> list[list[list[Sentence]]]:
-        """Whole sentences together, up to so many ids.
+        """Group sentences into passages of at most ``room`` ids.
 
-        A sentence that is longer is cut off. No passage goes from one chapter
-        to the next.
+        A longer sentence is truncated. No passage crosses chapters.
 
         Args:
-            room: ids of a passage at the most.
-            skip: sentences at each chapter's start that stay out of the first
-                passage and are one of their own, so that passages begin
-                elsewhere.
+            room: maximum number of ids of a passage.
+            skip: sentences at each chapter's start that form a passage of
+                their own, which shifts all others.
 
         Returns:
             For each work, for each chapter, the ids of its passages.
@@ -169,15 +167,15 @@ def _grouped(chapter: Chapter, room: int, skip: int) -> list[Sentence]:
 def draw_pairs(
     passages: list[list[list[Sentence]]], draw: random.Random
 ) -> list[tuple[Sentence, Sentence, Kind]]:
-    """Passages with the next one, or with one that is not the next.
+    """Pair each passage with the next one, or with another.
 
     Half of the B follow their A. A quarter comes from another work, as in the
     paper; a quarter from elsewhere in the same work, so that the topic alone
-    does not tell. Where a work has nothing else, B is of another one.
+    does not decide. Where a work has nothing else, B is of another one.
 
     Args:
         passages: from :meth:`Documents.passages`.
-        draw: decides.
+        draw: the random numbers.
     """
     flat = [list(chain.from_iterable(work)) for work in passages]
     pairs: list[tuple[Sentence, Sentence, Kind]] = []
@@ -198,14 +196,14 @@ def draw_pairs(
 
 
 class MaskedBatches:
-    """Shuffled batches of texts with hidden words, drawn anew each epoch.
+    """Shuffled batches of texts with masked words, drawn anew each epoch.
 
     Args:
-        documents: what is read; at least two works for pairs.
+        documents: the texts; at least two works for pairs.
         tokenizer: knows [MASK].
-        max_length: ids of a row at the most.
-        token_budget: rows times ``max_length`` are at the most this many.
-        seed: fixes all that is drawn.
+        max_length: maximum number of ids of a row.
+        token_budget: maximum of rows times ``max_length``.
+        seed: of all random numbers.
         pairs: A and B in each row, and whether B follows; else one passage.
 
     Raises:
@@ -231,13 +229,13 @@ class MaskedBatches:
         self.mask_id = tokenizer.mask_id
         self.vocab_size = tokenizer.vocab_size
         self.rows = token_budget // max_length
-        self._steps = -(-len(self._made(0)) // self.rows)
+        self._steps = -(-len(self._rows(0)) // self.rows)
 
     def __len__(self) -> int:
         """Batches of the first epoch; others have one or two more or less."""
         return self._steps
 
-    def _made(
+    def _rows(
         self, number: int
     ) -> list[tuple[Sentence, Sentence | None, Kind]]:
         """The rows of an epoch, in the order of the text."""
@@ -250,33 +248,33 @@ class MaskedBatches:
 
     def epoch(self, number: int) -> Iterator[MaskedBatch]:
         """The batches of one epoch, always the same for one number."""
-        made = self._made(number)
+        rows = self._rows(number)
         generator = torch.Generator().manual_seed(
             self.seed * 1_000_003 + number
         )
-        order = torch.randperm(len(made), generator=generator)
+        order = torch.randperm(len(rows), generator=generator)
         for places in order.split(self.rows):
-            yield self._batch([made[i] for i in places.tolist()], generator)
+            yield self._batch([rows[i] for i in places.tolist()], generator)
 
     def in_order(self) -> list[MaskedBatch]:
-        """Batches to judge by: the first epoch's, in the order of the text."""
-        made, size = self._made(0), self.rows
+        """Evaluation batches: the first epoch's, in the order of the text."""
+        rows, size = self._rows(0), self.rows
         generator = torch.Generator().manual_seed(self.seed)
-        starts = range(0, len(made), size)
-        return [self._batch(made[i : i + size], generator) for i in starts]
+        starts = range(0, len(rows), size)
+        return [self._batch(rows[i : i + size], generator) for i in starts]
 
     def _batch(
         self,
-        made: list[tuple[Sentence, Sentence | None, Kind]],
+        pairs: list[tuple[Sentence, Sentence | None, Kind]],
         generator: torch.Generator,
     ) -> MaskedBatch:
-        rows = [joined(first, second) for first, second, _ in made]
+        rows = [joined(first, second) for first, second, _ in pairs]
         words = pad_rows([ids for ids, _ in rows])
         ids, chosen = mask_words(
             words, self.mask_id, self.vocab_size, generator
         )
         segments = pad_rows([segments for _, segments in rows], pad_id=0)
-        kinds = torch.tensor([kind for _, _, kind in made])
+        kinds = torch.tensor([kind for _, _, kind in pairs])
         return MaskedBatch(
             ids, segments, chosen, words, kinds if self.pairs else None
         )

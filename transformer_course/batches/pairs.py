@@ -1,7 +1,6 @@
 """Text as tensors: bos and eos, padding, the target shift.
 
-A batch is a rectangle, sentences are not: what is left over is filled with
-``pad_id``. A batch has a source and a target, or, for a language model, a
+Sentences of a batch are padded to one length with ``pad_id``. A batch has a source and a target, or, for a language model, a
 target alone. Chapter 11 derives it.
 """
 
@@ -30,7 +29,7 @@ class Batch(NamedTuple):
 
     @property
     def tgt_in(self) -> Int[Tensor, "batch target"]:
-        """What the decoder reads: all but the last column.
+        """Input of the decoder: all but the last column.
 
         A row shorter than the longest keeps its eos; the answer expected
         there is padding, which the loss leaves out.
@@ -39,48 +38,48 @@ class Batch(NamedTuple):
 
     @property
     def tgt_out(self) -> Int[Tensor, "batch target"]:
-        """What the decoder shall answer: all but the first column."""
+        """Target of the decoder: all but the first column."""
         return self.tgt[:, 1:]
 
     @property
     def inputs(self) -> tuple[Int[Tensor, "batch length"], ...]:
-        """What a model is called with: the source, if any, and ``tgt_in``."""
+        """Inputs of the model: the source, if any, and ``tgt_in``."""
         source = () if self.src is None else (self.src,)
         return *source, self.tgt_in
 
     def to(self, device: torch.device | str) -> "Batch":
-        """The same batch on another device."""
+        """Move the batch to a device."""
         return self._map(lambda ids: ids.to(device, non_blocking=True))
 
     def repeat(self, times: int) -> "Batch":
-        """The batch so many times over, one below the other."""
+        """Repeat the rows ``times`` times."""
         return self._map(lambda ids: ids.repeat(times, 1))
 
     def take(self, rows: Int[Tensor, " rows"]) -> "Batch":
-        """The rows of these numbers, in this order."""
+        """Select rows by index, in this order."""
         return self._map(lambda ids: ids[rows])
 
     def _map(self, change: Callable[[Tensor], Tensor]) -> "Batch":
-        """What ``change`` makes of each tensor."""
+        """Apply ``change`` to each tensor."""
         src = None if self.src is None else change(self.src)
         return Batch(src, change(self.tgt))
 
 
 @runtime_checkable
 class AnyBatch(Protocol):
-    """What a training hands to its task; the task knows what is in it.
+    """A batch of any task.
 
     A named tuple of tensors with a row for each example, or of None where a
     part is left out.
     """
 
     def to(self, device: torch.device | str) -> "AnyBatch":
-        """The same batch on another device."""
+        """Move the batch to a device."""
 
 
 @runtime_checkable
 class Batches(Protocol):
-    """What is trained on."""
+    """Training batches, by epoch."""
 
     def __len__(self) -> int:
         """Number of batches in an epoch."""
@@ -92,13 +91,13 @@ class Batches(Protocol):
 def encode_pairs(
     tokenizer: Tokenizer, text: ParallelText, max_length: int
 ) -> list[IdPair]:
-    """Sentence pairs as ids, with bos and eos where the model wants them.
+    """Encode sentence pairs, with bos and eos where the model expects them.
 
     Args:
-        tokenizer: cuts both sides.
+        tokenizer: of both sides.
         text: the sentence pairs.
-        max_length: ids per side at the most; what is longer is cut before
-            its eos.
+        max_length: maximum number of ids on each side; longer sides are
+            truncated before eos.
 
     Returns:
         For each pair the source ids, ending with eos, and the target ids,
@@ -119,7 +118,7 @@ def sampled_pairs(
     alpha: float,
     seed: int,
 ) -> list[IdPair]:
-    """:func:`encode_pairs` with the pieces drawn at random (Kudo 2018)."""
+    """Encode pairs with subword regularisation (Kudo 2018)."""
     lines = [*text.src, *text.tgt]
     ids = tokenizer.encode_sampled(lines, alpha, seed)
     return _with_ends(ids[: len(text)], ids[len(text) :], max_length)
@@ -128,17 +127,17 @@ def sampled_pairs(
 def encode_texts(
     tokenizer: Tokenizer, texts: Sequence[str], max_length: int
 ) -> list[IdPair]:
-    """Texts for a language model; a long one in several blocks.
+    """Encode texts for a language model; long ones in several blocks.
 
     Args:
-        tokenizer: cuts the texts into pieces.
-        texts: sentences, or whole chapters.
-        max_length: ids in a block at the most.
+        tokenizer: of the texts.
+        texts: sentences, or chapters.
+        max_length: maximum number of ids in a block.
 
     Returns:
         Pairs without a source, whose target is bos and a block of ids.
-        Blocks follow each other without a gap or an overlap; the last one of
-        a text ends with eos.
+        Blocks neither overlap nor leave gaps; the last one of a text ends
+        with eos.
 
     Raises:
         ConfigError: ``max_length`` leaves no room for bos and eos.
@@ -154,7 +153,7 @@ def encode_texts(
 
 
 def _with_ends(sources, targets, max_length: int) -> list[IdPair]:
-    """Cut ids off at ``max_length``, with bos and eos where they belong."""
+    """Truncate ids to ``max_length``, bos and eos included."""
     _check_room(max_length)
     return [
         (
@@ -176,12 +175,12 @@ def _check_room(max_length: int) -> None:
 def pad_rows(
     rows: Sequence[Sequence[int]], width: int | None = None, pad_id: int = PAD
 ) -> Int[Tensor, "batch length"]:
-    """Rows of ids as one tensor, filled up on the right.
+    """Pad rows of ids on the right into one tensor.
 
     Args:
         rows: ids of the sentences.
-        width: length to fill up to; that of the longest row when None.
-        pad_id: what to fill with.
+        width: padded length; that of the longest row when None.
+        pad_id: the padding.
     """
     if width is None:
         width = max(map(len, rows), default=0)
@@ -194,12 +193,12 @@ def padded_batch(
     pad_id: int = PAD,
     widths: tuple[int | None, int | None] = (None, None),
 ) -> Batch:
-    """One batch of all ``pairs``, with sources or all without.
+    """Pad pairs into one batch, all with sources or all without.
 
     Args:
         pairs: ids of the sources and targets.
-        pad_id: what to fill with.
-        widths: lengths to fill them up to; those of the longest when None.
+        pad_id: the padding.
+        widths: padded lengths; those of the longest when None.
     """
     sources, targets = zip(*pairs, strict=True)
     return Batch(
@@ -211,15 +210,15 @@ def padded_batch(
 def sorted_batches(
     sequences: Sequence[Sequence[int]], size: int, pad_id: int = PAD
 ) -> Iterator[tuple[list[int], Int[Tensor, "batch length"]]]:
-    """Sequences of like length together, for decoding.
+    """Batches of sequences of similar length, for decoding.
 
     Args:
         sequences: source ids.
-        size: sequences in a batch at the most.
-        pad_id: what to fill up with.
+        size: maximum number of sequences in a batch.
+        pad_id: the padding.
 
     Yields:
-        The places of the batch's sequences in ``sequences``, and the batch.
+        The indices of the batch's sequences in ``sequences``, and the batch.
     """
     order = sorted(range(len(sequences)), key=lambda i: len(sequences[i]))
     for start in range(0, len(order), size):

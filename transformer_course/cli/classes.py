@@ -109,16 +109,16 @@ def _explained(used: "TextModel", line: str, guesses: list) -> "Item":
     """A line in colour, by both ways."""
     from transformer_course.interpretation.explain_page import (
         Item,
-        heated_words,
+        text_heatmap,
     )
 
-    spoken = used.spoken_for(line)
+    spoken = used.explain(line)
     said = ", ".join(f"{name} ({share:.2f})" for name, share in guesses)
     shown = (
         "<p>What the class token looks at:</p>",
-        heated_words(spoken.pieces, spoken.attention),
+        text_heatmap(spoken.pieces, spoken.attention),
         "<p>What speaks for the first class, by gradient × attention:</p>",
-        heated_words(spoken.pieces, spoken.relevance),
+        text_heatmap(spoken.pieces, spoken.relevance),
     )
     return Item(line, said, "\n".join(shown))
 

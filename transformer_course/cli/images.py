@@ -52,7 +52,7 @@ def explained(
     """A page with each image, its classes, and what speaks for the first."""
     from transformer_course.interpretation.explain_page import (
         Item,
-        heated_image,
+        image_heatmap,
         page,
     )
 
@@ -62,7 +62,7 @@ def explained(
         files, pixels, heat, answers, strict=True
     ):
         said = ", ".join(f"{name} ({share:.2f})" for name, share in guesses)
-        shown = heated_image(image, hot, f"{file}: {guesses[0].name}")
+        shown = image_heatmap(image, hot, f"{file}: {guesses[0].name}")
         items.append(Item(str(file), said, shown))
     return page(
         f"What {used.path} saw",

@@ -55,7 +55,7 @@ class ImageSet:
     labels: Int[Tensor, " labels"]
     """The number of each image's class."""
     names: tuple[str, ...]
-    """What the classes are called, by number."""
+    """Names of the classes, by number."""
 
     def __post_init__(self):
         if len(self.images) != len(self.labels):

@@ -1,4 +1,4 @@
-"""Between text as people write it and text cut into words by spaces.
+"""Word segmentation of plain text, and its inverse.
 
 The parallel corpora are cut up beforehand: English in lower case with
 punctuation and clitics apart, as the Stanford tokenizer does it, Japanese
@@ -20,7 +20,7 @@ _BEFORE = re.compile(r" (?=[.,!?;:)]|'(?:s|m|d|ll|re|ve|t)\b)")
 
 @lru_cache(maxsize=1024)  # a line is cut for warnings, then for its model
 def from_plain(text: str, language: str) -> str:
-    """A sentence as written, cut into words by spaces.
+    """Segment a sentence into words, separated by spaces.
 
     English goes to lower case; "don't" becomes "don 't", as it stands in
     small_parallel_enja. Japanese is segmented by janome unless it has spaces
@@ -45,7 +45,7 @@ def from_plain(text: str, language: str) -> str:
 
 
 def to_plain(text: str, language: str) -> str:
-    """Words cut by spaces, put together as people write them.
+    """Join words separated by spaces into plain text.
 
     Args:
         text: one sentence.
@@ -67,7 +67,7 @@ def to_plain(text: str, language: str) -> str:
 
 
 def settled(text: str, language: str) -> str:
-    """As much of a growing text as :func:`to_plain` will leave as it is.
+    """The prefix of a growing text that :func:`to_plain` will not change.
 
     What is added to an English word can change how it is written ("i" in
     front of "n"); so its last word is left out. In Japanese nothing changes.
@@ -93,7 +93,7 @@ def _require_japanese(language: str) -> None:
 
 @cache
 def segmenter():
-    """janome, which cuts Japanese into words; made once."""
+    """The segmenter for Japanese, janome; created once."""
     from janome.tokenizer import Tokenizer  # reads its dictionary: 0.5 s
 
     return Tokenizer()

@@ -1,4 +1,4 @@
-"""Parallel text: reading it, checking it, keeping its three splits apart.
+"""Parallel text: reading, checks, and the three splits.
 
 Where the text comes from is for the loaders, and the table of them in
 :mod:`~.data.corpora`. Chapter 11 goes from here to batches.
@@ -44,7 +44,7 @@ class ParallelText:
         return zip(self.src, self.tgt, strict=True)
 
     def swap(self) -> "ParallelText":
-        """The same pairs in the other direction; of text with spaces."""
+        """The pairs in the opposite direction; for text with spaces."""
         return ParallelText(self.tgt, self.src)
 
     def take(self, indices: Iterable[int]) -> "ParallelText":
@@ -59,17 +59,17 @@ class Splits:
     """A corpus in the three parts that a training needs."""
 
     train: ParallelText
-    """What the model learns from."""
+    """Training data."""
     dev: ParallelText
-    """What chooses the checkpoint; never learned from."""
+    """Development data: chooses the checkpoint; no training on it."""
     test: ParallelText
-    """What is reported; looked at last."""
+    """Test data: reported scores only."""
     how: str = ""
     """How the package has parted them, in a line; "" where the corpus comes
     in parts."""
 
     def swap(self) -> "Splits":
-        """The same splits in the other direction."""
+        """The splits in the opposite direction."""
         parts = (self.train, self.dev, self.test)
         return Splits(*(part.swap() for part in parts), self.how)
 
@@ -89,7 +89,7 @@ def check_held_out(held_out: set[str], names: Sequence[str]) -> None:
 
 
 def unseen(test: ParallelText, train: ParallelText) -> list[int]:
-    """Indices of ``test`` whose source side does not stand in ``train``.
+    """Indices of ``test`` whose source side does not occur in ``train``.
 
     A sentence that was read in training may have been learned by heart, so
     scores are reported on all sentences and on these.
@@ -158,7 +158,7 @@ def _decoded(line: bytes, name: str, number: int) -> str:
 
 
 def _conversion(content: bytes) -> str:
-    """How to make UTF-8 of bytes that are not."""
+    """Hint: convert a file of another encoding to UTF-8."""
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "It is UTF-16: convert it first with iconv -f UTF-16 -t UTF-8."
     return (

@@ -20,7 +20,7 @@ from transformer_course.errors import TokenizerError
 
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
 MASK_PIECE = "[MASK]"
-"""What stands in the place of a hidden word (chapter 18)."""
+"""The mask token (chapter 18)."""
 WAYS = 64
 """Ways to cut a text, the likeliest, among which one is drawn."""
 
@@ -59,7 +59,7 @@ class Tokenizer:
         model_type: Literal["unigram", "bpe", "word", "char"] = "unigram",
         masked: bool = False,
     ) -> "Tokenizer":
-        """Learn pieces from lines of text.
+        """Train a SentencePiece model on lines of text.
 
         Args:
             lines: the text; empty lines are passed over.
@@ -113,7 +113,7 @@ class Tokenizer:
         return cls(model.getvalue())
 
     def cuts_like(self, other: "Tokenizer") -> bool:
-        """Whether another one has the same pieces with the same scores.
+        """True if another tokenizer has the same pieces with the same scores.
 
         The files of two such tokenizers may differ in what they say of their
         training.
@@ -128,12 +128,12 @@ class Tokenizer:
 
     @property
     def vocab_size(self) -> int:
-        """Number of pieces, the special ones included."""
+        """Number of pieces, special ones included."""
         return self._processor.get_piece_size()
 
     @property
     def mask_id(self) -> int:
-        """The id that stands in the place of a hidden word.
+        """Id of the mask token.
 
         Raises:
             TokenizerError: it was trained without one.
@@ -149,15 +149,15 @@ class Tokenizer:
 
     @property
     def sha256(self) -> str:
-        """Of the model's bytes, in hexadecimal: what a checkpoint keeps."""
+        """Hexadecimal SHA-256 of the model's bytes; stored in checkpoints."""
         return hashlib.sha256(self.model_proto).hexdigest()
 
     def pieces(self, text: str) -> list[str]:
-        """The text cut up; ``▁`` stands for a space."""
+        """Pieces of a text; ``▁`` represents a space."""
         return self._processor.encode(text, out_type=str)
 
     def encode(self, text: str) -> list[int]:
-        """The ids of the text's pieces, without bos and eos."""
+        """Ids of a text's pieces, without bos and eos."""
         return self._processor.encode(text)
 
     def encode_sampled(
@@ -191,7 +191,7 @@ class Tokenizer:
         return [draw(text) if text else [] for text in texts]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ``ids``; pad, bos and eos give nothing.
+        """Text of ``ids``; pad, bos and eos are dropped.
 
         Raises:
             TokenizerError: an id outside the vocabulary.
@@ -207,11 +207,11 @@ class Tokenizer:
         return self._processor.decode(ids)
 
     def piece(self, index: int) -> str:
-        """The piece of one id."""
+        """Piece of one id."""
         return self._processor.id_to_piece(index)
 
     def all_pieces(self) -> list[str]:
-        """The piece of each id, from 0 on."""
+        """Pieces in the order of their ids."""
         return [self.piece(index) for index in range(self.vocab_size)]
 
     def save(self, path: str | Path) -> None:

@@ -1,4 +1,4 @@
-"""WordPiece: text as BERT cuts it, into words and then pieces (chapter 18).
+"""WordPiece, BERT's tokenization: into words, then subwords (chapter 18).
 
 The rules are those of BERT's code (Devlin et al. 2019): clean, split, lower
 the case, strip accents; then, word by word, take the longest piece that fits
@@ -15,7 +15,7 @@ from transformer_course.errors import TokenizerError
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """Pieces that every vocabulary of BERT has, and no text is cut into."""
 MOST_CHARACTERS = 100
-"""Of a longer word nothing is kept but [UNK] (BERT's code)."""
+"""Maximum length of a word; longer ones become [UNK] (BERT's code)."""
 IDEOGRAPHS = (
     (0x3400, 0x4DBF),
     (0x4E00, 0x9FFF),
@@ -26,9 +26,9 @@ IDEOGRAPHS = (
     (0x2B920, 0x2CEAF),
     (0x2F800, 0x2FA1F),
 )
-"""Blocks whose characters stand alone: kanji, but not kana. (BERT's own code
-begins the last but one at 2B820; this is the library's, which it is tested
-against.)"""
+"""Blocks whose characters are words of their own: kanji, but not kana. (BERT's
+own code begins the last but one at 2B820; this is transformers', which the
+tests compare with.)"""
 
 
 def words_of(text: str, lower_case: bool = True) -> list[str]:
@@ -74,7 +74,7 @@ def _is_punctuation(character: str) -> bool:
 
 
 class WordPiece:
-    """A vocabulary of pieces, and how words are cut into them.
+    """A WordPiece vocabulary and its tokenization.
 
     Args:
         pieces: each piece's id is its place. One that goes on with a word
@@ -108,7 +108,7 @@ class WordPiece:
 
     @classmethod
     def load(cls, path: str | Path, lower_case: bool = True) -> "WordPiece":
-        """Read a ``vocab.txt``: a piece in each line.
+        """Read a ``vocab.txt``: one piece a line.
 
         Raises:
             TokenizerError: no such file, not text, or no vocabulary of BERT.
@@ -130,19 +130,19 @@ class WordPiece:
 
     @property
     def vocab_size(self) -> int:
-        """Number of pieces, the special ones included."""
+        """Number of pieces, special ones included."""
         return len(self._pieces)
 
     def id_of(self, piece: str) -> int:
-        """The id of a piece; that of [UNK] where there is none."""
+        """Id of a piece; that of [UNK] for an unknown one."""
         return self._ids.get(piece, self._ids["[UNK]"])
 
     def piece(self, index: int) -> str:
-        """The piece of one id."""
+        """Piece of one id."""
         return self._pieces[index]
 
     def cut(self, word: str) -> list[str]:
-        """One word's pieces: the longest that fits, from left to right.
+        """Split a word greedily, longest match first, from left to right.
 
         A word that cannot be spelt to its end is [UNK] as a whole.
         """
@@ -163,7 +163,7 @@ class WordPiece:
         return next((c for c in candidates if c in self._ids), None)
 
     def pieces(self, text: str) -> list[str]:
-        """The text cut up; no special piece but [UNK] comes out.
+        """Pieces of a text, without special ones except [UNK].
 
         Written in a text, [SEP] is the three words *[*, *sep* and *]*.
         """

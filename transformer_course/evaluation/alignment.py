@@ -1,4 +1,4 @@
-"""Which word translates which: a statistical aligner, and its score.
+"""Statistical word alignment, and the alignment error rate.
 
 IBM models 1 and 2 (Brown et al. 1993), which know sentence pairs and nothing
 else, and the alignment error rate. Chapter 20 holds heads against both.
@@ -26,23 +26,23 @@ class _Candidates(NamedTuple):
     """
 
     asks: np.ndarray
-    """Which target word, counted through the whole text."""
+    """Index of the target word in the text."""
     source: np.ndarray
-    """Place of the source word; -1 is no word."""
+    """Position of the source word; -1 for "no word"."""
     words: np.ndarray
-    """Which pair of words, of all different ones."""
+    """Index of the word pair, among distinct ones."""
     of_word: np.ndarray
-    """For each of those, which source word it has."""
+    """Source word of each distinct word pair."""
     places: np.ndarray
-    """Which pair of places, of all different ones at given lengths."""
+    """Index of the pair of positions, among distinct ones by lengths."""
     of_place: np.ndarray
-    """For each of those, which target place it is asked from."""
+    """Target position of each distinct pair of positions."""
 
 
 def align(
     pairs: Sequence[Pair], rounds: int = 5, places: bool = False
 ) -> list[Links]:
-    """Link each target word to the source word that most likely made it.
+    """Link each target word to its most probable source word.
 
     Expectation and maximisation on these very pairs. Model 1 counts which
     words occur together, and model 2 also at which places, beginning from
@@ -85,7 +85,7 @@ def align(
 
 
 def _candidates(pairs: Sequence[Pair]) -> _Candidates:
-    """Lay all pairs of words out flat."""
+    """Flatten all pairs of words into arrays."""
     vocabulary: dict[str, int] = {}
     spot = [[], [], [], [], [], []]  # asks, s, t, lengths, words of both
     number = count()
@@ -120,13 +120,13 @@ def _candidates(pairs: Sequence[Pair]) -> _Candidates:
 def _expected(
     found: _Candidates, by_words: np.ndarray, by_places: np.ndarray
 ) -> np.ndarray:
-    """How likely each target word came from each of its source words."""
+    """Posterior probability of each source word, for each target word."""
     chance = by_words[found.words] * by_places[found.places]
     return chance / np.bincount(found.asks, chance)[found.asks]
 
 
 def _shares(counts: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """Counts as shares of their group's sum."""
+    """Normalise counts within their groups."""
     _, group = np.unique(group, return_inverse=True)
     return counts / np.bincount(group, counts)[group]
 
@@ -157,7 +157,7 @@ def alignment_error_rate(
     sure: Iterable[Links],
     possible: Iterable[Links] | None = None,
 ) -> float:
-    """How far links are from gold ones, over a whole text: 0 is no error.
+    """Alignment error rate of a text: 0 is no error.
 
     1 - (``|A ∩ S|`` + ``|A ∩ P|``) / (``|A|`` + ``|S|``).
 

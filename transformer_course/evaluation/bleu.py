@@ -1,4 +1,4 @@
-"""How good text is: BLEU and chrF by sacreBLEU, perplexity (chapter 14)."""
+"""Metrics of text: BLEU and chrF by sacreBLEU, perplexity (chapter 14)."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -11,17 +11,17 @@ from sacrebleu.metrics import BLEU, CHRF
 from transformer_course.errors import CourseError
 
 Counts = Integer[np.ndarray, "sentence 10"]
-"""What BLEU needs of each sentence: the length of the hypothesis and of the
+"""BLEU's statistics of each sentence: the length of the hypothesis and of the
 reference, then the clipped matches and the totals of its 1- to 4-grams."""
 
-FEWEST = 20
-"""Sentences that a bootstrap needs: fewer say nothing about others."""
+MIN_SENTENCES = 20
+"""Minimum size of a test set for the bootstrap."""
 SEED = 12345
-"""sacreBLEU's own, so that both draw the same test sets."""
+"""sacreBLEU's default, so that both draw the same test sets."""
 
 
 class TextScore(NamedTuple):
-    """A score with all that is needed to compare it with another."""
+    """A score with its signature."""
 
     value: float
     """0 to 100."""
@@ -32,10 +32,10 @@ class TextScore(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """A corpus score, and how far chance in the test set may move it."""
+    """A corpus score with its bootstrap interval."""
 
     value: float
-    """Of the test set as it is."""
+    """Score of the original test set."""
     low: float
     """Exceeded by 97.5 % of the resampled test sets."""
     high: float
@@ -43,13 +43,13 @@ class Interval(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A system less a baseline, in points of BLEU, on one test set."""
+    """Difference between a system and a baseline, in BLEU, on one test set."""
 
     difference: Interval
     better: float
     """Share of the resampled test sets on which the system is ahead."""
     p_value: float
-    """How often equal systems would differ as much, either way."""
+    """Two-sided p-value of the difference, by the bootstrap."""
     differences: Float[np.ndarray, " sample"]
     """On each resampled test set."""
 
@@ -59,7 +59,7 @@ def corpus_bleu(
     references: Sequence[str],
     tokenize: str = "none",
 ) -> TextScore:
-    """BLEU of a whole corpus, one reference a sentence.
+    """Corpus BLEU, one reference a sentence.
 
     Papineni et al. 2002: clipped n-gram precisions to n = 4, geometric mean,
     brevity penalty over the corpus. Scores compare only when their signatures
@@ -94,7 +94,7 @@ def bleu_counts(
     references: Sequence[str],
     tokenize: str = "none",
 ) -> Counts:
-    """All that BLEU uses of each sentence; their sum gives the corpus's BLEU.
+    """BLEU's statistics of each sentence; their sum gives corpus BLEU.
 
     With these a score can be taken again, of any part of a test set, without
     the texts.
@@ -134,7 +134,7 @@ def bleu_of_counts(counts: Counts) -> float:
 
 
 def bleu_without_penalty(counts: Counts) -> float:
-    """The same without the penalty for writing too little: the precisions.
+    """Corpus BLEU without its brevity penalty.
 
     Raises:
         CourseError: no sentence.
@@ -147,7 +147,7 @@ def bleu_without_penalty(counts: Counts) -> float:
 def bootstrap_bleu(
     counts: Counts, samples: int = 1000, seed: int = SEED
 ) -> Float[np.ndarray, " sample"]:
-    """BLEU on test sets that might have been: drawn anew from this one.
+    """BLEU on bootstrap resamples of a test set.
 
     Koehn 2004: as many sentences as there are, with replacement. Systems that
     were tested on the same sentences get the same draws from one seed.
@@ -158,12 +158,12 @@ def bootstrap_bleu(
         seed: fixes the draws.
 
     Raises:
-        CourseError: fewer sentences than :data:`FEWEST`, or no samples.
+        CourseError: fewer sentences than :data:`MIN_SENTENCES`, or no samples.
     """
-    if len(counts) < FEWEST or samples < 1:
+    if len(counts) < MIN_SENTENCES or samples < 1:
         raise CourseError(
             f"{samples} samples of {len(counts)} sentences were asked for: "
-            f"a bootstrap needs at least 1 and {FEWEST}."
+            f"a bootstrap needs at least 1 and {MIN_SENTENCES}."
         )
     generator = np.random.default_rng(seed)
     draws = generator.choice(len(counts), size=(samples, len(counts)))
@@ -189,7 +189,7 @@ def paired_bootstrap(
     samples: int = 1000,
     seed: int = SEED,
 ) -> Comparison:
-    """Is a system better than a baseline, or lucky with the test set?
+    """Paired bootstrap test of a system against a baseline.
 
     Koehn 2004: both are scored on the same resampled test sets, so that what
     is hard for both does not count as a difference. The draws are those of
@@ -235,7 +235,7 @@ def spaced_share(lines: Sequence[str]) -> float:
 def spaces_differ(
     hypotheses: Sequence[str], references: Sequence[str]
 ) -> Iterator[str]:
-    """Why BLEU, which counts words, says little of text without spaces."""
+    """Warn if only one side has spaces between words."""
     shares = spaced_share(hypotheses), spaced_share(references)
     if abs(shares[0] - shares[1]) > 0.5:
         names = "hypotheses", "references"

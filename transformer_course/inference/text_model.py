@@ -278,7 +278,7 @@ class TextModel:
             for text, guesses in zip(texts, found, strict=True)
         ]
 
-    def spoken_for(self, line: str) -> "Spoken":
+    def explain(self, line: str) -> "TokenAttribution":
         """What each piece of a text has to do with its likeliest class.
 
         Raises:
@@ -296,7 +296,7 @@ class TextModel:
             explain.pooled_row(m, pooling) for m in (looks, speaks)
         )
         pieces = self.tokenizer.pieces(text)[: limit - 2]
-        return Spoken(pieces, looks[1:-1].cpu(), speaks[1:-1].cpu())
+        return TokenAttribution(pieces, looks[1:-1].cpu(), speaks[1:-1].cpu())
 
     def report(
         self, named: str, split: str, beam_size: int, alpha: float, say: Say
@@ -410,7 +410,7 @@ class TextModel:
         say(text.end())
 
 
-class Spoken(NamedTuple):
+class TokenAttribution(NamedTuple):
     """A text's pieces, and two numbers of each."""
 
     pieces: list[str]

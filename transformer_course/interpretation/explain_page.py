@@ -1,4 +1,4 @@
-"""A page that shows what answers were made of, in colour (chapter 19).
+"""An HTML page of heat maps over images and texts (chapter 19).
 
 One HTML file that loads nothing: images stand in it as they are. What comes
 from a user's files is escaped. It can be read in light and in dark.
@@ -17,9 +17,9 @@ from PIL import Image
 from torch import Tensor
 
 ORANGE = (230, 97, 1)
-"""What heat is painted with."""
-MOST = 0.8
-"""How much of what is below the hottest place hides."""
+"""Colour of heat."""
+OPACITY = 0.8
+"""Opacity of the largest value."""
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1b1b; --ground: #fff;
@@ -41,18 +41,18 @@ p { margin: .4rem 0; }
 
 
 class Item(NamedTuple):
-    """An answer, and what it was made of."""
+    """An answer and its heat map."""
 
     name: str
-    """Of what was asked about: a file, a line. It is escaped."""
+    """Name of the input: a file, a line. It is escaped."""
     answer: str
-    """What the model said. It is escaped."""
+    """The model's answer. It is escaped."""
     shown: str
-    """HTML: from :func:`heated_image`, or made in its manner."""
+    """HTML: from :func:`image_heatmap` or :func:`text_heatmap`."""
 
 
 def page(title: str, note: str, items: Iterable[Item]) -> str:
-    """A whole HTML page.
+    """Build an HTML page.
 
     Args:
         title: of the page. It is escaped.
@@ -73,28 +73,28 @@ def page(title: str, note: str, items: Iterable[Item]) -> str:
     )
 
 
-def heated_image(
+def image_heatmap(
     pixels: UInt8[Tensor, "channels height width"],
     heat: Float[Tensor, "rows columns"],
-    described: str,
+    alt: str,
 ) -> str:
-    """An image, and beside it the same with a heat map over it, as HTML.
+    """An image beside a copy under a heat map, as HTML.
 
     Args:
         pixels: from 0 to 255, grey or red, green and blue.
         heat: zero or more; the largest is painted strongest. A map of zeros
-            leaves the image as it is, and that is said.
-        described: what the image is, for those who do not see it.
+            leaves the image unchanged; the caption says so.
+        alt: alternative text of the image.
     """
     largest = float(heat.max())
     share = heat / largest if largest > 0 else heat
     paint = torch.tensor(ORANGE, dtype=torch.uint8).expand(*heat.shape, 3)
-    alpha = (share * MOST * 255).round().to(torch.uint8)[..., None]
-    below = _img(pixels.permute(1, 2, 0), described)
+    alpha = (share * OPACITY * 255).round().to(torch.uint8)[..., None]
+    below = _img(pixels.permute(1, 2, 0), alt)
     over = _img(torch.cat([paint, alpha], dim=-1), "")
     row, column = divmod(int(heat.argmax()), heat.size(1))
     rows, columns = heat.shape
-    told = (
+    caption = (
         f"Hottest in row {row + 1} of {rows}, column {column + 1} of "
         f"{columns}."
         if largest > 0
@@ -102,29 +102,29 @@ def heated_image(
     )
     return (
         f'<div class="images"><div class="image">{below}</div>\n'
-        f'<div class="image">{below}{over}</div></div>\n<p>{told}</p>'
+        f'<div class="image">{below}{over}</div></div>\n<p>{caption}</p>'
     )
 
 
-def heated_words(pieces: Sequence[str], heat: Float[Tensor, " pieces"]) -> str:
-    """A text, the ground of each piece the stronger the hotter it is.
+def text_heatmap(tokens: Sequence[str], heat: Float[Tensor, " tokens"]) -> str:
+    """A text as HTML, with a background by the heat of each token.
 
     Args:
-        pieces: in order; ▁ stands for a space.
+        tokens: in order; ▁ represents a space.
         heat: of each, zero or more; the largest is painted strongest.
     """
     largest = float(heat.max()) if len(heat) else 0.0
     shares = (heat / largest if largest > 0 else heat * 0).tolist()
     spans = (
-        f'<span style="background: rgb(var(--heat) / {MOST * share:.2f})" '
+        f'<span style="background: rgb(var(--heat) / {OPACITY * share:.2f})" '
         f'title="{share:.2f}">{html.escape(piece.replace("▁", " "))}</span>'
-        for piece, share in zip(pieces, shares, strict=True)
+        for piece, share in zip(tokens, shares, strict=True)
     )
     return f"<p>{''.join(spans)}</p>"
 
 
 def _img(pixels: UInt8[Tensor, "height width channels"], alt: str) -> str:
-    """An image that stands in the page, as a PNG."""
+    """An inline PNG image."""
     array = np.ascontiguousarray(pixels.numpy())
     file = io.BytesIO()
     Image.fromarray(array.squeeze(-1) if array.shape[-1] == 1 else array).save(

@@ -54,7 +54,7 @@ def point_on_phone(figure: Figure) -> float:
 
 
 def same_but_for_colour(legend: Legend) -> list[tuple[str, str]]:
-    """Names of lines in a legend that only their colours tell apart."""
+    """Labels of a legend's lines that differ in colour alone."""
     names = [text.get_text() for text in legend.get_texts()]
     lines = [
         _look(handle) if isinstance(handle, Line2D) else None
@@ -65,7 +65,7 @@ def same_but_for_colour(legend: Legend) -> list[tuple[str, str]]:
 
 
 def _look(line: Line2D) -> tuple:
-    """All that a line differs by, but for its colour.
+    """A line's style without its colour.
 
     ``get_linestyle`` calls any tuple of dashes "--".
     """

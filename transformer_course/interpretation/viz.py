@@ -54,7 +54,7 @@ DASHES = (
     (0, (8, 2)),
     (0, (1, 1)),
 )
-"""For lines, in the order of the colours: nobody has to see those."""
+"""Dashes of lines, in the order of the colours."""
 
 _RADIUS = 0.27  # of a tensor's circle, in units of a graph's grid
 _PRINTED = 10  # a heat map of up to so many rows and columns shows its values
@@ -287,7 +287,7 @@ class Cells:
 
     @property
     def box(self) -> Box:
-        """Left, top, right and bottom, without what stands to the left."""
+        """Left, top, right and bottom, without labels on the left."""
         (left, top), (rows, columns) = self.at, self.values.shape
         above = bool(self.title) + _LABEL * bool(self.columns)
         return left, top - above, left + columns, top + rows
@@ -455,7 +455,7 @@ def _label_axes(ax: Axes, queries: Sequence[str], keys: Sequence[str]) -> None:
 
 
 def _room_for_labels(cells: Cells) -> float:
-    """In cells, to the left of a block."""
+    """Room for labels left of a block, in cells."""
     wide = [
         sum(1 + (east_asian_width(c) in "WF") for c in label)
         for label in cells.rows
@@ -464,7 +464,7 @@ def _room_for_labels(cells: Cells) -> float:
 
 
 def _numbers(values: Tensor) -> list[list[str]]:
-    """As they are printed: with as few decimals as they need, two at most."""
+    """Format numbers with as few decimals as they need, at most two."""
     rounded = [[round(x, 2) for x in row] for row in values.tolist()]
     each = [x for row in rounded for x in row]
     decimals = next(
@@ -598,7 +598,7 @@ def _draw_arrow(ax: Axes, start, end, shape: str, tail: Place, tip: Place):
 
 
 def _label(ax: Axes, at: Place, shape: str) -> None:
-    """What flows along a line, written over it."""
+    """Write a shape over a line."""
     ax.text(
         *at,
         shape,
@@ -697,12 +697,12 @@ def _draw_memory(
 
 
 def dash_of(color: str) -> str | tuple:
-    """The dashes that go with a colour of the style; whole for any other."""
+    """Dashes of a colour of the style; solid for any other."""
     return dict(zip(CYCLE, DASHES, strict=True)).get(color, "-")
 
 
 def running_mean(values: Sequence[float], window: int) -> list[float]:
-    """The mean of each value and those just before it, to calm a curve.
+    """Moving average of each value and those just before it.
 
     Args:
         values: one for each step.
@@ -727,7 +727,7 @@ def draw_curves(
     label: str,
     color: str,
 ) -> None:
-    """Several runs of one kind: their mean as a line, their range as a band.
+    """Draw the mean of several runs as a line, their range as a band.
 
     Args:
         ax: where to draw.

@@ -1,7 +1,7 @@
 """Attention: scores, the softmax between them and the values, and heads.
 
-Names follow the paper: a *query* asks, each *key* answers with a score, and
-the output is the mean of the *values*, weighted by the softmax of the scores.
+Names follow the paper: a *query* is compared with each *key*, and the output
+is the mean of the *values*, weighted by the softmax of the scores.
 Chapter 04 derives it, chapter 05 compares the scores, chapter 07 adds heads.
 """
 
@@ -81,7 +81,7 @@ class AdditiveScore(nn.Module):
         query: Float[Tensor, "*batch query d_query"],
         projected_key: Float[Tensor, "*batch key d_hidden"],
     ) -> Float[Tensor, "*batch query key"]:
-        """The same, with U k computed once for many queries."""
+        """Scores from U k, computed once for many queries."""
         pairs = self.of_query(query)[..., :, None, :]
         pairs = pairs + projected_key[..., None, :, :]
         return self.to_score(pairs.tanh()).squeeze(-1)
@@ -115,9 +115,9 @@ def scaled_dot_product_attention(
     Vaswani et al. 2017, section 3.2.1, equation 1; chapter 04.
 
     Args:
-        query: one row for each position that asks.
-        key: one row for each position that may be looked at.
-        value: what is fetched from each of these positions.
+        query: one row for each query position.
+        key: one row for each key position.
+        value: one row for each key position.
         mask: True = may attend; broadcast to the scores' shape.
 
     Returns:
@@ -132,7 +132,7 @@ def scaled_dot_product_attention(
 def fused_attention(
     query: Queries, key: Keys, value: Values, mask: Bool[Tensor, "..."] | None
 ) -> Float[Tensor, "batch heads query d_value"]:
-    """The same output by torch's fused kernel, which keeps no weights.
+    """Attention by torch's fused kernel, which does not return weights.
 
     On the CPU bf16 is computed in fp32: the bf16 kernel's backward pass is
     several times slower there (chapter 21).
@@ -151,7 +151,7 @@ def fused_attention(
 
 
 class KVCache:
-    """The keys and values that one attention layer has already computed.
+    """Keys and values of earlier positions in one attention layer.
 
     Generation adds one token at a time, and the keys and values of the tokens
     before it do not change (chapter 13). The cache is an argument of the
@@ -172,7 +172,7 @@ class KVCache:
         key: Float[Tensor, "batch heads newest d_head"],
         value: Float[Tensor, "batch heads newest d_value"],
     ) -> tuple[Keys, Values]:
-        """Add the newest positions; return all there are."""
+        """Append the newest positions; return all."""
         if self.key is not None:
             key = torch.cat([self.key, key], dim=2)
             value = torch.cat([self.value, value], dim=2)
@@ -187,7 +187,7 @@ class KVCache:
 
 
 class MultiHeadAttention(nn.Module):
-    """Several attentions side by side, each on its own projections.
+    """Multi-head attention: heads with projections of their own.
 
     Vaswani et al. 2017, section 3.2.2; chapter 07. Without ``memory`` it is
     self-attention; with it, keys and values come from there (cross-attention).
@@ -198,7 +198,7 @@ class MultiHeadAttention(nn.Module):
         dropout: share of the attention weights dropped in training. The paper
             has none here; 0 lets the fused kernel be used.
         bias: whether the four projections have biases; the paper's have none.
-        rotary: turns queries and keys by their position, if given.
+        rotary: rotary positions of queries and keys, if any.
 
     Raises:
         ConfigError: ``n_heads`` does not divide ``d_model``.
@@ -239,9 +239,9 @@ class MultiHeadAttention(nn.Module):
         """Attend from ``query`` to itself, or to ``memory`` when it is given.
 
         Args:
-            query: the positions that ask.
-            memory: the positions to look at. Several rows of ``query`` in
-                succession may share one row of it, as beams do.
+            query: the query positions.
+            memory: the key positions. Several successive rows of ``query``
+                may share one row of it, as beams do.
             mask: True = may attend; broadcast to (batch, heads, query, key).
             cache: in self-attention, holds the earlier positions, to which
                 ``query``'s are added; with ``memory``, holds its keys and
@@ -268,7 +268,7 @@ class MultiHeadAttention(nn.Module):
         return output, self._unshare(weights, batch, length)
 
     def attend(self, query, key, value, mask):
-        """The heads' outputs, where nobody asks for the weights."""
+        """Outputs of the heads, without their weights."""
         return fused_attention(query, key, value, mask)
 
     def _project(self, query, memory, cache):
@@ -304,8 +304,8 @@ class MultiHeadAttention(nn.Module):
     def _unshare(self, weights: Tensor, batch: int, length: int) -> Tensor:
         """Weights of rows that shared a memory, one row of the batch each.
 
-        Where none did, these weights themselves, which the output was made
-        of, so that its gradient with respect to them can be asked for.
+        Where none did, the weights themselves, so that gradients of the
+        output with respect to them exist.
         """
         sources, heads, _, keys = weights.shape
         if sources == batch:

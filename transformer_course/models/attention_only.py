@@ -1,4 +1,4 @@
-"""Attention and nothing else, on random tokens that come again (chapter 20).
+"""Attention-only models on repeated random tokens (chapter 20).
 
 The smallest model in which two heads of two layers work together. Elhage et
 al. 2021, "A Mathematical Framework for Transformer Circuits".
@@ -84,7 +84,7 @@ def repeated(
 def induction_scores(
     weights: Float[Tensor, "batch heads query key"],
 ) -> Float[Tensor, " heads"]:
-    """The share of each head's weight that lies where induction looks.
+    """Induction score: each head's weight on the token after the match.
 
     In the second half of :func:`repeated` tokens: one place behind where the
     same token stood before.

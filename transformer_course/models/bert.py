@@ -1,4 +1,4 @@
-"""An encoder that reads text: BERT, and what stands on it (chapters 17, 18).
+"""Encoders of text: BERT, its pre-training, classifiers (ch. 17 and 18).
 
 The layers are those of the translator's encoder. What is new stands before
 and behind them: words, places and segments are added and normalised, and a
@@ -108,7 +108,7 @@ class Bert(nn.Module):
                 part.epsilon = config.norm_epsilon
 
     def forward(self, ids: Ids, segments: Ids | None = None) -> Stream:
-        """What the encoder makes of each token; padding is not looked at.
+        """Encode each token; padding is masked.
 
         Args:
             ids: padded on the right.

@@ -13,7 +13,7 @@ from transformer_course.models.positional_encoding import reach
 
 
 class EnsembleCache:
-    """What each model remembers between two tokens."""
+    """Caches of all models of an ensemble."""
 
     def __init__(self, members: Sequence):
         self.members = members
@@ -106,5 +106,5 @@ class Ensemble(nn.Module):
 
 
 def _reach(model: nn.Module) -> tuple[bool, int]:
-    """How far a model can go: learned positions end, others need not."""
+    """Maximum length of a model; None without learned positions."""
     return reach(model) is None, model.config.max_length

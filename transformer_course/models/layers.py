@@ -1,4 +1,4 @@
-"""What stands around attention in a layer.
+"""Layers other than attention.
 
 Embeddings (chapter 02), layer normalisation and residual connections (08), and
 the position-wise feed-forward network (09).

@@ -1,4 +1,4 @@
-"""Who may look at whom: the one home of the course's mask convention.
+"""Attention masks. True means "may attend".
 
 **True means "may attend"**, as in ``F.scaled_dot_product_attention``. Masks
 broadcast against scores of shape ``(batch, heads, query, key)`` and are joined

@@ -1,4 +1,4 @@
-"""A decoder of today, and what has changed since 2017 (chapter 22).
+"""A modern decoder: changes since 2017 (chapter 22).
 
 Each change is a few lines, switched by a setting of a ModernConfig. With all
 of them off, this is :class:`~.transformer.LanguageModel` in
@@ -24,10 +24,10 @@ from transformer_course.models.transformer import (
 )
 
 LONG_EVERY = 4
-"""Of so many layers with a window, one sees everything."""
+"""Every so many layers, one has no window."""
 Heads = Float[Tensor, "batch heads length d_head"]
 Bias = Float[Tensor, "one_or_heads query key"]
-"""What is added to scores, for all heads alike or for each."""
+"""Bias added to the scores, for all heads or for each."""
 
 
 def squared_relu(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
@@ -130,7 +130,7 @@ def balance_of(model: nn.Module) -> Tensor:
 
 
 def alibi_slopes(n_heads: int) -> Float[Tensor, " heads"]:
-    """How much each head minds distance: 2^(-8/n), 2^(-16/n), ..., 2^(-8).
+    """ALiBi's slope of each head: 2^(-8/n), 2^(-16/n), ..., 2^(-8).
 
     Press et al. 2022, section 3, whose numbers of heads are powers of two.
     """
@@ -144,13 +144,13 @@ def attention_bias(
     slopes: Float[Tensor, " heads"] | None = None,
     device: torch.device | None = None,
 ) -> Bias:
-    """What is added to the scores: -∞ where a token may not look.
+    """Bias added to the scores: -∞ where attention is not allowed.
 
     Args:
-        queries: the last so many positions ask.
-        keys: all positions so far.
-        window: the positions that may be looked at, one's own included.
-        slopes: ALiBi's; the score falls by a slope for each step away.
+        queries: number of query positions, the last ones.
+        keys: number of positions so far.
+        window: number of visible positions, the query's own included.
+        slopes: ALiBi's; the score falls by a slope for each step of distance.
         device: of the result.
     """
     place = torch.arange(keys, device=device)
@@ -194,16 +194,16 @@ class ModernAttention(nn.Module):
         first_values: Heads | None = None,
         cache: KVCache | None = None,
     ) -> tuple[Stream, Heads]:
-        """Attend, and say which values were first.
+        """Attend; return the output and the layer's own values.
 
         Args:
-            x: the positions that ask.
+            x: the query positions.
             bias: from :func:`attention_bias`.
             first_values: the first layer's, of these positions.
             cache: keys and values of the positions before.
 
         Returns:
-            What is added to the stream, and this layer's own values.
+            The update of the stream, and this layer's own values.
         """
         query = self._split(self.to_query(x), self.n_heads)
         key = self._split(self.to_key(x), self.groups)
@@ -330,14 +330,14 @@ class ModernLanguageModel(DecoderOnly):
         return logits if cap is None else cap * (logits / cap).tanh()
 
     def _sees_all(self, layer: int) -> bool:
-        """Whether a layer sees all positions; the last one always does."""
+        """True for a layer without window; the last layer has none."""
         last = layer == self.config.n_layers - 1
         return last or layer % LONG_EVERY == LONG_EVERY - 1
 
     def _biases(
         self, queries: int, keys: int, device: torch.device
     ) -> dict[bool, Tensor]:
-        """What is added to scores: with a window, and where all is seen."""
+        """Attention biases by whether a layer sees all positions."""
         config, slopes = self.config, None
         if config.position == "alibi":
             slopes = alibi_slopes(config.n_heads)

@@ -94,7 +94,7 @@ class _Level:
 
 
 def _ngrams(texts: Sequence[Sequence[Token]], order: int) -> Counter:
-    """How often each n-gram stands in the texts, from their first token."""
+    """Count the n-grams of texts, from their first token."""
     counts: Counter = Counter()
     for text in texts:
         padded = [START] * (order - 1) + list(text)

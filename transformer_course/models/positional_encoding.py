@@ -1,4 +1,4 @@
-"""Where a token stands: sinusoidal, learned and rotary positions.
+"""Positional encodings: sinusoidal, learned, rotary.
 
 Attention alone cannot tell one order of its keys from another (chapter 03).
 Sinusoidal and learned positions are added to the embeddings; rotary positions

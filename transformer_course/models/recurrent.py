@@ -40,7 +40,7 @@ class RecurrentCache:
 
 
 class RecurrentTranslator(nn.Module):
-    """Reads with a two-way GRU, writes with a GRU that looks back.
+    """A bidirectional GRU encoder and a GRU decoder with attention.
 
     At each step the state asks, the encoder's states answer, and their
     weighted sum, the context, goes into the next state and into the read-out.
@@ -137,7 +137,7 @@ class RecurrentTranslator(nn.Module):
     def _step(
         self, x: Tensor, memory: Tensor, mask: Tensor, cache: RecurrentCache
     ) -> Tensor:
-        """One word: look, move the state, gather what is read out."""
+        """One step: attend, update the state, return the read-out's input."""
         fetch = self._attend if self.config.attention else self._summary
         context = fetch(memory, mask, cache).reshape(x.size(0), -1)
         cache.state = self.cell(torch.cat([x, context], -1), cache.state)
@@ -154,7 +154,7 @@ class RecurrentTranslator(nn.Module):
     def _summary(
         self, memory: Tensor, mask: Tensor, cache: RecurrentCache
     ) -> Tensor:
-        """The last state of each direction, whatever the rows' states."""
+        """Last state of each direction, the same at every step."""
         half = self.config.d_hidden // 2
         last = mask.sum(dim=-1, keepdim=True).clamp(min=1) - 1
         forward = memory.gather(1, last.expand(-1, -1, half))
@@ -164,7 +164,7 @@ class RecurrentTranslator(nn.Module):
 
 
 class RecurrentClassifier(nn.Module):
-    """Reads with a two-way GRU; the largest value of each state decides.
+    """A bidirectional GRU with max pooling over its states.
 
     The maximum over all places, as a classifier of sentences by convolutions
     has it (Kim 2014, section 2): a sign of a class may stand anywhere.

@@ -128,7 +128,7 @@ class ConvolutionalStem(nn.Module):
 
 
 def _stem(config: VisionConfig) -> nn.Module:
-    """What makes the patches' vectors."""
+    """The module that embeds patches."""
     if config.stem == "convolutions":
         return ConvolutionalStem(
             config.channels, config.n_halvings, config.d_model
@@ -172,16 +172,16 @@ class VisionTransformer(nn.Module):
 
     @property
     def last_features(self) -> nn.Module:
-        """What Grad-CAM weighs: the stream as the last layer reads it.
+        """Features for Grad-CAM: the input of the last layer.
 
-        What a patch becomes after that does not reach the class token.
+        Later changes of a patch do not reach the class token.
         """
         return [self.dropout, *self.encoder.layers][-2]
 
     def encode(
         self, images: Images
     ) -> Float[Tensor, "batch one_plus_patches d_model"]:
-        """What the encoder makes of the class token and of each patch."""
+        """Encode the class token and the patches."""
         config = self.config
         check_images(images, config.channels, config.image_size)
         patches = self.patches(images)
@@ -255,7 +255,7 @@ class ConvolutionalNetwork(nn.Module):
 
     @property
     def last_features(self) -> nn.Module:
-        """What Grad-CAM weighs: the last convolution, before its pooling."""
+        """Features for Grad-CAM: the last convolution, before its pooling."""
         return self.blocks[-1].layers
 
     def features(self, images: Images) -> Features:

@@ -40,7 +40,7 @@ from transformer_course.errors import CorpusError
 SPACE = "　"
 """The ideographic space, which indents paragraphs and headings."""
 RULER = "-" * 50
-"""How the line before and after the legend begins: fifty hyphens.
+"""Start of the lines around the legend: fifty hyphens.
 
 :meta hide-value:
 """
@@ -50,10 +50,10 @@ CORPORA = ("soseki", "authors", "haiku")
 
 @dataclass(frozen=True)
 class Chapter:
-    """What stands between two headings."""
+    """Text between two headings."""
 
     title: str
-    """Its heading; empty for what stands before the first one."""
+    """The heading; empty for text before the first one."""
     lines: tuple[str, ...]
     """Its paragraphs, without markup and indentation; none is empty."""
 
@@ -70,9 +70,9 @@ class Work:
     title: str
     """Title and, after an ideographic space, subtitle."""
     author: str
-    """Who wrote it; an editor or translator is not named."""
+    """The author; editors and translators are left out."""
     chapters: tuple[Chapter, ...]
-    """In order. A heading that another one follows has no lines."""
+    """Chapters in order. A heading directly before another one has no lines."""
     source: str = ""
     """The footer: the printed edition, and who typed and checked it."""
 
@@ -119,7 +119,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def split_file(lines: list[str], name: str) -> tuple[int, int, int]:
-    """Where the head ends, the body begins, and the footer begins.
+    """Line numbers: end of the head, start of the body, start of the footer.
 
     The head ends at the first empty line. A legend of the markup may follow
     it, between two rulers of hyphens. The footer begins with 底本：.
@@ -161,7 +161,7 @@ def _find(lines: list[str], beginning: str, start: int) -> int | None:
 
 
 def is_heading(line: str, before: str = "", after: str = "") -> bool:
-    """Whether a line is a heading: one that a note says to be one, or one
+    """True for a heading: a line with a note that says so, or one
     that is deeply indented and stands alone between two empty lines.
 
     The second kind is that of older files, which have no notes for headings

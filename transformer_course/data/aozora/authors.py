@@ -1,4 +1,4 @@
-"""Eleven authors: whole works are held out, by which a model is judged.
+"""Eleven authors; complete works are held out for evaluation.
 
 Ten authors of the corpus ``authors``, with three to nineteen works each, and
 Soseki's twenty. Nothing of a held-out work is ever learned from, neither its
@@ -58,7 +58,7 @@ class WorkSplits(NamedTuple):
 
 
 def works(given: Iterable[Work] | None = None) -> WorkSplits:
-    """The works of all eleven authors, parted.
+    """Works of all eleven authors, split.
 
     Args:
         given: read already; those of both corpora when None.

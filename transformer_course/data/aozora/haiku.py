@@ -54,7 +54,7 @@ DEV = ("芝不器男",)
 TEST = ("川端茅舎",)
 """Held out to report on: one book of 1934."""
 SEED = 0
-"""Of the draw of keywords."""
+"""Seed of the sampled keywords."""
 
 Reason = Literal[
     "", "preface", "unnumbered", "signs", "space", "length", "note"
@@ -83,7 +83,7 @@ LENGTHS = range(8, 21)
 NOTE = re.compile(
     "(?:明治|大正|昭和).*[年月日末]|.*(?:にて|[一二三四五六七八九十]句|を悼む)"
 )
-"""An occasion that can be told by its form.
+"""Patterns of an occasion's note.
 
 :meta hide-value:
 """
@@ -103,7 +103,7 @@ NOTES = frozenset(
     市川左団次丈煙草入の筒に 待つ人の来ざりしかば
     """.split()
 )
-"""Occasions that no rule here tells from a haiku; found by reading.
+"""Occasions that no pattern separates from a haiku; found by reading.
 
 :meta hide-value:
 """
@@ -114,14 +114,14 @@ NOUNS = ("一般", "固有名詞", "サ変接続", "副詞可能")
 
 
 class Line(NamedTuple):
-    """A line of a book, as it is kept or dropped."""
+    """A line of a book, with the decision to keep or drop it."""
 
     text: str
     dropped: Reason = ""
 
 
 class Haiku(NamedTuple):
-    """A haiku and where it stands."""
+    """A haiku and its place in the book."""
 
     text: str
     author: str
@@ -170,14 +170,14 @@ def sift(work: Work) -> Iterator[Line]:
 
 
 def _is_preface(work: Work, title: str) -> bool:
-    """Whether a chapter holds something else than the book's haiku."""
+    """True for a chapter of anything but the book's haiku."""
     if work.title == NUMBERING:
         return not title.startswith("・")
     return bool(PREFACE.search(title))
 
 
 def collect(works: Iterable[Work]) -> list[Haiku]:
-    """The haiku of these books, in order; one that comes again is left out.
+    """Haiku of these books, in order, without duplicates.
 
     Free verse is skipped. Two lines that differ in signs of repetition alone
     are the same.

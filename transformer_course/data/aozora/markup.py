@@ -19,13 +19,13 @@ MARKS = dict(
         strict=True,
     )
 )
-"""Signs that stand for an accent, and the combining characters they mean."""
+"""Accent signs and their combining characters."""
 LETTERS = {
     **{"ae&": "æ", "AE&": "Æ", "oe&": "œ", "OE&": "Œ", "s&": "ß"},
     **{"o/": "ø", "O/": "Ø", "l/": "ł", "L/": "Ł", "d/": "đ", "D/": "Đ"},
     **{"!@": "¡", "?@": "¿"},
 }
-"""Those that no combining character makes."""
+"""Accented letters without a combining character."""
 # A note may quote another pair of brackets.
 _NOTE = r"［＃[^［］\n]*(?:［[^［］\n]*］[^［］\n]*)*］"
 MARKUP = re.compile(
@@ -63,7 +63,7 @@ def strip_markup(text: str) -> str:
 
 
 def gaiji(note: str) -> str:
-    """The character that a gaiji note describes; 〓 if it gives no code.
+    """Character of a gaiji note; 〓 if the note has no code.
 
     A code is a Unicode number, or plane, row and cell of JIS X 0213. A page
     and line of the printed edition (``51-3``) is none.

@@ -79,13 +79,13 @@ words that are often in haiku.
 
 
 def voice(kana: str) -> str:
-    """The voiced form of a kana: か gives が; what has none stays."""
+    """Voiced form of a kana: か gives が; other kana are unchanged."""
     joined = unicodedata.normalize("NFC", kana + VOICED)
     return joined if len(joined) == 1 else kana
 
 
 def expand_repeats(text: str) -> str:
-    """Write out what signs of repetition stand for.
+    """Expand repetition signs.
 
     ゝ and ヽ repeat the kana before them, ゞ and ヾ voice it; 〳〵 repeats the
     two characters before it, and 〴〵 voices the first of them. 〳〵 may mean
@@ -128,7 +128,7 @@ def readings(word: str) -> frozenset[str]:
 
 @cache
 def lengths(word: str) -> frozenset[int]:
-    """How many morae a word may have; none when nobody can tell.
+    """Possible numbers of morae of a word; empty if unknown.
 
     A word that is not known is put together from its characters.
     """
@@ -140,7 +140,7 @@ def lengths(word: str) -> frozenset[int]:
 
 
 def form(text: str) -> Form:
-    """Whether a line can be read as 5-7-5, a word ending at each break.
+    """True if a line can be read as 5-7-5, with a word's end at each break.
 
     Signs count for nothing. ``"unknown"`` when there is a word that nobody can
     read.

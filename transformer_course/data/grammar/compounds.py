@@ -27,9 +27,9 @@ from transformer_course.data.grammar.predicates import (
 )
 
 EFFORTS = tuple(v for v in ACTIONS if v.places or v.goes_out)
-"""What the ill and busy leave undone."""
+"""Activities that ill or busy people leave undone."""
 OUTINGS = tuple(v for v in ACTIONS if v.goes_out)
-"""What is left undone in bad weather."""
+"""Activities left undone in bad weather."""
 
 
 def because(s: Speaker) -> Sentence:
@@ -117,7 +117,7 @@ def sequel(s: Speaker) -> Sentence:
 
 
 def verb_for(english: str, noun: Noun) -> Verb:
-    """The verb that goes with ``noun``."""
+    """Verb used with ``noun``."""
     return next(
         verb
         for verb in VERBS

@@ -1,4 +1,4 @@
-"""How words bend in the built-in grammar, and which meanings they carry.
+"""Inflection in the built-in grammar, and the meaning of each form.
 
 Each word is tagged with the numbers of the meanings it stands for. Words of
 the two languages that share one are aligned, however far apart they are. In
@@ -40,7 +40,7 @@ class Meanings(NamedTuple):
     """The meanings that a predicate's words carry."""
 
     verb: int
-    """What is done or said; the verb or adjective."""
+    """The verb or adjective."""
     tense: int
     """When: an English auxiliary, a Japanese ending."""
     negation: int
@@ -73,7 +73,7 @@ _IRREGULAR = {
 
 
 class Stems(NamedTuple):
-    """What endings are put to; ``voiced`` turns た and て to だ and で."""
+    """A stem for endings; ``voiced`` turns た and て to だ and で."""
 
     before_nai: str
     before_ta: str
@@ -81,7 +81,7 @@ class Stems(NamedTuple):
 
 
 def verb_stems(dictionary_form: str) -> Stems:
-    """The stems of a Japanese verb: 読む gives 読ま (ない) and 読ん (だ).
+    """Stems of a Japanese verb: 読む gives 読ま (ない) and 読ん (だ).
 
     ある has no stem before ない: its negative is ない alone.
     """
@@ -120,7 +120,7 @@ def negative(past: bool, m: Meanings) -> Words:
 
 
 def te_form(verb: str, m: Meanings) -> Words:
-    """The form of a Japanese verb that goes on: 読ん で, 食べ て."""
+    """The te-form of a Japanese verb: 読ん で, 食べ て."""
     stems = verb_stems(verb)
     return words(stems.before_ta, m.verb) + words(
         "で" if stems.voiced else "て", m.verb

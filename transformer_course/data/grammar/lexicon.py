@@ -20,7 +20,7 @@ class Noun(NamedTuple):
 
 
 class Verb(NamedTuple):
-    """A verb with what it goes with.
+    """A verb with its arguments.
 
     ``subjects``, ``objects``, ``places`` and ``tools`` are words separated by
     spaces: kinds of nouns, or single nouns.
@@ -33,7 +33,7 @@ class Verb(NamedTuple):
     objects: str = ""
     particle: str = "を"
     preposition: str = ""
-    """What English has where Japanese has the particle."""
+    """English preposition in the place of the particle."""
     subjects: str = "person"
     places: str = ""
     tools: str = ""
@@ -49,21 +49,21 @@ class Verb(NamedTuple):
 
     @property
     def by_people(self) -> bool:
-        """Whether anybody can do it."""
+        """True if anybody can do it."""
         return "person" in self.subjects.split()
 
     @property
     def goes_out(self) -> bool:
-        """Whether it is done outdoors: going somewhere, sports."""
+        """True for an outdoor activity: going somewhere, sports."""
         kinds = {"place", "sport", "bicycle"}
         return not kinds.isdisjoint(self.objects.split())
 
     def has(self, trait: str) -> bool:
-        """Whether ``trait`` is among the verb's traits."""
+        """True if ``trait`` is among the verb's traits."""
         return trait in self.traits
 
     def lasts(self, negated: bool) -> bool:
-        """Whether Japanese says ている; but not to know is 知ら ない."""
+        """True where Japanese uses ている; but not to know is 知ら ない."""
         return self.has("state") and not (negated and self.ja == "知る")
 
 
@@ -105,7 +105,7 @@ PRONOUNS = {
     )
 }
 THEY_WOMEN = Pronoun("they", "them", "their", "彼女 たち", 3, True, "f")
-"""What 'they' becomes when it refers to women named before."""
+"""Translation of 'they' for women mentioned before."""
 
 NAMES = (
     ("taro", "太郎", "m"),
@@ -491,9 +491,9 @@ STATES = (
     Adjective("ill", "", "", "病気", "person"),
     Adjective("busy", "busier", "", "忙しい", "person"),
 )
-"""What keeps people from doing things."""
+"""Reasons that keep people from doing things."""
 OLDER = Adjective("old", "older", "", "年上", "person")
-"""Of two people one is 年上; 古い is for things."""
+"""The comparison of people: 年上; 古い is for things."""
 WEATHER = (
     ("rained", "雨 が 降っ た"),
     ("was raining", "雨 が 降っ て い た"),
@@ -507,7 +507,7 @@ WEATHER_NOW = (
     ("is cold", "寒い"),
     ("is hot", "暑い"),
 )
-"""What keeps people at home."""
+"""Reasons that keep people at home."""
 
 TENSES = (
     (0.26, "present"),

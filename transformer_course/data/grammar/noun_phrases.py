@@ -1,4 +1,4 @@
-"""Who and what is spoken of, said in both languages at once."""
+"""Noun phrases in both languages at once."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -25,12 +25,12 @@ PEOPLE = (
     (0.1, "parent"),
     (0.25, "person"),
 )
-"""The share of each kind among the people spoken of."""
+"""Share of each kind among the people."""
 OWNERS = {pronoun.possessive: pronoun for pronoun in PRONOUNS.values()}
 POSSESSIVES = (*OWNERS, "name")
-"""Determiners that say whose; "name" stands for ken 's."""
+"""Possessive determiners; "name" represents ken 's."""
 NEW = ("a", "number", "many")
-"""Determiners of what was not spoken of before."""
+"""Determiners at first mention."""
 KNOWN = {
     (True, False): ("the", "this", "the plural", "my", "his", "her"),
     (True, True): ("the", "the", "this", "the plural", "the plural"),
@@ -40,7 +40,7 @@ KNOWN = {
 THINGS = ("a", "a", "the", "the", "this", "these", "plural", "number")
 """Determiners of objects, besides possessives."""
 ONE = ("a", "a", "the", "the", "this")
-"""The same, of a single object."""
+"""Determiners of a single object."""
 PLURALS = ("plural", "the plural", "these", "number", "many")
 FIXED = {"this": "この", "these": "これら の", "many": "多く の"}
 BARE = ("meal", "sport", "language", "science", "city")
@@ -58,23 +58,23 @@ class NounPhrase(NamedTuple):
     """English, elsewhere; it differs for pronouns."""
     ja: Words
     noun: str = ""
-    """What it is about, so that nobody meets himself."""
+    """Identity of the referent, so that nobody meets himself."""
     person: int = 3
     plural: bool = False
     gender: str = ""
     topic: bool = True
     """Marked by は as a subject; what is new is marked by が."""
     ours: bool = False
-    """Whether it belongs to the speaker: my mother."""
+    """True for a possession of the speaker: my mother."""
 
     @property
     def speaker(self) -> bool:
-        """Whether it is i or we."""
+        """True for i and we."""
         return self.person == 1
 
     @property
     def third_singular(self) -> bool:
-        """Whether an English verb takes its -s."""
+        """True if an English verb takes its -s."""
         return self.person == 3 and not self.plural
 
 
@@ -129,7 +129,7 @@ class Namer(Draws):
         )
 
     def _resolve(self, pronoun: Pronoun) -> Pronoun:
-        """What they stands for: women, if women were named before it."""
+        """Antecedent of they: women, if women were mentioned before it."""
         they = pronoun.subject == "they"
         return THEY_WOMEN if they and self._women else pronoun
 
@@ -263,7 +263,7 @@ class Namer(Draws):
         return self.name()
 
     def subject_of(self, verb: Verb, *, new: bool = False) -> NounPhrase:
-        """Somebody who can do what ``verb`` says."""
+        """A person or animal that can be the subject of ``verb``."""
         if verb.by_people and self.chance(0.9):
             return self.person(new=new)
         return self.actor(self.pick(nouns(verb.subjects)), new=new)
@@ -300,7 +300,7 @@ class Namer(Draws):
         return self.common(noun, determiner, 0.25, owner.noun)
 
     def known_thing(self, noun: Noun) -> NounPhrase:
-        """A thing or an animal that is spoken of: this book, my cat."""
+        """A thing or an animal with a determiner: this book, my cat."""
         choices = ("the", "the", "this", "these", *POSSESSIVES)
         return self.common(noun, self.pick(choices))
 

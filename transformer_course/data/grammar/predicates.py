@@ -1,4 +1,4 @@
-"""What is said of somebody or something, in both languages at once."""
+"""Predicates in both languages at once."""
 
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ ASKED_ADVERBS = {"where": "どこ で", "when": "いつ"}
 
 
 class Predicate(NamedTuple):
-    """What is said of a subject; the subject itself is left out."""
+    """A predicate without its subject."""
 
     auxiliary: Words
     """The finite auxiliary, which a question puts before the subject."""
@@ -45,9 +45,9 @@ class Predicate(NamedTuple):
     """Japanese before the verb."""
     ja_verb: Words
     ja_and: Words = NOTHING
-    """The verb in the form that goes on."""
+    """The verb in its te-form."""
     front: Words = NOTHING
-    """The English question word, which goes first."""
+    """The English question word, in first position."""
 
     @property
     def en_all(self) -> Words:
@@ -61,7 +61,7 @@ class Predicate(NamedTuple):
 
 
 def asks_object(verb: Verb, asked: str) -> bool:
-    """Whether a question word stands for the object: what, where to."""
+    """True if a question word replaces the object: what, where to."""
     if asked == "where":
         return verb.forms[0] in ("go", "live")
     return asked == "what"

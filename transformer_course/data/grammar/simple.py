@@ -228,7 +228,7 @@ def existence(s: Speaker) -> Sentence:
 
 
 def is_large(s: Speaker, noun: Noun) -> bool:
-    """Whether it is rather in the park than under the table."""
+    """True for in the park rather than under the table."""
     return noun.kind == "person" or (noun.kind == "animal" and s.chance(0.5))
 
 
