@@ -42,7 +42,7 @@ from transformer_course.models.attention import (
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.optimize import (
     Dropout16,
-    onednn_linear,
+    OneDNNProduct,
     swap,
 )
 from transformer_course.models.transformer import Transformer
@@ -104,7 +104,7 @@ class OneDNNLinear(nn.Linear):
     def forward(self, x):
         if torch.is_autocast_enabled("cpu"):
             return super().forward(x)
-        return onednn_linear(x, self.weight, self.bias)
+        return OneDNNProduct.apply(x, self.weight, self.bias)
 
 
 def keep_freed_memory() -> None:
@@ -234,7 +234,7 @@ def limits(way: Way, times: int) -> Record:
     torch.set_num_threads(1)
     dtype = torch.bfloat16 if way.bf16 else torch.float32
     a = torch.randn(LARGE, LARGE).to(dtype)
-    product = onednn_linear if way.onednn else nn.functional.linear
+    product = OneDNNProduct.apply if way.onednn else nn.functional.linear
     taken = seconds(lambda: product(a, a, None), CPU, 0, times)
     x, y = torch.zeros(2, TRIPLED).unbind()
     moved = seconds(lambda: x.add_(y), CPU, 0, times)

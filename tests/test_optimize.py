@@ -14,9 +14,9 @@ from transformer_course.models.attention import MultiHeadAttention
 from transformer_course.models.optimize import (
     Dropout16,
     OneDNNLinear,
+    OneDNNProduct,
     ShortAttention,
     has_onednn,
-    onednn_linear,
     optimize,
     padded_size,
     product,
@@ -34,7 +34,9 @@ def onednn(monkeypatch):
     """A processor on which oneDNN is faster."""
     if not has_onednn(torch.float32):
         pytest.skip("needs oneDNN")
-    monkeypatch.setattr(module, "speedup", lambda dtype, packed: 2.0)
+    monkeypatch.setattr(
+        module, "onednn_is_faster", lambda dtype, packed: has_onednn(dtype)
+    )
 
 
 @pytest.fixture
@@ -62,6 +64,10 @@ def gradients(way, *tensors):
     weights = torch.linspace(-1, 1, output.numel()).view(output.shape)
     (output * weights).sum().backward()
     return output, *(tensor.grad for tensor in own)
+
+
+def by_onednn(x, weight, bias=None):
+    return OneDNNProduct.apply(x, weight, bias)
 
 
 def same_gradients(ours, theirs, *tensors):
@@ -141,24 +147,27 @@ def test_without_an_operator_linear_layers_stay(operator, monkeypatch):
     for name in set(module.OPERATORS) - {operator}:
         setattr(Operators, name, lambda *_: True)
     monkeypatch.setattr(torch.ops, "mkldnn", Operators)
-    module.speedup.cache_clear()
+    module.onednn_is_faster.cache_clear()
     model = optimize(two_layers()).eval()
     assert type(model[0]) is nn.Linear and type(model[1]) is Dropout16
     a, b = torch.randn(3, 8), torch.randn(5, 8)
     assert torch.equal(product(a, b), a @ b.t())
-    module.speedup.cache_clear()
+    module.onednn_is_faster.cache_clear()
 
 
 @needs_onednn
 def test_what_is_faster_is_timed_once(monkeypatch):
-    module.speedup.cache_clear()
+    module.onednn_is_faster.cache_clear()
     state, threads = torch.get_rng_state(), torch.get_num_threads()
-    first = module.speedup(torch.float32, packed=False)
-    assert 0.1 < first < 20
+    ticks = iter([0, 3, 3, 5] * 10)
+    monkeypatch.setattr(module.time, "thread_time", lambda: next(ticks))
+    assert module.onednn_is_faster(torch.float32, packed=False)
+    assert module.onednn_is_faster(torch.float32, packed=False)
+    ticks = iter([0, 2, 2, 4] * 10)
+    assert not module.onednn_is_faster(torch.float32, packed=True)
     assert torch.equal(torch.get_rng_state(), state)
     assert torch.get_num_threads() == threads
-    monkeypatch.setattr(module, "_onednn", None)
-    assert module.speedup(torch.float32, packed=False) == first
+    module.onednn_is_faster.cache_clear()
 
 
 # --- products ----------------------------------------------------------------
@@ -170,7 +179,7 @@ def test_what_is_faster_is_timed_once(monkeypatch):
 def test_a_product_and_its_gradients_are_those_of_torch(shape, biased):
     bias = torch.randn(6) if biased else None
     given = torch.randn(shape), torch.randn(6, 8), bias
-    same_gradients(onednn_linear, F.linear, *given)
+    same_gradients(by_onednn, F.linear, *given)
 
 
 def test_a_products_rows_are_padded_to_few_numbers(calls):
@@ -210,7 +219,9 @@ def test_no_rows_have_gradients_of_zero(mode, calls):
 def test_a_products_gradient_has_no_gradient():
     x, weight = torch.randn(3, 8), torch.randn(6, 8, requires_grad=True)
     [slope] = torch.autograd.grad(
-        onednn_linear(x, weight).square().sum(), weight, create_graph=True
+        OneDNNProduct.apply(x, weight, None).square().sum(),
+        weight,
+        create_graph=True,
     )
     with pytest.raises(RuntimeError, match="once_differentiable"):
         slope.sum().backward()

@@ -10,7 +10,7 @@ import time
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
@@ -20,10 +20,9 @@ from transformer_course.models.attention import (
     scaled_dot_product_attention,
 )
 
-MIN_TRAINING_SPEEDUP = 1.25
-"""oneDNN keeps half a megabyte of code for each shape of a product, and each
-matrix has three shapes in training: less gain is not worth that memory."""
-MIN_INFERENCE_SPEEDUP = 1.1
+MIN_SPEEDUP = 1.2
+"""oneDNN keeps half a megabyte of code for each shape of a product: less gain
+is not worth the memory."""
 TRAINING_ROWS, INFERENCE_ROWS = 256, 64
 """Rows of the products that are timed; matrices are packed for the latter."""
 MAX_QUERIES = 16
@@ -53,8 +52,7 @@ def optimize(model: nn.Module) -> nn.Module:
     """
     classes = {nn.Dropout: Dropout16, MultiHeadAttention: ShortAttention}
     dtypes = {p.dtype for p in model.parameters() if p.device.type == "cpu"}
-    faster = [trains_faster(t) for t in dtypes]
-    faster += [infers_faster(t) for t in dtypes]
+    faster = [onednn_is_faster(t, p) for t in dtypes for p in (False, True)]
     if any(faster):
         classes[nn.Linear] = OneDNNLinear
     return swap(model, classes)
@@ -106,9 +104,9 @@ class OneDNNLinear(nn.Linear):
         if plain or torch.is_autocast_enabled("cpu") or not x.numel():
             return super().forward(x)
         if torch.is_grad_enabled():
-            if trains_faster(x.dtype):
-                return onednn_linear(x, weight, self.bias)
-        elif not self.training and infers_faster(x.dtype):
+            if onednn_is_faster(x.dtype, packed=False):
+                return OneDNNProduct.apply(x, weight, self.bias)
+        elif not self.training and onednn_is_faster(x.dtype, packed=True):
             return _onednn(x, self._packed_weight(), self.bias)
         return super().forward(x)
 
@@ -134,16 +132,7 @@ class OneDNNLinear(nn.Linear):
         return {k: v for k, v in vars(self).items() if k != "_packed"}
 
 
-def onednn_linear(
-    x: Float[Tensor, "*batch d_in"],
-    weight: Float[Tensor, "d_out d_in"],
-    bias: Float[Tensor, " d_out"] | None = None,
-) -> Float[Tensor, "*batch d_out"]:
-    """``F.linear`` in fp32 by oneDNN, with its gradients."""
-    return _Linear.apply(x, weight, bias)
-
-
-class _Linear(torch.autograd.Function):
+class OneDNNProduct(torch.autograd.Function):
     """x Wᵀ + b and its gradients by oneDNN, rows padded to few sizes."""
 
     @staticmethod
@@ -193,35 +182,21 @@ def _unpad_rows(
 
 
 def product(a: Tensor, b: Tensor) -> Tensor:
-    """a bᵀ without a gradient, by oneDNN where training is faster by it."""
-    return _onednn(a, b) if trains_faster(a.dtype) else F.linear(a, b)
-
-
-def trains_faster(dtype: torch.dtype) -> bool:
-    """Whether oneDNN's products with gradients are faster than torch's own.
-
-    In bf16 torch calls oneDNN by itself.
-    """
-    return dtype == torch.float32 and (
-        speedup(dtype, packed=False) >= MIN_TRAINING_SPEEDUP
-    )
-
-
-def infers_faster(dtype: torch.dtype) -> bool:
-    """Whether oneDNN's products with packed matrices are faster."""
-    return speedup(dtype, packed=True) >= MIN_INFERENCE_SPEEDUP
+    """a bᵀ without a gradient, by oneDNN where that is faster."""
+    faster = onednn_is_faster(a.dtype, packed=False)
+    return _onednn(a, b) if faster else F.linear(a, b)
 
 
 @functools.cache
-def speedup(dtype: torch.dtype, packed: bool) -> float:
-    """Time of torch's product over that of oneDNN's, measured once.
+def onednn_is_faster(dtype: torch.dtype, packed: bool) -> bool:
+    """Whether oneDNN's product is faster than torch's own, timed once.
 
     MKL, which torch takes for products in fp32 on x86, has its fastest
-    kernels for some processors only. Returns 0 where oneDNN, or one of its
-    operators, is missing; takes up to 50 ms.
+    kernels for some processors only. (In bf16 torch calls oneDNN by itself,
+    so it gains from packed matrices alone.) Takes up to 50 ms.
     """
     if not has_onednn(dtype):
-        return 0.0
+        return False
     rows = INFERENCE_ROWS if packed else TRAINING_ROWS
     x, weight = (torch.ones(n, 256, dtype=dtype) for n in (rows, 1024))
     theirs = _pack(weight) if packed else weight
@@ -235,7 +210,7 @@ def speedup(dtype: torch.dtype, packed: bool) -> float:
             way()
             found.append(time.thread_time() - start)
     torch.set_num_threads(threads)
-    return min(seconds[0]) / min(seconds[1])
+    return min(seconds[0]) >= MIN_SPEEDUP * min(seconds[1])
 
 
 def has_onednn(dtype: torch.dtype) -> bool:
@@ -290,13 +265,7 @@ class ShortAttention(MultiHeadAttention):
     there are only the newest tokens' queries, for many keys.
     """
 
-    def attend(
-        self,
-        query: Float[Tensor, "batch heads query d_head"],
-        key: Float[Tensor, "batch heads key d_head"],
-        value: Float[Tensor, "batch heads key d_value"],
-        mask: Bool[Tensor, "..."] | None,
-    ) -> Float[Tensor, "batch heads query d_value"]:
+    def attend(self, query, key, value, mask):
         """The heads' outputs, by the kernel or the formula."""
         if torch.is_grad_enabled():
             longest = max(query.size(2), key.size(2))
