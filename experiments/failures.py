@@ -9,14 +9,13 @@ from collections.abc import Iterator
 
 import torch
 
-from experiments.lab import Experiment, Record
+from experiments.lab import Record
 from experiments.translators import (
     Snapshot,
     Training,
     causal_of,
-    measure_with,
+    experiment_of,
     padding_of,
-    settings_of,
     with_masks,
 )
 from transformer_course.batches.pairs import (
@@ -157,10 +156,4 @@ def inspect(snapshot: Snapshot) -> Record:
     }
 
 
-EXPERIMENT = Experiment(
-    name="failures",
-    chapter="12_training",
-    variants=VARIANTS,
-    measure=measure_with(inspect),
-    settings=lambda: settings_of(VARIANTS),
-)
+EXPERIMENT = experiment_of("failures", "12_training", VARIANTS, inspect)

@@ -2,13 +2,10 @@
 
 from torch import nn
 
-from experiments.lab import Experiment
 from experiments.translators import (
     Build,
     Training,
-    inspect_dev,
-    measure_with,
-    settings_of,
+    experiment_of,
     with_parts,
 )
 from transformer_course.models.layers import FeedForward
@@ -107,10 +104,4 @@ VARIANTS = {
     ),
 }
 
-EXPERIMENT = Experiment(
-    name="feed-forward",
-    chapter="09_feed_forward",
-    variants=VARIANTS,
-    measure=measure_with(inspect_dev),
-    settings=lambda: settings_of(VARIANTS),
-)
+EXPERIMENT = experiment_of("feed-forward", "09_feed_forward", VARIANTS)

@@ -6,13 +6,12 @@ step each model is measured on the whole development set.
 """
 
 from experiments.failures import inspect
-from experiments.lab import Experiment, Record
+from experiments.lab import Record
 from experiments.translators import (
     BASE,
     Snapshot,
     Training,
-    measure_with,
-    settings_of,
+    experiment_of,
     with_parts,
 )
 from transformer_course.decoding.translate import translate
@@ -60,10 +59,6 @@ def inspect_all_of_dev(snapshot: Snapshot) -> Record:
     return inspect(snapshot) | {"bleu_all": round(bleu, 2)}
 
 
-EXPERIMENT = Experiment(
-    name="heads",
-    chapter="07_multi_head_attention",
-    variants=VARIANTS,
-    measure=measure_with(inspect_all_of_dev),
-    settings=lambda: settings_of(VARIANTS),
+EXPERIMENT = experiment_of(
+    "heads", "07_multi_head_attention", VARIANTS, inspect_all_of_dev
 )

@@ -9,12 +9,9 @@ width) is also made where nothing is shared, so that the two can be compared.
 import torch
 from torch import nn
 
-from experiments.lab import Experiment
 from experiments.translators import (
     Training,
-    inspect_dev,
-    measure_with,
-    settings_of,
+    experiment_of,
 )
 from transformer_course.batches.pairs import Batch, pad_rows
 from transformer_course.data.tokenizer import BOS, EOS, PAD
@@ -140,10 +137,4 @@ VARIANTS = {
     ),
 }
 
-EXPERIMENT = Experiment(
-    name="stacks",
-    chapter="10_transformer",
-    variants=VARIANTS,
-    measure=measure_with(inspect_dev),
-    settings=lambda: settings_of(VARIANTS),
-)
+EXPERIMENT = experiment_of("stacks", "10_transformer", VARIANTS)

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from experiments import lab
 from experiments.lab import Record, RunContext
 from transformer_course.decoding.translate import translate
 from transformer_course.errors import DivergedError
@@ -343,3 +344,19 @@ def settings_of(variants: Mapping[str, Training]) -> Record:
             for name, training in variants.items()
         },
     }
+
+
+def experiment_of(
+    name: str,
+    chapter: str,
+    variants: Mapping[str, Training],
+    inspect: Inspect = inspect_dev,
+) -> lab.Experiment:
+    """An experiment that stores the curves and inspections of trainings."""
+    return lab.Experiment(
+        name=name,
+        chapter=chapter,
+        variants=variants,
+        measure=measure_with(inspect),
+        settings=lambda: settings_of(variants),
+    )

@@ -13,16 +13,15 @@ import torch
 import torch.nn.functional as F
 
 from experiments.failures import at_one_length, inspect
-from experiments.lab import Experiment, Record
+from experiments.lab import Record
 from experiments.translators import (
     TRANSLATED,
     Build,
     Snapshot,
     Training,
     causal_of,
-    measure_with,
+    experiment_of,
     padding_of,
-    settings_of,
     with_masks,
     with_parts,
 )
@@ -197,10 +196,6 @@ def translate_padded(
     return written
 
 
-EXPERIMENT = Experiment(
-    name="wrong-masks",
-    chapter="06_masks",
-    variants=VARIANTS,
-    measure=measure_with(inspect_closely),
-    settings=lambda: settings_of(VARIANTS),
+EXPERIMENT = experiment_of(
+    "wrong-masks", "06_masks", VARIANTS, inspect_closely
 )
