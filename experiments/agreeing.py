@@ -118,7 +118,7 @@ def demonstrated(words: list[str]) -> list[Agreement]:
 
 
 def turned(find: Finder) -> Finder:
-    """The same finds, asked from the other word."""
+    """Exchange the two words of each find."""
     return lambda words: [Agreement(b, a) for a, b in find(words)]
 
 

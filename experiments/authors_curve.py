@@ -54,7 +54,7 @@ STARTS = (
 )
 """Names of starts: nothing, or a training whose folder is given."""
 POOLINGS: dict[str, Pooling] = {"": "cls", "-mean": "mean"}
-"""By what stands behind a start's name."""
+"""Pooling, by the suffix of a start's name."""
 
 
 class Point(NamedTuple):

@@ -54,7 +54,7 @@ ROWS = 32
 """Passages at a time."""
 WAYS = ("mean", "class token")
 Features = dict[str, Tensor]
-"""By way, one vector for each passage."""
+"""One vector for each passage, by way."""
 Answers = Callable[[str, range], Tensor]
 """From a way, and the passages whose labels are learned from, to
 probabilities of each test passage."""
@@ -158,7 +158,7 @@ def of_body(
 
 
 def of_counts(splits: LabelledSplits) -> Probe:
-    """The same for TF-IDF, which has one way."""
+    """Probe TF-IDF, which has one way."""
     return probed(
         ("counts",),
         lambda _, part: on_counts(splits.train.take(part), splits.test.texts),

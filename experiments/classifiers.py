@@ -62,7 +62,7 @@ NEGATIONS = frozenset(
     "not no never nothing nobody none neither nor nowhere without hardly "
     "barely cannot lack lacks lacking".split()
 )
-"""Besides what ends with n't."""
+"""Words that negate, besides those that end with n't."""
 TURNS = frozenset("but though although however despite yet still".split())
 """Words after which a sentence may say the opposite."""
 SUPPOSED = frozenset(
@@ -131,7 +131,7 @@ def in_turns(analyzer: str, grams: tuple[int, int]) -> list[float]:
 
 
 def by_passage(splits: LabelledSplits) -> LabelledSplits:
-    """The same passages and the same sizes, but works in all parts."""
+    """Split by passage: sizes stay, but each work is in all parts."""
     parts = splits.train, splits.dev, splits.test
     texts, labels, groups = (
         [one for part in parts for one in getattr(part, column)]

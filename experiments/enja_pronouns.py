@@ -44,7 +44,7 @@ GENDERED = frozenset(
 )
 """Words that tell a person's gender, too."""
 SENTENCES = 200
-"""At the most, of each kind."""
+"""Most sentences of each kind."""
 PER_BATCH = 40
 
 

@@ -98,7 +98,7 @@ class OneLength:
 
 
 def at_one_length(prepared: Prepared, experiment) -> Prepared:
-    """The same training and development pairs, all padded to LENGTH."""
+    """Pad all training and development pairs to LENGTH."""
     tokenizer, splits = prepared.tokenizer, prepared.splits
     pairs = encode_pairs(tokenizer, splits.train, LENGTH)
     dev = encode_pairs(tokenizer, splits.dev, LENGTH)

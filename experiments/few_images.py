@@ -41,7 +41,7 @@ SHIFT = 2
 """Pixels by which augmented images are moved at the most."""
 SMOKE_IMAGES = 40
 TINY = {"data.corpus": "digits", "model.image_size": 8}
-"""In a smoke test: images that nobody has to fetch."""
+"""Settings of a smoke test: images that come with a package."""
 COMMON = {
     "data.batch_size": 64,
     "train.epochs": 1000,

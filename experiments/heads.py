@@ -50,7 +50,7 @@ VARIANTS = {
 
 
 def inspect_all_of_dev(snapshot: Snapshot) -> Record:
-    """As failures are looked at, after the last step only; BLEU on all."""
+    """Inspect as for failures, after the last step; BLEU on all of dev."""
     if not snapshot.last:
         return {}
     model, tokenizer = snapshot.prepared.model, snapshot.prepared.tokenizer

@@ -303,7 +303,7 @@ def made_of(name: str, context: RunContext) -> Record:
 
 
 def made_of_checkpoint(name: str, chosen: Path, context: RunContext) -> Record:
-    """The same of a file about one checkpoint, which it identifies."""
+    """The head of a file that was made of one checkpoint."""
     weights = (chosen / "model.safetensors").read_bytes()
     return {
         **made_of(name, context),

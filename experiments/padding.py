@@ -40,7 +40,7 @@ CORPORA = {"grammar": "grammar", "small_parallel_enja": "enja"}
 CORPORA |= {"soseki": "soseki"}
 """The corpora, and the presets that say how they are cut."""
 SENTENCES = 64
-"""In a batch of a fixed number of sentences."""
+"""Sentences in a batch of a fixed number."""
 SHAPES = (1, 6, 12, 24, 48)
 TIMED = "small_parallel_enja"
 TIMED_WAYS = ("random, fixed number", "sorted, by budget", "buckets, 12")
@@ -49,7 +49,7 @@ STEPS = 12
 ROUNDS = 2
 """Fresh processes for each way; the smallest time counts."""
 PAIRS = 200
-"""In a smoke test."""
+"""Pairs of a smoke test."""
 GRADIENTS = 40
 """Batches whose gradients are compared."""
 ROWS = 84
@@ -122,7 +122,7 @@ def by_number(order: Sequence[int]) -> Cut:
 
 
 def by_budget(order: Sequence[int], lengths: Lengths, budget: int) -> Cut:
-    """As many in a row as fit: rows times the widest side."""
+    """Fill batches in order, up to rows times the widest side."""
     batches: Cut = []
     widest = 0
     for place in order:

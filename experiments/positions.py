@@ -375,7 +375,7 @@ class Further(nn.Module):
         self.position, self.shift = position, shift
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """As the module within, ``shift`` positions later."""
+        """Add positions, beginning ``shift`` later."""
         return self.position(x, offset + self.shift)
 
 

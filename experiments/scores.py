@@ -33,7 +33,7 @@ from transformer_course.models.layers import TokenEmbedding
 from transformer_course.models.positional_encoding import sinusoidal_encoding
 
 RATES = (0.0006, 0.002, 0.006, 0.02, 0.06)
-"""At the first step; they fall to zero in a straight line."""
+"""Learning rates of the first step; they fall linearly to zero."""
 FURTHER = {"scaled-small-step": (0.2,)}
 """Rates beyond, for what is best at the highest of all at some width."""
 WIDTHS = (2, 8, 64, 512)

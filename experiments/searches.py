@@ -26,6 +26,7 @@ from experiments.lab import (
     splits_for,
     tiny_run,
 )
+from experiments.translations import CREDIT
 from transformer_course.batches.pairs import sorted_batches
 from transformer_course.data.text import ParallelText, Splits, unseen
 from transformer_course.decoding.generate import sample
@@ -58,8 +59,6 @@ BATCH = 50
 LIKELIER = 1e-3
 """Nats by which a log-probability must be larger to be called so."""
 EXAMPLES = 6
-CREDIT = "Sentences: Tanaka Corpus / Tatoeba (CC BY 2.0 FR), as cut up in "
-CREDIT += "odashi/small_parallel_enja."
 
 
 def draw(

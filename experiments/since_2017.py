@@ -172,7 +172,7 @@ def data_of(seed: int, smoke: bool) -> Prepared:
 
 
 def train_config(seed: int, rate: float = RATE) -> TrainConfig:
-    """As chapter 16's language model, but without smoothing."""
+    """Settings of chapter 16's language model, without smoothing."""
     return TrainConfig(
         epochs=1000,
         seed=seed,

@@ -85,7 +85,7 @@ def characters(
 
 
 def speaks(sentences: list[str]) -> np.ndarray:
-    """Which of them begin with a quotation mark."""
+    """Whether each sentence begins with a quotation mark."""
     return np.array([sentence.startswith("「") for sentence in sentences])
 
 

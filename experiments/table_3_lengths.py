@@ -21,7 +21,7 @@ from transformer_course.evaluation.bleu import (
 from transformer_course.training import checkpoint
 
 VARIANTS = ("base", "dropout-0", "post-norm")
-"""Those whose lengths are stored; ``--only`` names others."""
+"""Variants whose lengths are stored; ``--only`` names others."""
 
 
 def lengths(written: list[str], references: list[str]) -> dict[str, float]:

@@ -97,7 +97,7 @@ CUTS = {
 """Ways to cut up the text before counting: how it is written, and then
 sacreBLEU's tokeniser. ``words`` are the corpus's own, cut by KyTea."""
 SPACED = ("words", "words-13a")
-"""Those that make sense in a language with spaces."""
+"""Cuts that make sense in a language with spaces."""
 
 
 def counts_of(

@@ -103,7 +103,7 @@ VARIANTS = {
 
 
 def inspect_closely(snapshot: Snapshot) -> Record:
-    """As at failures; at the end also with the future changed, and padding."""
+    """Inspect as for failures; at the end change the future, and pad."""
     seen = inspect(snapshot)
     if snapshot.last:
         found = snapshot.prepared

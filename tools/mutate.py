@@ -72,7 +72,7 @@ CORE = (
 """Modules of the package, in the order in which mutants are drawn."""
 COUNT, SEED = 50, 0
 TEST_SECONDS = 900
-"""After which a test run counts as failed: the mutant loops."""
+"""Time limit of a test run: beyond it the mutant loops."""
 RANDOM_INPUTS = range(10_000, 10_200)
 """Seeds of inputs that no check tries."""
 HARMLESS = ("strict", "non_blocking")

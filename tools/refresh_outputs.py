@@ -59,12 +59,12 @@ def corpora_of(part: NotebookNode) -> list[str]:
 
 
 def missing_corpora(part: NotebookNode) -> list[str]:
-    """Those of them that cannot be had without the network."""
+    """Corpora that a notebook or cell needs and this machine lacks."""
     return [name for name in corpora_of(part) if not is_available(name)]
 
 
 def missing_anywhere(notebook: NotebookNode) -> list[str]:
-    """What is missing for the notebook or for any of its cells, once each."""
+    """Corpora missing for the notebook or any of its cells, once each."""
     parts = [notebook, *notebook.cells]
     missing = [name for part in parts for name in missing_corpora(part)]
     return list(dict.fromkeys(missing))

@@ -44,7 +44,7 @@ def count_by_chapter(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 def by_chapter(counts: Numbers) -> Numbers:
     """In chapters, chapter and count; the other pages are counted through."""
-    told: Numbers = {
+    numbered: Numbers = {
         page: {kind: {} for kind in kinds} for page, kinds in counts.items()
     }
     seen = Counter()
@@ -57,8 +57,8 @@ def by_chapter(counts: Numbers) -> Numbers:
         chapter = number_of(page)
         start = (int(chapter),) if chapter else ()
         seen[kind, start] += 1
-        told[page][kind][name] = (*start, seen[kind, start])
-    return told
+        numbered[page][kind][name] = (*start, seen[kind, start])
+    return numbered
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -40,7 +40,7 @@ WEIGHTS = {
     r"glossary|lecturers|api/": 0.4,
     r"": 0.3,
 }
-"""What a page counts, by the beginning of its address: a learner looks for a
+"""Weight of a page, by the beginning of its address: a learner looks for a
 chapter first."""
 
 NO_TEXT = """
@@ -89,7 +89,7 @@ SIGNS = {
     r"\\(?:operatorname|text|math[a-z]+|frac|left|right)\b": "",
     r"\\[(),;:! ]|[{}$]": "", r"\\([a-zA-Z]+)": r"\1",
 }  # fmt: skip
-"""Of a formula, in this order: how it is typed, and how it is told."""
+"""Replacements in a formula, in this order: TeX, and plain text."""
 
 
 def plain_formula(tex: str) -> str:
@@ -117,7 +117,7 @@ def cleaned(article: HtmlElement) -> HtmlElement:
 
 
 def title_of(part: HtmlElement) -> str:
-    """What an entry is called: a heading, a term, a name of the package."""
+    """Title of an entry: a heading, a term, a name of the package."""
     if part.tag == "section":
         heading = part.xpath("*[starts-with(name(), 'h')][1]")
         title = said(heading[0]) if heading else ""
@@ -176,7 +176,7 @@ def introduced(terms: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def weight_of(page: str) -> float:
-    """What a page counts."""
+    """Weight of a page."""
     return next(w for start, w in WEIGHTS.items() if re.match(start, page))
 
 

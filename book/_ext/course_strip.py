@@ -27,19 +27,19 @@ GEOMETRY = {
     "rect": ("class", "x", "y", "width", "height", "rx"),
     "circle": ("class", "cx", "cy", "r"),
 }
-"""What is kept of a shape."""
+"""Attributes of a shape in the strip."""
 LETTER, LINE = 6.5, 10
-"""How wide and high a word is drawn: a bar, in units of the picture."""
+"""Width of a letter and height of a word, in units of the picture."""
 
 
 PLACES: dict[str, str] = yaml.safe_load(
     Path(__file__).with_name("course_places.yml").read_text("utf-8")
 )
-"""Where in the model a chapter is, by its page."""
+"""Place of a chapter in the model, by its page."""
 
 
 class Part(NamedTuple):
-    """What can be lit: a box, or the words for what flows."""
+    """Part of the picture: a box, or the words on an arrow."""
 
     name: str
     chapters: set[str]
@@ -112,7 +112,7 @@ def drawing(picture: Element, chapter: str) -> Element:
 
 
 def names(parts: list[Part]) -> str:
-    """What parts are called, each name once."""
+    """Names of some parts, each once."""
     counts = Counter(part.name for part in parts)
     return ", ".join(
         f"{name} ({count} times)" if count > 1 else name

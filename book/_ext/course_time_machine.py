@@ -239,7 +239,7 @@ def draw(records: list[Record]) -> Curve | None:
 
 
 def _epochs(records: list[Record]) -> list[float]:
-    """Where records stand on the axis; an average, after the last epoch."""
+    """Positions of records on the axis; an average stands after all epochs."""
     last = max((r["epoch"] for r in records if "epoch" in r), default=0)
     gap = 1 + 0.04 * last
     return [record.get("epoch", last + gap) for record in records]
@@ -310,7 +310,7 @@ def _describe(
 
 
 def moments_of(records: list[Record], ways: list[str]) -> list[dict[str, Any]]:
-    """What the script shows, record by record."""
+    """Data of the script, record by record."""
     moments = []
     for before, record in pairwise([None, *records]):
         moments.append(
@@ -337,7 +337,7 @@ def _marked(
 
 
 def _changed(record: Record, before: Record | None, way: str) -> str:
-    """How many sentences changed; empty where nothing can be compared."""
+    """Number of changed sentences; "" where nothing can be compared."""
     compared = [
         now != old
         for now, old in _now_and_before(record, before, way)
@@ -352,7 +352,7 @@ def _changed(record: Record, before: Record | None, way: str) -> str:
 
 
 def _now_and_before(record: Record, before: Record | None, way: str):
-    """What was said to each sentence, and what an epoch earlier."""
+    """Answers to each sentence, now and an epoch earlier."""
     samples = record["samples"]
     earlier = before["samples"] if before else [{"src": ""}] * len(samples)
     for now, old in zip(samples, earlier, strict=True):

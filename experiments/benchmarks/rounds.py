@@ -45,7 +45,7 @@ def answer(process: subprocess.Popen, name: str) -> Record:
 
 
 def taking_part(event: str) -> list[str]:
-    """Those whose packages are installed; the others are named."""
+    """Contenders whose packages are installed; the others are printed."""
     names = []
     for name, contender in EVENTS[event].items():
         if contender.needs and not find_spec(contender.needs):

@@ -28,13 +28,13 @@ class Heading:
 
 
 def _slug(title: str) -> str:
-    """As MyST makes it, to which a formula is nothing."""
+    """Slug of a title, as MyST makes it: without formulas."""
     plain = re.sub(r"\$[^$]*\$", "", title.strip().lower())
     return re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
 
 
 def _anchor(title: str) -> str:
-    """As Sphinx makes it."""
+    """Anchor of a title, as Sphinx makes it."""
     return make_id(re.sub(r"['’]", "", title))
 
 

@@ -59,14 +59,14 @@ def _topics(one: Unit, plan: Plan, length: int) -> str:
 
 
 def where_questions_are(one: Unit, length: int) -> str:
-    """Where the questions are that are set, if there are some."""
+    """A sentence that says where the questions of the homework are."""
     if any("question" in task.do for task in one.tasks(length)):
         return f"The questions are those at the end of chapter {one.chapter}."
     return ""
 
 
 def homework(one: Unit, plan: Plan) -> str:
-    """What is to be done at home, and what only after 90 minutes."""
+    """The homework after 45 minutes, and what 90 add."""
     short = one.tasks(45)
     long = [task for task in one.after if task not in short]
     parts = [task.do for task in short]
@@ -77,7 +77,7 @@ def homework(one: Unit, plan: Plan) -> str:
 
 
 def assignment(one: Unit, plan: Plan, length: int = 0) -> str:
-    """Which exercises of the chapter's assignment a class can do by then.
+    """Exercises of the chapter's assignment that a class can do by then.
 
     After 45 minutes, or 90; without a length, how the two differ, and what
     rests on sections that neither shows.
@@ -111,7 +111,7 @@ def cell(one: Unit, live: Live, plan: Plan) -> str:
 
 
 def seconds(one: Unit, live: Live, plan: Plan) -> tuple[int, int]:
-    """What a cell takes, and what all above it take, rounded up.
+    """Seconds of a cell, and of all above it, rounded up.
 
     Raises:
         BadPlan: no cell, or more than one, has the line.

@@ -38,12 +38,12 @@ Band = tuple[int, int]
 
 
 def dots_of(picture: Image.Image) -> float:
-    """How many dots an inch of a picture has."""
+    """Dots per inch of a picture."""
     return picture.info.get("dpi", (DOTS, DOTS))[0]
 
 
 def white_bands(picture: Image.Image) -> list[Band]:
-    """Where rows are white from side to side: first row, and row after."""
+    """Bands of rows that are all white: first row, and row after."""
     white = (np.asarray(picture.convert("L")) > WHITE).all(axis=1)
     edges = np.flatnonzero(np.diff([0, *white.astype(int), 0]))
     bands = [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
@@ -86,17 +86,17 @@ def is_titled(picture: Image.Image) -> bool:
 
 
 def width(band: Band) -> int:
-    """How many rows a band has."""
+    """Rows of a band."""
     return band[1] - band[0]
 
 
 def narrowest(bands: Sequence[Band]) -> int:
-    """How many rows the narrowest of some bands has."""
+    """Rows of the narrowest of some bands."""
     return min(map(width, bands))
 
 
 def heights(picture: Image.Image, bands: Sequence[Band]) -> list[int]:
-    """How high the parts are that are cut in the midst of bands."""
+    """Heights of the parts when bands are cut in their middle."""
     rows = [0, *(sum(band) // 2 for band in bands), picture.height]
     return [b - a for a, b in itertools.pairwise(rows)]
 

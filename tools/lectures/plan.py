@@ -71,7 +71,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Unit:
-    """What fills 45 minutes, or 90."""
+    """A unit of 45 minutes, or 90."""
 
     unit: str
     title: str
@@ -93,11 +93,11 @@ class Unit:
     """The section whose last formula is on the handout; else the first."""
 
     def topics(self, length: int) -> list[Topic]:
-        """What is shown in class."""
+        """Topics shown in class."""
         return self.core + (self.more if length == 90 else [])
 
     def sections(self, length: int) -> list[str]:
-        """Where in the book that is, each section once."""
+        """Sections of these topics, each once."""
         names = (f"{self.chapter}#{t.section}" for t in self.topics(length))
         return list(dict.fromkeys(names))
 
@@ -115,7 +115,7 @@ class Unit:
         return self.sections(length) + linked(self.read, self.chapter)
 
     def exercises(self) -> list[Exercise]:
-        """Those of the chapter's assignment."""
+        """Exercises of the chapter's assignment."""
         return by_chapter().get(self.notebook, [])
 
 
@@ -129,7 +129,7 @@ class Lecture:
 
 @dataclass(frozen=True)
 class Chapter:
-    """What a chapter rests on, and what of it may not be left out."""
+    """Prerequisites of a chapter, and its indispensable sections."""
 
     chapter: str
     title: str
@@ -180,7 +180,7 @@ class Plan:
         return [one for one in same if one.chapter == unit.chapter]
 
     def exercises_of(self, unit: Unit) -> list[Exercise]:
-        """Those of the chapter that no earlier unit on it has set."""
+        """Exercises of the chapter that no earlier unit on it has set."""
         known = [s for one in self.before(unit) for s in one.known(90)]
         return [
             exercise
@@ -191,7 +191,7 @@ class Plan:
     def doable(
         self, unit: Unit, exercises: list[Exercise], length: int
     ) -> list[Exercise]:
-        """Those that rest on what was read or shown."""
+        """Exercises that rest on what was read or shown."""
         known = unit.known(length)
         return [
             e for e in exercises if self.covers(known, self.rests_on(unit, e))

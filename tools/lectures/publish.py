@@ -64,7 +64,7 @@ class Publisher:
 
     @cached_property
     def templates(self) -> Environment:
-        """Those of this folder."""
+        """The environment of the templates."""
         made = Environment(
             loader=FileSystemLoader(HERE / "templates"),
             undefined=StrictUndefined,

@@ -13,7 +13,7 @@ from transformer_course.errors import CourseError
 
 PACKAGE = "sphinx_revealjs"
 PLACES = ("_static/revealjs", "themes/sphinx_revealjs/static/revealjs")
-"""Where in the package it has been: that of version 3.2 first."""
+"""Folders in the package: that of version 3.2 first."""
 SCRIPT, STYLE = "dist/reveal.js", "dist/reveal.css"
 NOTES = ("plugin/notes/notes.js", "dist/plugin/notes.js")
 """The speaker view, up to version 5 and from version 6 on."""
@@ -53,7 +53,7 @@ def find_reveal(named: str = "") -> Path:
 
 
 def notes_of(folder: Path) -> str:
-    """Where in that folder the speaker view is.
+    """Path of the speaker view in that folder.
 
     Raises:
         NoReveal: nowhere.

@@ -18,7 +18,7 @@ LINES = 21
 """Lines of code or output that a slide holds."""
 DEFAULTS = ("figure", "output", "math")
 NAMED = ("output", "math", "table", "code")
-"""What can be shown and has no name of its own."""
+"""Kinds of blocks that have no name of their own."""
 ENDS = re.compile(r"(?:(?<=[.?!])|(?<=[.?!][)”]))\s+(?=[A-Z“(])")
 """Between two sentences."""
 NAME = re.compile(r"\\\([A-Z]")
@@ -91,12 +91,12 @@ class BuiltChapter:
         return [portable(b.tag) for b in blocks if b.kind == "math"]
 
     def outputs(self, anchor: str) -> list[Tag]:
-        """What the cells of a section print."""
+        """Printed outputs of a section."""
         blocks = blocks_of(self.section(anchor))
         return [portable(b.tag) for b in blocks if b.kind == "output"]
 
     def round(self, topic: Topic) -> Round:
-        """What a topic of the plan asks, shows and concludes.
+        """Question, exhibit and result of a topic of the plan.
 
         Raises:
             BadPlan: the section has no question, nothing to show, or no
@@ -122,7 +122,7 @@ class BuiltChapter:
 
 
 def blocks_of(section: Tag) -> Iterator[Block]:
-    """What stands in a section, without sections and folds inside it."""
+    """Blocks of a section, without sections and folds inside it."""
     for child in section.find_all(True, recursive=False):
         classes = set(child.get("class", []))
         if child.name == "figure":
@@ -246,7 +246,7 @@ def portable(tag: Tag) -> Tag:
 
 
 def inner(tag: Tag) -> str:
-    """What stands inside, as HTML."""
+    """HTML inside a tag."""
     return tag.decode_contents().strip()
 
 

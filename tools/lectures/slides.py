@@ -23,7 +23,7 @@ from tools.lectures.rounds import BuiltChapter, Round
 from tools.lectures.texts import to_html
 
 SHARES = {"question": 0.4, "show": 0.35}
-"""Of a topic's minutes; the result has the rest."""
+"""Shares of a topic's minutes; the result has the rest."""
 CLOSING = 60
 """Seconds for the homework, out of those of the opening."""
 GUESS = "First alone, then with a neighbour, then hands. Show nothing of "
@@ -31,7 +31,7 @@ GUESS += "what follows."
 SURPRISE = "Who is surprised, and by what? Let somebody say in a sentence "
 SURPRISE += "what is to be seen."
 ROWS, COLUMNS = 14, 72
-"""Of code or output in large letters: beyond, they are small."""
+"""Largest code or output in large letters."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Deck:
         )
 
     def closing(self) -> Slide:
-        """What is to be done at home."""
+        """The slide with the homework."""
         tasks = "".join(
             f"<li>{self.html(task.do)}</li>"
             for task in self.unit.tasks(self.length)
@@ -120,7 +120,7 @@ class Deck:
         )
 
     def asking(self, topic: Topic, found: Round) -> list[str]:
-        """What to say to a question; the answer."""
+        """Notes on a question: how to ask it, and its answer."""
         notes = [GUESS]
         name = f"{self.unit.chapter}#{topic.section}"
         for ask in (self.unit.ask, self.unit.ask_more):
@@ -133,7 +133,7 @@ class Deck:
         return notes
 
     def showing(self, topic: Topic, found: Round) -> list[str]:
-        """What to run, and what is to be seen."""
+        """Notes on an exhibit: what to run, and what is to be seen."""
         notes = [SURPRISE]
         for live in (self.unit.live, self.unit.live_more):
             meant = live and live.section == topic.section
@@ -150,7 +150,7 @@ class Deck:
         return f"In full: {found.whole}"
 
     def running(self, live: Live) -> str:
-        """Which cell, and how long it takes."""
+        """The cell to run, and the seconds it takes."""
         own, above = seconds(self.unit, live, self.plan)
         return to_html(
             f"Run the cell `{live.line}`: {own} s, after {above} s above. "
@@ -169,7 +169,7 @@ class Deck:
 
 
 def shown(tag: Tag) -> str:
-    """What a slide shows, as HTML that says how much room it needs."""
+    """HTML of a slide's exhibit, with a class for small letters."""
     if tag.name != "pre":
         return str(tag)
     lines = tag.get_text().strip("\n").splitlines()
@@ -179,5 +179,5 @@ def shown(tag: Tag) -> str:
 
 
 def columns(line: str) -> int:
-    """How many columns a line has; a Japanese letter takes two."""
+    """Columns of a line; a Japanese letter takes two."""
     return sum(1 + (east_asian_width(letter) in "WF") for letter in line)

@@ -9,7 +9,7 @@ LINKED = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 
 
 def _formula(content: str, options: dict) -> str:
-    """As MathJax finds it."""
+    """A formula, delimited for MathJax."""
     return rf"\[{content}\]" if options["display_mode"] else rf"\({content}\)"
 
 
