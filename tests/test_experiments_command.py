@@ -1,6 +1,7 @@
 """What ``python -m experiments`` makes of what is typed."""
 
 import io
+import os
 import sys
 
 import pytest
@@ -63,6 +64,9 @@ def test_a_reader_of_the_list_may_leave(monkeypatch):
     class Left(io.StringIO):
         def write(self, text):
             raise BrokenPipeError
+
+        def fileno(self):
+            return os.open(os.devnull, os.O_WRONLY)
 
     monkeypatch.setattr(sys, "stdout", Left())
     command(["growth", "--list"])
