@@ -1,7 +1,8 @@
 """Text as tensors: bos and eos, padding, the target shift.
 
-Sentences of a batch are padded to one length with ``pad_id``. A batch has a source and a target, or, for a language model, a
-target alone. Chapter 11 derives it.
+Sentences of a batch are padded to one length with ``pad_id``. A batch has a
+source and a target or, for a language model, a target alone. Chapter 11
+derives it.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -72,7 +72,7 @@ class Work:
     author: str
     """The author; editors and translators are left out."""
     chapters: tuple[Chapter, ...]
-    """Chapters in order. A heading directly before another one has no lines."""
+    """In order. A heading directly before another one has no lines."""
     source: str = ""
     """The footer: the printed edition, and who typed and checked it."""
 
