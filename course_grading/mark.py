@@ -61,12 +61,11 @@ def mark(name: str, namespace: dict[str, Any]) -> Mark:
     """
     exercise = find(name)
     verdict, content = _check(exercise, namespace)
+    chapter = by_chapter()[exercise.chapter]
     earlier = [
         other
-        for other in by_chapter()[exercise.chapter]
-        if other.place < exercise.place
-        and other.name in namespace
-        and other.name.encode() in content
+        for other in chapter[: chapter.index(exercise)]
+        if other.name in namespace and other.name.encode() in content
     ]
     if earlier and not verdict.is_correct:
         with _solved(earlier, namespace):

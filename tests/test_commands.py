@@ -1,4 +1,4 @@
-"""Every command that the book and the READMEs tell can be typed.
+"""Every command in the book and the READMEs parses.
 
 Each is handed to the parser that would read it: the package's own, that of
 the experiments, and make.
@@ -112,13 +112,13 @@ def parse_make(words: list[str]) -> None:
         assert variable in (known if given else TARGETS), word
 
 
-def test_what_is_told_can_be_typed(monkeypatch):
+def test_each_command_parses(monkeypatch):
     monkeypatch.chdir(ROOT)
     texts = [markdown_of(page) for page in PAGES] + [UNITS.read_text("utf-8")]
-    told = sorted({typed for text in texts for typed in commands_in(text)})
-    assert len(told) > 100
+    commands = sorted({typed for text in texts for typed in commands_in(text)})
+    assert len(commands) > 100
     wrong = []
-    for command in told:
+    for command in commands:
         try:
             parse(command)
         except (Exception, SystemExit) as error:

@@ -38,7 +38,7 @@ def test_peak_rate():
     assert rate in entry("said-peak-rate")
 
 
-def test_weights_of_a_layer_and_of_the_whole():
+def test_weights_of_a_layer_and_of_the_model():
     d = 64
     config = ModelConfig(d_model=d, n_heads=4, d_ff=4 * d)
     encoder, decoder = EncoderLayer(config), DecoderLayer(config)

@@ -111,9 +111,9 @@ def test_the_untouched_stub_is_not_written_yet(exercise):
 def test_a_mistake_is_named_as_itself_and_as_no_other(exercise, mistake):
     verdict = diagnose(exercise, mistake)
     assert verdict.kind == "misconception", verdict.text
-    told = mistake_of(mistake)
-    assert verdict.mistake == told.__name__, verdict.text
-    assert prose(told.__doc__) in verdict.text
+    named = mistake_of(mistake)
+    assert verdict.mistake == named.__name__, verdict.text
+    assert prose(named.__doc__) in verdict.text
     assert_is_readable(verdict.text)
 
 

@@ -108,9 +108,7 @@ def test_right_code_brings_what_it_uses_and_is_noted(
     assert "causal_mask" in (tmp_path / "progress.json").read_text()
 
 
-def test_a_mistake_is_named_and_what_is_printed_is_shown_apart(
-    answer, tmp_path
-):
+def test_a_mistake_is_named_and_printed_text_is_shown(answer, tmp_path):
     """Shortened, its columns in line; the same in each check."""
     verdict = answer(inverted_and_loud)
     assert verdict.mistake == "causal_inverted"
@@ -124,7 +122,7 @@ def test_a_mistake_is_named_and_what_is_printed_is_shown_apart(
     assert not (tmp_path / "progress.json").exists()
 
 
-def test_an_error_is_told_with_its_line_and_nobody_is_there_to_be_asked(
+def test_an_error_is_shown_with_its_line_and_there_is_no_input(
     answer,
 ):
     verdict = answer(asks)

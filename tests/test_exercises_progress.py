@@ -72,6 +72,3 @@ def test_the_names_listed_are_those_of_the_catalogue():
     for chapter, exercises in contents.by_chapter().items():
         assert list(MODULES[chapter]) == [one.name for one in exercises]
         assert {one.chapter for one in exercises} == {chapter}
-        assert [one.place for one in exercises] == [
-            *range(1, len(exercises) + 1)
-        ], f"number the exercises of {chapter} from 1 on, each once"

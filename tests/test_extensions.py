@@ -176,7 +176,7 @@ def test_addresses_of_the_404_count_from_that_of_the_site(built):
             assert (built.folder / name).is_file()
 
 
-def test_what_is_no_address_is_told_in_a_line(monkeypatch):
+def test_a_wrong_address_is_one_line(monkeypatch):
     monkeypatch.setenv("REPO", "github.com/nobody")
     with pytest.raises(Exception, match="REPO is 'github.com/nobody'; it sh"):
         course_site.read_address("REPO")

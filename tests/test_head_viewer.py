@@ -39,7 +39,7 @@ def soup_of():
     return BeautifulSoup(html, "html.parser")
 
 
-def test_tables_say_where_each_head_looks_most():
+def test_tables_show_where_each_head_attends_most():
     tables = soup_of().select("details table")
     assert len(tables) == len(viewer.KINDS)
     cross = [
@@ -79,7 +79,7 @@ def test_no_text_can_end_the_data():
     assert data["sentences"][0]["maps"] == SENTENCE["maps"]
 
 
-def test_a_run_without_maps_is_told():
+def test_a_run_without_maps_is_an_error():
     with pytest.raises(CourseError, match=r"'none' has no .*: tiny"):
         viewer.render("none", "fig-x")
 

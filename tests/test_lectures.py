@@ -130,7 +130,7 @@ def test_a_section_gives_question_figure_and_result(tmp_path):
         ((GUESS, FIGURE, RESULT), Topic("t", 1), "no section t"),
     ],
 )
-def test_what_a_section_lacks_is_told_in_a_line(tmp_path, parts, topic, lacks):
+def test_a_section_without_a_part_is_one_line(tmp_path, parts, topic, lacks):
     with pytest.raises(BadPlan, match=f"04_attention.*{lacks}") as told:
         chapter(tmp_path, *parts).round(topic)
     assert "\n" not in str(told.value)

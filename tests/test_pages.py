@@ -184,9 +184,9 @@ def has_another_number_than_its_chapter(page: Page) -> Iterator[str]:
         "//article//figcaption//*[contains(@class, 'caption-number')]"
     )
     for count, figure in enumerate(figures, start=1):
-        told = figure.text_content().split()[-1]
-        if told != f"{int(number)}.{count}":
-            yield told
+        number_shown = figure.text_content().split()[-1]
+        if number_shown != f"{int(number)}.{count}":
+            yield number_shown
 
 
 def has_icons_that_are_not_drawn(page: Page) -> Iterator[str]:

@@ -106,8 +106,8 @@ def test_the_page_holds_what_was_stored():
     moments = data_of(page())["moments"]
     for number, moment in enumerate(moments[:2]):
         for way, written in WRITTEN.items():
-            told = ["".join(segments) for segments in moment["said"][way]]
-            assert told == written[number]
+            shown = ["".join(segments) for segments in moment["said"][way]]
+            assert shown == written[number]
     assert moments[2]["said"]["beam"] == [None] * 3  # not stored there
     assert [m["key"] for m in moments] == ["epoch-1", "epoch-2", "average"]
     first, second, last = (moment["changed"] for moment in moments)

@@ -166,8 +166,6 @@ class Exercise:
     """The largest absolute and relative error of results in float32."""
     edits: Sequence[Edit] = ()
     """The mistakes written as edits: two of them can be made at once."""
-    place: int = 0
-    """Its number within the chapter, from 1."""
 
     @property
     def name(self) -> str:
@@ -209,27 +207,26 @@ class Exercise:
         return getattr(mistake, "section", self.section)
 
 
-def exercise_of(
-    solution: Implementation, *, edits: str = "", **fields: Any
-) -> Exercise:
-    """Make a file's exercise from the functions that are marked in it.
+def exercise_of(solution: Implementation, **fields: Any) -> Exercise:
+    """Make the exercise of a file from what the file defines.
+
+    Others and mistakes are the functions marked by :func:`other`,
+    :func:`mistake` and :func:`variant_of`, and the edits in ``EDITS``.
 
     Args:
-        solution: the reference, defined in that file, as are the others and
-            the mistakes, marked by :func:`other`, :func:`mistake` and
-            :func:`variant_of`.
-        edits: mistakes written as edits of the solution.
+        solution: the reference, defined in that file.
         fields: the other fields of :class:`Exercise`.
 
     Raises:
         EditError: an edit cannot be made.
     """
-    file = solution.__module__
+    file = vars(sys.modules[solution.__module__])
     marked = {"other": [], "mistake": []}
-    for value in vars(sys.modules[file]).values():
-        if hasattr(value, "role") and value.__module__ == file:
+    for value in file.values():
+        if hasattr(value, "role") and value.__module__ == file["__name__"]:
             marked[value.role].append(value)
-    made = edits_of(solution, edits, fields["section"].partition("#")[0])
+    page = fields["section"].partition("#")[0]
+    made = edits_of(solution, file.get("EDITS", ""), page)
     named = {e.mistake: mistake_of(e.implementation) for e in made}
     for wrong in marked["mistake"]:
         if isinstance(of := getattr(wrong, "variant_of", None), str):

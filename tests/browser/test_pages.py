@@ -127,7 +127,7 @@ def test_axe_finds_nothing_serious(sized):
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_axe_finds_colours_that_can_be_told_apart(opened, theme):
+def test_axe_finds_enough_contrast(opened, theme):
     opened.colour(theme)
     for width in WIDTHS[: 1 if ASKED == "some" else None]:
         opened.resize(width)

@@ -51,7 +51,7 @@ SEEN = """() => {
     || box.right > around.right || box.bottom > around.bottom;
   const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1
     && a.top < b.bottom - 1 && b.top < a.bottom - 1;
-  const apart = (a, b) => !a.contains(b) && !b.contains(a);
+  const disjoint = (a, b) => !a.contains(b) && !b.contains(a);
   return {
     place: Reveal.getIndices().h,
     title: slide.querySelector("h1, h2").textContent,
@@ -59,7 +59,7 @@ SEEN = """() => {
     letters,
     outside: boxes.filter(([, box]) => leaves(box)).map((one) => one[2]),
     meeting: boxes.flatMap(([a, one, said], place) => boxes.slice(place + 1)
-      .filter(([b, other]) => apart(a, b) && meet(one, other))
+      .filter(([b, other]) => disjoint(a, b) && meet(one, other))
       .map((other) => [said, other[2]])),
     raw: slide.innerText.match(/\\\\[([]|mjx-merror/g),
     pictures: [...slide.querySelectorAll("img")].map((image) => [

@@ -234,7 +234,6 @@ def draw_sublayer(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     add_and_norm,
-    place=2,
     section="08_add_and_norm#two-places-for-the-norm",
     points=1,
     hints=(
@@ -268,5 +267,4 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_sublayer,
-    edits=EDITS,
 )

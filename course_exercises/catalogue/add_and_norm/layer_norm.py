@@ -313,7 +313,6 @@ def plain(width: int) -> tuple[Tensor, Tensor]:
 
 EXERCISE = exercise_of(
     layer_norm,
-    place=1,
     section="08_add_and_norm#layer-norm-by-hand",
     points=2,
     hints=(
@@ -358,5 +357,4 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_words,
-    edits=EDITS,
 )

@@ -276,7 +276,6 @@ def draw_stack(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     pre_norm_stack,
-    place=3,
     section="08_add_and_norm#one-more-norm-at-the-end",
     points=2,
     hints=(
@@ -322,5 +321,4 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_stack,
-    edits=EDITS,
 )

@@ -294,7 +294,6 @@ def draw_queries(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     attention_weights,
-    place=1,
     section="04_attention#everybody-asks-at-once",
     points=1,
     hints=(
@@ -339,5 +338,4 @@ EXERCISE = exercise_of(
         case("float64", Draw(42).normal(2, 2).double(), torch.eye(2).double()),
     ],
     draw=draw_queries,
-    edits=EDITS,
 )

@@ -465,7 +465,6 @@ def draw_sentences(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     CrossAttention,
-    place=3,
     section="04_attention#one-formula-different-sources",
     points=2,
     hints=(
@@ -515,5 +514,4 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_sentences,
-    edits=EDITS,
 )

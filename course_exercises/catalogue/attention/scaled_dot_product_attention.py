@@ -475,7 +475,6 @@ def draw_attention(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     scaled_dot_product_attention,
-    place=2,
     section="04_attention#everybody-asks-at-once",
     points=2,
     hints=(
@@ -549,5 +548,4 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_attention,
-    edits=EDITS,
 )

@@ -224,7 +224,6 @@ def draw_rows(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     mask_tokens,
-    place=1,
     section="18_bert#hide-then-ask",
     points=3,
     hints=(
@@ -262,5 +261,4 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_rows,
-    edits=EDITS,
 )

@@ -143,7 +143,6 @@ def draw_texts(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     next_sentence_input,
-    place=2,
     section="18_bert#two-texts-in-one-row",
     points=1,
     hints=(
@@ -161,5 +160,4 @@ EXERCISE = exercise_of(
         case("the same text twice", [7, 8], [7, 8]),
     ],
     draw=draw_texts,
-    edits=EDITS,
 )

@@ -193,7 +193,6 @@ def draw_word(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     wordpiece,
-    place=3,
     section="18_bert#pieces-of-words",
     points=2,
     hints=(
@@ -219,5 +218,4 @@ EXERCISE = exercise_of(
         cut("an empty word", "", "a"),
     ],
     draw=draw_word,
-    edits=EDITS,
 )

@@ -182,7 +182,6 @@ def draw_answers(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     macro_f1,
-    place=2,
     section="17_classification#accuracy-if-classes-are-unequal",
     points=2,
     hints=(
@@ -201,5 +200,4 @@ EXERCISE = exercise_of(
         texts("nothing right", [0, 1], [1, 0], 2),
     ],
     draw=draw_answers,
-    edits=EDITS,
 )

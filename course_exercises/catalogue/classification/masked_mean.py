@@ -142,7 +142,6 @@ def draw_texts(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     masked_mean,
-    place=1,
     section="17_classification#three-words-and-one-that-is-none",
     points=2,
     hints=(
@@ -163,5 +162,4 @@ EXERCISE = exercise_of(
         infinite(),
     ],
     draw=draw_texts,
-    edits=EDITS,
 )

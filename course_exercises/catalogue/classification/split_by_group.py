@@ -165,7 +165,6 @@ def draw_groups(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     split_by_group,
-    place=3,
     section="17_classification#who-wrote-this-split-by-work",
     points=2,
     hints=(
@@ -186,5 +185,4 @@ EXERCISE = exercise_of(
         case("more than there is", ["b", "a"], 3),
     ],
     draw=draw_groups,
-    edits=EDITS,
 )

@@ -505,7 +505,6 @@ def draw_counts(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     bleu,
-    place=3,
     section="14_evaluation#a-whole-corpus",
     points=3,
     hints=(
@@ -542,5 +541,4 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_counts,
-    edits=EDITS,
 )

@@ -398,7 +398,6 @@ def draw_texts(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     clipped_matches,
-    place=2,
     section="14_evaluation#partial-credit-bleu-by-hand",
     points=2,
     hints=(
@@ -449,5 +448,4 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_texts,
-    edits=EDITS,
 )

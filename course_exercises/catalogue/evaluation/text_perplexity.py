@@ -334,7 +334,6 @@ def draw_surprise(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     text_perplexity,
-    place=1,
     section="14_evaluation#how-surprised-was-it-perplexity",
     points=1,
     hints=(
@@ -382,5 +381,4 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_surprise,
-    edits=EDITS,
 )

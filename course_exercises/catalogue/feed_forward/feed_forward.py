@@ -334,7 +334,6 @@ between its maps.
 
 EXERCISE = exercise_of(
     feed_forward,
-    place=1,
     section="09_feed_forward#the-formula",
     points=1,
     hints=(
@@ -369,5 +368,4 @@ EXERCISE = exercise_of(
         case("float64", *(t.double() for t in draw_part(Draw(4), 1, 2, 3, 5))),
     ],
     draw=lambda draw: case("random numbers", *random_part(draw)),
-    edits=EDITS,
 )

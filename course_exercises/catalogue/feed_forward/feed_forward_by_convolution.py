@@ -314,7 +314,6 @@ def drawn(note: str, seed: int, *sizes: int) -> Case:
 
 EXERCISE = exercise_of(
     feed_forward_by_convolution,
-    place=2,
     section="09_feed_forward#a-convolution-of-width-one",
     points=2,
     hints=(
@@ -344,5 +343,4 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=lambda draw: as_convolution("random numbers", *random_part(draw)),
-    edits=EDITS,
 )

@@ -331,7 +331,6 @@ def draw_sizes(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     layer_weights,
-    place=3,
     section="09_feed_forward#how-much-of-the-weights",
     points=2,
     hints=(
@@ -355,5 +354,4 @@ EXERCISE = exercise_of(
         case("an inside narrower than the stream", 12, 3, 5, True),
     ],
     draw=draw_sizes,
-    edits=EDITS,
 )

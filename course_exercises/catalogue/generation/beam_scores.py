@@ -308,7 +308,6 @@ def beam(
 
 EXERCISE = exercise_of(
     beam_scores,
-    place=2,
     section="13_generation#when-the-likelier-translation-is-worse",
     points=2,
     hints=(
@@ -349,5 +348,4 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_beam,
-    edits=EDITS,
 )

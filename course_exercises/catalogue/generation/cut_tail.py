@@ -336,7 +336,6 @@ def rows(note: str, p: float, *probabilities: list[float]) -> Case:
 
 EXERCISE = exercise_of(
     cut_tail,
-    place=3,
     section="13_generation#drawing-in-place-of-choosing",
     points=3,
     hints=(
@@ -371,5 +370,4 @@ EXERCISE = exercise_of(
         case("float64", Draw(4).normal(2, 4).double().softmax(dim=-1), 0.6),
     ],
     draw=draw_rows,
-    edits=EDITS,
 )

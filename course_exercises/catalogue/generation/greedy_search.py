@@ -412,7 +412,6 @@ def draw_speaker(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     greedy_search,
-    place=1,
     section="13_generation#a-model-of-three-words",
     points=2,
     hints=(
@@ -440,5 +439,4 @@ EXERCISE = exercise_of(
         case("other marks", Speaker([4, 5, 3], bos=0), 1, 4, 0, 3),
     ],
     draw=draw_speaker,
-    edits=EDITS,
 )

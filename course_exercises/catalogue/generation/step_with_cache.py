@@ -472,7 +472,6 @@ def draw_state(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     step_with_cache,
-    place=4,
     section="13_generation#the-cache-do-not-compute-it-again",
     points=4,
     hints=(
@@ -512,5 +511,4 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_state,
-    edits=EDITS,
 )

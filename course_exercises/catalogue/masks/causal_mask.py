@@ -137,7 +137,6 @@ A token may see all that came before it, however far back.
 
 EXERCISE = exercise_of(
     causal_mask,
-    place=2,
     section="06_masks#the-future",
     points=2,
     hints=(
@@ -156,5 +155,4 @@ EXERCISE = exercise_of(
         case("a longer sentence", 17),
     ],
     draw=lambda draw: case("a random length", draw.size(2, 12)),
-    edits=EDITS,
 )

@@ -329,7 +329,6 @@ def draw_scores(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     masked_softmax,
-    place=3,
     section=BEFORE,
     points=3,
     hints=(
@@ -395,5 +394,4 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_scores,
-    edits=EDITS,
 )

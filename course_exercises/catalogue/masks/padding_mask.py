@@ -164,7 +164,6 @@ def draw_sentences(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     padding_mask,
-    place=1,
     section="06_masks#the-padding-mask-by-hand",
     points=2,
     hints=(
@@ -197,5 +196,4 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_sentences,
-    edits=EDITS,
 )

@@ -171,7 +171,6 @@ def draw_answers(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     merge_heads,
-    place=2,
     section=SPLITTING,
     points=1,
     hints=(
@@ -195,5 +194,4 @@ EXERCISE = exercise_of(
         case("float64", numbered(2, 2, 2, 3).double()),
     ],
     draw=draw_answers,
-    edits=EDITS,
 )

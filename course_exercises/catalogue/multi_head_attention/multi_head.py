@@ -490,7 +490,6 @@ def draw_attention(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     MultiHead,
-    place=3,
     section=FORMULA,
     points=3,
     hints=(
@@ -562,5 +561,4 @@ EXERCISE = exercise_of(
     ],
     draw=draw_attention,
     run=small_by_hand,
-    edits=EDITS,
 )

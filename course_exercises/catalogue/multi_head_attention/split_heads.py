@@ -187,7 +187,6 @@ def draw_stream(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     split_heads,
-    place=1,
     section=SPLITTING,
     points=1,
     hints=(
@@ -209,5 +208,4 @@ EXERCISE = exercise_of(
         case("float64", numbered(2, 2, 4).double(), 2),
     ],
     draw=draw_stream,
-    edits=EDITS,
 )

@@ -215,7 +215,6 @@ TENS = torch.tensor([[10.0, 1], [20, 2], [30, 3], [40, 4], [50, 5]])
 
 EXERCISE = exercise_of(
     add_positions,
-    place=1,
     section="03_positional_encoding#added-not-concatenated",
     points=1,
     hints=(
@@ -258,5 +257,4 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_vectors,
-    edits=EDITS,
 )

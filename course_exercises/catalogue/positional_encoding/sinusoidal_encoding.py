@@ -281,7 +281,6 @@ def draw_sizes(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     sinusoidal_encoding,
-    place=2,
     section="03_positional_encoding#clocks",
     points=2,
     hints=(
@@ -302,6 +301,5 @@ EXERCISE = exercise_of(
         case("a longer and wider table", 50, 32),
     ],
     draw=draw_sizes,
-    edits=EDITS,
     tolerance=1e-4,  # angles of up to 50 radians, in 32 bits
 )

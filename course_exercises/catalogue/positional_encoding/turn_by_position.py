@@ -316,7 +316,6 @@ def draw_heads(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     turn_by_position,
-    place=3,
     section="03_positional_encoding#rotary-positions",
     points=3,
     hints=(
@@ -346,6 +345,5 @@ EXERCISE = exercise_of(
         case("float64", Draw(17).normal(1, 1, 3, 4).double()),
     ],
     draw=draw_heads,
-    edits=EDITS,
     tolerance=1e-4,  # angles of up to 30 radians, in 32 bits
 )

@@ -116,7 +116,6 @@ def draw_tables(draw: Draw) -> Case:
 ONE = table([1, 0], [0, 1])
 EXERCISE = exercise_of(
     alignment_error_rate,
-    place=1,
     section=JUDGED,
     points=2,
     hints=(
@@ -141,5 +140,4 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_tables,
-    edits=EDITS,
 )

@@ -136,7 +136,6 @@ def draw_weights(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     induction_score,
-    place=3,
     section=CIRCUIT,
     points=2,
     hints=(
@@ -177,5 +176,4 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_weights,
-    edits=EDITS,
 )

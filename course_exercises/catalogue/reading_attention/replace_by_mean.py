@@ -153,7 +153,6 @@ SHORT = torch.tensor([[True, True], [True, False]])
 TWO = rows([[1, 2, 3, 4], [3, 6, 5, 8]])
 EXERCISE = exercise_of(
     replace_by_mean,
-    place=2,
     section=REMOVED,
     points=3,
     hints=(
@@ -192,5 +191,4 @@ EXERCISE = exercise_of(
         case("one head has it all", TWO, 0, 1, all_real(1, 2)),
     ],
     draw=draw_merged,
-    edits=EDITS,
 )

@@ -359,7 +359,6 @@ def draw_additive(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     additive_score,
-    place=1,
     section="05_score_functions#three-scores-by-hand",
     points=2,
     hints=(
@@ -428,5 +427,4 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_additive,
-    edits=EDITS,
 )

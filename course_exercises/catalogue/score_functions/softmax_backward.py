@@ -300,7 +300,6 @@ def draw_weights(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     softmax_backward,
-    place=3,
     section="05_score_functions#what-large-scores-do-to-a-softmax",
     points=3,
     hints=(
@@ -349,5 +348,4 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_weights,
-    edits=EDITS,
 )

@@ -141,7 +141,6 @@ SHARP = Draw(22)
 
 EXERCISE = exercise_of(
     gated_feed_forward,
-    place=1,
     section="22_since_2017#what-stands-in-the-layers",
     points=2,
     hints=(
@@ -181,6 +180,5 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_part,
-    edits=EDITS,
     tolerance=1e-4,
 )

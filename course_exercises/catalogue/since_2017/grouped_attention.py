@@ -137,7 +137,6 @@ MANY = Draw(23)
 
 EXERCISE = exercise_of(
     grouped_attention,
-    place=2,
     section="22_since_2017#what-generation-pays-for",
     points=2,
     hints=(
@@ -172,5 +171,4 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_heads,
-    edits=EDITS,
 )

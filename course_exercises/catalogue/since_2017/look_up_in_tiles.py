@@ -158,7 +158,6 @@ FAR = Draw(24)
 
 EXERCISE = exercise_of(
     look_up_in_tiles,
-    place=3,
     section="22_since_2017#attention-in-tiles",
     points=3,
     hints=(
@@ -209,5 +208,4 @@ EXERCISE = exercise_of(
         case("many keys", 4 * FAR.normal(40), FAR.normal(40, 2), 7),
     ],
     draw=draw_scores,
-    edits=EDITS,
 )

@@ -188,7 +188,6 @@ def draw_sizes(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     layer_operations,
-    place=1,
     section="21_speed#how-fast-could-it-be",
     points=2,
     hints=(
@@ -208,5 +207,4 @@ EXERCISE = exercise_of(
         case("a long text", 1, 4096, 256, 4, 1024),
     ],
     draw=draw_sizes,
-    edits=EDITS,
 )

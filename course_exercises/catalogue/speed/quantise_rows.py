@@ -184,7 +184,6 @@ def draw_matrix(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     quantise_rows,
-    place=2,
     section="21_speed#eight-bits-for-a-weight",
     points=2,
     hints=(
@@ -214,6 +213,5 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_matrix,
-    edits=EDITS,
     run=call_without_grad,
 )

@@ -309,7 +309,6 @@ def draw_step(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     learning_rate,
-    place=2,
     section="12_training#how-fast-warm-up-then-1-step",
     points=2,
     hints=(
@@ -336,6 +335,5 @@ EXERCISE = exercise_of(
         case("the same at its last step", 100_000, 512, 4000),
     ],
     draw=draw_step,
-    edits=EDITS,
     tolerance=1e-6,
 )

@@ -484,7 +484,6 @@ def answers(
 
 EXERCISE = exercise_of(
     smoothed_loss,
-    place=3,
     section="12_training#do-not-be-too-sure-label-smoothing",
     points=3,
     hints=(
@@ -552,5 +551,4 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_answers,
-    edits=EDITS,
 )

@@ -239,7 +239,6 @@ def draw_targets(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     teacher_forcing,
-    place=1,
     section="12_training#what-the-model-is-asked-the-next-token",
     points=1,
     hints=(
@@ -263,5 +262,4 @@ EXERCISE = exercise_of(
         case("more padding", torch.tensor([[1, 4, 2, 0, 0], [1, 8, 9, 5, 2]])),
     ],
     draw=draw_targets,
-    edits=EDITS,
 )

@@ -466,7 +466,6 @@ def draw_decoder(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     MyDecoderLayer,
-    place=2,
     section="10_transformer#build-it",
     points=3,
     hints=(
@@ -487,5 +486,4 @@ EXERCISE = exercise_of(
         decoder_case("two sentences", 7, 3, [2, 4], 4),
     ],
     draw=draw_decoder,
-    edits=EDITS,
 )

@@ -394,7 +394,6 @@ def draw_encoder(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     MyEncoderLayer,
-    place=1,
     section="10_transformer#build-it",
     points=2,
     hints=(
@@ -419,5 +418,4 @@ EXERCISE = exercise_of(
         encoder_case("three sentences", 6, [2, 5, 4]),
     ],
     draw=draw_encoder,
-    edits=EDITS,
 )

@@ -446,7 +446,6 @@ def draw_stack(draw: Draw) -> Case:
 ONE = torch.tensor([[[1.0]]])
 EXERCISE = exercise_of(
     MyStack,
-    place=3,
     section="10_transformer#build-it",
     points=2,
     hints=(
@@ -471,6 +470,5 @@ EXERCISE = exercise_of(
         stack_case("six layers, two sentences", 6, Draw(1).normal(2, 3, 4)),
     ],
     draw=draw_stack,
-    edits=EDITS,
     run=run_stack,
 )

@@ -158,7 +158,6 @@ def draw_images(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     cut_into_patches,
-    place=1,
     section=PATCHES,
     points=2,
     hints=(
@@ -179,5 +178,4 @@ EXERCISE = exercise_of(
         case("two images", numbered(2, 2, 4, 6), 2),
     ],
     draw=draw_images,
-    edits=EDITS,
 )

@@ -163,7 +163,6 @@ TWO = channels([[1, 2]], [[3, 1]])
 
 EXERCISE = exercise_of(
     grad_cam,
-    place=3,
     section=CAM,
     points=2,
     hints=(
@@ -200,6 +199,5 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_features,
-    edits=EDITS,
     run=call_without_grad,
 )

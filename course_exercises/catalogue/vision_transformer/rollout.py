@@ -151,7 +151,6 @@ SWAP = [[0.0, 1.0], [1.0, 0.0]]
 
 EXERCISE = exercise_of(
     rollout,
-    place=2,
     section=ROLLOUT,
     points=3,
     hints=(
@@ -173,6 +172,5 @@ EXERCISE = exercise_of(
         ),
     ],
     draw=draw_attention,
-    edits=EDITS,
     run=call_without_grad,
 )
