@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from course_grading.assignment import find_assignments, source_notebook
-from course_grading.course import Course, GradingError
+from course_grading.course import Course, GradingError, require_image
 from course_grading.report import report
 from course_grading.roster import read_roster
 from course_grading.submissions import find_submissions
@@ -63,6 +63,8 @@ def run_grade(options: argparse.Namespace) -> None:
     """Grade the submissions, then write feedback, tables and the report."""
     if not 0 <= options.partial <= 1:
         raise CourseError(f"--partial {options.partial}: give 0 to 1")
+    if options.container:
+        require_image(options.container)
     names = find_assignments(options.names)
     roster = read_roster(options.roster) if options.roster else None
     found = find_submissions(options.submissions, names, roster)

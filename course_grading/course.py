@@ -126,8 +126,8 @@ def run_isolated(
     if process.returncode < 0 or process.returncode > 128:  # by a signal
         return [[] for _ in notebook.cells]
     if process.returncode:
-        last = errors.strip().rpartition("\n")[2]
-        raise GradingError(f"{' '.join(process.args[:3])} failed: {last}")
+        reason = errors.strip()[-1000:]
+        raise GradingError(f"{' '.join(process.args[:3])} failed: {reason}")
     cells = nbformat.reads(output, as_version=4).cells
     return [cell.get("outputs", []) for cell in cells]
 
@@ -147,6 +147,21 @@ def container_command(container: str, name: str, partial: float) -> list[str]:
         *("--cap-drop", "ALL", "--security-opt", "no-new-privileges"),
         *("--env", f"{PARTIAL}={partial}", IMAGE),
     ]
+
+
+def require_image(container: str) -> None:
+    """Check that a container can be started.
+
+    Raises:
+        GradingError: the engine does not run, or the image is not built.
+    """
+    command = [container, "image", "inspect", IMAGE]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8")
+    if done.returncode:
+        raise GradingError(
+            f"{' '.join(command)} failed: {done.stderr.strip()}. Build the "
+            'image first; "For lecturers" says how'
+        )
 
 
 def _end(process: subprocess.Popen) -> None:

@@ -125,6 +125,8 @@ def test_an_engine_that_does_not_run_is_no_fault_of_the_student(tmp_path):
     engine.chmod(0o755)
     with pytest.raises(course.GradingError, match="no daemon is running"):
         course.run_isolated(new_notebook(), str(engine), 0.0)
+    with pytest.raises(course.GradingError, match="Build the image first"):
+        course.require_image(str(engine))
 
 
 def test_a_container_has_no_network_and_no_files_of_this_machine():
