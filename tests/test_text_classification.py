@@ -44,6 +44,7 @@ from transformer_course.models.recurrent import RecurrentClassifier
 from transformer_course.training import checkpoint
 from transformer_course.training.loop import evaluate
 from transformer_course.training.run import checkpoints, prepare
+from transformer_course.training.run.prepare import init_from
 from transformer_course.training.tasks import classification
 
 
@@ -208,7 +209,7 @@ def test_labels_are_limited_and_pieces_are_not(monkeypatch):
     read = []
     load = classification.load_labelled
     monkeypatch.setattr(
-        text_classification,
+        classification,
         "load_labelled",
         lambda name: read.append(name) or load(name),
     )
