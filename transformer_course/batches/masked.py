@@ -25,7 +25,7 @@ from transformer_course.errors import ConfigError
 MASK_RATE = 0.15
 """Share of the words to predict (Devlin et al. 2019, section 3.1)."""
 MASKED, RANDOM = 0.8, 0.1
-"""Shares of these that become [MASK] or a random word; others are unchanged."""
+"""Shares of these that become [MASK] or a random word; the others stay."""
 SPECIAL = (PAD, BOS, EOS, UNK)
 """Ids that are never predicted."""
 Kind = Literal[0, 1, 2]
