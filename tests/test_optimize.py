@@ -215,6 +215,13 @@ def test_no_rows_have_gradients_of_zero(mode, calls):
     assert not layer.weight.grad.any() and not calls
 
 
+@pytest.mark.usefixtures("onednn")
+def test_weights_made_in_inference_mode_are_left_to_torch():
+    with torch.inference_mode():
+        layer, x = optimize(nn.Linear(8, 6)).eval(), torch.randn(3, 8)
+        close(layer(x), F.linear(x, layer.weight, layer.bias))
+
+
 @needs_onednn
 def test_a_products_gradient_has_no_gradient():
     x, weight = torch.randn(3, 8), torch.randn(6, 8, requires_grad=True)

@@ -52,7 +52,8 @@ def optimize(model: nn.Module) -> nn.Module:
     """
     classes = {nn.Dropout: Dropout16, MultiHeadAttention: ShortAttention}
     dtypes = {p.dtype for p in model.parameters() if p.device.type == "cpu"}
-    faster = [onednn_is_faster(t, p) for t in dtypes for p in (False, True)]
+    faster = [onednn_is_faster(dtype, packed=False) for dtype in dtypes]
+    faster += [onednn_is_faster(dtype, packed=True) for dtype in dtypes]
     if any(faster):
         classes[nn.Linear] = OneDNNLinear
     return swap(model, classes)
@@ -90,7 +91,7 @@ class OneDNNLinear(nn.Linear):
     In evaluation mode and without gradients the matrix is also kept in
     oneDNN's own order, as a copy: to reorder it for each product takes longer
     than the arithmetic where rows are few. The copy is renewed when the
-    parameter is changed or replaced. (A change through ``weight.data`` is
+    parameter is changed or replaced. (A change in place of ``weight.data`` is
     noticed after ``train()`` only.)
     """
 
@@ -100,8 +101,9 @@ class OneDNNLinear(nn.Linear):
     def forward(self, x: Float[Tensor, "*batch d_in"]) -> Tensor:
         """x Wᵀ + b."""
         weight = self.weight
-        plain = x.device.type != "cpu" or weight.dtype != x.dtype
-        if plain or torch.is_autocast_enabled("cpu") or not x.numel():
+        plain = x.device.type != "cpu" or x.dtype != weight.dtype
+        plain = plain or not x.numel() or weight.is_inference()
+        if plain or torch.is_autocast_enabled("cpu"):
             return super().forward(x)
         if torch.is_grad_enabled():
             if onednn_is_faster(x.dtype, packed=False):
@@ -188,7 +190,7 @@ def product(a: Tensor, b: Tensor) -> Tensor:
 
 
 @functools.cache
-def onednn_is_faster(dtype: torch.dtype, packed: bool) -> bool:
+def onednn_is_faster(dtype: torch.dtype, *, packed: bool) -> bool:
     """Whether oneDNN's product is faster than torch's own, timed once.
 
     MKL, which torch takes for products in fp32 on x86, has its fastest
