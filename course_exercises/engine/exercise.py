@@ -26,6 +26,7 @@ Decorated = TypeVar("Decorated", bound=Implementation)
 DRAWN = 6
 """Number of random cases of a check."""
 STUB = "raise NotImplementedError  # your code here"
+"""The line in place of the part to be written."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,6 +34,7 @@ LIMITS = {
     "crash": "your code ended the Python process that it ran in. Your "
     "notebook is not harmed: it ran beside it.",
 }
+"""What a learner reads when a limit was exceeded, by its name."""
 NO_HYPHENS = {"width": show.WIDTH, "break_on_hyphens": False}
 
 
