@@ -256,12 +256,6 @@ def test_what_is_judged_is_counted_in_images(digits):
     assert means["nll"] == pytest.approx(np.log(10), abs=1e-5)
 
 
-def test_a_text_is_no_image():
-    task = find_task("image_classification")
-    with pytest.raises(ConfigError, match="cannot read text"):
-        task.prompt(None, "a cat", 10)
-
-
 # --- the command line --------------------------------------------------------
 
 
