@@ -72,7 +72,7 @@ def edited(monkeypatch):
         ("grammar", "models.attention"),
         ("grammar", "models.transformer"),
         ("grammar", "training.loop"),
-        ("grammar", "training.tasks.translation"),
+        ("grammar", "training.tasks.writing"),
         ("grammar", "data.grammar.lexicon"),
         ("grammar", "training.run.prepare"),
         ("digits-vit", "models.vit"),

@@ -15,13 +15,13 @@ from transformer_course.training.tasks.classification import (
     ImageClassification,
     TextClassification,
 )
-from transformer_course.training.tasks.language_modelling import (
-    LanguageModelling,
-)
-from transformer_course.training.tasks.next_sentence import NextSentence
 from transformer_course.training.tasks.pre_training import PreTraining
 from transformer_course.training.tasks.task import Task
-from transformer_course.training.tasks.translation import Translation
+from transformer_course.training.tasks.writing import (
+    LanguageModelling,
+    NextSentence,
+    Translation,
+)
 
 TASKS: dict[str, Task] = {
     task.name: task

@@ -1,7 +1,12 @@
-"""Functions that the tasks share which write text, token by token."""
+"""Tasks whose models write text, token by token.
+
+Translation (chapter 15), the next sentence (chapter 16), language modelling
+(chapters 13 and 16).
+"""
 
 import dataclasses
 
+import torch
 from torch import nn
 
 from transformer_course.batches.buckets import (
@@ -13,6 +18,7 @@ from transformer_course.batches.pairs import (
     Batches,
     IdPair,
     encode_pairs,
+    encode_texts,
     padded_batch,
     sampled_pairs,
 )
@@ -21,10 +27,21 @@ from transformer_course.data import more_pairs
 from transformer_course.data.corpora import pairs_of
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.data.tokenizer import Tokenizer
+from transformer_course.decoding.generate import sample
 from transformer_course.decoding.translate import draw, translate
-from transformer_course.models.config import AnyModelConfig
+from transformer_course.errors import ConfigError
+from transformer_course.evaluation.bleu import corpus_bleu, perplexity
+from transformer_course.models.config import (
+    AnyModelConfig,
+    LanguageModelConfig,
+    ModelConfig,
+    RecurrentConfig,
+)
+from transformer_course.models.mode import eval_mode
+from transformer_course.models.modern_config import ModernConfig
+from transformer_course.training.chunked_loss import chunked_loss
 from transformer_course.training.config import DataConfig, Experiment
-from transformer_course.training.tasks.task import corpus_of
+from transformer_course.training.tasks.task import Task, corpus_of
 
 EVAL_BATCH_SIZE = 50
 """Pairs, or blocks of text, in a batch of an evaluation."""
@@ -115,6 +132,16 @@ def pair_samples(
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
+def perplexity_metric(
+    model: nn.Module,
+    tokenizer: Tokenizer,
+    dev: ParallelText,
+    means: dict[str, float],
+) -> dict[str, float]:
+    """The perplexity, from the mean nll."""
+    return {"perplexity": perplexity(means["nll"])}
+
+
 def _warn_cut_off(
     tokenizer: Tokenizer,
     text: ParallelText,
@@ -134,3 +161,153 @@ def _warn_cut_off(
             f"longer than {max_length} tokens and are cut off there; a "
             "larger --model.max-length keeps them whole."
         )
+
+
+class Translation(Task):
+    """Translation of sentences, evaluated by BLEU."""
+
+    name = "translation"
+    models = (ModelConfig, RecurrentConfig)
+    corpora = ("pairs",)
+    languages = 2
+    examples = "pairs"
+    output_kind = "translation"
+    selection_metric = "bleu"
+    unsupported = ("data.shift",)
+    loss = staticmethod(chunked_loss)
+    eval_batches = staticmethod(pair_eval_batches)
+    samples = staticmethod(pair_samples)
+
+    def load(self, data: DataConfig) -> Splits:
+        if data.src == data.tgt:
+            raise ConfigError(
+                f"src and tgt are both {data.src!r}: choose two languages."
+            )
+        splits = load_pairs(data)
+        return both_directions(splits) if data.both_ways else splits
+
+    def prepare(
+        self,
+        experiment: Experiment,
+        train: ParallelText,
+        tokenizer: Tokenizer | None = None,
+    ) -> tuple[Tokenizer, Batches]:
+        if tokenizer is None:
+            lines = [*train.src, *train.tgt]
+            tokenizer = train_tokenizer(lines, experiment)
+        return tokenizer, pair_batches(experiment, tokenizer, train)
+
+    def metrics(
+        self,
+        model: nn.Module,
+        tokenizer: Tokenizer,
+        dev: ParallelText,
+        means: dict[str, float],
+    ) -> dict[str, float]:
+        """Perplexity, and BLEU of greedy translations."""
+        written = translate(model, tokenizer, dev.src)
+        bleu = corpus_bleu(written, dev.tgt, dev.words).value
+        return {"perplexity": perplexity(means["nll"]), "bleu": bleu}
+
+
+class NextSentence(Task):
+    """The sentence after a sentence; many are right, so the nll decides."""
+
+    name = "next_sentence"
+    models = (ModelConfig, RecurrentConfig)
+    corpora = ("pairs",)
+    languages = 1
+    examples = "pairs"
+    selection_metric = "nll"
+    greater_is_better = False
+    unsupported = ("data.both_ways", "data.shift")
+    loss = staticmethod(chunked_loss)
+    metrics = staticmethod(perplexity_metric)
+    eval_batches = staticmethod(pair_eval_batches)
+    samples = staticmethod(pair_samples)
+
+    def load(self, data: DataConfig) -> Splits:
+        return load_pairs(data)
+
+    def prepare(
+        self,
+        experiment: Experiment,
+        train: ParallelText,
+        tokenizer: Tokenizer | None = None,
+    ) -> tuple[Tokenizer, Batches]:
+        """The tokenizer learns from the targets: all but the first sentence
+        of a chapter is one."""
+        if tokenizer is None:
+            tokenizer = train_tokenizer(train.tgt, experiment)
+        return tokenizer, pair_batches(experiment, tokenizer, train)
+
+
+class LanguageModelling(Task):
+    """A text without a source: chapters, or the targets of pairs."""
+
+    name = "language_modelling"
+    models = (LanguageModelConfig, ModernConfig)
+    corpora = ("pairs", "texts")
+    examples = "texts"
+    prompt_side = "tgt"
+    selection_metric = "nll"
+    greater_is_better = False
+    unsupported = (
+        "data.both_ways",
+        "data.subword_sampling",
+        "data.more",
+        "data.shift",
+    )
+    loss = staticmethod(chunked_loss)
+    metrics = staticmethod(perplexity_metric)
+
+    def load(self, data: DataConfig) -> Splits:
+        corpus = corpus_of(data)
+        if corpus.texts:
+            splits = corpus.texts()
+        else:
+            splits = pairs_of(corpus, data.src, data.tgt)
+        return first_pairs(splits, data.train_pairs)
+
+    def prepare(
+        self,
+        experiment: Experiment,
+        train: ParallelText,
+        tokenizer: Tokenizer | None = None,
+    ) -> tuple[Tokenizer, Batches]:
+        """The tokenizer learns from both sides, as a translator's does."""
+        if tokenizer is None:
+            texts = filter(None, [*train.src, *train.tgt])
+            lines = [line for text in texts for line in text.split("\n")]
+            tokenizer = train_tokenizer(lines, experiment)
+        limit = experiment.model.max_length
+        pairs = encode_texts(tokenizer, train.tgt, limit)
+        return tokenizer, bucketed(pairs, experiment)
+
+    def eval_batches(
+        self, config: AnyModelConfig, tokenizer: Tokenizer, text: ParallelText
+    ) -> list[Batch]:
+        return batches_in_order(
+            encode_texts(tokenizer, text.tgt, config.max_length)
+        )
+
+    def samples(
+        self, model: nn.Module, tokenizer: Tokenizer, dev: ParallelText
+    ) -> list[dict[str, str]]:
+        """Texts drawn from the model with a fixed seed."""
+        device = next(model.parameters()).device
+        with eval_mode(model):
+            drawn = sample(
+                model,
+                prefix=torch.empty(SAMPLES, 0, dtype=torch.long),
+                generator=torch.Generator(device).manual_seed(0),
+            )
+        texts = map(tokenizer.decode, drawn)
+        return [{"src": "", "tgt": "", "sampled": text} for text in texts]
+
+
+def both_directions(splits: Splits) -> Splits:
+    """The same splits with each training pair in both directions."""
+    src, tgt = splits.train.src, splits.train.tgt
+    train = ParallelText([*src, *tgt], [*tgt, *src])
+    return dataclasses.replace(splits, train=train)
