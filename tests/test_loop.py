@@ -439,7 +439,7 @@ def test_the_state_of_another_model_is_refused():
     optimizer = make_optimizer(model, config)
     train_step(model, one_batch(), optimizer, config)
     state = resume_state(model, optimizer, Progress(step=1))
-    with pytest.raises(CheckpointError, match="does not have"):
+    with pytest.raises(CheckpointError, match="of another model"):
         restore(state, other, make_optimizer(other, config))
 
 

@@ -33,8 +33,6 @@ from transformer_course.training.loss import (
     compute_loss,
 )
 
-MOMENTS = ("step", "exp_avg", "exp_avg_sq")
-"""What Adam keeps for each parameter."""
 NO_SMOOTHING = TrainConfig(label_smoothing=0.0)
 """Default settings of an evaluation."""
 
@@ -266,7 +264,7 @@ def evaluate(
 def resume_state(
     model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress
 ) -> Resume:
-    """All that an uninterrupted training would still have in memory."""
+    """The state of the optimizer, the random generators and the progress."""
     device = next(model.parameters()).device
     tensors = {"rng.cpu": torch.get_rng_state()}
     if device.type != "cpu":
@@ -280,61 +278,29 @@ def resume_state(
 def restore(
     resume: Resume, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> Progress:
-    """Put back what :func:`resume_state` kept.
+    """Load the state that :func:`resume_state` returned.
 
-    On a device of another kind than before, its random generator has no state
-    to go on from, and dropout draws anew.
+    On a device of another kind than before, its random generator is left as
+    it is, and dropout draws other numbers.
 
     Raises:
-        CheckpointError: the state is not of this model, or not whole.
+        CheckpointError: the state is of another model, or incomplete.
     """
+    device = next(model.parameters()).device
+    parameters = dict(model.named_parameters())
     try:
-        progress = _progress(resume.values)
-        _put_back(resume, model, optimizer)
+        for full_name, value in resume.tensors.items():
+            if full_name.startswith("adam."):
+                _, key, name = full_name.split(".", maxsplit=2)
+                parameter = parameters[name]
+                optimizer.state[parameter][key] = value.to(parameter.device)
+        torch.set_rng_state(resume.tensors["rng.cpu"])
+        state = resume.tensors.get(f"rng.{device.type}")
+        if state is not None and device.type != "cpu":
+            set_random_state(state, device)
+        return Progress(**resume.values)
     except (LookupError, RuntimeError, TypeError, ValueError) as error:
         raise CheckpointError(
-            f"the resume state is damaged ({error}): take another checkpoint."
+            f"the resume state is damaged or of another model ({error!r}): "
+            "take another checkpoint."
         ) from error
-    return progress
-
-
-def _progress(values: dict[str, Any]) -> Progress:
-    """Where a training stood; a ValueError or the like where it is not
-    said."""
-    if lacking := vars(Progress()).keys() - values.keys():
-        raise ValueError(f"{min(lacking)} is missing")
-    progress = Progress(**values)
-    counts = [progress.step, progress.epoch, progress.batch]
-    numbers = [*progress.sums, progress.best or 0.0]
-    if not all(type(n) is int and n >= 0 for n in counts):
-        raise ValueError(f"step, epoch, batch are {counts}")
-    if len(numbers) != 5 or not all(
-        type(number) in (int, float) for number in numbers
-    ):
-        raise ValueError(f"sums and best are {numbers}")
-    return progress
-
-
-def _put_back(
-    resume: Resume, model: nn.Module, optimizer: torch.optim.Optimizer
-) -> None:
-    """Moments and random states."""
-    device = next(model.parameters()).device
-    tensors = dict(resume.tensors)
-    states = {n: tensors.pop(n) for n in list(tensors) if n[:4] == "rng."}
-    parameters = dict(model.named_parameters())
-    for full_name, value in tensors.items():
-        _, key, name = full_name.split(".", maxsplit=2)
-        if name not in parameters:
-            raise CheckpointError(
-                f"the resume state speaks of {name}, which this model does "
-                "not have: resume with the settings the run began with."
-            )
-        parameter = parameters[name]
-        optimizer.state[parameter][key] = value.to(parameter.device)
-    kept = min(map(len, optimizer.state.values()), default=0)
-    if resume.values["step"] and kept < len(MOMENTS):
-        raise ValueError("moments of Adam are missing")
-    torch.set_rng_state(states["rng.cpu"])
-    if device.type != "cpu" and f"rng.{device.type}" in states:
-        set_random_state(states[f"rng.{device.type}"], device)
