@@ -16,7 +16,6 @@ from transformer_course.batches.pairs import (
     sorted_batches,
 )
 from transformer_course.data.grammar import grammar_corpus
-from transformer_course.data.text import ParallelText
 from transformer_course.data.tokenizer import BOS, EOS, PAD, Tokenizer
 from transformer_course.errors import ConfigError
 
@@ -50,11 +49,6 @@ def test_encoded_pairs_are_cut_before_eos(tokenizer, text, max_length):
         assert short_tgt == tgt[: len(short_tgt) - 1] + [EOS]
 
 
-def test_empty_sentences_can_be_encoded(tokenizer):
-    pairs = encode_pairs(tokenizer, ParallelText([""], [""]), 8)
-    assert pairs == [([EOS], [BOS, EOS])]
-
-
 def test_max_length_without_room_for_bos_and_eos(tokenizer, text):
     with pytest.raises(ConfigError, match="max_length is 1"):
         encode_pairs(tokenizer, text, 1)
@@ -65,12 +59,6 @@ def test_padded_batch():
     assert batch.src.tolist() == [[5, 2], [2, PAD]]
     assert batch.tgt.tolist() == [[1, 6, 7, 2], [1, 2, PAD, PAD]]
     assert batch.src.dtype == batch.tgt.dtype == torch.int64
-
-
-def test_the_target_is_shifted_by_one():
-    batch = padded_batch([([2], [1, 6, 7, 2]), ([2], [1, 8, 2])])
-    assert batch.tgt_in.tolist() == [[1, 6, 7], [1, 8, 2]]
-    assert batch.tgt_out.tolist() == [[6, 7, 2], [8, 2, PAD]]
 
 
 def test_a_batch_moves_as_a_whole():

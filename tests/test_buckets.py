@@ -142,13 +142,6 @@ def test_epochs_and_seeds_differ():
         assert {frozenset(b) for b in rows} != {frozenset(b) for b in first}
 
 
-def test_the_global_random_state_is_left_alone():
-    batches = BucketedBatches(random_pairs(50), 128)
-    before = torch.get_rng_state()
-    list(batches.epoch(0))
-    assert torch.equal(before, torch.get_rng_state())
-
-
 def test_many_lengths_are_still_quick_to_set_up():
     generator = torch.Generator().manual_seed(0)
     sizes = torch.randint(1, 250, (1500, 2), generator=generator).tolist()
@@ -190,23 +183,3 @@ def test_texts_without_sources(number, budget):
         found.update(tgt for _, tgt in real_rows(batch))
     assert found == Counter(tuple(tgt) for _, tgt in pairs)
     assert all(shape.source == 0 for shape in batches.shapes)
-
-
-def test_a_source_of_eos_alone_changes_no_target():
-    pairs = without_sources(random_pairs(500))
-    for budget, most in ((100, 3), (512, 12)):
-        alone = BucketedBatches(pairs, budget, max_shapes=most)
-        with_eos = BucketedBatches(
-            [([EOS], tgt) for _, tgt in pairs], budget, max_shapes=most
-        )
-        for one, other in zip(alone.epoch(1), with_eos.epoch(1), strict=True):
-            assert torch.equal(one.tgt, other.tgt)
-
-
-def test_padding_without_sources_is_that_of_targets():
-    batches = BucketedBatches(without_sources(random_pairs(300)), 256)
-    targets = [b.tgt_out for b in batches.epoch(0)]
-    real = sum(int((ids != PAD).sum()) for ids in targets)
-    assert batches.real_tokens == real
-    share = 1 - real / sum(ids.numel() for ids in targets)
-    assert batches.padding_share == pytest.approx(share)

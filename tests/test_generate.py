@@ -8,7 +8,6 @@ import torch
 from tiny import (
     POSITIONS,
     VOCAB,
-    close,
     decided,
     on_each_device,
     padded,
@@ -136,33 +135,6 @@ def test_cached_equals_uncached_with_ragged_prompts(device, kind):
     assert with_cache == without
 
 
-@each_cache
-def test_beams_have_the_same_scores_with_and_without_a_cache(kind):
-    model = translator(kind)
-    with_cache, without = (
-        beam_search(model, SOURCES, max_length=12, cached=cached)
-        for cached in (True, False)
-    )
-    for one, other in zip(with_cache, without, strict=True):
-        close(
-            torch.tensor([h.score for h in one]),
-            torch.tensor([h.score for h in other]),
-            tolerance=1e-4,
-        )
-
-
-def test_the_cases_above_hold_early_and_late_ends():
-    """Else the laws above would say little."""
-    lengths = {
-        len(ids)
-        for kind in TRANSLATORS
-        for ids in greedy_search(translator(kind), SOURCES, max_length=12)
-    }
-    assert max(lengths) == 12
-    assert min(lengths) < 6
-    assert len(lengths) > 3
-
-
 def calls_of(modules):
     """The rows and positions of the input of every later call of these."""
     calls = {module: [] for module in modules}
@@ -213,19 +185,6 @@ def test_each_target_token_is_projected_once(name):
     (shapes,) = calls.values()
     assert 1 < len(shapes) <= 12
     assert set(shapes) == {(len(SOURCES) * beams, 1)}
-
-
-def test_without_a_cache_all_is_projected_again_for_each_token():
-    """Else the two laws above would hold of anything."""
-    model = translator("sinusoidal")
-    layer = model.decoder.layers[0]
-    own, memory = layer.self_attention.to_key, layer.cross_attention.to_key
-    calls = calls_of([own, memory])
-    greedy_search(model, SOURCES, max_length=12, cached=False)
-    rows = len(SOURCES)
-    steps = len(calls[own])
-    assert calls[own] == [(rows, i + 1) for i in range(steps)]
-    assert calls[memory] == [SOURCES.shape] * steps
 
 
 # --- greedy -----------------------------------------------------------------
@@ -410,25 +369,6 @@ def test_tokens_come_as_often_as_the_softmax_says(temperature):
     assert_shares(shares, (LOGITS / temperature).softmax(dim=-1))
 
 
-def test_top_k_draws_from_the_k_most_probable_in_proportion():
-    shares = drawn_shares(LOGITS, top_k=3)
-    expected = torch.zeros(8)
-    best = LOGITS.topk(3).indices
-    expected[best] = LOGITS[best].softmax(dim=-1)
-    assert_shares(shares, expected)
-
-
-def test_top_p_draws_from_the_smallest_set_in_proportion():
-    shares = drawn_shares(LOGITS, top_p=0.7)
-    probabilities = LOGITS.softmax(dim=-1)
-    order = probabilities.argsort(descending=True)
-    number = int((probabilities[order].cumsum(0) < 0.7).sum()) + 1
-    expected = torch.zeros(8)
-    expected[order[:number]] = LOGITS[order[:number]].softmax(dim=-1)
-    assert 1 < number < 5
-    assert_shares(shares, expected)
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -534,24 +474,6 @@ def test_a_wide_beam_finds_what_greedy_misses():
     assert math.isclose(beam[0].log_prob, math.log(0.4), abs_tol=1e-3)
 
 
-def test_hypotheses_come_best_first_and_all_different():
-    model = translator("sinusoidal")
-    for beam in beam_search(model, SOURCES, beam_size=4, max_length=12):
-        scores = [h.score for h in beam]
-        assert scores == sorted(scores, reverse=True)
-        assert len({tuple(h.ids) for h in beam}) == len(beam) == 4
-
-
-def test_beams_in_a_batch_equal_each_sentence_alone():
-    model = translator("rotary")
-    together = beam_search(model, SOURCES, beam_size=3, max_length=12)
-    for src, beam in zip(SOURCES, together, strict=True):
-        (alone,) = beam_search(
-            model, src[src != PAD][None], beam_size=3, max_length=12
-        )
-        assert [h.ids for h in alone] == [h.ids for h in beam]
-
-
 def _flat(beams):
     return list(itertools.chain.from_iterable(beams))
 
@@ -642,23 +564,6 @@ def test_a_finished_hypothesis_leaves_the_beam_by_its_penalised_score():
         found[alpha] = {tuple(h.ids) for h in beam}
     assert () in found[0.0]
     assert found[6.0] == {(4,), (4, 5)}
-
-
-def test_more_length_penalty_never_shortens_the_best():
-    """To end at once is likeliest; to go on costs less per token."""
-    chain = Chain(torch.tensor([0.0, 0.0, 0.45, 0.0, 0.55, 0.0]).log())
-    lengths = []
-    for alpha in (0.0, 1.0, 2.0, 5.0):
-        (beam,) = beam_search(
-            chain,
-            prefix=torch.empty(1, 0, dtype=torch.long),
-            beam_size=20,
-            alpha=alpha,
-            max_length=4,
-        )
-        lengths.append(len(beam[0].ids))
-    assert lengths == sorted(lengths)
-    assert (lengths[0], lengths[-1]) == (0, 4)
 
 
 def test_a_beam_of_none_is_refused():

@@ -240,11 +240,6 @@ def test_japanese_adjectives(word, forms):
     ]
 
 
-def test_na_adjectives_before_a_question():
-    asked = ja_quality("有名", False, False, True, MEANINGS)
-    assert text_of(asked) == "有名 な"
-
-
 @pytest.mark.parametrize(
     ("verb", "form"),
     [("読む", "読ん で"), ("食べる", "食べ て"), ("買う", "買っ て")],

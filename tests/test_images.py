@@ -190,12 +190,6 @@ def test_an_epoch_has_each_image_at_most_once_and_is_always_the_same(digits):
     assert one[0].images.min() == -1 and one[0].images.max() == 1
 
 
-def test_batches_larger_than_the_set_are_the_set(digits):
-    few = digits.train.take(slice(7))
-    batches = ImageBatches(few, 50, seed=0)
-    assert [len(b.labels) for b in batches.epoch(0)] == [7]
-
-
 def test_batches_in_order_hold_all_images(digits):
     batches = in_order(digits.dev, 128)
     assert [len(b.labels) for b in batches] == [128, 128, 44]
@@ -378,11 +372,6 @@ def test_a_checkpoint_of_no_known_kind_is_one_line(
         status, out, err = said(capsys, *command)
         assert (status, out) == (1, "")
         assert "not of a checkpoint of this package" in err
-
-
-def test_no_file_is_no_question(trained, capsys):
-    status, _, err = said(capsys, "classify", trained)
-    assert status == 1 and "no image was given" in err
 
 
 # --- a page that explains ----------------------------------------------------

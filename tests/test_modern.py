@@ -8,7 +8,6 @@ from tiny import SIZES, close, random_ids
 from transformer_course.decoding.generate import greedy_search
 from transformer_course.errors import ConfigError
 from transformer_course.models.config import LanguageModelConfig
-from transformer_course.models.masks import causal_mask
 from transformer_course.models.modern import (
     MixtureOfExperts,
     ModernAttention,
@@ -17,7 +16,6 @@ from transformer_course.models.modern import (
     alibi_slopes,
     attention_bias,
     balance_of,
-    squared_relu,
 )
 from transformer_course.models.modern_config import PLAIN, ModernConfig
 from transformer_course.models.transformer import LanguageModel
@@ -157,11 +155,6 @@ def test_settings_that_do_not_go_together_are_refused(changes, complaint):
         ModernConfig(**changes)
 
 
-def test_a_source_is_refused():
-    with pytest.raises(ConfigError, match="reads none"):
-        tiny_modern().encode(random_ids(1, 3))
-
-
 # --- the parts ---------------------------------------------------------------
 
 
@@ -172,11 +165,6 @@ def test_a_gate_of_ones_changes_nothing():
     close(part(x), part.narrow(inner * part.gate(x)))
     part.gate.forward = lambda x: torch.ones_like(inner)
     close(part(x), part.narrow(inner))
-
-
-def test_squared_relu_is_a_square_on_the_right():
-    x = torch.tensor([-2.0, 0.0, 3.0])
-    assert squared_relu(x).tolist() == [0, 0, 9]
 
 
 def test_slopes_are_those_of_the_paper():
@@ -190,11 +178,6 @@ def test_a_bias_hides_the_future_and_what_lies_before_the_window():
     )
     assert ((bias == 0) == seen.bool()).all()
     assert ((bias == -torch.inf) == ~seen.bool()).all()
-
-
-def test_a_bias_without_a_window_is_the_causal_mask():
-    seen = attention_bias(3, 5) == 0
-    assert (seen == causal_mask(5)[0, :, 2:]).all()
 
 
 def test_alibi_falls_by_a_slope_a_step():
@@ -213,15 +196,6 @@ def test_grouped_queries_are_heads_with_equal_keys():
     x = torch.randn(2, 5, 8)
     bias = attention_bias(5, 5)
     close(few(x, bias)[0], many(x, bias)[0])
-
-
-def test_scores_of_normalised_queries_forget_the_length_of_keys():
-    part = ModernAttention(ModernConfig(**_head()), first=True)
-    x, bias = torch.randn(2, 5, 8), attention_bias(5, 5)
-    before = part(x, bias)[0]
-    with torch.no_grad():
-        part.to_key.weight *= 7
-    close(part(x, bias)[0], before, 1e-4)
 
 
 def test_a_share_of_one_borrows_no_values():

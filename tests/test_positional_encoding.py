@@ -7,7 +7,6 @@ import torch
 from tiny import close, on_each_device
 
 from transformer_course.errors import ConfigError
-from transformer_course.models.layers import TokenEmbedding
 from transformer_course.models.positional_encoding import (
     LearnedPosition,
     NoPosition,
@@ -84,21 +83,10 @@ def test_a_table_extended_while_decoding_still_trains():
     assert x.grad.isfinite().all()
 
 
-def test_sinusoidal_module_has_no_weights_and_saves_nothing():
-    assert not SinusoidalPosition(10, 8).state_dict()
-
-
 def test_learned_module_adds_its_own_vectors():
     position = LearnedPosition(10, 8)
     x = torch.randn(2, 4, 8)
     close(position(x, offset=6), x + position.table[6:])
-
-
-def test_learned_positions_start_as_large_as_embeddings():
-    torch.manual_seed(0)
-    words = TokenEmbedding(300, 64)(torch.arange(1, 300)[None])
-    positions = LearnedPosition(300, 64).table
-    assert positions.std().item() == pytest.approx(words.std().item(), rel=0.1)
 
 
 def test_learned_module_refuses_a_position_without_weights():
@@ -136,11 +124,6 @@ def test_rotary_offset_continues_the_count():
 def test_rotary_refuses_an_odd_head():
     with pytest.raises(ConfigError, match="d_head is 5"):
         RotaryPosition(5)
-
-
-def test_no_position_adds_nothing():
-    x = torch.randn(1, 3, 4)
-    assert torch.equal(NoPosition()(x, offset=5), x)
 
 
 @pytest.mark.parametrize(

@@ -178,11 +178,6 @@ def test_an_interval_of_works_is_wider_than_one_of_texts():
     assert high - low < (higher - lower) / 3
 
 
-def test_the_interval_of_one_work_is_what_it_scored():
-    hits = torch.tensor([True, True, False, True])
-    assert interval_of_groups(hits, ["a"] * 4) == (0.75, 0.75)
-
-
 # --- training ----------------------------------------------------------------
 
 
@@ -316,13 +311,6 @@ def test_top_names_more_classes_on_the_line(said, folder):
         status, lines, err = said("classify", folder, "--top", top)
         assert (status, lines) == (1, [])
         assert err.count("\n") == 1 and f"top is {top}" in err
-
-
-def test_an_empty_line_has_no_class_and_the_others_have_theirs(said, folder):
-    status, lines, err = said("classify", folder, given="red .\n\ndog .\n")
-    assert status == 0
-    assert [bool(line) for line in lines] == [True, False, True]
-    assert err == "warning: line 2 is empty, and has no class.\n"
 
 
 @pytest.mark.parametrize(("words", "warned"), [(126, False), (127, True)])

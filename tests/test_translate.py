@@ -54,14 +54,6 @@ def test_each_sentence_is_translated_in_its_place(model, tokenizer, beam_size):
     assert len(set(together)) > 2
 
 
-@pytest.mark.parametrize("batch_size", [1, 2])
-def test_the_size_of_batches_does_not_matter(model, tokenizer, batch_size):
-    by_default = translate(model, tokenizer, SENTENCES)
-    assert by_default == translate(
-        model, tokenizer, SENTENCES, batch_size=batch_size
-    )
-
-
 def test_an_empty_sentence_gives_an_empty_translation(model, tokenizer):
     written = translate(model, tokenizer, ["", "red cat", " \t"])
     assert [bool(text) for text in written] == [False, True, False]
@@ -104,15 +96,6 @@ def test_a_source_is_encoded_as_in_training(tokenizer):
     assert all(len(src) == 4 and src[-1] == EOS for src in sources)
 
 
-@pytest.mark.parametrize("training", [True, False])
-def test_the_models_mode_is_left_as_it_was(tokenizer, training):
-    model = tiny_transformer(vocab_size=tokenizer.vocab_size, dropout=0.9)
-    model.train(training)
-    first, second = (translate(model, tokenizer, TEXT.src) for _ in range(2))
-    assert first == second
-    assert model.training is training
-
-
 @pytest.mark.parametrize("wrong", [{"batch_size": 0}, {"beam_size": 0}])
 def test_sizes_below_one_are_refused(model, tokenizer, wrong):
     name = next(iter(wrong))
@@ -138,20 +121,6 @@ def test_the_best_candidate_is_the_translation(model, tokenizer):
             b for b, s in zip(beams, SENTENCES, strict=True) if s.strip()
         ]
         assert {len(beam) for beam in filled} == {beam_size}
-
-
-def test_candidates_are_ranked_by_their_scores(model, tokenizer):
-    for beam in candidates(model, tokenizer, TEXT.src, 4, alpha=1.0):
-        scores = [one.score for one in beam]
-        assert scores == sorted(scores, reverse=True)
-        assert all(one.log_prob <= one.score < 0 for one in beam)
-
-
-def test_without_a_length_penalty_scores_are_log_probabilities(
-    model, tokenizer
-):
-    for beam in candidates(model, tokenizer, TEXT.src, 3, alpha=0.0):
-        assert all(one.log_prob == one.score for one in beam)
 
 
 def test_an_empty_sentence_has_one_candidate_which_is_certain(

@@ -211,19 +211,6 @@ def test_a_stem_that_cannot_work_is_refused(changes, said):
         dataclasses.replace(STEM, **changes)
 
 
-def test_settings_from_before_there_were_stems_mean_patches(tmp_path):
-    """A checkpoint that does not say it has the linear map."""
-    model = drawn(VISION)
-    checkpoint.save(tmp_path / "model", model)
-    path = tmp_path / "model" / "config.json"
-    header = files.read_json(path)
-    del header["model"]["stem"]
-    path.write_text(json.dumps(header), "utf-8")
-    loaded = checkpoint.load(tmp_path / "model").model
-    assert loaded.config == VISION
-    assert torch.equal(loaded(images()), model(images()))
-
-
 # --- files that do not fit ---------------------------------------------------
 
 

@@ -46,11 +46,6 @@ def test_with_capitals_nothing_is_lowered_or_stripped():
     assert words_of("Café が", lower_case=False) == ["Café", "が"]
 
 
-def test_words_are_words_of_themselves():
-    text = "Ça va? 猫は、ミルクを飲む… O'Neill–Söse"
-    assert words_of(" ".join(words_of(text))) == words_of(text)
-
-
 # --- pieces ------------------------------------------------------------------
 
 
@@ -71,12 +66,6 @@ def test_words_are_words_of_themselves():
 )
 def test_the_longest_piece_that_fits(word, pieces):
     assert PIECES.cut(word) == pieces.split()
-
-
-def test_a_text_is_cut_word_by_word():
-    assert PIECES.pieces("Unaffable, plays") == [
-        *["un", "##aff", "##able", "[UNK]", "play", "##s"]
-    ]
 
 
 def test_no_text_becomes_a_special_piece():

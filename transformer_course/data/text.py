@@ -27,8 +27,7 @@ class ParallelText:
     tgt: list[str]
     """The sentences to write, in the same order."""
     words: str = "none"
-    """How BLEU finds the words of ``tgt``, by the name of sacreBLEU's
-    tokeniser; they stand apart by spaces in ``"none"``."""
+    """sacreBLEU's tokeniser for ``tgt``; ``"none"`` splits at spaces."""
 
     def __post_init__(self):
         if len(self.src) != len(self.tgt):
@@ -65,8 +64,7 @@ class Splits:
     test: ParallelText
     """Test data: reported scores only."""
     how: str = ""
-    """How the package has parted them, in a line; "" where the corpus comes
-    in parts."""
+    """Description of the split, in a line; "" for the corpus's own splits."""
 
     def swap(self) -> "Splits":
         """The splits in the opposite direction."""
