@@ -76,8 +76,9 @@ class Isolated(NbGraderPreprocessor):
         outputs = run_isolated(nb, self.container, self.partial)
         for cell, found in zip(nb.cells, outputs, strict=True):
             if is_test(cell):
+                errors = [o for o in found if o.output_type == "error"]
                 found = [o for o in found if MIME in o.get("data", {})][:1]
-                cell.outputs = found or [_no_verdict()]
+                cell.outputs = found or errors or [_no_verdict()]
             elif cell.cell_type == "code":
                 cell.outputs = found
         return nb, resources
@@ -180,7 +181,7 @@ def _path() -> str:
 
 
 def _no_verdict() -> NotebookNode:
-    text = "The code of this notebook ended its own test: 0 points."
+    text = "This test ended without a verdict: 0 points."
     return new_output(
         "error", ename="NoVerdict", evalue=text, traceback=[text]
     )
