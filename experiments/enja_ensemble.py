@@ -17,13 +17,13 @@ from experiments.translations import (
 )
 from transformer_course.decoding.translate import translate
 from transformer_course.evaluation.bleu import corpus_bleu
-from transformer_course.inference.text_model import TextModel
+from transformer_course.inference.model import TrainedModel
 
 
 def analyse(context: RunContext) -> Iterator[str]:
     """Score the models' mean, and store it as a training is stored."""
-    first, *others = (TextModel.load(path, "cpu") for path in context.inputs)
-    loaded = first.beside(others)
+    models = [TrainedModel.load(path, "cpu") for path in context.inputs]
+    loaded = models[0].ensemble_with(models[1:])
     model, tokenizer = loaded.model, loaded.tokenizer
     splits = splits_for(loaded.details, context)
     greedy = corpus_bleu(

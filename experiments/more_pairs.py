@@ -28,7 +28,7 @@ from transformer_course.decoding.search import DEFAULT_ALPHA
 from transformer_course.decoding.translate import translate
 from transformer_course.errors import ConfigError
 from transformer_course.evaluation.bleu import corpus_bleu
-from transformer_course.inference.text_model import TextModel
+from transformer_course.inference.model import TrainedModel
 
 BEAM_SIZE = 5
 AT_A_TIME = 1000
@@ -41,7 +41,7 @@ SAMPLES = 5
 class Written:
     """Pairs that one model makes of one side of the training text."""
 
-    model: TextModel
+    model: TrainedModel
     text: ParallelText
     """Pairs of the training part, in the model's direction."""
     path: Path
@@ -79,7 +79,7 @@ class Written:
 
 def written(path: Path, outputs: Path, context: RunContext) -> Written:
     """A model, and its half of the work."""
-    model = TextModel.load(path, "cpu")
+    model = TrainedModel.load(path, "cpu")
     text = splits_for(model.details, context).train
     return Written(model, text, outputs / f"written.{model.details['tgt']}")
 

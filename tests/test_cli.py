@@ -32,8 +32,8 @@ from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding.translate import translate
 from transformer_course.device import pick_device
 from transformer_course.errors import ConfigError
+from transformer_course.inference.model import TrainedModel
 from transformer_course.inference.report import text_nll
-from transformer_course.inference.text_model import TextModel
 from transformer_course.models.bert_config import (
     BertConfig,
     TextClassifierConfig,
@@ -355,7 +355,7 @@ def test_ctrl_c_at_the_keyboard_is_no_traceback(run, model, monkeypatch):
 def test_an_output_that_cannot_be_written_is_named_before_the_work(
     run, model, file, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(TextModel, "translate", None)  # would fail if called
+    monkeypatch.setattr(TrainedModel, "translate", None)  # not called
     output = tmp_path / "none" / "text.ja"
     result = run("translate", model, file, "--output", output)
     assert_error(result, "cannot be written")

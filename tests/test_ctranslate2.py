@@ -26,7 +26,7 @@ from transformer_course.inference import ctranslate2_export
 from transformer_course.inference.ctranslate2_engine import (
     beam_search,
     greedy_search,
-    load_text_model,
+    load_model,
 )
 from transformer_course.models.transformer import Transformer
 from transformer_course.training import checkpoint
@@ -82,7 +82,7 @@ def pair(request, tokenizer, tmp_path_factory):
     model = learned(tokenizer, **request.param)
     folder = tmp_path_factory.mktemp("exported") / "model"
     ctranslate2_export.save(folder, model, tokenizer, DETAILS)
-    return model, load_text_model(folder).model
+    return model, load_model(folder).model
 
 
 @pytest.fixture
@@ -198,7 +198,7 @@ def test_eight_bits_take_less_and_translate(run, saved, exported, tmp_path):
     assert run("export", saved, small, *how)[0] == 0
     sizes = [(f / "model.bin").stat().st_size for f in (small, exported)]
     assert sizes[0] < sizes[1] / 2
-    used = load_text_model(small)
+    used = load_model(small)
     assert all(used.translate(["red cat", "old dog ."], 5, 0.6))
 
 
@@ -259,10 +259,10 @@ def test_a_missing_or_short_file_is_an_error(exported, name):
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
     with pytest.raises(CheckpointError, match="export it again"):
-        load_text_model(exported)
+        load_model(exported)
     path.unlink()
     with pytest.raises(CheckpointError, match="export it again"):
-        load_text_model(exported)
+        load_model(exported)
 
 
 @with_package
@@ -271,7 +271,7 @@ def test_another_version_is_refused(exported):
     header = json.loads(path.read_text("utf-8")) | {"model": {"x": 1}}
     path.write_text(json.dumps(header), encoding="utf-8")
     with pytest.raises(CheckpointError, match="no setting x.*export it again"):
-        load_text_model(exported)
+        load_model(exported)
 
 
 def test_without_the_package_one_line_says_what_to_install(

@@ -23,8 +23,8 @@ from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.errors import CheckpointError, ConfigError, CorpusError
 from transformer_course.evaluation.bleu import corpus_bleu
+from transformer_course.inference.model import TrainedModel
 from transformer_course.inference.report import text_nll
-from transformer_course.inference.text_model import TextModel
 from transformer_course.training import checkpoint, shipped
 from transformer_course.training.config import Experiment
 from transformer_course.training.loop import evaluate
@@ -320,9 +320,9 @@ def test_a_run_knows_its_more_pairs_but_is_judged_without_them(
         run(with_more, tmp_path / "out", resume=True, quiet=True)
     for file in more:
         file.unlink()
-    model = TextModel.load(folder, "cpu")
+    model = TrainedModel.load(folder, "cpu")
     said = []
-    model.report("tiny", "test", 1, 0.6, said.append)
+    model.report("tiny", "test", said.append, beam_size=1)
     assert f"all {len(tiny_splits().test)} sentences" in "".join(said)
 
 

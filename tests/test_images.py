@@ -27,7 +27,7 @@ from transformer_course.data.corpora import load_images
 from transformer_course.data.download import is_available
 from transformer_course.data.images import ImageSet, read_idx
 from transformer_course.errors import ConfigError, CorpusError
-from transformer_course.inference.image_model import ImageModel
+from transformer_course.inference.model import TrainedModel
 from transformer_course.interpretation.explain import (
     grad_cam,
     gradient_attention,
@@ -356,7 +356,7 @@ def test_so_many_classes_there_are_not(
 @pytest.mark.parametrize("options", [["--output", "x"], ["--with", "x"]])
 def test_what_only_translators_know_is_refused(trained, options, capsys):
     status, _, err = said(capsys, "score", trained, *options)
-    assert status == 1 and f"{options[0]} is for translators" in err
+    assert status == 1 and "a model for image classification" in err
 
 
 @pytest.mark.parametrize("kind", [[], {}, None, "painter"])
@@ -418,8 +418,8 @@ def test_a_page_shows_each_image_under_its_map(
         assert head == "data:image/png;base64"
         shown.append(Image.open(io.BytesIO(base64.b64decode(data))))
     assert np.array_equal(shown[0], digits.test.images[0, 0])
-    used = ImageModel.load(trained)
-    heat = used.heat(digits.test.images[:2])
+    used = TrainedModel.load(trained)
+    heat = used.heat_maps(digits.test.images[:2])
     row = gradient_attention(used.model, scaled(digits.test.images[:2]))[:, 0]
     assert torch.equal(heat, patch_map(row))
     alpha = np.array(shown[2])[..., 3]
@@ -431,9 +431,9 @@ def test_a_page_of_the_convolutional_network_has_grad_cam(digits):
     config = ConvolutionalConfig(width=8, n_blocks=2, image_size=8)
     model = checkpoint.build(config).eval()
     task = find_task("image_classification")
-    used = ImageModel(Path(), model, task, "digits", digits.test.names)
+    used = TrainedModel(Path(), model, None, task, {"corpus": "digits"})
     pixels = digits.test.images[:2]
-    assert torch.equal(used.heat(pixels), grad_cam(model, scaled(pixels)))
+    assert torch.equal(used.heat_maps(pixels), grad_cam(model, scaled(pixels)))
 
 
 def test_a_map_of_zeros_paints_nothing():

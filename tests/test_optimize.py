@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from tiny import close, random_ids, tiny_transformer, with_bos
 from torch import nn
 
-from transformer_course.inference.text_model import TextModel
+from transformer_course.inference.model import TrainedModel
 from transformer_course.models import optimize as module
 from transformer_course.models.attention import MultiHeadAttention
 from transformer_course.models.optimize import (
@@ -421,8 +421,8 @@ def test_with_gradients_long_inputs_are_left_to_the_fused_kernel(
 
 
 def test_a_model_in_bf16_translates_nearly_alike(finished):
-    used = TextModel.load(finished, "cpu", as_is=True, bf16=True)
-    plain = TextModel.load(finished, "cpu", as_is=True)
+    used = TrainedModel.load(finished, "cpu", raw=True, bf16=True)
+    plain = TrainedModel.load(finished, "cpu", raw=True)
     assert {p.dtype for p in used.model.parameters()} == {torch.bfloat16}
     src, tgt = torch.tensor([[5, 6, 7, 3]]), torch.tensor([[2, 5, 6]])
     with torch.inference_mode():

@@ -6,11 +6,11 @@ import time
 import pytest
 import torch
 
-from transformer_course.cli import texts
-from transformer_course.decoding.parallel import n_workers, parallel_map
+from transformer_course.cli.options import load
+from transformer_course.decoding.parallel import parallel_map
 from transformer_course.decoding.translate import Searches, translate
 from transformer_course.errors import ConfigError
-from transformer_course.inference.text_model import TextModel
+from transformer_course.inference.model import TrainedModel
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_an_error_is_raised_and_ends_the_others(two_threads):
 def test_translations_in_parallel_are_those_of_map(
     finished, two_threads, beam_size
 ):
-    used = TextModel.load(finished, "cpu", as_is=True)
+    used = TrainedModel.load(finished, "cpu", raw=True)
     lines = ["i like dogs .", "", "dogs .", "i like dogs and cats .", "i ."]
     threads = []
 
@@ -115,8 +115,5 @@ def test_translations_in_parallel_are_those_of_map(
 
 
 def test_the_command_searches_in_parallel_on_a_cpu(finished):
-    used = texts._load(finished, (), "cpu", as_is=True)
+    used = load(finished, "cpu", raw=True)
     assert used.searches.map_batches is parallel_map
-    assert texts._lines_at_once(used) == texts.CHUNK * n_workers()
-    plain = TextModel.load(finished, "cpu", as_is=True)
-    assert texts._lines_at_once(plain) == texts.CHUNK

@@ -214,9 +214,9 @@ def test_words_and_pairs_of_a_small_world_are_learned(tmp_path):
     made = prepare(settings)
     before = evaluate(made.model, made.dev_batches, loss_fn=made.task.loss)
     folder = run(settings, tmp_path, quiet=True)
-    from transformer_course.inference.text_model import TextModel
+    from transformer_course.inference.model import TrainedModel
 
-    used = TextModel.load(folder)
+    used = TrainedModel.load(folder)
     after = evaluate(used.model, made.dev_batches, loss_fn=made.task.loss)
     assert after["nll"] < 0.7 * before["nll"]
     shares = next_accuracy(used.model, made.dev_batches)

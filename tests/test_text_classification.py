@@ -32,7 +32,7 @@ from transformer_course.decoding.classify import (
     probabilities,
 )
 from transformer_course.errors import ConfigError
-from transformer_course.inference.text_model import TextModel
+from transformer_course.inference.model import TrainedModel
 from transformer_course.interpretation.explain import encoder_attention
 from transformer_course.models.bert import BertPreTraining, TextClassifier
 from transformer_course.models.bert_config import (
@@ -331,7 +331,7 @@ def test_a_page_shows_the_words_in_colour(said, folder, tmp_path):
 
 def test_by_the_mean_of_tokens_every_row_is_explained(folder):
     """[CLS] is one of the rows then, and its own row says something else."""
-    used = TextModel.load(folder, "cpu")
+    used = TrainedModel.load(folder, "cpu")
     by_class_token = used.explain("red cat .")
     config = dataclasses.replace(used.model.config, pooling="mean")
     used.model.config = config

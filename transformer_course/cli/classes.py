@@ -1,11 +1,11 @@
-"""``classify``: lines of text or images in, classes out."""
+"""``classify`` and ``fill``: classes of texts and images, hidden words."""
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from transformer_course.cli.images import classify_images
 from transformer_course.cli.lines import (
     CHUNK,
     check_writable,
@@ -13,13 +13,13 @@ from transformer_course.cli.lines import (
     typed,
     warn,
 )
-from transformer_course.cli.options import AsIs, Device, Explain, Model
-from transformer_course.console import log
+from transformer_course.cli.options import Device, Model, Raw, Text, load
 from transformer_course.errors import ConfigError
 from transformer_course.files import write_atomic
 
 if TYPE_CHECKING:
-    from transformer_course.inference.text_model import TextModel
+    from transformer_course.decoding.classify import Guess
+    from transformer_course.inference.model import TrainedModel
     from transformer_course.interpretation.explain_page import Item
 
 
@@ -28,108 +28,152 @@ def classify(
     files: Annotated[
         tuple[Path, ...],
         tyro.conf.Positional,
-        tyro.conf.arg(
-            metavar="[FILE ...]",
-            help="images; or a text in UTF-8, one a line. If left out, text "
-            "that is typed or comes from a pipe.",
-        ),
+        tyro.conf.arg(metavar="[FILE ...]"),
     ] = (),
     top: int = 1,
-    fit: Annotated[
-        bool,
-        tyro.conf.arg(
-            help="crop, scale and convert images of another size or other "
-            "colours, in place of refusing them."
-        ),
-    ] = False,
-    explain: Explain = None,
-    as_is: AsIs = False,
+    fit: bool = False,
+    explain: Annotated[Path | None, tyro.conf.arg(metavar="PAGE.html")] = None,
+    raw: Raw = False,
     device: Device = "auto",
 ) -> None:
-    """Say which class a line of text has, or what an image shows.
+    """Classify texts or images.
 
-    Of an image: file, class, probability, with tabs between, a line for each
-    class. Of a text: a line with class and probability, then the next.
+    A line for each text: class and probability, separated by tabs, then the
+    next class. For images a line for each class: file, class, probability.
 
     Args:
-        top: so many classes for each, the likeliest first.
+        files: images; or one text in UTF-8, one text a line. If left out,
+            text that is typed or comes from a pipe.
+        top: number of classes, the likeliest first.
+        fit: crop, scale and convert images of another size or other colours,
+            in place of refusing them.
+        explain: write a page that shows, in colour, what each answer is based
+            on.
     """
-    from transformer_course.inference.image_model import reads_images
-
-    if reads_images(model):
-        classify_images(model, files, top, fit, explain, device)
-        return
-    if len(files) > 1:
-        raise ConfigError(
-            f"{len(files)} files were given, and this model reads the lines "
-            "of one: cat FILE ... | transformer-course classify MODEL"
+    used = load(model, device, raw)
+    used.require_output("classes")
+    check_writable(explain, model, used.path, *files)
+    if used.task.input_kind == "images":
+        items = _classify_images(used, files, top, fit, explain)
+        title, note = (
+            f"What {used.path} saw",
+            "The stronger the orange, the more a place speaks for the first "
+            "class named. Each map has its own scale.",
         )
-    if fit:
-        raise ConfigError("--fit is for images: leave it out.")
-    _classify_lines(model, *(files or [None]), top, explain, as_is, device)
+    else:
+        items = _classify_lines(used, files, top, fit, explain)
+        title, note = (
+            f"What {used.path} read",
+            "The stronger the orange, the more of it; each line has its own "
+            "scale. What a model attends to is not why it answers: the two "
+            "maps of a line need not agree.",
+        )
+    items = list(items)
+    if explain:
+        from transformer_course.interpretation.explain_page import page
+
+        write_atomic(explain, page(title, note, items))
+
+
+def _classify_images(
+    used: "TrainedModel",
+    files: tuple[Path, ...],
+    top: int,
+    fit: bool,
+    explain: Path | None,
+) -> Iterator["Item"]:
+    """Print the classes of images; yield the explanations."""
+    from transformer_course.inference.images import read_images
+    from transformer_course.interpretation.explain_page import (
+        Item,
+        image_heatmap,
+    )
+
+    if not files:
+        raise ConfigError("no image was given: classify MODEL FILE ...")
+    pixels = read_images(files, used.model.config, fit)
+    found = used.classify_images(pixels, top)
+    for file, guesses in zip(files, found, strict=True):
+        for name, probability in guesses:
+            print(file, name, f"{probability:.4f}", sep="\t")
+    if explain:
+        heat_maps = used.heat_maps(pixels)
+        for file, image, heat, guesses in zip(
+            files, pixels, heat_maps, found, strict=True
+        ):
+            shown = image_heatmap(image, heat, f"{file}: {guesses[0].name}")
+            yield Item(str(file), _in_words(guesses), shown)
 
 
 def _classify_lines(
-    model: Path,
-    file: Path | None,
+    used: "TrainedModel",
+    files: tuple[Path, ...],
     top: int,
+    fit: bool,
     explain: Path | None,
-    as_is: bool,
-    device: str,
-) -> None:
-    """A line of classes for each line of text; an empty one has none."""
-    from transformer_course.inference.text_model import TextModel
-
-    used = TextModel.load(model, device, as_is)
-    used.classify([], top)  # what does not fit is said before the text is read
-    check_writable(explain, model, used.path, file)
-    if used.path != model:
-        log(f"using {used.path}")
-    size = 1 if file is None and typed() else CHUNK
-    items: list[Item] = []
-    for first, lines in chunks(file, size, "classify"):
-        warn(used.warnings(lines, first=first))
-        for number, line, guesses in zip(
-            range(first, first + len(lines)),
-            lines,
-            used.classify(lines, top),
-            strict=True,
-        ):
-            if not guesses:
-                warn([f"line {number} is empty, and has no class."])
-            columns = (f"{name}\t{share:.4f}" for name, share in guesses)
-            print(*columns, sep="\t", flush=True)
-            if explain and guesses:
-                items.append(_explained(used, line, guesses))
-    if explain:
-        write_atomic(explain, _page(used, items))
-
-
-def _explained(used: "TextModel", line: str, guesses: list) -> "Item":
-    """A line in colour, by both ways."""
+) -> Iterator["Item"]:
+    """Print the classes of lines; yield the explanations."""
     from transformer_course.interpretation.explain_page import (
         Item,
         text_heatmap,
     )
 
-    spoken = used.explain(line)
-    said = ", ".join(f"{name} ({share:.2f})" for name, share in guesses)
-    shown = (
-        "<p>What the class token looks at:</p>",
-        text_heatmap(spoken.pieces, spoken.attention),
-        "<p>What speaks for the first class, by gradient × attention:</p>",
-        text_heatmap(spoken.pieces, spoken.relevance),
-    )
-    return Item(line, said, "\n".join(shown))
+    if fit or len(files) > 1:
+        raise ConfigError(
+            "this model reads text: leave out --fit, and give one file, or "
+            "several by cat FILE ... | transformer-course classify MODEL"
+        )
+    used.classify([], top)  # fails before anything is read
+    file = files[0] if files else None
+    size = 1 if file is None and typed() else CHUNK
+    for first, lines in chunks(file, size, "classify"):
+        warn(used.warnings(lines, first=first))
+        found = zip(lines, used.classify(lines, top), strict=True)
+        for number, (line, guesses) in enumerate(found, first):
+            if not guesses:
+                warn([f"line {number} is empty, and has no class."])
+            columns = (f"{name}\t{share:.4f}" for name, share in guesses)
+            print(*columns, sep="\t", flush=True)
+            if explain and guesses:
+                tokens = used.explain(line)
+                shown = (
+                    "<p>Attention of the class token:</p>",
+                    text_heatmap(tokens.pieces, tokens.attention),
+                    "<p>Evidence for the first class, by gradient × "
+                    "attention:</p>",
+                    text_heatmap(tokens.pieces, tokens.relevance),
+                )
+                yield Item(line, _in_words(guesses), "\n".join(shown))
 
 
-def _page(used: "TextModel", items: list) -> str:
-    from transformer_course.interpretation.explain_page import page
+def _in_words(guesses: Iterable["Guess"]) -> str:
+    return ", ".join(f"{name} ({share:.2f})" for name, share in guesses)
 
-    return page(
-        f"What {used.path} read",
-        "The stronger the orange, the more of it; each line has its own "
-        "scale. What a model looks at is not why it answers: the two maps of "
-        "a line need not agree.",
-        items,
-    )
+
+def fill(
+    model: Model, text: Text = "", top: int = 5, device: Device = "auto"
+) -> None:
+    """Guess hidden words: place, piece, probability, separated by tabs.
+
+    A place is the number of a [MASK] in its text, from 1.
+
+    Args:
+        text: a text with [MASK] in it, once or more; if left out, what comes
+            from a pipe, a text a line.
+        top: number of guesses for each place, the likeliest first.
+    """
+    from transformer_course.decoding.fill import fill as guess
+
+    if not text and typed():
+        raise ConfigError(
+            "no text was given: fill MODEL 'a text with [MASK] in it'."
+        )
+    used = load(model, device)
+    used.require_output("hidden words")
+    given = [(1, [text])] if text else chunks(None, 1, "fill")
+    for _, [line] in given:
+        if line.strip():
+            places = guess(used.model, used.tokenizer, line, top)
+            for place, guesses in enumerate(places, start=1):
+                for piece, p in guesses:
+                    print(place, piece, f"{p:.4f}", sep="\t", flush=True)

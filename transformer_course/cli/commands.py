@@ -4,12 +4,13 @@ Each command imports what does its work when it is called, so that help is
 fast. ``transformer-course COMMAND --help`` describes the options.
 """
 
+import inspect
+import re
 from importlib.metadata import entry_points, version
 
-from transformer_course.cli.classes import classify
+from transformer_course.cli.classes import classify, fill
 from transformer_course.cli.corpora import data
 from transformer_course.cli.exporting import export
-from transformer_course.cli.masked import fill
 from transformer_course.cli.options import PROGRAM
 from transformer_course.cli.texts import (
     generate,
@@ -33,6 +34,9 @@ COMMANDS = {
     "data": data,
 } | {found.name: found.load() for found in entry_points(group=GROUP)}
 """Commands by name: the package's own, then those of other packages."""
+for command in COMMANDS.values():  # tyro would keep their line breaks
+    doc = inspect.getdoc(command) or ""
+    command.__doc__ = re.sub(r"\n {8}", " ", doc)
 VERSION = f"{PROGRAM} {version(PROGRAM)}"
 OPTIONS = {
     "prog": PROGRAM,

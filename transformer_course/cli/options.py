@@ -1,12 +1,17 @@
 """Options that several commands have."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from transformer_course.console import log
+
+if TYPE_CHECKING:
+    from transformer_course.inference.model import TrainedModel
+
 PROGRAM = "transformer-course"
-"""What is typed."""
+"""The name of the command."""
 Model = Annotated[
     Path,
     tyro.conf.Positional,
@@ -17,23 +22,24 @@ Model = Annotated[
         "taken, whichever scored higher on the development set.",
     ),
 ]
+Text = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TEXT]")]
 BeamSize = Annotated[
-    int, tyro.conf.arg(help="hypotheses kept; 1 is greedy search.")
+    int, tyro.conf.arg(help="hypotheses in the beam; 1 is greedy search.")
 ]
 Alpha = Annotated[
     float | None,
     tyro.conf.arg(
         help="exponent of the length penalty: larger favours longer "
         "translations, 0 has none; without effect on greedy search. If left "
-        "out, what the model was exported with, or 0.6.",
-        help_behavior_hint="",
+        "out, what the model was exported with, or 0.6."
     ),
 ]
-AsIs = Annotated[
+Raw = Annotated[
     bool,
     tyro.conf.arg(
+        name="as-is",
         help="neither cut text into words nor join them: what goes in and "
-        "out has its words apart, by spaces, as in the corpus."
+        "out is tokenised by spaces, as in the corpus.",
     ),
 ]
 Others = Annotated[
@@ -48,50 +54,32 @@ Others = Annotated[
 Output = Annotated[
     Path | None,
     tyro.conf.arg(
-        metavar="FILE",
-        help="write the translations here, when all are done.",
-        help_behavior_hint="",
-    ),
-]
-Explain = Annotated[
-    Path | None,
-    tyro.conf.arg(
-        metavar="PAGE.html",
-        help="write a page that shows, in colour, what each answer was made "
-        "of.",
-        help_behavior_hint="",
-    ),
-]
-NBest = Annotated[
-    int,
-    tyro.conf.arg(
-        metavar="N",
-        help="write the N best of each beam, one a line, with tabs between "
-        "number of the sentence, rank, score (what ranks: log-probability "
-        "over length penalty), log-probability in nats, and text; 0 writes "
-        "the best translation alone.",
-    ),
-]
-Stream = Annotated[
-    bool,
-    tyro.conf.arg(
-        help="write words as they are decided, with --beam-size 1; so it is "
-        "anyway when someone types and reads on a terminal.",
+        metavar="FILE", help="write the translations here, when all are done."
     ),
 ]
 Bf16 = Annotated[
     bool,
     tyro.conf.arg(
         help="compute in bf16: about twice as fast on a processor that has "
-        "instructions for it, and a translation in thirty comes out "
-        "otherwise."
-    ),
-]
-Engine = Annotated[
-    Literal["torch", "ctranslate2"],
-    tyro.conf.arg(
-        help="what computes: ctranslate2 takes a folder that export --to "
-        "ctranslate2 has written, and uses the CPU."
+        "instructions for it; one translation in thirty is another."
     ),
 ]
 Device = Annotated[str, tyro.conf.arg(help="auto, cpu, cuda, cuda:1, mps.")]
+
+
+def load(
+    model: Path,
+    device: str,
+    raw: bool = False,
+    bf16: bool = False,
+    others: tuple[Path, ...] = (),
+) -> "TrainedModel":
+    """Load a model, or an ensemble, and log the checkpoints of runs."""
+    from transformer_course.inference.model import TrainedModel
+
+    loaded = []
+    for path in (model, *others):
+        loaded.append(TrainedModel.load(path, device, raw, bf16))
+        if loaded[-1].path != path:
+            log(f"using {loaded[-1].path}")
+    return loaded[0].ensemble_with(loaded[1:])

@@ -1,16 +1,16 @@
 """``translate``, ``generate``, ``score``, ``score-files``: text in and out."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import tyro
 
 from transformer_course import checks
-from transformer_course.cli.images import score_images
 from transformer_course.cli.lines import (
     CHUNK,
     check_writable,
@@ -21,59 +21,60 @@ from transformer_course.cli.lines import (
 )
 from transformer_course.cli.options import (
     Alpha,
-    AsIs,
     BeamSize,
     Bf16,
     Device,
-    Engine,
     Model,
-    NBest,
     Others,
     Output,
-    Stream,
+    Raw,
+    Text,
+    load,
 )
-from transformer_course.console import log
-from transformer_course.data.text import read_parallel
 from transformer_course.errors import ConfigError
-
-if TYPE_CHECKING:
-    from transformer_course.inference.text_model import TextModel
 
 Hypotheses = Annotated[int, checks.between(1, 200)]
 """Beam sizes; all hypotheses of a batch are in memory together."""
 Number = Annotated[int, checks.between(1, 10**6)]
-"""Numbers of texts to draw, and of tokens in one."""
+"""Numbers of texts to sample, and of tokens in one."""
+write = partial(print, end="", flush=True)
 
 
 def translate(
     model: Model,
     file: Annotated[
-        Path | None,
-        tyro.conf.Positional,
-        tyro.conf.arg(
-            metavar="[FILE]",
-            help="text in UTF-8, one sentence a line; if left out, what is "
-            "typed or comes from a pipe.",
-            help_behavior_hint="",
-        ),
+        Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="[FILE]")
     ] = None,
     output: Output = None,
     beam_size: BeamSize = 5,
     alpha: Alpha = None,
-    n_best: NBest = 0,
-    stream: Stream = False,
-    as_is: AsIs = False,
+    n_best: int = 0,
+    stream: bool = False,
+    raw: Raw = False,
     bf16: Bf16 = False,
     others: Others = (),
-    engine: Engine = "torch",
+    engine: Literal["torch", "ctranslate2"] = "torch",
     device: Device = "auto",
 ) -> None:
     """Translate a file, or what comes from the keyboard or a pipe.
 
     One sentence: echo "i like dogs ." | transformer-course translate MODEL
+
+    Args:
+        file: text in UTF-8, one sentence a line; if left out, what is typed
+            or comes from a pipe.
+        n_best: write the N best of each beam, one a line, with tabs between
+            number of the sentence, rank, score (log-probability over length
+            penalty), log-probability in nats, and text; 0 writes the best
+            translation alone.
+        stream: write words as they are decided, with --beam-size 1; on a
+            terminal that is so without this option.
+        engine: what computes: ctranslate2 takes a folder that export --to
+            ctranslate2 has written, and uses the CPU.
     """
     _check_search(beam_size, alpha)
-    _check_n_best(n_best, beam_size)
+    ranks = Annotated[int, checks.between(0, beam_size)]
+    checks.require_fits("n_best", n_best, ranks)
     greedy = beam_size == 1 and not n_best and output is None
     if stream and not greedy:
         raise ConfigError(
@@ -83,23 +84,41 @@ def translate(
         )
     by_hand = file is None and typed()
     stream = stream or (greedy and by_hand and sys.stdout.isatty())
-    if engine == "ctranslate2":
-        used = _load_converted(model, others, device, as_is, bf16)
+    size = 1 if by_hand or stream else CHUNK
+    if engine == "torch":
+        from transformer_course.decoding.parallel import n_workers
+
+        used = load(model, device, raw, bf16, others)
+        size *= n_workers() if size > 1 else 1
     else:
-        used = _load(model, others, device, as_is, bf16)
-    used.require_writing(translates=True)
-    alpha = _alpha(used) if alpha is None else alpha
+        from transformer_course.inference import ctranslate2_engine
+
+        if others or bf16 or device not in ("auto", "cpu"):
+            raise ConfigError(
+                "--engine ctranslate2 computes one model on the CPU, in the "
+                "precision that it was exported in: leave out --with, --bf16 "
+                "and --device, or leave out --engine."
+            )
+        used = ctranslate2_engine.load_model(model, raw)
+    used.require_output("translation", "text", prompt_side="src")
+    alpha = used.alpha if alpha is None else alpha
     check_writable(output, model, used.path, *others, file)
-    size = 1 if by_hand or stream else _lines_at_once(used)
 
     def translations() -> Iterator[list[str]]:
         for first, lines in chunks(file, size, "translate"):
             warn(used.warnings(lines, first=first))
-            if n_best:
-                beams = used.ranked(lines, beam_size, alpha)
-                yield list(_rows(beams, n_best, first))
-            elif stream:
-                _stream(used, lines)
+            if stream:
+                for line in lines:
+                    used.stream(line, write)
+                    print(flush=True)
+            elif n_best:
+                beams = used.n_best(lines, beam_size, alpha)
+                yield [
+                    f"{number}\t{rank}\t{one.score:.4f}\t{one.log_prob:.4f}"
+                    f"\t{one.text}"
+                    for number, beam in enumerate(beams, first)
+                    for rank, one in enumerate(beam[:n_best], 1)
+                ]
             else:
                 yield used.translate(lines, beam_size, alpha)
 
@@ -108,61 +127,49 @@ def translate(
 
 def generate(
     model: Model,
-    prompt: Annotated[
-        str,
-        tyro.conf.Positional,
-        tyro.conf.arg(
-            metavar="[TEXT]",
-            help="the sentence to translate; for a language model the "
-            "beginning of the text, which may be left out.",
-            help_behavior_hint="",
-        ),
-    ] = "",
+    prompt: Text = "",
     count: int = 3,
     temperature: float = 1.0,
     top_k: int = 0,
     top_p: float = 1.0,
     max_length: int = 50,
     seed: int = 0,
-    stream: Annotated[
-        bool,
-        tyro.conf.arg(
-            help="write words as they are drawn; on a terminal it is so "
-            "anyway. What is drawn is the same."
-        ),
-    ] = False,
-    as_is: AsIs = False,
+    stream: bool = False,
+    raw: Raw = False,
     device: Device = "auto",
 ) -> None:
-    """Draw texts: what follows a prompt, or translations of a sentence.
+    """Sample texts: what follows a prompt, or translations of a sentence.
 
     Args:
-        count: how many to draw, one after another.
+        prompt: the sentence to translate; for a language model the beginning
+            of the text, which may be left out.
+        count: number of texts.
         temperature: below 1 sharper, above 1 wilder.
-        top_k: draw from the k most probable tokens; 0 takes all.
-        top_p: draw from the most probable tokens that hold this share.
-        max_length: tokens at the most.
-        seed: fixes what is drawn.
+        top_k: sample from the k most probable tokens; 0 takes all.
+        top_p: sample from the most probable tokens that hold this share.
+        max_length: most tokens of a text.
+        seed: fixes the texts.
+        stream: write words as they are sampled, as on a terminal; the texts
+            are the same.
     """
     checks.require_fits("count", count, Number)
     checks.require_fits("max_length", max_length, Number)
     checks.require_fits("seed", seed, checks.Seed)
-    used = _load(model, (), device, as_is)
-    drawing = used.drawing(
+    used = load(model, device, raw)
+    used.require_output("text", "translation")
+    warn(used.warnings([prompt], used.task.prompt_side))
+    stream = stream or sys.stdout.isatty()
+    texts = used.sample(
         prompt,
         seed,
+        write if stream else None,
         temperature=temperature,
         top_k=top_k,
         top_p=top_p,
         max_length=max_length,
     )
-    warn(used.warnings([prompt], used.task.prompt_side))
-    for _ in range(count):
-        if stream or sys.stdout.isatty():
-            drawing.stream(_say)
-            print(flush=True)
-        else:
-            print(drawing.text(), flush=True)
+    for text in islice(texts, count):
+        print("" if stream else text, flush=True)
 
 
 def score(
@@ -172,50 +179,37 @@ def score(
     alpha: Alpha = None,
     output: Output = None,
     files: Annotated[
-        tuple[str, str] | None,
-        tyro.conf.arg(
-            metavar="FILE FILE",
-            help="where the two files stand now that the model was trained "
-            "on, if they were moved.",
-            help_behavior_hint="",
-        ),
+        tuple[str, str] | None, tyro.conf.arg(metavar="FILE FILE")
     ] = None,
     bf16: Bf16 = False,
     others: Others = (),
     device: Device = "auto",
 ) -> None:
-    """Score a model on its corpus: all sentences, and those unseen.
+    """Score a model on its corpus.
 
-    A translator is scored by BLEU and chrF. What goes on with a text is
-    scored by the nll, since a text can go on in many ways; what classifies
-    images by the share of right answers.
+    Translators by BLEU and chrF, on all sentences and on those unseen in
+    training; language models and the like by the nll; classifiers by
+    accuracy and F1.
 
     Args:
-        split: which part of the corpus.
+        split: part of the corpus.
+        files: the two files that the model was trained on, if they were
+            moved.
     """
-    from transformer_course.inference.image_model import reads_images
-
-    if reads_images(model):
-        score_images(model, split, output, others, device)
-        return
     _check_search(beam_size, alpha)
-    used = _load(model, others, device, as_is=True, bf16=bf16)
+    used = load(model, device, True, bf16, others)
     if files is not None:
         used = replace(used, details=used.details | {"files": files})
+    if output is not None:
+        used.require_output("translation")
     text = map(Path, used.details.get("files") or ())
     check_writable(output, model, used.path, *others, *text)
-    named = ", ".join(map(str, (used.path, *others)))
-    alpha = _alpha(used) if alpha is None else alpha
+    title = ", ".join(map(str, (used.path, *others)))
+    alpha = used.alpha if alpha is None else alpha
     say = partial(print, flush=True)
-    written = used.report(named, split, beam_size, alpha, say)
-    if output is None:
-        return
-    if written is None:
-        raise ConfigError(
-            f"--output {output}: there are no translations to write, since "
-            "this model is scored by its nll. Leave --output out."
-        )
-    write_lines(output, [written])
+    written = used.report(title, split, say, beam_size, alpha)
+    if output is not None:
+        write_lines(output, [written])
 
 
 def score_files(
@@ -225,21 +219,18 @@ def score_files(
     references: Annotated[
         Path, tyro.conf.Positional, tyro.conf.arg(metavar="REFERENCES")
     ],
-    tokenize: Annotated[
-        str,
-        tyro.conf.arg(
-            help="sacreBLEU's tokeniser: none (words are what stands between "
-            "spaces, as the corpora and translate --as-is have it), 13a (raw "
-            "English), char (raw Japanese), ..."
-        ),
-    ] = "none",
+    tokenize: str = "none",
 ) -> None:
     """Score a file of translations against one of references.
 
     Args:
-        hypotheses: what a system wrote, one sentence a line.
-        references: what should have been written, line by line.
+        hypotheses: a system's translations, one sentence a line.
+        references: the right translations, line by line.
+        tokenize: sacreBLEU's tokeniser: none (words are separated by spaces,
+            as in the corpora and by translate --as-is), 13a (raw English),
+            char (raw Japanese), ...
     """
+    from transformer_course.data.text import read_parallel
     from transformer_course.evaluation.bleu import score_lines, spaces_differ
 
     text = read_parallel(hypotheses, references)
@@ -249,94 +240,6 @@ def score_files(
     print(score_lines(title, text.src, text.tgt, tokenize))
 
 
-def _load(
-    model: Path,
-    others: Sequence[Path],
-    device: str,
-    as_is: bool,
-    bf16: bool = False,
-) -> "TextModel":
-    """A model, or several that work together; says which checkpoints."""
-    from transformer_course.decoding.parallel import parallel_map
-    from transformer_course.decoding.translate import Searches
-    from transformer_course.inference.text_model import TextModel
-
-    loaded = []
-    for path in (model, *others):
-        loaded.append(TextModel.load(path, device, as_is, bf16))
-        if loaded[-1].path != path:
-            log(f"using {loaded[-1].path}")
-    used = loaded[0].beside(loaded[1:])
-    if next(used.model.parameters()).device.type != "cpu":
-        return used
-    return replace(used, searches=Searches(map_batches=parallel_map))
-
-
-def _lines_at_once(used: "TextModel") -> int:
-    """A batch of lines, or one for each search that runs at the same time."""
-    from transformer_course.decoding.parallel import n_workers, parallel_map
-
-    if used.searches.map_batches is parallel_map:
-        return CHUNK * n_workers()
-    return CHUNK
-
-
-def _load_converted(
-    model: Path,
-    others: Sequence[Path],
-    device: str,
-    as_is: bool,
-    bf16: bool,
-) -> "TextModel":
-    """A model for CTranslate2; refuses what that does not do."""
-    from transformer_course.inference.ctranslate2_engine import load_text_model
-
-    if others or bf16 or device not in ("auto", "cpu"):
-        raise ConfigError(
-            "--engine ctranslate2 computes one model on the CPU, in the "
-            "precision that it was exported in: leave out --with, --bf16 and "
-            "--device, or leave out --engine."
-        )
-    return load_text_model(model, as_is)
-
-
-def _say(text: str) -> None:
-    print(text, end="", flush=True)
-
-
-def _stream(used: "TextModel", lines: list[str]) -> None:
-    for line in lines:
-        used.stream(line, _say)
-        print(flush=True)
-
-
-def _rows(beams: list[list], n_best: int, first: int) -> Iterator[str]:
-    """A line for each of the best, with tabs between its columns."""
-    for number, beam in enumerate(beams, start=first):
-        for rank, one in enumerate(beam[:n_best], start=1):
-            values = f"{one.score:.4f}\t{one.log_prob:.4f}"
-            yield f"{number}\t{rank}\t{values}\t{one.text}"
-
-
-def _alpha(used: "TextModel") -> float:
-    """The length penalty that a model was exported with, or the paper's."""
-    from transformer_course.decoding.search import DEFAULT_ALPHA
-
-    kept = used.details.get("alpha", DEFAULT_ALPHA)
-    checks.require_fits(f"the alpha of {used.path}", kept, checks.Alpha)
-    return kept
-
-
 def _check_search(beam_size: int, alpha: float | None) -> None:
-    """See that a search fits into memory, and its scores into numbers."""
     checks.require_fits("beam_size", beam_size, Hypotheses)
     checks.require_fits("alpha", alpha, checks.Alpha | None)
-
-
-def _check_n_best(n_best: int, beam_size: int) -> None:
-    if not 0 <= n_best <= beam_size:
-        raise ConfigError(
-            f"n_best is {n_best}: expected 0 (the translation alone) to "
-            f"{beam_size}, the size of the beam; a larger --beam-size has "
-            "more."
-        )

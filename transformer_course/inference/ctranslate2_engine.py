@@ -35,7 +35,7 @@ from transformer_course.inference.ctranslate2_export import (
     TOKENIZER,
     require_package,
 )
-from transformer_course.inference.text_model import TextModel
+from transformer_course.inference.model import TrainedModel
 from transformer_course.models.config import ModelConfig
 from transformer_course.training.tasks.table import task_of
 
@@ -86,12 +86,12 @@ class Engine(nn.Module):
         return min(limit, longest + EXTRA_LENGTH)  # the table ends there
 
 
-def load_text_model(folder: Path, as_is: bool = False) -> TextModel:
+def load_model(folder: Path, raw: bool = False) -> TrainedModel:
     """Load a translator that was exported for CTranslate2.
 
     Args:
         folder: of the exported model.
-        as_is: leave text as it comes.
+        raw: leave text as it is.
 
     Raises:
         CheckpointError: there is none, or it is damaged.
@@ -117,7 +117,9 @@ def load_text_model(folder: Path, as_is: bool = False) -> TextModel:
     details = header["details"]
     task = task_of(config, details)
     searches = Searches(greedy_search, beam_search)
-    return TextModel(folder, engine, tokenizer, task, details, as_is, searches)
+    return TrainedModel(
+        folder, engine, tokenizer, task, details, raw, searches
+    )
 
 
 def greedy_search(

@@ -1,0 +1,470 @@
+"""A trained model, loaded and ready for use (chapter 15).
+
+A :class:`TrainedModel` is a checkpoint, or an ensemble of several, with what
+is known about its text: it tokenises a user's sentence as the corpus is, and
+joins the words that the model writes, unless text is left raw.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import UInt8
+from torch import Tensor, nn
+
+from transformer_course.batches.images import scaled
+from transformer_course.batches.labelled import text_rows
+from transformer_course.checks import from_dict
+from transformer_course.console import quoted
+from transformer_course.data import images, labelled, plain
+from transformer_course.data.tokenizer import Tokenizer
+from transformer_course.decoding.classify import (
+    Guess,
+    probabilities,
+    top_guesses,
+)
+from transformer_course.decoding.generate import sample
+from transformer_course.decoding.parallel import parallel_map
+from transformer_course.decoding.search import DEFAULT_ALPHA
+from transformer_course.decoding.translate import (
+    DEFAULT_SEARCHES,
+    Candidate,
+    Searches,
+    TextStream,
+    candidates,
+    encode_source,
+    too_long,
+    translate,
+    unknown,
+)
+from transformer_course.device import pick_device
+from transformer_course.errors import CheckpointError, ConfigError
+from transformer_course.inference.report import (
+    Evaluation,
+    Say,
+    first_command,
+)
+from transformer_course.interpretation import explain
+from transformer_course.interpretation.explain import HeatMap
+from transformer_course.models.ensemble import Ensemble
+from transformer_course.models.optimize import optimize
+from transformer_course.training import checkpoint
+from transformer_course.training.config import DataConfig
+from transformer_course.training.run.folder import find
+from transformer_course.training.tasks.table import task_of
+from transformer_course.training.tasks.task import Task, corpus_of
+
+CLASSES = labelled.CLASSES | images.CLASSES
+"""Class names of the corpora."""
+
+
+class TokenAttribution(NamedTuple):
+    """The tokens of a text, with two numbers for each."""
+
+    pieces: list[str]
+    attention: Tensor
+    """Attention of the class token in the last layer, averaged over heads;
+    or of all tokens, where their mean is classified."""
+    relevance: Tensor
+    """Gradient × attention for the predicted class."""
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """A model with its task, its tokenizer and the form of its text."""
+
+    path: Path
+    """The checkpoint, or the first one of an ensemble."""
+    model: nn.Module
+    tokenizer: Tokenizer | None
+    """None for a model of images."""
+    task: Task
+    details: dict[str, Any]
+    """Stored with the model: corpus, languages."""
+    raw: bool = False
+    """Whether text is left as it is: tokenised, as in the corpus."""
+    searches: Searches = DEFAULT_SEARCHES
+
+    @classmethod
+    def load(
+        cls,
+        path: Path,
+        device: str = "auto",
+        raw: bool = False,
+        bf16: bool = False,
+    ) -> "TrainedModel":
+        """Load the selected checkpoint of a run, or a single checkpoint.
+
+        Args:
+            path: of the run or the checkpoint, or the name of a model that
+                comes with the course.
+            device: see :func:`~transformer_course.device.pick_device`.
+            raw: leave text as it is.
+            bf16: compute in bf16, which rounds to three digits.
+
+        Raises:
+            CheckpointError: there is none, it is damaged, or a model of text
+                has no tokenizer.
+        """
+        folder, place = find(path), pick_device(device)
+        loaded = checkpoint.load(folder, place)
+        task = task_of(loaded.model.config, loaded.details)
+        if task.input_kind == "text" and loaded.tokenizer is None:
+            raise CheckpointError(
+                f"{path} has no tokenizer.model, so it cannot read text: save "
+                "the model with its tokenizer."
+            )
+        return cls(
+            folder,
+            optimize(loaded.model.bfloat16() if bf16 else loaded.model),
+            loaded.tokenizer,
+            task,
+            loaded.details,
+            raw,
+            Searches(map_batches=parallel_map if place.type == "cpu" else map),
+        )
+
+    def require_output(self, *kinds: str, prompt_side: str = "") -> None:
+        """Raise a ConfigError unless the task has one of these outputs.
+
+        Args:
+            kinds: of :attr:`Task.output_kind`.
+            prompt_side: of the task, if it matters.
+        """
+        task = self.task
+        if task.output_kind not in kinds or (
+            prompt_side not in ("", task.prompt_side)
+        ):
+            raise ConfigError(
+                f"{self.path} holds a model for "
+                f"{task.name.replace('_', ' ')}: transformer-course "
+                f"{first_command(task, quoted(self.path))}"
+            )
+
+    def ensemble_with(
+        self, others: Sequence["TrainedModel"]
+    ) -> "TrainedModel":
+        """An ensemble of this model and others.
+
+        Raises:
+            CheckpointError: one was trained for another task, corpus or
+                direction, or with another tokenizer.
+            ConfigError: the models cannot be averaged.
+        """
+        if not others:
+            return self
+        self.require_output("text", "translation")
+        for other in others:
+            for key in ("task", "corpus", "src", "tgt", "sha256"):
+                ours, theirs = (
+                    ({"task": m.task.name} | m.details).get(key)
+                    for m in (self, other)
+                )
+                if ours != theirs:
+                    raise CheckpointError(
+                        f"{other.path} has {key} {theirs!r}, and {self.path} "
+                        f"has {ours!r}: an ensemble needs the same."
+                    )
+            if not self.tokenizer.cuts_like(other.tokenizer):
+                raise CheckpointError(
+                    f"{other.path} has other pieces than {self.path}: an "
+                    "ensemble needs one tokenizer. Train one model with "
+                    "--train.start-from the other, or both on the same text "
+                    "with the same vocab-size."
+                )
+        models = [self.model, *(other.model for other in others)]
+        return replace(self, model=Ensemble(models))
+
+    # --- translation and generation ------------------------------------------
+
+    @property
+    def alpha(self) -> float:
+        """The length penalty that was exported with the model, or 0.6."""
+        return self.details.get("alpha", DEFAULT_ALPHA)
+
+    def translate(
+        self, sentences: list[str], beam_size: int, alpha: float
+    ) -> list[str]:
+        """Translate sentences, in the order given."""
+        found = translate(
+            self.model,
+            self.tokenizer,
+            self.tokenise(sentences),
+            beam_size,
+            alpha,
+            searches=self.searches,
+        )
+        return self._join(found)
+
+    def n_best(
+        self, sentences: list[str], beam_size: int, alpha: float
+    ) -> list[list[Candidate]]:
+        """The hypotheses of each sentence's beam, best first."""
+        beams = candidates(
+            self.model,
+            self.tokenizer,
+            self.tokenise(sentences),
+            beam_size,
+            alpha,
+            searches=self.searches,
+        )
+        return [
+            [one._replace(text=self._join([one.text])[0]) for one in beam]
+            for beam in beams
+        ]
+
+    def stream(self, sentence: str, say: Say) -> None:
+        """Translate a sentence greedily, and say words as they are decided."""
+        [source] = self.tokenise([sentence])
+        if source.strip():
+            search = partial(
+                self.searches.greedy, self.model, self._source(source)
+            )
+            self._decode(search, say)
+
+    def sample(
+        self, prompt: str, seed: int, say: Say | None = None, **settings
+    ) -> Iterator[str]:
+        """Sample texts that answer or continue a prompt, without end.
+
+        Args:
+            prompt: text as people write it.
+            seed: fixes the samples.
+            say: called with words as they are sampled; None samples whole
+                texts.
+            settings: of :func:`~.generate.sample`.
+
+        Raises:
+            ConfigError: the model writes no text, or needs a prompt.
+        """
+        self.require_output("text", "translation")
+        [text] = self.tokenise([prompt], self.task.prompt_side)
+        src = prefix = None
+        if self.task.prompt_side == "tgt":
+            prefix = torch.tensor([self.tokenizer.encode(text)]).long()
+        elif text.strip():
+            src = self._source(text)
+        else:
+            raise ConfigError(
+                "no sentence was given, and this model answers one: generate "
+                "MODEL 'a sentence'."
+            )
+        generator = torch.Generator(self._device).manual_seed(seed)
+        search = partial(
+            sample,
+            self.model,
+            src,
+            generator=generator,
+            prefix=prefix,
+            **settings,
+        )
+        begun = [] if prefix is None else prefix[0].tolist()
+        while True:
+            yield self._decode(search, say, begun)
+
+    def _source(self, text: str) -> Tensor:
+        """A batch of one source."""
+        limit = self.model.config.max_length
+        return torch.tensor([encode_source(self.tokenizer, text, limit)])
+
+    def _decode(
+        self,
+        search: Callable[..., list[list[int]]],
+        say: Say | None,
+        prefix: Sequence[int] = (),
+    ) -> str:
+        """Run a search for one text; say its words as they are decided."""
+        if say is None:
+            [ids] = search()
+            return self._join([self.tokenizer.decode(ids)])[0]
+        text = TextStream(self.tokenizer, self._language("tgt"))
+
+        def add(token: int | Tensor) -> None:
+            say(text.add(int(token)))
+
+        for token in prefix:
+            add(token)
+        search(on_token=add)
+        say(text.end())
+        return text.shown
+
+    # --- classification ------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the classes.
+
+        Raises:
+            ConfigError: the model is no classifier.
+            CheckpointError: its corpus is unknown.
+        """
+        self.require_output("classes")
+        corpus = self._detail("corpus")
+        if corpus not in CLASSES:
+            raise CheckpointError(
+                f"{self.path} was trained on {corpus!r}, so its classes have "
+                f"no names; known are {', '.join(CLASSES)}."
+            )
+        return CLASSES[corpus]
+
+    def classify(self, lines: list[str], top: int = 1) -> list[list[Guess]]:
+        """The likeliest classes of each text; none for an empty text.
+
+        Raises:
+            ConfigError: ``top`` is not from 1 to the number of classes.
+        """
+        names, texts = self.names, self.tokenise(lines)
+        found = probabilities(self.model, self.tokenizer, texts)
+        return [
+            guesses if text.strip() else []
+            for text, guesses in zip(
+                texts, top_guesses(found, names, top), strict=True
+            )
+        ]
+
+    def classify_images(
+        self, pixels: UInt8[Tensor, "images channels height width"], top: int
+    ) -> list[list[Guess]]:
+        """The likeliest classes of each image.
+
+        Raises:
+            ConfigError: ``top`` is not from 1 to the number of classes.
+        """
+        with torch.inference_mode():
+            logits = self.model(scaled(pixels).to(self._device)).float()
+        return top_guesses(logits.softmax(dim=-1), self.names, top)
+
+    def heat_maps(
+        self, pixels: UInt8[Tensor, "images channels height width"]
+    ) -> HeatMap:
+        """The evidence for the predicted class: see
+        :func:`~.explain.class_map`."""
+        inputs = scaled(pixels).to(self._device)
+        return explain.class_map(self.model, inputs).cpu()
+
+    def explain(self, line: str) -> TokenAttribution:
+        """Attribute the predicted class to the tokens of a text.
+
+        Raises:
+            ConfigError: the model has no encoder with attention.
+        """
+        [text] = self.tokenise([line])
+        limit = self.model.config.max_length
+        ids = torch.tensor(text_rows(self.tokenizer, [text], limit))
+        ids = ids.to(self._device)
+        attention = explain.encoder_attention(self.model, ids)[0, -1]
+        relevance = explain.gradient_attention(self.model, ids)[0]
+        relevance = relevance - torch.eye(len(relevance), device=ids.device)
+        rows = (
+            explain.pooled_row(m, self.model.config.pooling)[1:-1].cpu()
+            for m in (attention.mean(dim=0), relevance)
+        )
+        pieces = self.tokenizer.pieces(text)[: limit - 2]
+        return TokenAttribution(pieces, *rows)
+
+    # --- evaluation ----------------------------------------------------------
+
+    def report(
+        self,
+        title: str,
+        split: str,
+        say: Say,
+        beam_size: int = 5,
+        alpha: float = DEFAULT_ALPHA,
+    ) -> list[str] | None:
+        """Evaluate the model on its corpus; see :meth:`~.Evaluation.report`.
+
+        Args:
+            title: names the model.
+            split: dev or test.
+            say: called with each line.
+            beam_size: of a translator's search.
+            alpha: of its length penalty.
+        """
+        self._detail("corpus")
+        data = self._data()
+        splits = self.task.load(data)
+        evaluation = Evaluation(
+            self.task,
+            self.model,
+            self.tokenizer,
+            getattr(splits, split),
+            splits.train,
+            beam_size,
+            alpha,
+        )
+        return evaluation.report(
+            f"{title} on {corpus_of(data).name}, {split}", say
+        )
+
+    # --- the form of text ----------------------------------------------------
+
+    def warnings(
+        self, lines: list[str], side: str = "src", first: int = 1
+    ) -> Iterator[str]:
+        """Warnings about lines that are truncated or have unknown pieces.
+
+        Args:
+            lines: as people write them.
+            side: the side of the corpus that they belong to.
+            first: the number of the first line.
+        """
+        lines = self.tokenise(lines, side)
+        limit = self.model.config.max_length
+        ends = 2 if self.task.output_kind == "classes" else 1
+        long = too_long(self.model, self.tokenizer, lines, ends)
+        for i in long if side == "src" else ():
+            yield (
+                f"line {first + i} is longer than {limit} tokens and is cut "
+                "off there; split it into sentences."
+            )
+        for number, line in enumerate(lines, start=first):
+            if strange := unknown(self.tokenizer, line):
+                yield (
+                    f"line {number} has what the model has never seen: "
+                    f"{', '.join(map(repr, strange))}"
+                )
+
+    def tokenise(self, lines: list[str], side: str = "src") -> list[str]:
+        """Separate words by spaces, as in the model's corpus."""
+        language = self._language(side)
+        if language is None:
+            return lines
+        return [plain.from_plain(line, language) for line in lines]
+
+    def _join(self, lines: list[str]) -> list[str]:
+        """Join words as people write them."""
+        language = self._language("tgt")
+        if language is None:
+            return lines
+        return [plain.to_plain(line, language) for line in lines]
+
+    def _language(self, side: str) -> str | None:
+        """The language of a side; None where text is left as it is."""
+        known = "corpus" in self.details
+        if self.raw or (known and not corpus_of(self._data()).spaced):
+            return None
+        return self._detail(side)
+
+    def _data(self) -> DataConfig:
+        """The corpus that the model was trained on."""
+        keys = ("corpus", "src", "tgt", "files", "sha256", "spaced")
+        return from_dict(
+            DataConfig,
+            {k: self.details[k] for k in keys if self.details.get(k)},
+        )
+
+    def _detail(self, key: str) -> str:
+        if key not in self.details:
+            raise CheckpointError(
+                f"the checkpoint does not say its {key!r}: save it with such "
+                "details, or cut text into words yourself and add --as-is."
+            )
+        return self.details[key]
+
+    @property
+    def _device(self) -> torch.device:
+        return next(self.model.parameters()).device
