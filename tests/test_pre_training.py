@@ -286,4 +286,4 @@ def test_the_command_fills_and_others_refuse(tmp_path, capsys, monkeypatch):
     for command in (["translate", folder], ["generate", folder, "ag"]):
         with pytest.raises(SystemExit):
             main(command)
-        assert "writes no text" in capsys.readouterr().err
+        assert "a model for pre training" in capsys.readouterr().err

@@ -5,6 +5,7 @@ is known about its text: it tokenises a user's sentence as the corpus is, and
 joins the words that the model writes, unless text is left raw.
 """
 
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -57,7 +58,7 @@ from transformer_course.training.run.folder import find
 from transformer_course.training.tasks.table import task_of
 from transformer_course.training.tasks.task import Task, corpus_of
 
-CLASSES = labelled.CLASSES | images.CLASSES
+CLASSES = ChainMap(labelled.CLASSES, images.CLASSES)
 """Class names of the corpora."""
 
 
