@@ -376,7 +376,10 @@ def test_a_classifier_writes_no_text(said, folder, command):
 
 
 def test_what_classifies_lines_reads_one_file_and_fits_none(said, folder):
-    for args, words in ((["a", "b"], "give one file"), (["--fit"], "leave out --fit")):
+    for args, words in (
+        (["a", "b"], "give one file"),
+        (["--fit"], "leave out --fit"),
+    ):
         status, _, err = said("classify", folder, *args)
         assert status == 1 and words in err
 
