@@ -1,7 +1,6 @@
 """Batches searched in parallel: the same results, in the same order."""
 
 import threading
-import time
 
 import pytest
 import torch
@@ -40,21 +39,6 @@ def test_batches_are_searched_at_the_same_time(two_threads):
 
     sources = [torch.tensor(i) for i in range(3)]
     assert list(parallel_map(search, sources)) == [1, 1, 2]
-
-
-def test_on_one_thread_batches_come_one_by_one(two_threads):
-    torch.set_num_threads(1)
-    under_way = threading.Lock()
-
-    def search(src):
-        assert under_way.acquire(blocking=False)
-        time.sleep(0.02)  # would another have begun meanwhile?
-        under_way.release()
-        return int(src)
-
-    found = parallel_map(search, [torch.tensor(i) for i in range(3)])
-    assert list(found) == [0, 1, 2]
-    assert torch.get_num_threads() == 1
 
 
 def test_an_error_is_raised_and_ends_the_others(two_threads):
