@@ -286,8 +286,8 @@ def test_ctrl_c_saves_says_how_to_go_on_and_leaves_with_130(
 ):
     write, written = Recorder._write, []
 
-    def press_ctrl_c(self, **record):
-        write(self, **record)
+    def press_ctrl_c(self, record):
+        write(self, record)
         written.append(record)
         if len(written) == 4:
             os.kill(os.getpid(), signal.SIGINT)
