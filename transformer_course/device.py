@@ -1,4 +1,4 @@
-"""Where tensors live: what is asked of a device, by its kind."""
+"""Device selection and random state."""
 
 import platform
 from typing import Any
@@ -10,7 +10,7 @@ from transformer_course.errors import ConfigError
 
 
 def pick_device(name: str = "auto") -> torch.device:
-    """The device to run on.
+    """Select the device to run on.
 
     Args:
         name: ``"auto"`` takes CUDA when there is one, else Apple's ``mps``,
