@@ -70,7 +70,7 @@ TYPED := $(patsubst %,tests/test_%.py,attention masks positional_encoding \
 
 # everything the built book is made from
 BOOK_SOURCES := $(shell find book experiments/results transformer_course \
-	course_exercises assignments \
+	course_exercises \
 	tools/exercise_notebooks.py tools/lectures _config.yml _toc.yml \
 	-type f -not -path '*/.*' \
 	-not -path '*/__pycache__/*' -not -name '* *' 2>/dev/null)
@@ -136,7 +136,7 @@ book: $(BUILT) ## build the book and say where to open it
 # A failed build leaves nothing behind: Sphinx would not repeat the warnings of
 # pages that it has already read, and the next build would pass.
 $(BUILT): $(BOOK_SOURCES) $(INSTALLED) $(ADDRESSES)
-	@$(if $(filter book/_% %.bib assignments/% $(ADDRESSES),$?),rm -rf _build/en)
+	@$(if $(filter book/_% %.bib course_exercises/assignments/% $(ADDRESSES),$?),rm -rf _build/en)
 	$(BIN)/jupyter-book build book/en --quiet -W -n --keep-going \
 		--config _config.yml --toc "$(CURDIR)/_toc.yml" \
 		--path-output _build/en \

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 CATALOGUE = Path(__file__).with_name("catalogue")
-ASSIGNMENTS = Path(__file__).parents[1] / "assignments"
+ASSIGNMENTS = Path(__file__).parent / "assignments"
 _CHAPTER = re.compile(r'"""Chapter (\d\d)')
 _EXERCISE = re.compile(r"^EXERCISE = exercise_of\(\s*(\w+)", re.M)
 _ASKED = re.compile(r"^::exercise (\w+)", re.M)

@@ -1,4 +1,4 @@
-"""An assignment as nbgrader's source notebook, made from ``assignments/``.
+"""An assignment as nbgrader's source notebook, with our checks as its tests.
 
 nbgrader cuts the solutions and the hidden tests out of it, and remembers the
 tests for the grading.
@@ -110,8 +110,8 @@ def source_notebook(
 def read_model_answers(name: str) -> dict[str, str]:
     """Model answers of an assignment in Markdown, by question.
 
-    They stand in ``assignments/answers/NAME.md``. Only the source notebook
-    and nbgrader's solution version show them.
+    They stand in ``course_exercises/assignments/answers/NAME.md``. Only the
+    source notebook and nbgrader's solution version show them.
     """
     path = SOURCES / "answers" / f"{name}.md"
     if not path.is_file():  # a lecturer's own assignment

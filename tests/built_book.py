@@ -58,7 +58,6 @@ def not_ready() -> str | None:
     built = stamp.stat().st_mtime
     sources = [ROOT / "_config.yml", ROOT / "_toc.yml"]
     for name in (
-        "assignments",
         "book",
         "course_exercises",
         "experiments/results",

@@ -1,6 +1,6 @@
 """The verdicts on the stored attempts: `make test-exercises`.
 
-``assignments/attempts/README.md`` says what the attempts are.
+``course_exercises/assignments/attempts/README.md`` says what the attempts are.
 """
 
 from collections import Counter

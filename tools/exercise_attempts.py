@@ -2,9 +2,9 @@
 
     python -m tools.exercise_attempts
 
-``assignments/attempts/README.md`` says where the attempts come from. After a
-change that is meant to change verdicts, run this and read the difference of
-``verdicts.json``; ``make test-exercises`` compares with that file.
+``course_exercises/assignments/attempts/README.md`` says where the attempts
+come from. After a change that is meant to change verdicts, run this and read
+the difference of ``verdicts.json``; ``make test-exercises`` compares with it.
 """
 
 import importlib.util
@@ -18,7 +18,10 @@ from course_exercises.contents import EXERCISES
 from course_exercises.engine.diagnose import diagnose
 from course_exercises.engine.exercise import Implementation
 
-ATTEMPTS = Path(__file__).resolve().parents[1] / "assignments" / "attempts"
+ATTEMPTS = (
+    Path(__file__).resolve().parents[1]
+    / "course_exercises/assignments/attempts"
+)
 VERDICTS = ATTEMPTS / "verdicts.json"
 SETS = ("first", "second")
 _ATTEMPT = re.compile(r"(right|single|double)_?(\d)", re.I)

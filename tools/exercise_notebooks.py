@@ -1,13 +1,14 @@
-"""Make exercise notebooks from assignments/ and the package.
+"""Make exercise notebooks from their texts and the package.
 
     python -m tools.exercise_notebooks            into my_exercises/
     python -m tools.exercise_notebooks --to DIR   into another folder
 
 A file that is there already is left as it is: it holds somebody's work.
 
-``assignments/NN_name.md`` is the prose of a chapter's notebook. What stands
-in it between ```` ```python ```` and ```` ``` ```` becomes a code cell; a
-second-level heading begins a new cell. Two kinds of line stand for cells:
+``course_exercises/assignments/NN_name.md`` is the prose of a chapter's
+notebook. What stands in it between ```` ```python ```` and ```` ``` ````
+becomes a code cell; a second-level heading begins a new cell. Two kinds of
+line stand for cells:
 
 ``::exercise NAME``
     the stub of an exercise of the package, and the cell that checks it
@@ -31,7 +32,7 @@ from course_exercises.engine.exercise import Exercise
 from tools.refresh_outputs import FIXED_METADATA
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ROOT / "assignments"
+SOURCES = ROOT / "course_exercises/assignments"
 TARGET = ROOT / "my_exercises"
 PLACE = "*Your answer here.*"
 

@@ -1,8 +1,8 @@
 """Exercises of a chapter, as a notebook to be downloaded from its page.
 
-Each page for which ``assignments/`` has a file of the same name ends with a
-section that links it. The notebooks are made when the book is built, from the
-same sources as ``make exercises`` makes them.
+Each page for which ``course_exercises/assignments/`` has a file of the same
+name ends with a section that links it. The notebooks are made when the book is
+built, from the same sources as ``make exercises`` makes them.
 """
 
 import sys
