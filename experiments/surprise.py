@@ -27,13 +27,18 @@ import torch.nn.functional as F
 from experiments import store
 from experiments.lab import Analysis, RunContext, tiny_run
 from experiments.text_runs import data_of, other_sources
-from transformer_course.batches.pairs import padded_batch
+from transformer_course.batches.pairs import (
+    encode_pairs,
+    encode_texts,
+    padded_batch,
+)
 from transformer_course.data.text import ParallelText
 from transformer_course.data.tokenizer import PAD, Tokenizer
 from transformer_course.training import checkpoint
 from transformer_course.training.run import chosen_checkpoint
 from transformer_course.training.tasks.table import task_of
 from transformer_course.training.tasks.task import Task
+from transformer_course.training.tasks.writing import LanguageModelling
 
 Nats = list[np.ndarray]
 ROWS = 50
@@ -60,9 +65,10 @@ def blocks_of(
 ) -> list[list]:
     """The ids of each text: a sentence, or the blocks of a chapter."""
     size = model.config.max_length
-    return [
-        task.pairs(tokenizer, text.take([i]), size) for i in range(len(text))
-    ]
+    texts = [text.take([i]) for i in range(len(text))]
+    if isinstance(task, LanguageModelling):
+        return [encode_texts(tokenizer, one.tgt, size) for one in texts]
+    return [encode_pairs(tokenizer, one, size) for one in texts]
 
 
 def nats_of_texts(

@@ -23,6 +23,7 @@ from transformer_course.training.config import (
 )
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.tasks.table import find_task
+from transformer_course.training.tasks.task import check
 
 FILES = ("a.en", "b.ja")
 
@@ -130,7 +131,7 @@ def test_every_preset_builds_a_model_and_is_named_after_itself(name):
     assert preset.name == name
     with torch.device("meta"):
         assert checkpoint.build(preset.model).config == preset.model
-    find_task(preset.task).check(preset)
+    check(find_task(preset.task), preset)
 
 
 def test_a_preset_starts_from_another_one():
