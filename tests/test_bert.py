@@ -179,7 +179,6 @@ def test_what_cannot_be_read_is_refused(ids, segments, said):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"position": "sinusoidal"}, "position is 'sinusoidal'.*learned"),
         ({"norm_epsilon": 0.0}, "norm_epsilon is 0.0"),
         ({"n_segments": 0}, "n_segments is 0"),
         ({"max_length": -1}, "max_length is -1"),

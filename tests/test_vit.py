@@ -137,7 +137,6 @@ def test_saved_and_loaded_it_is_the_same(config, tmp_path):
     ("config", "changes", "said"),
     [
         (VISION, {"patch_size": 3}, "do not tile an image of 8"),
-        (VISION, {"position": "rotary"}, "expected learned or none"),
         (VISION, {"n_classes": 0}, "n_classes is 0"),
         (VISION, {"n_heads": 3}, "cannot be split over 3"),
         (CONVOLUTIONAL, {"n_blocks": 4}, "cannot be halved 4 times"),

@@ -39,7 +39,7 @@ class Constraint(NamedTuple):
         return self.text
 
 
-def between(low: float, high: float) -> Constraint:
+def between(low: int | float, high: int | float) -> Constraint:
     """Constrain a number to a range, bounds included."""
     return Constraint(lambda x: low <= x <= high, f"from {low:,} to {high:,}")
 

@@ -156,10 +156,11 @@ def pairs_of(corpus: Corpus, src: str, tgt: str) -> Splits:
                 f"{src!r} to {tgt!r}: choose ja for both."
             )
         return corpus.pairs()
+    first, second = corpus.languages
     if sorted((src, tgt)) != sorted(corpus.languages):
         raise CorpusError(
-            f"{corpus.name} cannot be had from {src!r} to {tgt!r}: choose en "
-            "to ja, or ja to en."
+            f"{corpus.name} cannot be had from {src!r} to {tgt!r}: choose "
+            f"{first} to {second}, or {second} to {first}."
         )
     splits = corpus.pairs()
     return splits if (src, tgt) == corpus.languages else splits.swap()

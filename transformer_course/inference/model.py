@@ -132,7 +132,7 @@ class TrainedModel:
         """Raise a ConfigError unless the task has one of these outputs.
 
         Args:
-            kinds: of :attr:`Task.output_kind`.
+            kinds: of :attr:`.Task.output_kind`.
             prompt_side: of the task, if it matters.
         """
         task = self.task

@@ -139,6 +139,7 @@ class OneDNNProduct(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, weight, bias):
+        """x Wᵀ + b."""
         ctx.save_for_backward(x, weight)
         ctx.has_bias = bias is not None
         out = _onednn(_pad_rows(x), weight, bias)
@@ -147,6 +148,7 @@ class OneDNNProduct(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx, grad):
+        """The gradients of x, W and b."""
         x, weight = ctx.saved_tensors
         inputs, rows = _pad_rows(x), _pad_rows(grad)
         grad_weight = _onednn(rows.t(), inputs.t())
