@@ -124,8 +124,8 @@ def canvas(path: Path) -> Path:
     about = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
     columns = [*about, f"Week 3: {NAME} (77)", "Final Score"]
     rows = [
-        (f"{name}, Ann", 880_000 + n, f"s{n}", f"s{n}@x.invalid", "A", "", "")
-        for n, name in enumerate([*STUDENTS, "Else"])
+        (name, 880_000 + n, f"s{n}", f"s{n}@x.invalid", "A", "", "")
+        for n, name in enumerate([*STUDENTS, "Else, Nobody"])
     ]
     possible = ("    Points Possible", "", "", "", "", "9", "")
     test = ("Student, Test", 1, "", "fd5ab1", "A", "", "")
