@@ -23,8 +23,10 @@ from transformer_course.models.attention import (
 MIN_SPEEDUP = 1.2
 """oneDNN keeps half a megabyte of code for each shape of a product: less gain
 is not worth the memory."""
-TRAINING_ROWS, INFERENCE_ROWS = 256, 64
+TRAINING_ROWS, INFERENCE_ROWS = 256, 16
 """Rows of the products that are timed; matrices are packed for the latter."""
+TRAINING_SHAPE = (1024, 256)
+"""Shape of the weight that is timed for training."""
 MAX_QUERIES = 16
 """Number of queries up to which explicit attention is used for inference."""
 MAX_LENGTH = {torch.float32: 32, torch.bfloat16: 128}
@@ -51,9 +53,10 @@ def optimize(model: nn.Module) -> nn.Module:
         The model, changed in place; a new layer if ``model`` is a layer.
     """
     classes = {nn.Dropout: Dropout16, MultiHeadAttention: ShortAttention}
-    dtypes = {p.dtype for p in model.parameters() if p.device.type == "cpu"}
-    faster = [onednn_is_faster(dtype, packed=False) for dtype in dtypes]
-    faster += [onednn_is_faster(dtype, packed=True) for dtype in dtypes]
+    layers = [m for m in model.modules() if type(m) is nn.Linear]
+    weights = [m.weight for m in layers if m.weight.device.type == "cpu"]
+    faster = [onednn_is_faster(w.dtype) for w in weights]
+    faster += [onednn_is_faster(w.dtype, packed=w.shape) for w in weights]
     if any(faster):
         classes[nn.Linear] = OneDNNLinear
     return swap(model, classes)
@@ -106,9 +109,11 @@ class OneDNNLinear(nn.Linear):
         if plain or torch.is_autocast_enabled("cpu"):
             return super().forward(x)
         if torch.is_grad_enabled():
-            if onednn_is_faster(x.dtype, packed=False):
+            if onednn_is_faster(x.dtype):
                 return OneDNNProduct.apply(x, weight, self.bias)
-        elif not self.training and onednn_is_faster(x.dtype, packed=True):
+        elif not self.training and onednn_is_faster(
+            x.dtype, packed=weight.shape
+        ):
             return _onednn(x, self._packed_weight(), self.bias)
         return super().forward(x)
 
@@ -187,22 +192,33 @@ def _unpad_rows(
 
 def product(a: Tensor, b: Tensor) -> Tensor:
     """a bᵀ without a gradient, by oneDNN where that is faster."""
-    faster = onednn_is_faster(a.dtype, packed=False)
+    faster = onednn_is_faster(a.dtype)
     return _onednn(a, b) if faster else F.linear(a, b)
 
 
 @functools.cache
-def onednn_is_faster(dtype: torch.dtype, *, packed: bool) -> bool:
+def onednn_is_faster(
+    dtype: torch.dtype, packed: tuple[int, int] | None = None
+) -> bool:
     """Whether oneDNN's product is faster than torch's own, timed once.
 
     MKL, which torch takes for products in fp32 on x86, has its fastest
     kernels for some processors only. (In bf16 torch calls oneDNN by itself,
     so it gains from packed matrices alone.) Takes up to 50 ms.
+
+    Args:
+        dtype: the numbers of the product.
+        packed: the shape of a matrix to be packed. What is gained depends on
+            it: on some processors only large ones gain.
     """
     if not has_onednn(dtype):
         return False
-    rows = INFERENCE_ROWS if packed else TRAINING_ROWS
-    x, weight = (torch.ones(n, 256, dtype=dtype) for n in (rows, 1024))
+    rows, shape = INFERENCE_ROWS, packed
+    if shape is None:
+        rows, shape = TRAINING_ROWS, TRAINING_SHAPE
+    x, weight = (
+        torch.ones(n, shape[1], dtype=dtype) for n in (rows, shape[0])
+    )
     theirs = _pack(weight) if packed else weight
     ways = (lambda: F.linear(x, weight), lambda: _onednn(x, theirs))
     seconds: list[list[float]] = [[], []]
