@@ -1,0 +1,143 @@
+/* The encoder–decoder, from ids to logits (chapter 10). */
+
+"use strict";
+
+course.part(function transformer() {
+  const PAD = 0;
+  const BOS = 1;
+  const EOS = 2;
+  const UNK = 3;
+
+  /* What can be switched off, to see what it was for. */
+  const WHOLE = { positions: true, paddingMask: true, crossAttention: () => true };
+
+  /* One cache for each decoder layer's own tokens, one for the memory. */
+  class DecoderCache {
+    constructor(nLayers) {
+      this.layers = Array.from({ length: nLayers }, () => ({
+        own: new KVCache(),
+        memory: new KVCache(),
+      }));
+    }
+
+    get length() {
+      return this.layers[0].own.length;
+    }
+
+    copy() {
+      const other = new DecoderCache(0);
+      other.layers = this.layers.map(({ own, memory }) => ({
+        own: own.copy(),
+        memory: memory.copy(),
+      }));
+      return other;
+    }
+  }
+
+  class Transformer {
+    /* config: the model's settings; tensors: from names to matrices. */
+    constructor(config, tensors) {
+      this.config = config;
+      this.tensors = tensors;
+      this.switches = WHOLE;
+    }
+
+    /* From a name within a part of the model to its tensor. */
+    weights(part) {
+      return (name) => this.tensors[`${part}.${name}`];
+    }
+
+    addNorm(x, name, sublayer) {
+      const norm = this.weights(`${name}.norm`);
+      const normed = (y) => layerNorm(y, norm("weight"), norm("bias"));
+      return this.config.norm_first
+        ? add(x, sublayer(normed(x)))
+        : normed(add(x, sublayer(x)));
+    }
+
+    finalNorm(x, stack) {
+      if (!this.config.norm_first) return x;
+      const norm = this.weights(`${stack}.norm`);
+      return layerNorm(x, norm("weight"), norm("bias"));
+    }
+
+    attend(x, memory, part, allowed, cache, onWeights) {
+      const rotary =
+        this.config.position === "rotary" && this.switches.positions;
+      const nHeads = this.config.n_heads;
+      const settings = { nHeads, rotary, cache, onWeights };
+      const weights = this.weights(part);
+      return multiHeadAttention(x, memory, weights, allowed, settings);
+    }
+
+    feedForward(x, part) {
+      return feedForward(x, this.weights(part), this.config.activation);
+    }
+
+    embed(ids, side, offset = 0) {
+      const tied = this.config.tied ? "tgt" : side;
+      const x = embed(ids, this.tensors[`${tied}_embedding.weight`]);
+      const { position } = this.config;
+      if (position === "rotary" || !this.switches.positions) return x;
+      return addSinusoidal(x, offset);
+    }
+
+    /* Which source tokens may be attended to. */
+    sourceMask(src) {
+      return (key) => !this.switches.paddingMask || src[key] !== PAD;
+    }
+
+    /* The memory: one vector for each source token. onWeights is called with
+       layer, head, query and weights. */
+    encode(src, onWeights) {
+      let x = this.embed(src, "src");
+      const mask = this.sourceMask(src);
+      for (let i = 0; i < this.config.n_layers; i++) {
+        const layer = `encoder.layers.${i}`;
+        const note = onWeights && ((...found) => onWeights(i, ...found));
+        x = this.addNorm(x, `${layer}.add_norm_1`, (y) =>
+          this.attend(y, null, `${layer}.self_attention`,
+            (_, key) => mask(key), new KVCache(), note));
+        x = this.addNorm(x, `${layer}.add_norm_2`, (y) =>
+          this.feedForward(y, `${layer}.feed_forward`));
+      }
+      return this.finalNorm(x, "encoder");
+    }
+
+    /* Logits for the token after the last one of tgt, of which the cache may
+       know the beginning. onWeights is called with "self" or "cross", layer,
+       head, query and weights. */
+    decode(tgt, memory, src, cache, onWeights) {
+      const past = cache.length;
+      let x = this.embed(tgt.slice(past), "tgt", past);
+      const mask = this.sourceMask(src);
+      const causal = (query, key) => key <= query;
+      cache.layers.forEach(({ own, memory: known }, i) => {
+        const layer = `decoder.layers.${i}`;
+        const note = (kind) =>
+          onWeights && ((...found) => onWeights(kind, i, ...found));
+        x = this.addNorm(x, `${layer}.add_norm_1`, (y) =>
+          this.attend(y, null, `${layer}.self_attention`, causal, own,
+            note("self")));
+        if (this.switches.crossAttention(i))
+          x = this.addNorm(x, `${layer}.add_norm_2`, (y) =>
+            this.attend(y, memory, `${layer}.cross_attention`,
+              (_, key) => mask(key), known, note("cross")));
+        x = this.addNorm(x, `${layer}.add_norm_3`, (y) =>
+          this.feedForward(y, `${layer}.feed_forward`));
+      });
+      x = this.finalNorm(x, "decoder");
+      const last = matrix(1, x.cols, row(x, x.rows - 1));
+      const output = this.tensors[
+        this.config.tied ? "tgt_embedding.weight" : "to_logits.weight"
+      ];
+      return linear(last, output).data;
+    }
+
+    newCache() {
+      return new DecoderCache(this.config.n_layers);
+    }
+  }
+
+  return { PAD, BOS, EOS, UNK, WHOLE, DecoderCache, Transformer };
+});

@@ -1,0 +1,82 @@
+/* What the worker answers. The page asks through translator.js. */
+
+"use strict";
+
+course.part(function worker() {
+  const loaded = {};
+
+  /* A request is {id, model, call, ...arguments}; answers are {id, ...found},
+     the last one with done. */
+  function listen() {
+    self.onmessage = ({ data }) => {
+      const answer = (found) => self.postMessage({ id: data.id, ...found });
+      try {
+        answer({ ...calls[data.call](data, answer), done: true });
+      } catch (error) {
+        answer({ error: String(error.message ?? error), done: true });
+      }
+    };
+  }
+
+  const calls = {
+    load({ model, manifest }) {
+      loaded[model] = load(manifest);
+      return {};
+    },
+
+    encode({ model, text }) {
+      const { tokenizer } = loaded[model];
+      const ids = tokenizer.encode(text);
+      return { pieces: ids.map((id) => tokenizer.pieces[id]) };
+    },
+
+    /* switches: see WHOLE; crossAttention is a list of layers that have it. */
+    translate({ model: name, text, places, switches }, answer) {
+      const { model, tokenizer } = loaded[name];
+      const src = [...tokenizer.encode(text), EOS];
+      while (src.length < places) src.push(PAD);
+      model.switches = { ...WHOLE, ...switches };
+      if (switches?.crossAttention)
+        model.switches.crossAttention = (layer) =>
+          switches.crossAttention.includes(layer);
+      let cross = [];
+      const ids = greedySearch(
+        model,
+        src,
+        (token, logits) => {
+          const found = logSoftmax(logits);
+          const best = topK(found, 4).map((id) => ({
+            piece: tokenizer.pieces[id],
+            share: Math.exp(found[id]),
+          }));
+          answer({ token, piece: tokenizer.pieces[token], best, cross });
+          cross = [];
+        },
+        (kind, layer, head, query, weights) => {
+          if (kind === "cross") cross.push({ layer, head, weights });
+        },
+      );
+      return { ids, text: tokenizer.decode(ids) };
+    },
+
+    beam({ model: name, text, beamSize, alpha }, answer) {
+      const { model, tokenizer } = loaded[name];
+      const src = [...tokenizer.encode(text), EOS];
+      model.switches = WHOLE;
+      const plain = ({ ids, logProb, score, finished, parent }) => ({
+        piece: tokenizer.pieces[ids.at(-1)],
+        text: tokenizer.decode(ids),
+        logProb, score, finished, parent,
+      });
+      const beam = beamSearch(model, src, { beamSize, alpha }, (kept) =>
+        answer({ kept: kept.map(plain) }));
+      return {
+        beam: beam.map(({ ids, logProb, score }) => ({
+          ids, logProb, score, text: tokenizer.decode(ids),
+        })),
+      };
+    },
+  };
+
+  return { listen };
+});
