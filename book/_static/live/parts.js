@@ -36,6 +36,5 @@ globalThis.course = {
   /* One part of a model's bytes, in base64. */
   chunk(name, index, base64) {
     course.models[name].chunks[index] = base64;
-    course.arrived?.(name, index);
   },
 };
