@@ -9,12 +9,17 @@ from safetensors.torch import load_file
 
 from experiments import store
 from transformer_course import files
+from transformer_course.data.corpora import load_corpus
+from transformer_course.decoding.translate import translate
 from transformer_course.training import checkpoint, shipped
+from transformer_course.training.shipped import load_shipped
 
 NAMES = {
     "en-ja": ("enja-more-seed-1", "en", "ja"),
     "ja-en": ("jaen-wide", "ja", "en"),
 }
+SMALL = ("grammar", "grammar-lm")
+"""The models that chapters look into."""
 each = pytest.mark.parametrize("name", NAMES)
 SIMPLE = {
     "en-ja": {"i like dogs.": "犬", "where is the station?": "駅"},
@@ -41,9 +46,9 @@ def score(name, bits, sentences="all"):
     return row
 
 
-def test_both_are_there_and_nothing_else():
-    assert shipped.names() == list(NAMES)
-    for name in NAMES:
+def test_they_are_there_and_nothing_else():
+    assert shipped.names() == sorted([*NAMES, *SMALL])
+    for name in shipped.names():
         found = {path.name for path in (shipped.FOLDER / name).iterdir()}
         assert found == {
             "README.md",
@@ -134,3 +139,33 @@ def test_the_examples_of_its_card_are_its_translations(name, run, tmp_path):
     lines = zip(out.splitlines(), pairs, strict=True)
     same = [line == tgt for line, (_, tgt) in lines]
     assert sum(same) >= 0.7 * len(pairs)
+
+
+# --- the models that chapters look into --------------------------------------
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_small_models_card_says_what_it_is(name):
+    weights = (shipped.FOLDER / name / "model.safetensors").read_bytes()
+    assert f"`{hashlib.sha256(weights).hexdigest()}`" in card(name)
+    model = load_shipped(name).model
+    count = sum(p.numel() for p in model.parameters())
+    assert f" {count:,} weights" in card(name)
+    assert f" {model.config.vocab_size} pieces" in card(name)
+
+
+def test_the_small_translators_card_says_how_good_it_is():
+    loaded, text = load_shipped("grammar"), load_corpus("grammar").test
+    written = translate(loaded.model, loaded.tokenizer, text.src, 1)
+    pairs = zip(written, text.tgt, strict=True)
+    right = sum(one == other for one, other in pairs)
+    assert f" {right} of the 500 test sentences" in card("grammar")
+
+
+def test_the_examples_of_the_small_translators_card_are_its_own():
+    loaded = load_shipped("grammar")
+    rows = re.findall(r"^\| ([a-z][^|]+) \| ([^|]+) \|", card("grammar"), re.M)
+    assert len(rows) >= 3
+    for src, tgt in rows:
+        [written] = translate(loaded.model, loaded.tokenizer, [src], 1)
+        assert written == tgt

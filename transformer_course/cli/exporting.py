@@ -16,7 +16,7 @@ def export(
     folder: Annotated[
         Path, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")
     ],
-    to: Literal["int8", "ctranslate2"] = "int8",
+    to: Literal["int8", "ctranslate2", "web"] = "int8",
     quantization: Literal["float32", "float16", "int8"] | None = None,
     alpha: float | None = None,
 ) -> None:
@@ -30,7 +30,8 @@ def export(
         to: int8: a checkpoint for all commands, its weights in eight bits, so
             a quarter as large, and without the state of its training.
             ctranslate2: a translator for CTranslate2 (pip install
-            ctranslate2), used by translate --engine ctranslate2.
+            ctranslate2), used by translate --engine ctranslate2. web: a
+            translator for the book's pages, in eight bits, as scripts.
         quantization: with --to ctranslate2, how its weights are stored:
             float32 if left out; int8, a quarter as large, is the fastest, and
             changes some translations.
@@ -38,7 +39,7 @@ def export(
             best on its development set, which translate and score then take
             by default.
     """
-    from transformer_course.inference import ctranslate2_export
+    from transformer_course.inference import ctranslate2_export, web_export
     from transformer_course.training import checkpoint
     from transformer_course.training.run.folder import find
     from transformer_course.training.tasks.table import task_of
@@ -69,6 +70,8 @@ def export(
     parts = loaded.model, loaded.tokenizer, details
     if to == "ctranslate2":
         ctranslate2_export.save(folder, *parts, quantization or "float32")
+    elif to == "web":
+        web_export.save(folder, *parts)
     else:
         checkpoint.save(folder, *parts, eight_bits=True)
     size = sum(path.stat().st_size for path in folder.iterdir()) / 1e6

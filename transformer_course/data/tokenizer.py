@@ -118,9 +118,10 @@ class Tokenizer:
         The files of two such tokenizers may differ in what they say of their
         training.
         """
-        return self._scored_pieces() == other._scored_pieces()
+        return self.scored_pieces() == other.scored_pieces()
 
-    def _scored_pieces(self) -> list[tuple[str, float]]:
+    def scored_pieces(self) -> list[tuple[str, float]]:
+        """Each piece and its score by id: log-probabilities in a unigram."""
         processor, ids = self._processor, range(self.vocab_size)
         return [
             (processor.id_to_piece(i), processor.get_score(i)) for i in ids

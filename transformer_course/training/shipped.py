@@ -6,6 +6,8 @@ was trained on, what it scores and what it gets wrong.
 
 from pathlib import Path
 
+from transformer_course.training.checkpoint import Checkpoint, load
+
 FOLDER = Path(__file__).parents[2] / "models"
 
 
@@ -19,6 +21,15 @@ def find(path: Path) -> Path | None:
     if path.exists() or str(path) not in names():
         return None
     return FOLDER / path
+
+
+def load_shipped(name: str) -> Checkpoint:
+    """A model that comes with the course, on the CPU.
+
+    Raises:
+        CheckpointError: there is no such model.
+    """
+    return load(FOLDER / name)
 
 
 def hint(path: Path) -> str:

@@ -1,0 +1,91 @@
+"""A translator as scripts for the book's pages."""
+
+import base64
+import json
+import re
+
+import numpy as np
+import pytest
+import torch
+
+from transformer_course.errors import ConfigError
+from transformer_course.inference import web_export
+from transformer_course.models.config import ModelConfig
+from transformer_course.models.transformer import Transformer
+from transformer_course.training import int8
+from transformer_course.training.shipped import load_shipped
+
+
+def read(folder):
+    """What model.js hands over, and all bytes of the other scripts."""
+    text = (folder / "model.js").read_text("utf-8")
+    name, manifest = re.fullmatch(
+        r"course\.model\((\"[^\"]+\"),(.*)\);\n", text, re.S
+    ).groups()
+    content = b""
+    for i, path in enumerate(sorted(folder.glob("weights-*.js"))):
+        start, end = f'course.chunk({name},{i},"', '");\n'
+        script = path.read_text("utf-8")
+        assert script.startswith(start) and script.endswith(end)
+        content += base64.b64decode(script[len(start) : -len(end)])
+    return json.loads(manifest), content
+
+
+def tensors(manifest, content):
+    """The weights that the page makes of them."""
+    at, found = 0, {}
+    for name, rows, cols, kind in manifest["tensors"]:
+        size = rows * cols
+        if kind == "float32":
+            values = np.frombuffer(content, "<f4", size, at)
+            at += 4 * size
+        else:
+            whole = np.frombuffer(content, np.int8, size, at)
+            scales = np.frombuffer(content, "<f4", rows, at + size)
+            values = whole.reshape(rows, cols) * scales[:, None]
+            at += size + 4 * rows
+        found[name] = torch.tensor(values)
+    assert at == len(content)
+    return found
+
+
+def test_the_scripts_hold_the_model_in_eight_bits(tmp_path):
+    loaded = load_shipped("grammar")
+    web_export.save(tmp_path / "small", *loaded[:3])
+    manifest, content = read(tmp_path / "small")
+    found = tensors(manifest, content)
+    expected = dict(loaded.model.named_parameters())
+    assert found.keys() == expected.keys()
+    for name, tensor in expected.items():
+        if tensor.ndim > 1:
+            tensor = int8.dequantized(*int8.quantized(tensor))
+        assert torch.equal(found[name].view(tensor.shape), tensor)
+    pieces = manifest["tokenizer"]["pieces"]
+    assert [piece for piece, _ in pieces] == loaded.tokenizer.all_pieces()
+
+
+@pytest.mark.parametrize(
+    ("settings", "pieces", "words"),
+    [
+        ({"position": "learned"}, "word", "position is learned"),
+        ({}, "bpe", "pieces is bpe"),
+        ({}, None, "pieces is None"),
+    ],
+)
+def test_what_the_page_does_not_know_is_refused(
+    settings, pieces, words, tmp_path
+):
+    config = ModelConfig(
+        vocab_size=9, d_model=8, n_heads=2, d_ff=8, n_layers=1, **settings
+    )
+    model, folder = Transformer(config), tmp_path / "model"
+    with pytest.raises(ConfigError, match=words):
+        web_export.save(folder, model, None, {"pieces": pieces})
+    assert not folder.exists()
+
+
+def test_a_language_model_is_refused_by_the_command(run, tmp_path):
+    folder = tmp_path / "web"
+    status, _, err = run("export", "grammar-lm", folder, "--to", "web")
+    assert status == 1 and "--to int8 takes any model" in err
+    assert not folder.exists()
