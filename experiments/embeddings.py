@@ -1,6 +1,5 @@
 """How should embeddings be drawn, scaled and shared?"""
 
-import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,6 +19,7 @@ from transformer_course.models.transformer import Transformer
 from transformer_course.training import checkpoint
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loop import make_optimizer
+from transformer_course.training.tasks.table import experiment_to_dict
 
 STEPS, EVERY = 300, 25
 """Steps of a training, and between two inspections."""
@@ -185,7 +185,7 @@ def settings() -> Record:
             name: {
                 "about": training.about,
                 "fast_tables": training.optimizer is faster_tables,
-                "experiment": dataclasses.asdict(training.experiment(0)),
+                "experiment": experiment_to_dict(training.experiment(0)),
             }
             for name, training in VARIANTS.items()
         },

@@ -9,7 +9,6 @@ al. 2021, section 4, hard distillation). The teacher has learned from the same
 images in the same way.
 """
 
-import dataclasses
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,7 +30,10 @@ from transformer_course.training.run import Prepared, prepare
 from transformer_course.training.tasks.classification import (
     IMAGE_BATCH_SIZE,
 )
-from transformer_course.training.tasks.table import find_task
+from transformer_course.training.tasks.table import (
+    experiment_to_dict,
+    find_task,
+)
 
 STEPS = {1000: 600}
 """Updates, by the number of images."""
@@ -223,7 +225,7 @@ def settings() -> Record:
             name: {
                 "about": training.about,
                 "teacher": training.teacher,
-                "experiment": dataclasses.asdict(
+                "experiment": experiment_to_dict(
                     training.settings(0, RunContext(folder=None))
                 ),
             }

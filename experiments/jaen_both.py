@@ -20,7 +20,10 @@ from transformer_course.training import checkpoint
 from transformer_course.training.config import DataConfig
 from transformer_course.training.loop import evaluate
 from transformer_course.training.run.folder import RunFolder
-from transformer_course.training.tasks.table import experiment_of, task_of
+from transformer_course.training.tasks.table import (
+    experiment_from_dict,
+    task_of,
+)
 
 
 def evaluate_reverse(output: Path, folder: Path, context: RunContext) -> dict:
@@ -30,7 +33,7 @@ def evaluate_reverse(output: Path, folder: Path, context: RunContext) -> dict:
     about, task = loaded.details, task_of(model.config, loaded.details)
     dev = load_corpus(about["corpus"], src=about["tgt"], tgt=about["src"]).dev
     dev = dev.take(range(context.limit(len(dev))))
-    train = experiment_of(RunFolder(output).settings()).train
+    train = experiment_from_dict(RunFolder(output).settings()).train
     batches = task.eval_batches(model.config, tokenizer, dev)
     means = evaluate(model, batches, train, task.loss)
     metrics = means | task.metrics(model, tokenizer, dev, means)

@@ -5,7 +5,6 @@ build the Transformer by hand, with the one edit that its table of mistakes
 names.
 """
 
-import dataclasses
 from pathlib import Path
 
 import nbformat
@@ -34,6 +33,7 @@ from transformer_course.models.layers import (
 from transformer_course.models.masks import causal_mask, padding_mask
 from transformer_course.models.mode import eval_mode
 from transformer_course.models.positional_encoding import sinusoidal_encoding
+from transformer_course.training.tasks.table import experiment_to_dict
 
 NOTEBOOK = Path(__file__).parents[1] / "book/en/10_transformer.ipynb"
 BUILT_IN = ("encoder-layer", "decoder-layer", "stack", "whole")
@@ -128,7 +128,7 @@ EXPERIMENT = Experiment(
     settings=lambda: {
         "steps": STEPS,
         "translated": TRANSLATED,
-        "experiment": dataclasses.asdict(BASE),
+        "experiment": experiment_to_dict(BASE),
         "edits": NAMES["MISTAKES"],
     },
 )

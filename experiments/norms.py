@@ -7,8 +7,6 @@ as it is, with dropout, with label smoothing, without norms, without residual
 connections. Batches are half as large as elsewhere.
 """
 
-import dataclasses
-
 import torch
 from torch import nn
 
@@ -23,6 +21,7 @@ from transformer_course.models.transformer import Transformer
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loop import evaluate, learning_rate
 from transformer_course.training.loss import LossSums, compute_loss
+from transformer_course.training.tasks.table import experiment_to_dict
 
 STEPS, WARMUP = 150, 50
 TOKENS = 512
@@ -220,7 +219,7 @@ def settings() -> Record:
         "depths": DEPTHS,
         "rates": RATES,
         "together": TOGETHER,
-        "experiment": dataclasses.asdict(variant().experiment(0)),
+        "experiment": experiment_to_dict(variant().experiment(0)),
         "cells": {name: dict(v.changes) for name, v in VARIANTS.items()},
     }
 

@@ -7,7 +7,7 @@ OMP_NUM_THREADS=1 and other seeds.
 
 import dataclasses
 import shutil
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from transformer_course.training.config import (
 )
 from transformer_course.training.run import RunFolder, run
 from transformer_course.training.run.folder import selection_metric_of
+from transformer_course.training.tasks.table import experiment_to_dict
 
 D_KEY = 8
 """Width of queries and keys in row B; 32 in the base."""
@@ -206,7 +207,7 @@ def settings() -> Record:
     """The base, its changes, and the paper's rows for the chapter to read."""
     told = ("label", "row", "changes")
     return {
-        "base": asdict(BASE),
+        "base": experiment_to_dict(BASE),
         "variants": {
             name: {key: getattr(variant, key) for key in told}
             for name, variant in VARIANTS.items()

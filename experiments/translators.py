@@ -42,6 +42,7 @@ from transformer_course.training.loss import LossFunction, compute_loss
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run import Prepared, prepare
 from transformer_course.training.run.prepare import sized
+from transformer_course.training.tasks.table import experiment_to_dict
 
 STEPS, EVERY = 250, 50
 """Steps of a training, and between two inspections."""
@@ -339,7 +340,7 @@ def settings_of(variants: Mapping[str, Training]) -> Record:
         "variants": {
             name: {
                 "about": training.about,
-                "experiment": dataclasses.asdict(training.experiment(0)),
+                "experiment": experiment_to_dict(training.experiment(0)),
             }
             for name, training in variants.items()
         },

@@ -1,6 +1,5 @@
 """Laws of a training in a folder: whole, repeatable, resumable."""
 
-import dataclasses
 import json
 import math
 
@@ -23,6 +22,7 @@ from transformer_course.training.loop import Progress, make_optimizer
 from transformer_course.training.run import prepare, run
 from transformer_course.training.run.checkpoints import Checkpoints
 from transformer_course.training.tasks import writing
+from transformer_course.training.tasks.table import experiment_to_dict
 
 pytestmark = pytest.mark.usefixtures("small_corpus")
 
@@ -40,7 +40,7 @@ def test_a_run_leaves_settings_metrics_board_and_checkpoints(finished):
     }
     settings = json.loads((finished / "experiment.json").read_text("utf-8"))
     assert settings.pop("machine") == machine()
-    assert settings == dataclasses.asdict(tiny())
+    assert settings == experiment_to_dict(tiny())
 
 
 def test_checkpoints_kept_are_the_last_few_the_best_and_the_average(finished):

@@ -35,7 +35,10 @@ from transformer_course.training.run import (
     run,
     settings_of,
 )
-from transformer_course.training.tasks.table import experiment_of, find_task
+from transformer_course.training.tasks.table import (
+    experiment_from_dict,
+    find_task,
+)
 
 pytestmark = pytest.mark.usefixtures("small_corpus")
 
@@ -241,7 +244,7 @@ def test_a_run_knows_which_files_it_learned_and_how_they_were_parted(
     splits = prepare(of_files).splits
     assert settings["split"] == splits.how
     assert "90 pairs" in splits.how and len(splits.train) == 90
-    like = experiment_of(settings)
+    like = experiment_from_dict(settings)
     assert like == other(of_files, sha256=tuple(made))
     details = checkpoint.load(folder / "checkpoints" / "best").details
     assert details["sha256"] == made
@@ -270,7 +273,7 @@ def test_a_run_goes_on_with_its_files_wherever_they_stand(
 
 def test_files_that_have_changed_are_not_gone_on_with(tmp_path, of_files):
     folder = run(of_files, tmp_path / "out", quiet=True)
-    like = experiment_of(settings_of(folder))
+    like = experiment_from_dict(settings_of(folder))
     with Path(of_files.data.files[1]).open("a", encoding="utf-8") as file:
         file.write("。")
     more = dataclasses.replace(of_files.train, epochs=3)
@@ -312,7 +315,7 @@ def test_a_run_knows_its_more_pairs_but_is_judged_without_them(
     assert known == [
         hashlib.sha256(file.read_bytes()).hexdigest() for file in more
     ]
-    like = experiment_of(settings_of(folder))
+    like = experiment_from_dict(settings_of(folder))
     assert like == other(with_more, more_sha256=tuple(known))
     with more[1].open("a", encoding="utf-8") as file:
         file.write("。")

@@ -365,12 +365,12 @@ def test_a_checkpoint_of_no_known_kind_is_one_line(
     folder = tmp_path / "best"
     shutil.copytree(trained / "checkpoints" / "best", folder)
     header = json.loads((folder / "config.json").read_text("utf-8"))
-    header["kind"] = kind
+    header["model"]["model_type"] = kind
     (folder / "config.json").write_text(json.dumps(header), "utf-8")
     for command in (["score", folder], ["classify", folder, "a.png"]):
         status, out, err = said(capsys, *command)
         assert (status, out) == (1, "")
-        assert "not of a checkpoint of this package" in err
+        assert f"does not describe a model (model_type is {kind!r}" in err
 
 
 # --- a page that explains ----------------------------------------------------

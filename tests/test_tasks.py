@@ -1,6 +1,7 @@
 """Laws of tasks: all is asked of them by methods, so a new one just trains."""
 
 import dataclasses
+import json
 from typing import NamedTuple
 
 import pytest
@@ -48,7 +49,8 @@ from transformer_course.training.run import (
 from transformer_course.training.run.recorder import format_sample
 from transformer_course.training.tasks.table import (
     TASKS,
-    experiment_of,
+    experiment_from_dict,
+    experiment_to_dict,
     find_task,
     task_of,
 )
@@ -60,6 +62,7 @@ from transformer_course.training.tasks.task import (
 )
 
 SOSEKI = {"corpus": "soseki", "src": "ja", "tgt": "ja"}
+TRANSFORMER = {"model_type": "transformer"}
 each_task = pytest.mark.parametrize("name", TASKS)
 
 STORED = [
@@ -417,13 +420,38 @@ def test_a_made_up_task_refuses_what_does_not_fit(sides):
 @pytest.mark.parametrize("name", PRESETS)
 def test_an_experiment_is_what_its_settings_say(name):
     preset = PRESETS[name]
-    assert experiment_of(dataclasses.asdict(preset)) == preset
+    assert experiment_from_dict(experiment_to_dict(preset)) == preset
+
+
+@pytest.mark.parametrize("name", checkpoint.KINDS)
+def test_a_config_is_read_back_as_its_own_kind(name):
+    """Configs of two kinds may have the same settings."""
+    config = checkpoint.KINDS[name][0]()
+    values = json.loads(json.dumps(checkpoint.config_to_dict(config)))
+    assert values["model_type"] == name
+    found = checkpoint.config_from_dict(values)
+    assert (type(found), found) == (type(config), config)
+
+
+@dataclasses.dataclass(frozen=True)
+class CurveConfig(LineConfig):
+    degree: int = 2
+
+
+@pytest.mark.parametrize("model", [LineConfig(3), CurveConfig(3)], ids=str)
+def test_a_config_with_some_settings_of_another_is_read_back_as_itself(
+    sides, model, monkeypatch
+):
+    monkeypatch.setitem(checkpoint.KINDS, "curve", (CurveConfig, Line))
+    monkeypatch.setattr(Sides, "models", (CurveConfig, LineConfig))
+    stored = experiment_to_dict(dataclasses.replace(sides, model=model))
+    assert type(experiment_from_dict(stored).model) is type(model)
 
 
 @pytest.mark.parametrize("path", STORED, ids=lambda path: path.name)
 def test_a_stored_run_can_be_trained_again(path):
     """By its preset's settings, where it has one."""
-    found = experiment_of(settings_of(path))
+    found = experiment_from_dict(settings_of(path))
     check(find_task(found.task), found)
     with torch.device("meta"):  # the sizes go together
         checkpoint.build(found.model)
@@ -436,14 +464,17 @@ def test_a_stored_run_can_be_trained_again(path):
     [
         ({"data": None}, "data is not there"),
         ({"task": None}, "task is not there"),
-        ({"model": {"n_layrs": 1}}, "no setting n_layrs"),
-        ({"model": {"d_hidden": 4, "n_heads": 1}}, "no setting d_hidden"),
+        ({"model": {**TRANSFORMER, "n_layrs": 1}}, "no setting n_layrs"),
+        ({"model": {**TRANSFORMER, "d_hidden": 4}}, "no setting d_hidden"),
+        ({"model": {"n_layers": 1}}, "model_type is None: expected transf"),
+        ({"model": {"model_type": "rnn"}}, "model_type is 'rnn': expected"),
+        ({"model": {"model_type": ["gru"]}}, "model_type is .*: expected"),
         ({"train": {"epochs": "two"}}, "epochs is 'two'"),
         ({"task": "juggling"}, "no task 'juggling'"),
     ],
 )
 def test_settings_that_are_none_of_a_training_are_refused(changes, words):
-    settings = dataclasses.asdict(PRESETS["grammar"]) | changes
+    settings = experiment_to_dict(PRESETS["grammar"]) | changes
     kept = {k: v for k, v in settings.items() if v is not None}
     with pytest.raises(ConfigError, match=words):
-        experiment_of(kept)
+        experiment_from_dict(kept)

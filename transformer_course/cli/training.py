@@ -73,9 +73,9 @@ def train_like(args: list[str]) -> bool:
     if found.like is None:
         return False
     from transformer_course.training.run.folder import settings_of
-    from transformer_course.training.tasks.table import experiment_of
+    from transformer_course.training.tasks.table import experiment_from_dict
 
-    like = experiment_of(settings_of(found.like))
+    like = experiment_from_dict(settings_of(found.like))
     train(
         tyro.cli(
             Training,

@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import safetensors.torch
 import torch
@@ -20,7 +20,7 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from transformer_course import files
-from transformer_course.checks import from_dict
+from transformer_course.checks import from_dict, require_fits
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.errors import (
     CheckpointError,
@@ -56,7 +56,7 @@ from transformer_course.models.vit_config import (
 )
 from transformer_course.training import int8
 
-FORMAT = 2
+FORMAT = 3
 KINDS: dict[str, tuple[type, type]] = {
     "transformer": (ModelConfig, Transformer),
     "language_model": (LanguageModelConfig, LanguageModel),
@@ -68,7 +68,7 @@ KINDS: dict[str, tuple[type, type]] = {
     "recurrent_classifier": (RecurrentClassifierConfig, RecurrentClassifier),
     "modern_language_model": (ModernConfig, ModernLanguageModel),
 }
-"""From the name of a kind of model to the classes of config and model."""
+"""From ``model_type`` in files to the classes of config and model."""
 Build = Callable[[AnyModelConfig], nn.Module]
 """Makes a new model from a config."""
 Tensors = dict[str, Tensor]
@@ -96,7 +96,29 @@ class Checkpoint(NamedTuple):
 
 def build(config: AnyModelConfig) -> nn.Module:
     """A new model of the class that the config belongs to."""
-    return KINDS[_kind(config)][1](config)
+    return KINDS[_model_type(config)][1](config)
+
+
+def config_to_dict(config: AnyModelConfig) -> dict[str, Any]:
+    """The settings of a model for JSON, its ``model_type`` first.
+
+    Raises:
+        ConfigError: its class is not in :data:`KINDS`.
+    """
+    return {"model_type": _model_type(config), **asdict(config)}
+
+
+def config_from_dict(values: dict[str, Any]) -> AnyModelConfig:
+    """The inverse of :func:`config_to_dict`; settings may be left out.
+
+    Raises:
+        ConfigError: ``model_type`` is not in :data:`KINDS`, or that kind has
+            no such setting, or it cannot have that value.
+    """
+    settings = dict(values)
+    model_type = settings.pop("model_type", None)
+    require_fits("model_type", model_type, Literal[tuple(KINDS)])
+    return from_dict(KINDS[model_type][0], settings)
 
 
 def save(
@@ -126,8 +148,7 @@ def save(
     _check_finite(weights | (resume.tensors if resume else {}))
     header = {
         "format": FORMAT,
-        "kind": _kind(model.config),
-        "model": asdict(model.config),
+        "model": config_to_dict(model.config),
         "details": details or {},
     }
     place = Path(os.path.abspath(folder))
@@ -175,8 +196,7 @@ def load(
     folder = existing(folder)
     header = read_config(folder)
     try:
-        config = from_dict(KINDS[header["kind"]][0], header["model"])
-        model = build(config)
+        model = build(config_from_dict(header["model"]))
     except (ConfigError, RuntimeError, TypeError, ValueError) as error:
         raise no_model(folder / "config.json", error) from error
     fill(model, _finite_weights(folder), folder)
@@ -210,7 +230,7 @@ def existing(folder: str | Path) -> Path:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The content of config.json: format, kind, model and details.
+    """The content of config.json: format, model and details.
 
     Raises:
         CheckpointError: it is not one of this package and format.
@@ -222,12 +242,11 @@ def read_config(folder: Path) -> dict[str, Any]:
             f"{folder} holds a model for CTranslate2: translate takes it, "
             "with --engine ctranslate2."
         )
-    if header.get("format") != FORMAT or header.get("kind") not in list(KINDS):
+    if header.get("format") != FORMAT:
         raise CheckpointError(
             f"{path} is not of a checkpoint of this package (format "
-            f"{header.get('format')}, kind {header.get('kind')!r}; expected "
-            f"format {FORMAT} and one of {', '.join(KINDS)}): give a folder "
-            "that 'transformer-course train' or checkpoint.save has written."
+            f"{header.get('format')}, expected {FORMAT}): give a folder that "
+            "'transformer-course train' or checkpoint.save has written."
         )
     for key in ("model", "details"):
         if not isinstance(header.get(key), dict):
@@ -343,7 +362,7 @@ def no_model(path: Path, why: Exception | str) -> CheckpointError:
     )
 
 
-def _kind(config: AnyModelConfig) -> str:
+def _model_type(config: AnyModelConfig) -> str:
     for name, (config_class, _) in KINDS.items():
         if type(config) is config_class:
             return name

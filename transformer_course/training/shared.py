@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -22,6 +21,7 @@ from transformer_course.training import checkpoint
 from transformer_course.training.config import Experiment
 from transformer_course.training.run.prepare import with_digests
 from transformer_course.training.run.training import run
+from transformer_course.training.tasks.table import experiment_to_dict
 
 PACKAGE = Path(__file__).parents[1]
 KEY_LENGTH = 12
@@ -81,8 +81,7 @@ def _key(experiment: Experiment) -> str:
     paths = [p for f in FOLDERS for p in sorted((PACKAGE / f).rglob("*.py"))]
     paths += [_model(name) for name in sorted(own)]
     parts = [
-        json.dumps(asdict(with_digests(experiment)), sort_keys=True),
-        type(experiment.model).__name__,
+        json.dumps(experiment_to_dict(with_digests(experiment))),
         *(_code(_source(path)) for path in paths),
         torch.__version__,
     ]

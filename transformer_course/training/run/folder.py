@@ -4,7 +4,7 @@ import json
 import math
 import shutil
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,10 @@ from transformer_course.errors import (
 )
 from transformer_course.training import checkpoint, shipped
 from transformer_course.training.config import Experiment
-from transformer_course.training.tasks.table import experiment_of
+from transformer_course.training.tasks.table import (
+    experiment_from_dict,
+    experiment_to_dict,
+)
 
 Record = dict[str, Any]
 """A line of ``metrics.jsonl``."""
@@ -65,7 +68,7 @@ class RunFolder:
         path = self.path / "experiment.json"
         try:
             settings = files.read_json(path)
-            experiment_of(settings)  # checks them
+            experiment_from_dict(settings)  # checks them
             return settings
         except (OSError, ValueError, CourseError) as error:
             raise CheckpointError(
@@ -148,7 +151,7 @@ class RunFolder:
             files.write_atomic(
                 place / "tokenizer.model", tokenizer.model_proto
             )
-        settings = asdict(experiment) | {"machine": machines}
+        settings = experiment_to_dict(experiment) | {"machine": machines}
         if split:
             settings["split"] = split
         text = json.dumps(settings, indent=1, ensure_ascii=False)
@@ -275,14 +278,13 @@ def changed_setting(
         now: the settings given.
         free: names that may change.
     """
-    before = experiment_of(old)
-    if before.task != now.task:
-        return f"task {before.task}, but {now.task} is given now"
+    before = experiment_to_dict(experiment_from_dict(old))
+    given = experiment_to_dict(now)
+    if before["task"] != given["task"]:
+        return f"task {before['task']}, but {given['task']} is given now"
     for part in ("data", "model", "train"):
-        stored = asdict(getattr(before, part))
-        given = asdict(getattr(now, part))
-        for key in sorted(stored.keys() | given.keys()):
-            was, is_now = stored.get(key), given.get(key)
+        for key in before[part] | given[part]:
+            was, is_now = before[part].get(key), given[part].get(key)
             if was != is_now and key not in free:
                 return f"{part}.{key} {was}, but {is_now} is given now"
     return ""

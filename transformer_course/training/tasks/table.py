@@ -1,11 +1,12 @@
 """All tasks by name."""
 
-import dataclasses
+from dataclasses import asdict
 from typing import Any
 
 from transformer_course.checks import from_dict, require_fits
 from transformer_course.errors import ConfigError
 from transformer_course.models.config import AnyModelConfig
+from transformer_course.training import checkpoint
 from transformer_course.training.config import (
     DataConfig,
     Experiment,
@@ -71,11 +72,17 @@ def task_of(
     raise ConfigError(f"no task trains a {type(config).__name__}.")
 
 
-def experiment_of(settings: dict[str, Any]) -> Experiment:
-    """The experiment whose settings were stored.
+def experiment_to_dict(experiment: Experiment) -> dict[str, Any]:
+    """The settings of an experiment for JSON, the model's type among them."""
+    model = checkpoint.config_to_dict(experiment.model)
+    return asdict(experiment) | {"model": model}
 
-    A setting that is not among them has its default. The kind of the model is
-    the one of its task's that knows all of its settings.
+
+def experiment_from_dict(settings: dict[str, Any]) -> Experiment:
+    """The inverse of :func:`experiment_to_dict`.
+
+    A setting that is not given has its default; other keys of the experiment
+    itself, such as the machine, are left out.
 
     Raises:
         ConfigError: a part is missing, or a setting is unknown or has a value
@@ -89,17 +96,10 @@ def experiment_of(settings: dict[str, Any]) -> Experiment:
             )
         kind = str if part in ("name", "task") else dict
         require_fits(part, settings[part], kind)
-    given, models = settings["model"], find_task(settings["task"]).models
-    known = [kind for kind in models if not given.keys() - names_of(kind)]
     return Experiment(
         settings["name"],
         from_dict(DataConfig, settings["data"]),
-        from_dict((known or models)[0], given),
+        checkpoint.config_from_dict(settings["model"]),
         from_dict(TrainConfig, settings["train"]),
-        settings["task"],
+        find_task(settings["task"]).name,
     )
-
-
-def names_of(kind: type[AnyModelConfig]) -> set[str]:
-    """The settings that a model's config has."""
-    return {field.name for field in dataclasses.fields(kind)}
