@@ -4,21 +4,19 @@ Each takes the learner's function or class, under the name that the exercise
 gave it, and returns a text.
 """
 
-import inspect
 import linecache
+import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import wraps
-from types import ModuleType
 from typing import Any
-
-import cloudpickle
 
 from course_exercises import progress as progress_file
 from course_exercises.contents import EXERCISES, find
 from course_exercises.engine.messages import paragraph
 from course_exercises.engine.outcome import files_of
 from course_exercises.engine.verdict import Answer, Verdict
+from course_exercises.parcel import pack
 from course_exercises.process import Limits, verdict_on
 from transformer_course.errors import CourseError
 
@@ -53,8 +51,8 @@ def check(candidate: Any) -> Answer:
         candidate: the function or class itself: ``check(causal_mask)``.
     """
     exercise = find(name_of(candidate))
-    content = pickled(candidate)
-    verdict = verdict_on(exercise, content, sources_of(candidate), LIMITS)
+    parcel = pack(candidate)
+    verdict = verdict_on(exercise, parcel, sources_of(candidate), LIMITS)
     if verdict.is_correct:
         try:
             progress_file.record(exercise.name, progress_file.find_file())
@@ -103,12 +101,18 @@ def progress() -> Answer:
 def name_of(candidate: Any) -> str:
     """The name of the learner's function or class.
 
+    It is that in the notebook: ``def`` need not have given it.
+
     Raises:
         CourseError: it is neither, or was imported from the package.
     """
     if isinstance(candidate, str):
         return candidate
-    name = getattr(candidate, "__name__", None)
+    notebook = vars(sys.modules["__main__"])
+    name = next(
+        (name for name in EXERCISES if notebook.get(name) is candidate),
+        getattr(candidate, "__name__", None),
+    )
     if name is None or not callable(candidate):
         made_of = type(candidate).__name__
         raise CourseError(
@@ -125,41 +129,6 @@ def name_of(candidate: Any) -> str:
             "write your own, then this one."
         )
     return name
-
-
-def pickled(candidate: Any) -> bytes:
-    """Pickle code by value, with all that it uses.
-
-    Raises:
-        CourseError: it is no code, or uses something that cannot be pickled.
-    """
-    if not callable(candidate):
-        raise CourseError(
-            "Give the function itself, not its name: check(causal_mask)."
-        )
-    own = own_module(candidate)
-    if own is not None:
-        cloudpickle.register_pickle_by_value(own)
-    try:
-        return cloudpickle.dumps(candidate)
-    except Exception as error:
-        raise CourseError(
-            f"{candidate.__name__} uses something that exists only in this "
-            f"notebook and cannot be sent to be checked ({error}). Give it "
-            "all that it needs as arguments."
-        ) from error
-    finally:
-        if own is not None:
-            cloudpickle.unregister_pickle_by_value(own)
-
-
-def own_module(candidate: Any) -> ModuleType | None:
-    """The learner's own file that the code was imported from, if any."""
-    module = inspect.getmodule(candidate)
-    path = getattr(module, "__file__", None)
-    if module is None or path is None or module.__name__ == "__main__":
-        return None
-    return None if "site-packages" in path else module
 
 
 def sources_of(candidate: Any) -> dict[str, str]:

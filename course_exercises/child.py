@@ -23,13 +23,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
 import psutil
 import torch
 
 from course_exercises.engine import messages
 from course_exercises.engine.diagnose import diagnose
 from course_exercises.engine.verdict import Verdict
+from course_exercises.parcel import unpack
 
 MAX_PRINTED = 1000
 """Characters of printed text that are kept."""
@@ -113,7 +113,7 @@ def verdict_on(request: dict[str, Any], send: Callable[..., None]) -> Verdict:
     prints = Prints()
     with redirect_stdout(prints), redirect_stderr(Prints()):
         try:
-            candidate = cloudpickle.loads(request["candidate"])
+            candidate = unpack(request["candidate"])
         except Exception as error:
             return messages.not_carried(exercise, error)
         verdict = diagnose(exercise, candidate, lambda n: send(tried=n))

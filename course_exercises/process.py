@@ -20,8 +20,9 @@ from typing import Any
 import psutil
 
 from course_exercises.engine.exercise import Exercise
-from course_exercises.engine.messages import limit
+from course_exercises.engine.messages import left_out, limit
 from course_exercises.engine.verdict import Verdict
+from course_exercises.parcel import Parcel
 from transformer_course.errors import CourseError
 
 START = 120.0  # seconds in which it has to import torch
@@ -53,15 +54,18 @@ class Limits:
 
 def verdict_on(
     exercise: Exercise,
-    candidate: bytes,
+    parcel: Parcel,
     sources: dict[str, str],
     limits: Limits,
 ) -> Verdict:
     """Check an implementation in a process of its own.
 
+    Where something that the code may need could not be taken there, it is
+    named, and no mistake is.
+
     Args:
         exercise: the exercise.
-        candidate: the learner's function or class, as cloudpickle writes it.
+        parcel: the learner's function or class.
         sources: the source of the learner's cells, by file name.
         limits: of time and memory.
 
@@ -70,7 +74,7 @@ def verdict_on(
     """
     request = {
         "module": exercise.solution.__module__,
-        "candidate": candidate,
+        "candidate": parcel.content,
         "sources": sources,
     }
     with tempfile.TemporaryDirectory(
@@ -78,9 +82,12 @@ def verdict_on(
     ) as folder:
         child = Child(Path(folder), pickle.dumps(request))
         try:
-            return _watched(child, exercise, limits)
+            verdict = _watched(child, exercise, limits)
         finally:
             child.end()
+    if parcel.left_out and verdict.kind not in ("correct", "unwritten"):
+        return left_out(exercise, parcel.left_out)
+    return verdict
 
 
 def _watched(child: "Child", exercise: Exercise, limits: Limits) -> Verdict:

@@ -12,11 +12,12 @@ from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import Any
 
-from course_exercises.check import name_of, pickled, sources_of
+from course_exercises.check import name_of, sources_of
 from course_exercises.contents import by_chapter, find
 from course_exercises.engine.exercise import Exercise
 from course_exercises.engine.messages import paragraph
 from course_exercises.engine.verdict import Verdict
+from course_exercises.parcel import pack
 from course_exercises.process import CheckError, Limits, verdict_on
 from transformer_course.errors import CourseError
 
@@ -93,9 +94,10 @@ def _check(
         return Verdict(text, "unwritten", name), b""
     try:
         name_of(namespace[name])
-        content = pickled(namespace[name])
+        parcel = pack(namespace[name])
         sources = sources_of(namespace[name])
-        return verdict_on(exercise, content, sources, LIMITS), content
+        verdict = verdict_on(exercise, parcel, sources, LIMITS)
+        return verdict, parcel.content
     except CheckError:
         raise
     except CourseError as error:

@@ -21,8 +21,9 @@ import pytest
 import torch
 
 from course_exercises import check as notebook
-from course_exercises.check import check, pickled
+from course_exercises.check import check
 from course_exercises.contents import EXERCISES
+from course_exercises.parcel import pack
 from course_exercises.process import Child, Limits
 from transformer_course.models import masks
 
@@ -202,7 +203,7 @@ def test_when_the_notebook_goes_all_of_it_goes(tmp_path):
     """Even while it is busy with code that does not end."""
     request = {
         "module": EXERCISES["causal_mask"].solution.__module__,
-        "candidate": pickled(called(leaving(str(tmp_path), endless))),
+        "candidate": pack(called(leaving(str(tmp_path), endless))).content,
         "sources": {},
     }
     (tmp_path / "check").mkdir()
@@ -243,15 +244,21 @@ def test_what_cannot_be_checked_is_refused(given, said):
     assert said in verdict.text
 
 
-def test_what_cannot_be_sent_is_refused():
-    lock = threading.Lock()
+def test_what_cannot_be_brought_along_is_named_and_no_mistake_is(
+    answer, tmp_path
+):
+    with open(tmp_path / "log", "w") as log:
 
-    def causal_mask(length):
-        with lock:
+        def causal_mask(length):
+            try:
+                log.write("here")
+            except AttributeError:
+                return ~right(length)
             return right(length)
 
-    verdict = check(causal_mask)
-    assert verdict.kind == "refused" and "as arguments" in verdict.text
+        verdict = answer(causal_mask)
+    assert (verdict.kind, verdict.mistake) == ("refused", "")
+    assert "`log`" in verdict.text
 
 
 # --- hints and solutions -----------------------------------------------------

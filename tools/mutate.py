@@ -31,12 +31,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
-
 from course_exercises.contents import EXERCISES, find
 from course_exercises.engine.exercise import Exercise, Implementation
 from course_exercises.engine.match import is_right
 from course_exercises.engine.outcome import observe
+from course_exercises.parcel import pack
 from course_exercises.process import Limits, verdict_on
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -339,8 +338,7 @@ def check_exercises(only: list[str], count: int) -> int:
     for mutant in itertools.islice(taking_turns(pools), count):
         exercise = find(mutant["file"])
         candidate = implementation(exercise, mutated(exercise.source, mutant))
-        pickled = cloudpickle.dumps(candidate)
-        verdict = verdict_on(exercise, pickled, {}, Limits())
+        verdict = verdict_on(exercise, pack(candidate), {}, Limits())
         kind = verdict.kind
         if verdict.is_correct:
             escaped = differs(exercise, candidate)

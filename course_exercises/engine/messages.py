@@ -35,6 +35,8 @@ LIMITS = {
     "notebook is not harmed: it ran beside it.",
 }
 """What a learner reads when a limit was exceeded, by its name."""
+INSIDE = "Make that inside the function, or give it as an argument."
+"""Advice on what cannot be brought to another process."""
 NO_HYPHENS = {"width": show.WIDTH, "break_on_hyphens": False}
 
 
@@ -105,8 +107,8 @@ def wrong_call(exercise: Exercise, candidate: Implementation) -> Verdict:
         "slip",
         "wrong_arguments",
         "its arguments are not those that the exercise asks for. Yours is "
-        f"{show.signature(candidate)}; it is called as "
-        f"{show.signature(exercise.solution)}.",
+        f"{show.signature(candidate, exercise.name)}; it is called as "
+        f"{show.signature(exercise.solution, exercise.name)}.",
     )
 
 
@@ -298,8 +300,25 @@ def not_carried(exercise: Exercise, error: Exception) -> Verdict:
         "refused",
         "",
         "your code could not be brought to the process that checks it: "
-        f"{type(error).__name__}: {error}. Give it all that it needs as "
-        "arguments, or define it in the notebook.",
+        f"{type(error).__name__}: {error}. {INSIDE}",
+    )
+
+
+def left_out(exercise: Exercise, names: dict[str, str]) -> Verdict:
+    """Code that the process of the check has only in part.
+
+    Args:
+        exercise: the exercise.
+        names: the reasons, by what could not be taken.
+    """
+    each = "; ".join(f"`{name}` ({why})" for name, why in names.items())
+    return _verdict(
+        exercise,
+        "refused",
+        "",
+        "your code does not give the right result where it is checked, in "
+        "another process, to which not all that it may use could be brought: "
+        f"{each}. Whether it is right cannot be said. {INSIDE}",
     )
 
 

@@ -182,7 +182,7 @@ def describe(error: BaseException, candidate: Implementation) -> Failure:
     kind, message = type(error).__name__, str(error).strip()
     files = files_of(candidate)
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if frame.filename in files or _is_learners(frame.filename):
+        if frame.filename in files or is_learners(frame.filename):
             line = frame.lineno or 0
             source = linecache.getline(frame.filename, line).strip()
             return Failure(kind, message, frame.lineno, source, frame.name)
@@ -190,7 +190,7 @@ def describe(error: BaseException, candidate: Implementation) -> Failure:
 
 
 @cache
-def _is_learners(filename: str) -> bool:
+def is_learners(filename: str) -> bool:
     """Whether a file is neither a library's nor the course's."""
     paths = sysconfig.get_paths()
     names = ("stdlib", "platstdlib", "purelib", "platlib")

@@ -156,11 +156,11 @@ def assignments(values: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def signature(function: Any) -> str:
+def signature(function: Any, name: str) -> str:
     """Format ``name(a, b=0)``, without annotations."""
     parameters = [
         parameter.replace(annotation=inspect.Parameter.empty)
-        for name, parameter in inspect.signature(function).parameters.items()
-        if name != "self"
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.name != "self"
     ]
-    return f"{function.__name__}{inspect.Signature(parameters)}"
+    return f"{name}{inspect.Signature(parameters)}"
