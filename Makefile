@@ -331,6 +331,10 @@ PAGES ?= all
 test-browser: $(DRIVER) reveal $(BUILT) ## open pages and slides in Chromium (PAGES=some)
 	PAGES="$(PAGES)" $(PYTEST) tests/browser -n $(WORKERS) --dist loadgroup
 
+.PHONY: test-live
+test-live: $(DRIVER) $(BUILT) ## compare the page's translators with Python, all test sentences
+	$(PYTEST) tests/browser/test_live.py --all -n $(WORKERS)
+
 .PHONY: mutants
 mutants: $(INSTALLED) ## break the package's core: which tests notice?
 	$(BIN)/python -m tools.mutate run

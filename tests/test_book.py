@@ -139,18 +139,11 @@ def test_the_parts_of_the_picture_lead_to_their_chapters():
         linked |= {link, *link.iter()}
     for shape in ("rect", "circle"):
         assert set(picture.iter(f"{svg}{shape}")) <= linked
-    # 05 is about what goes on inside all attention
+    # 00 is about the whole, 05 about what goes on inside all attention
     numbers = {text.text for part in linked for text in part.iter()}
-    parts = {name[:2] for name in toc_files() if name < "11"} - {"01", "05"}
+    parts = {name[:2] for name in toc_files() if name < "11"}
+    parts -= {"00", "01", "05"}
     assert parts <= numbers
-
-
-def test_the_first_page_quotes_its_translations_from_the_card():
-    japanese = re.compile(r"\| ([\u3000-\u9fff]+) \|")
-    card = (ROOT / "models" / "en-ja" / "README.md").read_text("utf-8")
-    page = (BOOK / "en" / "index.md").read_text(encoding="utf-8")
-    quoted, written = map(set, map(japanese.findall, (page, card)))
-    assert quoted and quoted <= written
 
 
 def test_lecturers_cite_what_the_citation_file_says():

@@ -40,6 +40,7 @@ course.part(function transformer() {
       this.config = config;
       this.tensors = tensors;
       this.switches = WHOLE;
+      this.onPart = null; // called with the name and the output of each part
     }
 
     /* From a name within a part of the model to its tensor. */
@@ -50,9 +51,11 @@ course.part(function transformer() {
     addNorm(x, name, sublayer) {
       const norm = this.weights(`${name}.norm`);
       const normed = (y) => layerNorm(y, norm("weight"), norm("bias"));
-      return this.config.norm_first
+      const out = this.config.norm_first
         ? add(x, sublayer(normed(x)))
         : normed(add(x, sublayer(x)));
+      this.onPart?.(name, out);
+      return out;
     }
 
     finalNorm(x, stack) {
@@ -77,9 +80,12 @@ course.part(function transformer() {
     embed(ids, side, offset = 0) {
       const tied = this.config.tied ? "tgt" : side;
       const x = embed(ids, this.tensors[`${tied}_embedding.weight`]);
-      const { position } = this.config;
-      if (position === "rotary" || !this.switches.positions) return x;
-      return addSinusoidal(x, offset);
+      this.onPart?.(`${side}_embedding`, x);
+      const additive = this.config.position === "sinusoidal";
+      if (!additive || !this.switches.positions) return x;
+      const out = addSinusoidal(x, offset);
+      this.onPart?.(`${side}_positions`, out);
+      return out;
     }
 
     /* Which source tokens may be attended to. */

@@ -30,15 +30,25 @@ course.part(function worker() {
       return { pieces: ids.map((id) => tokenizer.pieces[id]) };
     },
 
-    /* switches: see WHOLE; crossAttention is a list of layers that have it. */
-    translate({ model: name, text, places, switches }, answer) {
+    /* parts: whether to answer with the output of every part too. switches:
+       see WHOLE; crossAttention is a list of the layers that have
+       it, or null for all. */
+    translate({ model: name, text, places, switches, parts }, answer) {
       const { model, tokenizer } = loaded[name];
       const src = [...tokenizer.encode(text), EOS];
       while (src.length < places) src.push(PAD);
-      model.switches = { ...WHOLE, ...switches };
-      if (switches?.crossAttention)
-        model.switches.crossAttention = (layer) =>
-          switches.crossAttention.includes(layer);
+      const layers = switches?.crossAttention;
+      model.switches = {
+        ...WHOLE,
+        ...switches,
+        crossAttention: (layer) => !layers || layers.includes(layer),
+      };
+      const seen = [{}]; // of the encoder, then of each token
+      if (parts)
+        model.onPart = (part, { rows, cols, data }) => {
+          if (part === "tgt_embedding") seen.push({});
+          seen.at(-1)[part] = { rows, cols, data: data.slice() };
+        };
       let cross = [];
       const ids = greedySearch(
         model,
@@ -56,7 +66,8 @@ course.part(function worker() {
           if (kind === "cross") cross.push({ layer, head, weights });
         },
       );
-      return { ids, text: tokenizer.decode(ids) };
+      model.onPart = null;
+      return { ids, text: tokenizer.decode(ids), parts: parts && seen };
     },
 
     beam({ model: name, text, beamSize, alpha }, answer) {

@@ -1,0 +1,205 @@
+"""The translators that run in the page.
+
+The directive ``live`` puts one of its figures into a page::
+
+    ```{live} translator
+    :switches: yes
+    :sentence: 2
+    ```
+
+``_static/live`` has the Transformer in JavaScript; the weights are written
+from ``models/`` when the book is built, as ``transformer-course export --to
+web`` does. Without scripts a reader has the same sentences with their
+translations.
+"""
+
+import shutil
+from collections import Counter, defaultdict
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+from course_templates import template
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from transformer_course.data.grammar import grammar_splits
+from transformer_course.decoding.translate import translate
+from transformer_course.inference import web_export
+from transformer_course.training.shipped import FOLDER, load_shipped
+
+MODELS = ("grammar", "en-ja", "ja-en")
+STATIC = "_static/live"
+ENGINE = (
+    *("parts", "layers", "attention", "transformer", "search", "tokenizer"),
+    *("weights", "worker", "translator", "ui", "stage"),
+)
+"""Scripts that every figure needs, in their order."""
+SCRIPTS = {
+    "translator": "translator_figure",
+    "free-translator": "free_translator_figure",
+    "plane": "plane_figure",
+    "walk": "walk_figure",
+}
+
+DRAWING = Path(__file__).parents[1] / "en/figures/transformer.svg"
+GOALS = [
+    {
+        "word": "milk",
+        "least": 0.95,
+        "text": "It attends almost only to milk: well done.",
+    }
+]
+"""What the reader is asked to bring about in the plane."""
+
+SENTENCES = (
+    ("cats|dogs|birds|children|women", "drink|buy|see", "milk|water", "."),
+    ("i am|you are|he is|she is", "wiser|taller|older|busier", "than")
+    + ("you|him|her|ken", "."),
+    ("hanako|taro|my teacher|the old doctor", "wrote|read|did not read")
+    + ("a letter|this book|three novels", "in the garden|at the station", "."),
+    ("where|when", "did", "emi|your friends", "buy|see")
+    + ("this hat|the dog", "?"),
+    ("the boy|my father", "will not|will", "ride the bicycle|work")
+    + ("because it is raining", "."),
+)
+"""Sentences of the page: for each place what can stand there."""
+
+PARTICLES = dict(
+    entry.split(": ")
+    for line in """
+は: topic; が: subject; を: object; の: ’s; に: to, in; で: at, by
+へ: to; と: that, with; も: too; か: question; た: past; だ: is
+ない: not; なかっ: not (past); て: -ing; い: -ing; いる: -ing; ある: is
+でしょ: will; う: will; たち: plural; から: because; より: than; 。: .
+？: ?; 、: ,; なら: not; し: do; する: do; 好き: like; 本: book
+背: height; 私: I; 彼: he; 彼女: she; 彼ら: they; 君: you
+人: (counter); 匹: (counter); 冊: (counter); 枚: (counter)
+台: (counter); 通: (counter); 個: (counter); 羽: (counter)
+毎朝: every morning; 来週: next week; 今朝: this morning
+先週: last week; 今: now; 今日: today
+""".strip().splitlines()
+    for entry in line.split("; ")
+)
+"""What words mean whose English is no single word."""
+
+
+@cache
+def glosses() -> dict[str, str]:
+    """English for each Japanese word of the grammar.
+
+    That is the word with which it is most often paired in the grammar's gold
+    alignments, of those that are seldom paired with another.
+    """
+    pairs, count = defaultdict(Counter), Counter()
+    for pair in grammar_splits(train=4000)[0]:
+        src, tgt = pair.src.split(), pair.tgt.split()
+        for i, j in pair.alignment:
+            pairs[tgt[j]][src[i]] += 1
+            count[src[i]] += 1
+    found = {
+        ja: max(by, key=lambda en: by[en] ** 2 / count[en])
+        for ja, by in pairs.items()
+    }
+    return found | PARTICLES
+
+
+def slots() -> list[list[list[str]]]:
+    """For each sentence and place what can stand there."""
+    return [[slot.split("|") for slot in sentence] for sentence in SENTENCES]
+
+
+@cache
+def examples() -> list[tuple[str, str]]:
+    """The sentences as they first stand there, translated by the model."""
+    loaded = load_shipped("grammar")
+    src = [" ".join(slot[0] for slot in sentence) for sentence in slots()]
+    tgt = translate(loaded.model, loaded.tokenizer, src, 1)
+    return [
+        (one, other.replace(" ", ""))
+        for one, other in zip(src, tgt, strict=True)
+    ]
+
+
+class Live(SphinxDirective):
+    """``live``: a figure that runs a model in the page."""
+
+    required_arguments = 1
+    option_spec: ClassVar[dict] = {
+        "switches": directives.flag,
+        "controls": directives.flag,
+        "sentence": directives.nonnegative_int,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        """The figure as raw HTML."""
+        [name] = self.arguments
+        if name not in SCRIPTS:
+            raise self.error(
+                f"live: no figure {name!r}; choose {' or '.join(SCRIPTS)}"
+            )
+        self.env.note_dependency(str(FOLDER / "grammar" / "model.safetensors"))
+        depth = self.env.docname.count("/")
+        folder = "../" * depth + f"{STATIC}/models"
+        html = template("course_live.html").render(
+            name=name,
+            id=f"live-{self.env.new_serialno('live')}",
+            switches="switches" in self.options,
+            controls="controls" in self.options,
+            drawing=DRAWING.read_text("utf-8"),
+            chosen=self.options.get("sentence", 1) - 1,
+            examples=examples(),
+            data={
+                "folder": folder,
+                "sentences": slots(),
+                "gloss": glosses(),
+                "firstLayers": [0],
+                "controls": "controls" in self.options,
+                "goals": GOALS,
+            },
+        )
+        return [nodes.raw("", html, format="html", classes=["live", name])]
+
+
+def add_files(
+    app: Sphinx, page: str, template: str, context: dict, doctree: Any
+) -> None:
+    """Scripts and style, for the pages that have such a figure."""
+    if doctree is None:
+        return
+    used = [
+        name
+        for name in SCRIPTS
+        if any(name in node["classes"] for node in doctree.findall(nodes.raw))
+    ]
+    if used:
+        for script in (*ENGINE, *(SCRIPTS[name] for name in used)):
+            app.add_js_file(f"live/{script}.js", loading_method="defer")
+        app.add_css_file("live/live.css")
+
+
+def write_models(app: Sphinx, error: Exception | None) -> None:
+    """Write the weights beside the pages."""
+    if error or app.builder.format != "html":
+        return
+    for name in MODELS:
+        folder = Path(app.outdir) / STATIC / "models" / name
+        weights = FOLDER / name / "model.safetensors"
+        if folder.exists() and (
+            folder.stat().st_mtime > weights.stat().st_mtime
+        ):
+            continue
+        shutil.rmtree(folder, ignore_errors=True)
+        loaded = load_shipped(name)
+        parts = loaded.model, loaded.tokenizer, loaded.details
+        web_export.save(folder, *parts)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.add_directive("live", Live)
+    app.connect("html-page-context", add_files)
+    app.connect("build-finished", write_models)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,166 @@
+/* Attention in the plane: drag the query (or a key), and scores, weights and
+   the mix of the values move. */
+
+"use strict";
+
+(() => {
+  const { h, svg, figure, percent } = course.ui;
+  const WORDS = ["cats", "drink", "milk"];
+  const KEYS = [[1.1513, 0], [-0.5, 0.5], [0, 1.0986]];
+  const VALUES = [[4, 0], [4, 4], [0, 4]];
+  const QUERY = [2, 2];
+  const SIZE = 240; // units of a drawing
+  const NAMES = ["alive", "can be drunk"];
+
+  /* From numbers to places in a drawing, and back; low and high at its ends. */
+  const plane = (low, high) => ({
+    x: (value) => ((value - low) / (high - low)) * SIZE,
+    y: (value) => SIZE - ((value - low) / (high - low)) * SIZE,
+    back: (px, py) => [
+      low + (px / SIZE) * (high - low),
+      low + ((SIZE - py) / SIZE) * (high - low),
+    ],
+  });
+
+  function attend(query, keys, factor) {
+    const scores = keys.map((key) =>
+      factor * (query[0] * key[0] + query[1] * key[1]));
+    const largest = Math.max(...scores);
+    const positive = scores.map((score) => Math.exp(score - largest));
+    const sum = positive.reduce((a, b) => a + b);
+    const weights = positive.map((value) => value / sum);
+    const mix = [0, 1].map((j) =>
+      weights.reduce((total, weight, i) => total + weight * VALUES[i][j], 0));
+    return { scores, weights, mix };
+  }
+
+  function start(root, { controls, goals }) {
+    const find = (name) => root.querySelector(`[data-lv="${name}"]`);
+    const query = [...QUERY];
+    const keys = KEYS.map((key) => [...key]);
+    const [asks, answers] = [plane(-3, 3), plane(-0.5, 4.5)];
+    root.classList.add("is-live");
+    find("app").hidden = false;
+
+    const board = (label) =>
+      svg("svg", { viewBox: `-6 -6 ${SIZE + 12} ${SIZE + 12}`, role: "img",
+        "aria-label": label, class: "lv-plane" });
+    const left = board("Query and keys");
+    const right = board("Values and their mix");
+    find("planes").append(left, right);
+
+    const place = (to, [x, y]) => [to.x(x), to.y(y)];
+
+    /* A point that can be dragged; sliders do the same by keyboard. */
+    function handle(vector, name) {
+      const circle = svg("circle", { r: 13, class: `lv-handle lv-${name}` });
+      circle.addEventListener("pointerdown", (event) => {
+        circle.setPointerCapture(event.pointerId);
+        event.preventDefault();
+      });
+      circle.addEventListener("pointermove", (event) => {
+        if (!circle.hasPointerCapture(event.pointerId)) return;
+        const at = new DOMPoint(event.clientX, event.clientY)
+          .matrixTransform(left.getScreenCTM().inverse());
+        asks.back(at.x, at.y).forEach((value, j) => {
+          vector[j] = Math.min(3, Math.max(-3, value));
+        });
+        show();
+      });
+      return circle;
+    }
+
+    const queryHandle = handle(query, "query");
+    const keyHandles = keys.map((key) => handle(key, "key"));
+    const sliders = NAMES.map((name, j) => {
+      const input = h("input", {
+        type: "range", min: -3, max: 3, step: 0.05, autocomplete: "off",
+        oninput: () => { query[j] = Number(input.value); show(); },
+      });
+      find("sliders").append(h("label", {}, `Query, ${name} `, input));
+      return input;
+    });
+    const boxes = [...root.querySelectorAll("[data-factor]")];
+    const factor = () => boxes.reduce(
+      (total, box) => total * (box.checked ? Number(box.dataset.factor) : 1), 1);
+    for (const box of boxes) box.addEventListener("change", () => show());
+    find("reset").addEventListener("click", () => {
+      query.splice(0, 2, ...QUERY);
+      keys.forEach((key, i) => key.splice(0, 2, ...KEYS[i]));
+      for (const box of boxes) box.checked = false;
+      show();
+    });
+
+    const arrow = (vector, name) => {
+      const [x, y] = place(asks, vector);
+      const [ox, oy] = place(asks, [0, 0]);
+      return svg("path", { d: `M${ox} ${oy}L${x} ${y}`, class: `lv-${name}` });
+    };
+    const text = ([x, y], word, name = "") =>
+      svg("text", { x, y, class: name }, word);
+    const above = ([x, y]) => [x + 8, y - 12];
+
+    function drawAsks() {
+      const [ox, oy] = place(asks, [0, 0]);
+      keyHandles.concat(queryHandle).forEach((circle, i) => {
+        const [x, y] = place(asks, keys[i] ?? query);
+        circle.setAttribute("cx", x);
+        circle.setAttribute("cy", y);
+      });
+      left.replaceChildren(
+        svg("path", { d: `M0 ${oy}H${SIZE}M${ox} 0V${SIZE}`, class: "lv-axis" }),
+        text([SIZE - 34, oy + 16], "alive →"),
+        text([ox + 6, 10], "↑ can be drunk"),
+        ...keys.map((key) => arrow(key, "key")),
+        arrow(query, "query"),
+        ...keys.map((key, i) =>
+          text(above(place(asks, key)), WORDS[i], "lv-key-text")),
+        text(above(place(asks, query)), "query", "lv-query-text"),
+        ...(controls ? keyHandles : []),
+        queryHandle,
+      );
+    }
+
+    function drawAnswers({ weights, mix }) {
+      const corners = VALUES.map((value) => place(answers, value));
+      const at = place(answers, mix);
+      right.replaceChildren(
+        svg("polygon", { points: corners.join(" "), class: "lv-axis" }),
+        ...corners.map(([x, y], i) => svg("path", {
+          d: `M${at[0]} ${at[1]}L${x} ${y}`, class: "lv-value",
+          "stroke-width": 1 + 9 * weights[i], "stroke-opacity": 0.6,
+        })),
+        ...corners.map(([cx, cy]) => svg("circle", { cx, cy, r: 6,
+          class: "lv-value-dot" })),
+        text([corners[0][0] - 34, corners[0][1] - 10], "cats"),
+        text([corners[1][0] - 38, corners[1][1] - 10], "drink"),
+        text([corners[2][0] - 4, corners[2][1] - 10], "milk"),
+        svg("circle", { cx: at[0], cy: at[1], r: 9, class: "lv-mix" }),
+      );
+    }
+
+    function show() {
+      const found = attend(query, keys, factor());
+      drawAsks();
+      drawAnswers(found);
+      sliders.forEach((slider, j) => { slider.value = query[j]; });
+      find("rows").replaceChildren(...WORDS.map((word, i) =>
+        h("tr", {},
+          h("th", { scope: "row" }, word),
+          h("td", {}, found.scores[i].toFixed(2)),
+          h("td", {}, h("span", { class: "lv-bar",
+            style: `--share:${found.weights[i]}` })),
+          h("td", {}, percent(found.weights[i])),
+        )));
+      const done = (goals ?? []).find(({ word, least }) =>
+        found.weights[WORDS.indexOf(word)] >= least);
+      find("status").textContent =
+        `The mix is (${found.mix.map((n) => n.toFixed(2)).join(", ")}).` +
+        (done ? ` ${done.text}` : "");
+    }
+
+    show();
+  }
+
+  figure("plane", start);
+})();

@@ -1,0 +1,150 @@
+/* A translation as it comes about: the source's words above, below them what
+   the model writes, ribbons from each word to where it attends, and bars of
+   what else it might have written. */
+
+"use strict";
+
+course.Stage = class {
+  static PACE = 350; // milliseconds for a word
+  static WIDEST = 14; // pixels of a ribbon with all the weight
+
+  /* root has elements data-lv="stage", "source", "target" and "next".
+     gloss: from a piece to its meaning. languages: of source and target. */
+  constructor(root, { gloss = {}, languages }) {
+    this.find = (name) => root.querySelector(`[data-lv="${name}"]`);
+    this.gloss = gloss;
+    this.languages = languages;
+    this.steps = [];
+    this.run = 0;
+    this.ribbons = course.ui.svg("svg", { class: "lv-ribbons" });
+    this.ribbons.setAttribute("aria-hidden", "true");
+    this.find("stage").append(this.ribbons);
+    new ResizeObserver(() => this.draw()).observe(this.find("stage"));
+  }
+
+  static shown = (piece) =>
+    piece === "</s>" ? "(end)" : piece.replaceAll("\u2581", "") || "␣";
+
+  meaning(piece) {
+    return this.gloss[piece.replaceAll("\u2581", "")];
+  }
+
+  /* Source elements, each with the positions of its tokens. */
+  setSource(elements) {
+    this.source = elements;
+    this.find("source").replaceChildren(...elements.map(({ element }) => element));
+    this.clear();
+  }
+
+  clear() {
+    this.run++;
+    this.steps = [];
+    this.selected = 0;
+    this.find("target").replaceChildren();
+    this.find("next").replaceChildren();
+    this.draw();
+  }
+
+  /* Show steps {piece, best, cross} one after the other. */
+  async play(steps) {
+    this.clear();
+    const { run } = this;
+    for (const step of steps) {
+      await course.ui.pause(this.constructor.PACE);
+      if (run !== this.run) return;
+      this.add(step);
+    }
+    this.select(0);
+  }
+
+  add(step) {
+    const { h } = course.ui;
+    const index = this.steps.length;
+    this.steps.push({ ...step, looks: this.looks(step.cross) });
+    const meaning = this.meaning(step.piece);
+    const word = h(
+      "button",
+      {
+        type: "button", class: "lv-word", "aria-pressed": "false",
+        onpointerenter: () => this.select(index),
+        onfocus: () => this.select(index),
+        onclick: () => this.select(index),
+      },
+      h("span", { lang: this.languages[1] }, this.constructor.shown(step.piece)),
+      meaning && h("small", { lang: "en" }, meaning),
+    );
+    this.find("target").append(word);
+    this.select(index);
+  }
+
+  /* Weight on each source element: the mean of all heads of all layers. */
+  looks(cross) {
+    return this.source.map(({ tokens }) => {
+      let sum = 0;
+      for (const { weights } of cross)
+        for (const token of tokens) sum += weights[token] ?? 0;
+      return cross.length ? sum / cross.length : 0;
+    });
+  }
+
+  select(index) {
+    if (!this.steps[index]) return;
+    this.selected = index;
+    [...this.find("target").children].forEach((word, i) =>
+      word.setAttribute("aria-pressed", String(i === index)));
+    this.draw();
+    this.showNext();
+  }
+
+  draw() {
+    const { svg } = course.ui;
+    const words = this.find("target").children;
+    const from = this.find("stage").getBoundingClientRect();
+    const middle = (element, edge) => {
+      const box = element.getBoundingClientRect();
+      return [box.left + box.width / 2 - from.left, box[edge] - from.top];
+    };
+    const paths = this.steps.flatMap(({ looks }, i) =>
+      looks.map((weight, j) => {
+        if (weight < 0.03) return null;
+        const [x1, y1] = middle(words[i], "top");
+        const [x2, y2] = middle(this.source[j].element, "bottom");
+        const bend = (y1 + y2) / 2;
+        return svg("path", {
+          d: `M${x1} ${y1}C${x1} ${bend} ${x2} ${bend} ${x2} ${y2}`,
+          "stroke-width": Math.max(1, weight * this.constructor.WIDEST),
+          class: i === this.selected ? "is-now" : "",
+        });
+      }));
+    this.ribbons.replaceChildren(...paths.filter(Boolean));
+    this.source?.forEach(({ element }, j) =>
+      element.style.setProperty(
+        "--look", this.steps[this.selected]?.looks[j] ?? 0));
+  }
+
+  /* Bars of the likeliest words at the selected place; where it looked, in
+     words, for those who do not see the ribbons. */
+  showNext() {
+    const { h, percent } = course.ui;
+    const { best, piece, looks } = this.steps[this.selected];
+    const rows = best.map(({ piece: other, share }) =>
+      h(
+        "li", { class: other === piece ? "is-now" : "" },
+        h("span", { lang: this.languages[1] }, this.constructor.shown(other)),
+        h("small", {}, this.meaning(other) ?? ""),
+        h("span", { class: "lv-bar", style: `--share:${share}` }),
+        h("span", { class: "lv-share" }, percent(share)),
+      ));
+    const most = looks.map((_, j) => j).sort((a, b) => looks[b] - looks[a]);
+    const said = most.slice(0, 2).map((j) =>
+      `${this.source[j].text()} ${percent(looks[j])}`);
+    this.find("next").replaceChildren(
+      h("p", { class: "lv-title" }, "The likeliest words here"),
+      h("ol", {}, ...rows),
+      h("p", { class: "lv-looks" },
+        looks.some((weight) => weight > 0)
+          ? `It attends most to ${said.join(" and ")}.`
+          : "It attends to nothing."),
+    );
+  }
+};

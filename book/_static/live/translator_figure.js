@@ -1,0 +1,110 @@
+/* The translator on the page: choose words, watch, switch parts off. */
+
+"use strict";
+
+(() => {
+  const { h, figure, translator } = course.ui;
+  const PLACES = 12; // places of a source whose padding is not masked
+
+  function start(root, data) {
+    const find = (name) => root.querySelector(`[data-lv="${name}"]`);
+    const model = translator("grammar", data.folder);
+    const languages = ["en", "ja"];
+    const stage = new course.Stage(root, { gloss: data.gloss, languages });
+    const switches = [...root.querySelectorAll("[data-switch]")];
+    const sentence = find("sentence");
+    let chosen = [];
+
+    root.classList.add("is-live");
+    find("app").hidden = false;
+
+    const text = () => chosen.map((slot) => slot.value ?? slot).join(" ");
+
+    /* A select for each place where there is a choice; a word has as many
+       tokens as it has spaces between them, and one more. */
+    function showSource(slots) {
+      chosen = [];
+      const elements = slots.map((options, i) => {
+        if (options.length === 1) {
+          chosen.push(options[0]);
+          const word = h("span", { class: "lv-word", lang: "en" }, options[0]);
+          return { element: word, text: () => options[0] };
+        }
+        const select = h(
+          "select",
+          {
+            class: "lv-word", lang: "en", "aria-label": `word ${i + 1}`,
+            autocomplete: "off", onchange: () => translate(),
+          },
+          ...options.map((word) => h("option", {}, word)),
+        );
+        chosen.push(select);
+        return { element: select, text: () => select.value };
+      });
+      stage.setSource(elements);
+    }
+
+    function setTokens() {
+      let at = 0;
+      chosen.forEach((slot, i) => {
+        const count = (slot.value ?? slot).split(" ").length;
+        stage.source[i].tokens = Array.from({ length: count }, (_, j) => at + j);
+        at += count;
+      });
+    }
+
+    const isOff = (name) =>
+      switches.some((box) => box.dataset.switch === name && box.checked);
+
+    async function search(changed) {
+      const steps = [];
+      const off = (name) => changed && isOff(name);
+      const details = {
+        text: text(),
+        places: off("padding") ? PLACES : 0,
+        switches: {
+          positions: !off("positions"),
+          paddingMask: !off("padding"),
+          crossAttention: off("cross") ? data.firstLayers : null,
+        },
+      };
+      const found = await model.ask("translate", details, (step) =>
+        steps.push(step));
+      return { ...found, steps };
+    }
+
+    let run = 0;
+
+    async function translate() {
+      const mine = ++run;
+      setTokens();
+      const whole = await search(false);
+      const changed = switches.some((box) => box.checked);
+      const now = changed ? await search(true) : whole;
+      if (mine !== run) return;
+      const plain = (found) => found.text.replaceAll(" ", "");
+      find("status").textContent = changed
+        ? `Whole, it writes ${plain(whole)}. Now it writes ${plain(now)}.`
+        : `It writes ${plain(now)}.`;
+      for (const note of root.querySelectorAll("[data-note]"))
+        note.hidden = !isOff(note.dataset.note);
+      await stage.play(now.steps);
+    }
+
+    sentence.addEventListener("change", () => {
+      showSource(data.sentences[sentence.value]);
+      translate();
+    });
+    find("again").addEventListener("click", translate);
+    for (const box of switches) box.addEventListener("change", translate);
+
+    showSource(data.sentences[sentence.value]);
+    model.load((share) => {
+      find("status").textContent = `Loading, ${Math.round(100 * share)} %`;
+    }).then(translate, (error) => {
+      find("status").textContent = String(error.message);
+    });
+  }
+
+  figure("translator", start);
+})();

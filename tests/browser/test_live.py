@@ -1,0 +1,212 @@
+"""The translators in the page write what they write in Python.
+
+The reference is float32 on the exported eight-bit weights. A token may differ
+only where Python's two best logits lie within ``CLOSE``.
+"""
+
+import functools
+import warnings
+from dataclasses import asdict
+from types import SimpleNamespace
+
+import pytest
+import torch
+from browsing import served
+from built_book import ROOT, SITE, not_ready
+from torch import nn
+
+from transformer_course.data.corpora import load_corpus
+from transformer_course.data.tokenizer import BOS, EOS, PAD
+from transformer_course.decoding.generate import beam_search, greedy_search
+from transformer_course.models.transformer import Transformer
+from transformer_course.training import int8
+from transformer_course.training.shipped import load_shipped
+
+CLOSE = 1e-4
+PLACES = 12
+FEW, ALL = 30, 500
+CORPORA = {"grammar": "grammar", "en-ja": "small_parallel_enja"}
+
+each_count = pytest.mark.parametrize(
+    "count", [FEW, pytest.param(ALL, marks=pytest.mark.exhaustive)]
+)
+each_model = pytest.mark.parametrize("name", CORPORA)
+
+
+@functools.cache
+def loaded(name):
+    """A model in evaluation mode, on the weights that the page has."""
+    found = load_shipped(name)
+    with torch.no_grad():
+        for parameter in found.model.parameters():
+            if parameter.ndim > 1:
+                values = int8.dequantized(*int8.quantized(parameter))
+                parameter.copy_(values)
+    return found
+
+
+def sentences(name, count):
+    return list(load_corpus(CORPORA[name]).test.src)[:count]
+
+
+def source(name, text, places=0):
+    ids = [*loaded(name).tokenizer.encode(text), EOS]
+    return torch.tensor([ids + [PAD] * (places - len(ids))])
+
+
+@pytest.fixture(scope="module")
+def live(browser):
+    """A page that has the figures; and how to ask its models."""
+    if reason := not_ready():
+        pytest.skip(reason)
+    page = browser.new_page()
+    with served(ROOT / "_build") as address:
+        folder = SITE.relative_to(ROOT / "_build").as_posix()
+        page.goto(f"{address}/{folder}/00_watch_it_translate.html")
+        page.wait_for_load_state("load")
+
+        def ask(name, call, requests):
+            return page.evaluate(
+                """async ([name, call, requests]) => {
+                  const folder = "_static/live/models";
+                  const model = course.ui.translator(name, folder);
+                  await model.load();
+                  const found = [];
+                  for (const one of requests)
+                    found.push(await model.ask(call, one));
+                  return found;
+                }""",
+                [name, call, requests],
+            )
+
+        yield ask
+    page.close()
+
+
+def closest(model, src, ids):
+    """Difference of the two best logits at the first place that matters."""
+    tgt = torch.tensor([[BOS, *ids]])
+    logits = model(src, tgt)[0, -1]
+    logits[[PAD, BOS]] = -torch.inf
+    first, second = logits.topk(2).values.tolist()
+    return first - second
+
+
+def check_same(name, texts, written, expected, model, places=0):
+    """Every token is the same, or the choice was a close one."""
+    close = 0
+    for text, ids, own in zip(texts, written, expected, strict=True):
+        if ids == own:
+            continue
+        pairs = zip([*ids, EOS], [*own, EOS], strict=False)
+        at = next(i for i, (one, other) in enumerate(pairs) if one != other)
+        src = source(name, text, places)
+        difference = closest(model, src, own[:at])
+        assert difference < CLOSE, f"{text}: {ids} in the page, {own} here"
+        close += 1
+    if close:
+        warnings.warn(f"{name}: {close} close choices differ", stacklevel=2)
+
+
+@torch.inference_mode()
+def greedy(name, texts, model, places=0):
+    return [greedy_search(model, source(name, t, places))[0] for t in texts]
+
+
+@each_model
+@each_count
+@torch.inference_mode()
+def test_greedy_search_writes_the_same_tokens(live, name, count):
+    texts, model = sentences(name, count), loaded(name).model
+    found = live(name, "translate", [{"text": text} for text in texts])
+    written = [one["ids"] for one in found]
+    check_same(name, texts, written, greedy(name, texts, model), model)
+
+
+@each_model
+@each_count
+@torch.inference_mode()
+def test_beam_search_finds_the_same_scores(live, name, count):
+    texts, model = sentences(name, count), loaded(name).model
+    asked = [{"text": t, "beamSize": 5, "alpha": 0.6} for t in texts]
+    for text, found in zip(texts, live(name, "beam", asked), strict=True):
+        src = source(name, text)
+        own = beam_search(model, src, beam_size=5, alpha=0.6)[0]
+        scores = [one["score"] for one in found["beam"]]
+        assert scores == pytest.approx([one.score for one in own], abs=1e-3)
+        if own[0].score - own[1].score > 1e-3:
+            assert found["beam"][0]["ids"] == own[0].ids, text
+
+
+class Left(nn.Module):
+    """What is left of an embedding when no position is added."""
+
+    def forward(self, x, *_, **__):
+        return x
+
+
+class Passed(nn.Module):
+    """What is left of an add and norm when its sub-layer is skipped."""
+
+    def forward(self, x, sublayer):
+        return x
+
+
+class Unmasked(Transformer):
+    """A model that attends to padding too."""
+
+    def decode(self, tgt_in, memory=None, src_mask=None, cache=None):
+        return super().decode(tgt_in, memory, None, cache)
+
+
+def without(switch):
+    """A copy of the small model in which one part is switched off."""
+    model = loaded("grammar").model
+    kind = Unmasked if switch == "paddingMask" else Transformer
+    copy = kind(model.config)
+    copy.load_state_dict(model.state_dict())
+    copy.eval()
+    if switch == "positions":
+        copy.src_position = copy.tgt_position = Left()
+    elif switch == "crossAttention":
+        copy.decoder.layers[-1].add_norm_2 = Passed()
+    else:
+        copy.config = SimpleNamespace(**asdict(model.config) | {"pad_id": -1})
+    return copy
+
+
+@each_count
+@pytest.mark.parametrize(
+    ("switch", "value", "places"),
+    [
+        ("positions", False, 0),
+        ("paddingMask", False, PLACES),
+        ("crossAttention", [0], 0),
+    ],
+)
+@torch.inference_mode()
+def test_a_switch_does_what_the_change_does_in_python(
+    live, switch, value, places, count
+):
+    texts = sentences("grammar", count)
+    asked = [
+        {"text": text, "places": places, "switches": {switch: value}}
+        for text in texts
+    ]
+    written = [one["ids"] for one in live("grammar", "translate", asked)]
+    model = without(switch)
+    expected = greedy("grammar", texts, model, places)
+    check_same("grammar", texts, written, expected, model, places)
+    whole = greedy("grammar", texts, loaded("grammar").model)
+    assert written != whole
+
+
+@torch.inference_mode()
+def test_padding_that_is_masked_changes_nothing(live):
+    texts = sentences("grammar", FEW)
+    asked = [{"text": text, "places": PLACES} for text in texts]
+    written = [one["ids"] for one in live("grammar", "translate", asked)]
+    model = loaded("grammar").model
+    check_same(
+        "grammar", texts, written, greedy("grammar", texts, model), model
+    )
