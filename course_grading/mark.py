@@ -6,11 +6,14 @@ in it costs that exercise only.
 """
 
 import os
+import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import Any
+
+import torch
 
 from course_exercises.check import name_of, sources_of
 from course_exercises.contents import by_chapter, find
@@ -41,7 +44,9 @@ class Mark:
         """The points as nbgrader reads them, and the verdict."""
         return {
             "text/plain": repr(self.points),
-            "text/html": f"<pre>{escape(self.verdict.text)}</pre>",
+            "text/html": f"<pre>{escape(self.verdict.text)}</pre>"
+            f"<p>Graded with Python {platform.python_version()} and torch "
+            f"{torch.__version__}.</p>",
             MIME: asdict(self.verdict),
         }
 

@@ -9,9 +9,14 @@ The columns' names say which export it is:
 - Canvas' gradebook: Student, ID, SIS User ID, SIS Login ID, Section (Canvas'
   source, ``lib/gradebook_importer.rb``);
 - any other table with a name, and an id or an e-mail address.
+
+Moodle's columns may be in Japanese; Canvas' are in English everywhere
+(``lib/gradebook_exporter.rb``), with LastName and FirstName for Student if a
+lecturer has chosen that.
 """
 
 import csv
+import json
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -19,13 +24,17 @@ from pathlib import Path
 
 from transformer_course.errors import CourseError
 
-NAME = ("full name", "name", "student")
-FIRST = ("first name", "given name")
-LAST = ("last name", "surname", "family name")
-ID = ("id number", "sis user id", "student id", "id")
-EMAIL = ("email address", "email", "e-mail", "sis login id")
+NAME = ("fullname", "name", "student", "フルネーム", "氏名", "名前")
+FIRST = ("firstname", "givenname", "名")
+LAST = ("lastname", "surname", "familyname", "姓")
+ID = ("idnumber", "sisuserid", "studentid", "idナンバー", "学籍番号")
+EMAIL = ("emailaddress", "email", "sisloginid", "メールアドレス")
 NUMBER = ("identifier", "id")
-NOT_STUDENTS = ("points possible", "student, test")
+GRADE = ("grade", "評点")
+"""Columns, the likeliest first, as :func:`_key` writes them."""
+PARTICIPANT = re.compile(r"\D+ \d+")
+"""Moodle's own number of a student, as a worksheet has it."""
+NOT_STUDENTS = ("points possible", "student, test", "student test")
 """Rows of Canvas' gradebook that are about no student."""
 
 
@@ -53,6 +62,8 @@ class Roster:
     """The columns of the export."""
     people: list[Person]
     """The students, in the order of the export."""
+    grade: str = ""
+    """The column of the mark in a worksheet."""
 
     def find(self, name: str, number: str = "") -> Person | None:
         """The student with this number, id, address or name.
@@ -82,43 +93,77 @@ def read_roster(path: Path) -> Roster:
         CourseError: the file is missing, or has no students with an id.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        dialect = csv.Sniffer().sniff(text.partition("\n")[0], ",;\t")
-        rows = list(csv.DictReader(text.splitlines(), dialect=dialect))
-    except (OSError, ValueError, csv.Error) as error:
+        text = decoded(path.read_bytes())
+        head = text.partition("\n")[0]
+        separator = max(",;\t", key=head.count)
+        table = csv.DictReader(text.splitlines(True), delimiter=separator)
+        rows = [{k: v for k, v in row.items() if k} for row in table]
+    except (OSError, csv.Error) as error:
         raise CourseError(
             f"{path} cannot be read as a table: {error}"
         ) from error
-    people = [one for one in map(_person, rows) if one is not None]
+    columns = [name for name in table.fieldnames or [] if name]
+    kinds = {_key(name): name for name in columns}
+    number = next((kinds[name] for name in NUMBER if name in kinds), "")
+    grade = next((kinds[name] for name in GRADE if name in kinds), "")
+    is_worksheet = grade and all(
+        PARTICIPANT.fullmatch(row.get(number) or "") for row in rows
+    )
+    people = [one for row in rows if (one := _person(row, not is_worksheet))]
     ids = [one.id for one in people]
     if not people or not all(ids) or len(set(ids)) < len(ids):
         raise CourseError(
             f"{path} needs a row for each student with a name, and an ID "
-            "number or e-mail address of its own. Export it from Moodle "
-            "(Participants, or a grading worksheet) or Canvas (Grades)"
+            "number or e-mail address of its own; its columns are "
+            f"{', '.join(columns) or 'none'}. Export it from Moodle "
+            "(Participants, or a grading worksheet) or Canvas (Grades), or "
+            "call the columns Name, ID number and Email address"
         )
-    columns = list(rows[0])
     kind = "list"
-    if {"Identifier", "Grade"} <= {*columns}:
+    if is_worksheet:
         kind = "worksheet"
-    elif columns[:2] == ["Student", "ID"]:
+    elif {"ID", "Section"} <= {*columns}:
         kind = "canvas"
-    return Roster(kind, columns, people)
+    return Roster(kind, columns, people, grade)
 
 
-def _person(row: dict[str, str]) -> Person | None:
-    cells = {name.lower(): text for name, text in row.items() if name and text}
+def decoded(content: bytes) -> str:
+    """The text of a file that a student or a platform wrote.
+
+    It is in UTF-8 or UTF-16, or else in the encoding of a Western or a
+    Japanese Windows: Western, if only À to ÿ come out beside ASCII.
+    """
+    try:
+        return content.decode(json.detect_encoding(content))
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")
+        if re.fullmatch(r"[\x00-\x7fÀ-ÿ]*", text):
+            return text
+    try:
+        return content.decode("cp932")
+    except UnicodeDecodeError:
+        return text
+
+
+def _key(column: str) -> str:
+    """A column's name in one spelling."""
+    return re.sub(r"[\s_-]", "", _plain(column))
+
+
+def _person(row: dict[str, str], id_is_school_s: bool) -> Person | None:
+    cells = {_key(name): text for name, text in row.items() if text}
 
     def cell(names: tuple[str, ...]) -> str:
         return next((cells[name] for name in names if name in cells), "")
 
-    name = cell(NAME) or f"{cell(FIRST)} {cell(LAST)}".strip()
+    parts = [cells[name] for name in cells if name in (*FIRST, *LAST)]
+    name = cell(NAME) or " ".join(parts)
     if not name or name.strip().lower() in NOT_STUDENTS:
         return None
     last, comma, first = name.partition(", ")
     return Person(
         name=f"{first} {last}" if comma else name,
-        id=cell(ID) or cell(EMAIL),
+        id=cell((*ID, "id") if id_is_school_s else ID) or cell(EMAIL),
         email=cell(EMAIL),
         number=re.sub(r"\D", "", cell(NUMBER)),
         row=row,

@@ -5,6 +5,7 @@ Moodle or Canvas exports them, or be called ``STUDENT_06_masks.ipynb``.
 """
 
 import copy
+import json
 import re
 from collections import defaultdict
 from collections.abc import Sequence
@@ -13,9 +14,14 @@ from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
-from nbformat.v4 import new_markdown_cell, new_notebook
+from nbformat.v4 import (
+    new_code_cell,
+    new_markdown_cell,
+    new_notebook,
+    new_raw_cell,
+)
 
-from course_grading.roster import Roster
+from course_grading.roster import Roster, decoded
 from transformer_course.errors import CourseError
 
 MOODLE = re.compile(r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_.+")
@@ -23,6 +29,8 @@ MOODLE = re.compile(r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_.+")
 (``mod/assign/locallib.php``)."""
 CANVAS = re.compile(r"(?P<name>\w+?)(_LATE)?_(?P<number>\d+)_\d{3,}_.+")
 """Name that Canvas gives to a downloaded file (``lib/content_zipper.rb``)."""
+ID = re.compile(r"[\w-]{1,64}", re.A)
+"""Of a cell."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +108,7 @@ def read_submission(path: Path, release: NotebookNode) -> NotebookNode:
         release: the notebook that students got.
     """
     try:
-        notebook = nbformat.read(path, as_version=4)
-        nbformat.validate(notebook)
+        notebook = _plain(decoded(path.read_bytes()))
     except Exception as error:  # whatever it is, it cannot be graded
         reason = f"{type(error).__name__}: {error!s:.200}"
         text = f"**{path.name} cannot be read as a notebook** ({reason})."
@@ -120,8 +127,32 @@ def read_submission(path: Path, release: NotebookNode) -> NotebookNode:
         if missing.cell_type == "code" and missing.metadata.nbgrader.solution:
             missing.source = "# This cell was missing."
         notebook.cells.append(missing)
-    notebook.nbformat_minor = 5
-    return nbformat.v4.upgrade(notebook)
+    return notebook
+
+
+def _plain(text: str) -> NotebookNode:
+    """A notebook, with no more of it than is graded.
+
+    So it does not matter what else a program writes, or leaves out.
+    """
+    notebook = json.loads(text)
+    if notebook.get("nbformat", 4) < 4:
+        notebook = nbformat.reads(text, as_version=4)
+    made, ids = {"code": new_code_cell, "markdown": new_markdown_cell}, set()
+    cells = []
+    for cell in notebook["cells"]:
+        make = made.get(cell["cell_type"], new_raw_cell)
+        plain = make("".join(cell["source"]))  # a text, or lines
+        if role := cell.get("metadata", {}).get("nbgrader"):
+            plain.metadata["nbgrader"] = role
+        if "attachments" in cell and make is not new_code_cell:
+            plain.attachments = cell["attachments"]
+        name = str(cell.get("id", ""))
+        if ID.fullmatch(name) and name not in ids:
+            plain.id = name
+        ids.add(plain.id)
+        cells.append(plain)
+    return new_notebook(cells=cells)
 
 
 def student_id(text: str) -> str:

@@ -50,7 +50,7 @@ def write_tables(
     if roster and roster.kind == "worksheet" and len(results) == 1:
         (marks,) = totals.values()
         tables["worksheet"] = [
-            person.row | {"Grade": marks.get(student_id(person.id), "")}
+            person.row | {roster.grade: marks.get(student_id(person.id), "")}
             for person in roster.people
         ]
     return [
@@ -112,7 +112,7 @@ def _canvas(
 ) -> list[dict[str, str]]:
     about = roster.columns[: roster.columns.index("Section") + 1]
     columns = {name: _column(name, roster.columns) for name in totals}
-    possible = {"Student": POINTS_POSSIBLE} | {
+    possible = {about[0]: POINTS_POSSIBLE} | {
         columns[name]: _possible(results[name]) for name in totals
     }
     rows = [dict.fromkeys([*about, *columns.values()], "") | possible]

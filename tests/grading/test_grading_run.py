@@ -4,6 +4,7 @@ import sys
 import textwrap
 
 import pytest
+import torch
 from jupyter_client.launcher import launch_kernel
 from jupyter_client.provisioning import local_provisioner
 from nbformat.v4 import new_code_cell, new_notebook
@@ -47,6 +48,7 @@ def test_a_known_mistake_has_the_share_that_the_lecturer_gives(
     shown = found._repr_mimebundle_()
     assert float(shown["text/plain"]) == points
     assert shown[MIME]["mistake"] == "causal_backwards"
+    assert f"torch {torch.__version__}" in shown["text/html"]
 
 
 def test_a_mistake_in_an_earlier_exercise_is_not_counted_twice():

@@ -1,18 +1,22 @@
 """Whose file it is, and for what; the list of the class."""
 
+import copy
+import json
 import os
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from course_grading.course import Result
 from course_grading.roster import read_roster
 from course_grading.submissions import (
     find_submissions,
     read_submission,
     student_id,
 )
-from tests.grading.class_of_twenty import written
+from course_grading.tables import write_tables
+from tests.grading.class_of_twenty import read, written
 from transformer_course.errors import CourseError
 
 NAMES = ["06_masks", "08_add_and_norm"]
@@ -127,14 +131,147 @@ def test_a_class_list_needs_ids_of_their_own(tmp_path, columns, rows):
         read_roster(written(tmp_path / "c.csv", columns, rows))
 
 
-def test_semicolons_and_a_mark_of_the_byte_order(tmp_path):
+JAPANESE = """姓,名,IDナンバー,メールアドレス
+山田,太郎,s3,taro@x.invalid
+"""
+PLATFORMS = {
+    "Moodle in Japanese": (JAPANESE.encode(), "list", "山田 太郎"),
+    "from a Japanese Windows": (JAPANESE.encode("cp932"), "list", "山田 太郎"),
+    "from Excel": (
+        JAPANESE.replace(",", "\t").encode("utf-16"),
+        "list",
+        "山田 太郎",
+    ),
+    "full-width letters": (
+        JAPANESE.replace("ID", "ＩＤ").replace("\n", "\r\n").encode(),
+        "list",
+        "山田 太郎",
+    ),
+    "a worksheet in Japanese": (
+        "ID,フルネーム,IDナンバー,メールアドレス,評点,最大評点\n"
+        "参加者 51007,山田 太郎,s3,taro@x.invalid,-,9\n".encode("utf-8-sig"),
+        "worksheet",
+        "山田 太郎",
+    ),
+    "a table of one's own": (
+        "学籍番号,氏名,備考,\ns3,山田太郎,,,\n".encode("cp932"),
+        "list",
+        "山田太郎",
+    ),
+    "semicolons": (
+        "Name;E-Mail;Student ID\nRenée;r@x.invalid;s3\n".encode("cp1252"),
+        "list",
+        "Renée",
+    ),
+    "Canvas, first names apart": (
+        b"LastName,FirstName,ID,SIS Login ID,Section,06_masks (7)\n"
+        b"    Points Possible,,,,,9\nDoe,Jane,s3,jd,A,3\nStudent,Test,2,x,,\n",
+        "canvas",
+        "Doe Jane",
+    ),
+    "Canvas, semicolons": (
+        "Student;ID;SIS Login ID;Section\nDoe, Jane;s3;jd;A\n".encode(
+            "utf-8-sig"
+        ),
+        "canvas",
+        "Jane Doe",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "name"), PLATFORMS.values(), ids=PLATFORMS
+)
+def test_class_lists_as_platforms_and_excel_write_them(
+    tmp_path, content, kind, name
+):
     path = tmp_path / "c.csv"
-    path.write_text("Name;E-Mail\nAnna;a@x.invalid\n", "utf-8-sig")
-    (person,) = read_roster(path).people
-    assert (person.name, person.id) == ("Anna", "a@x.invalid")
+    path.write_bytes(content)
+    roster = read_roster(path)
+    (person,) = roster.people
+    assert (roster.kind, person.name, person.id) == (kind, name, "s3")
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", "\x00", '{"cells": 3}'])
+def test_a_worksheet_comes_back_with_its_own_columns(tmp_path):
+    path = tmp_path / "c.csv"
+    path.write_bytes(PLATFORMS["a worksheet in Japanese"][0])
+    roster = read_roster(path)
+    assert roster.find("nobody", "51007").id == "s3"
+    results = {"06_masks": [Result("s3", "x", 2.0, 2.0, False, None)]}
+    *_, written_to = write_tables(tmp_path, results, roster)
+    (row,) = read(written_to)
+    assert (row["評点"], row["ID"]) == ("2", "参加者 51007")
+
+
+def test_an_unknown_class_list_is_told_its_columns(tmp_path):
+    path = tmp_path / "c.csv"
+    path.write_text("Vorname;Nachname;ID-Nummer\nAnna;Berg;1\n")
+    with pytest.raises(CourseError, match="Vorname, Nachname, ID-Nummer"):
+        read_roster(path)
+
+
+def changed(**keys):
+    """A notebook whose code cells have other keys than the format's."""
+    cell = dict(new_code_cell("mine", id="x")) | keys
+    return {
+        "nbformat": 4,
+        "nbformat_minor": 4,
+        "metadata": {},
+        "cells": [cell],
+    }
+
+
+NOTEBOOK = json.dumps(changed(source=["# é 時\n", "mine"]), ensure_ascii=False)
+SIGNS = ("é 時", "é ", " 時")
+FILES = {
+    "UTF-16": NOTEBOOK.encode("utf-16"),
+    "UTF-16 without a mark": NOTEBOOK.encode("utf-16-le"),
+    "with a mark": NOTEBOOK.encode("utf-8-sig"),
+    "Latin-1": NOTEBOOK.replace("時", "").encode("latin-1"),
+    "a Japanese Windows": NOTEBOOK.replace("é", "").encode("cp932"),
+    "an id too early": NOTEBOOK.encode(),
+    "without outputs": json.dumps(changed(outputs=None)).encode(),
+    "without metadata": json.dumps(changed(metadata={}, more=1)).encode(),
+    "an odd output": json.dumps(
+        changed(outputs=[{"output_type": "?"}])
+    ).encode(),
+}
+
+
+@pytest.mark.parametrize("content", FILES.values(), ids=FILES)
+def test_notebooks_as_programs_write_them(tmp_path, content):
+    path = tmp_path / "06_masks.ipynb"
+    path.write_bytes(content)
+    role = {"grade_id": "x", "solution": True}
+    given = new_code_cell("stub", id="x", metadata={"nbgrader": role})
+    notebook = read_submission(path, new_notebook(cells=[given]))
+    (cell,) = notebook.cells
+    assert cell.source in ("mine", *(f"# {s}\nmine" for s in SIGNS))
+    assert cell.metadata.nbgrader == role
+    nbformat.validate(notebook)
+
+
+def test_a_notebook_of_format_3_keeps_its_answers(tmp_path):
+    role = {"grade_id": "x", "solution": True}
+    cells = [
+        new_code_cell("mine", id="x", metadata={"nbgrader": role}),
+        new_markdown_cell(
+            "# words", id="y", metadata={"nbgrader": role | {"grade_id": "y"}}
+        ),
+    ]
+    notebook = new_notebook(cells=copy.deepcopy(cells))
+    old = nbformat.convert(notebook, 3)
+    path = tmp_path / "06_masks.ipynb"
+    path.write_text(nbformat.writes(old, version=3))
+    release = new_notebook(cells=cells)
+    found = read_submission(path, release).cells
+    assert [cell.source for cell in found] == ["mine", "# words"]
+    assert [cell.metadata.nbgrader.grade_id for cell in found] == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[1]", "\x00", '{"cells": 3}', NOTEBOOK[:99]]
+)
 def test_a_file_that_is_no_notebook_becomes_one_that_says_so(tmp_path, text):
     path = tmp_path / "06_masks.ipynb"
     path.write_text(text)
