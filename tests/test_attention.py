@@ -140,6 +140,13 @@ def test_half_precision_keeps_empty_rows_finite(dtype):
     assert (fused_attention(*inputs, mask) == 0).all()
 
 
+@pytest.mark.parametrize("size", [30.0, 80.0])
+def test_products_that_pass_fp16s_range_stay_finite(size):
+    x = torch.full((1, 1, 2, 64), size, dtype=torch.float16)
+    output, _ = scaled_dot_product_attention(x, x, x)
+    close(output, fused_attention(x, x, x, None))
+
+
 # --- multi-head attention ---------------------------------------------------
 
 
@@ -224,6 +231,17 @@ def test_explicit_path_equals_fused_path(device, rotary):
         close(by_fused[name], gradient, tolerance=1e-4)
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (4,), (4, 4), (1, 4, 4)])
+@pytest.mark.parametrize("allowed", [True, False])
+def test_both_paths_take_a_mask_of_any_dimension(shape, allowed):
+    attention, x = MultiHeadAttention(8, 2), torch.randn(2, 4, 8)
+    mask = torch.full(shape, allowed)
+    if allowed and shape:
+        mask[..., 1:] = False
+    explicit, _ = attention(x, mask=mask, return_weights=True)
+    close(attention(x, mask=mask), explicit)
+
+
 def test_double_precision_passes_the_numerical_gradient_check():
     attention = MultiHeadAttention(4, 2).double()
     x = torch.randn(1, 3, 4, dtype=torch.double, requires_grad=True)
@@ -253,6 +271,13 @@ def test_rows_that_share_a_memory_equal_rows_with_a_copy_each():
         return_weights=True,
     )
     close(shared, copied)
+
+
+@pytest.mark.parametrize(("rows", "sources"), [(3, 2), (4, 8), (2, 3), (6, 4)])
+def test_rows_that_cannot_share_a_memory_evenly_are_refused(rows, sources):
+    query, memory = torch.randn(rows, 4, 8), torch.randn(sources, 5, 8)
+    with pytest.raises(ConfigError, match=f"{rows}, .* {sources}: expected"):
+        MultiHeadAttention(8, 2)(query, memory)
 
 
 def test_without_positions_attention_is_permutation_equivariant():

@@ -242,6 +242,13 @@ def test_a_translation_can_be_made_to_begin_with_a_prefix(kind):
             assert all(h[: len(wanted)] == wanted for h in hypotheses)
 
 
+@pytest.mark.parametrize("rows", [1, 7])
+def test_each_source_needs_one_prefix(rows):
+    prefix = ragged_ids([2] * rows)
+    with pytest.raises(ConfigError, match=f"{rows}, .* {len(SOURCES)}: give"):
+        greedy_search(translator("gru"), SOURCES, prefix=prefix)
+
+
 @pytest.mark.parametrize(
     "search", [greedy_search, sample, beam_search], ids=lambda s: s.__name__
 )

@@ -5,7 +5,12 @@ import torch
 import torch.nn.functional as F
 from tiny import close, on_each_device
 
-from transformer_course.training.loss import label_smoothed_loss, symmetric_kl
+from transformer_course.training import chunked_loss
+from transformer_course.training.loss import (
+    classification_loss,
+    label_smoothed_loss,
+    symmetric_kl,
+)
 
 RIGHT = torch.tensor([[5, 3, 0], [2, 0, 0]])
 
@@ -31,6 +36,25 @@ def test_equals_torchs_cross_entropy_and_its_gradient(device, smoothing):
     (one,) = torch.autograd.grad(ours, logits)
     (other,) = torch.autograd.grad(torchs, logits)
     close(one, other)
+
+
+@pytest.mark.parametrize("far", [-torch.inf, -3e38])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_a_barred_word_is_as_in_torchs_cross_entropy(far, smoothing):
+    logits, right = torch.tensor([[[3e38, 3e38, far]]]), torch.tensor([[1]])
+    theirs = F.cross_entropy(logits[0], right[0], label_smoothing=smoothing)
+    row = logits[0], right[0], right[0] == 0, smoothing
+    assert label_smoothed_loss(logits, right, smoothing).loss == theirs
+    assert chunked_loss._rows(*row)[0][0] == theirs
+    assert classification_loss(logits[0], right[0], smoothing).loss == theirs
+
+
+def test_a_word_that_both_predictions_bar_does_not_set_them_apart():
+    logits = random_logits().detach()
+    others = logits.flip(-1)
+    near = symmetric_kl(logits[..., :6], others[..., :6], RIGHT)
+    logits[..., 6] = others[..., 6] = -torch.inf
+    close(symmetric_kl(logits, others, RIGHT), near)
 
 
 def test_nll_is_the_loss_without_smoothing():

@@ -36,6 +36,13 @@ def test_rows_that_share_a_memory_equal_rows_with_a_copy_each(attention):
     close(shared, copied)
 
 
+@with_and_without
+def test_targets_that_cannot_share_the_sources_are_refused(attention):
+    src, tgt = random_ids(2, 4), with_bos(random_ids(3, 4))
+    with pytest.raises(ConfigError, match="3, .* 2: expected the same"):
+        tiny_gru(attention=attention)(src, tgt)
+
+
 def test_without_attention_only_the_ends_of_the_memory_are_read():
     model = tiny_gru(attention=False)
     src, tgt = src_and_tgt()

@@ -400,6 +400,13 @@ def test_a_source_for_a_language_model_is_refused():
         tiny_language_model().encode(src_and_tgt()[0])
 
 
+@pytest.mark.parametrize("rows", [2, 5])
+def test_targets_that_cannot_share_the_sources_are_refused(rows):
+    src, tgt = random_ids(3, 4), with_bos(random_ids(rows, 6))
+    with pytest.raises(ConfigError, match=f"{rows}, .* 3: expected the same"):
+        tiny_transformer()(src, tgt)
+
+
 def test_an_encoder_decoder_without_a_source_is_refused():
     with pytest.raises(ConfigError, match="no source was given"):
         tiny_transformer().decode(src_and_tgt()[1])

@@ -71,6 +71,11 @@ class Search:
         keep_finished: bool = False,
     ):
         given = src if src is not None else prefix
+        if prefix is not None and len(prefix) != len(given):
+            raise ConfigError(
+                f"the batch of prefixes is {len(prefix)}, and that of "
+                f"sources {len(given)}: give each source one prefix."
+            )
         self.device = next(model.parameters()).device
         self.model = model
         self.beam_size, self.alpha = beam_size, alpha

@@ -86,22 +86,23 @@ def align(
 
 def _candidates(pairs: Sequence[Pair]) -> _Candidates:
     """Flatten all pairs of words into arrays."""
-    vocabulary: dict[str, int] = {}
+    vocabulary: dict[str | None, int] = {}
     spot = [[], [], [], [], [], []]  # asks, s, t, lengths, words of both
     number = count()
+    base = 2 + max(len(side) for pair in pairs for side in pair)
     for src, tgt in pairs:
         n, m = len(src) + 1, len(tgt)
         asks = [next(number) for _ in tgt]
         ids = [
             np.array([vocabulary.setdefault(w, len(vocabulary)) for w in side])
-            for side in (["<no word>", *src], [f"→{w}" for w in tgt])
+            for side in ([None, *src], [f"→{w}" for w in tgt])
         ]
         for at, values in enumerate(
             (
                 np.repeat(asks, n),
                 np.tile(np.arange(-1, n - 1), m),
                 np.repeat(np.arange(m), n),
-                np.full(n * m, 1000 * n + m),
+                np.full(n * m, n * base + m),
                 np.tile(ids[0], m),
                 np.repeat(ids[1], n),
             )
@@ -110,10 +111,10 @@ def _candidates(pairs: Sequence[Pair]) -> _Candidates:
     asks, s, t, lengths, source, target = map(np.concatenate, spot)
     words = source.astype(np.int64) * len(vocabulary) + target
     known, words = np.unique(words, return_inverse=True)
-    asked = lengths.astype(np.int64) * 1000 + t
-    where, places = np.unique(asked * 1000 + s + 1, return_inverse=True)
+    asked = lengths.astype(np.int64) * base + t
+    where, places = np.unique(asked * base + s + 1, return_inverse=True)
     return _Candidates(
-        asks, s, words, known // len(vocabulary), places, where // 1000
+        asks, s, words, known // len(vocabulary), places, where // base
     )
 
 

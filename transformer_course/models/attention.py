@@ -124,7 +124,8 @@ def scaled_dot_product_attention(
         The output, and the weights: rows sum to one, but a row that may
         attend nowhere is all zeros, and so is its output.
     """
-    scores = dot_score(query, key) / math.sqrt(query.size(-1))
+    # scaled before the product, which could overflow in fp16
+    scores = dot_score(query / math.sqrt(query.size(-1)), key)
     weights = masked_softmax(scores, mask)
     return weights @ value, weights
 
@@ -145,7 +146,7 @@ def fused_attention(
         if mask is None:
             output = F.scaled_dot_product_attention(query, key, value)
             return output.to(dtype)
-        mask, reachable = open_empty_rows(mask)
+        mask, reachable = open_empty_rows(torch.atleast_2d(mask))
         output = F.scaled_dot_product_attention(query, key, value, mask)
         return (output * reachable).to(dtype)
 
@@ -184,6 +185,20 @@ class KVCache:
         if self.key is not None:
             self.key = self.key.index_select(0, rows)
             self.value = self.value.index_select(0, rows)
+
+
+def rows_per_source(rows: int, sources: int) -> int:
+    """Number of successive query rows that share each row of the memory.
+
+    Raises:
+        ConfigError: the rows cannot be shared out evenly.
+    """
+    if not sources or rows % sources:
+        raise ConfigError(
+            f"the batch of queries is {rows}, and that of their memory "
+            f"{sources}: expected the same, or for beams a multiple of it."
+        )
+    return rows // sources
 
 
 class MultiHeadAttention(nn.Module):
@@ -252,10 +267,15 @@ class MultiHeadAttention(nn.Module):
         Returns:
             Output (batch, query, d_model); with ``return_weights`` a pair of
             it and the weights (batch, heads, query, key).
+
+        Raises:
+            ConfigError: the rows of ``query`` are no multiple of those of
+                ``memory``.
         """
         batch, length, d_model = query.shape
         if memory is not None:  # rows that share a memory become queries
-            query = query.reshape(memory.size(0), -1, d_model)
+            shared = rows_per_source(batch, memory.size(0))
+            query = query.reshape(memory.size(0), shared * length, d_model)
         q, k, v = self._project(query, memory, cache)
         if return_weights or (self.training and self.dropout.p > 0):
             output, weights = self._explicit(q, k, v, mask)

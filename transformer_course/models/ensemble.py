@@ -86,7 +86,7 @@ class Ensemble(nn.Module):
         """The logarithm of the models' mean probabilities.
 
         Args:
-            tgt_in: target ids; with a cache only those not yet in it.
+            tgt_in: target ids, as each model's own ``decode`` takes them.
             memory: from :meth:`encode`.
             src_mask: ``padding_mask(src)``.
             cache: from :meth:`new_cache`; extended in place.

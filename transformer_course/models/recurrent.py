@@ -10,7 +10,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from transformer_course.models.attention import AdditiveScore, masked_softmax
+from transformer_course.models.attention import (
+    AdditiveScore,
+    masked_softmax,
+    rows_per_source,
+)
 from transformer_course.models.bert_config import RecurrentClassifierConfig
 from transformer_course.models.config import RecurrentConfig
 from transformer_course.models.layers import check_ids
@@ -102,7 +106,9 @@ class RecurrentTranslator(nn.Module):
         """Logits from target ids and the memory, one step after another.
 
         Args:
-            tgt_in: target ids; with a cache only those not yet in it.
+            tgt_in: target ids; with a cache only those not yet in it, and no
+                padding in front of a token to come, whose state would have
+                read it.
             memory: from :meth:`encode`; successive rows of ``tgt_in`` may
                 share one row of it.
             src_mask: ``padding_mask(src)``.
@@ -129,7 +135,7 @@ class RecurrentTranslator(nn.Module):
         """First state from the backward direction's last, at word 0."""
         backward = memory[:, 0, self.config.d_hidden // 2 :]
         state = self.first_state(backward).tanh()
-        beams = rows // memory.size(0)
+        beams = rows_per_source(rows, memory.size(0))
         cache.state = state.repeat_interleave(beams, dim=0)
         if self.config.attention:
             cache.key = self.score.of_key(memory)

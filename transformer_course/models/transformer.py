@@ -244,7 +244,8 @@ class Transformer(nn.Module):
         """Logits from target ids and the memory.
 
         Args:
-            tgt_in: target ids; with a cache only those not yet in it.
+            tgt_in: target ids; with a cache only those not yet in it, and no
+                padding in front of a token to come, which would attend to it.
             memory: from :meth:`encode`; successive rows of ``tgt_in`` may
                 share one row of it.
             src_mask: ``padding_mask(src)``.
@@ -301,7 +302,8 @@ class DecoderOnly(nn.Module):
         """Logits from ids.
 
         Args:
-            ids: with a cache only those not yet in it.
+            ids: with a cache only those not yet in it, and no padding in
+                front of a token to come, which would attend to it.
             cache: from :meth:`new_cache`; extended in place.
         """
         raise NotImplementedError

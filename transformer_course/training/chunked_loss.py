@@ -20,7 +20,11 @@ from transformer_course.batches.pairs import Batch
 from transformer_course.models.optimize import product
 from transformer_course.models.transformer import LanguageModel, Transformer
 from transformer_course.training.config import TrainConfig
-from transformer_course.training.loss import LossSums, compute_loss
+from transformer_course.training.loss import (
+    LossSums,
+    compute_loss,
+    smoothed,
+)
 
 ROWS = 256
 """Target tokens whose logits are there at a time."""
@@ -138,7 +142,7 @@ def _rows(
     each = F.nll_loss(log_probs, right, reduction="none")
     uniform = -log_probs.mean(dim=-1)
     nll = each[~padding].sum()
-    loss = (1 - smoothing) * nll + smoothing * uniform[~padding].sum()
+    loss = smoothed(nll, uniform[~padding].sum(), smoothing)
     sums = torch.stack([loss, nll, hits.sum()])
     errors = log_probs.exp_().sub_(smoothing / log_probs.size(1))
     share = errors.new_full((len(right), 1), smoothing - 1)

@@ -70,9 +70,16 @@ def label_smoothed_loss(
     right = tgt_out[real]
     nll = F.nll_loss(log_probs, right, reduction="sum")
     uniform = -log_probs.mean(dim=-1).sum()
-    loss = (1 - smoothing) * nll + smoothing * uniform
+    loss = smoothed(nll, uniform, smoothing)
     correct = (log_probs.argmax(dim=-1) == right).sum()
     return LossSums(loss, nll.detach(), correct, real.sum())
+
+
+def smoothed(nll: Tensor, uniform: Tensor, smoothing: float) -> Tensor:
+    """(1 - ε) nll + ε uniform, where ε = 0 allows an infinite ``uniform``."""
+    if not smoothing:
+        return nll
+    return (1 - smoothing) * nll + smoothing * uniform
 
 
 def classification_loss(
@@ -122,8 +129,9 @@ def symmetric_kl(
     real = tgt_out != pad_id
     first = F.log_softmax(logits[real].float(), dim=-1)  # (tokens, vocab)
     second = F.log_softmax(others[real].float(), dim=-1)
-    # KL(p, q) + KL(q, p) = Σ (p - q) (log p - log q)
-    return ((first.exp() - second.exp()) * (first - second)).sum() / 2
+    # KL(p, q) + KL(q, p) = Σ (p - q) (log p - log q); 0 where p = q = 0
+    difference = (first - second).masked_fill(first == second, 0)
+    return ((first.exp() - second.exp()) * difference).sum() / 2
 
 
 def batch_loss(
