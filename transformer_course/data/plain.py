@@ -12,19 +12,34 @@ from itertools import pairwise
 
 from transformer_course.errors import ConfigError
 
-_CLITIC = re.compile(r"(?<=[a-z])('(?:s|m|d|ll|re|ve|t)\b)")
-_PUNCTUATION = re.compile(r"([.,!?;:()]+)")
-_NUMBER = re.compile(r"(?<=\d) ([.,:]) (?=\d)")
-_BEFORE = re.compile(r" (?=[.,!?;:)]|'(?:s|m|d|ll|re|ve|t)\b)")
+_STRAIGHT = str.maketrans("‘’“”„", '\'\'"""')
+_PART = r"[^\s.,!?;:()'\"]+"
+_TOKEN = re.compile(
+    r"(?:[a-z]\.){2,}|(?:mr|mrs|ms|dr)\."  # u.s., mr.
+    rf"|{_PART}(?:(?:\.|(?<=\d)[,:](?=\d)){_PART})*"  # 10:30, a.org
+    r"|(?<=\w)'[^\W\d_]+"  # the 's of it's
+    r"|\.+|\S"
+)
+_DOUBLE_QUOTED = re.compile(r"''((?:(?: .*?)?? '')?)")
+_SINGLE_QUOTED = re.compile(r"(?:^|(?<=, ))'((?: .*?[,.!?] '(?= |$))?)")
+_JOINED = re.compile(r" (?=[.,!?;:)'”])|(?<=[“‘(]) ")
+_CAPITAL = re.compile(
+    r"(?:^|(?<=\w\w[.!?] )|(?<=, )(?=[“‘]))[“‘(]*[^\W\d_]|\bi\b(?!\.\w)"
+)
+_GAP = re.compile(r"(?<=[^ -~]) *(?=[^ -~])")
+MIN_GAPS = 0.25
+"""Share of the places between Japanese characters that have a space, from
+which on these separate words. In small_parallel_enja every line has more."""
 
 
 @lru_cache(maxsize=1024)  # a line is cut for warnings, then for its model
 def from_plain(text: str, language: str) -> str:
     """Segment a sentence into words, separated by spaces.
 
-    English goes to lower case; "don't" becomes "don 't", as it stands in
-    small_parallel_enja. Japanese is segmented by janome unless it has spaces
-    already; its words are a little longer than those of the corpus (KyTea).
+    English goes to lower case; "don't" becomes "don 't", and a quotation
+    mark '', as in small_parallel_enja. Japanese is segmented by janome unless
+    spaces separate its words (:data:`MIN_GAPS`); others are removed. Its
+    words are a little longer than those of the corpus (KyTea).
 
     Args:
         text: one sentence.
@@ -34,19 +49,23 @@ def from_plain(text: str, language: str) -> str:
         ConfigError: another language.
     """
     if language == "en":
-        text = text.lower().replace("’", "'")
-        text = _CLITIC.sub(r" \1", text)
-        text = _PUNCTUATION.sub(r" \1 ", text.replace('"', " '' "))
-        return " ".join(_NUMBER.sub(r"\1", text).split())
+        words = _TOKEN.findall(text.lower().translate(_STRAIGHT))
+        return " ".join(words).replace('"', "''")
     _require_japanese(language)
-    if " " in text.strip():
-        return " ".join(text.split())
-    return " ".join(segmenter().tokenize(text, wakati=True))
+    text = " ".join(text.split())
+    gaps = _GAP.findall(text)
+    if gaps.count(" ") < MIN_GAPS * len(gaps) or " " not in text:
+        words = segmenter().tokenize(to_plain(text, "ja"), wakati=True)
+        text = " ".join(" ".join(words).split())
+    return text
 
 
 def to_plain(text: str, language: str) -> str:
     """Join words separated by spaces into plain text.
 
+    It undoes :func:`from_plain`, but English capitals are those of the
+    beginning of a sentence and of "I".
+
     Args:
         text: one sentence.
         language: ``"en"`` or ``"ja"``.
@@ -55,8 +74,10 @@ def to_plain(text: str, language: str) -> str:
         ConfigError: another language.
     """
     if language == "en":
-        text = re.sub(r"\bi\b", "I", _BEFORE.sub("", text))
-        return text[:1].upper() + text[1:]
+        text = _DOUBLE_QUOTED.sub(r"“\1", text).replace("''", "”")
+        text = _JOINED.sub("", _SINGLE_QUOTED.sub(r"‘\1", text))
+        text = _CAPITAL.sub(lambda m: m[0][:-1] + m[0][-1].upper(), text)
+        return text.translate(_STRAIGHT)
     _require_japanese(language)
     words = text.split()
     joined = "".join(words[:1])
