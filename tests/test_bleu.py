@@ -19,7 +19,6 @@ from transformer_course.evaluation.bleu import (
     corpus_chrf,
     paired_bootstrap,
     perplexity,
-    spaced_share,
 )
 
 HYPOTHESES = [
@@ -122,10 +121,34 @@ def test_a_tokeniser_that_needs_what_is_not_here(monkeypatch, error):
         corpus_bleu(["a"], ["a"], tokenize="spm")
 
 
-def test_spaces_tell_text_in_words_from_text_without():
-    assert spaced_share(["the cat", "a dog"]) == 1
-    assert spaced_share(["猫 が いる"] * 3 + ["はい"]) == 0.75
-    assert spaced_share(["猫がいる", ""]) == spaced_share([]) == 0
+JAPANESE = ["昨日から雨が降っている。", "トム は昨日から学校を休んでいる。"]
+CUT = ["昨日 から 雨 が 降 っ て い る 。", "はい 。"]
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "references", "tokenize", "named"),
+    [
+        (JAPANESE, JAPANESE, "none", "hypotheses and references"),
+        (JAPANESE, JAPANESE, "13a", "hypotheses and references"),
+        (JAPANESE, JAPANESE, "char", ""),
+        (JAPANESE, CUT, "none", "the hypotheses have"),
+        (CUT, JAPANESE, "none", "the references have"),
+        (["我是学生。"], ["我是一个学生。"], "intl", "and"),
+        (["ฉันเป็นนักเรียน"], ["ฉันเป็นครู"], "none", "and"),
+        (["ฉัน เป็น นักเรียน"], ["ฉัน เป็น ครู"], "none", ""),
+        (CUT, CUT, "none", ""),
+        (["yes", "thanks."], ["no", "Danke."], "13a", ""),
+        (["he likes 寿司 ."], ["he likes 日本 ."], "none", ""),
+        ([""], [""], "none", ""),
+    ],
+)
+def test_text_without_words_is_warned_of(
+    hypotheses, references, tokenize, named, capsys
+):
+    corpus_bleu(hypotheses, references, tokenize)
+    err = capsys.readouterr().err
+    assert named in err if named else err == ""
+    assert ("--tokenize char" in err) == bool(named)
 
 
 def test_perplexity_of_a_uniform_guess_is_the_number_of_choices():

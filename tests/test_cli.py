@@ -588,6 +588,7 @@ def test_one_file_without_spaces_is_a_warning(run, two_files, joined):
     status, out, err = run("score-files", *two_files)
     assert status == 0 and "BLEU 0.00" in out
     assert err.count("\n") == 1
+    assert ("hypotheses", "references")[joined] in err
     assert "--as-is" in err and "--tokenize char" in err
     status, out, err = run("score-files", *two_files, "--tokenize", "char")
     assert (status, err) == (0, "") and "BLEU 100.00" in out

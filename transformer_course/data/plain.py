@@ -26,10 +26,13 @@ _JOINED = re.compile(r" (?=[.,!?;:)'”])|(?<=[“‘(]) ")
 _CAPITAL = re.compile(
     r"(?:^|(?<=\w\w[.!?] )|(?<=, )(?=[“‘]))[“‘(]*[^\W\d_]|\bi\b(?!\.\w)"
 )
-_GAP = re.compile(r"(?<=[^ -~]) *(?=[^ -~])")
+_UNSPACED = (
+    "[\u0e00-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]"
+)
+_GAP = re.compile(rf"(?<={_UNSPACED})[ ]*(?={_UNSPACED})")
 MIN_GAPS = 0.25
-"""Share of the places between Japanese characters that have a space, from
-which on these separate words. In small_parallel_enja every line has more."""
+"""Share of the :func:`gaps` with a space, from which on spaces separate words
+in Japanese. Every line of small_parallel_enja has more."""
 
 
 @lru_cache(maxsize=1024)  # a line is cut for warnings, then for its model
@@ -53,8 +56,8 @@ def from_plain(text: str, language: str) -> str:
         return " ".join(words).replace('"', "''")
     _require_japanese(language)
     text = " ".join(text.split())
-    gaps = _GAP.findall(text)
-    if gaps.count(" ") < MIN_GAPS * len(gaps) or " " not in text:
+    found = gaps(text)
+    if found.count(" ") < MIN_GAPS * len(found) or " " not in text:
         words = segmenter().tokenize(to_plain(text, "ja"), wakati=True)
         text = " ".join(" ".join(words).split())
     return text
@@ -85,6 +88,14 @@ def to_plain(text: str, language: str) -> str:
         apart = _is_latin(before[-1]) and _is_latin(word[0])
         joined += f" {word}" if apart else word
     return joined
+
+
+def gaps(text: str) -> list[str]:
+    """What separates neighbours in scripts without spaces: mostly ``""``.
+
+    Those of Thai, Lao, Tibetan, Burmese, Khmer, Chinese and Japanese.
+    """
+    return _GAP.findall(text)
 
 
 def settled(text: str, language: str) -> str:

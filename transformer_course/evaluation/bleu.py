@@ -8,6 +8,8 @@ import numpy as np
 from jaxtyping import Float, Integer
 from sacrebleu.metrics import BLEU, CHRF
 
+from transformer_course.console import log
+from transformer_course.data.plain import gaps
 from transformer_course.errors import CourseError
 
 Counts = Integer[np.ndarray, "sentence 10"]
@@ -16,6 +18,11 @@ reference, then the clipped matches and the totals of its 1- to 4-grams."""
 
 MIN_SENTENCES = 20
 """Minimum size of a test set for the bootstrap."""
+SPLIT_AT_SPACES = ("none", "13a", "intl")
+"""sacreBLEU's tokenisers that leave words to the text's spaces."""
+MIN_SPACES = 0.1
+"""Share of :func:`~.plain.gaps` with a space, below which there are no words:
+these have two to five characters."""
 SEED = 12345
 """sacreBLEU's default, so that both draw the same test sets."""
 
@@ -63,7 +70,7 @@ def corpus_bleu(
 
     Papineni et al. 2002: clipped n-gram precisions to n = 4, geometric mean,
     brevity penalty over the corpus. Scores compare only when their signatures
-    agree (Post 2018).
+    agree (Post 2018). Text whose words nothing separates is warned of.
 
     Args:
         hypotheses: what the system wrote.
@@ -75,7 +82,10 @@ def corpus_bleu(
         CourseError: different numbers of lines, or none; a tokeniser that
             sacreBLEU does not have.
     """
-    return _score(_bleu(tokenize), hypotheses, references)
+    score = _score(_bleu(tokenize), hypotheses, references)
+    for text in spacing_warnings(hypotheses, references, tokenize):
+        log(f"warning: {text}")
+    return score
 
 
 def corpus_chrf(
@@ -226,25 +236,28 @@ def paired_bootstrap(
     )
 
 
-def spaced_share(lines: Sequence[str]) -> float:
-    """Share of the lines that hold a space: near 1 for text cut into words,
-    near 0 for Japanese as people write it."""
-    return sum(" " in line.strip() for line in lines) / max(1, len(lines))
-
-
-def spaces_differ(
-    hypotheses: Sequence[str], references: Sequence[str]
+def spacing_warnings(
+    hypotheses: Sequence[str], references: Sequence[str], tokenize: str
 ) -> Iterator[str]:
-    """Warn if only one side has spaces between words."""
-    shares = spaced_share(hypotheses), spaced_share(references)
-    if abs(shares[0] - shares[1]) > 0.5:
-        names = "hypotheses", "references"
-        apart, joined = names if shares[0] > shares[1] else names[::-1]
+    """Warn if words are to be separated by spaces, and are not."""
+    if tokenize not in SPLIT_AT_SPACES:
+        return
+    sides = {"hypotheses": hypotheses, "references": references}
+    joined = [name for name, lines in sides.items() if _unspaced(lines)]
+    if joined:
         yield (
-            f"the {apart} have spaces between words and the {joined} have "
-            "not, so that hardly a word is found in both. Translate with "
-            "--as-is, or score with --tokenize char."
+            f"the {' and '.join(joined)} have no spaces between words, so "
+            "that a line is a single word, and hardly one is found. Score "
+            "with --tokenize char, or both cut into words (translate --as-is)."
         )
+
+
+def _unspaced(lines: Sequence[str]) -> bool:
+    """Whether most of a text is in a script without spaces, and has none."""
+    text = "\n".join(lines)
+    found = gaps(text)
+    few = found.count("") > (1 - MIN_SPACES) * len(found)
+    return few and len(found) > len(text) / 2
 
 
 def perplexity(nll: float) -> float:
