@@ -15,9 +15,10 @@ translations.
 
 import shutil
 from collections import Counter, defaultdict
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from course_templates import template
 from docutils import nodes
@@ -32,18 +33,13 @@ from transformer_course.training.shipped import FOLDER, load_shipped
 
 MODELS = ("grammar", "en-ja", "ja-en")
 STATIC = "_static/live"
-ENGINE = (
-    *("parts", "layers", "attention", "transformer", "search", "tokenizer"),
-    *("weights", "worker", "translator", "ui", "stage"),
-)
+BASE = ("parts", "ui")
 """Scripts that every figure needs, in their order."""
-SCRIPTS = {
-    "translator": "translator_figure",
-    "free-translator": "free_translator_figure",
-    "plane": "plane_figure",
-    "walk": "walk_figure",
-}
-
+ENGINE = (
+    *("layers", "attention", "transformer", "search", "tokenizer"),
+    *("weights", "worker", "translator", "stage"),
+)
+"""Scripts of figures that run a model."""
 DRAWING = Path(__file__).parents[1] / "en/figures/transformer.svg"
 GOALS = [
     {
@@ -123,43 +119,76 @@ def examples() -> list[tuple[str, str]]:
     ]
 
 
+def model_data(options: dict[str, Any]) -> dict[str, Any]:
+    """What a figure that runs the small translator is told."""
+    return {"sentences": slots(), "gloss": glosses(), "firstLayers": [0]}
+
+
+def plane_data(options: dict[str, Any]) -> dict[str, Any]:
+    """What the figure of queries and keys is told."""
+    return {"controls": "controls" in options, "goals": GOALS}
+
+
+class Figure(NamedTuple):
+    """How a figure is made; ``live/NAME.html`` is its template, and
+    ``_static/live/NAME_figure.js`` its script."""
+
+    data: Callable[[dict[str, Any]], dict[str, Any]]
+    """From the directive's options to what the script is told."""
+    runs_model: bool = False
+
+
+FIGURES = {
+    "translator": Figure(model_data, runs_model=True),
+    "free-translator": Figure(lambda options: {}, runs_model=True),
+    "plane": Figure(plane_data),
+    "walk": Figure(model_data, runs_model=True),
+}
+
+
+def render(name: str, options: dict[str, Any], root: str, number: int) -> str:
+    """A figure in HTML.
+
+    Args:
+        name: one of :data:`FIGURES`.
+        options: of the directive.
+        root: from the page to the first page's folder: "" or "../".
+        number: of the figure in the build, for ids.
+    """
+    data = FIGURES[name].data(options)
+    if FIGURES[name].runs_model:
+        data |= {"folder": f"{root}{STATIC}/models"}
+    return template("course_live.html").render(
+        name=name,
+        id=f"live-{number}",
+        options=options,
+        examples=examples,
+        drawing=partial(DRAWING.read_text, "utf-8"),
+        data=data,
+    )
+
+
 class Live(SphinxDirective):
-    """``live``: a figure that runs a model in the page."""
+    """``live``: a figure that answers."""
 
     required_arguments = 1
     option_spec: ClassVar[dict] = {
         "switches": directives.flag,
         "controls": directives.flag,
-        "sentence": directives.nonnegative_int,
+        "sentence": directives.positive_int,
     }
 
     def run(self) -> list[nodes.Node]:
         """The figure as raw HTML."""
         [name] = self.arguments
-        if name not in SCRIPTS:
+        if name not in FIGURES:
             raise self.error(
-                f"live: no figure {name!r}; choose {' or '.join(SCRIPTS)}"
+                f"live: no figure {name!r}; choose {', '.join(FIGURES)}"
             )
         self.env.note_dependency(str(FOLDER / "grammar" / "model.safetensors"))
-        depth = self.env.docname.count("/")
-        folder = "../" * depth + f"{STATIC}/models"
-        html = template("course_live.html").render(
-            name=name,
-            id=f"live-{self.env.new_serialno('live')}",
-            switches="switches" in self.options,
-            controls="controls" in self.options,
-            drawing=DRAWING.read_text("utf-8"),
-            chosen=self.options.get("sentence", 1) - 1,
-            examples=examples(),
-            data={
-                "folder": folder,
-                "sentences": slots(),
-                "gloss": glosses(),
-                "firstLayers": [0],
-                "controls": "controls" in self.options,
-                "goals": GOALS,
-            },
-        )
+        root = "../" * self.env.docname.count("/")
+        number = self.env.new_serialno("live")
+        html = render(name, self.options, root, number)
         return [nodes.raw("", html, format="html", classes=["live", name])]
 
 
@@ -169,13 +198,13 @@ def add_files(
     """Scripts and style, for the pages that have such a figure."""
     if doctree is None:
         return
-    used = [
-        name
-        for name in SCRIPTS
-        if any(name in node["classes"] for node in doctree.findall(nodes.raw))
-    ]
+    classes = [n["classes"] for n in doctree.findall(nodes.raw)]
+    used = [name for name in FIGURES if ["live", name] in classes]
+    scripts = [f"{name.replace('-', '_')}_figure" for name in used]
+    if any(FIGURES[name].runs_model for name in used):
+        scripts = [*ENGINE, *scripts]
     if used:
-        for script in (*ENGINE, *(SCRIPTS[name] for name in used)):
+        for script in (*BASE, *scripts):
             app.add_js_file(f"live/{script}.js", loading_method="defer")
         app.add_css_file("live/live.css")
 

@@ -132,7 +132,7 @@
         })),
         ...corners.map(([cx, cy]) => svg("circle", { cx, cy, r: 6,
           class: "lv-value-dot" })),
-        text([corners[0][0] - 34, corners[0][1] - 10], "cats"),
+        text([corners[0][0] - 14, corners[0][1] + 20], "cats"),
         text([corners[1][0] - 38, corners[1][1] - 10], "drink"),
         text([corners[2][0] - 4, corners[2][1] - 10], "milk"),
         svg("circle", { cx: at[0], cy: at[1], r: 9, class: "lv-mix" }),

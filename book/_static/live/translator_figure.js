@@ -84,8 +84,8 @@
       if (mine !== run) return;
       const plain = (found) => found.text.replaceAll(" ", "");
       find("status").textContent = changed
-        ? `Whole, it writes ${plain(whole)}. Now it writes ${plain(now)}.`
-        : `It writes ${plain(now)}.`;
+        ? `Whole, it writes ${plain(whole)} Now it writes ${plain(now)}`
+        : `It writes ${plain(now)}`;
       for (const note of root.querySelectorAll("[data-note]"))
         note.hidden = !isOff(note.dataset.note);
       await stage.play(now.steps);

@@ -1,0 +1,111 @@
+"""The figures that answer, used by pointer and keyboard, from a disk."""
+
+import pytest
+from built_book import SITE, not_ready
+
+PAGE = "00_watch_it_translate.html"
+
+
+def elsewhere(address):
+    """Whether an address is neither on the disk nor made by the page."""
+    return not address.startswith(("file:", "data:", "blob:"))
+
+
+@pytest.fixture
+def opened(browser):
+    """The page as it is opened from a disk; no script may complain."""
+    if reason := not_ready():
+        pytest.skip(reason)
+    context = browser.new_context(
+        reduced_motion="reduce", viewport={"width": 1280, "height": 900}
+    )
+    page, said = context.new_page(), []
+    page.on("console", lambda m: said.append(m.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda r: elsewhere(r.url) and said.append(r.url))
+    page.goto((SITE / PAGE).as_uri())
+    yield page
+    assert not said
+    context.close()
+
+
+def written(figure):
+    """The words of a translator, once it has written the last one."""
+    figure.get_by_text("(end)", exact=True).first.wait_for()
+    return figure.locator("[data-lv=target] [lang=ja]").all_inner_texts()
+
+
+def test_the_translator_writes_and_shows_where_it_attends(opened):
+    figure = opened.locator("[data-live=translator]").first
+    words = written(figure)
+    assert words == ["猫", "は", "ミルク", "を", "飲む", "。", "(end)"]
+    figure.get_by_role("button", name="ミルク").focus()
+    assert "milk" in figure.locator(".lv-looks").inner_text()
+    bars = figure.locator("[data-lv=next] li")
+    assert bars.count() == 4 and "ミルク" in bars.first.inner_text()
+    figure.get_by_label("word 1").select_option("dogs")
+    figure.get_by_role("button", name="犬").wait_for()
+
+
+def test_a_switch_changes_what_is_written_and_names_its_chapter(opened):
+    figure = opened.locator("[data-live=translator]").nth(1)
+    whole = written(figure)
+    figure.get_by_label("Remove positions").check()
+    status = figure.locator(".lv-status")
+    status.get_by_text("Now it writes").wait_for()
+    assert "".join(whole[:-1]) in status.inner_text()
+    assert figure.get_by_role("link", name="Chapter 03").is_visible()
+    assert not figure.get_by_role("link", name="Chapter 06").is_visible()
+
+
+def test_the_query_is_dragged_or_moved_by_keys(opened):
+    figure = opened.locator("[data-live=plane]")
+    figure.scroll_into_view_if_needed()
+    box = figure.locator(".lv-handle.lv-query").bounding_box()
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    before = figure.locator("tbody").inner_text()
+    opened.mouse.move(*middle)
+    opened.mouse.down()
+    opened.mouse.move(middle[0] - 60, middle[1], steps=3)
+    opened.mouse.up()
+    assert figure.locator("tbody").inner_text() != before
+    alive = figure.get_by_label("Query, alive")
+    alive.focus()
+    opened.keyboard.press("Home")
+    assert "well done" in figure.locator(".lv-status").inner_text()
+
+
+def test_the_whole_is_stepped_through(opened):
+    figure = opened.locator("[data-live=walk]")
+    step = figure.get_by_role("button", name="Next")
+    step.wait_for()
+    assert figure.locator("[data-lv=shape]").inner_text() == "5 × 128"
+    lit = set()
+    for _ in range(20):
+        lit |= set(
+            figure.locator(".is-lit").evaluate_all(
+                "(all) => all.map((one) => one.getAttribute('aria-label'))"
+            )
+        )
+        step.click()
+    assert len(lit) >= 9
+    assert figure.locator("[data-lv=written]").inner_text().endswith("(end)")
+
+
+def test_a_guess_is_kept_beside_the_answer(opened):
+    box = opened.locator(".guess").first
+    assert not box.locator(".guess-answer").is_visible()
+    box.get_by_role("button").first.click()
+    assert "You guessed" in box.locator(".guess-verdict").inner_text()
+    assert box.locator(".guess-answer").is_visible()
+
+
+def test_without_scripts_there_are_translations_and_folds(browser):
+    if reason := not_ready():
+        pytest.skip(reason)
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((SITE / PAGE).as_uri())
+    assert page.get_by_text("猫はミルクを飲む。").first.is_visible()
+    assert page.locator(".guess summary").first.is_visible()
+    context.close()
