@@ -431,6 +431,30 @@ def test_what_does_not_translate_says_what_it_is_for(run, here, name, verb):
     assert_error(result, f"{verb} '{folder}'" if verb else "")
 
 
+# --- fill -------------------------------------------------------------------
+
+
+def test_a_line_that_cannot_be_filled_does_not_end_the_others(
+    run, stdin, models
+):
+    lines = "red [MASK]", "red cat", "", "[MASK] " + "red " * 900, "a [MASK]"
+    stdin("\n".join(lines).encode())
+    status, out, err = run("fill", models / "bert", "--top", 2)
+    assert status == 0
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert [row[:2] for row in rows] == [["1", "1"]] * 2 + [["5", "1"]] * 2
+    said = err.splitlines()
+    assert [text.removeprefix("warning: ")[:7] for text in said] == [
+        "line 2 ",
+        "line 3 ",
+        "line 4 ",
+    ]
+    assert "no [MASK]" in said[0] and "shorten it" in said[2]
+    assert_error(run("fill", models / "bert", "red cat"), "no [MASK]")
+    stdin(b"[MASK]\n[MASK]\n")
+    assert_error(run("fill", models / "bert", "--top", 10**6), "top is 10")
+
+
 # --- generate ---------------------------------------------------------------
 
 

@@ -1,5 +1,10 @@
 """Parallel text: reading it, and what is wrong with other people's files."""
 
+import bz2
+import gzip
+import lzma
+import zipfile
+
 import pytest
 
 from transformer_course.data.text import (
@@ -70,12 +75,41 @@ def test_bytes_that_are_not_utf8(write):
     assert "iconv" in str(error.value)
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-16-le"])
-def test_utf16_is_recognised_by_its_mark(write, encoding):
-    mark = b"" if encoding == "utf-16" else "\ufeff".encode(encoding)
-    path = write("text.ja", mark + "猫\n".encode(encoding))
-    with pytest.raises(CorpusError, match="iconv -f UTF-16 -t UTF-8"):
+@pytest.mark.parametrize(
+    ("encoding", "named"),
+    [
+        ("utf-16", "UTF-16"),
+        ("utf-16-be", "UTF-16"),
+        ("utf-16-le", "UTF-16"),
+        ("utf-32", "UTF-32"),
+        ("iso2022_jp", "ISO-2022-JP"),
+        ("iso2022_jp_2", "ISO-2022-JP"),
+        ("iso2022_kr", "ISO-2022-KR"),
+    ],
+)
+def test_encodings_that_are_recognised(write, encoding, named):
+    mark = "\ufeff" if encoding.endswith(("be", "le")) else ""
+    text = "고양이" if named.endswith("KR") else "猫が"
+    path = write("text.ja", f"{mark}{text}\n".encode(encoding))
+    with pytest.raises(CorpusError, match=f"iconv -f {named} -t UTF-8"):
         read_lines(path)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_compressed_text_is_to_be_unpacked_and_not_converted(write, pack):
+    path = write("text.ja.packed", pack("猫\n".encode()))
+    with pytest.raises(CorpusError, match="compressed.* Unpack") as error:
+        read_lines(path)
+    assert "iconv" not in str(error.value)
+
+
+def test_a_packed_document_and_text_of_two_bytes_a_letter(write, tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.docx", "w") as file:
+        file.writestr("document.xml", "猫")
+    with pytest.raises(CorpusError, match="packed file"):
+        read_lines(tmp_path / "a.docx")
+    with pytest.raises(CorpusError, match="a byte of 0, as UTF-16"):
+        read_lines(write("text.en", "a cat\n".encode("utf-16-le")))
 
 
 @pytest.mark.parametrize("name", ["absent", "."])

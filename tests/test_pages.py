@@ -7,7 +7,7 @@ import importlib
 import os
 import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache, cached_property
 from pathlib import Path
@@ -110,6 +110,11 @@ def loads_what_is_not_there(page: Page) -> Iterator[str]:
             yield address
 
 
+def has_an_id_twice(page: Page) -> Iterator[str]:
+    found = Counter(page.tree.xpath("//@id"))
+    yield from (name for name, count in found.items() if count > 1)
+
+
 def has_images_without_alt_text(page: Page) -> Iterator[str]:
     yield from page.tree.xpath(
         "//article//img[not(normalize-space(@alt))]/@src"
@@ -207,6 +212,7 @@ def icon_sheet(site: Path) -> str:
 CHECKS = [
     loads_from_another_host,
     loads_what_is_not_there,
+    has_an_id_twice,
     has_images_without_alt_text,
     has_images_without_a_size,
     has_figures_that_do_not_open,

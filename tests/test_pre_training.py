@@ -280,7 +280,7 @@ def test_the_command_fills_and_others_refuse(tmp_path, capsys, monkeypatch):
     folder = str(run(tiny_masked(epochs=1), tmp_path, quiet=True))
     main(["fill", folder, f"ag {MASK_PIECE} 。", "--top", "2"])
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    assert [(row[0], len(row)) for row in rows] == [("1", 3)] * 2
+    assert [(row[:2], len(row)) for row in rows] == [(["1", "1"], 4)] * 2
     main(["score", folder, "--split", "dev"])
     assert "hidden words, nll" in capsys.readouterr().out
     for command in (["translate", folder], ["generate", folder, "ag"]):

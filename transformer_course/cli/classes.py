@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from transformer_course.checks import between, require_fits
 from transformer_course.cli.lines import (
     CHUNK,
     check_writable,
@@ -153,9 +154,9 @@ def _in_words(guesses: Iterable["Guess"]) -> str:
 def fill(
     model: Model, text: Text = "", top: int = 5, device: Device = "auto"
 ) -> None:
-    """Guess hidden words: place, piece, probability, separated by tabs.
+    """Guess hidden words: line, place, piece, probability, with tabs between.
 
-    A place is the number of a [MASK] in its text, from 1.
+    A place is the number of a [MASK] in its line, from 1.
 
     Args:
         text: a text with [MASK] in it, once or more; if left out, what comes
@@ -170,10 +171,18 @@ def fill(
         )
     used = load(model, device)
     used.require_output("hidden words")
+    ranks = Annotated[int, between(1, used.tokenizer.vocab_size)]
+    require_fits("top", top, ranks)
     given = [(1, [text])] if text else chunks(None, 1, "fill")
-    for _, [line] in given:
-        if line.strip():
+    for number, [line] in given:
+        try:
             places = guess(used.model, used.tokenizer, line, top)
-            for place, guesses in enumerate(places, start=1):
-                for piece, p in guesses:
-                    print(place, piece, f"{p:.4f}", sep="\t", flush=True)
+        except ConfigError as error:
+            if text:
+                raise
+            warn([f"line {number} is left out: {error}"])
+            continue
+        for place, guesses in enumerate(places, start=1):
+            for piece, p in guesses:
+                row = number, place, piece, f"{p:.4f}"
+                print(*row, sep="\t", flush=True)

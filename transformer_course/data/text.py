@@ -5,6 +5,7 @@ Where the text comes from is for the loaders, and the table of them in
 """
 
 import codecs
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,25 @@ from pathlib import Path
 from transformer_course.errors import CorpusError
 
 LANGUAGES = ("en", "ja")
+PACKED = (
+    b"\x1f\x8b",  # gzip
+    b"PK\x03\x04",  # zip, docx, xlsx
+    b"BZh",
+    b"\xfd7zXZ\0",
+    b"\x28\xb5\x2f\xfd",  # zstd
+    b"7z\xbc\xaf",
+    b"%PDF-",
+)
+"""First bytes of compressed files and of documents."""
+ENCODINGS = (
+    ("UTF-32", codecs.BOM_UTF32_LE),
+    ("UTF-32", codecs.BOM_UTF32_BE),
+    ("UTF-16", codecs.BOM_UTF16_LE),
+    ("UTF-16", codecs.BOM_UTF16_BE),
+)
+SHIFTS = re.compile(rb"\x1b(\$[()]?[@-D])")
+"""Escape sequences that begin Japanese, Korean or Chinese in seven bits."""
+SHIFTED = {b"$)C": "ISO-2022-KR", b"$)A": "ISO-2022-CN"}
 
 
 @dataclass(frozen=True)
@@ -132,8 +152,10 @@ def decode_lines(content: bytes, name: str, first: int = 1) -> list[str]:
         first: the number of the first line.
 
     Raises:
-        CorpusError: a line is not UTF-8.
+        CorpusError: it is not UTF-8.
     """
+    if kind := _other_than_utf8(content):
+        raise CorpusError(f"{name} is not UTF-8: {kind}.")
     if first == 1:
         content = content.removeprefix(codecs.BOM_UTF8)
     lines = content.split(b"\n")
@@ -145,24 +167,36 @@ def decode_lines(content: bytes, name: str, first: int = 1) -> list[str]:
     ]
 
 
+def _other_than_utf8(content: bytes) -> str:
+    """What bytes are that UTF-8 would misread; "" for text of any kind."""
+    if content.startswith(PACKED):
+        return "it is a compressed or packed file. Unpack it to plain text"
+    encoding = next((e for e, m in ENCODINGS if content.startswith(m)), "")
+    if found := SHIFTS.search(content):
+        encoding = SHIFTED.get(found[1], "ISO-2022-JP")
+    if encoding:
+        return (
+            f"it is {encoding}. Convert it first with iconv -f {encoding} "
+            "-t UTF-8"
+        )
+    if b"\0" in content:
+        return (
+            "it has a byte of 0, as UTF-16 and files of programs have. "
+            "Save it as plain text in UTF-8"
+        )
+    return ""
+
+
 def _decoded(line: bytes, name: str, number: int) -> str:
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise CorpusError(
             f"{name} is not UTF-8: line {number:,}, byte {error.start + 1:,} "
-            f"is 0x{line[error.start]:02x}. {_conversion(line)}"
+            f"is 0x{line[error.start]:02x}. Convert it first with iconv -f "
+            "ENCODING -t UTF-8, where ENCODING is often CP932 or EUC-JP for "
+            "Japanese, CP1252 for English."
         ) from error
-
-
-def _conversion(content: bytes) -> str:
-    """Hint: convert a file of another encoding to UTF-8."""
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "It is UTF-16: convert it first with iconv -f UTF-16 -t UTF-8."
-    return (
-        "Convert it first with iconv -f ENCODING -t UTF-8, where ENCODING is "
-        "often CP932 or EUC-JP for Japanese, CP1252 for English."
-    )
 
 
 def read_parallel(src_path: str | Path, tgt_path: str | Path) -> ParallelText:

@@ -1,9 +1,10 @@
 """WordPiece, BERT's tokenization: into words, then subwords (chapter 18).
 
-The rules are those of BERT's code (Devlin et al. 2019): clean, split, lower
-the case, strip accents; then, word by word, take the longest piece that fits
-until nothing is left. What it loses cannot be brought back: ``Tokenizer`` is
-the one whose text comes back.
+The rules are those of BERT (Devlin et al. 2019) as Hugging Face's tokenizers
+have them: clean, split, lower the case, strip accents; then, word by word,
+take the longest piece that fits until nothing is left. BERT's own code differs
+in rare characters and in very long words. What WordPiece loses cannot be
+brought back: ``Tokenizer`` is the one whose text comes back.
 """
 
 import unicodedata
@@ -15,7 +16,8 @@ from transformer_course.errors import TokenizerError
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """Pieces that every vocabulary of BERT has, and no text is cut into."""
 MOST_CHARACTERS = 100
-"""Maximum length of a word; longer ones become [UNK] (BERT's code)."""
+"""Maximum length of a word; longer ones become [UNK]. (200 in BERT's own
+code, 100 in Hugging Face's.)"""
 IDEOGRAPHS = (
     (0x3400, 0x4DBF),
     (0x4E00, 0x9FFF),
@@ -27,8 +29,7 @@ IDEOGRAPHS = (
     (0x2F800, 0x2FA1F),
 )
 """Blocks whose characters are words of their own: kanji, but not kana. (BERT's
-own code begins the last but one at 2B820; this is transformers', which the
-tests compare with.)"""
+own code begins the last but one at 2B820.)"""
 
 
 def words_of(text: str, lower_case: bool = True) -> list[str]:
