@@ -52,10 +52,10 @@ else
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
 SHARED := -n $(WORKERS) --dist loadfile
-# Notebooks that use a model which the chapters share, but those that measure
-# time, which takes most of it and prints least that could differ; and tests
-# that ask which corpora are there.
-BARE := $(shell grep -lE 'trained.(PRESETS|both|one)' book/en/*.ipynb | \
+# Notebooks that use a trained model, but those that measure time, which takes
+# most of it and prints least that could differ; and tests that ask which
+# corpora are there.
+BARE := $(shell grep -lE 'import (load_shipped|trained)' book/en/*.ipynb | \
 	xargs grep -LE 'perf_counter|process_time') \
 	$(shell grep -lE 'download.is_available| is_available' tests/test_*.py)
 # Tests of the built pages.
@@ -344,7 +344,7 @@ mutants-exercises: $(INSTALLED) ## break the exercises' solutions; what do check
 	$(BIN)/python -m tools.mutate exercises
 
 # Bytes that a file may have: corpora are fetched and weights are trained; a
-# notebook has its figures in it, and the two models a byte for each weight.
+# notebook has its figures in it, and a model a byte for each weight.
 TOO_LARGE := { most = /[.]ipynb$$/ ? 1500000 : \
 	/models\/.*safetensors$$/ ? 12500000 : 500000 } \
 	$$2 != "total" && $$1 > most { print $$2 ": " $$1 " bytes, more than " most; bad = 1 } \

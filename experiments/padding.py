@@ -34,7 +34,7 @@ from transformer_course.training.loop import autocast, make_optimizer, set_seed
 from transformer_course.training.loss import batch_loss
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run import prepare
-from transformer_course.training.shared import trained
+from transformer_course.training.shipped import load_shipped
 
 CORPORA = {"grammar": "grammar", "small_parallel_enja": "enja"}
 CORPORA |= {"soseki": "soseki"}
@@ -338,7 +338,7 @@ def gradients_of(name: str, context: RunContext) -> Record:
     )
     model = parts.model
     if name == "trained":
-        model = trained(experiment).model.cpu()
+        model = load_shipped("grammar").model
     noise = noise_of(model.train(), pairs, context.limit(GRADIENTS))
     return {"ways": noise}
 

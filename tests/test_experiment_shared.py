@@ -1,4 +1,4 @@
-"""Laws of the models that chapters share: trained once, and kept."""
+"""Laws of the models that a chapter trains: once, then they are kept."""
 
 import dataclasses
 import multiprocessing

@@ -1,4 +1,4 @@
-"""The two translators that come with the course, and what their cards say."""
+"""The models that come with the course, and what their cards say."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""The few small models that chapters share: trained once, then stored."""
+"""Small models that a chapter trains: once, then they are stored."""
 
 import ast
 import dataclasses
