@@ -431,6 +431,24 @@ def test_what_does_not_translate_says_what_it_is_for(run, here, name, verb):
     assert_error(result, f"{verb} '{folder}'" if verb else "")
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "cp932"])
+def test_both_outputs_are_utf8_in_any_locale(
+    run, model, file, encoding, monkeypatch
+):
+    out = run("translate", model, file)[1]
+    stdout, stderr = (
+        io.TextIOWrapper(io.BytesIO(), encoding=encoding) for _ in range(2)
+    )
+    monkeypatch.setattr(sys, "stdout", stdout)
+    monkeypatch.setattr(sys, "stderr", stderr)
+    main(["translate", str(model), str(file)])
+    assert stdout.buffer.getvalue().decode() == out and not out.isascii()
+    with pytest.raises(SystemExit):
+        main(["translate", str(model), "犬\udcff"])
+    stderr.flush()
+    assert "犬\\udcff" in stderr.buffer.getvalue().decode()
+
+
 # --- fill -------------------------------------------------------------------
 
 

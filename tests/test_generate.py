@@ -393,6 +393,14 @@ def test_ways_of_sampling_that_make_no_sense_are_refused(wrong):
         sample(Chain(LOGITS), prefix=PROMPTS[:, :0], **wrong)
 
 
+def test_a_temperature_of_zero_is_had_as_the_message_says():
+    with pytest.raises(ConfigError, match="greedy search, which is top_k 1"):
+        sample(tiny_language_model(), temperature=0.0)
+    model, settings = tiny_language_model(), {"max_length": 12}
+    drawn = sample(model, prefix=PROMPTS, top_k=1, **settings)
+    assert drawn == greedy_search(model, prefix=PROMPTS, **settings)
+
+
 # --- beam search ------------------------------------------------------------
 
 

@@ -1,5 +1,6 @@
 """Messages on standard error."""
 
+import io
 import os
 import shlex
 import sys
@@ -9,6 +10,19 @@ from pathlib import Path
 def log(text: str) -> None:
     """Print a line to standard error."""
     print(text, file=sys.stderr)
+
+
+def use_utf8() -> None:
+    """Write UTF-8 to both outputs, whatever the locale says.
+
+    The commands read UTF-8, and what they write they are to read.
+    """
+    for stream, errors in (
+        (sys.stdout, "surrogateescape"),  # names of files that are not UTF-8
+        (sys.stderr, "backslashreplace"),
+    ):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=errors)
 
 
 def discard_output() -> None:

@@ -6,7 +6,7 @@ status 2, and Ctrl-C status 130. A traceback means a fault of the package.
 
 import sys
 
-from transformer_course.console import discard_output, log
+from transformer_course.console import discard_output, log, use_utf8
 from transformer_course.errors import CourseError, Interrupted
 
 OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
@@ -15,6 +15,7 @@ OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line."""
+    use_utf8()
     try:
         import tyro
 

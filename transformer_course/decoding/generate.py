@@ -119,8 +119,8 @@ def sample(
     if not MIN_TEMPERATURE <= temperature <= 1 / MIN_TEMPERATURE:
         raise ConfigError(
             f"temperature is {temperature}: it must be from {MIN_TEMPERATURE} "
-            f"to {1 / MIN_TEMPERATURE:.0e}; its limit at 0 is greedy search "
-            "(translate, with a beam size of 1)."
+            f"to {1 / MIN_TEMPERATURE:.0e}; its limit at 0 is greedy search, "
+            "which is top_k 1."
         )
     if top_k < 0:
         raise ConfigError(f"top_k is {top_k}: expected 0 (all) or more.")
