@@ -44,7 +44,7 @@ DRAWING = Path(__file__).parents[1] / "en/figures/transformer.svg"
 GOALS = [
     {
         "word": "milk",
-        "least": 0.95,
+        "least": 0.9,
         "text": "It attends almost only to milk: well done.",
     }
 ]

@@ -42,7 +42,8 @@ def take_answers(soup: BeautifulSoup) -> int:
 
 def fold_results(soup: BeautifulSoup) -> None:
     """Put what follows each guess into a fold, to the section's end."""
-    for guess in [tag for tag in soup.select("article .tip") if is_guess(tag)]:
+    boxes = soup.select("article .tip, article .guess")
+    for guess in filter(is_guess, boxes):
         following = [*itertools.takewhile(is_of_round, guess.next_siblings)]
         fold = soup.new_tag("details", attrs={"class": "lecture-fold"})
         summary = soup.new_tag("summary")

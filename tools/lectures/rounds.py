@@ -141,7 +141,8 @@ def blocks_of(section: Tag) -> Iterator[Block]:
 
 def is_guess(tag: Tag) -> bool:
     """Whether it is a box that asks for a guess."""
-    return {"tip", "admonition"} <= {*tag.get("class", [])}
+    classes = {*tag.get("class", [])}
+    return "guess" in classes or {"tip", "admonition"} <= classes
 
 
 def _outputs(cell: Tag) -> Iterator[Block]:
@@ -251,10 +252,13 @@ def inner(tag: Tag) -> str:
 
 
 def guess_of(block: Block) -> str:
-    """A guess without its title."""
+    """A guess without its title and its answer; its choices are listed."""
     tag = portable(block.tag)
-    if title := tag.select_one(".admonition-title"):
-        title.decompose()
+    for part in tag.select(".admonition-title, details"):
+        part.decompose()
+    if controls := tag.select_one(".guess-controls"):
+        choices = controls.get("data-choices", "").replace("|", " · ")
+        controls.replace_with(choices)
     return inner(tag)
 
 

@@ -38,7 +38,7 @@
     const find = (name) => root.querySelector(`[data-lv="${name}"]`);
     const query = [...QUERY];
     const keys = KEYS.map((key) => [...key]);
-    const [asks, answers] = [plane(-3, 3), plane(-0.5, 4.5)];
+    const [asks, answers] = [plane(-4, 4), plane(-0.5, 4.5)];
     root.classList.add("is-live");
     find("app").hidden = false;
 
@@ -63,7 +63,7 @@
         const at = new DOMPoint(event.clientX, event.clientY)
           .matrixTransform(left.getScreenCTM().inverse());
         asks.back(at.x, at.y).forEach((value, j) => {
-          vector[j] = Math.min(3, Math.max(-3, value));
+          vector[j] = Math.min(4, Math.max(-4, value));
         });
         show();
       });
@@ -74,7 +74,7 @@
     const keyHandles = keys.map((key) => handle(key, "key"));
     const sliders = NAMES.map((name, j) => {
       const input = h("input", {
-        type: "range", min: -3, max: 3, step: 0.05, autocomplete: "off",
+        type: "range", min: -4, max: 4, step: 0.05, autocomplete: "off",
         oninput: () => { query[j] = Number(input.value); show(); },
       });
       find("sliders").append(h("label", {}, `Query, ${name} `, input));
