@@ -103,6 +103,13 @@ def test_unequal_or_no_lines_are_refused(score, hypotheses, references):
         score(hypotheses, references)
 
 
+@pytest.mark.parametrize("score", [corpus_bleu, corpus_chrf, bleu_counts])
+@pytest.mark.parametrize("given", [("a cat", ["a cat"]), (["ab"], "ab")])
+def test_a_text_is_not_a_list_of_letters(score, given):
+    with pytest.raises(CourseError, match="list of lines"):
+        score(*given)
+
+
 def test_an_unknown_tokeniser_is_refused_and_the_known_are_named():
     with pytest.raises(CourseError, match=r"'scissors'.*13a"):
         corpus_bleu(["a"], ["a"], tokenize="scissors")

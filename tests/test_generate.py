@@ -242,6 +242,14 @@ def test_a_translation_can_be_made_to_begin_with_a_prefix(kind):
             assert all(h[: len(wanted)] == wanted for h in hypotheses)
 
 
+@pytest.mark.parametrize("kind", ["learned", "gru", "ensemble"])
+def test_a_model_in_training_writes_what_it_writes_in_evaluation(kind):
+    model = translator(kind, dropout=0.5)
+    calm = searches(model.eval(), SOURCES, cached=True)
+    assert searches(model.train(), SOURCES, cached=True) == calm
+    assert all(module.training for module in model.modules())
+
+
 @pytest.mark.parametrize("rows", [1, 7])
 def test_each_source_needs_one_prefix(rows):
     prefix = ragged_ids([2] * rows)

@@ -21,6 +21,7 @@ from transformer_course.decoding.search import (
     require_numbers,
 )
 from transformer_course.errors import ConfigError
+from transformer_course.models.mode import for_inference
 
 MIN_TEMPERATURE = 1e-20
 """Logits divided by less would overflow in fp32."""
@@ -61,7 +62,8 @@ def greedy_search(
     """Append the most probable token, step by step.
 
     Args:
-        model: anything with ``encode``, ``decode`` and ``new_cache``.
+        model: anything with ``encode``, ``decode`` and ``new_cache``; put
+            into evaluation mode meanwhile.
         src: source ids, padded; None for a model that reads none.
         prefix: tokens that each target must begin with, padded on the right;
             of a prompt, all of it.
@@ -164,7 +166,7 @@ def keep_top_p(
     return torch.empty_like(logits).scatter_(-1, order, ordered)
 
 
-@torch.inference_mode()
+@for_inference
 def beam_search(
     model: nn.Module,
     src: Int[Tensor, "batch source"] | None = None,
@@ -233,7 +235,7 @@ def beam_search(
     return search.results()
 
 
-@torch.inference_mode()
+@for_inference
 def _extend(model, src, pick: Pick, prefix, max_length, cached, on_token):
     """Greedy search and sampling: one row a sentence, one token a step."""
     keep = pick is not _argmax or on_token is not None

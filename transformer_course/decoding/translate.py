@@ -153,7 +153,7 @@ def _search_batches(
     ids = [encode_source(tokenizer, sentences[i], limit) for i in filled]
     found: list[Found | None] = [None] * len(sentences)
     batches = list(sorted_batches(ids, batch_size))
-    with eval_mode(model):
+    with eval_mode(model):  # once for all searches, which may be threads
         results = map_batches(search, [src for _, src in batches])
         for (places, _), some in zip(batches, results, strict=True):
             for place, result in zip(places, some, strict=True):
@@ -222,8 +222,7 @@ def draw(
     ids = [encode_source(tokenizer, text, limit) for text in sentences]
     device = next(model.parameters()).device
     generator = torch.Generator(device).manual_seed(seed)
-    with eval_mode(model):
-        drawn = sample(model, pad_rows(ids), generator=generator, **settings)
+    drawn = sample(model, pad_rows(ids), generator=generator, **settings)
     return [tokenizer.decode(target) for target in drawn]
 
 

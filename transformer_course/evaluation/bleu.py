@@ -293,6 +293,12 @@ def _score(metric, hypotheses, references) -> TextScore:
 
 
 def _check_lines(hypotheses, references) -> None:
+    for lines in (hypotheses, references):
+        if isinstance(lines, str):  # its characters would pass for lines
+            raise CourseError(
+                f"one text was given, {lines[:30]!r}, where a list of lines "
+                "is expected: put it into brackets."
+            )
     if len(hypotheses) != len(references) or not hypotheses:
         raise CourseError(
             f"{len(hypotheses)} hypotheses were given for {len(references)} "

@@ -1,8 +1,10 @@
 """Put a model into eval mode and restore its previous mode."""
 
 import contextlib
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 
+import torch
 from torch import nn
 
 
@@ -15,3 +17,18 @@ def eval_mode(model: nn.Module) -> Iterator[None]:
         yield
     finally:
         model.train(was_training)
+
+
+def for_inference(function: Callable) -> Callable:
+    """Decorator: no gradients, and the first argument, a model, in eval mode.
+
+    A model in training mode would drop numbers at random.
+    """
+
+    @torch.inference_mode()
+    @functools.wraps(function)
+    def call(model: nn.Module, *args, **kwargs):
+        with eval_mode(model):
+            return function(model, *args, **kwargs)
+
+    return call

@@ -37,7 +37,6 @@ from transformer_course.models.config import (
     ModelConfig,
     RecurrentConfig,
 )
-from transformer_course.models.mode import eval_mode
 from transformer_course.models.modern_config import ModernConfig
 from transformer_course.training.chunked_loss import chunked_loss
 from transformer_course.training.config import DataConfig, Experiment
@@ -296,12 +295,11 @@ class LanguageModelling(Task):
     ) -> list[dict[str, str]]:
         """Texts drawn from the model with a fixed seed."""
         device = next(model.parameters()).device
-        with eval_mode(model):
-            drawn = sample(
-                model,
-                prefix=torch.empty(SAMPLES, 0, dtype=torch.long),
-                generator=torch.Generator(device).manual_seed(0),
-            )
+        drawn = sample(
+            model,
+            prefix=torch.empty(SAMPLES, 0, dtype=torch.long),
+            generator=torch.Generator(device).manual_seed(0),
+        )
         texts = map(tokenizer.decode, drawn)
         return [{"src": "", "tgt": "", "sampled": text} for text in texts]
 
