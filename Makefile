@@ -15,6 +15,8 @@
 #   CHROMIUM   its browser                         (the system's)
 #   EVENTS     what `make bench` times: training, "same batches", greedy,
 #              beam                                      (all, and stored)
+#   ALL=--all  let `make test-grading` grade all twenty of its class, each
+#              in processes of its own                     (fourteen, forks)
 #   GRADING    nbgrader's course folder                    (grading)
 #   ROSTER     the class, as Moodle or Canvas exports it   (none)
 #   FLAGS      more words for `make grade`, such as --partial 0.5 or
@@ -229,7 +231,7 @@ formgrader: $(GRADER) ## mark by hand, in nbgrader's page
 
 .PHONY: test-grading
 test-grading: $(GRADER) ## test the grading of a whole class
-	$(PYTEST) $(SHARED) --all tests/grading
+	$(PYTEST) $(SHARED) $(ALL) tests/grading
 
 # --- checks ------------------------------------------------------------------
 

@@ -81,6 +81,8 @@ def run_grade(options: argparse.Namespace) -> None:
         except (GradingError, OSError) as error:
             failed.append(f"{student} ({name})")
             print(error)
+    if not course.graded():
+        raise CourseError("nothing could be graded")
     for name in course.graded():
         course.feedback(name)
     results = {name: course.results(name) for name in course.graded()}

@@ -33,17 +33,17 @@ class ForkedKernel:
 
     Args:
         command: the kernel's command line, ``[python, "-m", name, *options]``.
-        cwd: its working folder.
+        cwd: its working folder; this process's if None.
         env: its environment.
     """
 
     stdin = stdout = stderr = None
 
-    def __init__(self, command, cwd, env, **_):
+    def __init__(self, command, env, cwd=None, **_):
         context = multiprocessing.get_context("forkserver")
         ready, started = context.Pipe(duplex=False)
         self._process = context.Process(
-            target=_run, args=(started, command[3:], cwd, env)
+            target=_run, args=(started, command[3:], cwd or os.getcwd(), env)
         )
         self._process.start()
         ready.recv()  # from now on it is safe to signal its process group

@@ -2,6 +2,7 @@
 
 import copy
 import csv
+from collections.abc import Iterable
 from pathlib import Path
 
 import nbformat
@@ -21,7 +22,7 @@ def padding_mask(ids, pad_id=0):
 FUTURE = SOLUTIONS["causal_mask"].replace("tril()", "triu()")
 BODIES = {
     "raises": "return 1 / 0",
-    "loops": "while True:\n        pass",
+    "loops": "import time\n    while True:\n        time.sleep(1)",
     "exits": "import os\n    os._exit(0)",
     "segfaults": "import ctypes\n    ctypes.string_at(0)",
     "eats memory": "return [bytearray(2**28) for _ in range(10**6)]",
@@ -34,7 +35,7 @@ CELLS = {
     "imports ours": "from transformer_course.models.masks import padding_mask",
     "breaks the syntax": "def padding_mask(:\n    pass",
     "raises at the top": "raise ValueError('here')",
-    "loops at the top": "while True:\n    pass",
+    "loops at the top": "import time\n\nwhile True:\n    time.sleep(1)",
     "exits at the top": "import os\n\nos._exit(0)",
     "prints a lot": "print('a' * 10**7)\n" + SOLUTIONS["padding_mask"],
 } | {
@@ -52,6 +53,15 @@ LAST = (
 )
 STUDENTS = [*CELLS, *LAST]
 """Twenty, by what they do."""
+NIGHTLY = (
+    "raises at the top",
+    "exits",
+    "segfaults",
+    "eats memory",
+    "prints without end",
+    "returns nothing",
+)
+"""Those who are stopped, or told, in a way that another one shows too."""
 
 
 def filled(
@@ -95,9 +105,12 @@ def handed_in(student: str, release: NotebookNode) -> NotebookNode | str:
     return notebook
 
 
-def hand_in(folder: Path, release: NotebookNode) -> None:
-    """Write what the class hands in, as Moodle's download has it."""
-    for number, student in enumerate(STUDENTS):
+def hand_in(
+    folder: Path, release: NotebookNode, students: Iterable[str]
+) -> None:
+    """Write what these hand in, as Moodle's download has it."""
+    for student in students:
+        number = STUDENTS.index(student)
         place = f"{student}_{51_000 + number}_assignsubmission_file_"
         path = folder / place / f"{NAME}.ipynb"
         path.parent.mkdir(parents=True)

@@ -1,16 +1,24 @@
-"""A class of twenty, from the release to the tables of marks."""
+"""A class of twenty, from the release to the tables of marks.
 
+With ``--all``, all hand in, and each notebook runs in processes of its own.
+Else six stay away, and kernels and checks are forks, which import nothing.
+"""
+
+import copy
+import multiprocessing
 import re
 
 import nbformat
 import pytest
 
 from course_exercises.contents import find
+from course_grading import course, run
 from course_grading.__main__ import main
 from course_grading.course import Course
 from tests.grading.class_of_twenty import (
     CELLS,
     NAME,
+    NIGHTLY,
     QUESTION,
     STUDENTS,
     canvas,
@@ -42,7 +50,25 @@ PADDING = {
     "hands in no notebook": ("unwritten", ""),
 }
 """Verdict and mistake in ``padding_mask``."""
+PRELOADED = [
+    "ipykernel.kernelapp",
+    "matplotlib",
+    "course_grading.mark",
+    "tests.grading.forked_checks",
+]
 NOTHING = ("hands in nothing new", "hands in no notebook")
+
+
+def each(*names):
+    """These students, some of whom hand in only with ``--all``."""
+    marks = dict.fromkeys(NIGHTLY, pytest.mark.exhaustive)
+    return [pytest.param(n, marks=marks.get(n, ())) for n in names]
+
+
+def run_here(notebook, container, partial):
+    """In place of ``run_isolated``: no process but the kernel's fork."""
+    done = run.execute(copy.deepcopy(notebook))
+    return [cell.get("outputs", []) for cell in done.cells]
 
 
 def student(name):
@@ -57,21 +83,35 @@ def grade(folder, roster):
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory):
+def students(pytestconfig):
+    """Those who hand in, and how they are graded."""
+    if pytestconfig.getoption("all"):
+        yield STUDENTS
+        return
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(course, "run_isolated", run_here)
+        patch.setattr(run, "CELL_SECONDS", 10)
+        yield [name for name in STUDENTS if name not in NIGHTLY]
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory, students):
     """The folder of a class that has been graded."""
     folder = tmp_path_factory.mktemp("class")
     assert main(["release", NAME, "--to", str(folder / "g")]) == 0
     release = folder / "g" / "release" / NAME / f"{NAME}.ipynb"
-    hand_in(folder / "in", nbformat.read(release, as_version=4))
+    hand_in(folder / "in", nbformat.read(release, as_version=4), students)
     assert grade(folder, worksheet(folder / "worksheet.csv")) == 0
     return folder
 
 
 @pytest.fixture(scope="module")
-def marked(graded):
+def marked(graded, students):
     """The same after marking by hand, graded again for Canvas."""
     with Course(graded / "g").gradebook() as book:
-        for name in STUDENTS:
+        for name in students:
             found = book.find_submission_notebook(NAME, NAME, student(name))
             for mark in found.grades:
                 if mark.needs_manual_grade:
@@ -106,14 +146,14 @@ def feedback(folder, name):
     return (place / f"{NAME}.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", STUDENTS)
+@pytest.mark.parametrize("name", each(*STUDENTS))
 def test_each_gets_the_verdict_and_the_points_that_are_due(graded, name):
     row = rows(graded, "padding_mask")[student(name)]
     assert (row["verdict"], row["mistake"]) == PADDING[name]
     assert row["points"] == ("2" if row["verdict"] == "correct" else "0")
 
 
-@pytest.mark.parametrize("name", [*CELLS, "changes the tests"])
+@pytest.mark.parametrize("name", each(*CELLS, "changes the tests"))
 def test_what_breaks_costs_its_own_exercise_only(graded, name):
     assert rows(graded, "causal_mask")[student(name)]["points"] == "2"
 
@@ -150,9 +190,9 @@ def test_output_without_end_is_cut(graded):
     assert len(feedback(graded, "prints a lot")) < 2_000_000
 
 
-def test_the_report_counts_mistakes_and_names_nobody(graded):
+def test_the_report_counts_mistakes_and_names_nobody(graded, students):
     page = (graded / "g" / "report.html").read_text(encoding="utf-8")
-    assert "Submissions: 20" in page
+    assert f"Submissions: {len(students)}" in page
     assert "2</td><td>known mistake: <code>padding_inverted" in page
     assert "1</td><td>known mistake: <code>causal_backwards" in page
     assert not re.search(r"\bs1?\d\b", page)
@@ -169,13 +209,13 @@ def test_a_mark_stays_open_until_a_person_has_given_it(graded):
     assert filled[student("hands in nothing new")]["Grade"] == "0"
 
 
-def test_after_marking_by_hand_canvas_has_every_mark(marked):
+def test_after_marking_by_hand_canvas_has_every_mark(marked, students):
     possible, *table = read(marked / "g" / "canvas.csv")
     column = f"Week 3: {NAME} (77)"
     assert possible[column] == "9"
     found = {row["SIS User ID"]: row[column] for row in table}
     assert found.pop("s20") == ""
-    for name in STUDENTS:
+    for name in students:
         points = 0.0 if name in NOTHING else 3.5
         points += 3 * (name == "is right")
         points += 2 * (PADDING[name][0] == "correct")
