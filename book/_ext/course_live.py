@@ -1,4 +1,4 @@
-"""The translators that run in the page.
+"""Figures that answer; some run a translator in the page.
 
 The directive ``live`` puts one of its figures into a page::
 
@@ -9,8 +9,7 @@ The directive ``live`` puts one of its figures into a page::
 
 ``_static/live`` has the Transformer in JavaScript; the weights are written
 from ``models/`` when the book is built, as ``transformer-course export --to
-web`` does. Without scripts a reader has the same sentences with their
-translations.
+web`` does. Without scripts a reader has a sentence or a table instead.
 """
 
 import shutil
@@ -129,6 +128,45 @@ def plane_data(options: dict[str, Any]) -> dict[str, Any]:
     return {"controls": "controls" in options, "goals": GOALS}
 
 
+def masks_data(options: dict[str, Any]) -> dict[str, Any]:
+    """Five tokens, each with the vector that is query, key and value.
+
+    The padding's is zero, which is a score like any other.
+    """
+    words = "cats drink milk eos pad".split()
+    vectors = [[1.4, 0.2], [0.8, 1.1], [0.2, 1.6], [-0.9, -0.5], [0.0, 0.0]]
+    return {"words": words, "vectors": vectors, "prefix": 2}
+
+
+def clocks_data(options: dict[str, Any]) -> dict[str, Any]:
+    """The encoding's width, the hands that are drawn, and the reach."""
+    return {"width": 128, "hands": [0, 8, 16, 24, 32, 48], "farthest": 60}
+
+
+def merges_data(options: dict[str, Any]) -> dict[str, Any]:
+    """Words with their counts: the chapter's, and some of the grammar's."""
+    train, _, _ = grammar_splits(train=8000, dev=0, test=500)
+    grammar = Counter(word for pair in train for word in pair.src.split())
+    stems = "teach", "play", "drink", "wash"
+    return {
+        "texts": {
+            "three words": {"cat": 3, "cats": 2, "hats": 1},
+            "fifteen words of the grammar": {
+                word: count
+                for word, count in sorted(grammar.items())
+                if word.startswith(stems)
+            },
+        }
+    }
+
+
+def batch_data(options: dict[str, Any]) -> dict[str, Any]:
+    """The lengths of test sentences in words, with ``eos``."""
+    _, _, test = grammar_splits(train=8000, dev=0, test=500)
+    lengths = [len(pair.src.split()) + 1 for pair in test[:64]]
+    return {"lengths": lengths, "step": 2}
+
+
 class Figure(NamedTuple):
     """How a figure is made; ``live/NAME.html`` is its template, and
     ``_static/live/NAME_figure.js`` its script."""
@@ -142,6 +180,10 @@ FIGURES = {
     "translator": Figure(model_data, runs_model=True),
     "free-translator": Figure(lambda options: {}, runs_model=True),
     "plane": Figure(plane_data),
+    "masks": Figure(masks_data),
+    "clocks": Figure(clocks_data),
+    "merges": Figure(merges_data),
+    "batch": Figure(batch_data),
     "walk": Figure(model_data, runs_model=True),
 }
 
