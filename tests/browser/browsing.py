@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from built_book import SITE
+from built_book import SITE, not_ready
 
 WIDTHS = (1280, 390, 320)
 THEMES = ("light", "dark")
@@ -115,6 +115,29 @@ def served(site: Path) -> Iterator[str]:
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
+
+
+def elsewhere(address: str) -> bool:
+    """Whether an address is neither on the disk nor made by the page."""
+    return not address.startswith(("file:", "data:", "blob:"))
+
+
+@contextmanager
+def from_disk(browser, name: str) -> Iterator:
+    """A page that is opened from a disk; no script may complain."""
+    if reason := not_ready():
+        pytest.skip(reason)
+    context = browser.new_context(
+        reduced_motion="reduce", viewport={"width": 1280, "height": 900}
+    )
+    page, said = context.new_page(), []
+    page.on("console", lambda m: said.append(m.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda r: elsewhere(r.url) and said.append(r.url))
+    page.goto((SITE / name).as_uri())
+    yield page
+    assert not said
+    context.close()
 
 
 class Tab:

@@ -1,33 +1,18 @@
 """The figures that answer, used by pointer and keyboard, from a disk."""
 
 import pytest
+from browsing import from_disk
 from built_book import SITE, not_ready
 
 PAGE = "00_watch_it_translate.html"
 BAD = ("error", "warning")
 
 
-def elsewhere(address):
-    """Whether an address is neither on the disk nor made by the page."""
-    return not address.startswith(("file:", "data:", "blob:"))
-
-
 @pytest.fixture
 def opened(browser):
-    """The page as it is opened from a disk; no script may complain."""
-    if reason := not_ready():
-        pytest.skip(reason)
-    context = browser.new_context(
-        reduced_motion="reduce", viewport={"width": 1280, "height": 900}
-    )
-    page, said = context.new_page(), []
-    page.on("console", lambda m: m.type in BAD and said.append(m.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda r: elsewhere(r.url) and said.append(r.url))
-    page.goto((SITE / PAGE).as_uri())
-    yield page
-    assert said == []
-    context.close()
+    """Chapter 00, opened from a disk."""
+    with from_disk(browser, PAGE) as page:
+        yield page
 
 
 def written(figure):

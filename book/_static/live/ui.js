@@ -30,7 +30,7 @@ course.ui = (() => {
       still.matches ? resolve() : setTimeout(resolve, milliseconds));
 
   const percent = (share) =>
-    share < 0.001 ? "< 0.1 %" : `${(100 * share).toFixed(1)} %`;
+    share > 0 && share < 0.001 ? "< 0.1 %" : `${(100 * share).toFixed(1)} %`;
 
   /* Start each element that has data-live=kind once the page is shown; start
      is called with the element and its data. */
