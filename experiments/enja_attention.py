@@ -27,7 +27,7 @@ from transformer_course.interpretation.attribution import by_kind
 from transformer_course.interpretation.hooks import attention_maps
 from transformer_course.models.recurrent import RecurrentTranslator
 from transformer_course.training import checkpoint
-from transformer_course.training.run import chosen_checkpoint
+from transformer_course.training.run.folder import chosen_checkpoint
 
 EVERY = 50
 END = "</s>"

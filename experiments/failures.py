@@ -31,7 +31,7 @@ from transformer_course.training.loss import (
     compute_loss,
     label_smoothed_loss,
 )
-from transformer_course.training.run import Prepared
+from transformer_course.training.run.prepare import Prepared
 
 LENGTH = 28
 """Ids per sentence where all are padded to one length."""

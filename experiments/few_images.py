@@ -26,7 +26,7 @@ from transformer_course.training.config import TrainConfig, changed_experiment
 from transformer_course.training.loop import evaluate, fit, make_optimizer
 from transformer_course.training.loss import LossFunction, LossSums
 from transformer_course.training.presets import PRESETS
-from transformer_course.training.run import Prepared, prepare
+from transformer_course.training.run.prepare import Prepared, prepare
 from transformer_course.training.tasks.classification import (
     IMAGE_BATCH_SIZE,
 )

@@ -25,8 +25,8 @@ from transformer_course.training import checkpoint
 from transformer_course.training.config import Experiment, changed_experiment
 from transformer_course.training.loop import make_optimizer, train_step
 from transformer_course.training.presets import PRESETS
-from transformer_course.training.run import run
 from transformer_course.training.run.folder import RunFolder
+from transformer_course.training.run.training import run
 from transformer_course.training.tasks.classification import (
     IMAGE_BATCH_SIZE,
     class_probabilities,

@@ -14,7 +14,7 @@ from pathlib import Path
 from experiments import store
 from experiments.lab import Job, like
 from transformer_course.errors import CourseError
-from transformer_course.training.run import settings_of
+from transformer_course.training.run.folder import settings_of
 
 ROOT = Path(__file__).parents[1]
 TOOLS = {

@@ -26,7 +26,8 @@ from transformer_course.device import machine
 from transformer_course.errors import ConfigError, CourseError
 from transformer_course.training.config import changed_experiment
 from transformer_course.training.presets import PRESETS
-from transformer_course.training.run import chosen_checkpoint, run
+from transformer_course.training.run.folder import chosen_checkpoint
+from transformer_course.training.run.training import run
 
 Record = dict[str, Any]
 """Anything that JSON can hold."""

@@ -33,7 +33,7 @@ from transformer_course.training import checkpoint
 from transformer_course.training.loop import autocast, make_optimizer, set_seed
 from transformer_course.training.loss import batch_loss
 from transformer_course.training.presets import PRESETS
-from transformer_course.training.run import prepare
+from transformer_course.training.run.prepare import prepare
 from transformer_course.training.shipped import load_shipped
 
 CORPORA = {"grammar": "grammar", "small_parallel_enja": "enja"}

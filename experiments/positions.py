@@ -39,7 +39,7 @@ from transformer_course.models.positional_encoding import (
     sinusoidal_encoding,
 )
 from transformer_course.models.transformer import Encoder, Transformer
-from transformer_course.training.run import Prepared
+from transformer_course.training.run.prepare import Prepared
 
 MANY = 128
 """Positions that learned tables have rows for; most are never trained."""

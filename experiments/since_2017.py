@@ -52,7 +52,7 @@ from transformer_course.training.optimizers import (
     make_muon,
     warmup_stable_decay,
 )
-from transformer_course.training.run import Prepared, prepare
+from transformer_course.training.run.prepare import Prepared, prepare
 from transformer_course.training.tasks.writing import EVAL_BATCH_SIZE
 
 STEPS, WARMUP = 1000, 100
@@ -83,9 +83,7 @@ SIZES = {
     "dropout": 0.0,
     "norm_first": True,
 }
-DATA = DataConfig(
-    corpus="soseki", src="ja", tgt="ja", pieces="char", token_budget=768
-)
+DATA = DataConfig(corpus="soseki", pieces="char", token_budget=768)
 """Characters, so that most of the work is done by the layers."""
 
 
@@ -165,7 +163,7 @@ def data_of(seed: int, smoke: bool) -> Prepared:
         task="language_modelling",
     )
     if smoke:
-        data = dataclasses.replace(DATA, corpus="grammar", src="en")
+        data = dataclasses.replace(DATA, corpus="grammar")
         experiment = dataclasses.replace(experiment, data=data)
     known = None if seed == 0 else data_of(0, smoke).tokenizer
     return prepare(experiment, known)

@@ -35,7 +35,7 @@ from transformer_course.batches.pairs import (
 from transformer_course.data.text import ParallelText
 from transformer_course.data.tokenizer import PAD, Tokenizer
 from transformer_course.training import checkpoint
-from transformer_course.training.run import chosen_checkpoint
+from transformer_course.training.run.folder import chosen_checkpoint
 from transformer_course.training.tasks.table import task_of
 from transformer_course.training.tasks.task import Task
 from transformer_course.training.tasks.writing import LanguageModelling

@@ -25,8 +25,11 @@ from transformer_course.training.config import (
     TrainConfig,
     changed_experiment,
 )
-from transformer_course.training.run import RunFolder, run
-from transformer_course.training.run.folder import selection_metric_of
+from transformer_course.training.run.folder import (
+    RunFolder,
+    selection_metric_of,
+)
+from transformer_course.training.run.training import run
 from transformer_course.training.tasks.table import experiment_to_dict
 
 D_KEY = 8

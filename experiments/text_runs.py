@@ -19,7 +19,7 @@ from transformer_course.decoding.translate import draw, translate
 from transformer_course.inference.report import text_nll
 from transformer_course.training import checkpoint
 from transformer_course.training.config import DataConfig
-from transformer_course.training.run import chosen_checkpoint
+from transformer_course.training.run.folder import chosen_checkpoint
 from transformer_course.training.tasks.table import task_of
 from transformer_course.training.tasks.task import Task
 

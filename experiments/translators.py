@@ -40,8 +40,7 @@ from transformer_course.training.loop import (
 )
 from transformer_course.training.loss import LossFunction, compute_loss
 from transformer_course.training.presets import PRESETS
-from transformer_course.training.run import Prepared, prepare
-from transformer_course.training.run.prepare import sized
+from transformer_course.training.run.prepare import Prepared, prepare, sized
 from transformer_course.training.tasks.table import experiment_to_dict
 
 STEPS, EVERY = 250, 50

@@ -33,7 +33,7 @@ from transformer_course.evaluation.bleu import corpus_bleu
 from transformer_course.models.attention import MultiHeadAttention, dot_score
 from transformer_course.models.masks import padding_mask
 from transformer_course.models.mode import eval_mode
-from transformer_course.training.run import Prepared
+from transformer_course.training.run.prepare import Prepared
 
 MORE_PADDING = (0, 5, 20, 80)
 """Columns of padding added to sources that have none."""

@@ -25,12 +25,12 @@ def finished(tmp_path_factory) -> Path:
     from tiny import tiny_corpus
     from tiny_runs import tiny
 
-    from transformer_course.training import run as experiment
+    from transformer_course.training.run.training import run as train
 
     with pytest.MonkeyPatch.context() as patch:
         tiny_corpus(patch)
         place = tmp_path_factory.mktemp("whole")
-        return experiment.run(tiny(), place, quiet=True)
+        return train(tiny(), place, quiet=True)
 
 
 @pytest.fixture

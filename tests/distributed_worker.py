@@ -38,7 +38,7 @@ from transformer_course.training import distributed, loop
 from transformer_course.training.config import Experiment, TrainConfig
 from transformer_course.training.loop import train_step
 from transformer_course.training.loss import LossSums, compute_loss
-from transformer_course.training.run import run
+from transformer_course.training.run.training import run
 
 STOPPED_AFTER = 3
 """Steps after which the second process is asked to stop."""
@@ -81,7 +81,7 @@ def small_corpora(patch: pytest.MonkeyPatch) -> None:
     """What they learn from."""
     tiny_corpus(patch)
     tiny_labels(patch)
-    books = Corpus("authors", None, ("ja",), works=tiny_library)
+    books = Corpus("authors", ("ja",), works=tiny_library)
     patch.setitem(CORPORA, "authors", books)
 
 

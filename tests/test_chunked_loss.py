@@ -1,5 +1,7 @@
 """The loss without all logits at once is that of the plain form."""
 
+import dataclasses
+
 import pytest
 import torch
 from tiny import (
@@ -15,6 +17,7 @@ from torch import nn
 from transformer_course.batches.pairs import Batch
 from transformer_course.data.tokenizer import PAD
 from transformer_course.models import optimize
+from transformer_course.models.transformer import Transformer
 from transformer_course.training import chunked_loss, loss
 from transformer_course.training.config import TrainConfig
 
@@ -136,3 +139,56 @@ def test_a_model_that_fails_keeps_its_output(monkeypatch):
         with pytest.raises(RuntimeError, match="no memory"):
             chunked_loss.chunked_loss(model, batch, TrainConfig())
     close(model(*batch.inputs), whole)
+
+
+SETTINGS = [field.name for field in dataclasses.fields(TrainConfig)]
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_setting_of_a_training_gives_the_plain_loss(name):
+    """Also one that is added later."""
+    default = getattr(TrainConfig(), name)
+    value = not default if isinstance(default, bool) else 0.25
+    if isinstance(default, int) and not isinstance(default, bool):
+        value = default + 1
+    if name in ("start_from", "device"):
+        value = "cpu"
+    config = TrainConfig(**{name: value})
+    model = tiny_transformer().train()  # without dropout
+    batch = batch_for(model)
+    ours = chunked_loss.chunked_loss(model, batch, config)
+    plain = loss.compute_loss(model, batch, config)
+    close(torch.stack(ours), torch.stack(plain))
+
+
+@dataclasses.dataclass(frozen=True)
+class Focused(TrainConfig):
+    focus: float = 0.0
+
+
+def focused_loss(model, batch, config):
+    sums = loss.batch_loss(model, batch, config.label_smoothing)
+    return sums._replace(loss=sums.loss * (1 + config.focus))
+
+
+def test_a_setting_that_is_not_known_is_left_to_the_plain_form(monkeypatch):
+    monkeypatch.setattr(chunked_loss, "compute_loss", focused_loss)
+    model = tiny_transformer()
+    batch = batch_for(model)
+    plain = chunked_loss.chunked_loss(model, batch, Focused())
+    found = chunked_loss.chunked_loss(model, batch, Focused(focus=2.0))
+    close(found.loss, 3 * plain.loss)
+
+
+class Capped(Transformer):
+    """Its logits are not those of one product."""
+
+    def decode(self, *args, **kwargs):
+        return 5 * (super().decode(*args, **kwargs) / 5).tanh()
+
+
+def test_a_subclass_has_to_say_that_its_logits_are_one_product():
+    model = Capped(tiny_transformer().config)
+    batch, config = batch_for(model), TrainConfig()
+    ours = chunked_loss.chunked_loss(model, batch, config)
+    close(ours.loss, loss.compute_loss(model, batch, config).loss)

@@ -29,9 +29,11 @@ from transformer_course.data import download
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.data.download import CorpusFile, ManifestEntry
 from transformer_course.data.tokenizer import Tokenizer
+from transformer_course.decoding import translate as decoding
 from transformer_course.decoding.translate import translate
 from transformer_course.device import pick_device
 from transformer_course.errors import ConfigError
+from transformer_course.inference import model as inference
 from transformer_course.inference.model import TrainedModel
 from transformer_course.inference.report import text_nll
 from transformer_course.models.bert_config import (
@@ -116,7 +118,31 @@ def file(tmp_path):
     return path
 
 
+@pytest.fixture(autouse=True)
+def unreported(request, monkeypatch):
+    """Untrained models do not end: one test alone is about that."""
+    if "max_length" not in request.node.name:
+        for module in (decoding, inference):
+            monkeypatch.setattr(module, "report_cut", lambda *_: None)
+
+
 # --- translate --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", [["--beam-size", 1], ["--n-best", 1], []])
+def test_translations_end_at_max_length_with_a_warning(run, model, file, way):
+    _, whole, err = run("translate", model, file, *way)
+    status, some, err = run("translate", model, file, *way, "--max-length", 1)
+    assert status == 0 and len(some) < len(whole)
+    assert "the translation of line 1 was cut off" in err
+    assert "line 2" not in err  # empty
+    status, _, err = run("translate", model, file, "--max-length", 0)
+    assert status == 1 and "max_length is 0" in err
+
+
+def test_scored_translations_end_at_max_length(run, model, scored):
+    _, out, _ = run("score", model, "--max-length", 1)
+    assert "8 of 8 translations were cut off" in out
 
 
 def test_translate_gives_a_line_for_a_line(run, model, file):
@@ -563,7 +589,7 @@ def scored(monkeypatch):
     splits = tiny_splits()
     splits.test.src[0] = splits.train.src[0]
     for name in ("grammar", "soseki", "haiku"):
-        made = Corpus(name, None, ("en", "ja"), True, pairs=lambda: splits)
+        made = Corpus(name, ("en", "ja"), True, pairs=lambda: splits)
         monkeypatch.setitem(CORPORA, name, made)
     return splits
 
@@ -723,6 +749,20 @@ def test_wrong_usage_leaves_with_status_2(run, arguments):
     status, out, err = run(*arguments)
     assert (status, out) == (2, "")
     assert "--help" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["train", "enja"], "one to read, and one whose line i translates"),
+        (["train", "soseki-lm"], "the name of a run in the same output"),
+        (["train", "fashion-vit"], "Move each image by up to so many pixels"),
+    ],
+)
+def test_help_has_no_ragged_lines(run, words, text, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    _, out, _ = run(*words, "--help")
+    assert text in out
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -81,7 +81,10 @@ def test_few_frames_lie_between_the_command_and_the_model(
         ),
         (["--train.clip", "-1"], "clip is -1"),
         (["--train.seed", 10**30], "seed"),
-        (["--data.src", "ja"], "src and tgt are both 'ja'"),
+        (
+            ["--data.src", "ja", "--data.tgt", "ja"],
+            "src and tgt are both 'ja'",
+        ),
         (["--data.token-budget", "4"], "token_budget 4"),
         (["--data.corpus", "nonsense"], "no corpus 'nonsense'"),
         (["--data.corpus", "haiku"], "nothing for the task translation"),
@@ -228,7 +231,7 @@ def test_a_model_is_scored_on_its_files_where_they_stand_now(run, own):
     ("arguments", "words"),
     [
         (["a.en", "none.ja"], "'none.ja' cannot be read"),
-        (["a.en", "a.en"], "a.en and a.en hold the same text"),
+        (["a.en", "a.en"], "a.en and a.en: source and target are the same"),
         (["a.en", "few.ja"], "a.en has 300 lines but few.ja has 50"),
         (["few.en", "few.ja"], "few.en and few.ja have 50 pairs"),
         (["none.txt", "none.txt"], "none.txt and none.txt are empty"),

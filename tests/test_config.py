@@ -50,9 +50,9 @@ def test_an_unknown_setting_names_the_known_ones():
         from_dict(ModelConfig, {"depth": 3})
 
 
-@pytest.mark.parametrize("files", [["a"], ["a", "b", "c"], ["a", 1], "ab"])
-def test_files_are_two(files):
-    with pytest.raises(ConfigError, match=r"files is .* 2 values, each text"):
+@pytest.mark.parametrize("files", [[], ["a", "b", "c"], ["a", 1], "ab"])
+def test_files_are_one_or_two(files):
+    with pytest.raises(ConfigError, match=r"files is .* expected two files"):
         from_dict(DataConfig, {"files": files})
 
 
@@ -97,8 +97,8 @@ def test_settings_cannot_be_changed_afterwards():
         ),
         ({"max_shapes": 0}, "max_shapes is 0"),
         ({"src": "English"}, "src is 'English'.* such as en"),
-        ({"corpus": "files"}, "describe two files, and none are given"),
-        ({"spaced": True}, "describe two files, and none are given"),
+        ({"corpus": "files"}, "describe your files, and none are given"),
+        ({"spaced": True}, "describe your files, and none are given"),
         (
             {"files": FILES, "pieces": "word"},
             "text as people write it: choose --data.pieces unigram",
@@ -155,3 +155,17 @@ def test_only_the_named_settings_are_changed():
     found = changed_experiment(Experiment(), {"model.n_heads": 1})
     model = dataclasses.replace(ModelConfig(), n_heads=1)
     assert found == dataclasses.replace(Experiment(), model=model)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (("eng", "jpn"), ("en", "ja")),
+        (("zho", "tha"), ("zh", "th")),
+        (("deu", "ja"), ("deu", "ja")),
+        ((None, "khm"), (None, "km")),
+    ],
+)
+def test_a_language_has_one_code(given, kept):
+    data = DataConfig(src=given[0], tgt=given[1])
+    assert (data.src, data.tgt) == kept

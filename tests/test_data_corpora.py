@@ -6,12 +6,14 @@ import sys
 import pytest
 
 from transformer_course.data import small_parallel_enja
-from transformer_course.data.corpora import CORPORA, load_corpus, load_texts
-from transformer_course.data.download import (
-    BUILT_IN,
-    is_available,
-    list_corpora,
+from transformer_course.data.corpora import (
+    CORPORA,
+    Corpus,
+    load_corpus,
+    load_texts,
+    manifest_entry,
 )
+from transformer_course.data.download import entries, is_available
 from transformer_course.data.text import unseen
 from transformer_course.errors import CorpusError
 
@@ -29,12 +31,12 @@ needs_soseki = pytest.mark.skipif(
 
 
 def test_the_table_and_the_manifest_name_the_same_corpora():
-    assert set(CORPORA) == {info.name for info in list_corpora()}
+    assert set(entries()) < set(CORPORA)
     for name, corpus in CORPORA.items():
         assert corpus.name == name
-        assert corpus.files in (name, None)
-    built_in = [n for n, c in CORPORA.items() if c.files is None]
-    assert built_in == list(BUILT_IN)
+        about = manifest_entry(corpus)
+        assert about.licence and about.description
+        assert bool(about.files) == (not corpus.licence)
 
 
 def test_the_table_is_light():
@@ -57,6 +59,24 @@ def test_what_no_training_reads_yet():
 def test_an_unknown_corpus():
     with pytest.raises(CorpusError, match=r"'enfr'; there are: grammar, "):
         load_corpus("enfr")
+
+
+@pytest.mark.parametrize(
+    ("languages", "given", "found"),
+    [
+        (("en", "ja"), (None, None), ("en", "ja")),
+        (("en", "ja"), ("ja", None), ("ja", "en")),
+        (("en", "ja"), (None, "en"), ("ja", "en")),
+        (("en", "ja"), ("de", None), ("de", "ja")),
+        (("ja",), (None, None), ("ja", "ja")),
+        (("ja",), (None, "ja"), ("ja", "ja")),
+        ((), (None, None), (None, None)),
+    ],
+)
+def test_languages_that_are_not_given_are_the_corpus_s(
+    languages, given, found
+):
+    assert Corpus("x", languages).direction(*given) == found
 
 
 @pytest.mark.parametrize(("src", "tgt"), [("en", "en"), ("en", "de")])

@@ -156,7 +156,7 @@ def test_bleu_finds_the_words_as_the_target_is_written(
     if languages[0] == "ja":
         files = files[::-1]
     splits = load(files, languages, spaced)
-    assert {part.words for part in parts(splits)} == {words}
+    assert {part.tokenize[1] for part in parts(splits)} == {words}
 
 
 def test_a_text_that_seems_cut_up_is_a_warning(write, capsys):
@@ -192,7 +192,9 @@ def test_files_in_the_wrong_order(write):
 def test_files_that_are_no_pair(write, tmp_path):
     files = write(tgt=TEXT.tgt[:-1])
     assert "a.en has 400 lines but b.ja has 399" in refused(files)
-    assert "a.en and a.en hold the same" in refused(("a.en", "a.en"))
+    assert "a.en and a.en: source and target are the same" in refused(
+        ("a.en", "a.en")
+    )
     assert "a.en and b.ja are empty" in refused(write((), ()))
     assert "'none.en' cannot be read" in refused(("none.en", "b.ja"))
     write()
@@ -229,3 +231,41 @@ def test_two_files_are_a_corpus(write):
     corpus = of_files(files, None, LANGUAGES, True)
     assert (corpus.name, corpus.spaced) == ("a.en and b.ja", True)
     assert pairs_of(corpus, *LANGUAGES) == load(files)
+
+
+def test_one_file_of_two_columns_is_read_as_two_files_are(write, tmp_path):
+    two = load(write())
+    rows = "".join(f"{src}\t{tgt}\n" for src, tgt in TEXT)
+    (tmp_path / "a.tsv").write_text(rows, encoding="utf-8")
+    one = load(("a.tsv",), sha256=own_text.digests(("a.tsv",)))
+    assert [list(part) for part in parts(one)] == [
+        list(part) for part in parts(two)
+    ]
+    said = refused(("a.tsv",), ("ja", "en"))
+    assert "column 1 of a.tsv is to be in 'ja'" in said
+
+
+HALF_WIDTH = "5ﾊﾞﾝﾉﾈｺｶﾞｳﾀｳ｡"
+
+
+@pytest.mark.parametrize(
+    ("language", "line", "fits"),
+    [
+        ("ja", HALF_WIDTH, True),
+        ("en", HALF_WIDTH, False),
+        ("ja", "々仝", True),
+        ("zh", "我不知道", True),
+        ("yue", "我唔知", True),
+        ("ain", "イランカラㇷ゚テ", True),
+        ("ja", "wakaranai", False),
+        ("fr", "je ne sais pas", True),
+    ],
+)
+def test_a_language_is_known_by_its_writing(language, line, fits, write):
+    numbered = [f"{line} {number}" for number in range(150)]
+    src = [f"sentence {number}." for number in range(150)]
+    files, languages = write(src, numbered), ("en", language)
+    if fits:
+        load(files, languages, spaced=False)
+    else:
+        assert "is to be in" in refused(files, languages, spaced=False)

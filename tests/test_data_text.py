@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import unicodedata
 import zipfile
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from transformer_course.data.text import (
     ParallelText,
     Splits,
+    read_columns,
     read_lines,
     read_parallel,
     unseen,
@@ -133,3 +135,34 @@ def test_files_with_different_line_counts(write):
 def test_empty_files(write):
     with pytest.raises(CorpusError, match="are empty"):
         read_parallel(write("a.en", b""), write("a.ja", b""))
+
+
+def test_the_two_sides_keep_their_own_tokenisers():
+    text = ParallelText(["a"], ["b"], ("13a", "char"))
+    assert text.swap().tokenize == ("char", "13a")
+    assert text.swap().take([0]).swap() == text
+
+
+@pytest.mark.parametrize("text", ["が", "é", "각"])
+def test_characters_that_were_taken_apart_are_put_together(write, text):
+    apart = unicodedata.normalize("NFD", text)
+    assert apart != text
+    assert read_lines(write("text", apart.encode())) == [text]
+
+
+def test_one_file_of_two_columns(write):
+    text = read_columns(write("a.tsv", b"one\t1\r\ntwo\t2\n"))
+    assert list(text) == [("one", "1"), ("two", "2")]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"one\t1\ntwo\n", "line 2 of .* has 1 columns"),
+        (b"one\t1\tCC BY\n", "line 1 of .* has 3 columns.*cut -f1,2"),
+        (b"", "is empty"),
+    ],
+)
+def test_one_file_without_two_columns(write, content, words):
+    with pytest.raises(CorpusError, match=words):
+        read_columns(write("a.tsv", content))

@@ -27,7 +27,7 @@ from transformer_course.batches.pairs import Batch
 from transformer_course.errors import ConfigError
 from transformer_course.training import distributed
 from transformer_course.training.loss import compute_loss
-from transformer_course.training.run import run as train_in_folder
+from transformer_course.training.run.training import run as train_in_folder
 
 MOST = 300
 """Seconds after which processes are ended."""

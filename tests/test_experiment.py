@@ -19,8 +19,9 @@ from transformer_course.data.text import ParallelText, Splits
 from transformer_course.device import machine
 from transformer_course.training import checkpoint
 from transformer_course.training.loop import Progress, make_optimizer
-from transformer_course.training.run import prepare, run
 from transformer_course.training.run.checkpoints import Checkpoints
+from transformer_course.training.run.prepare import complete, prepare
+from transformer_course.training.run.training import run
 from transformer_course.training.tasks import writing
 from transformer_course.training.tasks.table import experiment_to_dict
 
@@ -40,7 +41,7 @@ def test_a_run_leaves_settings_metrics_board_and_checkpoints(finished):
     }
     settings = json.loads((finished / "experiment.json").read_text("utf-8"))
     assert settings.pop("machine") == machine()
-    assert settings == experiment_to_dict(tiny())
+    assert settings == experiment_to_dict(complete(tiny()))
 
 
 def test_checkpoints_kept_are_the_last_few_the_best_and_the_average(finished):

@@ -12,8 +12,9 @@ from tiny_runs import MODELS, records, tiny
 
 from transformer_course.device import machine
 from transformer_course.errors import CheckpointError, ConfigError, CorpusError
-from transformer_course.training.run import RunFolder, chosen_checkpoint, run
 from transformer_course.training.run import folder as module
+from transformer_course.training.run.folder import RunFolder, chosen_checkpoint
+from transformer_course.training.run.training import run
 
 pytestmark = pytest.mark.usefixtures("small_corpus")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny import Killed, dies_at, tiny_corpus, tiny_splits
+from tiny import Killed, dies_at, tiny_corpus, tiny_labels, tiny_splits
 from tiny_runs import (
     assert_same_runs,
     losses,
@@ -15,6 +15,9 @@ from tiny_runs import (
     own_files,
     records,
     tiny,
+    tiny_library,
+    tiny_masked,
+    tiny_texts,
     weights,
 )
 
@@ -29,12 +32,12 @@ from transformer_course.training import checkpoint, shipped
 from transformer_course.training.config import Experiment
 from transformer_course.training.loop import evaluate
 from transformer_course.training.presets import PRESETS
-from transformer_course.training.run import (
+from transformer_course.training.run.folder import (
     chosen_checkpoint,
-    prepare,
-    run,
     settings_of,
 )
+from transformer_course.training.run.prepare import prepare
+from transformer_course.training.run.training import run
 from transformer_course.training.tasks.table import (
     experiment_from_dict,
     find_task,
@@ -48,7 +51,7 @@ def in_japanese(monkeypatch):
     """Gives pairs or running text to a corpus in one language."""
 
     def put(**loaders) -> dict[str, str]:
-        corpus = Corpus("soseki", None, ("ja",), **loaders)
+        corpus = Corpus("soseki", ("ja",), **loaders)
         monkeypatch.setitem(CORPORA, "soseki", corpus)
         return {"corpus": "soseki", "src": "ja", "tgt": "ja"}
 
@@ -357,7 +360,40 @@ def test_bleu_counts_the_characters_of_unspaced_text(tmp_path, of_files):
     ja.write_text(ja.read_text("utf-8").replace(" ", ""), encoding="utf-8")
     settings = other(of_files, spaced=False, pieces="unigram")
     dev = find_task("translation").load(settings.data).dev
-    assert corpus_bleu(dev.tgt, dev.tgt, dev.words).value > 99.9
+    assert corpus_bleu(dev.tgt, dev.tgt, dev.tokenize[1]).value > 99.9
     near = [line[:-1] + "!" for line in dev.tgt]
-    assert corpus_bleu(near, dev.tgt, dev.words).value > 50
+    assert corpus_bleu(near, dev.tgt, dev.tokenize[1]).value > 50
     assert corpus_bleu(near, dev.tgt).value == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "things"),
+    [
+        (tiny, "40 training pairs"),
+        (tiny_texts, "training texts"),
+        (tiny_masked, "sentences"),
+    ],
+)
+def test_examples_that_are_cut_off_are_a_warning(
+    make, things, monkeypatch, capsys
+):
+    tiny_corpus(monkeypatch)
+    tiny_labels(monkeypatch)
+    books = Corpus("authors", ("ja",), works=tiny_library)
+    monkeypatch.setitem(CORPORA, "authors", books)
+    settings = make()
+    prepare(settings)
+    assert "cut off" not in capsys.readouterr().err
+    short = dataclasses.replace(settings.model, max_length=4)
+    prepare(dataclasses.replace(settings, model=short))
+    told = capsys.readouterr().err
+    assert f"{things} are longer than " in told and "max-length" in told
+
+
+def test_targets_that_no_search_would_write_are_a_warning(monkeypatch, capsys):
+    text = ParallelText(["red"] * 20, ["猫 " * 60] * 19 + ["猫 " * 50])
+    tiny_corpus(monkeypatch, pairs=lambda: Splits(text, text, text))
+    model = dataclasses.replace(tiny().model, max_length=70)
+    prepare(dataclasses.replace(tiny(), model=model))
+    told = capsys.readouterr().err
+    assert "in 19 of 20 training pairs" in told and "--max-length" in told

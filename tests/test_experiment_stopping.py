@@ -12,8 +12,10 @@ from tiny_runs import assert_same_runs, losses, records, tiny, weights
 from transformer_course.errors import DivergedError, Interrupted
 from transformer_course.training import checkpoint
 from transformer_course.training import loop as train
-from transformer_course.training.run import RunFolder, run, training
+from transformer_course.training.run import training
+from transformer_course.training.run.folder import RunFolder
 from transformer_course.training.run.recorder import Recorder
+from transformer_course.training.run.training import run
 
 pytestmark = pytest.mark.usefixtures("small_corpus")
 

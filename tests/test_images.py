@@ -42,7 +42,8 @@ from transformer_course.training import checkpoint
 from transformer_course.training.config import Experiment
 from transformer_course.training.loop import evaluate
 from transformer_course.training.presets import PRESETS
-from transformer_course.training.run import prepare, run
+from transformer_course.training.run.prepare import prepare
+from transformer_course.training.run.training import run
 from transformer_course.training.tasks.table import find_task
 
 SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}

@@ -11,7 +11,7 @@ from experiments import lab, store, table_3
 from experiments.lab import Experiment, RunContext
 from transformer_course.device import joined, machine
 from transformer_course.errors import ConfigError, DivergedError
-from transformer_course.training.run import run
+from transformer_course.training.run.training import run
 
 
 def test_a_machine_is_named_once():

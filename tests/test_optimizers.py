@@ -86,6 +86,15 @@ def test_muon_makes_a_loss_smaller():
     assert losses[-1] < 0.9 * losses[0]
 
 
+@pytest.mark.parametrize("schedule", [cosine(20), warmup_stable_decay(20)])
+@pytest.mark.parametrize("warmup", [1, 7, 20, 21, 30])
+def test_a_rate_does_not_rise_again_after_its_end(schedule, warmup):
+    rates = [schedule(step, warmup, 1.0) for step in range(1, 60)]
+    after = rates[warmup - 1 :]
+    assert after == sorted(after, reverse=True)
+    assert set(rates[max(20, warmup) :]) == {0.0}
+
+
 @pytest.mark.parametrize("schedule", [cosine(100), warmup_stable_decay(100)])
 def test_schedules_rise_to_the_peak_and_end_near_zero(schedule):
     rates = [schedule(step, 10, 2.0) for step in range(1, 102)]

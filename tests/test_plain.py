@@ -93,3 +93,9 @@ def test_what_is_settled_stays_as_it_is(language):
         for end in range(len(text)):
             begun = to_plain(settled(text[:end], language), language)
             assert whole.startswith(begun)
+
+
+def test_kana_of_half_width_are_read_as_others_are():
+    assert from_plain("ﾄﾑは休んでいる｡", "ja") == from_plain(
+        "トムは休んでいる。", "ja"
+    )

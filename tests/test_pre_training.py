@@ -35,7 +35,8 @@ from transformer_course.models.bert_config import BertConfig
 from transformer_course.training.loop import NO_SMOOTHING as PLAIN
 from transformer_course.training.loop import evaluate
 from transformer_course.training.loss import LossSums
-from transformer_course.training.run import prepare, run
+from transformer_course.training.run.prepare import prepare
+from transformer_course.training.run.training import run
 from transformer_course.training.tasks.pre_training import next_accuracy
 
 MASK, VOCAB = 4, 50
@@ -49,7 +50,7 @@ def tokenizer() -> Tokenizer:
 
 @pytest.fixture(autouse=True)
 def small_library(monkeypatch):
-    small = Corpus("authors", None, ("ja",), works=tiny_library)
+    small = Corpus("authors", ("ja",), works=tiny_library)
     monkeypatch.setitem(CORPORA, "authors", small)
 
 

@@ -43,8 +43,8 @@ from transformer_course.models.bert_config import (
 from transformer_course.models.recurrent import RecurrentClassifier
 from transformer_course.training import checkpoint
 from transformer_course.training.loop import evaluate
-from transformer_course.training.run import checkpoints, prepare
-from transformer_course.training.run.prepare import init_from
+from transformer_course.training.run import checkpoints
+from transformer_course.training.run.prepare import init_from, prepare
 from transformer_course.training.tasks import classification
 
 

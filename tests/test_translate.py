@@ -13,8 +13,10 @@ from transformer_course.batches.pairs import encode_pairs
 from transformer_course.data.grammar import grammar_pairs
 from transformer_course.data.plain import to_plain
 from transformer_course.data.tokenizer import EOS, Tokenizer
+from transformer_course.decoding.search import Hypothesis
 from transformer_course.decoding.translate import (
     BROKEN,
+    Searches,
     TextStream,
     candidates,
     encode_source,
@@ -207,3 +209,46 @@ def test_the_mode_comes_back_when_a_search_fails(tokenizer, monkeypatch):
     with pytest.raises(TypeError):
         translate(model, tokenizer, TEXT.src)
     assert model.training
+
+
+def writes(*lengths: int) -> Searches:
+    """Searches that find targets of these lengths, one a sentence."""
+    rows = [[5] * length for length in lengths]
+
+    def greedy(model, src, *, max_length):
+        return rows
+
+    def beam(model, src, *, beam_size, alpha, max_length):
+        return [[Hypothesis(ids, -1.0, -1.0)] for ids in rows]
+
+    return Searches(greedy, beam)
+
+
+@pytest.mark.parametrize("way", ["greedy", "beam", "candidates"])
+@pytest.mark.parametrize(
+    ("lengths", "max_length", "cut"),
+    [
+        ([53, 54], None, [1]),  # three words and eos in each source
+        ([0, 3], None, []),
+        ([6, 5], 6, [0]),
+    ],
+)
+def test_translations_that_were_cut_off_are_reported(
+    tokenizer, way, lengths, max_length, cut
+):
+    model = tiny_transformer(vocab_size=tokenizer.vocab_size)
+    found, settings = [], {"searches": writes(*lengths)}
+    settings |= {"max_length": max_length, "on_cut": found.extend}
+    given = model, tokenizer, ["red cat old", "old dog red"]
+    if way == "candidates":
+        candidates(*given, **settings)
+    else:
+        translate(*given, 1 if way == "greedy" else 2, **settings)
+    assert found == cut
+
+
+def test_translations_are_as_long_as_is_allowed(model, tokenizer):
+    given = model, tokenizer, ["fish fish fish"]
+    [whole] = translate(*given)
+    [some] = translate(*given, max_length=1)
+    assert whole.startswith(some) and len(some) < len(whole)

@@ -157,13 +157,13 @@ def tiny_splits() -> Splits:
 
 def tiny_corpus(monkeypatch, name: str = "grammar", pairs=tiny_splits) -> None:
     """Put a corpus of these pairs, English to Japanese, into the table."""
-    corpus = Corpus(name, None, ("en", "ja"), True, pairs=pairs)
+    corpus = Corpus(name, ("en", "ja"), True, pairs=pairs)
     monkeypatch.setitem(CORPORA, name, corpus)
 
 
 def tiny_labels(monkeypatch, name: str = "sentence_polarity") -> None:
     """Put a corpus of texts with labels into the tables."""
-    corpus = Corpus(name, None, ("en",), True, labelled=tiny_labelled)
+    corpus = Corpus(name, ("en",), True, labelled=tiny_labelled)
     monkeypatch.setitem(CORPORA, name, corpus)
     monkeypatch.setitem(labelled.CLASSES, name, ("no", "yes"))
 

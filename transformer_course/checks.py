@@ -99,6 +99,15 @@ def from_dict(kind: type[Config], values: dict[str, Any]):
     return kind(**values | tuples)
 
 
+def changed(config: Config) -> dict[str, Any]:
+    """The settings of a flat config that do not have their defaults."""
+    return {
+        field.name: value
+        for field in fields(config)
+        if (value := getattr(config, field.name)) != field.default
+    }
+
+
 def require(condition: Any, message: str) -> None:
     """Raise a ConfigError with this message unless the condition holds."""
     if not condition:
@@ -119,6 +128,10 @@ def _fits(value: Any, hint: Any) -> bool:
         return _fits(value, args[0]) and bool(args[1].holds(value))
     if origin is Literal:
         return value in args
+    if origin is tuple and args[-1] is Ellipsis:
+        return isinstance(value, tuple) and all(
+            _fits(item, args[0]) for item in value
+        )
     if origin is tuple:
         return (
             isinstance(value, tuple)
@@ -136,9 +149,11 @@ def _named(hint: Any) -> str:
     """A type in words."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return f"{_named(args[0])} {args[1].text}"
+        return f"{_named(args[0])} {args[1].text}".strip()
     if origin is Literal:
         return " or ".join(args)
+    if origin is tuple and args[-1] is Ellipsis:
+        return ""
     if origin is tuple:
         return f"{len(args)} values, each {_named(args[0])}"
     if args:

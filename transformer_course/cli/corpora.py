@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import tyro
 
 from transformer_course.data import download
+from transformer_course.data.corpora import CORPORA, find, manifest_entry
 from transformer_course.errors import CorpusError
 
 
@@ -26,11 +27,9 @@ def data(
     ] = "all",
 ) -> None:
     """List the corpora, fetch one, or verify its files."""
-    entries = download.list_corpora()
-    if corpus != "all":
-        entries = [download.find_corpus(corpus)]
+    asked = CORPORA.values() if corpus == "all" else [find(corpus)]
     wrong: list[str] = []
-    for entry in entries:
+    for entry in map(manifest_entry, asked):
         if action == "list":
             print(f"{entry.name}: {entry.description}")
             print(f"    {_size(entry)}")

@@ -34,6 +34,13 @@ Alpha = Annotated[
         "out, what the model was exported with, or 0.6."
     ),
 ]
+MaxLength = Annotated[
+    int | None,
+    tyro.conf.arg(
+        help="most tokens of a translation; if left out, 50 more than its "
+        "source has."
+    ),
+]
 Raw = Annotated[
     bool,
     tyro.conf.arg(

@@ -24,6 +24,7 @@ from transformer_course.cli.options import (
     BeamSize,
     Bf16,
     Device,
+    MaxLength,
     Model,
     Others,
     Output,
@@ -48,6 +49,7 @@ def translate(
     output: Output = None,
     beam_size: BeamSize = 5,
     alpha: Alpha = None,
+    max_length: MaxLength = None,
     n_best: int = 0,
     stream: bool = False,
     raw: Raw = False,
@@ -72,7 +74,7 @@ def translate(
         engine: what computes: ctranslate2 takes a folder that export --to
             ctranslate2 has written, and uses the CPU.
     """
-    _check_search(beam_size, alpha)
+    _check_search(beam_size, alpha, max_length)
     ranks = Annotated[int, checks.between(0, beam_size)]
     checks.require_fits("n_best", n_best, ranks)
     greedy = beam_size == 1 and not n_best and output is None
@@ -101,18 +103,20 @@ def translate(
             )
         used = ctranslate2_engine.load_model(model, raw)
     used.require_output("translation", "text", prompt_side="src")
+    used = replace(used, max_length=max_length)
     alpha = used.alpha if alpha is None else alpha
     check_writable(output, model, used.path, *others, file)
 
     def translations() -> Iterator[list[str]]:
         for first, lines in chunks(file, size, "translate"):
             warn(used.warnings(lines, first=first))
+            cut: list[int] = []
             if stream:
-                for line in lines:
-                    used.stream(line, write)
+                for line in lines:  # a chunk of one
+                    used.stream(line, write, cut.extend)
                     print(flush=True)
             elif n_best:
-                beams = used.n_best(lines, beam_size, alpha)
+                beams = used.n_best(lines, beam_size, alpha, cut.extend)
                 yield [
                     f"{number}\t{rank}\t{one.score:.4f}\t{one.log_prob:.4f}"
                     f"\t{one.text}"
@@ -120,7 +124,12 @@ def translate(
                     for rank, one in enumerate(beam[:n_best], 1)
                 ]
             else:
-                yield used.translate(lines, beam_size, alpha)
+                yield used.translate(lines, beam_size, alpha, cut.extend)
+            warn(
+                f"the translation of line {first + i} was cut off before its "
+                "end: see --max-length."
+                for i in sorted(cut)
+            )
 
     write_lines(output, translations())
 
@@ -177,9 +186,10 @@ def score(
     split: Literal["dev", "test"] = "test",
     beam_size: BeamSize = 5,
     alpha: Alpha = None,
+    max_length: MaxLength = None,
     output: Output = None,
     files: Annotated[
-        tuple[str, str] | None, tyro.conf.arg(metavar="FILE FILE")
+        tuple[str, ...] | None, tyro.conf.arg(metavar="FILE [FILE]")
     ] = None,
     bf16: Bf16 = False,
     others: Others = (),
@@ -193,11 +203,11 @@ def score(
 
     Args:
         split: part of the corpus.
-        files: the two files that the model was trained on, if they were
-            moved.
+        files: the files that the model was trained on, if they were moved.
     """
-    _check_search(beam_size, alpha)
+    _check_search(beam_size, alpha, max_length)
     used = load(model, device, True, bf16, others)
+    used = replace(used, max_length=max_length)
     if files is not None:
         used = replace(used, details=used.details | {"files": files})
     if output is not None:
@@ -238,6 +248,9 @@ def score_files(
     print(score_lines(title, text.src, text.tgt, tokenize))
 
 
-def _check_search(beam_size: int, alpha: float | None) -> None:
+def _check_search(
+    beam_size: int, alpha: float | None, max_length: int | None
+) -> None:
     checks.require_fits("beam_size", beam_size, Hypotheses)
     checks.require_fits("alpha", alpha, checks.Alpha | None)
+    checks.require_fits("max_length", max_length, Number | None)

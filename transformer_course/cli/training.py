@@ -1,7 +1,10 @@
 """``train``: a preset, or a run once more, with any setting changed."""
 
+import ast
+import inspect
 import os
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +12,11 @@ import tyro
 
 from transformer_course.cli.options import PROGRAM
 from transformer_course.console import quoted
-from transformer_course.training.config import Experiment
+from transformer_course.training.config import (
+    DataConfig,
+    Experiment,
+    TrainConfig,
+)
 from transformer_course.training.presets import PRESETS
 
 
@@ -23,6 +30,23 @@ class Training(Experiment):
     """Go on with a run that was stopped."""
 
 
+def _join_lines_of_help(kind: type) -> None:
+    """Join the lines of the settings' docstrings: tyro would keep them."""
+    for config in kind.__mro__[-2::-1]:
+        [tree] = ast.parse(inspect.getsource(config)).body
+        for setting, doc in pairwise(tree.body):
+            if isinstance(setting, ast.AnnAssign) and isinstance(
+                doc, ast.Expr
+            ):
+                text = " ".join(doc.value.value.split())
+                field = config.__dataclass_fields__[setting.target.id]
+                field.metadata = {"help": text}
+
+
+for _kind in {Training, DataConfig, TrainConfig} | {
+    type(preset.model) for preset in PRESETS.values()
+}:
+    _join_lines_of_help(_kind)
 Preset = tyro.extras.subcommand_type_from_defaults(
     {name: Training(**vars(preset)) for name, preset in PRESETS.items()},
     prefix_names=False,
@@ -42,7 +66,7 @@ def train(
     --nproc-per-node 2 -m transformer_course.cli train enja.
     """
     from transformer_course.inference.report import first_command
-    from transformer_course.training.run import run
+    from transformer_course.training.run.training import run
     from transformer_course.training.tasks.table import find_task
 
     values = dict(vars(training))
@@ -76,6 +100,7 @@ def train_like(args: list[str]) -> bool:
     from transformer_course.training.tasks.table import experiment_from_dict
 
     like = experiment_from_dict(settings_of(found.like))
+    _join_lines_of_help(type(like.model))
     train(
         tyro.cli(
             Training,

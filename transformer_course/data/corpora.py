@@ -2,9 +2,8 @@
 
 The loaders are below; this is the table of them. A training reads a corpus
 as sentence pairs (:func:`load_corpus`), as running text
-(:func:`load_texts`), or as texts with labels (:func:`load_labelled`). Two
-files of a reader's own become a corpus beside the
-table (:func:`of_files`).
+(:func:`load_texts`), or as texts with labels (:func:`load_labelled`). A
+reader's own files become a corpus beside the table (:func:`of_files`).
 """
 
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from transformer_course.data import labelled as with_labels
 from transformer_course.data import own_text, small_parallel_enja
 from transformer_course.data.aozora import authors, haiku, prose
 from transformer_course.data.aozora.authors import WorkSplits
+from transformer_course.data.download import ManifestEntry, entries
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.labelled import LabelledSplits
 from transformer_course.data.text import LANGUAGES, Splits
@@ -33,8 +33,6 @@ class Corpus:
 
     name: str
     """What it is called, in the package and on the command line."""
-    files: str | None
-    """Its entry in the manifest; None when it is built in."""
     languages: tuple[str, ...]
     """What it is written in: two languages for translations."""
     spaced: bool = False
@@ -53,14 +51,42 @@ class Corpus:
     works: Callable[[], WorkSplits] | None = None
     """Loads whole works, in chapters and sentences; None when it has none, or
     no training reads them yet."""
+    licence: str = ""
+    """Of a built-in corpus; the manifest has it of a downloaded one."""
+    description: str = ""
+    """Of a built-in corpus, in a line."""
+
+    def direction(
+        self, src: str | None = None, tgt: str | None = None
+    ) -> tuple[str | None, str | None]:
+        """Source and target, where not given from the corpus's languages."""
+        if not self.languages:
+            return src, tgt
+        first, last = self.languages[0], self.languages[-1]
+        other = {first: last, last: first}
+        src = src or other.get(tgt, first)
+        return src, tgt or other.get(src, last)
 
 
 CORPORA = {
     corpus.name: corpus
     for corpus in (
-        Corpus("grammar", None, LANGUAGES, True, grammar_corpus),
         Corpus(
-            "small_parallel_enja",
+            "grammar",
+            LANGUAGES,
+            True,
+            grammar_corpus,
+            licence="MIT",
+            description="bilingual grammar of English and Japanese",
+        ),
+        Corpus(
+            "digits",
+            (),
+            images="digits",
+            licence="CC BY 4.0",
+            description="1,797 hand-written digits, from scikit-learn",
+        ),
+        Corpus(
             "small_parallel_enja",
             LANGUAGES,
             True,
@@ -68,28 +94,24 @@ CORPORA = {
         ),
         Corpus(
             "soseki",
-            "soseki",
             ("ja",),
             pairs=prose.next_sentences,
             texts=prose.running_text,
         ),
         Corpus(
             "authors",
-            "authors",
             ("ja",),
             works=authors.works,
             labelled=with_labels.authors,
         ),
-        Corpus("haiku", "haiku", ("ja",), pairs=haiku.keyword_pairs),
+        Corpus("haiku", ("ja",), pairs=haiku.keyword_pairs),
         Corpus(
-            "sentence_polarity",
             "sentence_polarity",
             ("en",),
             True,
             labelled=with_labels.sentence_polarity,
         ),
-        Corpus("digits", None, (), images="digits"),
-        Corpus("fashion_mnist", "fashion_mnist", (), images="fashion_mnist"),
+        Corpus("fashion_mnist", (), images="fashion_mnist"),
     )
 }
 """Every corpus, by name.
@@ -112,27 +134,37 @@ def find(name: str) -> Corpus:
 
 
 def of_files(
-    files: tuple[str, str],
-    sha256: tuple[str, str] | None,
+    files: tuple[str, ...],
+    sha256: tuple[str, ...] | None,
     languages: tuple[str, str],
     spaced: bool,
 ) -> Corpus:
-    """Two files as a corpus; the arguments are those of
+    """Files of one's own as a corpus; the arguments are those of
     :func:`~.own_text.load`, which reads them."""
     load = partial(own_text.load, files, sha256, languages, spaced)
-    return Corpus(" and ".join(files), None, languages, spaced, load)
+    return Corpus(" and ".join(files), languages, spaced, load)
 
 
-def load_corpus(name: str, src: str = "en", tgt: str = "ja") -> Splits:
+def manifest_entry(corpus: Corpus) -> ManifestEntry:
+    """Its licence, description and files; a built-in corpus has no files."""
+    built_in = ManifestEntry(
+        corpus.name, corpus.licence, corpus.description, ()
+    )
+    return entries().get(corpus.name, built_in)
+
+
+def load_corpus(
+    name: str, src: str | None = None, tgt: str | None = None
+) -> Splits:
     """The sentence pairs of a corpus, in the direction asked for.
 
     Args:
         name: ``"grammar"`` (built in), ``"small_parallel_enja"``,
             ``"soseki"`` (a sentence and the next) or ``"haiku"`` (a keyword
             and a haiku with it).
-        src: language to read, one of the corpus.
-        tgt: language to write, the other one; of what is in Japanese
-            alone ``"ja"`` too.
+        src: language to read; the corpus's first when None.
+        tgt: language to write; the corpus's other one, if it has two, when
+            None.
 
     Raises:
         CorpusError: no such corpus or direction, or its files cannot be had.
@@ -140,7 +172,9 @@ def load_corpus(name: str, src: str = "en", tgt: str = "ja") -> Splits:
     return pairs_of(find(name), src, tgt)
 
 
-def pairs_of(corpus: Corpus, src: str, tgt: str) -> Splits:
+def pairs_of(
+    corpus: Corpus, src: str | None = None, tgt: str | None = None
+) -> Splits:
     """The sentence pairs of a corpus, as :func:`load_corpus` gives them.
 
     Raises:
@@ -149,21 +183,16 @@ def pairs_of(corpus: Corpus, src: str, tgt: str) -> Splits:
     """
     if corpus.pairs is None:
         raise _unread(corpus, "pairs")
-    if len(corpus.languages) == 1:
-        if (src, tgt) != ("ja", "ja"):
-            raise CorpusError(
-                f"{corpus.name} is in Japanese, and cannot be had from "
-                f"{src!r} to {tgt!r}: choose ja for both."
-            )
-        return corpus.pairs()
-    first, second = corpus.languages
-    if sorted((src, tgt)) != sorted(corpus.languages):
+    src, tgt = corpus.direction(src, tgt)
+    first, last = corpus.languages[0], corpus.languages[-1]
+    if (src, tgt) not in ((first, last), (last, first)):
         raise CorpusError(
-            f"{corpus.name} cannot be had from {src!r} to {tgt!r}: choose "
-            f"{first} to {second}, or {second} to {first}."
+            f"{corpus.name} cannot be had from {src!r} to {tgt!r}: leave out "
+            f"src and tgt, which gives {first} to {last}"
+            + (f", or choose {last} to {first}." if first != last else ".")
         )
     splits = corpus.pairs()
-    return splits if (src, tgt) == corpus.languages else splits.swap()
+    return splits if (src, tgt) == (first, last) else splits.swap()
 
 
 def load_texts(name: str) -> Splits:

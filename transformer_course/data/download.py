@@ -22,17 +22,6 @@ from platformdirs import user_cache_dir
 
 from transformer_course.errors import CorpusError
 
-BUILT_IN = {
-    "grammar": (
-        "MIT",
-        "bilingual grammar of English and Japanese",
-    ),
-    "digits": (
-        "CC BY 4.0",
-        "1,797 hand-written digits, from scikit-learn",
-    ),
-}
-"""Licence and description of the corpora that are not downloaded."""
 TIMEOUT = 30
 """Seconds to wait for the network."""
 RETRIES = 2
@@ -111,24 +100,17 @@ def entries() -> dict[str, ManifestEntry]:
 
 
 def find_corpus(name: str) -> ManifestEntry:
-    """A corpus by its name.
+    """A corpus of the manifest by its name.
 
     Raises:
         CorpusError: there is none; the message lists those that exist.
     """
-    if name in BUILT_IN:
-        return ManifestEntry(name, *BUILT_IN[name], ())
     if name not in entries():
         raise CorpusError(
-            f"there is no corpus {name!r}; there are: "
-            f"{', '.join([*BUILT_IN, *entries()])}."
+            f"no corpus {name!r} is downloaded; there are: "
+            f"{', '.join(entries())}."
         )
     return entries()[name]
-
-
-def list_corpora() -> list[ManifestEntry]:
-    """Every corpus, the built-in ones first."""
-    return [find_corpus(name) for name in [*BUILT_IN, *entries()]]
 
 
 def cache_dir() -> Path:

@@ -14,8 +14,8 @@ from transformer_course.data.text import ParallelText, Splits
 
 def added(
     splits: Splits,
-    files: tuple[str, str],
-    sha256: tuple[str, str] | None = None,
+    files: tuple[str, ...],
+    sha256: tuple[str, ...] | None = None,
 ) -> Splits:
     """Add pairs to the training part, and log how many.
 
@@ -49,6 +49,6 @@ def added(
     train = ParallelText(
         [*splits.train.src, *(src for src, _ in pairs)],
         [*splits.train.tgt, *(tgt for _, tgt in pairs)],
-        splits.train.words,
+        splits.train.tokenize,
     )
     return dataclasses.replace(splits, train=train)

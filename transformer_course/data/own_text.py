@@ -1,4 +1,4 @@
-"""Two text files of one's own: line i of one translates line i of the other.
+"""Text of one's own: two files, or one with source and target in each line.
 
 They are checked (languages, spaces, sha256 of an earlier training), and some
 pairs are held out (:func:`split`).
@@ -14,6 +14,7 @@ from transformer_course.data.text import (
     ParallelText,
     Splits,
     read_bytes,
+    read_columns,
     read_parallel,
 )
 from transformer_course.errors import CorpusError
@@ -28,10 +29,12 @@ RULE = (
     "the sha256 of their sentences draws the pairs, and no sentence stands "
     "in two parts"
 )
-UNSPACED = ("ja", "zh", "th", "lo", "km", "my")
+CHINESE = ("zh", "yue", "wuu", "lzh")
+"""Languages that are written in Chinese characters."""
+UNSPACED = ("ja", *CHINESE, "th", "lo", "km", "my")
 """Languages that are written without spaces between words."""
-JAPANESE = re.compile("[ぁ-ヿ一-鿿]")
-"""Kana and kanji."""
+JAPANESE = re.compile("[ぁ-ヿ㐀-鿿々〆ｦ-ﾟ]")
+"""Kana, also of half width, and kanji."""
 SPACED_END = re.compile(r"\S [.!?。！？]+$")
 """The end of a sentence whose punctuation is set off by a space."""
 
@@ -46,17 +49,17 @@ def digests(files: Sequence[str]) -> tuple[str, ...]:
 
 
 def load(
-    files: tuple[str, str],
-    sha256: tuple[str, str] | None,
+    files: tuple[str, ...],
+    sha256: tuple[str, ...] | None,
     languages: tuple[str, str],
     spaced: bool,
 ) -> Splits:
-    """Read, check and split two files; log the sizes of the parts.
+    """Read, check and split files; log the sizes of the parts.
 
     Args:
-        files: source and target.
+        files: source and target, or one file with both.
         sha256: expected digests; None accepts any content.
-        languages: of the two files.
+        languages: of source and target.
         spaced: whether spaces separate words and punctuation.
 
     Raises:
@@ -64,11 +67,16 @@ def load(
             in these languages, or not spaced so.
     """
     text = read(files, sha256)
-    tgt = languages[1]
-    words = "none" if spaced else "char" if tgt in UNSPACED else "13a"
-    text = ParallelText(text.src, text.tgt, words)
+    raw = ("char" if code in UNSPACED else "13a" for code in languages)
+    tokenize = ("none", "none") if spaced else tuple(raw)
+    text = ParallelText(text.src, text.tgt, tokenize)
     splits = split(text, " and ".join(files))
-    for side in zip(files, (text.src, text.tgt), languages, strict=True):
+    names = (
+        files
+        if len(files) == 2
+        else [f"column {n} of {files[0]}" for n in (1, 2)]
+    )
+    for side in zip(names, (text.src, text.tgt), languages, strict=True):
         _check_language(*side)
         _check_spaces(*side, spaced)
     log(splits.how)
@@ -76,14 +84,14 @@ def load(
 
 
 def read(
-    files: tuple[str, str],
-    sha256: tuple[str, str] | None,
+    files: tuple[str, ...],
+    sha256: tuple[str, ...] | None,
     setting: str = "sha256",
 ) -> ParallelText:
-    """Read the pairs of two files, without blank lines.
+    """Read the pairs of two files, or of one, without blank lines.
 
     Args:
-        files: source and target.
+        files: source and target, or one file with a tab between them.
         sha256: expected digests; None accepts any content.
         setting: the field of :class:`~.training.config.DataConfig` that
             ``sha256`` comes from.
@@ -93,7 +101,7 @@ def read(
             changed; the two are the same or have different numbers of lines.
     """
     for file, found, expected in zip(
-        files, digests(files), sha256 or (None, None), strict=True
+        files, digests(files), sha256 or [None] * len(files), strict=True
     ):
         if expected not in (None, found):
             raise CorpusError(
@@ -102,11 +110,12 @@ def read(
                 "back; a new training on the text as it is now takes "
                 f"--data.{setting.replace('_', '-')} None."
             )
-    text = read_parallel(*files)
+    columns = read_columns(*files) if len(files) == 1 else None
+    text = columns or read_parallel(*files)
     if text.src == text.tgt:
         raise CorpusError(
-            f"{' and '.join(files)} hold the same text: give a file, and one "
-            "with its translation."
+            f"{' and '.join(files)}: source and target are the same text: "
+            "give a text, and its translation."
         )
     pairs = [(src.strip(), tgt.strip()) for src, tgt in text]
     filled = [pair for pair in pairs if all(pair)]
@@ -179,9 +188,14 @@ def _draw(text: ParallelText, group: list[int]) -> str:
 
 
 def _check_language(file: str, lines: list[str], language: str) -> None:
-    """Refuse files in the wrong order, which would train for hours."""
+    """Refuse files in the wrong order, which would train for hours.
+
+    Of languages with codes of three letters nothing is known: some are
+    written in kana.
+    """
     japanese = _in_most(lines, JAPANESE)
-    if language != "zh" and japanese != (language == "ja"):
+    known = language == "ja" or (len(language) == 2 and language != "zh")
+    if known and japanese != (language == "ja"):
         raise CorpusError(
             f"{file} is to be in {language!r}, but most of its lines have "
             f"{'' if japanese else 'no '}Japanese characters: give the file "

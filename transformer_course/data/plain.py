@@ -6,12 +6,14 @@ into short words. These rules bring a reader's own sentence near to that.
 """
 
 import re
-import unicodedata
 from functools import cache, lru_cache
 from itertools import pairwise
+from unicodedata import name, normalize
 
 from transformer_course.errors import ConfigError
 
+LANGUAGES = ("en", "ja")
+"""Languages that there are rules for."""
 _STRAIGHT = str.maketrans("‘’“”„", '\'\'"""')
 _PART = r"[^\s.,!?;:()'\"]+"
 _TOKEN = re.compile(
@@ -29,6 +31,7 @@ _CAPITAL = re.compile(
 _UNSPACED = (
     "[\u0e00-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]"
 )
+_HALF_WIDTH = re.compile("[｡-ﾟ]+")
 _GAP = re.compile(rf"(?<={_UNSPACED})[ ]*(?={_UNSPACED})")
 MIN_GAPS = 0.25
 """Share of the :func:`gaps` with a space, from which on spaces separate words
@@ -55,6 +58,7 @@ def from_plain(text: str, language: str) -> str:
         words = _TOKEN.findall(text.lower().translate(_STRAIGHT))
         return " ".join(words).replace('"', "''")
     _require_japanese(language)
+    text = _HALF_WIDTH.sub(lambda m: normalize("NFKC", m[0]), text)
     text = " ".join(text.split())
     found = gaps(text)
     if found.count(" ") < MIN_GAPS * len(found) or " " not in text:
@@ -112,7 +116,7 @@ def settled(text: str, language: str) -> str:
 
 
 def _is_latin(character: str) -> bool:
-    return unicodedata.name(character, "").startswith("LATIN")
+    return name(character, "").startswith("LATIN")
 
 
 def _require_japanese(language: str) -> None:

@@ -6,6 +6,7 @@ Where the text comes from is for the loaders, and the table of them in
 
 import codecs
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,8 +47,9 @@ class ParallelText:
     """The sentences to read."""
     tgt: list[str]
     """The sentences to write, in the same order."""
-    words: str = "none"
-    """sacreBLEU's tokeniser for ``tgt``; ``"none"`` splits at spaces."""
+    tokenize: tuple[str, str] = ("none", "none")
+    """sacreBLEU's tokenisers for ``src`` and ``tgt``; ``"none"`` splits at
+    spaces."""
 
     def __post_init__(self):
         if len(self.src) != len(self.tgt):
@@ -63,14 +65,14 @@ class ParallelText:
         return zip(self.src, self.tgt, strict=True)
 
     def swap(self) -> "ParallelText":
-        """The pairs in the opposite direction; for text with spaces."""
-        return ParallelText(self.tgt, self.src)
+        """The pairs in the opposite direction."""
+        return ParallelText(self.tgt, self.src, self.tokenize[::-1])
 
     def take(self, indices: Iterable[int]) -> "ParallelText":
         """The pairs at ``indices``, for instance those of :func:`unseen`."""
         indices = list(indices)
         src, tgt = ([s[i] for i in indices] for s in (self.src, self.tgt))
-        return ParallelText(src, tgt, self.words)
+        return ParallelText(src, tgt, self.tokenize)
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,8 @@ def read_lines(path: str | Path) -> list[str]:
     """Read the lines of a UTF-8 text, without their line ends.
 
     Only a line feed (or CR LF) ends a line. A byte-order mark at the start is
-    dropped; everything else is kept as it stands.
+    dropped, and a character of several code points becomes one where there is
+    one (NFC); everything else is kept as it stands.
 
     Raises:
         CorpusError: the file cannot be read, or is not UTF-8.
@@ -189,7 +192,7 @@ def _other_than_utf8(content: bytes) -> str:
 
 def _decoded(line: bytes, name: str, number: int) -> str:
     try:
-        return line.decode("utf-8")
+        return unicodedata.normalize("NFC", line.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise CorpusError(
             f"{name} is not UTF-8: line {number:,}, byte {error.start + 1:,} "
@@ -197,6 +200,26 @@ def _decoded(line: bytes, name: str, number: int) -> str:
             "ENCODING -t UTF-8, where ENCODING is often CP932 or EUC-JP for "
             "Japanese, CP1252 for English."
         ) from error
+
+
+def read_columns(path: str | Path) -> ParallelText:
+    """Read a file whose lines hold a source, a tab and a target.
+
+    Raises:
+        CorpusError: the file cannot be read, is not UTF-8 or is empty, or a
+            line has no tab, or more than one.
+    """
+    rows = [line.split("\t") for line in read_lines(path)]
+    for number, row in enumerate(rows, start=1):
+        if len(row) != 2:
+            raise CorpusError(
+                f"line {number:,} of {path} has {len(row)} columns: expected "
+                "a source, a tab and a target in each line (cut -f1,2 takes "
+                "the first two columns), or a file for each side."
+            )
+    if not rows:
+        raise CorpusError(f"{path} is empty: expected one pair a line.")
+    return ParallelText([src for src, _ in rows], [tgt for _, tgt in rows])
 
 
 def read_parallel(src_path: str | Path, tgt_path: str | Path) -> ParallelText:

@@ -17,6 +17,7 @@ from transformer_course.decoding.generate import (
     greedy_search,
     sample,
 )
+from transformer_course.decoding.search import length_limits
 from transformer_course.errors import ConfigError
 from transformer_course.models.mode import eval_mode
 
@@ -48,10 +49,14 @@ class Searches(NamedTuple):
     beam: Callable[..., list[list[Hypothesis]]] = beam_search
     map_batches: Callable[..., Iterable] = map
     """Applies a search to batches; yields its results in their order."""
+    limits: Callable[..., Tensor] = length_limits
+    """Maximum number of target tokens of each source."""
 
 
 DEFAULT_SEARCHES = Searches()
 """The searches of :mod:`~.generate`, one batch after another."""
+OnCut = Callable[[list[int]], None]
+"""Called with the indices of sentences whose translation was cut off."""
 
 
 class Candidate(NamedTuple):
@@ -72,6 +77,8 @@ def translate(
     alpha: float = 0.6,
     batch_size: int = 64,
     searches: Searches = DEFAULT_SEARCHES,
+    max_length: int | None = None,
+    on_cut: OnCut | None = None,
 ) -> list[str]:
     """Translate sentences, in batches of like length, in the order given.
 
@@ -86,21 +93,26 @@ def translate(
         alpha: exponent of the beam's length penalty.
         batch_size: sentences at a time.
         searches: the decoding functions.
+        max_length: maximum number of target tokens; when None, 50 more than
+            the source has.
+        on_cut: called with the indices of the sentences whose translation
+            had not ended there, if there are any.
 
     Raises:
         ConfigError: batch_size below 1.
     """
+    settings = {"max_length": max_length}
 
     def search(src: Tensor) -> list[list[int]]:
         if beam_size == 1:
-            return searches.greedy(model, src)
-        beams = searches.beam(model, src, beam_size=beam_size, alpha=alpha)
-        return [beam[0].ids for beam in beams]
+            return searches.greedy(model, src, **settings)
+        how = {"beam_size": beam_size, "alpha": alpha} | settings
+        return [beam[0].ids for beam in searches.beam(model, src, **how)]
 
-    map_batches = searches.map_batches
-    found = _search_batches(
-        model, tokenizer, sentences, batch_size, search, map_batches
+    found, limits = _search_batches(
+        model, tokenizer, sentences, batch_size, search, searches, max_length
     )
+    report_cut(found, limits, on_cut)
     return [tokenizer.decode(ids or []) for ids in found]
 
 
@@ -112,6 +124,8 @@ def candidates(
     alpha: float = 0.6,
     batch_size: int = 64,
     searches: Searches = DEFAULT_SEARCHES,
+    max_length: int | None = None,
+    on_cut: OnCut | None = None,
 ) -> list[list[Candidate]]:
     """The beam of each sentence, best first, with scores.
 
@@ -120,13 +134,16 @@ def candidates(
     errors are those of :func:`translate`, but a beam of 1 has scores too.
     """
 
-    def search(src: Tensor) -> list[list[Hypothesis]]:
-        return searches.beam(model, src, beam_size=beam_size, alpha=alpha)
+    how = {"beam_size": beam_size, "alpha": alpha, "max_length": max_length}
 
-    map_batches = searches.map_batches
-    found = _search_batches(
-        model, tokenizer, sentences, batch_size, search, map_batches
+    def search(src: Tensor) -> list[list[Hypothesis]]:
+        return searches.beam(model, src, **how)
+
+    found, limits = _search_batches(
+        model, tokenizer, sentences, batch_size, search, searches, max_length
     )
+    best = [beam[0].ids if beam else None for beam in found]
+    report_cut(best, limits, on_cut)
     nothing = [Hypothesis([], 0.0, 0.0)]
     return [
         [
@@ -143,22 +160,40 @@ def _search_batches(
     sentences: Sequence[str],
     batch_size: int,
     search: Callable[[Tensor], list[Found]],
-    map_batches: Callable[..., Iterable[list[Found]]],
-) -> list[Found | None]:
-    """Result of ``search`` for each sentence; None for an empty one."""
+    searches: Searches,
+    max_length: int | None,
+) -> tuple[list[Found | None], list[int]]:
+    """Result of ``search`` for each sentence, and the limit of its length;
+    None and 0 for an empty one."""
     if batch_size < 1:
         raise ConfigError(f"batch_size is {batch_size}: it must be above 0.")
     limit = model.config.max_length
     filled = [i for i, sentence in enumerate(sentences) if sentence.strip()]
     ids = [encode_source(tokenizer, sentences[i], limit) for i in filled]
     found: list[Found | None] = [None] * len(sentences)
+    limits = [0] * len(sentences)
     batches = list(sorted_batches(ids, batch_size))
     with eval_mode(model):  # once for all searches, which may be threads
-        results = map_batches(search, [src for _, src in batches])
-        for (places, _), some in zip(batches, results, strict=True):
-            for place, result in zip(places, some, strict=True):
-                found[filled[place]] = result
-    return found
+        results = searches.map_batches(search, [src for _, src in batches])
+        for (places, src), some in zip(batches, results, strict=True):
+            longest = searches.limits(model, src, None, max_length).tolist()
+            for place, *result in zip(places, some, longest, strict=True):
+                found[filled[place]], limits[filled[place]] = result
+    return found, limits
+
+
+def report_cut(
+    found: list[list[int] | None], limits: list[int], on_cut: OnCut | None
+) -> None:
+    """Call ``on_cut`` with the targets that have as many tokens as they may:
+    of one that has ended, eos is the last of these, and not in ``found``."""
+    cut = [
+        i
+        for i, (ids, limit) in enumerate(zip(found, limits, strict=True))
+        if ids and len(ids) >= limit
+    ]
+    if cut and on_cut:
+        on_cut(cut)
 
 
 class TextStream:

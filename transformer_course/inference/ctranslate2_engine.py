@@ -116,10 +116,22 @@ def load_model(folder: Path, raw: bool = False) -> TrainedModel:
         ) from error
     details = header["details"]
     task = task_of(config, details)
-    searches = Searches(greedy_search, beam_search)
+    searches = Searches(greedy_search, beam_search, limits=length_limits)
     return TrainedModel(
         folder, engine, tokenizer, task, details, raw, searches
     )
+
+
+def length_limits(
+    engine: Engine,
+    src: Int[Tensor, "batch source"],
+    prefix: None,
+    max_length: int | None,
+) -> Int[Tensor, " batch"]:
+    """Maximum number of target tokens for each row: see
+    :func:`~.search.length_limits`."""
+    lengths = (src != PAD).sum(dim=1).tolist()
+    return torch.tensor([engine.limit(n, max_length) for n in lengths])
 
 
 def greedy_search(
@@ -147,8 +159,7 @@ def greedy_search(
         return False  # do not stop
 
     never = [[engine.pieces[i]] for i in (PAD, BOS)]
-    lengths = (src != PAD).sum(dim=1).tolist()
-    limits = [engine.limit(length, max_length) for length in lengths]
+    limits = length_limits(engine, src, None, max_length).tolist()
     found = _translate(  # all at once: what is beyond a row's limit is cut off
         engine,
         src,

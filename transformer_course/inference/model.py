@@ -33,10 +33,12 @@ from transformer_course.decoding.search import DEFAULT_ALPHA
 from transformer_course.decoding.translate import (
     DEFAULT_SEARCHES,
     Candidate,
+    OnCut,
     Searches,
     TextStream,
     candidates,
     encode_source,
+    report_cut,
     too_long,
     translate,
     unknown,
@@ -88,6 +90,8 @@ class TrainedModel:
     raw: bool = False
     """Whether text is left as it is: tokenised, as in the corpus."""
     searches: Searches = DEFAULT_SEARCHES
+    max_length: int | None = None
+    """Most tokens of a translation; None: 50 more than its source has."""
 
     @classmethod
     def load(
@@ -187,7 +191,11 @@ class TrainedModel:
         return self.details.get("alpha", DEFAULT_ALPHA)
 
     def translate(
-        self, sentences: list[str], beam_size: int, alpha: float
+        self,
+        sentences: list[str],
+        beam_size: int,
+        alpha: float,
+        on_cut: OnCut | None = None,
     ) -> list[str]:
         """Translate sentences, in the order given."""
         found = translate(
@@ -197,11 +205,17 @@ class TrainedModel:
             beam_size,
             alpha,
             searches=self.searches,
+            max_length=self.max_length,
+            on_cut=on_cut,
         )
         return self._join(found)
 
     def n_best(
-        self, sentences: list[str], beam_size: int, alpha: float
+        self,
+        sentences: list[str],
+        beam_size: int,
+        alpha: float,
+        on_cut: OnCut | None = None,
     ) -> list[list[Candidate]]:
         """The hypotheses of each sentence's beam, best first."""
         beams = candidates(
@@ -211,20 +225,32 @@ class TrainedModel:
             beam_size,
             alpha,
             searches=self.searches,
+            max_length=self.max_length,
+            on_cut=on_cut,
         )
         return [
             [one._replace(text=self._join([one.text])[0]) for one in beam]
             for beam in beams
         ]
 
-    def stream(self, sentence: str, say: Say) -> None:
+    def stream(
+        self, sentence: str, say: Say, on_cut: OnCut | None = None
+    ) -> None:
         """Translate a sentence greedily, and say words as they are decided."""
         [source] = self.tokenise([sentence])
-        if source.strip():
-            search = partial(
-                self.searches.greedy, self.model, self._source(source)
+        if not source.strip():
+            return
+        src, settings = self._source(source), {"max_length": self.max_length}
+        found = []
+
+        def search(**on_token) -> None:
+            found.extend(
+                self.searches.greedy(self.model, src, **settings, **on_token)
             )
-            self._decode(search, say)
+
+        self._decode(search, say)
+        limits = self.searches.limits(self.model, src, None, self.max_length)
+        report_cut(found, limits.tolist(), on_cut)
 
     def sample(
         self, prompt: str, seed: int, say: Say | None = None, **settings
@@ -396,6 +422,7 @@ class TrainedModel:
             splits.train,
             beam_size,
             alpha,
+            self.max_length,
         )
         return evaluation.report(
             f"{title} on {corpus_of(data).name}, {split}", say
@@ -413,6 +440,13 @@ class TrainedModel:
             side: the side of the corpus that they belong to.
             first: the number of the first line.
         """
+        language = self._spaced_language(side)
+        if first == 1 and language not in (None, *plain.LANGUAGES):
+            yield (
+                f"there are no rules that cut {language!r} into words: text "
+                "is read as it stands, with words and punctuation apart by "
+                "spaces, as in the training's files."
+            )
         lines = self.tokenise(lines, side)
         limit = self.model.config.max_length
         ends = 2 if self.task.output_kind == "classes" else 1
@@ -445,6 +479,11 @@ class TrainedModel:
 
     def _language(self, side: str) -> str | None:
         """The language of a side; None where text is left as it is."""
+        language = self._spaced_language(side)
+        return language if language in plain.LANGUAGES else None
+
+    def _spaced_language(self, side: str) -> str | None:
+        """The language of a side, if spaces separate words in the corpus."""
         known = "corpus" in self.details
         if self.raw or (known and not corpus_of(self._data()).spaced):
             return None

@@ -38,6 +38,8 @@ class Evaluation:
     """1 is greedy search."""
     alpha: float = 0.6
     """Exponent of the length penalty."""
+    max_length: int | None = None
+    """Most tokens of a translation; None: 50 more than its source has."""
 
     def report(self, title: str, say: Say) -> list[str] | None:
         """Evaluate the model, line by line.
@@ -62,13 +64,26 @@ class Evaluation:
         search = f"beam {self.beam_size}, alpha {self.alpha}"
         say(f"{title}: {search if self.beam_size > 1 else 'greedy'}")
         text, how = self.text, (self.beam_size, self.alpha)
-        written = translate(self.model, self.tokenizer, text.src, *how)
+        cut: list[int] = []
+        written = translate(
+            self.model,
+            self.tokenizer,
+            text.src,
+            *how,
+            max_length=self.max_length,
+            on_cut=cut.extend,
+        )
+        if cut:
+            say(
+                f"{len(cut)} of {len(text)} translations were cut off before "
+                "their end: see --max-length"
+            )
         title = f"all {len(text)} sentences"
-        say(score_lines(title, written, text.tgt, text.words))
+        say(score_lines(title, written, text.tgt, text.tokenize[1]))
         if new := unseen(text, self.train):
             title = f"the {len(new)} whose source is not in the training part"
             found = [written[i] for i in new], [text.tgt[i] for i in new]
-            say(score_lines(title, *found, text.words))
+            say(score_lines(title, *found, text.tokenize[1]))
         return written
 
     def _text(self, title: str, say: Say) -> None:

@@ -185,6 +185,9 @@ class Transformer(nn.Module):
         config: settings.
     """
 
+    logits_are_linear = True
+    """They are ``to_logits`` of the last states: see ``chunked_loss``."""
+
     def __init__(self, config: ModelConfig):
         super().__init__()
         self.config = config
@@ -322,6 +325,9 @@ class LanguageModel(DecoderOnly):
     Args:
         config: settings.
     """
+
+    logits_are_linear = True
+    """They are ``to_logits`` of the last states: see ``chunked_loss``."""
 
     def __init__(self, config: LanguageModelConfig):
         super().__init__()

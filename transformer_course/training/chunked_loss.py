@@ -17,15 +17,17 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from transformer_course.batches.pairs import Batch
+from transformer_course.checks import changed
 from transformer_course.models.optimize import product
-from transformer_course.models.transformer import LanguageModel, Transformer
-from transformer_course.training.config import TrainConfig
+from transformer_course.training.config import LOOP_SETTINGS, TrainConfig
 from transformer_course.training.loss import (
     LossSums,
     compute_loss,
     smoothed,
 )
 
+KNOWN_SETTINGS = {*LOOP_SETTINGS, "label_smoothing"}
+"""With any other setting the loss is the plain form's."""
 ROWS = 256
 """Target tokens whose logits are there at a time."""
 MULTIPLE = 32
@@ -37,13 +39,15 @@ def chunked_loss(
 ) -> LossSums:
     """:func:`~.loss.compute_loss` in less memory.
 
-    On a CPU, with gradients, for a model whose logits are one product of its
-    states and a matrix; else, and under R-Drop, the plain form.
+    On a CPU, with gradients, for a model that has said
+    ``logits_are_linear``, and with settings that are known here; else the
+    plain form.
     """
-    one_product = type(model) in (Transformer, LanguageModel)
+    # not inherited: a subclass may make its logits in another way
+    linear = vars(type(model)).get("logits_are_linear", False)
     on_cpu = batch.tgt_out.device.type == "cpu"
-    gradients = torch.is_grad_enabled()
-    if not (one_product and on_cpu and gradients) or config.r_drop:
+    known = changed(config).keys() <= KNOWN_SETTINGS
+    if not (linear and on_cpu and torch.is_grad_enabled() and known):
         return compute_loss(model, batch, config)
     matrix = model.to_logits.weight
     with _without_logits(model):

@@ -22,6 +22,36 @@ from transformer_course.checks import (
 )
 from transformer_course.models.config import AnyModelConfig, ModelConfig
 
+LOOP_SETTINGS = (
+    "epochs",
+    "seed",
+    "start_from",
+    "peak_rate",
+    "warmup",
+    "cooldown",
+    "beta2",
+    "epsilon",
+    "clip",
+    "bf16",
+    "average_last",
+    "save_every",
+    "device",
+)
+"""Settings of :class:`TrainConfig` that are the loop's, and not the loss's."""
+SHORT_CODES = {
+    "eng": "en",
+    "jpn": "ja",
+    "zho": "zh",
+    "chi": "zh",
+    "cmn": "zh",
+    "tha": "th",
+    "lao": "lo",
+    "khm": "km",
+    "mya": "my",
+    "bur": "my",
+}
+"""From three letters to two, for the languages that are written in a way that
+the package has to know."""
 OWN_FILES = "files"
 """The name of the corpus that consists of two files."""
 Language = Annotated[
@@ -29,6 +59,13 @@ Language = Annotated[
     Constraint(
         re.compile("[a-z]{2,3}").fullmatch,
         "that is a language code of two or three letters, such as en, ja, fr",
+    ),
+]
+Files = Annotated[
+    tuple[str, ...],
+    Constraint(
+        lambda files: len(files) in (1, 2),
+        "two files, or one whose lines hold source, tab, target",
     ),
 ]
 FolderName = Annotated[
@@ -47,14 +84,17 @@ class DataConfig(Config):
 
     corpus: str = "grammar"
     """Name of the corpus: see data list. With --data.files it is "files"."""
-    src: Language = "en"
-    """Language that is read: a code such as en."""
-    tgt: Language = "ja"
-    """Language that is written."""
-    files: tuple[str, str] | None = None
-    """Two files in a corpus's place, UTF-8, one sentence a line: one to read,
-    and one whose line i translates its line i."""
-    sha256: tuple[str, str] | None = None
+    src: Language | None = None
+    """Language that is read, by its code, such as en or eng; the corpus's
+    when None."""
+    tgt: Language | None = None
+    """Language that is written; the corpus's when None. Of two files the
+    defaults are en and ja."""
+    files: Files | None = None
+    """Files in a corpus's place, UTF-8, one sentence a line: one to read, and
+    one whose line i translates its line i; or one file with both in each
+    line, and a tab between them."""
+    sha256: Files | None = None
     """Of these files; written down when a training begins, so that a text
     which has changed since is refused."""
     spaced: bool = False
@@ -62,11 +102,11 @@ class DataConfig(Config):
     the book's corpora; else they hold text as people write it."""
     train_pairs: Size | None = None
     """Train on the first so many pairs; all of them when None."""
-    more: tuple[str, str] | None = None
-    """Two files of more pairs to train on beside the corpus, in its form:
+    more: Files | None = None
+    """Files of more pairs to train on beside the corpus, in its form:
     translations that a model wrote, for instance. A pair with a sentence that
     is held out is left out."""
-    more_sha256: tuple[str, str] | None = None
+    more_sha256: Files | None = None
     """Of these files; written down when a training begins."""
     both_ways: bool = False
     """Train on each pair in both directions (Ding et al. 2021); what is
@@ -95,11 +135,14 @@ class DataConfig(Config):
             f"{self.pieces!r}: only that model gives each segmentation a "
             "probability.",
         )
+        for side in ("src", "tgt"):
+            code = getattr(self, side)
+            object.__setattr__(self, side, SHORT_CODES.get(code, code))
         if self.files:
             object.__setattr__(self, "corpus", OWN_FILES)
         require(
             self.files or not (self.corpus == OWN_FILES or self.spaced),
-            "corpus 'files' and spaced describe two files, and none are "
+            "corpus 'files' and spaced describe your files, and none are "
             "given: add --data.files FILE FILE, or name another corpus and "
             "leave out --data.spaced.",
         )

@@ -21,7 +21,7 @@ AS_ADAM = 0.2
 
 
 def cosine(total: int) -> Schedule:
-    """A warm-up, then half a cosine down to zero, just after the end.
+    """A warm-up, then half a cosine down to zero, where it stays.
 
     Loshchilov and Hutter 2017, equation 5, without restarts.
 
@@ -32,8 +32,8 @@ def cosine(total: int) -> Schedule:
     def rate(step: int, warmup: int, peak: float) -> float:
         if step <= warmup:
             return peak * step / warmup
-        done = (step - warmup) / (total + 1 - warmup)
-        return peak * (1 + math.cos(math.pi * done)) / 2
+        done = (step - warmup) / max(1, total + 1 - warmup)
+        return peak * (1 + math.cos(math.pi * min(done, 1.0))) / 2
 
     return rate
 

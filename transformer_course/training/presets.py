@@ -43,9 +43,9 @@ from transformer_course.training.config import (
 )
 
 _ENJA = DataConfig(corpus="small_parallel_enja", token_budget=1536)
-_SOSEKI = DataConfig(corpus="soseki", src="ja", tgt="ja", max_shapes=24)
+_SOSEKI = DataConfig(corpus="soseki", max_shapes=24)
 _POLARITY = DataConfig(corpus="sentence_polarity")
-_AUTHORS = DataConfig(corpus="authors", src="ja", tgt="ja")
+_AUTHORS = DataConfig(corpus="authors")
 
 # post-norm collapses at this rate: experiments/results/enja-post-norm
 _TRANSLATOR = ModelConfig(dropout=0.3, norm_first=True)
@@ -137,9 +137,7 @@ _PRESETS = (
     ),
     Experiment(
         "aozora-bert",
-        DataConfig(
-            corpus="authors", src="ja", pieces="char", token_budget=2048
-        ),
+        DataConfig(corpus="authors", pieces="char", token_budget=2048),
         # with learned positions it takes far longer (chapter 18)
         BertConfig(
             vocab_size=4000,

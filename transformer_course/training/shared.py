@@ -19,7 +19,7 @@ from transformer_course.data.download import cache_dir
 from transformer_course.device import pick_device
 from transformer_course.training import checkpoint
 from transformer_course.training.config import Experiment
-from transformer_course.training.run.prepare import with_digests
+from transformer_course.training.run.prepare import complete
 from transformer_course.training.run.training import run
 from transformer_course.training.tasks.table import experiment_to_dict
 
@@ -81,7 +81,7 @@ def _key(experiment: Experiment) -> str:
     paths = [p for f in FOLDERS for p in sorted((PACKAGE / f).rglob("*.py"))]
     paths += [_model(name) for name in sorted(own)]
     parts = [
-        json.dumps(experiment_to_dict(with_digests(experiment))),
+        json.dumps(experiment_to_dict(complete(experiment))),
         *(_code(_source(path)) for path in paths),
         torch.__version__,
     ]

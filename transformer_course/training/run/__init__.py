@@ -11,22 +11,3 @@ end.
 and :mod:`~.checkpoints` checkpoints, :mod:`~.stopping` handles Ctrl-C.
 :func:`~.shared.trained` is for chapters, which share a few small models.
 """
-
-from transformer_course.training.run.folder import (
-    RunFolder,
-    changed_setting,
-    chosen_checkpoint,
-    settings_of,
-)
-from transformer_course.training.run.prepare import Prepared, prepare
-from transformer_course.training.run.training import run
-
-__all__ = [
-    "Prepared",
-    "RunFolder",
-    "changed_setting",
-    "chosen_checkpoint",
-    "prepare",
-    "run",
-    "settings_of",
-]

@@ -18,7 +18,7 @@ from transformer_course.training.config import DataConfig, Experiment
 from transformer_course.training.loop import set_seed
 from transformer_course.training.run.folder import find
 from transformer_course.training.tasks.table import find_task
-from transformer_course.training.tasks.task import Task, check
+from transformer_course.training.tasks.task import Task, check, corpus_of
 
 ENCODER = ("bert.", "pooler.")
 """Prefixes of the parameters that a text classifier takes over from a
@@ -41,21 +41,22 @@ class Prepared(NamedTuple):
     task: Task
 
 
-def with_digests(
+def complete(
     experiment: Experiment, begun: dict[str, Any] | None = None
 ) -> Experiment:
-    """The settings with the sha256 of the user's own files.
+    """The settings with the corpus's languages and the files' sha256.
 
     Args:
         experiment: the settings.
         begun: settings of the run that is resumed, whose digests are kept.
 
     Raises:
-        CorpusError: a file cannot be read.
+        CorpusError: no such corpus, or a file cannot be read.
     """
     data = experiment.data
     before = from_dict(DataConfig, begun["data"]) if begun else data
-    found = {}
+    src, tgt = corpus_of(data).direction(data.src, data.tgt)
+    found = {"src": src, "tgt": tgt}
     for files, sha256 in (("files", "sha256"), ("more", "more_sha256")):
         named = getattr(data, files)
         if named is not None and getattr(data, sha256) is None:

@@ -24,8 +24,8 @@ from transformer_course.training.run.checkpoints import Checkpoints
 from transformer_course.training.run.folder import Record, RunFolder
 from transformer_course.training.run.prepare import (
     Prepared,
+    complete,
     prepare,
-    with_digests,
 )
 from transformer_course.training.run.recorder import Recorder
 from transformer_course.training.run.stopping import StopSignal
@@ -75,7 +75,7 @@ def run(
         main = distributed.is_main_process()
         quiet = quiet or not main
         begun = folder.settings() if folder.begun else None
-        experiment = with_digests(experiment, begun)
+        experiment = complete(experiment, begun)
         folder.check(experiment, resume)
         if not quiet:
             log(f"{folder.path}: preparing ...")

@@ -37,7 +37,7 @@ from transformer_course.training.config import (
     TrainConfig,
 )
 from transformer_course.training.loss import LossSums, classification_loss
-from transformer_course.training.tasks.task import Task
+from transformer_course.training.tasks.task import Task, warn_cut_off
 from transformer_course.training.tasks.writing import train_tokenizer
 
 TEXT_BATCH_SIZE = 64
@@ -66,12 +66,7 @@ class ImageClassification(Task):
     input_kind = "images"
     output_kind = "classes"
     selection_metric = "accuracy"
-    unsupported = (
-        "data.both_ways",
-        "data.subword_sampling",
-        "data.more",
-        "train.r_drop",
-    )
+    settings = ("train_pairs", "batch_size", "shift", "label_smoothing")
     loss = staticmethod(labelled_loss)
 
     def load(self, data: DataConfig) -> ImageSplits:
@@ -128,12 +123,14 @@ class TextClassification(Task):
     examples = "texts"
     output_kind = "classes"
     selection_metric = "accuracy"
-    unsupported = (
-        "data.both_ways",
-        "data.subword_sampling",
-        "data.more",
-        "data.shift",
-        "train.r_drop",
+    settings = (
+        "src",
+        "tgt",
+        "train_pairs",
+        "pieces",
+        "token_budget",
+        "max_shapes",
+        "label_smoothing",
     )
     loss = staticmethod(labelled_loss)
 
@@ -160,10 +157,14 @@ class TextClassification(Task):
         if tokenizer is None:
             lines = [*train.texts, *train.unlabelled]
             tokenizer = train_tokenizer(lines, experiment)
+        limit = experiment.model.max_length
+        lengths = [len(tokenizer.encode(text)) for text in train.texts]
+        cut_off = sum(length > limit - 2 for length in lengths)
+        warn_cut_off(cut_off, len(train), "training texts", limit)
         return tokenizer, LabelledBatches(
             tokenizer,
             train,
-            experiment.model.max_length,
+            limit,
             experiment.data.token_budget,
             experiment.train.seed,
             experiment.data.max_shapes,

@@ -26,7 +26,11 @@ from transformer_course.training.config import (
     TrainConfig,
 )
 from transformer_course.training.loss import LossSums, classification_loss
-from transformer_course.training.tasks.task import Task, corpus_of
+from transformer_course.training.tasks.task import (
+    Task,
+    corpus_of,
+    warn_cut_off,
+)
 
 EVAL_TOKEN_BUDGET = 8192
 """Ids in a batch of an evaluation."""
@@ -54,14 +58,7 @@ class PreTraining(Task):
     output_kind = "hidden words"
     selection_metric = "nll"
     greater_is_better = False
-    unsupported = (
-        "data.both_ways",
-        "data.subword_sampling",
-        "data.train_pairs",
-        "data.more",
-        "data.shift",
-        "train.r_drop",
-    )
+    settings = ("src", "tgt", "pieces", "token_budget", "label_smoothing")
 
     def load(self, data: DataConfig) -> WorkSplits:
         return corpus_of(data).works()
@@ -73,7 +70,7 @@ class PreTraining(Task):
         tokenizer: Tokenizer | None = None,
     ) -> tuple[Tokenizer, MaskedBatches]:
         tokenizer = tokenizer or train_tokenizer(experiment, train)
-        return tokenizer, MaskedBatches(
+        batches = MaskedBatches(
             Documents.of(train, tokenizer),
             tokenizer,
             experiment.model.max_length,
@@ -81,6 +78,11 @@ class PreTraining(Task):
             experiment.train.seed,
             experiment.model.next_sentence,
         )
+        works = batches.documents.works
+        sentences = [s for work in works for chapter in work for s in chapter]
+        cut_off = sum(len(sentence) > batches.room for sentence in sentences)
+        warn_cut_off(cut_off, len(sentences), "sentences", batches.room)
+        return tokenizer, batches
 
     def eval_batches(
         self, config: BertConfig, tokenizer: Tokenizer, text: list[Work]

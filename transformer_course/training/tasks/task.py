@@ -6,11 +6,15 @@ from typing import ClassVar, Literal
 from torch import nn
 
 from transformer_course.batches.pairs import AnyBatch, Batches
+from transformer_course.checks import changed
+from transformer_course.console import log
 from transformer_course.data.corpora import CORPORA, Corpus, find, of_files
+from transformer_course.data.text import LANGUAGES
 from transformer_course.data.tokenizer import PAD, Tokenizer
 from transformer_course.errors import ConfigError
 from transformer_course.models.config import AnyModelConfig
 from transformer_course.training.config import (
+    LOOP_SETTINGS,
     DataConfig,
     Experiment,
     TrainConfig,
@@ -44,8 +48,9 @@ class Task(ABC):
     """Metric on the development set by which checkpoints are chosen."""
     greater_is_better: ClassVar[bool] = True
     """Whether a larger value of ``selection_metric`` is better."""
-    unsupported: ClassVar[tuple[str, ...]] = ()
-    """Settings that must not be set, by their dotted names."""
+    settings: ClassVar[tuple[str, ...]]
+    """Settings of data and loss that it follows, besides the corpus. The loop
+    follows its own; any other must have its default."""
 
     @abstractmethod
     def load(self, data: DataConfig):
@@ -114,6 +119,16 @@ class Task(ABC):
         """
 
 
+def warn_cut_off(cut: int, total: int, things: str, max_length: int) -> None:
+    """Warn of training examples that are longer than ``max_length``."""
+    if cut:
+        log(
+            f"warning: {cut:,} of {total:,} {things} are longer than "
+            f"{max_length} tokens and are cut off there; a larger "
+            "--model.max-length keeps them whole."
+        )
+
+
 def selection_value(task: Task, metrics: dict[str, float]) -> float:
     """The number by which checkpoints are compared; greater is better."""
     value = metrics[task.selection_metric]
@@ -125,7 +140,7 @@ def check(task: Task, experiment: Experiment) -> None:
 
     Raises:
         ConfigError: another kind of model, a corpus without the data that it
-            needs, or an unsupported setting.
+            needs, or a setting that it does not follow.
         CorpusError: no such corpus.
     """
     model, train = experiment.model, experiment.train
@@ -143,12 +158,12 @@ def check(task: Task, experiment: Experiment) -> None:
             f"the corpus {corpus.name} has nothing for the task {task.name}; "
             f"these have: {', '.join(fit)}."
         )
-    for setting in task.unsupported:
-        part, _, name = setting.partition(".")
-        if value := getattr(getattr(experiment, part), name):
+    followed = {"corpus", *LOOP_SETTINGS, *task.settings}
+    for name, value in (changed(experiment.data) | changed(train)).items():
+        if name not in followed:
             raise ConfigError(
                 f"{name} is {value}, which the task {task.name} does not "
-                "support: leave it out."
+                "follow: leave it out."
             )
     pad_id = getattr(model, "pad_id", PAD)
     if task.input_kind == "text" and pad_id != PAD:
@@ -178,5 +193,5 @@ def corpus_of(data: DataConfig) -> Corpus:
     """
     if data.files is None:
         return find(data.corpus)
-    languages = data.src, data.tgt
+    languages = data.src or LANGUAGES[0], data.tgt or LANGUAGES[1]
     return of_files(data.files, data.sha256, languages, data.spaced)

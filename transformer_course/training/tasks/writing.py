@@ -28,6 +28,7 @@ from transformer_course.data.corpora import pairs_of
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding.generate import sample
+from transformer_course.decoding.search import EXTRA_LENGTH
 from transformer_course.decoding.translate import draw, translate
 from transformer_course.errors import ConfigError
 from transformer_course.evaluation.bleu import corpus_bleu, perplexity
@@ -40,8 +41,28 @@ from transformer_course.models.config import (
 from transformer_course.models.modern_config import ModernConfig
 from transformer_course.training.chunked_loss import chunked_loss
 from transformer_course.training.config import DataConfig, Experiment
-from transformer_course.training.tasks.task import Task, corpus_of
+from transformer_course.training.tasks.task import (
+    Task,
+    corpus_of,
+    warn_cut_off,
+)
 
+TEXT_SETTINGS = (
+    "src",
+    "tgt",
+    "files",
+    "sha256",
+    "spaced",
+    "train_pairs",
+    "pieces",
+    "token_budget",
+    "max_shapes",
+    "label_smoothing",
+    "r_drop",
+)
+"""Settings that all of these tasks follow."""
+PAIR_SETTINGS = (*TEXT_SETTINGS, "more", "more_sha256", "subword_sampling")
+"""Settings that the tasks with pairs follow."""
 EVAL_BATCH_SIZE = 50
 """Pairs, or blocks of text, in a batch of an evaluation."""
 SAMPLES = 10
@@ -63,7 +84,7 @@ def first_pairs(splits: Splits, size: int | None) -> Splits:
     """Shorten the training split to ``size`` pairs, if it is not None."""
     if size is None:
         return splits
-    train = ParallelText(splits.train.src[:size], splits.train.tgt[:size])
+    train = splits.train.take(range(min(size, len(splits.train))))
     return dataclasses.replace(splits, train=train)
 
 
@@ -147,18 +168,21 @@ def _warn_cut_off(
     pairs: list[IdPair],
     max_length: int,
 ) -> None:
-    """Warn of pairs that are longer than ``max_length``."""
+    """Warn of pairs that are cut off, or that no search would write."""
     full = [i for i, ids in enumerate(pairs) if max_length in map(len, ids)]
     cut_off = sum(
         len(tokenizer.encode(src)) > max_length - 1
         or len(tokenizer.encode(tgt)) > max_length - 2
         for src, tgt in text.take(full)
     )
-    if cut_off:
+    warn_cut_off(cut_off, len(text), "training pairs", max_length)
+    beyond = sum(len(tgt) - 1 > len(src) + EXTRA_LENGTH for src, tgt in pairs)
+    if beyond:
         log(
-            f"warning: {cut_off:,} of {len(text):,} training pairs are "
-            f"longer than {max_length} tokens and are cut off there; a "
-            "larger --model.max-length keeps them whole."
+            f"warning: in {beyond:,} of {len(text):,} training pairs the "
+            f"target has over {EXTRA_LENGTH} tokens more than the source: "
+            "translations are cut off there, unless translate and score are "
+            "given a --max-length."
         )
 
 
@@ -172,15 +196,16 @@ class Translation(Task):
     examples = "pairs"
     output_kind = "translation"
     selection_metric = "bleu"
-    unsupported = ("data.shift",)
+    settings = (*PAIR_SETTINGS, "both_ways")
     loss = staticmethod(chunked_loss)
     eval_batches = staticmethod(pair_eval_batches)
     samples = staticmethod(pair_samples)
 
     def load(self, data: DataConfig) -> Splits:
-        if data.src == data.tgt:
+        src, tgt = corpus_of(data).direction(data.src, data.tgt)
+        if src == tgt:
             raise ConfigError(
-                f"src and tgt are both {data.src!r}: choose two languages."
+                f"src and tgt are both {src!r}: choose two languages."
             )
         splits = load_pairs(data)
         return both_directions(splits) if data.both_ways else splits
@@ -205,7 +230,7 @@ class Translation(Task):
     ) -> dict[str, float]:
         """Perplexity, and BLEU of greedy translations."""
         written = translate(model, tokenizer, dev.src)
-        bleu = corpus_bleu(written, dev.tgt, dev.words).value
+        bleu = corpus_bleu(written, dev.tgt, dev.tokenize[1]).value
         return {"perplexity": perplexity(means["nll"]), "bleu": bleu}
 
 
@@ -219,7 +244,7 @@ class NextSentence(Task):
     examples = "pairs"
     selection_metric = "nll"
     greater_is_better = False
-    unsupported = ("data.both_ways", "data.shift")
+    settings = PAIR_SETTINGS
     loss = staticmethod(chunked_loss)
     metrics = staticmethod(perplexity_metric)
     eval_batches = staticmethod(pair_eval_batches)
@@ -251,12 +276,7 @@ class LanguageModelling(Task):
     prompt_side = "tgt"
     selection_metric = "nll"
     greater_is_better = False
-    unsupported = (
-        "data.both_ways",
-        "data.subword_sampling",
-        "data.more",
-        "data.shift",
-    )
+    settings = TEXT_SETTINGS
     loss = staticmethod(chunked_loss)
     metrics = staticmethod(perplexity_metric)
 
