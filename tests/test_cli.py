@@ -698,6 +698,8 @@ def mirror(tmp_path, monkeypatch):
     monkeypatch.setattr(
         download, "entries", lambda: {c.name: c for c in corpora}
     )
+    for one in corpora:
+        monkeypatch.setitem(CORPORA, one.name, Corpus(one.name, ("en",)))
     (tmp_path / "mirror").mkdir()
     for name in ("a.txt", "b.txt"):
         (tmp_path / "mirror" / name).write_bytes(files[name])
@@ -738,7 +740,7 @@ def test_an_unknown_corpus_names_the_known_ones(run, action):
         ["train", "nonsense"],
         ["train", "grammar", "--train.epochs", "many"],
         ["train", "grammar", "--no-such-option"],
-        ["train", "grammar", "--data.files", "a.en"],
+        ["train", "grammar", "--train.epochs", "two"],
         ["translate"],
         ["score", "x", "--split", "train"],
         ["data", "burn"],

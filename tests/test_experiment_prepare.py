@@ -36,7 +36,7 @@ from transformer_course.training.run.folder import (
     chosen_checkpoint,
     settings_of,
 )
-from transformer_course.training.run.prepare import prepare
+from transformer_course.training.run.prepare import complete, prepare
 from transformer_course.training.run.training import run
 from transformer_course.training.tasks.table import (
     experiment_from_dict,
@@ -248,7 +248,7 @@ def test_a_run_knows_which_files_it_learned_and_how_they_were_parted(
     assert settings["split"] == splits.how
     assert "90 pairs" in splits.how and len(splits.train) == 90
     like = experiment_from_dict(settings)
-    assert like == other(of_files, sha256=tuple(made))
+    assert like == complete(other(of_files, sha256=tuple(made)))
     details = checkpoint.load(folder / "checkpoints" / "best").details
     assert details["sha256"] == made
     assert "split" not in settings_of(finished)
@@ -319,7 +319,7 @@ def test_a_run_knows_its_more_pairs_but_is_judged_without_them(
         hashlib.sha256(file.read_bytes()).hexdigest() for file in more
     ]
     like = experiment_from_dict(settings_of(folder))
-    assert like == other(with_more, more_sha256=tuple(known))
+    assert like == complete(other(with_more, more_sha256=tuple(known)))
     with more[1].open("a", encoding="utf-8") as file:
         file.write("。")
     with pytest.raises(CorpusError, match="m.ja is not the text"):
@@ -384,7 +384,7 @@ def test_examples_that_are_cut_off_are_a_warning(
     settings = make()
     prepare(settings)
     assert "cut off" not in capsys.readouterr().err
-    short = dataclasses.replace(settings.model, max_length=4)
+    short = dataclasses.replace(settings.model, max_length=5)
     prepare(dataclasses.replace(settings, model=short))
     told = capsys.readouterr().err
     assert f"{things} are longer than " in told and "max-length" in told

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from transformer_course.data import download, own_text, small_parallel_enja
 from transformer_course.data import labelled as with_labels
-from transformer_course.data import own_text, small_parallel_enja
 from transformer_course.data.aozora import authors, haiku, prose
 from transformer_course.data.aozora.authors import WorkSplits
-from transformer_course.data.download import ManifestEntry, entries
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.labelled import LabelledSplits
 from transformer_course.data.text import LANGUAGES, Splits
@@ -145,12 +144,12 @@ def of_files(
     return Corpus(" and ".join(files), languages, spaced, load)
 
 
-def manifest_entry(corpus: Corpus) -> ManifestEntry:
+def manifest_entry(corpus: Corpus) -> download.ManifestEntry:
     """Its licence, description and files; a built-in corpus has no files."""
-    built_in = ManifestEntry(
+    built_in = download.ManifestEntry(
         corpus.name, corpus.licence, corpus.description, ()
     )
-    return entries().get(corpus.name, built_in)
+    return download.entries().get(corpus.name, built_in)
 
 
 def load_corpus(
