@@ -40,6 +40,8 @@ FIRST_PAGE = 1_100_000
 """Bytes of the first page and of all that it loads."""
 BEFORE_PAINT = 150_000
 """Zipped bytes that a page needs before it shows something."""
+LIVE = 150_000
+"""Bytes of the scripts of all figures that answer."""
 SEARCHED = 400_000
 """Zipped bytes of what the search page alone loads."""
 STRIP = 4000
@@ -109,6 +111,12 @@ def test_no_module_is_too_long():
         for name, count in lines.items()
         if count > LONG_MODULES.get(name, MODULE)
     }
+
+
+def test_the_scripts_of_the_live_figures_are_light():
+    scripts = [*(BOOK / "_static/live").glob("*.js")]
+    assert len(scripts) > 10
+    assert sum(script.stat().st_size for script in scripts) <= LIVE
 
 
 # --- built pages -------------------------------------------------------------

@@ -60,7 +60,8 @@
       svg("text", { x: left, y: top, "text-anchor": anchor }, words);
     const drawing = svg("svg",
       { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "lv-curve", role: "img" },
-      svg("path", { d: `M${x(-farthest)} ${y(0)}H${x(farthest)}M${x(0)} ${y(width / 2)}V${y(0)}` }),
+      svg("path", { d: `M${x(-farthest)} ${y(0)}H${x(farthest)}` +
+        `M${x(0)} ${y(width / 2)}V${y(0)}` }),
       svg("path", { d: `M${curve.join("L")}`, class: "lv-line" }),
       text(x(-farthest), HIGH - 8, minus(-farthest), "start"),
       text(x(0), HIGH - 8, "distance"),

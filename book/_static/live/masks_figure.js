@@ -91,7 +91,7 @@
         words.forEach((key, j) => {
           const [cell, weight] = [cells[i][j], weights[i][j]];
           cell.tabIndex = i === row && j === column ? 0 : -1;
-          cell.style.setProperty("--share", weight);
+          cell.style.setProperty("--share", weight ** 0.6); // so small ones show
           cell.textContent = i === row && may[i][j] ? weight.toFixed(2) : "";
           cell.setAttribute("aria-pressed", String(may[i][j]));
           cell.setAttribute("aria-label", `${query} looks at ${key}: ` +

@@ -86,7 +86,8 @@
       find("merges").textContent =
         merged.map((pair) => pair.join("")).join(", ") || "nothing";
       find("status").textContent =
-        `${characters} characters and ${at} merges: a vocabulary of ` +
+        `${characters} characters and ${at === 1 ? "1 merge" : `${at} merges`}: ` +
+        "a vocabulary of " +
         `${characters + at} pieces. ` +
         (next ? `Next, ${next.pair.join(" + ")}, ${times(next.count)}.`
           : "Every word is one piece.");
