@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -196,6 +197,24 @@ def test_as_is_keeps_words_apart(run, model, file):
     _, joined, _ = run("translate", model, file)
     _, apart, _ = run("translate", model, file, "--as-is")
     assert apart.split("\n")[0].count(" ") > joined.split("\n")[0].count(" ")
+
+
+@pytest.mark.parametrize(
+    ("src", "tgt"), [("de", "en"), ("en", "de"), ("fr", "deu")]
+)
+def test_words_of_languages_without_rules_are_read_as_they_stand(
+    run, here, file, src, tgt
+):
+    files = {"corpus": "files", "files": ["a", "b"], "spaced": True}
+    path = here / "translator" / "config.json"
+    header = json.loads(path.read_text("utf-8"))
+    header["details"] |= files | {"src": src, "tgt": tgt}
+    path.write_text(json.dumps(header), "utf-8")
+    file.write_text("red cat .\n")
+    status, out, err = run("translate", "translator", file)
+    assert (status, out.count("\n")) == (0, 1)
+    assert ("no rules that cut" in err) == (src != "en")
+    assert run("translate", "translator", file, "--as-is")[::2] == (0, "")
 
 
 def test_plain_english_is_cut_into_words_first(run, model, file):

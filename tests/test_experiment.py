@@ -91,9 +91,15 @@ def test_tensorboard_can_read_what_is_written(finished):
     scalars = board.Tags()["scalars"]
     assert {"epoch/dev_loss", "epoch/dev_bleu"} <= set(scalars)
     assert "epoch/dev_accuracy" in scalars
-    bleu = [event.value for event in board.Scalars("epoch/dev_bleu")]
-    expected = [r["dev_bleu"] for r in records(finished, "epoch")]
-    assert bleu[:3] == pytest.approx(expected)
+    for kind in ("epoch", "average"):
+        for name in ("dev_bleu", "dev_loss", "dev_accuracy"):
+            curve = board.Scalars(f"{kind}/{name}")
+            made = records(finished, kind)
+            steps = [event.step for event in curve]
+            assert steps == [record["step"] for record in made]
+            assert len(set(steps)) == len(steps)
+            values = [event.value for event in curve]
+            assert values == pytest.approx([r[name] for r in made])
     assert "samples/text_summary" in board.Tags()["tensors"]
 
 

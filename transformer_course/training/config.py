@@ -98,7 +98,7 @@ class DataConfig(Config):
     """Of these files; written down when a training begins, so that a text
     which has changed since is refused."""
     spaced: bool = False
-    """In the two files, punctuation and words stand apart by spaces, as in
+    """In your files, punctuation and words stand apart by spaces, as in
     the book's corpora; else they hold text as people write it."""
     train_pairs: Size | None = None
     """Train on the first so many pairs; all of them when None."""

@@ -10,7 +10,7 @@ import torch
 from transformer_course.training import checkpoint
 from transformer_course.training.config import Experiment
 from transformer_course.training.loop import Progress, resume_state
-from transformer_course.training.run.prepare import Prepared
+from transformer_course.training.run.prepare import Prepared, complete
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ class Checkpoints:
 
 def details(experiment: Experiment) -> dict[str, Any]:
     """What a checkpoint says of its training: the task and the data."""
-    return {"task": experiment.task, **asdict(experiment.data)}
+    data = complete(experiment).data
+    return {"task": experiment.task, **asdict(data)}
 
 
 def _of_epoch(number: int) -> str:

@@ -85,7 +85,9 @@ class Recorder:
         self._write(record | {"samples": samples})
         for key, value in record.items():
             if isinstance(value, float):
-                self._board.add_scalar(f"epoch/{key}", value, record["step"])
+                # the average is made at the step of the last epoch
+                tag = f"{record['kind']}/{key}"
+                self._board.add_scalar(tag, value, record["step"])
         lines = [format_sample(sample) for sample in samples]
         self._board.add_text("samples", "\n\n".join(lines), record["step"])
         self._board.flush()
