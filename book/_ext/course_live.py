@@ -28,6 +28,7 @@ from sphinx.util.docutils import SphinxDirective
 from transformer_course.data.grammar import grammar_splits
 from transformer_course.decoding.translate import translate
 from transformer_course.inference import web_export
+from transformer_course.interpretation.hooks import heads_of
 from transformer_course.training.shipped import FOLDER, load_shipped
 
 MODELS = ("grammar", "en-ja", "ja-en")
@@ -61,6 +62,15 @@ SENTENCES = (
     + ("because it is raining", "."),
 )
 """Sentences of the page: for each place what can stand there."""
+NEGATED = "the women will not drink tea ."
+"""Chapter 07 looks at its heads."""
+
+SEARCHED = (
+    "cats drink milk .",
+    "the busy girls sometimes play in the park .",
+    "the boys are kind , but they are not tall .",
+)
+"""Sentences to search: the second needs a beam, the third a penalty too."""
 
 PARTICLES = dict(
     entry.split(": ")
@@ -167,6 +177,21 @@ def batch_data(options: dict[str, Any]) -> dict[str, Any]:
     return {"lengths": lengths, "step": 2}
 
 
+def heads_data(options: dict[str, Any]) -> dict[str, Any]:
+    """What the figure of heads is told."""
+    heads = [
+        {"part": head.part, "number": head.number, "name": str(head)}
+        for head in heads_of(load_shipped("grammar").model)
+    ]
+    sentences = [NEGATED, *(src for src, _ in examples())]
+    return {"sentences": sentences, "heads": heads, "gloss": glosses()}
+
+
+def search_data(options: dict[str, Any]) -> dict[str, Any]:
+    """What the figure of searches is told."""
+    return {"sentences": SEARCHED, "gloss": glosses()}
+
+
 class Figure(NamedTuple):
     """How a figure is made; ``live/NAME.html`` is its template, and
     ``_static/live/NAME_figure.js`` its script."""
@@ -185,6 +210,10 @@ FIGURES = {
     "merges": Figure(merges_data),
     "batch": Figure(batch_data),
     "walk": Figure(model_data, runs_model=True),
+    "heads": Figure(heads_data, runs_model=True),
+    "search": Figure(search_data, runs_model=True),
+    "river": Figure(model_data, runs_model=True),
+    "rate": Figure(lambda options: {}),
 }
 
 
@@ -218,6 +247,7 @@ class Live(SphinxDirective):
         "switches": directives.flag,
         "controls": directives.flag,
         "sentence": directives.positive_int,
+        "caption": directives.unchanged_required,
     }
 
     def run(self) -> list[nodes.Node]:

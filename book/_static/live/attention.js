@@ -57,10 +57,11 @@ course.part(function attention() {
      memory: where keys and values come from; null for self-attention.
      weights: from a name in this layer to its tensor.
      allowed: (query, key) → may attend.
-     settings: nHeads, rotary, cache, and onWeights, which is called with the
-       head, the query and its row of weights. */
+     settings: nHeads, rotary, cache; isOn: head → whether it may answer, else
+       its output is zero; onWeights is called with the head, the query and
+       its row of weights. */
   function multiHeadAttention(query, memory, weights, allowed, settings) {
-    const { nHeads, rotary, cache, onWeights } = settings;
+    const { nHeads, rotary, cache, isOn, onWeights } = settings;
     const width = query.cols / nHeads;
     const project = (x, name) =>
       linear(x, weights(`${name}.weight`), weights(`${name}.bias`));
@@ -74,6 +75,7 @@ course.part(function attention() {
     if (!memory && rotary) turn(q, nHeads, past);
     const heads = matrix(query.rows, query.cols);
     for (let head = 0; head < nHeads; head++) {
+      if (!isOn(head)) continue;
       const part = (x, i) =>
         x.data.subarray(
           i * x.cols + head * width,

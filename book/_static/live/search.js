@@ -57,19 +57,30 @@ course.part(function search() {
   const greedySearch = (model, src, onToken, onWeights) =>
     extend(model, src, (logits) => topK(logits, 1)[0], onToken, onWeights);
 
+  /* The tokens that may be drawn, likeliest first, each with its chance: the
+     smallest set that holds the share topP. */
+  function chances(logits, { temperature = 1, topK: k = 0, topP = 1 }) {
+    const order = topK(logits, k || logits.length);
+    const scaled = Float32Array.from(order, (i) => logits[i] / temperature);
+    const shares = logSoftmax(scaled).map(Math.exp);
+    let held = 0;
+    const last = shares.findIndex((share) => (held += share) >= topP);
+    const kept = topP < 1 && last >= 0 ? shares.slice(0, last + 1) : shares;
+    const sum = kept.reduce((a, b) => a + b);
+    return Array.from(kept, (share, i) => ({
+      token: order[i],
+      chance: share / sum,
+    }));
+  }
+
   /* Draw each token; random gives numbers from 0 to 1. */
   function sample(model, src, settings, onToken) {
-    const { temperature = 1, topK: k = 0, topP = 1 } = settings;
     const { random = Math.random } = settings;
     const pick = (logits) => {
-      const order = topK(logits, k || logits.length);
-      const scaled = Float32Array.from(order, (i) => logits[i] / temperature);
-      const shares = logSoftmax(scaled).map(Math.exp);
-      let before = 0;
-      const kept = shares.findIndex((share) => (before += share) >= topP);
-      const among = kept < 0 ? shares : shares.slice(0, kept + 1);
-      let left = random() * among.reduce((a, b) => a + b);
-      return order[among.findIndex((share) => (left -= share) < 0)] ?? order[0];
+      const among = chances(logits, settings);
+      let left = random();
+      const drawn = among.find(({ chance }) => (left -= chance) < 0);
+      return (drawn ?? among[0]).token;
     };
     return extend(model, src, pick, onToken);
   }
@@ -118,6 +129,7 @@ course.part(function search() {
   }
 
   return {
-    logSoftmax, topK, greedySearch, sample, lengthPenalty, beamSearch,
+    logSoftmax, topK, chances, greedySearch, sample, lengthPenalty,
+    beamSearch,
   };
 });

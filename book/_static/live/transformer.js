@@ -9,7 +9,12 @@ course.part(function transformer() {
   const UNK = 3;
 
   /* What can be switched off, to see what it was for. */
-  const WHOLE = { positions: true, paddingMask: true, crossAttention: () => true };
+  const WHOLE = {
+    positions: true,
+    paddingMask: true,
+    crossAttention: (layer) => true,
+    heads: (part, head) => true,
+  };
 
   /* One cache for each decoder layer's own tokens, one for the memory. */
   class DecoderCache {
@@ -40,7 +45,9 @@ course.part(function transformer() {
       this.config = config;
       this.tensors = tensors;
       this.switches = WHOLE;
-      this.onPart = null; // called with the name and the output of each part
+      /* Called with the name and the output of each part; for each add and
+         norm NAME also with NAME.sublayer and NAME.sum. */
+      this.onPart = null;
     }
 
     /* From a name within a part of the model to its tensor. */
@@ -51,9 +58,12 @@ course.part(function transformer() {
     addNorm(x, name, sublayer) {
       const norm = this.weights(`${name}.norm`);
       const normed = (y) => layerNorm(y, norm("weight"), norm("bias"));
-      const out = this.config.norm_first
-        ? add(x, sublayer(normed(x)))
-        : normed(add(x, sublayer(x)));
+      const first = this.config.norm_first;
+      const added = sublayer(first ? normed(x) : x);
+      const sum = add(x, added);
+      const out = first ? sum : normed(sum);
+      this.onPart?.(`${name}.sublayer`, added);
+      this.onPart?.(`${name}.sum`, sum);
       this.onPart?.(name, out);
       return out;
     }
@@ -68,7 +78,8 @@ course.part(function transformer() {
       const rotary =
         this.config.position === "rotary" && this.switches.positions;
       const nHeads = this.config.n_heads;
-      const settings = { nHeads, rotary, cache, onWeights };
+      const isOn = (head) => this.switches.heads(part, head);
+      const settings = { nHeads, rotary, cache, isOn, onWeights };
       const weights = this.weights(part);
       return multiHeadAttention(x, memory, weights, allowed, settings);
     }

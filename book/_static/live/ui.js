@@ -32,6 +32,50 @@ course.ui = (() => {
   const percent = (share) =>
     share > 0 && share < 0.001 ? "< 0.1 %" : `${(100 * share).toFixed(1)} %`;
 
+  /* A slider in a label, with its value beside it as show writes it. */
+  function slider(name, { min, max, step = 1, value }, onChange, show = String) {
+    const now = h("span", { class: "lv-now", "aria-hidden": true });
+    const tell = () => {
+      now.textContent = show(Number(input.value));
+      input.setAttribute("aria-valuetext", now.textContent);
+    };
+    const input = h("input", {
+      type: "range", min, max, step, value, autocomplete: "off",
+      "aria-label": name,
+      oninput: () => { tell(); onChange(Number(input.value)); },
+    });
+    tell();
+    return {
+      label: h("label", {}, `${name} `, input, " ", now),
+      get value() { return Number(input.value); },
+      set value(to) { input.value = to; tell(); },
+      set max(to) { input.max = to; tell(); },
+    };
+  }
+
+  /* A drawing whose units are pixels, so that letters keep their size on a
+     phone. draw makes it: from a width to {height, shapes}. Returns a function
+     that draws anew. */
+  function drawing(parent, label, draw) {
+    const board = svg("svg", { role: "img", "aria-label": label,
+      class: "lv-drawing" });
+    parent.append(board);
+    const redraw = () => {
+      if (!parent.clientWidth) return; // it is hidden
+      const { height, shapes } = draw(parent.clientWidth);
+      board.setAttribute("viewBox", `0 0 ${parent.clientWidth} ${height}`);
+      board.setAttribute("height", height);
+      board.replaceChildren(...shapes.filter(Boolean));
+    };
+    let width = 0;
+    new ResizeObserver(() => {
+      if (parent.clientWidth === width) return;
+      width = parent.clientWidth;
+      redraw();
+    }).observe(parent);
+    return redraw;
+  }
+
   /* Start each element that has data-live=kind once the page is shown; start
      is called with the element and its data. */
   function figure(kind, start) {
@@ -53,5 +97,7 @@ course.ui = (() => {
     return translators[name];
   }
 
-  return { h, svg, still, pause, percent, figure, translator };
+  return {
+    h, svg, still, pause, percent, slider, drawing, figure, translator,
+  };
 })();

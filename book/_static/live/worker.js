@@ -31,8 +31,9 @@ course.part(function worker() {
     },
 
     /* parts: whether to answer with the output of every part too. switches:
-       see WHOLE; crossAttention is a list of the layers that have
-       it, or null for all. */
+       see WHOLE; crossAttention is a list of the layers that have it, or null
+       for all; heads has for a part the list of its heads that are left, as
+       {"encoder.layers.0.self_attention": [0, 2]}. */
     translate({ model: name, text, places, switches, parts }, answer) {
       const { model, tokenizer } = loaded[name];
       const src = [...tokenizer.encode(text), EOS];
@@ -42,6 +43,7 @@ course.part(function worker() {
         ...WHOLE,
         ...switches,
         crossAttention: (layer) => !layers || layers.includes(layer),
+        heads: (part, head) => switches?.heads?.[part]?.includes(head) ?? true,
       };
       const seen = [{}]; // of the encoder, then of each token
       if (parts)
@@ -70,6 +72,17 @@ course.part(function worker() {
       return { ids, text: tokenizer.decode(ids), parts: parts && seen };
     },
 
+    /* Draw a sentence; answers with each token and what it was drawn from. */
+    sample({ model: name, text, temperature, topP }, answer) {
+      const { model, tokenizer } = loaded[name];
+      model.switches = WHOLE;
+      const src = [...tokenizer.encode(text), EOS];
+      const ids = sample(model, src, { temperature, topP }, (token, logits) =>
+        answer({ piece: tokenizer.pieces[token], logits }));
+      return { ids, text: tokenizer.decode(ids), pieces: tokenizer.pieces };
+    },
+
+    /* Each step has the hypotheses kept, and all candidates for its places. */
     beam({ model: name, text, beamSize, alpha }, answer) {
       const { model, tokenizer } = loaded[name];
       const src = [...tokenizer.encode(text), EOS];
@@ -79,8 +92,16 @@ course.part(function worker() {
         text: tokenizer.decode(ids),
         logProb, score, finished, parent,
       });
-      const beam = beamSearch(model, src, { beamSize, alpha }, (kept) =>
-        answer({ kept: kept.map(plain) }));
+      const beam = beamSearch(
+        model,
+        src,
+        { beamSize, alpha },
+        (kept, candidates) =>
+          answer({
+            kept: kept.map((one) => candidates.indexOf(one)),
+            candidates: candidates.map(plain),
+          }),
+      );
       return {
         beam: beam.map(({ ids, logProb, score }) => ({
           ids, logProb, score, text: tokenizer.decode(ids),
