@@ -68,9 +68,9 @@ NEGATED = "the women will not drink tea ."
 SEARCHED = (
     "cats drink milk .",
     "the busy girls sometimes play in the park .",
-    "the boys are kind , but they are not tall .",
+    "taro was not busy , but he was tall .",
 )
-"""Sentences to search: the second needs a beam, the third a penalty too."""
+"""Sentences to search: the second needs a beam, the third a penalty."""
 
 PARTICLES = dict(
     entry.split(": ")
@@ -247,6 +247,7 @@ class Live(SphinxDirective):
         "switches": directives.flag,
         "controls": directives.flag,
         "sentence": directives.positive_int,
+        "sampling": directives.flag,
         "caption": directives.unchanged_required,
     }
 

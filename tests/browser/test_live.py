@@ -18,6 +18,7 @@ from torch import nn
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.decoding.generate import beam_search, greedy_search
+from transformer_course.interpretation.hooks import heads_of, patch_heads
 from transformer_course.models.transformer import Transformer
 from transformer_course.training import int8
 from transformer_course.training.shipped import load_shipped
@@ -199,6 +200,26 @@ def test_a_switch_does_what_the_change_does_in_python(
     check_same("grammar", texts, written, expected, model, places)
     whole = greedy("grammar", texts, loaded("grammar").model)
     assert written != whole
+
+
+@each_count
+@torch.inference_mode()
+def test_heads_that_are_off_answer_zero_as_in_python(live, count):
+    texts, model = sentences("grammar", count), loaded("grammar").model
+    left = {"encoder.layers.1.self_attention": [0, 2]}
+    left["decoder.layers.1.cross_attention"] = [3]
+    asked = [{"text": text, "switches": {"heads": left}} for text in texts]
+    written = [one["ids"] for one in live("grammar", "translate", asked)]
+    gone = [
+        head
+        for head in heads_of(model)
+        if head.number not in left.get(head.part, range(99))
+    ]
+    assert len(gone) == 5
+    with patch_heads(model, dict.fromkeys(gone, 0.0)):
+        expected = greedy("grammar", texts, model)
+        check_same("grammar", texts, written, expected, model)
+    assert written != greedy("grammar", texts, model)
 
 
 @torch.inference_mode()

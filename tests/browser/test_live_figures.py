@@ -5,7 +5,6 @@ from browsing import from_disk
 from built_book import SITE, not_ready
 
 PAGE = "00_watch_it_translate.html"
-BAD = ("error", "warning")
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@
 "use strict";
 
 (() => {
-  const { h, svg, figure, percent, slider, drawing, translator } = course.ui;
+  const { h, svg, figure, latest, percent, slider, drawing, translator } =
+    course.ui;
   const SHOWN = 6; // candidates of a step, or words with a bar
   const ROW = 68; // pixels from step to step
   const score = (value) => value.toFixed(2).replace("-", "−");
@@ -23,22 +24,18 @@
     // --- beam search ---
 
     let [steps, best, greedy] = [[], null, ""];
-    const size = slider("Beam size", { min: 1, max: 5, value: 3 }, () => search());
+    const size = slider("Beam size", { min: 1, max: 5, value: 3 }, () => go());
     const alpha = slider("α", { min: 0, max: 2, step: 0.1, value: 0 },
-      () => search(), (value) => value.toFixed(1));
+      () => go(), (value) => value.toFixed(1));
     const until = slider("Steps", { min: 1, max: 20, value: 20 }, () => show());
     find("beam-sliders").append(size.label, alpha.label, until.label);
 
-    let run = 0;
-
     async function search() {
-      const mine = ++run;
       const found = [];
       const asked = { text: sentence.value, alpha: alpha.value };
       const one = await model.ask("beam", { ...asked, beamSize: 1 });
       const { beam } = await model.ask(
         "beam", { ...asked, beamSize: size.value }, (step) => found.push(step));
-      if (mine !== run) return;
       [steps, best, greedy] = [found.map(levelOf), beam[0], one.beam[0].text];
       until.max = steps.length;
       until.value = steps.length;
@@ -89,6 +86,7 @@
     });
 
     function show() {
+      if (!steps.length) return;
       redraw();
       const { kept, pruned } = steps[until.value - 1];
       const list = kept.flatMap(({ text, piece, score: value }, i) => [
@@ -117,15 +115,14 @@
     const settings = () => ({ temperature: temperature.value, topP: topP.value });
 
     async function draw() {
-      const mine = ++run;
       const found = [];
       const asked = { text: sentence.value, ...settings() };
       const answer = await model.ask("sample", asked, (step) => found.push(step));
-      if (mine !== run) return;
       [drawn, pieces, at] = [found, answer.pieces, 0];
       find("words").replaceChildren(...drawn.map(({ piece }, i) =>
         h("button", { type: "button", class: "lv-word",
-          onpointerenter: () => select(i), onfocus: () => select(i) },
+          onpointerenter: () => select(i), onfocus: () => select(i),
+          onclick: () => select(i) },
         h("span", { lang: "ja" }, plain(piece)),
         h("small", {}, data.gloss[plain(piece)] ?? ""))));
       showBars(["Drawn: ", ja(answer.text), ". "]);
@@ -138,6 +135,7 @@
 
     /* The chances at the word selected, with the sliders as they stand now. */
     function showBars(before = []) {
+      if (!drawn.length) return;
       [...find("words").children].forEach((word, i) =>
         word.setAttribute("aria-pressed", String(i === at)));
       const { logits, piece } = drawn[at];
@@ -159,16 +157,16 @@
         `, has ${percent(among[0].chance)}.`);
     }
 
-    function go() {
+    const go = latest(() => {
       const { value } = radios.find((radio) => radio.checked);
       find("beam").hidden = value !== "beam";
       find("sample").hidden = value !== "sample";
       return value === "beam" ? search() : draw();
-    }
+    });
 
     sentence.addEventListener("change", go);
     for (const radio of radios) radio.addEventListener("change", go);
-    find("draw").addEventListener("click", draw);
+    find("draw").addEventListener("click", go);
     model.load((share) => say(`Loading, ${Math.round(100 * share)} %`))
       .then(go, (error) => say(String(error.message)));
   }

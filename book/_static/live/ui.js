@@ -32,9 +32,27 @@ course.ui = (() => {
   const percent = (share) =>
     share > 0 && share < 0.001 ? "< 0.1 %" : `${(100 * share).toFixed(1)} %`;
 
+  /* Runs task, one at a time; asked while it runs, it runs once more after. */
+  function latest(task) {
+    let [running, again] = [false, false];
+    return async () => {
+      again = running;
+      if (running) return;
+      running = true;
+      try {
+        do {
+          again = false;
+          await task();
+        } while (again);
+      } finally {
+        running = false;
+      }
+    };
+  }
+
   /* A slider in a label, with its value beside it as show writes it. */
   function slider(name, { min, max, step = 1, value }, onChange, show = String) {
-    const now = h("span", { class: "lv-now", "aria-hidden": true });
+    const now = h("span", { class: "lv-now", "aria-hidden": "true" });
     const tell = () => {
       now.textContent = show(Number(input.value));
       input.setAttribute("aria-valuetext", now.textContent);
@@ -98,6 +116,7 @@ course.ui = (() => {
   }
 
   return {
-    h, svg, still, pause, percent, slider, drawing, figure, translator,
+    h, svg, still, pause, percent, latest, slider, drawing, figure,
+    translator,
   };
 })();

@@ -1,0 +1,299 @@
+"""The figures in chapters 07, 08, 12 and 13: what they say is what Python
+computes."""
+
+import math
+import re
+
+import pytest
+import torch
+from browsing import from_disk
+
+from transformer_course.data.tokenizer import BOS, EOS, PAD
+from transformer_course.decoding.generate import (
+    beam_search,
+    greedy_search,
+    keep_top_p,
+)
+from transformer_course.decoding.translate import encode_source
+from transformer_course.interpretation.hooks import Head, patch_heads, record
+from transformer_course.training.loop import learning_rate
+from transformer_course.training.shipped import load_shipped
+
+CHAPTERS = {
+    "heads": "07_multi_head_attention.html",
+    "river": "08_add_and_norm.html",
+    "rate": "12_training.html",
+    "search": "13_generation.html",
+}
+CROSS = "decoder.layers.1.cross_attention"
+SHOWN = 6
+
+
+@pytest.fixture
+def figure(browser, request):
+    """The first figure of this name, in its chapter."""
+    with from_disk(browser, CHAPTERS[request.param]) as page:
+        root = page.locator(f"[data-live={request.param}]").first
+        root.scroll_into_view_if_needed()
+        yield root
+
+
+def about(name):
+    """A test of this figure."""
+    return pytest.mark.parametrize("figure", [name], indirect=True)
+
+
+def slide(figure, name, *keys):
+    """Move a slider by the keyboard."""
+    slider = figure.get_by_label(name, exact=True)
+    for key in keys:
+        slider.press(key)
+
+
+def said(figure, words, status="status"):
+    """The status line, once it has these words."""
+    line = figure.locator(f"[data-lv={status}]", has_text=words)
+    line.wait_for()
+    return line.inner_text()
+
+
+def numbers(text):
+    """The numbers in a text."""
+    found = re.findall(r"-?\d[\d,]*\.?\d*", text.replace("−", "-"))
+    return [float(one.replace(",", "")) for one in found]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return load_shipped("grammar").model
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return load_shipped("grammar").tokenizer
+
+
+@pytest.fixture
+def source(tokenizer):
+    """From a text to its ids, one row."""
+    return lambda text: torch.tensor([encode_source(tokenizer, text)])
+
+
+# --- heads -------------------------------------------------------------------
+
+
+def greedy_with_chance(model, src):
+    """What greedy search writes, and its probability in percent."""
+    [ids] = greedy_search(model, src)
+    row = torch.tensor([[BOS, *ids, EOS]])
+    logits = model(src, row[:, :-1])
+    logits[..., [PAD, BOS]] = -torch.inf
+    log_p = logits.log_softmax(dim=-1).gather(-1, row[:, 1:, None])
+    return ids, 100 * log_p.sum().exp().item()
+
+
+@about("heads")
+@torch.inference_mode()
+def test_heads_are_switched_off(figure, model, tokenizer, source):
+    src = source("the women will not drink tea .")
+    _, whole = greedy_with_chance(model, src)
+    assert numbers(said(figure, "All heads are on")) == [
+        pytest.approx(whole, abs=0.06)
+    ]
+    figure.get_by_role("checkbox", name="cross 2.1").press("Space")
+    figure.get_by_role("checkbox", name="cross 2.2").click()
+    figure.get_by_role("checkbox", name="cross 2.4").click()
+    said(figure, "Without cross 2.1, cross 2.2, cross 2.4")
+    off = {Head(CROSS, number): 0.0 for number in (0, 1, 3)}
+    with patch_heads(model, off):
+        ids, _ = greedy_with_chance(model, src)
+    rows = figure.locator("[data-lv=rows] [lang=ja]").all_inner_texts()
+    assert rows[1] == tokenizer.decode(ids).replace(" ", "") != rows[0]
+
+    figure.get_by_role("button", name="All on").click()
+    figure.get_by_role("checkbox", name="cross 2.1").click()
+    percents = numbers(said(figure, "Without cross 2.1 it"))[-2:]
+    with patch_heads(model, {Head(CROSS, 0): 0.0}):
+        _, chance = greedy_with_chance(model, src)
+    assert percents == pytest.approx([chance, whole], abs=0.06)
+
+
+@about("heads")
+def test_ribbons_are_those_of_the_head_chosen(figure):
+    looks = figure.locator(".lv-looks")
+    ribbons = figure.locator(".lv-ribbons path")
+    figure.get_by_text("(end)", exact=True).nth(1).wait_for()
+    of_all, every = looks.inner_text(), ribbons.count()
+    seen = figure.get_by_label("Ribbons of")
+    seen.select_option("cross 2.1")
+    assert looks.inner_text() != of_all and 0 < ribbons.count() < every
+    figure.get_by_role("checkbox", name="cross 2.1").click()
+    said(figure, "Without cross 2.1")
+    figure.get_by_text("It attends to nothing.").wait_for()
+    assert ribbons.count() == 0
+
+
+# --- search ------------------------------------------------------------------
+
+
+@about("search")
+def test_the_tree_is_that_of_the_search(figure, model, tokenizer, source):
+    text = "taro was not busy , but he was tall ."
+    figure.get_by_label("Sentence").select_option(text)
+    slide(figure, "Beam size", "Home", "ArrowRight")  # 2
+    halves = set()
+    for alpha, keys in ((0.0, ["Home"]), (1.0, ["ArrowRight"] * 10)):
+        slide(figure, "α", *keys)
+        steps = []
+        [beam] = beam_search(
+            model,
+            source(text),
+            beam_size=2,
+            alpha=alpha,
+            on_step=steps.append,
+        )
+        written = tokenizer.decode(beam[0].ids).replace(" ", "")
+        said(figure, f"ended with {written}")
+        halves.add(written)
+        slide(figure, "Steps", "Home", "ArrowRight", "ArrowRight")
+        line = said(figure, "Step 3: of 4 candidates 2 are kept")
+        best = steps[2].scores[0].flatten().topk(2).values.tolist()
+        assert numbers(line)[3:5] == pytest.approx(best, abs=0.006)
+        drawn = figure.locator("g:not(.is-pruned) text:last-child")
+        assert [numbers(one)[0] for one in drawn.all_text_contents()[-2:]] == (
+            pytest.approx(best, abs=0.006)
+        )
+    assert len(halves) == 2
+
+
+@about("search")
+@torch.inference_mode()
+def test_chances_follow_temperature_and_top_p(figure, model, source):
+    figure.get_by_label("Sampling").check()
+    said(figure, "Drawn:")
+    src = source("cats drink milk .")
+    logits = model(src, torch.tensor([[BOS]]))[:, 0]
+    logits[:, [PAD, BOS]] = -torch.inf
+    for temperature, top_p, keys in (
+        (2.0, 1.0, [("Temperature", "End"), ("Top-p", "End")]),
+        (2.0, 0.95, [("Top-p", "ArrowLeft")]),
+        (0.1, 0.95, [("Temperature", "Home")]),
+    ):
+        for one in keys:
+            slide(figure, *one)
+        kept = keep_top_p(logits / temperature, top_p).softmax(dim=-1)[0]
+        line = said(figure, f"{int((kept > 0).sum())} word")
+        assert numbers(line)[-1] == pytest.approx(
+            100 * kept.max().item(), abs=0.06
+        )
+        bars = figure.locator("[data-lv=bars] .lv-share").all_inner_texts()
+        for bar, chance in zip(bars, kept.topk(SHOWN).values, strict=True):
+            if chance < 0.001:
+                assert bar == ("< 0.1 %" if chance > 0 else "cut")
+            else:
+                assert numbers(bar) == [
+                    pytest.approx(100 * chance.item(), abs=0.06)
+                ]
+    figure.get_by_role("button", name="Draw a sentence").click()
+    said(figure, "Drawn: 猫はミルクを飲む。")  # it is cold: as greedy search
+
+
+# --- river -------------------------------------------------------------------
+
+
+def size(vector):
+    return vector.square().mean().sqrt().item()
+
+
+@about("river")
+def test_the_river_has_the_sizes_of_the_stream(figure, model, source):
+    src = source("cats drink milk .")
+    given, gave = record(model, src, torch.tensor([[BOS]]))
+    for word, side, parts in (
+        ("cats", "encoder", ("self_attention", "feed_forward")),
+        (
+            "(start)",
+            "decoder",
+            ("self_attention", "cross_attention", "feed_forward"),
+        ),
+    ):
+        figure.get_by_label("Word").select_option(word)
+        slide(figure, "Depth", "Home")
+        said(figure, "No norm stands here")
+        depth = 0
+        for layer in (f"{side}.layers.0", f"{side}.layers.1"):
+            for i, part in enumerate(parts, start=1):
+                depth += 1
+                slide(figure, "Depth", "ArrowRight")
+                line = said(figure, f"Depth {depth},")
+                name = f"{layer}.add_norm_{i}"
+                into, added = given[name][0][0, 0], gave[f"{layer}.{part}"]
+                added, out = added[0, 0], gave[name][0, 0]
+                wanted = [*map(size, (into, added, into + added, out))]
+                wanted += [torch.cosine_similarity(into, out, dim=0).item()]
+                assert numbers(line)[-5:] == pytest.approx(wanted, abs=0.006)
+                tap = figure.locator(".is-now .is-small").first
+                assert numbers(tap.text_content()) == [
+                    pytest.approx(size(added), abs=0.006)
+                ]
+
+
+# --- rate --------------------------------------------------------------------
+
+
+@about("rate")
+def test_the_rate_is_that_of_the_schedule(figure):
+    slide(figure, "Peak, in thousandths", "End")  # 2
+    slide(figure, "Step", "Home", "ArrowRight")  # 200
+    for keys, warmup in ((["Home"], 200), (["ArrowRight"] * 5, 1200)):
+        slide(figure, "Warm-up", *keys)
+        line = said(figure, "At step", "schedule-status")
+        step, rate, peak, end = numbers(line)
+        assert (step, peak, end) == (200, 0.002, warmup)
+        assert math.isclose(
+            rate, learning_rate(200, warmup, 0.002), abs_tol=1e-6
+        )
+    slide(figure, "Step", "End")
+    line = said(figure, "falling", "schedule-status")
+    rate = learning_rate(20_000, 1200, 0.002)
+    assert math.isclose(numbers(line)[1], rate, abs_tol=1e-6)
+
+
+@about("rate")
+@pytest.mark.parametrize("kind", ["plain gradient", "Adam"])
+def test_three_steps_are_the_optimizers(figure, kind):
+    figure.get_by_label(kind).check()
+    for key, rate in (("Home", 0.05), ("ArrowRight", 0.1), ("End", 1.1)):
+        slide(figure, "Rate", key)
+        theta = torch.nn.Parameter(torch.tensor(2.0))
+        optimizer = (
+            torch.optim.Adam([theta], rate, betas=(0.9, 0.98), eps=1e-9)
+            if kind == "Adam"
+            else torch.optim.SGD([theta], rate)
+        )
+        wanted = [2.0]
+        for _ in range(3):
+            optimizer.zero_grad()
+            theta.square().backward()
+            optimizer.step()
+            wanted.append(theta.item())
+        line = said(figure, "θ goes", "step-status")
+        assert numbers(line)[:5] == pytest.approx(
+            [*wanted, wanted[-1] ** 2], abs=0.006
+        )
+        grown = wanted[-1] ** 2 > 4
+        assert ("too large" in line) == grown
+
+
+# --- all ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("figure", CHAPTERS, indirect=True)
+def test_on_a_phone_letters_are_large_and_nothing_overflows(figure):
+    figure.page.set_viewport_size({"width": 390, "height": 800})
+    figure.locator("[data-lv=app]").wait_for()
+    assert figure.evaluate("(root) => root.scrollWidth <= root.clientWidth")
+    sizes = figure.locator("text, small, td, label, p").evaluate_all(
+        "(all) => all.map((e) => parseFloat(getComputedStyle(e).fontSize))"
+    )
+    assert min(sizes) >= 11
