@@ -7,6 +7,7 @@ import re
 import pytest
 import torch
 from browsing import from_disk
+from built_book import SITE, not_ready
 
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.decoding.generate import (
@@ -156,13 +157,15 @@ def test_the_tree_is_that_of_the_search(figure, model, tokenizer, source):
         said(figure, f"ended with {written}")
         halves.add(written)
         slide(figure, "Steps", "Home", "ArrowRight", "ArrowRight")
-        line = said(figure, "Step 3: of 4 candidates 2 are kept")
-        best = steps[2].scores[0].flatten().topk(2).values.tolist()
-        assert numbers(line)[3:5] == pytest.approx(best, abs=0.006)
-        drawn = figure.locator("g:not(.is-pruned) text:last-child")
-        assert [numbers(one)[0] for one in drawn.all_text_contents()[-2:]] == (
-            pytest.approx(best, abs=0.006)
+        line = said(figure, "Step 3:")
+        best = steps[2].scores[0].flatten().topk(SHOWN).values.tolist()
+        assert numbers(line)[1:4] == pytest.approx(best[:3], abs=0.006)
+        drawn = figure.locator("g text:last-child").all_text_contents()
+        assert [numbers(one)[0] for one in drawn[-SHOWN:]] == pytest.approx(
+            best, abs=0.006
         )
+        kept = figure.locator("g:not(.is-pruned)").count()
+        assert (len(drawn), kept) == (3 * SHOWN, 3 * 2)
     assert len(halves) == 2
 
 
@@ -286,6 +289,19 @@ def test_three_steps_are_the_optimizers(figure, kind):
 
 
 # --- all ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_without_scripts_something_is_said(browser, name):
+    if reason := not_ready():
+        pytest.skip(reason)
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((SITE / CHAPTERS[name]).as_uri())
+    figure = page.locator(f"[data-live={name}]").first
+    assert figure.locator(".lv-still").is_visible()
+    assert not figure.locator(".lv-caption").is_visible()
+    context.close()
 
 
 @pytest.mark.parametrize("figure", CHAPTERS, indirect=True)

@@ -91,8 +91,11 @@ course.part(function search() {
   /* Keep the best few hypotheses and extend them all, best first at the end.
 
      onStep is called after each step with the hypotheses kept and, of each,
-     its parent and all candidates among which it was chosen. */
-  function beamSearch(model, src, { beamSize = 5, alpha = 0.6 }, onStep) {
+     its parent and all candidates among which it was chosen. nextWords: how
+     many extensions of each are candidates; there is no room for more than
+     beamSize. */
+  function beamSearch(model, src, settings, onStep) {
+    const { beamSize = 5, alpha = 0.6, nextWords = beamSize } = settings;
     const memory = model.encode(src);
     const limit = limitOf(src);
     let beam = [
@@ -107,7 +110,7 @@ course.part(function search() {
           return { ...parent, parent: place, score: ranked(logProb, length) };
         const logits = model.decode(ids, memory, src, cache);
         const found = barred(logSoftmax(logits));
-        return topK(found, beamSize).map((token) => ({
+        return topK(found, nextWords).map((token) => ({
           ids: [...ids, token],
           logProb: logProb + found[token],
           score: ranked(logProb + found[token], length + 1),

@@ -35,7 +35,8 @@
       const asked = { text: sentence.value, alpha: alpha.value };
       const one = await model.ask("beam", { ...asked, beamSize: 1 });
       const { beam } = await model.ask(
-        "beam", { ...asked, beamSize: size.value }, (step) => found.push(step));
+        "beam", { ...asked, beamSize: size.value, nextWords: SHOWN },
+        (step) => found.push(step));
       [steps, best, greedy] = [found.map(levelOf), beam[0], one.beam[0].text];
       until.max = steps.length;
       until.value = steps.length;
@@ -98,8 +99,8 @@
       const end = [" The search has ended with ", ja(best.text),
         ...(best.text === greedy ? [", as greedy search does."]
           : ["; greedy search writes ", ja(greedy), "."])];
-      say(`Step ${until.value}: of ${kept.length + pruned.length} candidates ` +
-        `${kept.length} are kept: `, ...list, ...cut, ".",
+      say(`Step ${until.value}: `, ...list, ` ${kept.length > 1 ? "are" : "is"}`,
+        " kept", ...cut, ".",
         ...(until.value === steps.length ? end : []));
     }
 

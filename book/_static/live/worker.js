@@ -83,7 +83,7 @@ course.part(function worker() {
     },
 
     /* Each step has the hypotheses kept, and all candidates for its places. */
-    beam({ model: name, text, beamSize, alpha }, answer) {
+    beam({ model: name, text, beamSize, alpha, nextWords }, answer) {
       const { model, tokenizer } = loaded[name];
       const src = [...tokenizer.encode(text), EOS];
       model.switches = WHOLE;
@@ -95,7 +95,7 @@ course.part(function worker() {
       const beam = beamSearch(
         model,
         src,
-        { beamSize, alpha },
+        { beamSize, alpha, nextWords },
         (kept, candidates) =>
           answer({
             kept: kept.map((one) => candidates.indexOf(one)),
