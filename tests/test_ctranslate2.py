@@ -199,7 +199,7 @@ def test_eight_bits_take_less_and_translate(run, saved, exported, tmp_path):
     sizes = [(f / "model.bin").stat().st_size for f in (small, exported)]
     assert sizes[0] < sizes[1] / 2
     used = load_model(small)
-    assert all(used.translate(["red cat", "old dog ."], 5, 0.6))
+    assert all(used.translate(["red cat", "old dog ."], beam_size=5))
 
 
 # --- what cannot be done -----------------------------------------------------

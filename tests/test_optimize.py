@@ -416,4 +416,4 @@ def test_a_model_in_bf16_translates_nearly_alike(finished):
     with torch.inference_mode():
         rounded = used.model(src, tgt).float().softmax(dim=-1)
         close(rounded, plain.model(src, tgt).softmax(dim=-1), 0.05)
-    assert len(used.translate(["i like dogs ."], 2, 0.6)) == 1
+    assert len(used.translate(["i like dogs ."], beam_size=2)) == 1

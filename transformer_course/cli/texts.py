@@ -111,12 +111,14 @@ def translate(
         for first, lines in chunks(file, size, "translate"):
             warn(used.warnings(lines, first=first))
             cut: list[int] = []
+            how = {"beam_size": beam_size, "alpha": alpha}
+            how["on_cut"] = cut.extend
             if stream:
                 for line in lines:  # a chunk of one
                     used.stream(line, write, cut.extend)
                     print(flush=True)
             elif n_best:
-                beams = used.n_best(lines, beam_size, alpha, cut.extend)
+                beams = used.n_best(lines, **how)
                 yield [
                     f"{number}\t{rank}\t{one.score:.4f}\t{one.log_prob:.4f}"
                     f"\t{one.text}"
@@ -124,7 +126,7 @@ def translate(
                     for rank, one in enumerate(beam[:n_best], 1)
                 ]
             else:
-                yield used.translate(lines, beam_size, alpha, cut.extend)
+                yield used.translate(lines, **how)
             warn(
                 f"the translation of line {first + i} was cut off before its "
                 "end: see --max-length."

@@ -190,48 +190,29 @@ class TrainedModel:
         """The length penalty that was exported with the model, or 0.6."""
         return self.details.get("alpha", DEFAULT_ALPHA)
 
-    def translate(
-        self,
-        sentences: list[str],
-        beam_size: int,
-        alpha: float,
-        on_cut: OnCut | None = None,
-    ) -> list[str]:
-        """Translate sentences, in the order given."""
-        found = translate(
-            self.model,
-            self.tokenizer,
-            self.tokenise(sentences),
-            beam_size,
-            alpha,
-            searches=self.searches,
-            max_length=self.max_length,
-            on_cut=on_cut,
-        )
-        return self._join(found)
+    def translate(self, sentences: list[str], **settings) -> list[str]:
+        """Translate sentences, in the order given.
+
+        Args:
+            sentences: as people write them.
+            settings: beam_size, alpha and on_cut, of :func:`~.translate`.
+        """
+        return self._join(self._search(translate, sentences, settings))
 
     def n_best(
-        self,
-        sentences: list[str],
-        beam_size: int,
-        alpha: float,
-        on_cut: OnCut | None = None,
+        self, sentences: list[str], **settings
     ) -> list[list[Candidate]]:
         """The hypotheses of each sentence's beam, best first."""
-        beams = candidates(
-            self.model,
-            self.tokenizer,
-            self.tokenise(sentences),
-            beam_size,
-            alpha,
-            searches=self.searches,
-            max_length=self.max_length,
-            on_cut=on_cut,
-        )
+        beams = self._search(candidates, sentences, settings)
         return [
             [one._replace(text=self._join([one.text])[0]) for one in beam]
             for beam in beams
         ]
+
+    def _search(self, search: Callable, sentences: list[str], settings: dict):
+        settings |= {"searches": self.searches, "max_length": self.max_length}
+        given = self.model, self.tokenizer, self.tokenise(sentences)
+        return search(*given, **settings)
 
     def stream(
         self, sentence: str, say: Say, on_cut: OnCut | None = None
