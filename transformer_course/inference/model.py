@@ -33,7 +33,6 @@ from transformer_course.decoding.search import DEFAULT_ALPHA
 from transformer_course.decoding.translate import (
     DEFAULT_SEARCHES,
     Candidate,
-    OnCut,
     Searches,
     TextStream,
     candidates,
@@ -191,12 +190,7 @@ class TrainedModel:
         return self.details.get("alpha", DEFAULT_ALPHA)
 
     def translate(self, sentences: list[str], **settings) -> list[str]:
-        """Translate sentences, in the order given.
-
-        Args:
-            sentences: as people write them.
-            settings: beam_size, alpha and on_cut, of :func:`~.translate`.
-        """
+        """Translate sentences by settings of :func:`~.translate.translate`."""
         return self._join(self._search(translate, sentences, settings))
 
     def n_best(
@@ -214,20 +208,16 @@ class TrainedModel:
         given = self.model, self.tokenizer, self.tokenise(sentences)
         return search(*given, **settings)
 
-    def stream(
-        self, sentence: str, say: Say, on_cut: OnCut | None = None
-    ) -> None:
+    def stream(self, sentence: str, say: Say, on_cut: Callable) -> None:
         """Translate a sentence greedily, and say words as they are decided."""
         [source] = self.tokenise([sentence])
         if not source.strip():
             return
-        src, settings = self._source(source), {"max_length": self.max_length}
-        found = []
+        src, limit, found = self._source(source), self.max_length, []
 
-        def search(**on_token) -> None:
-            found.extend(
-                self.searches.greedy(self.model, src, **settings, **on_token)
-            )
+        def search(**how) -> None:
+            how["max_length"] = limit
+            found.extend(self.searches.greedy(self.model, src, **how))
 
         self._decode(search, say)
         limits = self.searches.limits(self.model, src, None, self.max_length)
@@ -424,9 +414,8 @@ class TrainedModel:
         language = self._spaced_language(side)
         if first == 1 and language not in (None, *plain.LANGUAGES):
             yield (
-                f"there are no rules that cut {language!r} into words: text "
-                "is read as it stands, with words and punctuation apart by "
-                "spaces, as in the training's files."
+                f"there are no rules that cut {language!r} into words: give "
+                "words and punctuation apart by spaces, as in training."
             )
         lines = self.tokenise(lines, side)
         limit = self.model.config.max_length
@@ -464,7 +453,6 @@ class TrainedModel:
         return language if language in plain.LANGUAGES else None
 
     def _spaced_language(self, side: str) -> str | None:
-        """The language of a side, if spaces separate words in the corpus."""
         known = "corpus" in self.details
         if self.raw or (known and not corpus_of(self._data()).spaced):
             return None
