@@ -86,7 +86,7 @@
       places.min = Math.max(0, -distance); // no place is before the first
       const place = Number(places.value);
       const value = product(place, distance, width);
-      find("place-name").textContent = `Place ${place}`;
+      find("place-name").textContent = `Position ${place}`;
       find("distance-name").textContent = `Distance ${minus(distance)}`;
       find("clocks").replaceChildren(
         ...hands.map((i) => clock(i, place, distance)));
