@@ -26,10 +26,8 @@ ENGLISH, JAPANESE = (
     (ROOT / name).read_text("utf-8") for name in ("README.md", "README.ja.md")
 )
 ECHO = re.compile(r'echo "(.*?)" \| (?:\.venv/bin/)?(transformer-course .*)')
-TINY = [
-    *("--train.epochs=2", "--train.device=cpu", "--data.pieces=char"),
-    "--model.d-model=16",
-]
+TINY = ["--train.epochs=2", "--train.device=cpu", "--model.d-model=16"]
+CHARACTERS = "--data.pieces=char"
 TRANSFORMER = ["--model.n-heads=2", "--model.d-ff=32", "--model.n-layers=1"]
 
 
@@ -94,7 +92,7 @@ def test_both_readmes_have_the_same_commands():
 def test_the_commands_run(run, stdin, corpora, mirror, folder):
     torch.manual_seed(0)
     piped = {command: text for text, command in ECHO.findall(ENGLISH)}
-    train_gru = ["train", "enja-gru", *TINY, "--model.d-hidden=16"]
+    train_gru = ["train", "enja-gru", *TINY, CHARACTERS, "--model.d-hidden=16"]
     assert run(*train_gru)[0] == 0  # for --with
     commands = [
         command
@@ -107,6 +105,7 @@ def test_the_commands_run(run, stdin, corpora, mirror, folder):
         args = shlex.split(command)[1:]
         if args[0] == "train":
             args += TINY + TRANSFORMER
+            args += [] if "digits-vit" in command else [CHARACTERS]
         stdin(piped.get(command, "red cat .").encode())
         status, out, err = run(*args)
         assert status == 0, f"{command}: {err}"
