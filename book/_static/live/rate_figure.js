@@ -121,7 +121,7 @@
     function verdict(thetas) {
       const [before, after] = [loss(thetas[0]), loss(thetas[3])];
       if (after > before) return "The rate is too large: the loss has grown.";
-      if (after === before) return "It jumps to and fro and gains nothing.";
+      if (after === before) return "It jumps back and forth and gains nothing.";
       if (after > before / 4) return "Downhill, but slowly.";
       return after > before / 400 ? "Well down." : "Nearly at the bottom.";
     }
