@@ -87,7 +87,7 @@ You swap the heads with the batch, not with the length.
 The shape fits after reshaping. But what the heads say about one sentence ends
 up in the rows of another.
 
-# merged_by_sum (#what-w-o-does)
+# merged_by_sum (#the-formula-and-its-sizes)
 - transpose(1, 2).reshape(batch, length, -1) -> sum(dim=1)
 You add the heads up.
 
@@ -95,7 +95,7 @@ Then it is lost which head said what. They are added later, after each has been
 multiplied by its own rows of the output matrix; here they have to lie side by
 side.
 
-# merged_by_mean (#what-w-o-does)
+# merged_by_mean (#the-formula-and-its-sizes)
 - transpose(1, 2).reshape(batch, length, -1) -> mean(dim=1)
 You take the mean over the heads.
 

@@ -175,7 +175,7 @@ You divide the scores by the root of the *number* of heads.
 
 A dot product grows with the root of a head's *width*.
 
-# NoOutputMatrix (#what-w-o-does)
+# NoOutputMatrix (#the-formula-and-its-sizes)
 - self.to_output(merge_heads(answers)) -> merge_heads(answers)
 You leave out the output matrix.
 

@@ -163,7 +163,7 @@ Where target and source differ in length, that is an error. Where they do not,
 the first target word sees only one source word, and the last one sees the
 padding. Every target word may read the whole source.
 
-# DecoderQueryKeyValue (07_multi_head_attention#the-packages-layer-and-pytorchs)
+# DecoderQueryKeyValue (07_multi_head_attention#the-packages-layer)
 - said, memory -> said, memory, memory
 or
 - (x, mask=mask) -> (x, x, x, mask=mask)

@@ -113,7 +113,7 @@ You pass the mask as the second argument of attention.
 The second argument is the *memory*: what is looked at. Pass the mask by its
 name, `mask`.
 
-# EncoderQueryKeyValue (07_multi_head_attention#the-packages-layer-and-pytorchs)
+# EncoderQueryKeyValue (07_multi_head_attention#the-packages-layer)
 - (x, mask=mask) -> (x, x, x, mask=mask)
 or
 - (x, mask=mask) -> (x, x, x, mask)
