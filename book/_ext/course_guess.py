@@ -92,7 +92,9 @@ class Guess(SphinxDirective):
                 "guess: give two to four :choices:, separated by |, and as "
                 ":answer: the number of the right one"
             )
-        plain = "|".join(escape(choice.strip()) for choice in choices)
+        plain = "|".join(
+            escape(choice.strip().replace("*", "")) for choice in choices
+        )
         return Markup('data-choices="{}" data-answer="{}"').format(
             Markup(plain), answer
         )

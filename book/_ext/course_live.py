@@ -45,8 +45,13 @@ GOALS = [
     {
         "word": "milk",
         "least": 0.9,
-        "text": "It attends almost only to milk: well done.",
-    }
+        "text": "Milk has over 90 %: that is close to the limit.",
+    },
+    {
+        "word": "drink",
+        "least": 0.9,
+        "text": "Drink has over 90 %: every other score is negative.",
+    },
 ]
 """What the reader is asked to bring about in the plane."""
 
@@ -77,14 +82,15 @@ PARTICLES = dict(
     for line in """
 は: topic; が: subject; を: object; の: ’s; に: to, in; で: at, by
 へ: to; と: that, with; も: too; か: question; た: past; だ: is
-ない: not; なかっ: not (past); て: -ing; い: -ing; いる: -ing; ある: is
+ない: not; なかっ: not (past); て: (linking); い: -ing; いる: -ing; ある: is
 でしょ: will; う: will; たち: plural; から: because; より: than; 。: .
 ？: ?; 、: ,; なら: not; し: do; する: do; 好き: like; 本: book
 背: height; 私: I; 彼: he; 彼女: she; 彼ら: they; 君: you
 人: (counter); 匹: (counter); 冊: (counter); 枚: (counter)
 台: (counter); 通: (counter); 個: (counter); 羽: (counter)
 毎朝: every morning; 来週: next week; 今朝: this morning
-先週: last week; 今: now; 今日: today
+先週: last week; 今: now; 今日: today; 雨: rain; 雪: snow
+降っ: fall; こと: thing; できる: can
 """.strip().splitlines()
     for entry in line.split("; ")
 )

@@ -35,7 +35,7 @@ for (const box of document.querySelectorAll(".guess")) {
           other.classList.toggle("is-chosen", j === i);
           other.classList.toggle("is-right", j === right);
         });
-        settle(i === right ? "Yes." : `You guessed: ${choice}.`);
+        settle(i === right ? "Yes." : `No: ${buttons[right].textContent}.`);
       }));
   } else {
     const slider = document.createElement("input");

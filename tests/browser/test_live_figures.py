@@ -35,9 +35,9 @@ def test_the_translator_writes_and_shows_where_it_attends(opened):
 def test_a_switch_changes_what_is_written_and_names_its_chapter(opened):
     figure = opened.locator("[data-live=translator]").nth(1)
     whole = written(figure)
-    figure.get_by_label("Remove positions").check()
+    figure.get_by_label("Without positions").check()
     status = figure.locator(".lv-status")
-    status.get_by_text("Now it writes").wait_for()
+    status.get_by_text("Now:").wait_for()
     assert "".join(whole[:-1]) in status.inner_text()
     assert figure.get_by_role("link", name="Chapter 03").is_visible()
     assert not figure.get_by_role("link", name="Chapter 06").is_visible()
@@ -48,17 +48,17 @@ def test_the_query_is_dragged_or_moved_by_keys(opened):
     figure.scroll_into_view_if_needed()
     box = figure.locator(".lv-handle.lv-query").bounding_box()
     middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    before = figure.locator("tbody").inner_text()
     opened.mouse.move(*middle)
     opened.mouse.down()
-    opened.mouse.move(middle[0] - 60, middle[1], steps=3)
+    opened.mouse.move(middle[0] - 60, middle[1], steps=20)
     opened.mouse.up()
-    assert figure.locator("tbody").inner_text() != before
+    moved = figure.locator(".lv-handle.lv-query").bounding_box()
+    assert moved["x"] == pytest.approx(box["x"] - 60, abs=2)
     drunk = figure.get_by_label("Query, can be drunk")
     drunk.focus()
     opened.keyboard.press("End")
     figure.get_by_label("Query, alive").fill("0.8")
-    assert "well done" in figure.locator(".lv-status").inner_text()
+    assert "over 90 %" in figure.locator(".lv-status").inner_text()
 
 
 def test_the_whole_is_stepped_through(opened):
@@ -67,7 +67,7 @@ def test_the_whole_is_stepped_through(opened):
     step.wait_for()
     assert figure.locator("[data-lv=shape]").inner_text() == "5 × 128"
     lit = set()
-    for _ in range(20):
+    while step.is_enabled():
         lit |= set(
             figure.locator(".is-lit").evaluate_all(
                 "(all) => all.map((one) => one.getAttribute('aria-label'))"
@@ -82,7 +82,7 @@ def test_a_guess_is_kept_beside_the_answer(opened):
     box = opened.locator(".guess").first
     assert not box.locator(".guess-answer").is_visible()
     box.get_by_role("button").first.click()
-    assert "You guessed" in box.locator(".guess-verdict").inner_text()
+    assert box.locator(".guess-verdict").inner_text().startswith("No:")
     assert box.locator(".guess-answer").is_visible()
 
 

@@ -77,7 +77,8 @@
       find("status").textContent = names.length
         ? `Without ${names.join(", ")} it writes ${same}, with probability ` +
           `${percent(now.share)}; whole, with ${percent(whole.share)}.`
-        : `All heads are on. Its probability is ${percent(whole.share)}.`;
+        : `All heads are on. The whole sentence, the product over its words, has ` +
+          `a probability of ${percent(whole.share)}.`;
     }
 
     let [run, steps] = [0, []];

@@ -51,24 +51,32 @@
 
     const place = (to, [x, y]) => [to.x(x), to.y(y)];
 
-    /* A point that can be dragged; sliders do the same by keyboard. */
+    /* A point that can be dragged; sliders do the same by keyboard. The board
+       keeps the pointer, because its content is drawn anew with each move. */
+    let dragged = null;
+
     function handle(vector, name) {
       const circle = svg("circle", { r: 13, class: `lv-handle lv-${name}` });
       circle.addEventListener("pointerdown", (event) => {
-        circle.setPointerCapture(event.pointerId);
+        dragged = vector;
+        left.setPointerCapture(event.pointerId);
         event.preventDefault();
-      });
-      circle.addEventListener("pointermove", (event) => {
-        if (!circle.hasPointerCapture(event.pointerId)) return;
-        const at = new DOMPoint(event.clientX, event.clientY)
-          .matrixTransform(left.getScreenCTM().inverse());
-        asks.back(at.x, at.y).forEach((value, j) => {
-          vector[j] = Math.min(4, Math.max(-4, value));
-        });
-        show();
       });
       return circle;
     }
+
+    left.addEventListener("pointermove", (event) => {
+      if (!dragged) return;
+      const at = new DOMPoint(event.clientX, event.clientY)
+        .matrixTransform(left.getScreenCTM().inverse());
+      asks.back(at.x, at.y).forEach((value, j) => {
+        dragged[j] = Math.min(4, Math.max(-4, value));
+      });
+      show();
+    });
+    left.addEventListener("lostpointercapture", () => {
+      dragged = null;
+    });
 
     const queryHandle = handle(query, "query");
     const keyHandles = keys.map((key) => handle(key, "key"));

@@ -137,7 +137,7 @@ course.Stage = class {
       ));
     const most = looks.map((_, j) => j).sort((a, b) => looks[b] - looks[a]);
     const said = most.slice(0, 2).map((j) =>
-      `${this.source[j].text()} ${percent(looks[j])}`);
+      `“${this.source[j].text()}” (${percent(looks[j])})`);
     this.find("next").replaceChildren(
       h("p", { class: "lv-title" }, "The likeliest words here"),
       h("ol", {}, ...rows),

@@ -84,7 +84,7 @@
       if (mine !== run) return;
       const plain = (found) => found.text.replaceAll(" ", "");
       find("status").textContent = changed
-        ? `Whole, it writes ${plain(whole)} Now it writes ${plain(now)}`
+        ? `With everything on: ${plain(whole)} Now: ${plain(now)}`
         : `It writes ${plain(now)}`;
       for (const note of root.querySelectorAll("[data-note]"))
         note.hidden = !isOff(note.dataset.note);

@@ -19,7 +19,7 @@
       ['[aria-label^="Positional"]', "src_positions",
         "A pattern for its position is added to each vector."],
       [E + '[aria-label^="Multi-head"]', "encoder.layers.0.add_norm_1",
-        "Self-attention: each word takes in what it needs of the others."],
+        "Self-attention: each word takes in what it needs from the others."],
       [E + '[aria-label^="Feed-forward"]', "encoder.layers.0.add_norm_2",
         "Feed-forward: each word works on its own."],
       [E + '[aria-label^="Encoder, N"]', "encoder.layers.1.add_norm_2",
@@ -94,6 +94,8 @@
       find("written").textContent =
         words.slice(0, written).join(" ") || "nothing yet";
       find("slider").value = at;
+      find("back").disabled = at === 0;
+      find("next").disabled = at === steps.length - 1;
       find("slider").setAttribute("aria-valuetext", said);
     }
 
