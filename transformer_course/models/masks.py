@@ -34,8 +34,8 @@ def causal_mask(
 
 
 def open_empty_rows(
-    mask: Bool[Tensor, "*rows key"],
-) -> tuple[Bool[Tensor, "*rows key"], Bool[Tensor, "*rows 1"]]:
+    mask: Bool[Tensor, "*mask"],
+) -> tuple[Bool[Tensor, "*mask"], Bool[Tensor, "*reachable"]]:
     """Make a mask safe for softmax, and say which rows were empty.
 
     A softmax over a row that may attend nowhere is 0/0. This package defines

@@ -215,8 +215,8 @@ class Transformer(nn.Module):
     def forward(
         self,
         src: Int[Tensor, "batch source"],
-        tgt_in: Int[Tensor, "batch target"],
-    ) -> Float[Tensor, "batch target vocab"]:
+        tgt_in: Int[Tensor, "rows target"],
+    ) -> Float[Tensor, "rows target vocab"]:
         """Logits for the token after each token of ``tgt_in``.
 
         Args:
