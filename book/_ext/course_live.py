@@ -3,7 +3,7 @@
 The directive ``live`` puts one of its figures into a page::
 
     ```{live} translator
-    :switches: yes
+    :switches:
     :sentence: 2
     ```
 
@@ -294,11 +294,6 @@ def write_models(app: Sphinx, error: Exception | None) -> None:
         return
     for name in MODELS:
         folder = Path(app.outdir) / STATIC / "models" / name
-        weights = FOLDER / name / "model.safetensors"
-        if folder.exists() and (
-            folder.stat().st_mtime > weights.stat().st_mtime
-        ):
-            continue
         shutil.rmtree(folder, ignore_errors=True)
         loaded = load_shipped(name)
         parts = loaded.model, loaded.tokenizer, loaded.details

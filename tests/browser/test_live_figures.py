@@ -86,6 +86,18 @@ def test_a_guess_is_kept_beside_the_answer(opened):
     assert box.locator(".guess-answer").is_visible()
 
 
+def test_the_larger_translator_translates_again_and_again(opened):
+    figure = opened.locator("[data-live=free-translator]")
+    for sentence, word in (("I like dogs.", "犬"), ("It is a cat.", "猫")):
+        figure.get_by_label("Your sentence").fill(sentence)
+        figure.get_by_role("button", name="ranslate").click()
+        status = figure.locator(".lv-status")
+        status.get_by_text(word).wait_for(timeout=60_000)
+    words = figure.locator("[data-lv=target] [lang=ja]").all_inner_texts()
+    assert "".join(words[:-1]).replace("␣", "") == status.inner_text()
+    assert figure.locator(".lv-ribbons").count() == 1
+
+
 def test_without_scripts_there_are_translations_and_folds(browser):
     if reason := not_ready():
         pytest.skip(reason)

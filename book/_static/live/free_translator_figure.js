@@ -35,6 +35,7 @@
     const [field, status, progress] = ["text", "status", "progress"].map(find);
     const name = () => radios.find((radio) => radio.checked).value;
     const loaded = new Set();
+    const stage = new course.Stage(root, { languages: ["en", "ja"] });
 
     root.classList.add("is-live");
     find("app").hidden = false;
@@ -48,23 +49,24 @@
       status.textContent = "";
     }
 
-    async function load(model) {
-      progress.hidden = loaded.has(name());
+    async function load(chosen, model) {
+      progress.hidden = loaded.has(chosen);
       await model.load((share) => {
         progress.value = share;
       });
       progress.hidden = true;
-      loaded.add(name());
+      loaded.add(chosen);
       find("go").textContent = "Translate";
     }
 
     async function translate() {
-      const model = translator(name(), data.folder);
-      const languages = name().split("-");
-      await load(model);
-      const text = fromPlain(field.value, languages[0]);
+      const [chosen, written] = [name(), field.value];
+      const model = translator(chosen, data.folder);
+      const languages = chosen.split("-");
+      await load(chosen, model);
+      const text = fromPlain(written, languages[0]);
       const { pieces } = await model.ask("encode", { text });
-      const stage = new course.Stage(root, { languages });
+      stage.languages = languages;
       stage.setSource([...pieces, "</s>"].map((piece, i) => {
         const shown = course.Stage.shown(piece);
         return {
