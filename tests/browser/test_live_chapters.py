@@ -156,6 +156,7 @@ def test_the_tree_is_that_of_the_search(figure, model, tokenizer, source):
         written = tokenizer.decode(beam[0].ids).replace(" ", "")
         said(figure, f"ended with {written}")
         halves.add(written)
+        figure.locator("xpath=self::*[@aria-busy='false']").wait_for()
         slide(figure, "Steps", "Home", "ArrowRight", "ArrowRight")
         line = said(figure, "Step 3:")
         best = steps[2].scores[0].flatten().topk(SHOWN).values.tolist()

@@ -158,11 +158,13 @@
         `, has ${percent(among[0].chance)}.`);
     }
 
-    const go = latest(() => {
+    const go = latest(async () => {
+      root.setAttribute("aria-busy", "true");
       const { value } = radios.find((radio) => radio.checked);
       find("beam").hidden = value !== "beam";
       find("sample").hidden = value !== "sample";
-      return value === "beam" ? search() : draw();
+      await (value === "beam" ? search() : draw());
+      root.setAttribute("aria-busy", "false");
     });
 
     sentence.addEventListener("change", go);
