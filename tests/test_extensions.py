@@ -233,6 +233,6 @@ def test_a_chapter_without_a_place_in_the_picture_is_a_warning(built):
     (strip,) = built.page("06_masks").find_class("transformer-strip")
     assert strip.getprevious().tag == "h1"
     assert strip.find("a").get("href") == "index.html#transformer"
-    assert strip.find("p").text_content() == (
+    assert strip.find(".//p").text_content() == (
         f"Chapter 06 · {course_strip.PLACES['06_masks']}"
     )

@@ -29,6 +29,8 @@ LONG_CHAPTERS = {
     # each claim about a head stands beside its test
     "20_reading_attention": {"words": 3800},
 }
+GUESSES = {"00_watch_it_translate": 6}  # five of them find where to begin
+"""Questions that a chapter stops for, where they are more than four."""
 MODULE = 430
 """Lines of a module of the package."""
 LONG_MODULES = {
@@ -97,6 +99,24 @@ def test_a_chapter_is_not_too_long(path):
     most = CHAPTER | LONG_CHAPTERS.get(path.stem, {})
     assert counts["words"] > 1000  # they are counted
     assert not {name: n for name, n in counts.items() if n > most[name]}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem)
+        for path in sorted((BOOK / "en").glob("[01][0-9]_*"))
+    ],
+)
+def test_a_chapter_stops_for_few_guesses_that_take_an_answer(path):
+    box = r"^(:{3,})\{guess\}(.*?)^\1 *$"
+    found = re.finditer(box, markdown_of(path), re.M | re.S)
+    guesses = [guess[2] for guess in found]
+    assert len(guesses) <= GUESSES.get(path.stem, 4)
+    for guess in guesses:
+        choices = re.search(r"^:choices:(.*)", guess, re.M)
+        slider = re.search(r"^:slider: \S+ \S+", guess, re.M)
+        assert slider or 2 <= len(choices[1].split("|")) <= 4, guess
 
 
 def test_no_module_is_too_long():

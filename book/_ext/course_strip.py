@@ -4,13 +4,15 @@ The strip is the picture of the first page in small, ``transformer.svg``,
 without its words. What is lit is read there: a box belongs to the chapter that
 it links to, and to those that its attribute ``data-also`` names by number. A
 chapter that no box belongs to is about the whole, and all of it is lit.
+
+Where a chapter has code, a switch below these words folds or opens it.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
@@ -120,20 +122,28 @@ def names(parts: list[Part]) -> str:
     )
 
 
-def strip(picture: Element, page: str, home: str) -> str:
-    """HTML: the drawing, a link to the picture in full, and a line of words.
+def strip(picture: Element, page: str, home: str, runs: bool) -> str:
+    """HTML: the drawing, a link to the picture in full, words, and a switch.
 
-    ``home`` is the address of the page that has the picture.
+    ``home`` is the address of the page that has the picture. The switch
+    stands in a chapter that ``runs``: ``read_run.js`` moves it.
     """
     chapter = page[:2]
     box = Element("div", {"class": "transformer-strip"})
     href = f"{home}#{picture.get('id')}"
     link = SubElement(box, "a", href=href, title="To the picture in full")
     link.append(drawing(picture, chapter))
-    line = SubElement(box, "p")
+    words = SubElement(box, "div")
+    line = SubElement(words, "p")
     name = SubElement(line, "strong")
     name.text = f"Chapter {chapter}"
     name.tail = f" · {PLACES[page]}"
+    if runs:
+        group = {"class": "read-run", "role": "group", "aria-label": "Code"}
+        switch = SubElement(words, "div", group)
+        for way, pressed in (("Read", "true"), ("Run", "false")):
+            state = {"type": "button", "aria-pressed": pressed}
+            SubElement(switch, "button", state).text = way
     return ElementTree.tostring(box, encoding="unicode")
 
 
@@ -155,12 +165,22 @@ def add_strip(app: Sphinx, doctree: nodes.document) -> None:
         ElementTree.parse(path).getroot(),
         page,
         app.builder.get_relative_uri(page, app.config.root_doc),
+        runs=Path(app.env.doc2path(page)).suffix == ".ipynb",
     )
     title = next(doctree.findall(nodes.title))
     title.parent.insert(1, nodes.raw("", html, format="html"))
 
 
+def add_files(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], _: Any
+) -> None:
+    """The script, for pages with the switch."""
+    if 'class="read-run"' in context.get("body", ""):
+        app.add_js_file("read_run.js", loading_method="defer")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.connect("doctree-read", add_strip)
+    app.connect("html-page-context", add_files)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

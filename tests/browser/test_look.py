@@ -1,7 +1,7 @@
-"""The first page: its picture can be read, and nothing moves."""
+"""The first page's picture can be read; nothing moves; code is folded."""
 
 import pytest
-from browsing import HEIGHT, WIDTHS
+from browsing import HEIGHT, WIDTHS, from_disk
 
 GOOD = 0.1
 """The layout shift that browsers call good."""
@@ -47,3 +47,24 @@ def test_little_moves_while_the_first_page_is_loaded(
     page.goto(address_of("index"), wait_until="networkidle")
     assert page.evaluate("window.shifts") <= GOOD
     page.close()
+
+
+def test_a_chapter_is_read_or_run_and_the_choice_is_kept(browser):
+    with from_disk(browser, "05_score_functions.html") as page:
+        folds = page.locator("details.hide > :not(summary)")
+        pressed = page.locator(".read-run [aria-pressed=true]")
+
+        def seen() -> set[bool]:
+            return {fold.is_visible() for fold in folds.all()}
+
+        assert (pressed.inner_text(), seen()) == ("Read", {False})
+        page.get_by_role("button", name="Run", exact=True).focus()
+        page.keyboard.press("Enter")
+        assert (pressed.inner_text(), seen()) == ("Run", {True})
+        page.reload()
+        assert (pressed.inner_text(), seen()) == ("Run", {True})
+        page.emulate_media(media="print")
+        assert not page.locator(".plain-fold:visible").count()
+        page.emulate_media(media="screen")
+        page.get_by_role("button", name="Read", exact=True).click()
+        assert (pressed.inner_text(), seen()) == ("Read", {False})
