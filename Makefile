@@ -16,7 +16,7 @@
 #   EVENTS     what `make bench` times: training, "same batches", greedy,
 #              beam                                      (all, and stored)
 #   ALL=--all  let `make test-grading` grade all twenty of its class, each
-#              in processes of its own                     (fourteen, forks)
+#              in processes of its own                     (eight, forks)
 #   GRADING    nbgrader's course folder                    (grading)
 #   ROSTER     the class, as Moodle or Canvas exports it   (none)
 #   FLAGS      more words for `make grade`, such as --partial 0.5 or
@@ -58,7 +58,7 @@ SHARED := -n $(WORKERS) --dist loadfile
 # Notebooks that use a trained model, but those that measure time, which takes
 # most of it and prints least that could differ; and tests that ask which
 # corpora are there.
-BARE := $(shell grep -lE 'import (load_shipped|trained)' book/en/*.ipynb | \
+BARE := $(shell grep -l 'import load_shipped' book/en/*.ipynb | \
 	xargs grep -LE 'perf_counter|process_time') \
 	$(shell grep -lE 'download.is_available| is_available' tests/test_*.py)
 # Tests of the built pages.

@@ -142,7 +142,7 @@ def leaving(notes, then):
         Path(notes, "folder").write_text(tempfile.mkdtemp())
         Path(notes, "process").write_text(str(left.pid))
         Path("file").write_text("here")
-        time.sleep(2)
+        time.sleep(0.5)
         return then(length)
 
     return causal_mask
@@ -174,7 +174,7 @@ def is_alive(number):
 def test_code_that_goes_too_far_is_stopped_and_nothing_is_left(
     answer, code, name, tmp_path
 ):
-    seconds = 4.0 if name == "time" else 60.0
+    seconds = 3.0 if name == "time" else 60.0
     verdict = answer(leaving(str(tmp_path), code), seconds)
     assert (verdict.kind, verdict.mistake) == ("limit", name)
     assert "length = 1" in verdict.text

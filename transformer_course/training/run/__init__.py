@@ -9,5 +9,4 @@ end.
 :func:`~.run.training.run` trains: :mod:`~.prepare` makes what it needs,
 :mod:`~.folder` reads and writes the folder, :mod:`~.recorder` writes metrics
 and :mod:`~.checkpoints` checkpoints, :mod:`~.stopping` handles Ctrl-C.
-:func:`~.shared.trained` is for chapters, which share a few small models.
 """
