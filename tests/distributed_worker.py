@@ -29,7 +29,6 @@ from tiny_runs import (
     tiny_texts,
 )
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
 
 from transformer_course.batches.pairs import Batch
 from transformer_course.data.corpora import CORPORA, Corpus
@@ -124,6 +123,8 @@ def asked_to_stop(patch: pytest.MonkeyPatch) -> None:
 
 def sharded_losses() -> list[float]:
     """Three steps of a model whose parameters FSDP2 shards."""
+    from torch.distributed.fsdp import fully_shard  # here: it takes seconds
+
     model = tiny_transformer(seed=1).train()
     mesh = init_device_mesh("cpu", (dist.get_world_size(),))
     for layer in (*model.encoder.layers, *model.decoder.layers):
