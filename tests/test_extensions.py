@@ -20,6 +20,7 @@ from nbformat.v4 import new_markdown_cell, new_notebook
 from PIL import Image
 
 sys.path.insert(0, str(BOOK / "_ext"))
+course_live = importlib.import_module("course_live")
 course_site = importlib.import_module("course_site")
 course_strip = importlib.import_module("course_strip")
 
@@ -236,3 +237,45 @@ def test_a_chapter_without_a_place_in_the_picture_is_a_warning(built):
     assert strip.find(".//p").text_content() == (
         f"Chapter 06 · {course_strip.PLACES['06_masks']}"
     )
+
+
+# --- directives --------------------------------------------------------------
+
+ASKED = ":::{guess} Why?\n%s\n\nBecause.\n:::"
+FAULTS = {
+    "```{live} plan\n```": "no figure is named 'plan': choose one of transl",
+    "```{live} plane\n:sampling:\n```": "options caption, controls, and :sam",
+    "```{live} translator\n:sentence: 6\n```": "sentences 1 to 5, and :sente",
+    ASKED % ":answer: 1": "neither is given: write ':choices:",
+    ASKED % ":choices: a | b\n:slider: 0 9": "both are given: write",
+    ASKED % ":choices: a\n:answer: 1": "two to four choices, and 'a' is",
+    ASKED % ":choices: 1|2|3|4|5\n:answer: 1": "and '1|2|3|4|5' is given",
+    ASKED % ":choices: a | | b\n:answer: 1": "and leave none empty",
+    ASKED % ":choices: a | b": "1 to 2, and no :answer: is given",
+    ASKED % ":choices: a | b\n:answer: 0": "1 to 2, and '0' is given: write",
+    ASKED % ":slider: 0 all %\n:answer: 4": "and '0 all %' is given, and '4'",
+    ASKED % ":slider: 0 100 %\n:answer: 101": "a number between",
+    ASKED % ":slider: 0 100 %": "is given, and no :answer: is given",
+}
+"""What a directive cannot do, and some words of what it says."""
+
+
+def test_a_fault_in_a_directive_is_one_line_that_says_what_to_do(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(course_live, "MODELS", ())  # no weights are written
+    source = tmp_path / "source"
+    source.mkdir()
+    page = "\n\n".join(["# Faults", *FAULTS])
+    (source / "index.md").write_text(page, encoding="utf-8")
+    settings = {
+        "extensions": ["myst_parser", "course_guess", "course_live"],
+        "html_theme": "basic",
+        "myst_enable_extensions": ["colon_fence"],
+        "suppress_warnings": ["config.cache"],
+    }
+    build = build_project(source, tmp_path / "html", settings)
+    for line, said in zip(
+        build.strip().splitlines(), FAULTS.values(), strict=True
+    ):
+        assert said in line

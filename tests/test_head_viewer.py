@@ -48,7 +48,7 @@ def test_tables_show_where_each_head_attends_most():
     ]
     assert cross == [
         ["猫", "<b> 90", "a 100"],
-        ["(end)", "(end) 100", "<b> 60"],
+        ["eos", "eos 100", "<b> 60"],
     ]
     for table in tables:
         assert table.caption.get_text()
@@ -75,7 +75,7 @@ def test_no_text_can_end_the_data():
     assert html.count("</script>") == 1
     soup = BeautifulSoup(html, "html.parser")
     data = json.loads(soup.select_one('[data-hv="data"]').string)
-    assert data["sentences"][0]["source"] == ["a", "<b>", "(end)"]
+    assert data["sentences"][0]["source"] == ["a", "<b>", "eos"]
     assert data["sentences"][0]["maps"] == SENTENCE["maps"]
 
 

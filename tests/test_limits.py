@@ -68,7 +68,9 @@ def prose(markdown: str) -> tuple[str, str]:
 def words(markdown: str) -> str:
     """The text of some Markdown: a formula is one word, an address none."""
     for pattern, stands in [
-        (r"^(`{3,})[a-z{].*?^\1 *$", ""),  # code, and blocks without prose
+        # code, and blocks without prose; a live figure has its caption
+        (r"^(`{3,})\{live\}(?:(?!^\1).)*?^:caption: ([^\n]*).*?^\1 *$", r"\2"),
+        (r"^(`{3,})[a-z{].*?^\1 *$", ""),
         (r"<!--.*?-->", ""),
         (r"\$\$.*?\$\$", "x"),
         (r"\$[^$]+\$", "x"),

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -64,40 +64,56 @@ class Guess(SphinxDirective):
         """What the script is told, as attributes.
 
         Raises:
-            docutils' error: neither choices nor a slider, or a wrong answer.
+            docutils' error: what is given asks no question; it says why.
         """
-        choices = self.options.get("choices", "").split("|")
-        slider = self.options.get("slider", "").split()
-        answer = self.options.get("answer", "")
-        if bool(slider) == (len(choices) > 1):
-            raise self.error("guess: give either :choices: or a :slider:")
-        if slider:
-            if len(slider) < 2 or not answer:
-                raise self.error(
-                    "guess: :slider: is its lowest and highest value, and a "
-                    "unit; :answer: is a number"
-                )
-            low, high, *unit = slider
-            if not float(low) <= float(answer) <= float(high):
-                raise self.error(
-                    f"guess: the answer {answer} is not on the slider"
-                )
-            return Markup(
-                'data-low="{}" data-high="{}" data-unit="{}" data-answer="{}"'
-            ).format(low, high, " ".join(unit), answer)
-        if len(choices) not in CHOICES or answer not in map(
-            str, range(1, len(choices) + 1)
-        ):
+        choices, slider, answer = map(
+            self.options.get, ("choices", "slider", "answer")
+        )
+        if (choices is None) == (slider is None):
+            given = "neither is" if choices is None else "both are"
             raise self.error(
-                "guess: give two to four :choices:, separated by |, and as "
-                ":answer: the number of the right one"
+                f"guess: expected either :choices: or a :slider:, and {given} "
+                "given: write ':choices: one | other' or ':slider: 0 100 %'."
             )
-        plain = "|".join(
-            escape(choice.strip().replace("*", "")) for choice in choices
-        )
+        if slider is not None:
+            return self._slider(slider, answer)
+        texts = [text.replace("*", "").strip() for text in choices.split("|")]
+        if len(texts) not in CHOICES or not all(texts):
+            raise self.error(
+                f"guess: expected two to four choices, and {choices!r} is "
+                "given: separate them by |, and leave none empty."
+            )
+        if answer not in map(str, range(1, len(texts) + 1)):
+            raise self.error(
+                "guess: expected the number of the right choice, 1 to "
+                f"{len(texts)}, and {self._given(answer)}: write ':answer: "
+                "1' if it is the first."
+            )
         return Markup('data-choices="{}" data-answer="{}"').format(
-            Markup(plain), answer
+            "|".join(texts), answer
         )
+
+    def _slider(self, slider: str, answer: str | None) -> Markup:
+        """What the script is told of a slider."""
+        low, high, *unit = [*slider.split(), "", ""]
+        try:
+            numbers = [float(each) for each in (low, answer or "", high)]
+        except ValueError:
+            numbers = []
+        if not numbers or numbers != sorted(numbers) or low == high:
+            raise self.error(
+                "guess: expected a slider's lowest and highest number, and as "
+                f"its answer a number between, and {slider!r} is given, and "
+                f"{self._given(answer)}: write ':slider: 0 100 %' and "
+                "':answer: 40'."
+            )
+        return Markup(
+            'data-low="{}" data-high="{}" data-unit="{}" data-answer="{}"'
+        ).format(low, high, " ".join(unit).strip(), answer)
+
+    @staticmethod
+    def _given(answer: str | None) -> str:
+        return f"{answer!r} is given" if answer else "no :answer: is given"
 
 
 def add_files(

@@ -42,7 +42,7 @@ KINDS = {
 """Kinds of looks: which words ask, and which are looked at."""
 LANGUAGES = {"source": "en", "read": "ja", "written": "ja"}
 
-ENDS = {"<s>": "start", "</s>": "end"}
+MARKS = {"<s>": "bos", "</s>": "eos"}
 
 
 def stored(name: str) -> list[Record]:
@@ -65,8 +65,8 @@ def stored(name: str) -> list[Record]:
 
 def shown(piece: str) -> str:
     """A piece as a reader sees it: a middle of a word begins with a hyphen."""
-    if piece in ENDS:
-        return f"({ENDS[piece]})"
+    if piece in MARKS:
+        return MARKS[piece]
     return piece[1:] or "▁" if piece.startswith("▁") else f"-{piece}"
 
 

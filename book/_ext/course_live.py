@@ -77,9 +77,15 @@ SEARCHED = (
 )
 """Sentences to search: the second needs a beam, the third a penalty."""
 
-PARTICLES = dict(
-    entry.split(": ")
-    for line in """
+
+def words_of(text: str) -> dict[str, str]:
+    """From words to their meanings, as they are written here."""
+    entries = text.strip().replace("\n", "; ").split("; ")
+    return dict(entry.split(": ") for entry in entries)
+
+
+PARTICLES = words_of(
+    """
 は: topic; が: subject; を: object; の: ’s; に: to, in; で: at, by
 へ: to; と: that, with; も: too; か: question; た: past; だ: is
 ない: not; なかっ: not (past); て: (linking); い: -ing; いる: -ing; ある: is
@@ -91,10 +97,25 @@ PARTICLES = dict(
 毎朝: every morning; 来週: next week; 今朝: this morning
 先週: last week; 今: now; 今日: today; 雨: rain; 雪: snow
 降っ: fall; こと: thing; できる: can
-""".strip().splitlines()
-    for entry in line.split("; ")
+"""
 )
 """What words mean whose English is no single word."""
+
+
+FREE = {
+    "en-ja": {
+        "text": "He is taller than his brother.",
+        "gloss": "彼: he; は: topic; 兄: brother; より: than; 背: height; "
+        "が: subject; 高: tall; い: (ending); 。: .",
+    },
+    "ja-en": {
+        "text": "昨日から雨が降っている。",
+        "gloss": "昨: yester-; 日: day; から: since; 雨: rain; が: subject; "
+        "降: fall; っ: (linking); て: (linking); って: (linking); い: -ing; "
+        "る: (ending); 。: .",
+    },
+}
+"""Where the larger translators begin, with the meaning of each piece."""
 
 
 @cache
@@ -137,6 +158,15 @@ def examples() -> list[tuple[str, str]]:
 def model_data(options: dict[str, Any]) -> dict[str, Any]:
     """What a figure that runs the small translator is told."""
     return {"sentences": slots(), "gloss": glosses(), "firstLayers": [0]}
+
+
+def free_data(options: dict[str, Any]) -> dict[str, Any]:
+    """What the figure of the larger translators is told."""
+    examples = {
+        name: example | {"gloss": words_of(example["gloss"])}
+        for name, example in FREE.items()
+    }
+    return {"examples": examples}
 
 
 def plane_data(options: dict[str, Any]) -> dict[str, Any]:
@@ -205,19 +235,23 @@ class Figure(NamedTuple):
     data: Callable[[dict[str, Any]], dict[str, Any]]
     """From the directive's options to what the script is told."""
     runs_model: bool = False
+    options: tuple[str, ...] = ()
+    """Of the directive, besides ``caption``."""
 
 
 FIGURES = {
-    "translator": Figure(model_data, runs_model=True),
-    "free-translator": Figure(lambda options: {}, runs_model=True),
-    "plane": Figure(plane_data),
+    "translator": Figure(
+        model_data, runs_model=True, options=("switches", "sentence")
+    ),
+    "free-translator": Figure(free_data, runs_model=True),
+    "plane": Figure(plane_data, options=("controls",)),
     "masks": Figure(masks_data),
     "clocks": Figure(clocks_data),
     "merges": Figure(merges_data),
     "batch": Figure(batch_data),
     "walk": Figure(model_data, runs_model=True),
     "heads": Figure(heads_data, runs_model=True),
-    "search": Figure(search_data, runs_model=True),
+    "search": Figure(search_data, runs_model=True, options=("sampling",)),
     "river": Figure(model_data, runs_model=True),
     "rate": Figure(lambda options: {}),
 }
@@ -262,7 +296,20 @@ class Live(SphinxDirective):
         [name] = self.arguments
         if name not in FIGURES:
             raise self.error(
-                f"live: no figure {name!r}; choose {', '.join(FIGURES)}"
+                f"live: no figure is named {name!r}: choose one of "
+                f"{', '.join(FIGURES)}."
+            )
+        known = ("caption", *FIGURES[name].options)
+        if wrong := [option for option in self.options if option not in known]:
+            raise self.error(
+                f"live: the figure {name} has the options {', '.join(known)},"
+                f" and :{wrong[0]}: is given: leave it out."
+            )
+        if self.options.get("sentence", 1) not in range(1, len(SENTENCES) + 1):
+            raise self.error(
+                f"live: the translator has sentences 1 to {len(SENTENCES)}, "
+                f"and :sentence: {self.options['sentence']} is given: choose "
+                "one of them."
             )
         self.env.note_dependency(str(FOLDER / "grammar" / "model.safetensors"))
         root = "../" * self.env.docname.count("/")

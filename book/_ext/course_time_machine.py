@@ -402,7 +402,11 @@ def render(name: str, anchor: str) -> str:
         measures=[
             m for m in MEASURES if figures & {f"{p}_{m}" for p in PARTS}
         ],
-        parts=PARTS,
+        parts={
+            part: name
+            for part, name in PARTS.items()
+            if any(figure.startswith(part) for figure in figures)
+        },
         figures=sorted(figures),
         data={
             "anchor": anchor,

@@ -5,6 +5,7 @@ only where Python's two best logits lie within ``CLOSE``.
 """
 
 import functools
+import json
 import os
 import warnings
 from dataclasses import asdict
@@ -28,7 +29,11 @@ CLOSE = 1e-4
 PLACES = 12
 FEW = 10 if os.environ.get("PAGES") == "some" else 30
 ALL = 500
-CORPORA = {"grammar": "grammar", "en-ja": "small_parallel_enja"}
+CORPORA = {
+    "grammar": ("grammar",),
+    "en-ja": ("small_parallel_enja", "en", "ja"),
+    "ja-en": ("small_parallel_enja", "ja", "en"),
+}
 
 each_count = pytest.mark.parametrize(
     "count", [FEW, pytest.param(ALL, marks=pytest.mark.exhaustive)]
@@ -49,7 +54,7 @@ def loaded(name):
 
 
 def sentences(name, count):
-    return list(load_corpus(CORPORA[name]).test.src)[:count]
+    return load_corpus(*CORPORA[name]).test.src[:count]
 
 
 def source(name, text, places=0):
@@ -58,32 +63,34 @@ def source(name, text, places=0):
 
 
 @pytest.fixture(scope="module")
-def live(browser):
-    """A page that has the figures; and how to ask its models."""
+def page(browser):
+    """Chapter 00, which has all the models."""
     if reason := not_ready():
         pytest.skip(reason)
-    page = browser.new_page()
+    page = browser.new_page(reduced_motion="reduce")
     with served(ROOT / "_build") as address:
         folder = SITE.relative_to(ROOT / "_build").as_posix()
         page.goto(f"{address}/{folder}/00_watch_it_translate.html")
         page.wait_for_load_state("load")
-
-        def ask(name, call, requests):
-            return page.evaluate(
-                """async ([name, call, requests]) => {
-                  const folder = "_static/live/models";
-                  const model = course.ui.translator(name, folder);
-                  await model.load();
-                  const found = [];
-                  for (const one of requests)
-                    found.push(await model.ask(call, one));
-                  return found;
-                }""",
-                [name, call, requests],
-            )
-
-        yield ask
+        yield page
     page.close()
+
+
+@pytest.fixture(scope="module")
+def live(page):
+    """How to ask the page's models."""
+    return lambda name, call, requests: page.evaluate(
+        """async ([name, call, requests]) => {
+          const folder = "_static/live/models";
+          const model = course.ui.translator(name, folder);
+          await model.load();
+          const found = [];
+          for (const one of requests)
+            found.push(await model.ask(call, one));
+          return found;
+        }""",
+        [name, call, requests],
+    )
 
 
 def closest(model, src, ids):
@@ -233,3 +240,73 @@ def test_padding_that_is_masked_changes_nothing(live):
     check_same(
         "grammar", texts, written, greedy("grammar", texts, model), model
     )
+
+
+def heaps_of(page):
+    """From now on: the bytes that the page and its workers hold.
+
+    What nobody can reach any more is collected before.
+    """
+    session = page.context.new_cdp_session(page)
+    workers, answers = [], []
+    session.on(
+        "Target.attachedToTarget", lambda e: workers.append(e["sessionId"])
+    )
+    session.on(
+        "Target.receivedMessageFromTarget",
+        lambda e: answers.append(json.loads(e["message"])),
+    )
+    asked = {"autoAttach": True, "waitForDebuggerOnStart": False}
+    session.send("Target.setAutoAttach", asked | {"flatten": False})
+
+    def of_worker(target, method):
+        message = json.dumps({"id": len(answers), "method": method})
+        count = len(answers)
+        session.send(
+            "Target.sendMessageToTarget",
+            {"sessionId": target, "message": message},
+        )
+        while len(answers) == count:
+            page.wait_for_timeout(10)
+        return answers[-1]["result"]
+
+    def held():
+        found = []
+        senders = [session.send]
+        senders += [functools.partial(of_worker, each) for each in workers]
+        for send in senders:
+            send("HeapProfiler.collectGarbage")
+            found.append(send("Runtime.getHeapUsage"))
+        return sum(
+            one["usedSize"] + one["backingStorageSize"] for one in found
+        )
+
+    return held
+
+
+@pytest.mark.exhaustive
+def test_fifty_sentences_leave_nothing_in_memory(page):
+    held = heaps_of(page)
+
+    def translate(texts):
+        page.evaluate(
+            """async (texts) => {
+              const root = document.querySelector(
+                "[data-live='free-translator']");
+              const part = (name) =>
+                root.querySelector(`[data-lv="${name}"]`);
+              for (const text of texts) {
+                part("text").value = text;
+                part("form").requestSubmit();
+                while (part("go").disabled)
+                  await new Promise((resolve) => setTimeout(resolve, 10));
+              }
+            }""",
+            texts,
+        )
+        return held()
+
+    texts = sentences("en-ja", 60)
+    before, after = translate(texts[:10]), translate(texts[10:])
+    assert before > 40e6  # a model's weights in float32
+    assert after - before < 1e6

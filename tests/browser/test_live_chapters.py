@@ -123,7 +123,7 @@ def test_heads_are_switched_off(figure, model, tokenizer, source):
 def test_ribbons_are_those_of_the_head_chosen(figure):
     looks = figure.locator(".lv-looks")
     ribbons = figure.locator(".lv-ribbons path")
-    figure.get_by_text("(end)", exact=True).nth(1).wait_for()
+    figure.locator("[data-lv=target]").get_by_text("eos").wait_for()
     of_all, every = looks.inner_text(), ribbons.count()
     seen = figure.get_by_label("Ribbons of")
     seen.select_option("cross 2.1")
@@ -216,7 +216,7 @@ def test_the_river_has_the_sizes_of_the_stream(figure, model, source):
     for word, side, parts in (
         ("cats", "encoder", ("self_attention", "feed_forward")),
         (
-            "(start)",
+            "bos start",
             "decoder",
             ("self_attention", "cross_attention", "feed_forward"),
         ),

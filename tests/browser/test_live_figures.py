@@ -16,14 +16,14 @@ def opened(browser):
 
 def written(figure):
     """The words of a translator, once it has written the last one."""
-    figure.get_by_text("(end)", exact=True).first.wait_for()
+    figure.locator("[data-lv=target]").get_by_text("eos").wait_for()
     return figure.locator("[data-lv=target] [lang=ja]").all_inner_texts()
 
 
 def test_the_translator_writes_and_shows_where_it_attends(opened):
     figure = opened.locator("[data-live=translator]").first
     words = written(figure)
-    assert words == ["猫", "は", "ミルク", "を", "飲む", "。", "(end)"]
+    assert words == ["猫", "は", "ミルク", "を", "飲む", "。", "eos"]
     figure.get_by_role("button", name="ミルク").focus()
     assert "milk" in figure.locator(".lv-looks").inner_text()
     bars = figure.locator("[data-lv=next] li")
@@ -75,7 +75,7 @@ def test_the_whole_is_stepped_through(opened):
         )
         step.click()
     assert len(lit) >= 9
-    assert figure.locator("[data-lv=written]").inner_text().endswith("(end)")
+    assert figure.locator("[data-lv=written]").inner_text().endswith("eos")
 
 
 def test_a_guess_is_kept_beside_the_answer(opened):

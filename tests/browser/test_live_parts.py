@@ -42,6 +42,10 @@ class Figure:
         """The button with this label."""
         return self.root.get_by_role("button", name=name, exact=True)
 
+    def slider(self, name: str):
+        """The slider of this name."""
+        return self.root.get_by_label(name, exact=True)
+
     def said(self) -> str:
         """What the status line says."""
         return self.part("status").inner_text()
@@ -131,7 +135,7 @@ def test_the_product_of_two_places_depends_on_their_distance(figure):
 
     assert figure.said().startswith(expected(9, 5))
     assert "47.185" in figure.said()
-    place, distance = figure.part("place"), figure.part("distance")
+    place, distance = figure.slider("Position"), figure.slider("Distance")
     place.focus()
     figure.press("End", "ArrowLeft")
     assert figure.said().startswith("PE(199) · PE(204) = 47.185")
@@ -173,7 +177,7 @@ def test_pairs_are_joined_as_in_the_chapter_and_in_sentencepiece(figure):
 
     name, text = list(figure.data["texts"].items())[1]
     figure.part("text").select_option(name)
-    figure.part("slider").focus()
+    figure.slider("Merges").focus()
     figure.press(*["ArrowRight"] * 20)
     joined = figure.part("merges").inner_text().split(", ")
     lines = [" ".join([word] * count) for word, count in text.items()]
@@ -204,10 +208,11 @@ def in_turn(lengths: list[int], size: int) -> list[list[int]]:
 def test_padding_is_counted_in_each_order(figure):
     _, _, test = grammar_splits(train=8000, dev=0, test=500)
     lengths = [len(pair.src.split()) + 1 for pair in test[:64]]
+    size = figure.slider("Sentences in a batch")
     for order, numbers in (("random", lengths), ("sorted", sorted(lengths))):
         figure.part("order").select_option(order)
         for key, size in (("Home", 1), ("ArrowRight", 2), ("End", 64)):
-            figure.part("size").focus()
+            size.focus()
             figure.press(key)
             cut = in_turn(numbers, size)
             found = padding_of(cut, [max(rows) for rows in cut])
@@ -220,10 +225,10 @@ def test_padding_is_counted_in_each_order(figure):
         buckets.setdefault((length + 1) // 2, []).append(length)
     whole = list(buckets.values())
     assert figure.said().endswith(padding_of(whole, [*map(max, whole)]))
-    box = figure.part("size").bounding_box()
+    box = size.bounding_box()
     middle = box["y"] + box["height"] / 2
     figure.page.mouse.click(box["x"] + box["width"] / 2, middle)
-    assert figure.part("size-name").inner_text() == "8 in a batch"
+    assert size.get_attribute("aria-valuetext") == "8"
     widths, filled = [], []
     for rows in whole:
         count = -(-len(rows) // 8)

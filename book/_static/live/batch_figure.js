@@ -4,7 +4,7 @@
 "use strict";
 
 (() => {
-  const { svg, figure, percent } = course.ui;
+  const { svg, figure, percent, slider } = course.ui;
   const [CELL, ROW, GAP] = [20, 6, 5]; // units of a drawing
 
   const inTurn = (lengths, size) =>
@@ -46,7 +46,7 @@
 
   function start(root, { lengths, step }) {
     const find = (name) => root.querySelector(`[data-lv="${name}"]`);
-    const [order, size] = [find("order"), find("size")];
+    const order = find("order");
     const wide = Math.max(...lengths) * CELL;
     let now = lengths;
     root.classList.add("is-live");
@@ -54,6 +54,9 @@
 
     const drawing = svg("svg", { class: "lv-batches", role: "img" });
     find("batches").append(drawing);
+    const size = slider("Sentences in a batch", { max: 6, value: 3 },
+      () => show(), (power) => 2 ** power);
+    find("sliders").append(size.label);
 
     function draw(batches) {
       let y = 0;
@@ -78,7 +81,7 @@
     }
 
     function show() {
-      const most = 2 ** Number(size.value);
+      const most = 2 ** size.value;
       const batches = ORDERS[order.value](now, most, step);
       const places = sum(batches.map(({ rows, width }) => rows.length * width));
       const padding = places - sum(lengths);
@@ -86,7 +89,6 @@
         `${rows.length} × ${width}`)).size;
       const few = batches.length === 1 ? "1 batch" : `${batches.length} batches`;
       const kinds = shapes === 1 ? "1 shape" : `${shapes} shapes`;
-      find("size-name").textContent = `${most} in a batch`;
       drawing.setAttribute("aria-label",
         `${few} as rectangles, a row a sentence; padding is orange`);
       find("status").textContent =
@@ -100,7 +102,6 @@
       show();
     });
     order.addEventListener("change", show);
-    size.addEventListener("input", show);
     show();
   }
 

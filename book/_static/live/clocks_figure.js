@@ -4,7 +4,7 @@
 "use strict";
 
 (() => {
-  const { h, svg, figure } = course.ui;
+  const { h, svg, figure, slider } = course.ui;
   const [WIDE, HIGH, EDGE] = [340, 150, 24]; // the curve, in units
 
   const speed = (hand, width) => 10000 ** (-2 * hand / width);
@@ -47,7 +47,10 @@
 
   function start(root, { width, hands, farthest }) {
     const find = (name) => root.querySelector(`[data-lv="${name}"]`);
-    const [places, distances] = [find("place"), find("distance")];
+    const places = slider("Position", { max: 200, value: 9 }, () => show());
+    const distances = slider("Distance",
+      { min: -farthest, max: farthest, value: 5 }, () => show(), minus);
+    find("sliders").append(places.label, distances.label);
     root.classList.add("is-live");
     find("app").hidden = false;
 
@@ -82,12 +85,10 @@
     }
 
     function show() {
-      const distance = Number(distances.value);
+      const distance = distances.value;
       places.min = Math.max(0, -distance); // no place is before the first
-      const place = Number(places.value);
+      const place = places.value;
       const value = product(place, distance, width);
-      find("place-name").textContent = `Position ${place}`;
-      find("distance-name").textContent = `Distance ${minus(distance)}`;
       find("clocks").replaceChildren(
         ...hands.map((i) => clock(i, place, distance)));
       mark.setAttribute("cx", x(distance));
@@ -100,8 +101,6 @@
         `${degrees(distance)} between them.`;
     }
 
-    places.addEventListener("input", show);
-    distances.addEventListener("input", show);
     show();
   }
 

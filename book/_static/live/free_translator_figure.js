@@ -3,7 +3,7 @@
 "use strict";
 
 (() => {
-  const { h, figure, translator } = course.ui;
+  const { figure, translator } = course.ui;
 
   /* A sentence near to the corpus's form; see transformer_course/data/plain.py.
      Japanese is cut into words by the browser. */
@@ -24,11 +24,6 @@
       .join(" ");
   }
 
-  const EXAMPLES = {
-    "en-ja": "He is taller than his brother.",
-    "ja-en": "昨日から雨が降っている。",
-  };
-
   function start(root, data) {
     const find = (name) => root.querySelector(`[data-lv="${name}"]`);
     const radios = [...root.querySelectorAll('input[type="radio"]')];
@@ -41,7 +36,7 @@
     find("app").hidden = false;
 
     function choose() {
-      field.value = EXAMPLES[name()];
+      field.value = data.examples[name()].text;
       field.lang = name().slice(0, 2);
       find("go").textContent = loaded.has(name())
         ? "Translate"
@@ -66,15 +61,11 @@
       await load(chosen, model);
       const text = fromPlain(written, languages[0]);
       const { pieces } = await model.ask("encode", { text });
+      const example = data.examples[chosen];
       stage.languages = languages;
-      stage.setSource([...pieces, "</s>"].map((piece, i) => {
-        const shown = course.Stage.shown(piece);
-        return {
-          tokens: [i],
-          text: () => shown,
-          element: h("span", { class: "lv-word", lang: languages[0] }, shown),
-        };
-      }));
+      stage.gloss = written === example.text ? example.gloss : {};
+      stage.setSource(
+        [...pieces, "</s>"].map((piece, i) => stage.token(piece, i)));
       const found = await model.ask("translate", { text }, (step) =>
         stage.add(step));
       const apart = languages[1] === "ja" ? "" : " ";

@@ -94,12 +94,8 @@
     }
 
     function showSource() {
-      const words = [...sentence.value.split(" "), "(end)"];
-      stage.setSource(words.map((word, i) => ({
-        tokens: [i],
-        text: () => word,
-        element: h("span", { class: "lv-word", lang: "en" }, word),
-      })));
+      const pieces = [...sentence.value.split(" "), "</s>"];
+      stage.setSource(pieces.map((piece, i) => stage.token(piece, i)));
       translate();
     }
 

@@ -4,7 +4,7 @@
 "use strict";
 
 (() => {
-  const { h, figure, percent } = course.ui;
+  const { h, figure, percent, slider } = course.ui;
   const DIRECTION = [1, 0.6]; // in which a poked token's vector moves
   const ARROWS = {
     ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1],
@@ -41,7 +41,10 @@
 
   function start(root, { words, vectors, prefix }) {
     const find = (name) => root.querySelector(`[data-lv="${name}"]`);
-    const [poke, far] = [find("poke"), find("far")];
+    const poke = find("poke");
+    const far = slider("How far", { min: 0.1, max: 3, step: 0.1, value: 1 },
+      () => show(), (value) => value.toFixed(1));
+    find("sliders").append(far.label);
     let may = words.map(() => words.map(() => true));
     let [row, column] = [0, 0];
     root.classList.add("is-live");
@@ -78,12 +81,12 @@
     function show() {
       const poked = Number(poke.value);
       const changed = vectors.map((vector, i) => vector.map((value, k) =>
-        value + (i === poked ? Number(far.value) * DIRECTION[k] : 0)));
+        value + (i === poked ? far.value * DIRECTION[k] : 0)));
       const before = attend(vectors, may).outputs;
       const { weights, outputs } = attend(changed, may);
       const moved = outputs.map((output, i) =>
         Math.hypot(output[0] - before[i][0], output[1] - before[i][1]));
-      far.disabled = poked < 0;
+      far.input.disabled = poked < 0;
       words.forEach((query, i) => {
         rows[i].classList.toggle("is-now", i === row);
         moves[i].textContent = poked < 0 ? "" : moved[i].toFixed(2);
@@ -119,7 +122,6 @@
         show();
       });
     poke.addEventListener("change", show);
-    far.addEventListener("input", show);
     show();
   }
 

@@ -4,7 +4,7 @@
 "use strict";
 
 (() => {
-  const { h, figure } = course.ui;
+  const { h, figure, slider } = course.ui;
   const SHOWN = 4; // pairs with their counts
 
   const times = (count) => (count === 1 ? "once" : `${count} times`);
@@ -59,7 +59,9 @@
 
   function start(root, { texts }) {
     const find = (name) => root.querySelector(`[data-lv="${name}"]`);
-    const [choice, slider] = [find("text"), find("slider")];
+    const choice = find("text");
+    const merges = slider("Merges", { value: 0 }, () => show());
+    find("sliders").append(merges.label);
     let [states, characters] = [[], 0];
     root.classList.add("is-live");
     find("app").hidden = false;
@@ -74,7 +76,7 @@
     }
 
     function show() {
-      const at = Number(slider.value);
+      const at = merges.value;
       const { words, pairs } = states[at];
       const next = pairs[0];
       const merged = states.slice(0, at).map((state) => state.pairs[0].pair);
@@ -99,18 +101,17 @@
       const text = texts[choice.value];
       states = learn(text);
       characters = new Set(["▁", ...Object.keys(text).join("")]).size;
-      slider.max = states.length - 1;
-      slider.value = 0;
+      merges.max = states.length - 1;
+      merges.value = 0;
       show();
     }
 
     const step = (by) => () => {
-      slider.value = Number(slider.value) + by;
+      merges.value += by;
       show();
     };
     find("back").addEventListener("click", step(-1));
     find("next").addEventListener("click", step(1));
-    slider.addEventListener("input", show);
     choice.addEventListener("change", begin);
     begin();
   }

@@ -4,13 +4,15 @@
 "use strict";
 
 (() => {
-  const { h, svg, figure, percent } = course.ui;
+  const { h, svg, figure, percent, slider } = course.ui;
   const WORDS = ["cats", "drink", "milk"];
   const KEYS = [[1.1513, 0], [-0.5, 0.5], [0, 1.0986]];
   const VALUES = [[4, 0], [4, 4], [0, 4]];
   const QUERY = [2, 2];
   const SIZE = 240; // units of a drawing
   const NAMES = ["alive", "can be drunk"];
+
+  const number = (value) => value.toFixed(2).replace("-", "−");
 
   /* From numbers to places in a drawing, and back; low and high at its ends. */
   const plane = (low, high) => ({
@@ -81,12 +83,10 @@
     const queryHandle = handle(query, "query");
     const keyHandles = keys.map((key) => handle(key, "key"));
     const sliders = NAMES.map((name, j) => {
-      const input = h("input", {
-        type: "range", min: -4, max: 4, step: 0.05, autocomplete: "off",
-        oninput: () => { query[j] = Number(input.value); show(); },
-      });
-      find("sliders").append(h("label", {}, `Query, ${name} `, input));
-      return input;
+      const found = slider(`Query, ${name}`, { min: -4, max: 4, step: 0.05 },
+        (value) => { query[j] = value; show(); }, number);
+      find("sliders").append(found.label);
+      return found;
     });
     const boxes = [...root.querySelectorAll("[data-factor]")];
     const factor = () => boxes.reduce(
@@ -104,9 +104,17 @@
       const [ox, oy] = place(asks, [0, 0]);
       return svg("path", { d: `M${ox} ${oy}L${x} ${y}`, class: `lv-${name}` });
     };
-    const text = ([x, y], word, name = "") =>
-      svg("text", { x, y, class: name }, word);
-    const above = ([x, y]) => [x + 8, y - 12];
+    const text = ([x, y], word, anchor = "start") =>
+      svg("text", { x, y, "text-anchor": anchor }, word);
+
+    /* A word behind the end of a vector, clear of its handle. */
+    function behind(vector, word) {
+      const [x, y] = place(asks, vector);
+      const [right, up] = vector.map((value) =>
+        value / Math.hypot(...vector) || 0);
+      const anchor = right > 0.4 ? "start" : right < -0.4 ? "end" : "middle";
+      return text([x + 18 * right, y - 18 * up + 4], word, anchor);
+    }
 
     function drawAsks() {
       const [ox, oy] = place(asks, [0, 0]);
@@ -117,13 +125,12 @@
       });
       left.replaceChildren(
         svg("path", { d: `M0 ${oy}H${SIZE}M${ox} 0V${SIZE}`, class: "lv-axis" }),
-        text([SIZE - 34, oy + 16], "alive →"),
+        text([SIZE, oy + 16], "alive →", "end"),
         text([ox + 6, 10], "↑ can be drunk"),
         ...keys.map((key) => arrow(key, "key")),
         arrow(query, "query"),
-        ...keys.map((key, i) =>
-          text(above(place(asks, key)), WORDS[i], "lv-key-text")),
-        text(above(place(asks, query)), "query", "lv-query-text"),
+        ...keys.map((key, i) => behind(key, WORDS[i])),
+        behind(query, "query"),
         ...(controls ? keyHandles : []),
         queryHandle,
       );
@@ -151,11 +158,11 @@
       const found = attend(query, keys, factor());
       drawAsks();
       drawAnswers(found);
-      sliders.forEach((slider, j) => { slider.value = query[j]; });
+      sliders.forEach((one, j) => { one.value = query[j]; });
       find("rows").replaceChildren(...WORDS.map((word, i) =>
         h("tr", {},
           h("th", { scope: "row" }, word),
-          h("td", {}, found.scores[i].toFixed(2)),
+          h("td", {}, number(found.scores[i])),
           h("td", {}, h("span", { class: "lv-bar",
             style: `--share:${found.weights[i]}` })),
           h("td", {}, percent(found.weights[i])),
@@ -163,7 +170,7 @@
       const done = (goals ?? []).find(({ word, least }) =>
         found.weights[WORDS.indexOf(word)] >= least);
       find("status").textContent =
-        `The mix is (${found.mix.map((n) => n.toFixed(2)).join(", ")}).` +
+        `The mix is (${found.mix.map(number).join(", ")}).` +
         (done ? ` ${done.text}` : "");
     }
 

@@ -91,14 +91,13 @@
       const steps = [];
       const { parts } = await model.ask(
         "translate", { text: SENTENCE, parts: true }, (step) => steps.push(step));
-      const english = [...SENTENCE.split(" "), "(end)"];
-      const read = ["(start)", ...steps.slice(0, -1).map(({ piece }) =>
-        `${piece} ${data.gloss[piece] ?? ""}`)];
+      const english = [...SENTENCE.split(" "), "eos"];
+      const read = ["<s>", ...steps.slice(0, -1).map(({ piece }) => piece)];
       streams = [
         ...english.map((word, place) =>
           ({ word, side: "encoder", parts: parts[0], place })),
-        ...read.map((word, i) =>
-          ({ word, side: "decoder", parts: parts[i + 1], place: 0 })),
+        ...read.map((piece, i) => ({ word: `${course.Stage.shown(piece)} ` +
+          (course.Stage.meaning(piece, data.gloss) ?? ""), side: "decoder", parts: parts[i + 1], place: 0 })),
       ];
       for (const side of ["encoder", "decoder"])
         find("word").append(h("optgroup", { label: side },

@@ -18,6 +18,7 @@
     const radios = [...root.querySelectorAll('input[type="radio"]')];
     const say = (...parts) => find("status").replaceChildren(...parts);
     const sentence = find("sentence");
+    const meaningOf = (piece) => course.Stage.meaning(piece, data.gloss) ?? "";
     root.classList.add("is-live");
     find("app").hidden = false;
 
@@ -72,7 +73,7 @@
           if (i) edges.push(svg("path", { class: state,
             d: `M${x(one.parent)} ${top - ROW + 52}L${x(column)} ${top + 6}` }));
           const word = plain(one.piece);
-          const meaning = data.gloss[word] ?? "";
+          const meaning = meaningOf(one.piece);
           nodes.push(svg("g", { class: state },
             svg("rect", { x: x(column) - width / SHOWN / 2 + 2, y: top + 6,
               width: width / SHOWN - 4, height: 46, rx: 5 }),
@@ -91,10 +92,10 @@
       redraw();
       const { kept, pruned } = steps[until.value - 1];
       const list = kept.flatMap(({ text, piece, score: value }, i) => [
-        i ? ", " : "", ja(text + (piece === "</s>" ? " (end)" : "")),
+        i ? ", " : "", ja(text + (piece === "</s>" ? " eos" : "")),
         ` ${score(value)}`]);
       const cut = pruned.length
-        ? [`; best of the pruned: `, ja(pruned[0].text || "(end)"),
+        ? [`; best of the pruned: `, ja(pruned[0].text || "eos"),
           ` ${score(pruned[0].score)}`] : [];
       const end = [" The search has ended with ", ja(best.text),
         ...(best.text === greedy ? [", as greedy search does."]
@@ -112,7 +113,7 @@
       (value) => value.toFixed(1));
     const topP = slider("Top-p", { min: 0.1, max: 1, step: 0.05, value: 1 },
       () => showBars(), (value) => value.toFixed(2));
-    find("sample-sliders").prepend(temperature.label, topP.label);
+    find("sample-sliders").append(temperature.label, topP.label);
     const settings = () => ({ temperature: temperature.value, topP: topP.value });
 
     async function draw() {
@@ -125,7 +126,7 @@
           onpointerenter: () => select(i), onfocus: () => select(i),
           onclick: () => select(i) },
         h("span", { lang: "ja" }, plain(piece)),
-        h("small", {}, data.gloss[plain(piece)] ?? ""))));
+        h("small", {}, meaningOf(piece)))));
       showBars(["Drawn: ", ja(answer.text), ". "]);
     }
 
@@ -148,7 +149,7 @@
         const word = plain(pieces[token]);
         return h("li", { class: word === plain(piece) ? "is-now" : "" },
           h("span", { lang: "ja" }, word),
-          h("small", {}, data.gloss[word] ?? ""),
+          h("small", {}, meaningOf(pieces[token])),
           h("span", { class: "lv-bar", style: `--share:${chance}` }),
           h("span", { class: "lv-share" }, chance ? percent(chance) : "cut"));
       }));

@@ -22,11 +22,34 @@ course.Stage = class {
     new ResizeObserver(() => this.draw()).observe(this.find("stage"));
   }
 
+  /* Pieces that are no words: how they are shown, and what they mean. */
+  static MARKS = {
+    "<s>": ["bos", "start"],
+    "</s>": ["eos", "end"],
+    "<pad>": ["pad", "empty"],
+  };
+
   static shown = (piece) =>
-    piece === "</s>" ? "(end)" : piece.replaceAll("\u2581", "") || "␣";
+    this.MARKS[piece]?.[0] ?? (piece.replaceAll("\u2581", "") || "␣");
+
+  static meaning = (piece, gloss) =>
+    this.MARKS[piece]?.[1] ?? gloss[this.shown(piece)];
+
+  /* A source element for the token at this position. */
+  token(piece, position) {
+    const { h } = course.ui;
+    const [shown, meaning] = [course.Stage.shown(piece), this.meaning(piece)];
+    return {
+      tokens: [position],
+      text: () => shown,
+      element: h("span", { class: "lv-word" },
+        h("span", { lang: this.languages[0] }, shown),
+        meaning && h("small", { lang: "en" }, meaning)),
+    };
+  }
 
   meaning(piece) {
-    return this.gloss[piece.replaceAll("\u2581", "")];
+    return course.Stage.meaning(piece, this.gloss);
   }
 
   /* Source elements, each with the positions of its tokens. */

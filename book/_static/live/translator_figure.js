@@ -20,8 +20,8 @@
 
     const text = () => chosen.map((slot) => slot.value ?? slot).join(" ");
 
-    /* A select for each place where there is a choice; a word has as many
-       tokens as it has spaces between them, and one more. */
+    /* A select for each place where there is a choice; then eos and as much
+       padding as there could be. */
     function showSource(slots) {
       chosen = [];
       const elements = slots.map((options, i) => {
@@ -41,15 +41,21 @@
         chosen.push(select);
         return { element: select, text: () => select.value };
       });
-      stage.setSource(elements);
+      const ends = ["</s>", ...Array(PLACES).fill("<pad>")];
+      stage.setSource([...elements, ...ends.map((end) => stage.token(end))]);
     }
 
+    /* Which tokens each element stands for: a choice may be two words. Padding
+       is there where the model attends to it. */
     function setTokens() {
       let at = 0;
-      chosen.forEach((slot, i) => {
-        const count = (slot.value ?? slot).split(" ").length;
-        stage.source[i].tokens = Array.from({ length: count }, (_, j) => at + j);
-        at += count;
+      const last = isOff("padding") ? PLACES : 0;
+      stage.source.forEach((word, i) => {
+        const slot = chosen[i];
+        const count = slot ? (slot.value ?? slot).split(" ").length : 1;
+        word.tokens = Array.from({ length: count }, () => at++);
+        word.element.hidden = i > chosen.length && at > last;
+        word.element.classList.toggle("is-empty", i > chosen.length);
       });
     }
 

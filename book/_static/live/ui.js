@@ -50,9 +50,10 @@ course.ui = (() => {
     };
   }
 
-  /* A slider in a label, with its value beside it as show writes it. */
-  function slider(name, { min, max, step = 1, value }, onChange, show = String) {
-    const now = h("span", { class: "lv-now", "aria-hidden": "true" });
+  /* A slider between its name and its value, which show writes. */
+  function slider(name, { min = 0, max = 0, step = 1, value }, onChange,
+    show = String) {
+    const now = h("span", { "aria-hidden": "true" });
     const tell = () => {
       now.textContent = show(Number(input.value));
       input.setAttribute("aria-valuetext", now.textContent);
@@ -64,9 +65,11 @@ course.ui = (() => {
     });
     tell();
     return {
-      label: h("label", {}, `${name} `, input, " ", now),
+      label: h("label", { class: "lv-slide" }, h("span", {}, name), input, now),
+      input,
       get value() { return Number(input.value); },
       set value(to) { input.value = to; tell(); },
+      set min(to) { input.min = to; tell(); },
       set max(to) { input.max = to; tell(); },
     };
   }

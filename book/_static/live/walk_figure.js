@@ -4,7 +4,7 @@
 "use strict";
 
 (() => {
-  const { h, figure, translator } = course.ui;
+  const { h, figure, slider, translator } = course.ui;
   const SENTENCE = "cats drink milk .";
   const WIDTH = 32; // of each vector's numbers, so many are drawn
   const PACE = 1400; // milliseconds a step, when playing
@@ -26,12 +26,13 @@
         "A second layer does both again. This is the memory."],
     ];
     const found = encoder.map(([lit, name, said]) => ({
-      lit, said, matrix: parts[0][name], labels: [...words, "(end)"], written: 0,
+      lit, said, matrix: parts[0][name], labels: [...words, "eos"], written: 0,
     }));
     steps.forEach((step, i) => {
-      const last = i ? [course.Stage.shown(steps[i - 1].piece)] : ["(start)"];
-      const meaning = gloss[step.piece.replaceAll("\u2581", "")];
-      const word = course.Stage.shown(step.piece);
+      const { shown: label, meaning: translated } = course.Stage;
+      const last = [label(i ? steps[i - 1].piece : "<s>")];
+      const word = label(step.piece);
+      const meaning = translated(step.piece, gloss);
       const share = course.ui.percent(step.best[0].share);
       const decoder = [
         [D + '[aria-label^="Masked"]', "decoder.layers.0.add_norm_1",
@@ -78,6 +79,9 @@
     const drawing = root.querySelector("svg");
     const model = translator("grammar", data.folder);
     let [steps, words, at, playing] = [[], [], 0, false];
+    const step = slider("Step", { value: 0 }, (to) => show(to),
+      (value) => value + 1);
+    find("sliders").append(step.label);
 
     function show(to) {
       at = Math.min(Math.max(to, 0), steps.length - 1);
@@ -93,10 +97,9 @@
       find("said").textContent = said;
       find("written").textContent =
         words.slice(0, written).join(" ") || "nothing yet";
-      find("slider").value = at;
+      step.value = at;
       find("back").disabled = at === 0;
       find("next").disabled = at === steps.length - 1;
-      find("slider").setAttribute("aria-valuetext", said);
     }
 
     async function play() {
@@ -114,15 +117,13 @@
     model.load().then(async () => {
       const answers = [];
       const { parts } = await model.ask(
-        "translate", { text: SENTENCE, parts: true }, (step) =>
-          answers.push(step));
+        "translate", { text: SENTENCE, parts: true }, (found) =>
+          answers.push(found));
       words = answers.map(({ piece }) => course.Stage.shown(piece));
       steps = stepsOf(parts, answers, SENTENCE.split(" "), data.gloss);
       root.classList.add("is-live");
       find("app").hidden = false;
-      find("slider").max = steps.length - 1;
-      find("slider").addEventListener("input", () =>
-        show(Number(find("slider").value)));
+      step.max = steps.length - 1;
       find("next").addEventListener("click", () => show(at + 1));
       find("back").addEventListener("click", () => show(at - 1));
       find("play").addEventListener("click", play);
