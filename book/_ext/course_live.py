@@ -18,7 +18,9 @@ from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
+from xml.etree import ElementTree
 
+import course_strip
 from course_templates import template
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -228,6 +230,12 @@ def search_data(options: dict[str, Any]) -> dict[str, Any]:
     return {"sentences": SEARCHED, "gloss": glosses()}
 
 
+def lit(name: str) -> str:
+    """The whole model in small, with the parts of this name lit."""
+    drawn = course_strip.drawing(ElementTree.parse(DRAWING).getroot(), name)
+    return ElementTree.tostring(drawn, encoding="unicode")
+
+
 class Figure(NamedTuple):
     """How a figure is made; ``live/NAME.html`` is its template, and
     ``_static/live/NAME_figure.js`` its script."""
@@ -275,6 +283,7 @@ def render(name: str, options: dict[str, Any], root: str, number: int) -> str:
         options=options,
         examples=examples,
         drawing=partial(DRAWING.read_text, "utf-8"),
+        lit=lit,
         data=data,
     )
 

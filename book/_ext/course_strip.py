@@ -3,7 +3,8 @@
 The strip is the picture of the first page in small, ``transformer.svg``,
 without its words. What is lit is read there: a box belongs to the chapter that
 it links to, and to those that its attribute ``data-also`` names by number. A
-chapter that no box belongs to is about the whole, and all of it is lit.
+chapter that no box belongs to is about the whole, and all of it is lit. The
+translator in the page, in which parts are switched off, names its boxes there.
 
 Where a chapter has code, a switch below these words folds or opens it.
 """
@@ -91,7 +92,12 @@ def bar(text: Element) -> Element:
 
 
 def drawing(picture: Element, chapter: str) -> Element:
-    """The picture in small, with the parts lit that a chapter is about."""
+    """The picture in small, with the parts lit that a chapter is about.
+
+    Args:
+        picture: in full.
+        chapter: its number, or another name that ``data-also`` has.
+    """
     parts = list(parts_of(picture))
     lit = [part for part in parts if chapter in part.chapters]
     svg = Element(

@@ -36,12 +36,12 @@ AT_ONCE = """*, *::before, *::after {
   scroll-behavior: auto !important;
 }"""
 """Nothing is on its way from one state to the next."""
-AXE = """([rules, left]) => axe.run({ exclude: left }, {
+AXE = """([where, rules, impacts]) => axe.run(where, {
   ...rules,
   resultTypes: ["violations"],
   preload: false,
 }).then((found) => found.violations
-  .filter((rule) => ["serious", "critical"].includes(rule.impact))
+  .filter((rule) => !impacts || impacts.includes(rule.impact))
   .flatMap((rule) => rule.nodes.map((node) =>
     `${rule.id}: ${node.target} ${node.html.slice(0, 120)}`)))"""
 
@@ -188,9 +188,20 @@ class Tab:
 
 
 def audit(tab, rules: dict, *left: str) -> list[str]:
-    """What axe-core, which is put into a page once, has against it."""
+    """What axe-core has against a page that is serious."""
+    where = {"exclude": [[box] for box in left]}
+    return run_axe(tab.page, where, rules, ["serious", "critical"])
+
+
+def audit_figures(page) -> list[str]:
+    """All that axe-core has against the figures that answer."""
+    return run_axe(page, {"include": [["[data-live]"]]}, {}, None)
+
+
+def run_axe(page, *asked) -> list[str]:
+    """Run axe-core, which is put into a page once."""
     package = pytest.importorskip("axe_playwright_python")
-    if not tab.page.evaluate("'axe' in window"):
+    if not page.evaluate("'axe' in window"):
         path = Path(package.__file__).with_name("axe.min.js")
-        tab.page.evaluate(path.read_text(encoding="utf-8"))
-    return tab.page.evaluate(AXE, [rules, [[box] for box in left]])
+        page.evaluate(path.read_text(encoding="utf-8"))
+    return page.evaluate(AXE, list(asked))

@@ -303,14 +303,3 @@ def test_without_scripts_something_is_said(browser, name):
     assert figure.locator(".lv-still").is_visible()
     assert not figure.locator(".lv-caption").is_visible()
     context.close()
-
-
-@pytest.mark.parametrize("figure", CHAPTERS, indirect=True)
-def test_on_a_phone_letters_are_large_and_nothing_overflows(figure):
-    figure.page.set_viewport_size({"width": 390, "height": 800})
-    figure.locator("[data-lv=app]").wait_for()
-    assert figure.evaluate("(root) => root.scrollWidth <= root.clientWidth")
-    sizes = figure.locator("text, small, td, label, p").evaluate_all(
-        "(all) => all.map((e) => parseFloat(getComputedStyle(e).fontSize))"
-    )
-    assert min(sizes) >= 11

@@ -43,6 +43,34 @@ def test_a_switch_changes_what_is_written_and_names_its_chapter(opened):
     assert not figure.get_by_role("link", name="Chapter 06").is_visible()
 
 
+REACHED = """(root) => {
+  const stage = root.querySelector("[data-lv=stage]").getBoundingClientRect();
+  const ends = [...root.querySelectorAll(".lv-ribbons path")].map((path) =>
+    path.getPointAtLength(path.getTotalLength()));
+  return [...root.querySelectorAll(".is-empty")].filter((word) => {
+    const { left, right, bottom } = word.getBoundingClientRect();
+    return ends.some(({ x, y }) => y + stage.top > bottom - 2
+      && x + stage.left > left && x + stage.left < right);
+  }).length;
+}"""
+"""How many empty positions a ribbon leads to."""
+
+
+def test_padding_is_drawn_where_the_model_attends_to_it(opened):
+    figure = opened.locator("[data-live=translator]").nth(1)
+    written(figure)
+    empty = figure.locator(".is-empty:visible")
+    assert empty.count() == 0
+    figure.get_by_label("Without the padding mask").check()
+    figure.locator(".lv-status", has_text="Now:").wait_for()
+    written(figure)
+    assert empty.count() == 12 - len("cats drink milk . eos".split())
+    assert figure.evaluate(REACHED) > 0
+    figure.get_by_label("Without the padding mask").uncheck()
+    figure.locator(".lv-status", has_text="It writes").wait_for()
+    assert empty.count() == 0
+
+
 def test_the_query_is_dragged_or_moved_by_keys(opened):
     figure = opened.locator("[data-live=plane]")
     figure.scroll_into_view_if_needed()
@@ -88,6 +116,12 @@ def test_a_guess_is_kept_beside_the_answer(opened):
 
 def test_the_larger_translator_translates_again_and_again(opened):
     figure = opened.locator("[data-live=free-translator]")
+    figure.get_by_label("Japanese to English").check()
+    figure.get_by_role("button", name="ranslate").click()
+    figure.locator(".lv-status", has_text="rain").wait_for(timeout=60_000)
+    glosses = figure.locator("[data-lv=source] small").all_inner_texts()
+    assert {"since", "rain", "subject", "end"} <= {*glosses}
+    figure.get_by_label("English to Japanese").check()
     for sentence, word in (("I like dogs.", "犬"), ("It is a cat.", "猫")):
         figure.get_by_label("Your sentence").fill(sentence)
         figure.get_by_role("button", name="ranslate").click()

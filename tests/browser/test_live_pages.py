@@ -1,0 +1,82 @@
+"""Laws of the figures that answer, on each page that has some.
+
+Of ``PAGES=some`` that is chapter 00, which has five, in two of four looks.
+"""
+
+import os
+from itertools import product
+
+import pytest
+from browsing import THEMES, WIDTHS, audit_figures, chosen_pages
+from built_book import SITE
+
+ASKED = os.environ.get("PAGES", "some")
+PAGES = [
+    pytest.param(page, id=page, marks=pytest.mark.xdist_group(f"live {page}"))
+    for page in chosen_pages(ASKED)
+    if "data-live=" in (SITE / f"{page}.html").read_text("utf-8")
+][: 1 if ASKED == "some" else None]
+WIDE, PHONE = WIDTHS[:2]
+LOOKS = list(product((WIDE, PHONE), THEMES))
+SMALLEST = 11
+"""CSS pixels of a letter, on a phone."""
+
+READY = """() => {
+  const done = (root) => {
+    const target = root.querySelector("[data-lv=target]");
+    const waits = root.dataset.live === "search"
+      && root.getAttribute("aria-busy") !== "false";
+    return root.classList.contains("is-live") && !waits
+      && (!target || target.textContent.includes("eos"));
+  };
+  return [...document.querySelectorAll("[data-live]")].every(done);
+}"""
+"""Every figure runs, and has written what it writes."""
+LETTERS = """() => {
+  const size = (one) => {
+    const { a = 1, b = 0 } = one.getScreenCTM?.() ?? {};
+    return parseFloat(getComputedStyle(one).fontSize) * Math.hypot(a, b);
+  };
+  const found = [];
+  for (const root of document.querySelectorAll("[data-live]")) {
+    const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const [text, one] = [texts.currentNode, texts.currentNode.parentElement];
+      if (text.data.trim() && one.checkVisibility())
+        found.push([size(one), text.data]);
+    }
+  }
+  return found;
+}"""
+RIGHT = """() => Math.max(...[...document.querySelectorAll("[data-live] *")]
+  .filter((one) => one.checkVisibility())
+  .map((one) => one.getBoundingClientRect().right))"""
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def figures(request, tab, address_of):
+    """A page with all of its figures at work, and all that they can show."""
+    tab.open(address_of(request.param))
+    for go in tab.page.locator("[data-lv=go]").all():
+        go.click()
+    for switch in tab.page.locator("[data-switch=padding]").all():
+        switch.check()
+    tab.page.wait_for_function(READY, timeout=90_000)
+    return tab
+
+
+def test_letters_can_be_read_on_a_phone_and_nothing_sticks_out(figures):
+    figures.resize(PHONE)
+    letters = figures.page.evaluate(LETTERS)
+    assert letters
+    assert not [found for found in letters if found[0] < SMALLEST]
+    assert figures.page.evaluate(RIGHT) <= PHONE
+
+
+@pytest.mark.parametrize(
+    ("width", "theme"), LOOKS[:: 3 if ASKED == "some" else 1]
+)
+def test_axe_finds_nothing(figures, width, theme):
+    figures.resize(width)
+    figures.colour(theme)
+    assert not audit_figures(figures.page)
