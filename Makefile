@@ -340,8 +340,9 @@ test-browser: $(DRIVER) reveal $(BUILT) ## open pages and slides in Chromium (PA
 	PAGES="$(PAGES)" $(PYTEST) tests/browser -n $(WORKERS) --dist loadgroup
 
 .PHONY: test-live
-test-live: $(DRIVER) $(BUILT) ## compare the page's translators with Python, all test sentences
+test-live: $(DRIVER) $(BUILT) ## compare the page's translators with Python; time them
 	$(PYTEST) tests/browser/test_live.py --all -n $(WORKERS)
+	$(BIN)/python -m tools.time_live
 
 .PHONY: mutants
 mutants: $(INSTALLED) ## break the package's core: which tests notice?
