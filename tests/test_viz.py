@@ -10,11 +10,13 @@ matplotlib.use("agg")
 
 import matplotlib.pyplot as plt
 from IPython.display import Markdown
+from matplotlib.colors import to_rgba
 from tiny import VOCAB, random_ids, tiny_language_model, tiny_transformer
 
 from transformer_course.data import aozora
 from transformer_course.errors import ConfigError
 from transformer_course.interpretation import legible, viz
+from transformer_course.interpretation.ribbons import ribbons
 from transformer_course.models import attention
 from transformer_course.models.attention import MultiHeadAttention, dot_score
 
@@ -82,8 +84,8 @@ def test_heatmap_prints_its_values_and_labels():
 
 
 def test_heatmap_of_many_cells_prints_no_values():
-    names = [str(i) for i in range(12)]
-    assert printed(viz.heatmap(torch.zeros(12, 12), names, names)) == []
+    names = [str(i) for i in range(6)]
+    assert printed(viz.heatmap(torch.zeros(6, 6), names, names)) == []
 
 
 def test_heatmap_outlines_the_marked_cells():
@@ -92,6 +94,29 @@ def test_heatmap_outlines_the_marked_cells():
     assert outline.get_xy() == (1.5, 0.5)
 
 
+def test_ribbons_are_as_wide_as_their_weights():
+    ax = ribbons(THREE, "ab", "xyz")
+    ends = {(a, b): p for a, b, p in map(ends_of, ax.patches)}
+    assert len(ends) == 4  # weights of 0 are not drawn
+    wide, thin = ends["a", "x"], ends["a", "y"]
+    assert wide.get_linewidth() == pytest.approx(10 * thin.get_linewidth())
+    blue = [at for at, p in ends.items() if p.get_edgecolor() == BLUE_80]
+    assert blue == [("a", "x"), ("b", "y")]
+
+
+BLUE_80 = to_rgba(viz.BLUE, 0.8)
+
+
+def ends_of(ribbon):
+    """The labels that a ribbon joins, and the ribbon."""
+    (_, start), *_, (_, end) = ribbon.get_path().vertices
+    ax = ribbon.axes
+    left = dict(zip(ax.get_yticks(), ax.get_yticklabels(), strict=True))
+    right = {text.get_position()[1]: text for text in ax.texts}
+    return left[start].get_text(), right[end].get_text(), ribbon
+
+
+@pytest.mark.parametrize("draw", [viz.heatmap, ribbons])
 @pytest.mark.parametrize(
     ("queries", "keys", "says"),
     [
@@ -99,9 +124,9 @@ def test_heatmap_outlines_the_marked_cells():
         ("ab", "xy", "2 keys given for 3 columns"),
     ],
 )
-def test_heatmap_refuses_wrong_labels(queries, keys, says):
+def test_an_attention_map_refuses_wrong_labels(draw, queries, keys, says):
     with pytest.raises(ConfigError, match=says):
-        viz.heatmap(THREE, queries, keys)
+        draw(THREE, queries, keys)
     assert not plt.get_fignums(), "an empty figure was left open"
 
 

@@ -57,12 +57,13 @@ DASHES = (
 """Dashes of lines, in the order of the colours."""
 
 _RADIUS = 0.27  # of a tensor's circle, in units of a graph's grid
-_PRINTED = 10  # a heat map of up to so many rows and columns shows its values
+_PRINTED = 5  # a heat map of up to so many rows and columns shows its values
 _ARROW = {"arrowstyle": "-|>", "color": GREY, "linewidth": 1.3}
 _PARTS = ("self_attention", "cross_attention", "feed_forward")
 _COLUMNS = {"encoder": 1.2, "M": 2.68, "decoder": 4.1}  # of a flow
 _FLOOR = 1.03  # from one box of a flow up to the next
 _ON_PHONE = 0.93  # inches to a unit of a flow
+_LETTER = 0.085  # inches, its width in a label
 _SMALL = 9  # points: as small as letters may be
 _CELL = (0.38, 0.27)  # inches, of a number in a drawing of vectors
 _LABEL = 0.8  # cells, the height of a label above a column of them
@@ -132,7 +133,7 @@ def heatmap(
 ) -> Axes:
     """Attention weights as a map: one row a query, one column a key.
 
-    Up to ten rows and columns, the values are printed in the cells.
+    Up to five rows and columns, the values are printed in the cells.
 
     Args:
         weights: what to draw.
@@ -147,8 +148,8 @@ def heatmap(
         ConfigError: there is not one label for each row and column.
     """
     rows, columns = weights.shape
-    _check_labels("queries", queries, "rows", rows)
-    _check_labels("keys", keys, "columns", columns)
+    check_labels("queries", queries, "rows", rows)
+    check_labels("keys", keys, "columns", columns)
     if ax is None:
         size = (1.3 + 0.55 * columns, 1.0 + 0.42 * rows)
         _, ax = plt.subplots(figsize=size)
@@ -283,7 +284,7 @@ class Cells:
             self.values.shape, sides.items(), strict=True
         ):
             if labels:
-                _check_labels("labels", labels, side, count)
+                check_labels("labels", labels, side, count)
 
     @property
     def box(self) -> Box:
@@ -407,9 +408,10 @@ def attention_cells(
     }
 
 
-def _check_labels(
+def check_labels(
     what: str, labels: Sequence[str], side: str, count: int
 ) -> None:
+    """Raise ConfigError unless there is one label for each."""
     if len(labels) != count:
         raise ConfigError(
             f"{len(labels)} {what} given for {count} {side}: "
@@ -443,7 +445,8 @@ def _print_values(ax: Axes, values: Tensor, dark: float) -> None:
 
 def _label_axes(ax: Axes, queries: Sequence[str], keys: Sequence[str]) -> None:
     turn = {}
-    if max(map(len, keys), default=0) > 6:  # they would run into each other
+    cell = ax.get_window_extent().width / ax.figure.dpi / max(len(keys), 1)
+    if max(map(len, keys), default=0) * _LETTER > cell:  # they would touch
         turn = {"rotation": 40, "ha": "left", "rotation_mode": "anchor"}
     ax.set_xticks(range(len(keys)), keys, **turn)
     ax.set_yticks(range(len(queries)), queries)
