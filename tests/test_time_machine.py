@@ -67,6 +67,7 @@ RUNS = {
     "greedy": [epoch(n, greedy("a b", "c")) for n in range(1, 31)],
     "drawn": [epoch(1, DRAWN, train_nll=float("nan"))],
     "grid/first": [epoch(1, greedy("a"))],
+    "held": [average([1, 2], greedy("a"))],
     "silent": [epoch(1, [])],
     "restless": [epoch(1, greedy("a")), epoch(2, greedy("a", src="z"))],
 }
@@ -114,6 +115,15 @@ def test_the_page_holds_what_was_stored():
     assert (first["greedy"], last["beam"]) == ("", "")
     assert second["greedy"] == "3 of 3 changed since epoch 1"
     assert last["greedy"] == "0 of 3 changed since epoch 2"
+
+
+def test_a_part_without_figures_has_no_column():
+    for name, parts in (
+        ("whole", ["training", "held-out"]),
+        ("held", ["held-out"]),
+    ):
+        heads = page(name).select(".tm-figures thead th")
+        assert [head.get_text() for head in heads] == parts
 
 
 def test_no_sample_becomes_markup():
