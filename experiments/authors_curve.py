@@ -31,8 +31,8 @@ from experiments.lab import Experiment, Record, RunContext, checkpoint_of
 from transformer_course.decoding.classify import probabilities
 from transformer_course.errors import ConfigError
 from transformer_course.models.bert_config import Pooling
-from transformer_course.training import checkpoint
 from transformer_course.training.config import Experiment as Settings
+from transformer_course.training.pretrained import Start, read_start
 
 EPOCHS = {0.01: 30, 0.1: 10, 1.0: 4}
 """Epochs of each share: few labels are read more often."""
@@ -96,22 +96,22 @@ class Point(NamedTuple):
             "guesses": found.argmax(dim=-1).tolist(),
         }
 
-    def _start(self, context: RunContext) -> checkpoint.Checkpoint | None:
+    def _start(self, context: RunContext) -> Start | None:
         if self.start == "nothing":
             return None
         name = "aozora-bert" if self.start == UNTRAINED else self.start
         for folder in context.inputs:
             if folder.name == name:
-                return checkpoint.load(checkpoint_of(folder))
+                return read_start(checkpoint_of(folder))
         raise ConfigError(
             f"{name} is a training, and its folder was not given: python -m "
             f"experiments authors-curve outputs/{name} --only {self.start}"
         )
 
 
-def like(settings: Settings, start: checkpoint.Checkpoint) -> Settings:
+def like(settings: Settings, start: Start) -> Settings:
     """The settings with the sizes of a start's body."""
-    given = dataclasses.asdict(start.model.config)
+    given = dataclasses.asdict(start.config)
     kept = {"dropout": settings.model.dropout}
     sizes = {k: v for k, v in given.items() if hasattr(settings.model, k)}
     model = dataclasses.replace(settings.model, **sizes | kept)

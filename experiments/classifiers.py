@@ -34,7 +34,7 @@ from transformer_course.data.labelled import (
     passages_of,
     reviews,
 )
-from transformer_course.data.tokenizer import Tokenizer
+from transformer_course.data.tokenizer import AnyTokenizer, Tokenizer
 from transformer_course.decoding.classify import (
     interval_of_groups,
     macro_f1,
@@ -51,6 +51,7 @@ from transformer_course.training.config import Experiment as Settings
 from transformer_course.training.config import changed_experiment
 from transformer_course.training.loop import fit, make_optimizer, set_seed
 from transformer_course.training.presets import PRESETS
+from transformer_course.training.pretrained import Start
 from transformer_course.training.run.prepare import init_from, sized
 from transformer_course.training.tasks.table import find_task
 
@@ -168,13 +169,13 @@ class Trained(NamedTuple):
     """A network, and what cuts its texts."""
 
     model: nn.Module
-    tokenizer: Tokenizer
+    tokenizer: AnyTokenizer
 
 
 def trained(
     settings: Settings,
     splits: LabelledSplits,
-    start: checkpoint.Checkpoint | None = None,
+    start: Start | None = None,
     learned: bool = True,
 ) -> Trained:
     """Train for all epochs; the last weights are taken, dev is not asked.
@@ -196,7 +197,7 @@ def trained(
     set_seed(settings.train.seed)
     model = checkpoint.build(sized(settings.model, tokenizer))
     if start and learned:
-        init_from(model, start.model)
+        init_from(model, start.weights)
     train = splits.train.take(range(size))
     _, batches = task.prepare(settings, train, tokenizer)
     optimizer = make_optimizer(model, settings.train)

@@ -16,6 +16,7 @@ from experiments.lab import Analysis, RunContext, made_of, tiny_run
 from transformer_course.checks import from_dict
 from transformer_course.data.tokenizer import EOS
 from transformer_course.models.ngram import KneserNey
+from transformer_course.training.checkpoint import load_tokenizer
 from transformer_course.training.config import DataConfig
 from transformer_course.training.run.folder import RunFolder
 from transformer_course.training.tasks.table import find_task
@@ -80,7 +81,7 @@ def compare(cut, vocabulary: list, splits, unit: str) -> tuple:
 def analyse(context: RunContext) -> Iterator[str]:
     """Count in the text of a training, cut up in both ways."""
     (output,) = map(RunFolder, context.inputs)
-    settings, tokenizer = output.settings(), output.load_tokenizer()
+    settings, tokenizer = output.settings(), load_tokenizer(output.path)
     task = find_task(settings["task"])
     splits = task.load(from_dict(DataConfig, settings["data"]))
     everything = [*splits.train.tgt, *splits.dev.tgt, *splits.test.tgt]

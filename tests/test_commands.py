@@ -69,7 +69,7 @@ def parse(command: str) -> None:
 
 def parse_course(args: list[str]) -> None:
     """A command of the package and its options."""
-    if "--like" in args or "--version" in args:
+    if {"--like", "--from", "--version"} & {*args}:
         return
     unused = {
         name: functools.wraps(command)(lambda *args, **options: None)

@@ -15,12 +15,14 @@ from built_book import ROOT
 from PIL import Image
 from test_commands import commands_in
 from tiny import tiny_corpus, tiny_labels, tiny_pairs, tiny_splits
+from tiny_bert import without_heads
 from tiny_runs import tiny_library
 
 from transformer_course.data import download
 from transformer_course.data.corpora import CORPORA
 from transformer_course.data.download import CorpusFile, ManifestEntry
 from transformer_course.data.text import ParallelText, Splits
+from transformer_course.training import pretrained
 
 ENGLISH, JAPANESE = (
     (ROOT / name).read_text("utf-8") for name in ("README.md", "README.ja.md")
@@ -44,6 +46,8 @@ def corpora(monkeypatch, tmp_path):
     for name in ("grammar", "small_parallel_enja"):
         tiny_corpus(monkeypatch, name)
     tiny_labels(monkeypatch, "sentence_polarity")
+    published = without_heads(tmp_path / "published", "red cat old dog .")
+    monkeypatch.setattr(pretrained, "minilm_folder", lambda: published)
     for name, change in (
         ("soseki", {"pairs": japanese_splits}),
         ("authors", {"works": tiny_library}),
@@ -104,12 +108,12 @@ def test_the_commands_run(run, stdin, corpora, mirror, folder):
     for command in sorted(commands, key=runs_before):
         args = shlex.split(command)[1:]
         if args[0] == "train":
-            args += TINY + TRANSFORMER
+            args += TINY if "--from" in args else [*TINY, *TRANSFORMER]
             args += [] if "digits-vit" in command else [CHARACTERS]
         stdin(piped.get(command, "red cat .").encode())
         status, out, err = run(*args)
         assert status == 0, f"{command}: {err}"
-        if args[0] in ("translate", "classify", "fill", "score"):
+        if args[0] in ("translate", "classify", "fill", "similar", "score"):
             assert out or "--output" in args, command
 
 

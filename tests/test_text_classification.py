@@ -17,8 +17,6 @@ from tiny import (
 from tiny_runs import SIZES, other, tiny, tiny_texts
 
 from transformer_course.batches.labelled import (
-    CLS,
-    SEP,
     LabelledBatches,
     in_order,
     text_rows,
@@ -98,7 +96,8 @@ def test_epochs_differ_and_each_is_always_the_same(tokenizer):
 
 def test_a_long_text_is_cut_before_its_end_sign(tokenizer):
     [row] = text_rows(tokenizer, ["red old cat dog fish"], 4)
-    assert (row[0], row[-1], len(row)) == (CLS, SEP, 4)
+    ends = tokenizer.cls_id, tokenizer.sep_id
+    assert (row[0], row[-1], len(row)) == (*ends, 4)
     with pytest.raises(ConfigError, match="max_length is 2.*at least 3"):
         text_rows(tokenizer, ["red"], 2)
 
@@ -231,8 +230,8 @@ def test_from_a_pre_trained_model_body_and_pooler_are_taken(tokenizer):
     torch.manual_seed(2)
     model = TextClassifier(TextClassifierConfig(**config, n_classes=5))
     before = model.to_logits.weight.clone()
-    init_from(model, other_model)
     theirs = other_model.state_dict()
+    init_from(model, theirs)
     for name, weight in model.state_dict().items():
         if not name.startswith("to_logits"):
             assert torch.equal(weight, theirs[name]), name
@@ -242,7 +241,7 @@ def test_from_a_pre_trained_model_body_and_pooler_are_taken(tokenizer):
 def test_from_a_classifier_all_is_taken(tokenizer):
     one, two = (gru(n_classes=3) for _ in range(2))
     torch.nn.init.ones_(one.to_logits.weight)
-    init_from(two, one)
+    init_from(two, one.state_dict())
     for name, weight in two.state_dict().items():
         assert torch.equal(weight, one.state_dict()[name]), name
 
@@ -253,7 +252,7 @@ def test_a_start_that_does_not_fit_is_refused(tokenizer):
     wider = BertPreTraining(BertConfig(vocab_size=18, **SIZES))
     for start in (gru(), wider):
         with pytest.raises(RuntimeError):
-            init_from(model, start)
+            init_from(model, start.state_dict())
 
 
 # --- the command line --------------------------------------------------------

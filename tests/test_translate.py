@@ -22,7 +22,6 @@ from transformer_course.decoding.translate import (
     encode_source,
     too_long,
     translate,
-    unknown,
 )
 from transformer_course.errors import ConfigError
 
@@ -78,17 +77,17 @@ def test_characters_never_seen_are_translated_somehow(model, tokenizer):
 
 def test_words_never_seen_are_named_once(tokenizer):
     text = "red wombat 鬱 wombat cat"
-    assert unknown(tokenizer, text) == ["wombat", "鬱"]
-    assert all(unknown(tokenizer, seen) == [] for seen in TEXT.src + TEXT.tgt)
-    assert unknown(tokenizer, "") == unknown(tokenizer, " red  cat ") == []
+    assert tokenizer.unknown(text) == ["wombat", "鬱"]
+    assert all(tokenizer.unknown(seen) == [] for seen in TEXT.src + TEXT.tgt)
+    assert tokenizer.unknown("") == tokenizer.unknown(" red  cat ") == []
 
 
 def test_characters_that_only_bytes_can_spell_are_named():
     splits = tiny_splits()
     lines = [*splits.train.src, *splits.train.tgt]
     pieces = Tokenizer.train(lines, 283, "unigram")
-    assert unknown(pieces, "red 鬱🙂 dog 🙂") == ["鬱", "🙂"]
-    assert all(unknown(pieces, seen) == [] for seen in lines)
+    assert pieces.unknown("red 鬱🙂 dog 🙂") == ["鬱", "🙂"]
+    assert all(pieces.unknown(seen) == [] for seen in lines)
 
 
 def test_a_source_is_encoded_as_in_training(tokenizer):

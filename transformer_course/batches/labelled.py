@@ -10,11 +10,8 @@ from torch import Tensor
 from transformer_course.batches.buckets import BucketedBatches
 from transformer_course.batches.pairs import pad_rows
 from transformer_course.data.labelled import LabelledText
-from transformer_course.data.tokenizer import BOS, EOS, PAD, Tokenizer
+from transformer_course.data.tokenizer import PAD, AnyTokenizer
 from transformer_course.errors import ConfigError
-
-CLS, SEP = BOS, EOS
-"""BERT's names: the first token, whose vector is classified, and the last."""
 
 
 class LabelledBatch(NamedTuple):
@@ -32,9 +29,9 @@ class LabelledBatch(NamedTuple):
 
 
 def text_rows(
-    tokenizer: Tokenizer, texts: Sequence[str], max_length: int
+    tokenizer: AnyTokenizer, texts: Sequence[str], max_length: int
 ) -> list[list[int]]:
-    """Encode texts, between [CLS] and [SEP].
+    """Encode texts, between the tokenizer's [CLS] and [SEP].
 
     Args:
         tokenizer: of the texts.
@@ -50,8 +47,8 @@ def text_rows(
             f"max_length is {max_length}: a text needs at least 3 ids, [CLS], "
             "a piece and [SEP]."
         )
-    room = max_length - 2
-    return [[CLS, *tokenizer.encode(t)[:room], SEP] for t in texts]
+    room, cls, sep = max_length - 2, tokenizer.cls_id, tokenizer.sep_id
+    return [[cls, *tokenizer.encode(t)[:room], sep] for t in texts]
 
 
 def in_order(
@@ -93,7 +90,7 @@ class LabelledBatches:
 
     def __init__(
         self,
-        tokenizer: Tokenizer,
+        tokenizer: AnyTokenizer,
         text: LabelledText,
         max_length: int,
         token_budget: int,

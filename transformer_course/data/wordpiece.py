@@ -7,14 +7,19 @@ in rare characters and in very long words. What WordPiece loses cannot be
 brought back: ``Tokenizer`` is the one whose text comes back.
 """
 
+import json
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+from transformer_course import files
 from transformer_course.errors import TokenizerError
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-"""Pieces that every vocabulary of BERT has, and no text is cut into."""
+"""Pieces that every vocabulary of BERT has."""
+VOCABULARY, SETTINGS = "vocab.txt", "tokenizer_config.json"
+"""Names of the files, as Hugging Face's library writes them."""
 MOST_CHARACTERS = 100
 """Maximum length of a word; longer ones become [UNK]. (200 in BERT's own
 code, 100 in Hugging Face's.)"""
@@ -107,14 +112,23 @@ class WordPiece:
                 "id is not known: give the vocab.txt as it was published."
             )
 
+    def save(self, folder: str | Path) -> None:
+        """Write the vocabulary and the settings for :meth:`load`."""
+        text = "".join(f"{piece}\n" for piece in self._pieces)
+        (Path(folder) / VOCABULARY).write_text(text, encoding="utf-8")
+        settings = json.dumps({"do_lower_case": self.lower_case})
+        (Path(folder) / SETTINGS).write_text(f"{settings}\n")
+
     @classmethod
-    def load(cls, path: str | Path, lower_case: bool = True) -> "WordPiece":
-        """Read a ``vocab.txt``: one piece a line.
+    def load(cls, folder: str | Path) -> "WordPiece":
+        """Read ``vocab.txt``, a piece a line, and ``tokenizer_config.json``.
 
         Raises:
-            TokenizerError: no such file, not text, or no vocabulary of BERT.
+            TokenizerError: no such vocabulary, not text, none of BERT, or one
+                for text that is cut in another way.
         """
-        path = Path(path)
+        path = Path(folder) / VOCABULARY
+        lower_case = _lower_case(Path(folder) / SETTINGS)
         try:
             lines = path.read_text(encoding="utf-8").split("\n")
         except (OSError, UnicodeDecodeError) as error:
@@ -133,6 +147,21 @@ class WordPiece:
     def vocab_size(self) -> int:
         """Number of pieces, special ones included."""
         return len(self._pieces)
+
+    @property
+    def cls_id(self) -> int:
+        """Id of [CLS], with which a row begins."""
+        return self._ids["[CLS]"]
+
+    @property
+    def sep_id(self) -> int:
+        """Id of [SEP], with which a text ends."""
+        return self._ids["[SEP]"]
+
+    @property
+    def mask_id(self) -> int:
+        """Id of [MASK], which stands for a hidden word."""
+        return self._ids["[MASK]"]
 
     def id_of(self, piece: str) -> int:
         """Id of a piece; that of [UNK] for an unknown one."""
@@ -164,16 +193,63 @@ class WordPiece:
         return next((c for c in candidates if c in self._ids), None)
 
     def pieces(self, text: str) -> list[str]:
-        """Pieces of a text, without special ones except [UNK].
+        """Pieces of a text, without [CLS] and [SEP].
 
-        Written in a text, [SEP] is the three words *[*, *sep* and *]*.
+        Written in a text, [MASK] is the special piece, but [SEP] is the
+        three words *[*, *sep* and *]*.
         """
+        first, *others = text.split("[MASK]")
+        found = self._pieces_of(first)
+        for part in others:
+            found += ["[MASK]", *self._pieces_of(part)]
+        return found
+
+    def _pieces_of(self, text: str) -> list[str]:
         words = words_of(text, self.lower_case)
         return [piece for word in words for piece in self.cut(word)]
 
-    def encode(self, text: str, second: str | None = None) -> list[int]:
-        """Ids of [CLS] text [SEP], or of [CLS] text [SEP] second [SEP]."""
-        pieces = ["[CLS]", *self.pieces(text), "[SEP]"]
-        if second is not None:
-            pieces += [*self.pieces(second), "[SEP]"]
-        return [self.id_of(piece) for piece in pieces]
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text's pieces, without [CLS] and [SEP]."""
+        return [self.id_of(piece) for piece in self.pieces(text)]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Words of these pieces, with spaces between; special ones dropped."""
+        pieces = [self._pieces[int(i)] for i in ids]
+        text = " ".join(p for p in pieces if p not in SPECIAL)
+        return text.replace(" ##", "")
+
+    def unknown(self, text: str) -> list[str]:
+        """Words that the vocabulary cannot spell."""
+        words = dict.fromkeys(words_of(text, self.lower_case))
+        return [word for word in words if self.cut(word) == ["[UNK]"]]
+
+
+def _lower_case(path: Path) -> bool:
+    """Whether the pieces are for text without capitals, as their settings
+    say; without a file, they are.
+
+    Raises:
+        TokenizerError: the settings ask for what BERT's own code does not do.
+    """
+    try:
+        settings: dict[str, Any] = (
+            files.read_json(path) if path.exists() else {}
+        )
+    except (OSError, ValueError) as error:
+        raise TokenizerError(
+            f"{path} cannot be read ({error}): copy it again."
+        ) from error
+    lower_case = settings.get("do_lower_case", True)
+    expected = {
+        "tokenizer_class": ("BertTokenizer", "BertTokenizerFast", None),
+        "tokenize_chinese_chars": (True,),
+        "strip_accents": (lower_case, None),
+        "do_lower_case": (True, False),
+    }
+    for key, allowed in expected.items():
+        if settings.get(key, allowed[0]) not in allowed:
+            raise TokenizerError(
+                f"{path} says {key} {settings[key]!r}: text is not cut as "
+                "BERT's own code does it, and this package cannot."
+            )
+    return lower_case

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from transformer_course.batches.labelled import text_rows
 from transformer_course.batches.pairs import sorted_batches
-from transformer_course.data.tokenizer import Tokenizer
+from transformer_course.data.tokenizer import AnyTokenizer
 from transformer_course.decoding.search import require_numbers
 from transformer_course.errors import ConfigError
 from transformer_course.models.mode import eval_mode
@@ -56,7 +56,7 @@ def top_guesses(
 
 @torch.inference_mode()
 def probabilities(
-    model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]
+    model: nn.Module, tokenizer: AnyTokenizer, texts: Sequence[str]
 ) -> Float[Tensor, "texts classes"]:
     """Probability of each class, for each text.
 

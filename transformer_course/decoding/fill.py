@@ -5,7 +5,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from transformer_course.data.tokenizer import BOS, EOS, MASK_PIECE, Tokenizer
+from transformer_course.data.tokenizer import EOS, MASK_PIECE, AnyTokenizer
 from transformer_course.decoding.classify import Guess, top_guesses
 from transformer_course.errors import ConfigError
 from transformer_course.models.bert import BertPreTraining
@@ -13,7 +13,7 @@ from transformer_course.models.mode import eval_mode
 
 
 def encode_masked(
-    tokenizer: Tokenizer, text: str, max_length: int
+    tokenizer: AnyTokenizer, text: str, max_length: int
 ) -> list[int]:
     """Ids of a text that may contain [MASK], between [CLS] and [SEP].
 
@@ -39,11 +39,11 @@ def encode_masked(
             f"the text is {len(kept)} pieces long, but this model reads "
             f"{max_length - 2}: shorten it."
         )
-    return [BOS, *kept, EOS]
+    return [tokenizer.cls_id, *kept, tokenizer.sep_id]
 
 
 def fill(
-    model: BertPreTraining, tokenizer: Tokenizer, text: str, top: int = 5
+    model: BertPreTraining, tokenizer: AnyTokenizer, text: str, top: int = 5
 ) -> list[list[Guess]]:
     """Most probable tokens for each [MASK] of a text.
 

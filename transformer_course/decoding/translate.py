@@ -1,8 +1,6 @@
 """Translation of text by a model and its tokenizer (chapters 13 and 15)."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby
 from typing import NamedTuple, TypeVar
 
 import torch
@@ -10,7 +8,12 @@ from torch import Tensor, nn
 
 from transformer_course.batches.pairs import pad_rows, sorted_batches
 from transformer_course.data import plain
-from transformer_course.data.tokenizer import EOS, UNK, Tokenizer
+from transformer_course.data.tokenizer import (
+    BYTE,
+    EOS,
+    AnyTokenizer,
+    Tokenizer,
+)
 from transformer_course.decoding.generate import (
     Hypothesis,
     beam_search,
@@ -21,8 +24,6 @@ from transformer_course.decoding.search import length_limits
 from transformer_course.errors import ConfigError
 from transformer_course.models.mode import eval_mode
 
-BYTE = re.compile(r"<0x[0-9A-F]{2}>")
-"""SentencePiece's piece of one byte."""
 BROKEN = "\ufffd"
 """The replacement character: bytes that make no character, or not yet."""
 
@@ -263,7 +264,7 @@ def draw(
 
 def too_long(
     model: nn.Module,
-    tokenizer: Tokenizer,
+    tokenizer: AnyTokenizer,
     sentences: Sequence[str],
     ends: int = 1,
 ) -> list[int]:
@@ -281,21 +282,3 @@ def too_long(
         for i, sentence in enumerate(sentences)
         if len(tokenizer.encode(sentence)) > limit
     ]
-
-
-def unknown(tokenizer: Tokenizer, text: str) -> list[str]:
-    """Words or characters that the vocabulary does not cover.
-
-    Words, where the vocabulary is one of words; else characters, which are
-    encoded as bytes. Every character of the training text is covered, so a
-    model has learned nothing about these.
-    """
-    cut = zip(tokenizer.encode(text), tokenizer.pieces(text), strict=True)
-    found: list[str] = []
-    for is_byte, group in groupby(cut, lambda p: bool(BYTE.fullmatch(p[1]))):
-        if is_byte:
-            found += tokenizer.decode(i for i, _ in group)
-            continue
-        for i, piece in group:  # neighbours unknown are one piece
-            found += piece.replace("▁", " ").split() if i == UNK else []
-    return list(dict.fromkeys(found))

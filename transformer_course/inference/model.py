@@ -21,7 +21,7 @@ from transformer_course.batches.labelled import text_rows
 from transformer_course.checks import from_dict
 from transformer_course.console import quoted
 from transformer_course.data import images, labelled, plain
-from transformer_course.data.tokenizer import Tokenizer
+from transformer_course.data.tokenizer import AnyTokenizer
 from transformer_course.decoding.classify import (
     Guess,
     probabilities,
@@ -40,7 +40,6 @@ from transformer_course.decoding.translate import (
     report_cut,
     too_long,
     translate,
-    unknown,
 )
 from transformer_course.device import pick_device
 from transformer_course.errors import CheckpointError, ConfigError
@@ -53,7 +52,7 @@ from transformer_course.interpretation import explain
 from transformer_course.interpretation.explain import HeatMap
 from transformer_course.models.ensemble import Ensemble
 from transformer_course.models.optimize import optimize
-from transformer_course.training import checkpoint
+from transformer_course.training import pretrained
 from transformer_course.training.config import DataConfig
 from transformer_course.training.run.folder import find
 from transformer_course.training.tasks.table import task_of
@@ -81,7 +80,7 @@ class TrainedModel:
     path: Path
     """The checkpoint, or the first one of an ensemble."""
     model: nn.Module
-    tokenizer: Tokenizer | None
+    tokenizer: AnyTokenizer | None
     """None for a model of images."""
     task: Task
     details: dict[str, Any]
@@ -114,12 +113,12 @@ class TrainedModel:
                 has no tokenizer.
         """
         folder, place = find(path), pick_device(device)
-        loaded = checkpoint.load(folder, place)
+        loaded = pretrained.load(folder, place)
         task = task_of(loaded.model.config, loaded.details)
         if task.input_kind == "text" and loaded.tokenizer is None:
             raise CheckpointError(
-                f"{path} has no tokenizer.model, so it cannot read text: save "
-                "the model with its tokenizer."
+                f"{path} has no tokenizer, so it cannot read text: save the "
+                "model with its tokenizer."
             )
         return cls(
             folder,
@@ -427,7 +426,7 @@ class TrainedModel:
                 "off there; split it into sentences."
             )
         for number, line in enumerate(lines, start=first):
-            if strange := unknown(self.tokenizer, line):
+            if strange := self.tokenizer.unknown(line):
                 yield (
                     f"line {number} has what the model has never seen: "
                     f"{', '.join(map(repr, strange))}"

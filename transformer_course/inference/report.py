@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from transformer_course.data.text import ParallelText, unseen
-from transformer_course.data.tokenizer import MASK_PIECE, PAD, Tokenizer
+from transformer_course.data.tokenizer import MASK_PIECE, PAD, AnyTokenizer
 from transformer_course.decoding.classify import f1_by_class
 from transformer_course.decoding.translate import translate
 from transformer_course.evaluation.bleu import perplexity, score_lines
@@ -29,7 +29,7 @@ class Evaluation:
 
     task: Task
     model: nn.Module
-    tokenizer: Tokenizer | None
+    tokenizer: AnyTokenizer | None
     text: Any
     """The split."""
     train: Any
@@ -163,7 +163,7 @@ class TextNll(NamedTuple):
 
 
 def text_nll(
-    task: Task, model: nn.Module, tokenizer: Tokenizer, text: ParallelText
+    task: Task, model: nn.Module, tokenizer: AnyTokenizer, text: ParallelText
 ) -> TextNll:
     """nll of the target side of a text, given its sources if it has any.
 

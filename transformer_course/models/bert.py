@@ -228,10 +228,11 @@ class BertPreTraining(nn.Module):
 
 
 class TextClassifier(nn.Module):
-    """BERT's body, the pooler, and a linear map to classes.
+    """BERT's body, one vector of a text, and a linear map to classes.
 
-    Devlin et al. 2019, section 4.1: what fine-tuning adds is the last map.
-    With ``pooling="mean"`` the pooler reads the mean of all tokens.
+    The vector is BERT's pooled output (Devlin et al. 2019, section 4.1: what
+    fine-tuning adds is the last map) or, with ``pooling="mean"``, the mean of
+    all tokens, as in a model of sentences.
 
     Args:
         config: all that varies.
@@ -241,7 +242,8 @@ class TextClassifier(nn.Module):
         super().__init__()
         self.config = config
         self.bert = Bert(config)
-        self.pooler = Pooler(config.d_model)
+        if config.pooling == "cls":
+            self.pooler = Pooler(config.d_model)
         self.dropout = nn.Dropout(config.dropout)
         self.to_logits = nn.Linear(config.d_model, config.n_classes)
         _draw_heads(self)
@@ -260,8 +262,10 @@ class TextClassifier(nn.Module):
         """
         x = self.bert(ids, segments)
         if self.config.pooling == "mean":
-            x = mean_of_tokens(x, ids, self.config.pad_id)[:, None]
-        return self.to_logits(self.dropout(self.pooler(x)))
+            x = mean_of_tokens(x, ids, self.config.pad_id)
+        else:
+            x = self.pooler(x)
+        return self.to_logits(self.dropout(x))
 
 
 def _draw_heads(model: nn.Module) -> None:

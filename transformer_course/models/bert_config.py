@@ -72,7 +72,8 @@ class TextClassifierConfig(BertConfig):
     n_classes: Size = 2
     """Number of classes."""
     pooling: Pooling = "cls"
-    """The pooler reads [CLS], as in BERT, or the mean of all tokens."""
+    """Classify by [CLS] after the pooler, as BERT does, or by the mean of all
+    tokens."""
 
 
 @dataclass(frozen=True)

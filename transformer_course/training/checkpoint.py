@@ -1,9 +1,10 @@
 """Checkpoints: a folder with config.json, model.safetensors, tokenizer.model.
 
-``resume.safetensors`` and ``resume.json`` beside them hold the state of a
-training. Nothing is ever unpickled. A checkpoint is written into a new folder
-that then takes its place by renaming, so a killed process leaves a complete
-one.
+In the place of ``tokenizer.model``, a model with WordPiece has ``vocab.txt``
+and ``tokenizer_config.json``, as published ones have. ``resume.safetensors``
+and ``resume.json`` beside them hold the state of a training. Nothing is ever
+unpickled. A checkpoint is written into a new folder that then takes its place
+by renaming, so a killed process leaves a complete one.
 """
 
 import json
@@ -21,7 +22,8 @@ from torch import Tensor, nn
 
 from transformer_course import files
 from transformer_course.checks import from_dict, require_fits
-from transformer_course.data.tokenizer import Tokenizer
+from transformer_course.data.tokenizer import AnyTokenizer, Tokenizer
+from transformer_course.data.wordpiece import VOCABULARY, WordPiece
 from transformer_course.errors import (
     CheckpointError,
     ConfigError,
@@ -88,7 +90,7 @@ class Checkpoint(NamedTuple):
 
     model: nn.Module
     """In evaluation mode, on the device asked for."""
-    tokenizer: Tokenizer | None
+    tokenizer: AnyTokenizer | None
     details: dict[str, Any]
     """Saved with the model: task, corpus, languages."""
     resume: Resume | None
@@ -124,7 +126,7 @@ def config_from_dict(values: dict[str, Any]) -> AnyModelConfig:
 def save(
     folder: str | Path,
     model: nn.Module,
-    tokenizer: Tokenizer | None = None,
+    tokenizer: AnyTokenizer | None = None,
     details: dict[str, Any] | None = None,
     resume: Resume | None = None,
     eight_bits: bool = False,
@@ -160,9 +162,7 @@ def save(
         _write_json(fresh / "config.json", header)
         stored = int8.packed(weights) if eight_bits else weights
         _write_tensors(fresh / "model.safetensors", stored)
-        if tokenizer is not None:
-            path = fresh / "tokenizer.model"
-            path.write_bytes(tokenizer.model_proto)
+        save_tokenizer(fresh, tokenizer)
         if resume is not None:
             _write_tensors(fresh / "resume.safetensors", resume.tensors)
             _write_json(fresh / "resume.json", resume.values)
@@ -200,9 +200,7 @@ def load(
     except (ConfigError, RuntimeError, TypeError, ValueError) as error:
         raise no_model(folder / "config.json", error) from error
     fill(model, _finite_weights(folder), folder)
-    tokenizer = None
-    if (folder / "tokenizer.model").exists():
-        tokenizer = Tokenizer.load(folder / "tokenizer.model")
+    tokenizer = load_tokenizer(folder)
     resume = None
     if (folder / "resume.json").exists():
         resume = Resume(
@@ -211,6 +209,26 @@ def load(
         )
     model = model.to(device).eval()
     return Checkpoint(model, tokenizer, header["details"], resume)
+
+
+def save_tokenizer(folder: Path, tokenizer: AnyTokenizer | None) -> None:
+    """Write a tokenizer, if there is one, into a folder."""
+    if isinstance(tokenizer, WordPiece):
+        tokenizer.save(folder)
+    elif tokenizer is not None:
+        tokenizer.save(folder / "tokenizer.model")
+
+
+def load_tokenizer(folder: Path) -> AnyTokenizer | None:
+    """The tokenizer in a folder; None where there is none.
+
+    Raises:
+        TokenizerError: it is damaged.
+    """
+    if (folder / VOCABULARY).exists():
+        return WordPiece.load(folder)
+    path = folder / "tokenizer.model"
+    return Tokenizer.load(path) if path.exists() else None
 
 
 def existing(folder: str | Path) -> Path:

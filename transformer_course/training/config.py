@@ -27,10 +27,12 @@ LOOP_SETTINGS = (
     "seed",
     "start_from",
     "peak_rate",
+    "schedule",
     "warmup",
     "cooldown",
     "beta2",
     "epsilon",
+    "weight_decay",
     "clip",
     "bf16",
     "average_last",
@@ -52,6 +54,13 @@ SHORT_CODES = {
 }
 """From three letters to two, for the languages that are written in a way that
 the package has to know."""
+Steps = Annotated[
+    int | float,
+    Constraint(
+        lambda n: 0 < n < 1 or (n >= 1 and n == int(n)),
+        "of steps, or below 1 a share of all steps",
+    ),
+]
 OWN_FILES = "files"
 """The name of the corpus that consists of two files."""
 Language = Annotated[
@@ -168,8 +177,11 @@ class TrainConfig(Config):
     run or a checkpoint, or the name of a model that comes with the course."""
     peak_rate: Positive | None = None
     """Highest learning rate; (d_model × warmup)^-½, the paper's, when None."""
-    warmup: Size = 4000
-    """Steps over which the rate rises."""
+    schedule: Literal["inverse_sqrt", "cosine"] = "inverse_sqrt"
+    """How the rate falls after the warm-up: as 1/√step, the paper's, or as a
+    cosine, to zero at the end."""
+    warmup: Steps = 4000
+    """Steps over which the rate rises; below 1, their share of all steps."""
     cooldown: Count = 0
     """Last epochs in which the rate falls further, in equal steps, nearly to
     zero (Zhai et al. 2022, section 3.5); 0 leaves the paper's schedule."""
@@ -182,6 +194,8 @@ class TrainConfig(Config):
     """Adam's memory of squared gradients."""
     epsilon: Positive = 1e-9
     """Adam's guard against division by zero."""
+    weight_decay: NonNegative = 0.0
+    """AdamW's: each step takes this times the rate off every weight."""
     clip: NonNegative = 1.0
     """Largest norm of the gradient; 0 leaves it as it is."""
     bf16: bool = False
@@ -199,6 +213,13 @@ class TrainConfig(Config):
             self.cooldown <= self.epochs,
             f"cooldown is {self.cooldown}: it counts the last epochs, of "
             f"which there are {self.epochs}.",
+        )
+
+    @property
+    def fixed_end(self) -> bool:
+        """Whether the rate of a step depends on the number of epochs."""
+        return (
+            self.cooldown > 0 or self.schedule == "cosine" or self.warmup < 1
         )
 
 

@@ -32,6 +32,7 @@ from transformer_course.training.loss import (
     LossSums,
     compute_loss,
 )
+from transformer_course.training.optimizers import Schedule, cosine
 
 NO_SMOOTHING = TrainConfig(label_smoothing=0.0)
 """Default settings of an evaluation."""
@@ -55,6 +56,20 @@ def learning_rate(step: int, warmup: int, peak_rate: float) -> float:
     return peak_rate * min(step / warmup, (warmup / step) ** 0.5)
 
 
+SCHEDULES: dict[str, Callable[[int], Schedule]] = {
+    "inverse_sqrt": lambda total: learning_rate,
+    "cosine": cosine,
+}
+"""From the number of all steps to the schedule, by its name."""
+
+
+def warmup_steps(config: TrainConfig, total: int) -> int:
+    """The steps of the warm-up, where a share of ``total`` may be given."""
+    if config.warmup >= 1:
+        return int(config.warmup)
+    return max(1, round(config.warmup * total))
+
+
 def cooldown_factor(epoch: int, epochs: int, cooldown: int) -> float:
     """Factor of the learning rate in an epoch: 1, then linearly down.
 
@@ -69,12 +84,13 @@ def cooldown_factor(epoch: int, epochs: int, cooldown: int) -> float:
     return min(1.0, (epochs - epoch) / (cooldown + 1))
 
 
-def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Adam:
-    """Adam with the paper's β2 and ε; the rate is set at every step."""
-    return torch.optim.Adam(
+def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.AdamW:
+    """AdamW, which without decay is Adam; the rate is set at every step."""
+    return torch.optim.AdamW(
         model.parameters(),
         betas=(0.9, config.beta2),
         eps=config.epsilon,
+        weight_decay=config.weight_decay,
         fused=True,
     )
 
@@ -191,7 +207,7 @@ def fit(
     on_epoch: Callable[[Progress, dict[str, float]], Any] | None = None,
     loss_fn: LossFunction = compute_loss,
     steps: int | None = None,
-    schedule: Callable[[int, int, float], float] = learning_rate,
+    schedule: Schedule | None = None,
 ) -> Progress:
     """Train from where ``progress`` stands to the last epoch.
 
@@ -207,15 +223,18 @@ def fit(
             its training losses.
         loss_fn: the loss to minimise.
         steps: end after this one, wherever the epoch is.
-        schedule: from step, warm-up and peak rate to the rate.
+        schedule: from step, warm-up and peak rate to the rate; that of
+            ``config`` when None.
 
     Raises:
         DivergedError: the loss is not a number, or an epoch ends with
             weights that are not.
     """
     progress = progress or Progress()
-    peak = config.peak_rate
-    peak = peak or paper_peak_rate(model.config.d_model, config.warmup)
+    total = config.epochs * len(batches)
+    warmup = warmup_steps(config, total)
+    peak = config.peak_rate or paper_peak_rate(model.config.d_model, warmup)
+    schedule = schedule or SCHEDULES[config.schedule](total)
     model.train()
     while progress.epoch < config.epochs:
         epoch = batches.epoch(progress.epoch)
@@ -223,7 +242,7 @@ def fit(
             progress.epoch, config.epochs, config.cooldown
         )
         for batch in itertools.islice(epoch, progress.batch, None):
-            rate = factor * schedule(progress.step + 1, config.warmup, peak)
+            rate = factor * schedule(progress.step + 1, warmup, peak)
             for group in optimizer.param_groups:
                 group["lr"] = rate
             sums = train_step(model, batch, optimizer, config, loss_fn)

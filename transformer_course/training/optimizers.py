@@ -1,7 +1,7 @@
 """Muon, and the schedules that came after the paper's (chapter 22).
 
-``train.fit`` takes an optimiser and a schedule, so these stand in the place of
-``train.make_optimizer`` and ``train.learning_rate``.
+``loop.fit`` takes an optimiser and a schedule, so these stand in the place of
+``loop.make_optimizer`` and ``loop.learning_rate``.
 """
 
 import math

@@ -17,10 +17,12 @@
   ``authors``, ``authors-gru``: who of eleven wrote this?
 
 A training that only answered a question has no name here: ``transformer-course
-train --like experiments/results/NAME`` repeats it.
+train --like experiments/results/NAME`` repeats it. ``train polarity --from
+minilm`` fine-tunes published weights: see :func:`begun_from`.
 """
 
-from dataclasses import replace
+from dataclasses import asdict, replace
+from pathlib import Path
 
 from transformer_course.models.bert_config import (
     BertConfig,
@@ -28,6 +30,7 @@ from transformer_course.models.bert_config import (
     TextClassifierConfig,
 )
 from transformer_course.models.config import (
+    AnyModelConfig,
     LanguageModelConfig,
     ModelConfig,
     RecurrentConfig,
@@ -41,6 +44,19 @@ from transformer_course.training.config import (
     Experiment,
     TrainConfig,
 )
+
+FINE_TUNING = TrainConfig(
+    epochs=3,
+    peak_rate=1e-4,
+    schedule="cosine",
+    warmup=0.1,
+    beta2=0.999,
+    epsilon=1e-8,
+    weight_decay=0.01,
+    label_smoothing=0.0,
+    average_last=0,
+)
+"""How a pre-trained encoder learns to classify texts."""
 
 _ENJA = DataConfig(corpus="small_parallel_enja", token_budget=1536)
 _SOSEKI = DataConfig(corpus="soseki", max_shapes=24)
@@ -212,3 +228,34 @@ PRESETS = {preset.name: preset for preset in _PRESETS}
 
 :meta hide-value:
 """
+
+
+def begun_from(
+    experiment: Experiment, start: str, config: AnyModelConfig
+) -> Experiment:
+    """The same task, begun with the weights of another model, and its sizes.
+
+    A classifier of texts that begins with a BERT is fine-tuned by
+    :data:`FINE_TUNING`, and by the mean of its tokens.
+
+    Args:
+        experiment: with a model of the same kind, or a text classifier.
+        start: the name or the folder of the other model.
+        config: of the other model.
+    """
+    model = experiment.model
+    sizes = {k: v for k, v in asdict(config).items() if hasattr(model, k)}
+    if isinstance(model, TextClassifierConfig):
+        sizes = {"pooling": "mean"} | sizes | {"n_classes": model.n_classes}
+    train = experiment.train
+    if isinstance(model, TextClassifierConfig) and isinstance(
+        config, BertConfig
+    ):
+        train = FINE_TUNING
+        sizes["dropout"] = BertConfig.dropout
+    return replace(
+        experiment,
+        name=f"{experiment.name}-{Path(start).name}",
+        model=replace(model, **sizes),
+        train=replace(train, start_from=start),
+    )

@@ -2,14 +2,22 @@
 
 A folder as Hugging Face's library writes it: ``config.json``,
 ``model.safetensors`` and ``vocab.txt``. Nothing is downloaded, nothing is
-unpickled, and a folder that is not a BERT's is one clear line.
+unpickled, and a folder that is not a BERT's is one clear line. Fine-tuning
+begins from it by name, as from any checkpoint::
+
+    start = pretrained.read_start(pretrained.minilm_folder())
+    training = presets.begun_from(PRESETS["polarity"], "minilm", start.config)
+    folder = run(training)  # dev after each epoch, the best one kept
+    model = TrainedModel.load(folder)
+    print(model.classify(["a dull and lifeless film ."]))
 """
 
 import importlib.metadata
 import re
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -17,7 +25,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer_course import files
-from transformer_course.batches.pairs import pad_rows
+from transformer_course.batches.labelled import text_rows
+from transformer_course.batches.pairs import sorted_batches
+from transformer_course.data.tokenizer import PAD, AnyTokenizer
 from transformer_course.data.wordpiece import WordPiece
 from transformer_course.errors import (
     CheckpointError,
@@ -31,8 +41,11 @@ from transformer_course.models.bert import (
     mean_of_tokens,
 )
 from transformer_course.models.bert_config import BertConfig
+from transformer_course.models.config import AnyModelConfig
 from transformer_course.models.mode import eval_mode
+from transformer_course.training import checkpoint
 from transformer_course.training.checkpoint import (
+    Checkpoint,
     Tensors,
     fill,
     no_model,
@@ -93,13 +106,18 @@ ROWS = 32
 """Texts at a time."""
 
 
-def load_bert(folder: str | Path) -> tuple[Bert, WordPiece]:
-    """A published body, in evaluation mode, and the pieces it reads.
+class Start(NamedTuple):
+    """What a training can begin with."""
 
-    Weights above the body may be in the file or not.
+    config: AnyModelConfig
+    tokenizer: AnyTokenizer | None
+    weights: Tensors
+    """Under the names of their model; of a published BERT, what its file has
+    of :class:`~.bert.BertPreTraining`."""
 
-    Args:
-        folder: with config.json, model.safetensors and vocab.txt.
+
+def read_start(folder: str | Path) -> Start:
+    """The weights in a folder: a published BERT's, or a checkpoint's.
 
     Raises:
         CheckpointError: a file is missing, damaged or a pickle, or does not
@@ -107,39 +125,65 @@ def load_bert(folder: str | Path) -> tuple[Bert, WordPiece]:
         TokenizerError: the vocabulary is none of BERT's, or of another size
             than the weights.
     """
-    folder, config, pieces = _opened(folder)
-    body = {
-        name.removeprefix("bert."): tensor
-        for name, tensor in _read(folder).items()
-        if name.startswith("bert.")
-    }
-    return _filled(Bert, config, body, folder), pieces
+    if published := _published(Path(folder)):
+        return published
+    loaded = checkpoint.load(folder)
+    weights = loaded.model.state_dict()
+    return Start(loaded.model.config, loaded.tokenizer, weights)
 
 
-def load_pre_training(folder: str | Path) -> tuple[BertPreTraining, WordPiece]:
-    """The same with the pooler and both heads of pre-training.
-
-    In published weights the first logit of next-sentence prediction says
-    "yes, B follows", here the second does: the rows change places.
+def load_bert(folder: str | Path) -> tuple[Bert, AnyTokenizer]:
+    """The body of a published BERT, or of a checkpoint, and its tokenizer.
 
     Args:
-        folder: as for :func:`load_bert`; the heads must be in the file.
+        folder: with config.json, model.safetensors and vocab.txt.
 
     Raises:
-        CheckpointError: as for :func:`load_bert`, and where a head is not
-            there.
-        TokenizerError: as for :func:`load_bert`.
+        CheckpointError: as for :func:`read_start`.
+        ConfigError: the checkpoint is of another kind of model.
+        TokenizerError: as for :func:`read_start`.
     """
-    folder, config, pieces = _opened(folder)
-    found = _read(folder)
-    for name in ("to_next.weight", "to_next.bias"):
-        if name in found:
-            found[name] = found[name].flip(0)
-    return _filled(BertPreTraining, config, found, folder), pieces
+    config, tokenizer, weights = read_start(folder)
+    if not isinstance(config, BertConfig):
+        raise ConfigError(
+            f"{folder} holds no BERT, but the model of a "
+            f"{type(config).__name__}: give one, such as minilm."
+        )
+    settings = {f.name: getattr(config, f.name) for f in fields(BertConfig)}
+    body = {
+        name.removeprefix("bert."): tensor
+        for name, tensor in weights.items()
+        if name.startswith("bert.")
+    }
+    folder = Path(folder)
+    return _filled(Bert, BertConfig(**settings), body, folder), tokenizer
+
+
+def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
+    """A checkpoint, or a published BERT with the heads of its pre-training.
+
+    Raises:
+        CheckpointError: as for :func:`read_start`, and where a published BERT
+            has no heads.
+        TokenizerError: as for :func:`read_start`.
+    """
+    folder = Path(folder)
+    published = _published(folder)
+    if published is None:
+        return checkpoint.load(folder, device)
+    config, tokenizer, weights = published
+    if not any(name.startswith("masked_words.") for name in weights):
+        raise CheckpointError(
+            f"{folder} holds a BERT without the heads of its pre-training: "
+            "compare sentences with it (similar), or fine-tune it (train "
+            "polarity --from)."
+        )
+    model = _filled(BertPreTraining, config, weights, folder).to(device)
+    return Checkpoint(model, tokenizer, {"task": "pre_training"}, None)
 
 
 def sentence_vectors(
-    model: Bert, pieces: WordPiece, sentences: Sequence[str]
+    model: Bert, tokenizer: AnyTokenizer, sentences: Sequence[str]
 ) -> Float[Tensor, "sentences d_model"]:
     """One vector of length 1 for each sentence: the mean of its tokens.
 
@@ -148,18 +192,17 @@ def sentence_vectors(
 
     Args:
         model: a body whose training made such means comparable.
-        pieces: the vocabulary that belongs to it.
-        sentences: any number of them.
-
-    Raises:
-        ConfigError: a sentence of more tokens than there are places.
+        tokenizer: the one that belongs to it.
+        sentences: any number of them; cut off after ``max_length`` tokens.
     """
+    rows = text_rows(tokenizer, sentences, model.config.max_length)
+    device = next(model.parameters()).device
+    found = torch.empty(len(rows), model.config.d_model)
     with eval_mode(model), torch.inference_mode():
-        parts = [
-            _means(model, pieces, sentences[start : start + ROWS])
-            for start in range(0, len(sentences), ROWS)
-        ]
-    return torch.cat([torch.zeros(0, model.config.d_model), *parts])
+        for places, ids in sorted_batches(rows, ROWS):
+            means = mean_of_tokens(model(ids.to(device)).cpu(), ids)
+            found[places] = F.normalize(means, dim=-1)
+    return found
 
 
 def minilm_folder() -> Path:
@@ -226,33 +269,26 @@ def _is_passed_over(name: str) -> bool:
 # --- files -------------------------------------------------------------------
 
 
-def _opened(folder: str | Path) -> tuple[Path, BertConfig, WordPiece]:
-    folder = Path(folder)
-    settings = _settings(folder / "config.json")
-    pieces = WordPiece.load(folder / "vocab.txt", _lower_case(folder))
-    pad_id = pieces.id_of("[PAD]")
-    config = _config(settings, pad_id, folder / "config.json")
+def _published(folder: Path) -> Start | None:
+    """What a folder in the library's form holds; None if it is in another."""
+    try:
+        settings = files.read_json(folder / "config.json")
+    except (OSError, ValueError):
+        return None
+    if "model_type" not in settings:
+        return None
+    config = _config(settings, folder / "config.json")
+    pieces = WordPiece.load(folder)
     if pieces.vocab_size != config.vocab_size:
         raise TokenizerError(
             f"{folder / 'vocab.txt'} has {pieces.vocab_size:,} pieces, but "
             f"there are vectors for {config.vocab_size:,}: take both files "
             "from one model."
         )
-    return folder, config, pieces
+    return Start(config, pieces, _read(folder))
 
 
-def _settings(path: Path) -> dict[str, Any]:
-    try:
-        return files.read_json(path)
-    except (OSError, ValueError) as error:
-        raise CheckpointError(
-            f"{path} cannot be read ({error}): give the folder of a "
-            "published BERT, with config.json, model.safetensors and "
-            "vocab.txt."
-        ) from error
-
-
-def _config(settings: dict[str, Any], pad_id: int, path: Path) -> BertConfig:
+def _config(settings: dict[str, Any], path: Path) -> BertConfig:
     """Ours, from what the library wrote down."""
     expected = {
         "model_type": "bert",
@@ -261,7 +297,7 @@ def _config(settings: dict[str, Any], pad_id: int, path: Path) -> BertConfig:
         "is_decoder": False,
         "add_cross_attention": False,
         "tie_word_embeddings": True,
-        "pad_token_id": pad_id,
+        "pad_token_id": PAD,
     }
     for key, value in expected.items():
         given = settings.get(key, value)
@@ -279,29 +315,9 @@ def _config(settings: dict[str, Any], pad_id: int, path: Path) -> BertConfig:
             )
     epsilon = settings.get("layer_norm_eps", 1e-12)
     try:
-        return BertConfig(**sizes, norm_epsilon=epsilon, pad_id=pad_id)
+        return BertConfig(**sizes, norm_epsilon=epsilon)
     except (ConfigError, TypeError) as error:
         raise no_model(path, error) from error
-
-
-def _lower_case(folder: Path) -> bool:
-    """Whether the pieces are for text without capitals, and so said."""
-    path = folder / "tokenizer_config.json"
-    settings = _settings(path) if path.exists() else {}
-    lower_case = settings.get("do_lower_case", True)
-    expected = {
-        "tokenizer_class": ("BertTokenizer", "BertTokenizerFast", None),
-        "tokenize_chinese_chars": (True,),
-        "strip_accents": (lower_case, None),
-        "do_lower_case": (True, False),
-    }
-    for key, allowed in expected.items():
-        if settings.get(key, allowed[0]) not in allowed:
-            raise TokenizerError(
-                f"{path} says {key} {settings[key]!r}: text is not cut as "
-                "BERT's own code does it, and this package cannot."
-            )
-    return lower_case
 
 
 def _read(folder: Path) -> Tensors:
@@ -328,6 +344,9 @@ def _read(folder: Path) -> Tensors:
         for name, tensor in tensors.items()
         if (ours := our_name(name))
     }
+    for name in ("to_next.weight", "to_next.bias"):
+        if name in named:  # there the first logit says "yes, B follows"
+            named[name] = named[name].flip(0)
     if broken := not_finite(named):
         raise CheckpointError(
             f"{path} is damaged: {broken} is not finite. Copy it again."
@@ -369,14 +388,3 @@ def _filled(kind: type, config: BertConfig, found: Tensors, folder: Path):
     model = kind(config).eval()
     fill(model, {name: found[name] for name in expected}, folder)
     return model
-
-
-def _means(
-    model: Bert, pieces: WordPiece, sentences: Sequence[str]
-) -> Float[Tensor, "sentences d_model"]:
-    """The vectors of a few sentences, padded to the longest."""
-    pad_id = model.config.pad_id
-    rows = [pieces.encode(text) for text in sentences]
-    ids = pad_rows(rows, pad_id=pad_id)
-    x = model(ids.to(next(model.parameters()).device)).cpu()
-    return F.normalize(mean_of_tokens(x, ids, pad_id), dim=-1)

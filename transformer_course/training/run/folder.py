@@ -10,14 +10,14 @@ from typing import Any
 
 from transformer_course import files
 from transformer_course.console import quoted
-from transformer_course.data.tokenizer import Tokenizer
+from transformer_course.data.tokenizer import AnyTokenizer
 from transformer_course.device import joined, machine
 from transformer_course.errors import (
     CheckpointError,
     ConfigError,
     CourseError,
 )
-from transformer_course.training import checkpoint, shipped
+from transformer_course.training import checkpoint, pretrained, shipped
 from transformer_course.training.config import Experiment
 from transformer_course.training.tasks.table import (
     experiment_from_dict,
@@ -111,27 +111,19 @@ class RunFolder:
     def _changed(self, experiment: Experiment) -> str:
         """The first setting that differs from the run's and is not free.
 
-        With a cool-down the number of epochs is not free: it decides in which
-        epochs the rate falls.
+        Where the rate falls towards the last epoch, their number is not free.
         """
-        cooldown = experiment.train.cooldown
-        free = {*FREE} - {"epochs"} if cooldown else FREE
+        free = {*FREE} - {"epochs"} if experiment.train.fixed_end else FREE
         change = changed_setting(self.settings(), experiment, free)
         if change.startswith("train.epochs "):
-            change += f" (with a cool-down of {cooldown}, the end is fixed)"
+            change += " (the rate falls towards the end, which is fixed)"
         return change
 
-    def load_tokenizer(self) -> Tokenizer | None:
-        """The run's tokenizer; None for a run without one.
-
-        Raises:
-            TokenizerError: it is damaged.
-        """
-        path = self.path / "tokenizer.model"
-        return Tokenizer.load(path) if path.exists() else None
-
     def begin(
-        self, experiment: Experiment, tokenizer: Tokenizer | None, split: str
+        self,
+        experiment: Experiment,
+        tokenizer: AnyTokenizer | None,
+        split: str,
     ) -> None:
         """Write settings and tokenizer; a new folder appears with both.
 
@@ -147,10 +139,7 @@ class RunFolder:
             place = self.path.with_name(f".{self.path.name}.new")
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir(parents=True)
-        if tokenizer is not None:
-            files.write_atomic(
-                place / "tokenizer.model", tokenizer.model_proto
-            )
+            checkpoint.save_tokenizer(place, tokenizer)
         settings = experiment_to_dict(experiment) | {"machine": machines}
         if split:
             settings["split"] = split
@@ -239,14 +228,18 @@ def chosen_checkpoint(folder: str | Path) -> Path | None:
 
 def find(path: Path) -> Path:
     """The checkpoint of a path: that of a model that comes with the course,
-    the chosen one of a run, or the folder itself.
+    the chosen one of a run, the published weights of "minilm", or the folder
+    itself.
 
     Raises:
         CheckpointError: there is none; the message names runs nearby.
+        CourseError: the package of "minilm" is not installed.
     """
     found = shipped.find(path) or chosen_checkpoint(path)
     if found is not None:
         return found
+    if str(path) == "minilm" and not path.exists():
+        return pretrained.minilm_folder()
     try:
         return checkpoint.existing(path)
     except CheckpointError as error:

@@ -9,26 +9,22 @@ from torch import nn
 from transformer_course.batches.pairs import Batches
 from transformer_course.checks import from_dict
 from transformer_course.data import own_text
-from transformer_course.data.tokenizer import Tokenizer
+from transformer_course.data.tokenizer import AnyTokenizer
 from transformer_course.errors import CheckpointError, ConfigError
-from transformer_course.models.bert import BertPreTraining, TextClassifier
+from transformer_course.models.bert import TextClassifier
 from transformer_course.models.config import AnyModelConfig
-from transformer_course.training import checkpoint
+from transformer_course.training import checkpoint, pretrained
 from transformer_course.training.config import DataConfig, Experiment
 from transformer_course.training.loop import set_seed
 from transformer_course.training.run.folder import find
 from transformer_course.training.tasks.table import find_task
 from transformer_course.training.tasks.task import Task, check, corpus_of
 
-ENCODER = ("bert.", "pooler.")
-"""Prefixes of the parameters that a text classifier takes over from a
-pre-trained model."""
-
 
 class Prepared(NamedTuple):
     """Data, model and batches of a training."""
 
-    tokenizer: Tokenizer | None
+    tokenizer: AnyTokenizer | None
     """None where there is no text."""
     model: nn.Module
     """On the CPU, with its first weights."""
@@ -68,7 +64,7 @@ def complete(
 
 def prepare(
     experiment: Experiment,
-    tokenizer: Tokenizer | None = None,
+    tokenizer: AnyTokenizer | None = None,
     output_dir: Path = Path("outputs"),
     resumed: bool = False,
     build: checkpoint.Build = checkpoint.build,
@@ -96,33 +92,33 @@ def prepare(
     check(task, experiment)
     start = None
     if train.start_from is not None and not resumed:
-        start = _load_start(train.start_from, output_dir)
+        start = find_start(train.start_from, output_dir)
         tokenizer = tokenizer or start.tokenizer
     splits = task.load(experiment.data)
     found, batches = task.prepare(experiment, splits.train, tokenizer)
     if start and found is not tokenizer:
         raise CheckpointError(
-            f"{train.start_from} has no tokenizer.model: a training that "
-            "starts from a checkpoint goes on with its tokenizer."
+            f"{train.start_from} has no tokenizer: a training that starts "
+            "from a checkpoint goes on with its tokenizer."
         )
     config = sized(experiment.model, found)
     set_seed(train.seed)
     model = build(config)
     if start:
         try:
-            init_from(model, start.model)
+            init_from(model, start.weights)
         except RuntimeError as error:
             raise ConfigError(
                 f"the weights in {train.start_from} do not fit these "
-                f"settings: its model is {start.model.config}. Give the same "
-                "sizes."
+                f"settings: its model is {start.config}. Give the same sizes, "
+                "or take them all by --from."
             ) from error
     dev_batches = task.eval_batches(config, found, splits.dev)
     return Prepared(found, model, batches, dev_batches, splits, task)
 
 
 def sized(
-    config: AnyModelConfig, tokenizer: Tokenizer | None
+    config: AnyModelConfig, tokenizer: AnyTokenizer | None
 ) -> AnyModelConfig:
     """The config with the size of the vocabulary, if there is one."""
     if tokenizer is None:
@@ -130,31 +126,31 @@ def sized(
     return dataclasses.replace(config, vocab_size=tokenizer.vocab_size)
 
 
-def init_from(model: nn.Module, other: nn.Module) -> None:
+def init_from(model: nn.Module, weights: checkpoint.Tensors) -> None:
     """Copy the weights of another model.
 
-    A text classifier takes the encoder and the pooler of a pre-trained model,
-    and keeps its own map to classes.
+    A text classifier takes a whole encoder, and what there is of its own
+    pooler and its map to classes; the rest of these it keeps.
 
     Raises:
         RuntimeError: the weights do not fit.
     """
-    weights = other.state_dict()
-    if isinstance(model, TextClassifier) and isinstance(
-        other, BertPreTraining
-    ):
-        encoder = {k: v for k, v in weights.items() if k.startswith(ENCODER)}
-        own = model.state_dict().items()
-        head = {k: v for k, v in own if not k.startswith(ENCODER)}
-        weights = encoder | head
+    if isinstance(model, TextClassifier):
+        own = model.state_dict()
+        head = {k: v for k, v in own.items() if not k.startswith("bert.")}
+        weights = head | {
+            k: v
+            for k, v in weights.items()
+            if k in head or k.startswith("bert.")
+        }
     model.load_state_dict(weights)
 
 
-def _load_start(name: str, output_dir: Path) -> checkpoint.Checkpoint:
-    """The checkpoint that a training starts from.
+def find_start(name: str, output_dir: Path) -> pretrained.Start:
+    """What a training starts from.
 
-    A run of this name in ``output_dir``; where there is none, a folder, or a
-    model that comes with the course.
+    A run of this name in ``output_dir``; where there is none, a folder with a
+    run, a checkpoint or a published BERT, or a model that has a name.
 
     Raises:
         CheckpointError: there is none, or it is damaged.
@@ -165,7 +161,7 @@ def _load_start(name: str, output_dir: Path) -> checkpoint.Checkpoint:
         if (output_dir / name).exists():
             folder, where = output_dir / name, ""
     try:
-        return checkpoint.load(find(folder))
+        return pretrained.read_start(find(folder))
     except CheckpointError as error:
         raise CheckpointError(
             f"{error} The training was to start from there{where}: train that "

@@ -18,6 +18,7 @@ from transformer_course.training.loop import (
     fit,
     make_optimizer,
     restore,
+    warmup_steps,
 )
 from transformer_course.training.loss import LossSums
 from transformer_course.training.run.checkpoints import Checkpoints
@@ -79,7 +80,9 @@ def run(
         folder.check(experiment, resume)
         if not quiet:
             log(f"{folder.path}: preparing ...")
-        tokenizer = folder.load_tokenizer() if resume else None
+        tokenizer = None
+        if resume:
+            tokenizer = checkpoint.load_tokenizer(folder.path)
         resumed = resume and folder.has_last
         prepared = prepare(experiment, tokenizer, output_dir, resumed, build)
         task, train = prepared.task, experiment.train
@@ -173,17 +176,20 @@ def _beginning(
     """The first line of output: what is trained, and from which step."""
     weights = sum(p.numel() for p in prepared.model.parameters())
     device = next(prepared.model.parameters()).device
-    epochs = experiment.train.epochs
+    train, steps = experiment.train, len(prepared.batches)
+    epochs, warmup = train.epochs, warmup_steps(train, train.epochs * steps)
+    rate = f"{train.peak_rate:g}" if train.peak_rate else "the paper's"
     text = (
         f"{folder.path}: {weights:,} weights on {device}, "
         f"{len(prepared.splits.train):,} {prepared.task.examples}, "
-        f"{epochs} epochs of {len(prepared.batches):,} steps"
+        f"{epochs} epochs of {steps:,} steps, peak rate {rate} after "
+        f"{warmup:,} steps, then {train.schedule}"
     )
     if not resume:
         return text
     if progress.epoch < epochs:
         return f"{text}; going on after step {progress.step:,}"
-    if experiment.train.cooldown:
+    if train.fixed_end:
         return f"{text}; all are done"
     return f"{text}; all are done, a larger --train.epochs would go on"
 

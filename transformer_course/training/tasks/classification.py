@@ -18,7 +18,7 @@ from transformer_course.batches.labelled import (
 from transformer_course.data.corpora import load_images, load_labelled
 from transformer_course.data.images import ImageSet, ImageSplits
 from transformer_course.data.labelled import LabelledSplits, LabelledText
-from transformer_course.data.tokenizer import Tokenizer
+from transformer_course.data.tokenizer import AnyTokenizer
 from transformer_course.decoding.classify import macro_f1
 from transformer_course.errors import ConfigError
 from transformer_course.models.bert_config import (
@@ -150,8 +150,8 @@ class TextClassification(Task):
         self,
         experiment: Experiment,
         train: LabelledText,
-        tokenizer: Tokenizer | None = None,
-    ) -> tuple[Tokenizer, LabelledBatches]:
+        tokenizer: AnyTokenizer | None = None,
+    ) -> tuple[AnyTokenizer, LabelledBatches]:
         """The tokenizer learns from the texts without labels too."""
         _require_sizes(experiment.model, n_classes=len(train.names))
         if tokenizer is None:
@@ -171,7 +171,10 @@ class TextClassification(Task):
         )
 
     def eval_batches(
-        self, config: AnyModelConfig, tokenizer: Tokenizer, text: LabelledText
+        self,
+        config: AnyModelConfig,
+        tokenizer: AnyTokenizer,
+        text: LabelledText,
     ) -> list[LabelledBatch]:
         rows = text_rows(tokenizer, text.texts, config.max_length)
         return text_batches.in_order(rows, text.labels, TEXT_BATCH_SIZE)
@@ -179,7 +182,7 @@ class TextClassification(Task):
     def metrics(
         self,
         model: nn.Module,
-        tokenizer: Tokenizer,
+        tokenizer: AnyTokenizer,
         dev: LabelledText,
         means: dict[str, float],
     ) -> dict[str, float]:
@@ -189,7 +192,7 @@ class TextClassification(Task):
         return {"macro_f1": macro_f1(labels, guesses, len(dev.names))}
 
     def samples(
-        self, model: nn.Module, tokenizer: Tokenizer, dev: LabelledText
+        self, model: nn.Module, tokenizer: AnyTokenizer, dev: LabelledText
     ) -> list[dict[str, str]]:
         shown = dev.take(range(0, len(dev), -(-len(dev) // SAMPLES)))
         batches = self.eval_batches(model.config, tokenizer, shown)

@@ -10,7 +10,7 @@ from transformer_course.checks import changed
 from transformer_course.console import log
 from transformer_course.data.corpora import CORPORA, Corpus, find, of_files
 from transformer_course.data.text import LANGUAGES
-from transformer_course.data.tokenizer import PAD, Tokenizer
+from transformer_course.data.tokenizer import PAD, AnyTokenizer
 from transformer_course.errors import ConfigError
 from transformer_course.models.config import AnyModelConfig
 from transformer_course.training.config import (
@@ -63,8 +63,11 @@ class Task(ABC):
 
     @abstractmethod
     def prepare(
-        self, experiment: Experiment, train, tokenizer: Tokenizer | None = None
-    ) -> tuple[Tokenizer | None, Batches]:
+        self,
+        experiment: Experiment,
+        train,
+        tokenizer: AnyTokenizer | None = None,
+    ) -> tuple[AnyTokenizer | None, Batches]:
         """Tokenizer and batches of the training split.
 
         Args:
@@ -75,7 +78,7 @@ class Task(ABC):
 
     @abstractmethod
     def eval_batches(
-        self, config: AnyModelConfig, tokenizer: Tokenizer | None, text
+        self, config: AnyModelConfig, tokenizer: AnyTokenizer | None, text
     ) -> list[AnyBatch]:
         """Batches of any split in its order, always the same.
 
@@ -95,7 +98,7 @@ class Task(ABC):
     def metrics(
         self,
         model: nn.Module,
-        tokenizer: Tokenizer | None,
+        tokenizer: AnyTokenizer | None,
         dev,
         means: dict[str, float],
     ) -> dict[str, float]:
@@ -110,7 +113,7 @@ class Task(ABC):
 
     @abstractmethod
     def samples(
-        self, model: nn.Module, tokenizer: Tokenizer | None, dev
+        self, model: nn.Module, tokenizer: AnyTokenizer | None, dev
     ) -> list[dict[str, str]]:
         """Outputs for a few fixed inputs.
 
