@@ -43,6 +43,7 @@
       });
       const ends = ["</s>", ...Array(PLACES).fill("<pad>")];
       stage.setSource([...elements, ...ends.map((end) => stage.token(end))]);
+      setTokens();
     }
 
     /* Which tokens each element stands for: a choice may be two words. Padding
