@@ -117,8 +117,8 @@ class TrainedModel:
         task = task_of(loaded.model.config, loaded.details)
         if task.input_kind == "text" and loaded.tokenizer is None:
             raise CheckpointError(
-                f"{path} has no tokenizer, so it cannot read text: save the "
-                "model with its tokenizer."
+                f"{path} has neither tokenizer.model nor vocab.txt, so it "
+                "cannot read text: save the model with its tokenizer."
             )
         return cls(
             folder,

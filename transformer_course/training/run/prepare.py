@@ -98,8 +98,9 @@ def prepare(
     found, batches = task.prepare(experiment, splits.train, tokenizer)
     if start and found is not tokenizer:
         raise CheckpointError(
-            f"{train.start_from} has no tokenizer: a training that starts "
-            "from a checkpoint goes on with its tokenizer."
+            f"{train.start_from} has neither tokenizer.model nor vocab.txt: "
+            "a training that starts from a checkpoint goes on with its "
+            "tokenizer."
         )
     config = sized(experiment.model, found)
     set_seed(train.seed)
