@@ -107,13 +107,14 @@ def test_a_chapter_is_not_too_long(path):
     "path",
     [
         pytest.param(path, id=path.stem)
-        for path in sorted((BOOK / "en").glob("[01][0-9]_*"))
+        for path in sorted((BOOK / "en").glob("[0-9][0-9]_*"))[:17]
     ],
 )
 def test_a_chapter_stops_for_few_guesses_that_take_an_answer(path):
     box = r"^(:{3,})\{guess\}(.*?)^\1 *$"
-    found = re.finditer(box, markdown_of(path), re.M | re.S)
-    guesses = [guess[2] for guess in found]
+    markdown = markdown_of(path)
+    assert "Guess first" not in markdown
+    guesses = [found[2] for found in re.finditer(box, markdown, re.M | re.S)]
     assert len(guesses) <= GUESSES.get(path.stem, 4)
     for guess in guesses:
         choices = re.search(r"^:choices:(.*)", guess, re.M)
