@@ -24,7 +24,10 @@ from PIL import Image, ImageDraw
 from course_exercises.contents import EXERCISES
 from tools import site
 from tools.lectures import publish
+from tools.lectures.builds import cuts_through
 from tools.lectures.covered import fold_results, take_answers
+from tools.lectures.drawing import DRAWINGS
+from tools.lectures.figures import stem_of
 from tools.lectures.headings import headings
 from tools.lectures.page import assignment
 from tools.lectures.parts import DOTS, PANEL, cuts, write_parts
@@ -32,6 +35,7 @@ from tools.lectures.plan import BadPlan, Topic, linked, read_plan
 from tools.lectures.publish import Publisher
 from tools.lectures.reveal import NOTES, SCRIPT, STYLE, NoReveal, find_reveal
 from tools.lectures.rounds import BuiltChapter, plain
+from tools.lectures.slides import Deck
 
 PLAN = read_plan()
 each_unit = pytest.mark.parametrize(
@@ -78,6 +82,17 @@ def test_a_unit_has_its_minutes_and_what_it_shows_is_in_the_chapter(unit):
         assert bare(topic.question) in source
         assert bare(topic.result) in source
         assert not topic.show.startswith("fig-") or topic.show in figures
+        assert {*topic.before, *topic.also} <= figures | {*DRAWINGS}
+
+
+def test_what_appears_step_by_step_is_a_picture():
+    stems = {*DRAWINGS}
+    for path in (BOOK / "en").glob("[0-9]*.ipynb"):
+        for cell in code_cells(path):
+            about = cell.metadata.get("mystnb", {}).get("figure", {})
+            stems.add(stem_of(path.name[:2], about.get("name", "")))
+    for name in PLAN.builds:
+        assert re.sub(r"-part-\d$", "", name) in stems, name
 
 
 def bare(text: str) -> str:
@@ -176,7 +191,47 @@ def test_a_tall_picture_is_cut_in_the_widest_band_if_there_is_one(tmp_path):
     assert (whole == np.asarray(tall)).all()
 
 
+def test_a_step_that_cuts_through_a_drawing_is_noticed(tmp_path):
+    picture((20, 600), (640, 1380)).save(path := tmp_path / "a.png")
+    assert not cuts_through(path, (0, 44, 100, 100))
+    assert cuts_through(path, (0, 50, 100, 100))
+    assert cuts_through(path, (50, 0, 100, 44))
+
+
 # --- the built book ----------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def chapters() -> dict[str, BuiltChapter]:
+    """The built chapters, by number."""
+    if reason := not_ready():
+        pytest.skip(reason)
+    return {
+        unit.chapter: BuiltChapter(SITE / f"{unit.notebook}.html")
+        for unit in PLAN.units.values()
+    }
+
+
+@each_unit
+def test_a_deck_has_a_picture_and_all_figures_of_its_sections(unit, chapters):
+    page = chapters[unit.chapter]
+    for length in (45, 90):
+        slides = Deck(PLAN, unit, length, page).slides()
+        assert sum(slide.seconds for slide in slides) == length * 60
+        html = "".join(slide.body for slide in slides)
+        images = BeautifulSoup(html, "html.parser").select("img")
+        shown = [image["data-figure"] for image in images]
+        assert shown
+        for topic in unit.topics(length):
+            section = page.section(topic.section)
+            for figure in section.find_all("figure", recursive=False):
+                if figure.img:
+                    assert shown.count(figure["id"]) == 1, figure["id"]
+            for image in section.select(":scope > .cell figure img"):
+                name = image.find_parent("figure")["id"]
+                folded = image.find_parent(class_="tag_hide-cell")
+                assert folded or shown.count(name) == 1, name
+
 
 SOME = ("04",)
 """Units whose files are made: each chapter's page takes a second to read."""

@@ -1,24 +1,84 @@
-/* Keys for the page of demonstrations: 1 to 9 and 0 go to one, F fills the
-   screen. Keys that are typed into a field are left to it. */
+/* The page of demonstrations: one of them fills the window, in letters as
+   large as will fit. 1 to 9 and 0 go to one, arrows and Page Up and Down (the
+   keys of a presenter) to the next, F fills the screen, Esc leaves. Keys that
+   are typed into a field are left to it; so are arrows that move a control. */
 
 "use strict";
 
 (() => {
-  const sections = document.querySelectorAll(".bd-article section section");
-  document.querySelector(".bd-article").classList.add("projector");
+  const root = document.documentElement;
+  const sections = [
+    ...document.querySelectorAll(".bd-article section section"),
+  ];
+  const LARGEST = 64; // pixels of a letter of the text
+  const SMALLEST = 16;
+  let shown = null;
+
+  function fits() {
+    return (
+      shown.scrollHeight <= shown.clientHeight &&
+      shown.scrollWidth <= shown.clientWidth
+    );
+  }
+
+  function fit() {
+    let size = LARGEST;
+    do {
+      root.style.fontSize = `${size}px`;
+      size -= 0.5;
+    } while (size >= SMALLEST && !fits());
+  }
+
+  function show(section) {
+    shown?.classList.remove("is-shown");
+    shown = section;
+    root.classList.toggle("is-projected", Boolean(shown));
+    root.style.fontSize = "";
+    if (!shown) return;
+    shown.classList.add("is-shown");
+    shown.tabIndex = -1;
+    shown.focus();
+    fit();
+  }
+
+  function go(by) {
+    const place = sections.indexOf(shown) + by;
+    if (sections[place]) show(sections[place]);
+  }
+
+  const keys = {
+    f: () =>
+      document.fullscreenElement
+        ? document.exitFullscreen()
+        : root.requestFullscreen(),
+    Escape: () =>
+      document.fullscreenElement ? document.exitFullscreen() : show(null),
+    PageDown: () => go(1),
+    PageUp: () => go(-1),
+    ArrowRight: () => go(1),
+    ArrowLeft: () => go(-1),
+  };
+
+  function isTaken({ key, target }) {
+    if (key.startsWith("Page") || key === "Escape") return false;
+    if (target.matches("textarea, input[type=text]")) return true;
+    return key.startsWith("Arrow") && !target.matches("body, section, button");
+  }
+
   document.addEventListener("keydown", (event) => {
-    const { key, target } = event;
-    const typed = target.closest("input:not([type=checkbox]), select, textarea");
-    if (typed || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (key === "f") {
-      if (document.fullscreenElement) document.exitFullscreen();
-      else document.querySelector(".bd-article").requestFullscreen();
-    } else if (/^\d$/.test(key)) {
-      const section = sections[(Number(key) + 9) % 10];
-      section?.scrollIntoView();
-      section?.querySelector("select, button, input")?.focus({
-        preventScroll: true,
-      });
-    }
+    const { key, ctrlKey, metaKey, altKey, defaultPrevented } = event;
+    const act = /^\d$/.test(key)
+      ? () => show(sections[(Number(key) + 9) % 10])
+      : keys[key];
+    if (!act || ctrlKey || metaKey || altKey || defaultPrevented) return;
+    if (isTaken(event)) return;
+    event.preventDefault();
+    act();
   });
+  document.addEventListener("submit", () => document.activeElement.blur());
+  addEventListener("resize", () => shown && fit());
+  const grown = new ResizeObserver(() => shown && !fits() && fit());
+  for (const section of sections) {
+    for (const part of section.children) grown.observe(part);
+  }
 })();

@@ -10,13 +10,14 @@ from browsing import Tab, audit, served
 from built_book import SITE, not_ready
 
 from tools.lectures.parts import DOTS, LEAST, LETTERS
+from tools.lectures.plan import read_plan
 from tools.lectures.publish import Publisher
 from tools.lectures.reveal import NoReveal, find_reveal
 
 pytestmark = pytest.mark.xdist_group("slides")
 """All on one worker, which makes the decks once."""
-DECKS = ("04-45", "12b-45", "20-45")
-AUDITED = DECKS[:2]
+DECKS = ("04-45", "12b-45", "18-45", "20-45")
+AUDITED = ("04-45", "12b-45")
 SIZE = {"width": 1280, "height": 720}
 SMALLEST = 20
 """Pixels of a text's letters, as lectures.css says."""
@@ -118,7 +119,11 @@ def slides(request, screen) -> list[dict]:
     found = []
     for _ in range(screen.page.evaluate("Reveal.getTotalSlides()")):
         screen.page.evaluate(PICTURES)
-        found.append(screen.page.evaluate(SEEN))
+        clicks = 0
+        while screen.page.evaluate("Reveal.availableFragments().next"):
+            screen.page.keyboard.press("ArrowRight")
+            clicks += 1
+        found.append(screen.page.evaluate(SEEN) | {"clicks": clicks})
         screen.page.keyboard.press("ArrowRight")
     assert not screen.wrong
     return found
@@ -143,6 +148,49 @@ def test_letters_are_large_enough(slides):
         for name, scale, alt in slide["pictures"]:
             assert alt.strip()
             assert LETTERS * DOTS * scale >= LEAST, name
+
+
+def test_a_picture_appears_in_as_many_clicks_as_it_has_steps(slides):
+    builds = read_plan().builds
+    for slide in slides:
+        names = [name.split(".")[0] for name, *_ in slide["pictures"]]
+        assert slide["clicks"] == sum(len(builds.get(n, ())) for n in names)
+
+
+COVERED = """() => {
+  const picture = document.querySelector(".build").getBoundingClientRect();
+  return [...document.querySelectorAll(".build:first-of-type .cover")]
+    .filter((cover) => cover.checkVisibility({ visibilityProperty: true }))
+    .map((cover) => cover.getBoundingClientRect())
+    .reduce((sum, box) => sum + box.width * box.height, 0)
+    / (picture.width * picture.height);
+}"""
+"""Share of the first such picture that is still covered."""
+
+
+def test_each_click_uncovers_more_and_a_click_back_covers_it(screen):
+    show(screen, DECKS[0], "#/2")
+    keys, shares = screen.page.keyboard, []
+    for key in ("",) + ("ArrowRight",) * 6 + ("ArrowLeft",):
+        if key:
+            keys.press(key)
+        shares.append(screen.page.evaluate(COVERED))
+    *forward, back = shares
+    assert forward == sorted(forward, reverse=True)
+    assert len({*forward}) == 7 and forward[0] > 0.3
+    assert forward[-1] == 0 and back == forward[-2]
+    assert screen.page.evaluate("Reveal.getIndices().h") == 2
+
+
+def test_without_a_script_and_in_print_nothing_is_covered(screen):
+    for how in ("?plain", "?print-pdf"):
+        screen.page.goto(f"{screen.root}/slides/{DECKS[0]}.html{how}")
+        screen.page.locator(
+            ".pdf-page .cover" if "print" in how else ".cover"
+        ).first.wait_for(state="attached")
+        assert not screen.page.locator(".cover:visible").count()
+        caption = screen.page.locator(".build + figcaption").first
+        assert caption.evaluate("c => getComputedStyle(c).opacity") == "1"
 
 
 # --- what else a lecturer asks for -------------------------------------------

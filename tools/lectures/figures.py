@@ -9,7 +9,9 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
+from PIL import Image
 
+from tools.lectures.drawing import DRAWINGS, draw
 from tools.lectures.headings import chapter_files
 from tools.refresh_outputs import client_of
 
@@ -27,7 +29,13 @@ class Figure:
     stem: str
     """Its file's name without the kind, such as ``04-by-hand``."""
     pictures: dict[str, bytes]
-    """By kind: png, and svg where the chapter was drawn anew."""
+    """By kind: png, and svg where the chapter was drawn anew; a drawing has
+    no png."""
+
+    @property
+    def file(self) -> str:
+        """The file that pages show."""
+        return f"{self.stem}.{next(iter(self.pictures))}"
 
 
 def stem_of(chapter: str, name: str) -> str:
@@ -67,14 +75,26 @@ def drawn_anew(path: Path) -> NotebookNode:
 def write_figures(
     folder: Path, svg: Collection[str] = ()
 ) -> dict[str, Figure]:
-    """Write the figures of all chapters, of some as SVG too; by name."""
+    """Write all figures, those of some chapters as SVG too; by name."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = {}
+    figures = [
+        Figure(name, name, {"svg": draw(drawing).encode()})
+        for name, drawing in DRAWINGS.items()
+    ]
     for chapter, path in chapter_files().items():
         stored = nbformat.read(path, as_version=4)
         notebook = drawn_anew(path) if chapter in svg else stored
-        for figure in figures_of(chapter, notebook):
-            for suffix, picture in figure.pictures.items():
-                (folder / f"{figure.stem}.{suffix}").write_bytes(picture)
-            written[figure.name] = figure
-    return written
+        figures += figures_of(chapter, notebook)
+    for figure in figures:
+        for suffix, picture in figure.pictures.items():
+            (folder / f"{figure.stem}.{suffix}").write_bytes(picture)
+    return {figure.name: figure for figure in figures}
+
+
+def size_of(picture: Path) -> tuple[int, int]:
+    """Width and height of a picture, in pixels."""
+    if picture.suffix != ".svg":
+        return Image.open(picture).size
+    head = picture.read_text("utf-8")[:1000]
+    width, height = re.search(r'width="(\d+)" height="(\d+)"', head).groups()
+    return int(width), int(height)

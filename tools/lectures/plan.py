@@ -48,6 +48,10 @@ class Topic:
     """What to write or draw."""
     numbers: int = 0
     """How many of the section's outputs stand beside that."""
+    before: list[str] = field(default_factory=list)
+    """Figures from elsewhere that are shown before the question."""
+    also: list[str] = field(default_factory=list)
+    """Figures from elsewhere that are shown before the result."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +150,10 @@ class Plan:
     lectures: dict[int, list[Lecture]] = field(default_factory=dict)
     """By how many there are."""
     chapters: list[Chapter] = field(default_factory=list)
+    builds: dict[str, list[list[float]]] = field(default_factory=dict)
+    """Of pictures that appear step by step, by their files' names: at each
+    click one more rectangle, or more than one, as left, top, right and bottom
+    in per cent."""
 
     def path(self, chapter: str) -> Path:
         """A chapter's notebook."""
@@ -225,6 +233,7 @@ def read_plan() -> Plan:
             for number, entries in data["lectures"].items()
         },
         [_made(Chapter, entry) for entry in data["chapters"]],
+        data["builds"],
     )
 
 

@@ -14,15 +14,16 @@ from typing import Any
 import yaml
 from bs4 import BeautifulSoup
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from PIL import Image
 
-from tools.lectures.figures import Figure, write_figures
+from tools.lectures.builds import build
+from tools.lectures.drawing import DRAWINGS
+from tools.lectures.figures import Figure, size_of, write_figures
 from tools.lectures.headings import chapter_files
 from tools.lectures.papers import board, handout
 from tools.lectures.parts import write_parts
 from tools.lectures.plan import LENGTHS, Plan, Unit, read_plan
 from tools.lectures.reveal import copy_reveal, find_reveal, notes_of
-from tools.lectures.rounds import BuiltChapter
+from tools.lectures.rounds import BuiltChapter, drawing, portable
 from tools.lectures.slides import Deck, Slide
 from tools.refresh_outputs import ROOT
 
@@ -106,27 +107,36 @@ class Publisher:
         return [part for slide in slides for part in self.in_parts(slide)]
 
     def in_parts(self, slide: Slide) -> list[Slide]:
-        """A slide, or as many as its figure has parts."""
+        """A slide, or as many as its figure has parts, with their steps."""
         body = BeautifulSoup(slide.body, "html.parser")
         image = body.select_one("img[data-figure]")
-        figure = self.figures.get(image["data-figure"]) if image else None
-        folder = self.target / "figures"
-        parts = write_parts(folder / f"{figure.stem}.png") if figure else []
-        if not parts:
+        if image is None:
             return [slide]
-        many, slides = len(parts), []
-        for number, part in enumerate(parts):
-            image["data-part"] = part.name
-            own = slide.seconds // many
+        figure = self.figures[image["data-figure"]]
+        whole = self.target / "figures" / figure.file
+        parts = write_parts(whole) if whole.suffix == ".png" else []
+        many, slides = len(parts) or 1, []
+        for number, part in enumerate(parts or [whole]):
+            own = BeautifulSoup(slide.body, "html.parser")
+            image = own.select_one("img[data-figure]")
+            image["data-file"] = part.name
+            notes = slide.notes[-1:] if number else slide.notes
+            if steps := self.plan.builds.get(part.stem):
+                build(image, part, steps)
+                notes = [*notes, f"It appears in {len(steps)} clicks."]
+            seconds = slide.seconds // many
+            if not number:
+                seconds = slide.seconds - seconds * (many - 1)
+            title = slide.title
+            if parts:
+                title = f"{title} ({number + 1}/{many})"
             slides.append(
                 replace(
                     slide,
-                    title=f"{slide.title} ({number + 1}/{many})",
-                    body=str(body),
-                    seconds=own
-                    if number
-                    else slide.seconds - own * (many - 1),
-                    notes=slide.notes[-1:] if number else slide.notes,
+                    title=title,
+                    body=str(own),
+                    seconds=seconds,
+                    notes=notes,
                 )
             )
         return slides
@@ -153,7 +163,9 @@ class Publisher:
         entries = [
             (
                 name,
-                self.pages[figure.stem[:2]].figure(name),
+                portable(drawing(name))
+                if name in DRAWINGS
+                else self.pages[figure.stem[:2]].figure(name),
                 [f"{figure.stem}.{suffix}" for suffix in figure.pictures],
             )
             for name, figure in self.figures.items()
@@ -203,15 +215,15 @@ class Publisher:
         for image in soup.select("img"):
             image.attrs.pop("style", None)
             name = image.attrs.pop("data-figure", "")
-            if part := image.attrs.pop("data-part", ""):
-                place = folder / part
+            if file := image.attrs.pop("data-file", ""):
+                place = folder / file
             elif name in self.figures:
-                place = folder / f"{self.figures[name].stem}.png"
+                place = folder / self.figures[name].file
             else:
                 place = folder / Path(image["src"]).name
                 shutil.copyfile(self.site / image["src"], place)
             image["src"] = f"{root}figures/{place.name}"
-            width, height = Image.open(place).size
+            width, height = size_of(place)
             image["width"], image["height"] = width, height
             if (slide := image.find_parent(class_="slide")) and (
                 height > TALL * width

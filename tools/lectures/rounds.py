@@ -9,12 +9,13 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup, NavigableString, Tag
 
+from tools.lectures.drawing import DRAWINGS, figure_of
 from tools.lectures.plan import BadPlan, Topic
 from tools.lectures.texts import to_html
 
 SHORT = 45
 """Words of a result that stand on a slide; the notes have all of it."""
-LINES = 21
+LINES = 22
 """Lines of code or output that a slide holds."""
 DEFAULTS = ("figure", "output", "math")
 NAMED = ("output", "math", "table", "code")
@@ -36,6 +37,10 @@ class Round:
     """The first sentences."""
     whole: str
     """The paragraph that they begin."""
+    above: list[Tag]
+    """The section's other figures that stand above the question."""
+    exhibits: list[Tag]
+    """Those below it, in their order, what is shown among them."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,8 @@ class BuiltChapter:
 
     def figure(self, name: str) -> Tag:
         """A figure by its name, ready for another page."""
+        if name in DRAWINGS:
+            return portable(drawing(name))
         found = self.article.find("figure", id=name)
         if found is None:
             raise BadPlan(f"{self.name}: no figure {name} on the page")
@@ -113,9 +120,17 @@ class BuiltChapter:
         if not result:
             said = portable(find_result(blocks, shown, topic.result, where))
             result, whole = begin_of(said, topic.result), inner(said)
-        title = portable(section.find(re.compile("h[1-6]")))
+        title = inner(portable(section.find(re.compile("h[1-6]"))))
         show = portable(blocks[shown].tag)
-        return Round(inner(title), question, show, result, whole)
+        above, exhibits = [], []
+        for number, block in enumerate(blocks):
+            if number == shown:
+                exhibits.append(show)
+            elif block.kind == "figure":
+                (above if number < at else exhibits).append(
+                    portable(block.tag)
+                )
+        return Round(title, question, show, result, whole, above, exhibits)
 
 
 # --- the parts of a section --------------------------------------------------
@@ -126,7 +141,10 @@ def blocks_of(section: Tag) -> Iterator[Block]:
     for child in section.find_all(True, recursive=False):
         classes = set(child.get("class", []))
         if child.name == "figure":
-            yield Block("figure", child)
+            if child.img:  # else it is one that answers
+                yield Block("figure", child)
+        elif child.name == "svg" and child.get("id") in DRAWINGS:
+            yield Block("figure", drawing(child["id"]))
         elif "cell" in classes:
             yield from _outputs(child)
         elif is_guess(child):
@@ -227,6 +245,11 @@ def find_result(
 
 
 # --- from one page to another ------------------------------------------------
+
+
+def drawing(name: str) -> Tag:
+    """A drawing, marked up as the chapters' figures are."""
+    return BeautifulSoup(figure_of(name), "html.parser").figure
 
 
 def portable(tag: Tag) -> Tag:

@@ -7,6 +7,7 @@ slide below slide.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from unicodedata import east_asian_width
 
 from bs4 import Tag
@@ -23,13 +24,16 @@ from tools.lectures.rounds import BuiltChapter, Round
 from tools.lectures.texts import to_html
 
 SHARES = {"question": 0.4, "show": 0.35}
-"""Shares of a topic's minutes; the result has the rest."""
+"""Shares of a topic's minutes; the result has the rest. Figures before the
+question share in its minutes, and all that is shown in those of showing."""
 CLOSING = 60
 """Seconds for the homework, out of those of the opening."""
 GUESS = "First alone, then with a neighbour, then hands. Show nothing of "
 GUESS += "what follows."
 SURPRISE = "Who is surprised, and by what? Let somebody say in a sentence "
 SURPRISE += "what is to be seen."
+ANSWERS = ".lv, .time-machine, .head-viewer"
+"""Figures of the page that a slide cannot hold."""
 ROWS, COLUMNS = 14, 72
 """Largest code or output in large letters."""
 
@@ -39,7 +43,7 @@ class Slide:
     """One slide."""
 
     kind: str
-    """title, question, show, result or homework."""
+    """title, before, question, show, result or homework."""
     title: str
     body: str
     seconds: int
@@ -57,8 +61,8 @@ class Deck:
 
     def slides(self) -> list[Slide]:
         """All of them, in order; their seconds are the unit's minutes."""
-        topics = self.unit.topics(self.length)
-        shown = [slide for topic in topics for slide in self.topic(topic)]
+        topics = zip(self.unit.topics(self.length), self.rounds, strict=True)
+        shown = [slide for each in topics for slide in self.topic(*each)]
         return [self.opening(), *shown, self.closing()]
 
     def opening(self) -> Slide:
@@ -89,35 +93,50 @@ class Deck:
             [self.html(homework(self.unit, self.plan))],
         )
 
-    def topic(self, topic: Topic) -> Iterator[Slide]:
-        """A section's question, figure and result."""
-        found = self.page.round(topic)
-        spent = {
-            part: round(topic.minutes * 60 * share)
-            for part, share in SHARES.items()
-        }
-        left = topic.minutes * 60 - sum(spent.values())
-        yield Slide(
-            "question",
-            found.title,
-            f'<div class="question">{found.question}</div>',
-            spent["question"],
-            self.asking(topic, found),
+    @cached_property
+    def rounds(self) -> list[Round]:
+        """What each topic asks, shows and says."""
+        return [*map(self.page.round, self.unit.topics(self.length))]
+
+    def topic(self, topic: Topic, found: Round) -> Iterator[Slide]:
+        """A section's question, figures and result."""
+        before, exhibits = self.figures(topic, found)
+        left = topic.minutes * 60
+        asking = round(left * SHARES["question"] / (len(before) + 1))
+        showing = round(left * SHARES["show"] / len(exhibits))
+        left -= asking * (len(before) + 1) + showing * len(exhibits)
+        title = found.title
+        for tag in before:
+            yield Slide("before", title, shown(tag), asking, seen(tag))
+        question = f'<div class="question">{found.question}</div>'
+        notes = self.asking(topic, found)
+        yield Slide("question", title, question, asking, notes)
+        notes = self.showing(topic)
+        for tag in exhibits:
+            notes += seen(tag)
+            yield Slide("show", title, shown(tag), showing, notes)
+            notes = []
+        result = f'<p class="result">{found.result}</p>'
+        yield Slide("result", title, result, left, [self.concluding(found)])
+
+    def figures(
+        self, topic: Topic, found: Round
+    ) -> tuple[list[Tag], list[Tag]]:
+        """What is shown before the question, and what after it.
+
+        All figures of a section are shown: in its first round those that no
+        other one shows.
+        """
+        before = [*map(self.page.figure, topic.before)]
+        also = [*map(self.page.figure, topic.also)]
+        if self.same(topic)[0] != topic:
+            return before, [found.show, *also]
+        others = {name_of(one.show) for one in self.rounds if one != found}
+        above, exhibits = (
+            [tag for tag in tags if name_of(tag) not in others - {""}]
+            for tags in (found.above, found.exhibits)
         )
-        yield Slide(
-            "show",
-            found.title,
-            shown(found.show),
-            spent["show"],
-            self.showing(topic, found),
-        )
-        yield Slide(
-            "result",
-            found.title,
-            f'<p class="result">{found.result}</p>',
-            left,
-            [self.concluding(found)],
-        )
+        return before + above, exhibits + also
 
     def asking(self, topic: Topic, found: Round) -> list[str]:
         """Notes on a question: how to ask it, and its answer."""
@@ -125,22 +144,23 @@ class Deck:
         name = f"{self.unit.chapter}#{topic.section}"
         for ask in (self.unit.ask, self.unit.ask_more):
             meant = name in linked(ask, self.unit.chapter)
-            if meant and self.is_last(topic):
+            if meant and self.same(topic)[-1] == topic:
                 notes.append(f"Ask the room: {self.html(ask)}")
         notes.append(f"Answer: {found.whole}")
         if topic.board:
             notes.append(f"Board plan: {to_html(topic.board)}")
         return notes
 
-    def showing(self, topic: Topic, found: Round) -> list[str]:
-        """Notes on an exhibit: what to run, and what is to be seen."""
+    def showing(self, topic: Topic) -> list[str]:
+        """Notes on an exhibit: what to run or to project."""
         notes = [SURPRISE]
         for live in (self.unit.live, self.unit.live_more):
             meant = live and live.section == topic.section
-            if meant and self.is_last(topic):
+            if meant and self.same(topic)[-1] == topic:
                 notes.insert(0, self.running(live))
-        if (image := found.show.find("img")) and image.get("alt"):
-            notes.append(f"What is to be seen: {image['alt']}")
+        if self.page.section(topic.section).select_one(ANSWERS):
+            page = f"{self.page.name}.html#{topic.section}"
+            notes.append(f"On the page a figure here answers: {page}")
         return notes
 
     def concluding(self, found: Round) -> str:
@@ -157,15 +177,25 @@ class Deck:
             f"{live.say}".strip()
         )
 
-    def is_last(self, topic: Topic) -> bool:
-        """Whether it is the section's last round, which has its demo."""
+    def same(self, topic: Topic) -> list[Topic]:
+        """The rounds of a topic's section."""
         rounds = self.unit.topics(self.length)
-        same = [one for one in rounds if one.section == topic.section]
-        return same[-1] == topic
+        return [one for one in rounds if one.section == topic.section]
 
     def html(self, text: str) -> str:
         """A text of the plan."""
         return to_html(expand(text, self.plan, self.unit.chapter))
+
+
+def name_of(tag: Tag) -> str:
+    """The name of a figure; of anything else, nothing."""
+    return tag.img["data-figure"] if tag.name == "figure" else ""
+
+
+def seen(tag: Tag) -> list[str]:
+    """A note on what is to be seen in a figure."""
+    alt = tag.img["alt"] if tag.name == "figure" else ""
+    return [f"What is to be seen: {alt}"] if alt else []
 
 
 def shown(tag: Tag) -> str:
