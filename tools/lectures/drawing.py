@@ -99,8 +99,8 @@ def draw(drawing: Drawing) -> str:
     """The picture, or a piece of it, as a file of SVG."""
     source = PICTURE.read_text("utf-8")
     if drawing.left_out:
-        group = rf'  <g role="group" aria-label="(?:{drawing.left_out}).*?\n  </g>\n'
-        source = re.sub(group, "", source, flags=re.S)
+        group = f'  <g role="group" aria-label="(?:{drawing.left_out})'
+        source = re.sub(rf"{group}.*?\n  </g>\n", "", source, flags=re.S)
     *_, width, height = drawing.view.split()
     font = "font-family: 'Noto Sans', Arial, 'DejaVu Sans', sans-serif"
     source = re.sub(
