@@ -235,24 +235,20 @@ def begun_from(
 ) -> Experiment:
     """The same task, begun with the weights of another model, and its sizes.
 
-    A classifier of texts that begins with a BERT is fine-tuned by
-    :data:`FINE_TUNING`, and by the mean of its tokens.
+    An encoder that learns to classify texts does so by :data:`FINE_TUNING`
+    and by the mean of its tokens.
 
     Args:
         experiment: with a model of the same kind, or a text classifier.
         start: the name or the folder of the other model.
         config: of the other model.
     """
-    model = experiment.model
+    model, train = experiment.model, experiment.train
     sizes = {k: v for k, v in asdict(config).items() if hasattr(model, k)}
     if isinstance(model, TextClassifierConfig):
-        sizes = {"pooling": "mean"} | sizes | {"n_classes": model.n_classes}
-    train = experiment.train
-    if isinstance(model, TextClassifierConfig) and isinstance(
-        config, BertConfig
-    ):
         train = FINE_TUNING
-        sizes["dropout"] = BertConfig.dropout
+        own = {"dropout": BertConfig.dropout, "n_classes": model.n_classes}
+        sizes = {"pooling": "mean"} | sizes | own
     return replace(
         experiment,
         name=f"{experiment.name}-{Path(start).name}",
