@@ -64,6 +64,7 @@ def test_one_command_begins_with_the_weights_and_sizes_of_another(
     page = ("--explain", "page.html")
     stdin(b"red cat .\n")
     assert run("classify", "outputs/polarity-minilm", *page)[0] == 0
+    assert "> cat</span>" in Path("page.html").read_text("utf-8")
     status, _, err = run("fill", "outputs/polarity-minilm", "[MASK]")
     assert status == 1 and "a model for text classification" in err
 

@@ -22,6 +22,7 @@ from transformer_course.checks import from_dict
 from transformer_course.console import quoted
 from transformer_course.data import images, labelled, plain
 from transformer_course.data.tokenizer import AnyTokenizer
+from transformer_course.data.wordpiece import WordPiece
 from transformer_course.decoding.classify import (
     Guess,
     probabilities,
@@ -360,6 +361,8 @@ class TrainedModel:
             for m in (attention.mean(dim=0), relevance)
         )
         pieces = self.tokenizer.pieces(text)[: limit - 2]
+        if isinstance(self.tokenizer, WordPiece):  # spaces as in our pieces
+            pieces = [f"▁{piece}".replace("▁##", "") for piece in pieces]
         return TokenAttribution(pieces, *rows)
 
     # --- evaluation ----------------------------------------------------------
