@@ -349,8 +349,7 @@ class TrainedModel:
         Raises:
             ConfigError: the model has no encoder with attention.
         """
-        [text] = self.tokenise([line])
-        limit = self.model.config.max_length
+        [text], limit = self.tokenise([line]), self.model.config.max_length
         ids = torch.tensor(text_rows(self.tokenizer, [text], limit))
         ids = ids.to(self._device)
         attention = explain.encoder_attention(self.model, ids)[0, -1]
