@@ -14,16 +14,21 @@ from transformer_course.errors import (
     CourseError,
     TokenizerError,
 )
-from transformer_course.models.bert import BertPreTraining
-from transformer_course.models.bert_config import BertConfig
+from transformer_course.models.bert import BertPreTraining, TextClassifier
+from transformer_course.models.bert_config import (
+    BertConfig,
+    TextClassifierConfig,
+)
 from transformer_course.training import pretrained
 from transformer_course.training.pretrained import (
     load,
     load_bert,
     minilm_folder,
     our_name,
+    read_start,
     sentence_vectors,
 )
+from transformer_course.training.run.prepare import init_from
 
 SENTENCES = ["Cats drink milk.", "dogs", "", "cats dogs cats dogs a b c d"]
 
@@ -419,9 +424,16 @@ def test_a_real_models_sentences_are_the_librarys(transformers, minilm):
     texts = ["Cats drink milk.", "A cat is having some milk.", "Crème brûlée!"]
     texts += ["", "ねこ 猫 🐈", "unaffable " * 100, "x" * 101]
     given = cutter(texts, padding=True, return_tensors="pt")
-    x = reference(**given).last_hidden_state.detach()
+    expected = reference(**given)
+    x = expected.last_hidden_state.detach()
     mask = given["attention_mask"][..., None]
     means = (x * mask).sum(dim=1) / mask.sum(dim=1)
     found = sentence_vectors(model, pieces, texts)
     close(found, torch.nn.functional.normalize(means, dim=-1))
     assert found[0] @ found[1] > found[0] @ found[2]
+    config, _, weights = read_start(minilm)
+    settings = vars(config) | {"pooling": "cls"}
+    classifier = TextClassifier(TextClassifierConfig(**settings)).eval()
+    init_from(classifier, weights)
+    pooled = classifier.pooler(classifier.bert(given["input_ids"]))
+    close(pooled, expected.pooler_output)

@@ -17,9 +17,10 @@ Model = Annotated[
     tyro.conf.Positional,
     tyro.conf.arg(
         metavar="MODEL",
-        help="a run's folder, one checkpoint, or the name of a model that "
-        "comes with the course. Of a run, the average or the best epoch is "
-        "taken, whichever scored higher on the development set.",
+        help="a run's folder, one checkpoint, the folder of a published BERT, "
+        "or the name of a model that comes with the course. Of a run, the "
+        "average or the best epoch is taken, whichever scored higher on the "
+        "development set.",
     ),
 ]
 Text = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TEXT]")]

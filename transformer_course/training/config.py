@@ -174,7 +174,7 @@ class TrainConfig(Config):
     start_from: str | None = None
     """Begin with the weights and the tokenizer of another training: the name
     of a run in the same output folder; where there is none, a folder with a
-    run or a checkpoint, or the name of a model that comes with the course."""
+    run, a checkpoint or a published BERT, or the name of a model."""
     peak_rate: Positive | None = None
     """Highest learning rate; (d_model × warmup)^-½, the paper's, when None."""
     schedule: Literal["inverse_sqrt", "cosine"] = "inverse_sqrt"
