@@ -1,7 +1,8 @@
 /* The page of demonstrations: one of them fills the window, in letters as
    large as will fit. 1 to 9 and 0 go to one, arrows and Page Up and Down (the
    keys of a presenter) to the next, F fills the screen, Esc leaves. Keys that
-   are typed into a field are left to it; so are arrows that move a control. */
+   are typed into a field are left to it, until Esc leaves the field; so are
+   arrows that move a control. */
 
 "use strict";
 
@@ -10,8 +11,7 @@
   const sections = [
     ...document.querySelectorAll(".bd-article section section"),
   ];
-  const LARGEST = 64; // pixels of a letter of the text
-  const SMALLEST = 16;
+  const SIZES = [16, 64]; // pixels of a letter of the text, from and to
   let shown = null;
 
   function fits() {
@@ -21,12 +21,16 @@
     );
   }
 
+  /* The largest letters with which all of it is seen. */
   function fit() {
-    let size = LARGEST;
-    do {
+    let [fitting, tooLarge] = SIZES;
+    while (tooLarge - fitting > 0.5) {
+      const size = (fitting + tooLarge) / 2;
       root.style.fontSize = `${size}px`;
-      size -= 0.5;
-    } while (size >= SMALLEST && !fits());
+      if (fits()) fitting = size;
+      else tooLarge = size;
+    }
+    root.style.fontSize = `${fitting}px`;
   }
 
   function show(section) {
@@ -46,13 +50,23 @@
     if (sections[place]) show(sections[place]);
   }
 
+  const isField = (target) => target.matches("textarea, input[type=text]");
+
+  function leave({ target }) {
+    if (isField(target)) shown?.focus();
+    else if (document.fullscreenElement) document.exitFullscreen();
+    else show(null);
+  }
+
+  function fill() {
+    if (!shown) show(sections[0]);
+    if (document.fullscreenElement) document.exitFullscreen();
+    else root.requestFullscreen();
+  }
+
   const keys = {
-    f: () =>
-      document.fullscreenElement
-        ? document.exitFullscreen()
-        : root.requestFullscreen(),
-    Escape: () =>
-      document.fullscreenElement ? document.exitFullscreen() : show(null),
+    f: fill,
+    Escape: leave,
     PageDown: () => go(1),
     PageUp: () => go(-1),
     ArrowRight: () => go(1),
@@ -60,8 +74,9 @@
   };
 
   function isTaken({ key, target }) {
+    if (!shown && !/^[\df]$/.test(key)) return true;
     if (key.startsWith("Page") || key === "Escape") return false;
-    if (target.matches("textarea, input[type=text]")) return true;
+    if (isField(target)) return true;
     return key.startsWith("Arrow") && !target.matches("body, section, button");
   }
 
@@ -73,9 +88,9 @@
     if (!act || ctrlKey || metaKey || altKey || defaultPrevented) return;
     if (isTaken(event)) return;
     event.preventDefault();
-    act();
+    act(event);
   });
-  document.addEventListener("submit", () => document.activeElement.blur());
+  document.addEventListener("submit", () => shown?.focus());
   addEventListener("resize", () => shown && fit());
   const grown = new ResizeObserver(() => shown && !fits() && fit());
   for (const section of sections) {

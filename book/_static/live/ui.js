@@ -75,25 +75,25 @@ course.ui = (() => {
   }
 
   /* A drawing whose units are pixels, so that letters keep their size on a
-     phone. draw makes it: from a width to {height, shapes}. Returns a function
-     that draws anew. */
+     phone; where the page's letters are larger, its units grow along. draw
+     makes it: from a width to {height, shapes}. Returns a function that draws
+     anew. */
   function drawing(parent, label, draw) {
     const board = svg("svg", { role: "img", "aria-label": label,
       class: "lv-drawing" });
     parent.append(board);
     const redraw = () => {
-      if (!parent.clientWidth) return; // it is hidden
-      const { height, shapes } = draw(parent.clientWidth);
-      board.setAttribute("viewBox", `0 0 ${parent.clientWidth} ${height}`);
-      board.setAttribute("height", height);
+      width = wide();
+      if (!width) return; // it is hidden
+      const { height, shapes } = draw(width);
+      board.setAttribute("viewBox", `0 0 ${width} ${height}`);
+      board.style.height = `${height / 16}rem`;
       board.replaceChildren(...shapes.filter(Boolean));
     };
+    const wide = () => (16 * parent.clientWidth)
+      / parseFloat(getComputedStyle(document.documentElement).fontSize);
     let width = 0;
-    new ResizeObserver(() => {
-      if (parent.clientWidth === width) return;
-      width = parent.clientWidth;
-      redraw();
-    }).observe(parent);
+    new ResizeObserver(() => wide() === width || redraw()).observe(parent);
     return redraw;
   }
 
