@@ -19,7 +19,7 @@ from transformer_course.data.corpora import load_images, load_labelled
 from transformer_course.data.images import ImageSet, ImageSplits
 from transformer_course.data.labelled import LabelledSplits, LabelledText
 from transformer_course.data.tokenizer import AnyTokenizer
-from transformer_course.decoding.classify import macro_f1
+from transformer_course.decoding.classify import macro_f1, probabilities
 from transformer_course.errors import ConfigError
 from transformer_course.models.bert_config import (
     RecurrentClassifierConfig,
@@ -186,8 +186,7 @@ class TextClassification(Task):
         dev: LabelledText,
         means: dict[str, float],
     ) -> dict[str, float]:
-        batches = self.eval_batches(model.config, tokenizer, dev)
-        guesses = class_probabilities(model, batches).argmax(dim=-1)
+        guesses = probabilities(model, tokenizer, dev.texts).argmax(dim=-1)
         labels = torch.tensor(dev.labels)
         return {"macro_f1": macro_f1(labels, guesses, len(dev.names))}
 
@@ -195,8 +194,7 @@ class TextClassification(Task):
         self, model: nn.Module, tokenizer: AnyTokenizer, dev: LabelledText
     ) -> list[dict[str, str]]:
         shown = dev.take(range(0, len(dev), -(-len(dev) // SAMPLES)))
-        batches = self.eval_batches(model.config, tokenizer, shown)
-        found = class_probabilities(model, batches)
+        found = probabilities(model, tokenizer, shown.texts)
         return _samples(shown.texts, shown.labels, found, dev.names)
 
 
