@@ -7,8 +7,10 @@ only where Python's two best logits lie within ``CLOSE``.
 import functools
 import json
 import os
+import statistics
 import warnings
 from dataclasses import asdict
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -320,7 +322,7 @@ def test_fifty_sentences_leave_nothing_in_memory(page):
         )
         return held()
 
-    texts = sentences("en-ja", 60)
-    before, after = translate(texts[:10]), translate(texts[10:])
-    assert before > 40e6  # a model's weights in float32
-    assert after - before < 1e6
+    after = [translate(some) for some in batches(sentences("en-ja", 60), 10)]
+    assert min(after) > 40e6  # a model's weights in float32
+    # once, the scripts that held the weights are thrown away too
+    assert statistics.median(b - a for a, b in pairwise(after)) < 1e5
