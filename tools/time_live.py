@@ -4,8 +4,8 @@
     python -m tools.time_live grammar    this one
 
 Both translate the same test sentences and take turns, a sentence each, on one
-core, which the browser's other processes share. Read the ratio: the seconds
-are those of a machine that does nothing else, or else too many.
+core, which the browser's other processes share. On a machine that has other
+work to do, read the ratio: the milliseconds are too many.
 """
 
 import statistics
@@ -21,6 +21,11 @@ from transformer_course.data.corpora import load_corpus
 from transformer_course.decoding.generate import greedy_search
 from transformer_course.decoding.translate import encode_source
 from transformer_course.training.shipped import load_shipped
+
+try:
+    from playwright.sync_api import sync_playwright
+except ImportError:
+    sync_playwright = None
 
 PAGE = (
     Path(__file__).parents[1]
@@ -41,9 +46,13 @@ ASK = """async ([name, text]) => {
 
 def main(name: str = "en-ja") -> None:
     """Print the time to the first token and to the tenth."""
-    # not for everybody who reads the documentation of this module
-    from playwright.sync_api import sync_playwright
-
+    program = find_chromium()
+    if sync_playwright is None or program is None:
+        sys.exit(
+            "error: nothing is timed without playwright, which `make "
+            "test-live` installs, and a Chromium: install one, or name it by "
+            "CHROMIUM="
+        )
     loaded = load_shipped(name)
     corpus = loaded.details["corpus"]
     languages = loaded.details["src"], loaded.details["tgt"]
@@ -62,7 +71,7 @@ def main(name: str = "en-ja") -> None:
         return seconds
 
     with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=find_chromium())
+        browser = started.chromium.launch(executable_path=program)
         page = browser.new_page(reduced_motion="reduce")
         page.goto(PAGE.as_uri())
 
