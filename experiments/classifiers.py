@@ -177,6 +177,7 @@ def trained(
     splits: LabelledSplits,
     start: Start | None = None,
     learned: bool = True,
+    frozen: bool = False,
 ) -> Trained:
     """Train for all epochs; the last weights are taken, dev is not asked.
 
@@ -186,6 +187,7 @@ def trained(
         splits: all of the corpus.
         start: a pre-trained model, whose pieces are taken too.
         learned: take its weights; else its pieces alone.
+        frozen: train what stands above the encoder alone.
     """
     task, data = find_task(settings.task), settings.data
     tokenizer = start.tokenizer if start else None
@@ -198,6 +200,8 @@ def trained(
     model = checkpoint.build(sized(settings.model, tokenizer))
     if start and learned:
         init_from(model, start.weights)
+    if frozen:
+        model.bert.requires_grad_(False)
     train = splits.train.take(range(size))
     _, batches = task.prepare(settings, train, tokenizer)
     optimizer = make_optimizer(model, settings.train)
