@@ -85,8 +85,8 @@
     const act = /^\d$/.test(key)
       ? () => show(sections[(Number(key) + 9) % 10])
       : keys[key];
-    if (!act || ctrlKey || metaKey || altKey || defaultPrevented) return;
-    if (isTaken(event)) return;
+    if (!act || ctrlKey || metaKey || altKey || isTaken(event)) return;
+    if (defaultPrevented && key !== "Escape") return; // Sphinx prevents Esc
     event.preventDefault();
     act(event);
   });

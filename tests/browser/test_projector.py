@@ -82,6 +82,7 @@ def test_a_presenter_goes_on_and_back_and_escape_leaves(page):
     before = slider.input_value()
     slider.press("ArrowRight")
     assert title(page).startswith("2 ·") and slider.input_value() != before
+    page.keyboard.press("3")
     page.keyboard.press("Escape")
     assert title(page) == ""
     page.keyboard.press("PageDown")
