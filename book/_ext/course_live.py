@@ -46,13 +46,13 @@ DRAWING = Path(__file__).parents[1] / "en/figures/transformer.svg"
 GOALS = [
     {
         "word": "milk",
-        "least": 0.9,
-        "text": "Milk has over 90 %: that is close to the limit.",
+        "least": 0.8,
+        "text": "Done: milk has over 80 %.",
     },
     {
         "word": "drink",
         "least": 0.9,
-        "text": "Drink has over 90 %: every other score is negative.",
+        "text": "Done: drink has over 90 %. Every other score is negative.",
     },
 ]
 """What the reader is asked to bring about in the plane."""

@@ -1,5 +1,5 @@
-/* Guesses that take an answer: buttons or a slider; then the fold opens, and
-   the guess stays beside the result. */
+/* Guesses that take an answer: buttons or a slider. Then the fold opens, the
+   guess stays beside the result, and what the cells below it print is shown. */
 
 "use strict";
 
@@ -12,9 +12,16 @@ for (const box of document.querySelectorAll(".guess")) {
   verdict.setAttribute("aria-live", "polite");
   box.classList.add("is-live");
 
+  const waiting = [];
+  for (let cell = box.nextElementSibling; cell?.matches("div.cell");
+    cell = cell.nextElementSibling)
+    waiting.push(...cell.querySelectorAll(".cell_output"));
+  for (const output of waiting) output.classList.add("waits");
+
   const settle = (text) => {
     verdict.textContent = text;
     fold.open = true;
+    for (const output of waiting) output.classList.remove("waits");
   };
 
   const button = (text, onclick) => {

@@ -86,7 +86,13 @@ def test_the_query_is_dragged_or_moved_by_keys(opened):
     drunk.focus()
     opened.keyboard.press("End")
     figure.get_by_label("Query, alive").fill("0.8")
-    assert "over 90 %" in figure.locator(".lv-status").inner_text()
+    assert "over 80 %" in figure.locator(".lv-status").inner_text()
+
+
+def test_a_finger_on_the_query_does_not_move_the_page(opened):
+    board = opened.locator("[data-live=plane] svg").first
+    action = board.evaluate("(board) => getComputedStyle(board).touchAction")
+    assert action == "none"
 
 
 def test_the_whole_is_stepped_through(opened):
@@ -112,6 +118,15 @@ def test_a_guess_is_kept_beside_the_answer(opened):
     box.get_by_role("button").first.click()
     assert box.locator(".guess-verdict").inner_text().startswith("No:")
     assert box.locator(".guess-answer").is_visible()
+
+
+def test_what_a_cell_prints_waits_for_the_guess(browser):
+    with from_disk(browser, "04_attention.html") as page:
+        box = page.locator(".guess").first
+        printed = box.locator("xpath=following-sibling::div[1]").locator("pre")
+        assert not printed.last.is_visible()
+        box.get_by_role("button").first.click()
+        assert printed.last.is_visible()
 
 
 def test_the_larger_translator_translates_again_and_again(opened):

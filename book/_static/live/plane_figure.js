@@ -44,12 +44,15 @@
     root.classList.add("is-live");
     find("app").hidden = false;
 
-    const board = (label) =>
-      svg("svg", { viewBox: `-6 -6 ${SIZE + 12} ${SIZE + 12}`, role: "img",
-        "aria-label": label, class: "lv-plane" });
+    const board = (label) => {
+      const drawing = svg("svg", { viewBox: `-6 -6 ${SIZE + 12} ${SIZE + 12}`,
+        role: "img", "aria-label": label, class: "lv-plane" });
+      find("planes").append(h("div", {}, label, drawing));
+      return drawing;
+    };
     const left = board("Query and keys");
     const right = board("Values and their mix");
-    find("planes").append(left, right);
+    left.classList.add("lv-drag");
 
     const place = (to, [x, y]) => [to.x(x), to.y(y)];
 
@@ -107,13 +110,20 @@
     const text = ([x, y], word, anchor = "start") =>
       svg("text", { x, y, "text-anchor": anchor }, word);
 
-    /* A word behind the end of a vector, clear of its handle. */
+    /* A word behind the end of a vector, clear of its handle and of the axis,
+       and inside the board. */
     function behind(vector, word) {
       const [x, y] = place(asks, vector);
       const [right, up] = vector.map((value) =>
         value / Math.hypot(...vector) || 0);
-      const anchor = right > 0.4 ? "start" : right < -0.4 ? "end" : "middle";
-      return text([x + 18 * right, y - 18 * up + 4], word, anchor);
+      const side = right > 0.4 ? 1 : right < -0.4 ? -1 : 0;
+      const anchor = ["end", "middle", "start"][side + 1];
+      const inside = (value, low, high) => Math.min(high, Math.max(low, value));
+      const room = 6 * word.length;
+      return text([
+        inside(x + 18 * right, side < 0 ? room : 0, SIZE - (side > 0 ? room : 0)),
+        inside(y - 18 * up + (Math.abs(up) < 0.2 ? -6 : 4), 10, SIZE),
+      ], word, anchor);
     }
 
     function drawAsks() {
