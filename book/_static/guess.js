@@ -42,7 +42,7 @@ for (const box of document.querySelectorAll(".guess")) {
           other.classList.toggle("is-chosen", j === i);
           other.classList.toggle("is-right", j === right);
         });
-        settle(i === right ? "Yes." : `No: ${buttons[right].textContent}.`);
+        settle(i === right ? "Yes." : `Not quite. The answer: ${buttons[right].textContent}.`);
       }));
   } else {
     const slider = document.createElement("input");

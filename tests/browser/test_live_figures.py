@@ -116,7 +116,7 @@ def test_a_guess_is_kept_beside_the_answer(opened):
     box = opened.locator(".guess").first
     assert not box.locator(".guess-answer").is_visible()
     box.get_by_role("button").first.click()
-    assert box.locator(".guess-verdict").inner_text().startswith("No:")
+    assert box.locator(".guess-verdict").inner_text().startswith("Not quite")
     assert box.locator(".guess-answer").is_visible()
 
 

@@ -89,10 +89,16 @@
       const changed = switches.some((box) => box.checked);
       const now = changed ? await search(true) : whole;
       if (mine !== run) return;
-      const plain = (found) => found.text.replaceAll(" ", "");
-      find("status").textContent = changed
-        ? `With everything on: ${plain(whole)} Now: ${plain(now)}`
-        : `It writes ${plain(now)}`;
+      const glossed = ({ text }) => {
+        const words = text.split(" ");
+        const glosses = words.map((word) => stage.meaning(word) ?? word);
+        return `${words.join("")} (${glosses.join(" ")})`;
+      };
+      find("status").textContent = !changed
+        ? `It writes ${glossed(now)}`
+        : whole.text === now.text
+          ? `Unchanged: it still writes ${glossed(now)}`
+          : `With everything on: ${glossed(whole)} Now: ${glossed(now)}`;
       for (const note of root.querySelectorAll("[data-note]"))
         note.hidden = !isOff(note.dataset.note);
       await stage.play(now.steps);
