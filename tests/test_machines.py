@@ -59,7 +59,7 @@ def test_a_run_that_cools_down_keeps_its_end(tmp_path, capsys):
             with pytest.raises(ConfigError, match=told) as error:
                 run(settings, tmp_path, resume)
             assert f"epochs 2, but {epochs} is given" in str(error.value)
-            assert "cool-down" in str(error.value)
+            assert "the end, which is fixed" in str(error.value)
             assert "another --name" in str(error.value)
     before = records(folder)
     capsys.readouterr()
