@@ -91,6 +91,7 @@ def test_a_presenter_goes_on_and_back_and_escape_leaves(page):
 
 
 def test_f_fills_the_screen_and_leaves_it(page):
+    page.keyboard.press("1")
     for key, full in [
         ("f", True), ("f", False), ("f", True), ("Escape", False)
     ]:  # fmt: skip

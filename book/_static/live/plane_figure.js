@@ -44,15 +44,14 @@
     root.classList.add("is-live");
     find("app").hidden = false;
 
-    const board = (label) => {
-      const drawing = svg("svg", { viewBox: `-6 -6 ${SIZE + 12} ${SIZE + 12}`,
-        role: "img", "aria-label": label, class: "lv-plane" });
-      find("planes").append(h("div", {}, label, drawing));
-      return drawing;
-    };
-    const left = board("Query and keys");
-    const right = board("Values and their mix");
+    const [ASKS, ANSWERS] = ["query and keys", "values and their mix"];
+    const board = (label) =>
+      svg("svg", { viewBox: `-6 -6 ${SIZE + 12} ${SIZE + 12}`, role: "img",
+        "aria-label": label, class: "lv-plane" });
+    const left = board(ASKS);
+    const right = board(ANSWERS);
     left.classList.add("lv-drag");
+    find("planes").append(left, right);
 
     const place = (to, [x, y]) => [to.x(x), to.y(y)];
 
@@ -135,6 +134,7 @@
       });
       left.replaceChildren(
         svg("path", { d: `M0 ${oy}H${SIZE}M${ox} 0V${SIZE}`, class: "lv-axis" }),
+        text([0, SIZE], ASKS),
         text([SIZE, oy + 16], "alive →", "end"),
         text([ox + 6, 10], "↑ can be drunk"),
         ...keys.map((key) => arrow(key, "key")),
@@ -157,6 +157,7 @@
         })),
         ...corners.map(([cx, cy]) => svg("circle", { cx, cy, r: 6,
           class: "lv-value-dot" })),
+        text([0, SIZE], ANSWERS),
         text([corners[0][0] - 14, corners[0][1] + 20], "cats"),
         text([corners[1][0] - 38, corners[1][1] - 10], "drink"),
         text([corners[2][0] - 4, corners[2][1] - 10], "milk"),
