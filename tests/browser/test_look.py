@@ -3,6 +3,7 @@
 import pytest
 from browsing import HEIGHT, WIDTHS, from_disk
 
+VISIBLE = "(all) => all.map((one) => one.checkVisibility())"
 GOOD = 0.1
 """The layout shift that browsers call good."""
 WATCH = """
@@ -55,7 +56,7 @@ def test_a_chapter_is_read_or_run_and_the_choice_is_kept(browser):
         pressed = page.locator(".read-run [aria-pressed=true]")
 
         def seen() -> set[bool]:
-            return {fold.is_visible() for fold in folds.all()}
+            return {*folds.evaluate_all(VISIBLE)}
 
         assert (pressed.inner_text(), seen()) == ("Read", {False})
         page.get_by_role("button", name="Run", exact=True).focus()

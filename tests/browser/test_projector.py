@@ -3,6 +3,8 @@
 import pytest
 from browsing import from_disk
 
+pytestmark = pytest.mark.xdist_group("projector")
+"""All on one worker, which opens the page once."""
 KEYS = "1234567890"
 SCREENS = [((1280, 720), "light"), ((1920, 1080), "dark")]
 SHOWN = """() => [...document.querySelectorAll(".is-shown")].map((section) => {
