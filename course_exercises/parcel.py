@@ -138,7 +138,7 @@ def _pack(candidate: Any, home: ModuleType) -> Parcel:
                 left_out[name] = reason
                 absent[id(value)] = name
             continue
-        if names or not pickler.looks_up():
+        if names or not pickler.resolves_names():
             return Parcel(pickler.content(), left_out)
         names = {
             name: value
@@ -227,7 +227,7 @@ class _Pickler(cloudpickle.Pickler):
                 if cell != CellType():  # it is filled
                     yield name, cell.cell_contents
 
-    def looks_up(self) -> bool:
+    def resolves_names(self) -> bool:
         """Whether a function may look up names as it runs."""
         return any(
             not LOOKS_UP.isdisjoint(_names_in(function.__code__))

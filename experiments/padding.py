@@ -323,8 +323,8 @@ def noise_of(
 
     def compare(batch: Batch) -> list:
         gradient, n = gradient_of(model, batch)
-        apart = (gradient - mean).square().sum() / mean.square().sum()
-        return [n, round(float(apart), 4)]
+        deviation = (gradient - mean).square().sum() / mean.square().sum()
+        return [n, round(float(deviation), 4)]
 
     return {way: [compare(b) for b in found] for way, found in ways.items()}
 

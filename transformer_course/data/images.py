@@ -110,11 +110,11 @@ def fashion_mnist(progress: bool = True) -> ImageSplits:
             images[:, None], labels.long(), CLASSES["fashion_mnist"]
         )
 
-    whole = read("train")
-    learned = len(whole) - FASHION_DEV
+    images = read("train")
+    learned = len(images) - FASHION_DEV
     return ImageSplits(
-        whole.take(slice(learned)),
-        whole.take(slice(learned, None)),
+        images.take(slice(learned)),
+        images.take(slice(learned, None)),
         read("t10k"),
     )
 
@@ -132,16 +132,19 @@ def digits() -> ImageSplits:
     drawn = torch.randperm(
         len(pixels), generator=torch.Generator().manual_seed(0)
     )
-    whole = ImageSet(
+    images = ImageSet(
         pixels.to(torch.uint8)[:, None],
         torch.from_numpy(loaded.target).long(),
         CLASSES["digits"],
     ).take(drawn)
-    dev, test = len(whole) - 2 * DIGITS_HELD_OUT, len(whole) - DIGITS_HELD_OUT
+    dev, test = (
+        len(images) - 2 * DIGITS_HELD_OUT,
+        len(images) - DIGITS_HELD_OUT,
+    )
     return ImageSplits(
-        whole.take(slice(dev)),
-        whole.take(slice(dev, test)),
-        whole.take(slice(test, None)),
+        images.take(slice(dev)),
+        images.take(slice(dev, test)),
+        images.take(slice(test, None)),
     )
 
 

@@ -89,8 +89,8 @@ def to_plain(text: str, language: str) -> str:
     words = text.split()
     joined = "".join(words[:1])
     for before, word in pairwise(words):
-        apart = _is_latin(before[-1]) and _is_latin(word[0])
-        joined += f" {word}" if apart else word
+        spaced = _is_latin(before[-1]) and _is_latin(word[0])
+        joined += f" {word}" if spaced else word
     return joined
 
 

@@ -53,8 +53,8 @@ def words_of(text: str, lower_case: bool = True) -> list[str]:
         parts = unicodedata.normalize("NFD", spaced)
         bare = (c for c in parts if unicodedata.category(c) != "Mn")
         spaced = "".join(c.lower() for c in bare)
-    apart = "".join(f" {c} " if _is_punctuation(c) else c for c in spaced)
-    return apart.split()
+    separated = "".join(f" {c} " if _is_punctuation(c) else c for c in spaced)
+    return separated.split()
 
 
 def _is_control(character: str) -> bool:

@@ -63,13 +63,13 @@ def unpacked(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     Raises:
         CheckpointError: a matrix has no scales, or not one for each row.
     """
-    whole = dict(tensors)
+    restored = dict(tensors)
     for name, values in tensors.items():
         if values.dtype == torch.int8:
-            scale = whole.pop(name + SCALE, None)
+            scale = restored.pop(name + SCALE, None)
             _check_scale(name, values, scale)
-            whole[name] = dequantized(values, scale)
-    return whole
+            restored[name] = dequantized(values, scale)
+    return restored
 
 
 def _check_scale(name: str, values: Tensor, scale: Tensor | None) -> None:
