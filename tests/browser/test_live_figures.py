@@ -20,6 +20,11 @@ def written(figure):
     return figure.locator("[data-lv=target] [lang=ja]").all_inner_texts()
 
 
+def written_in_english(figure):
+    """The glosses of what it writes with a part switched off."""
+    return figure.locator(".lv-status").inner_text().partition("Now:")[2]
+
+
 def test_the_translator_writes_and_shows_where_it_attends(opened):
     figure = opened.locator("[data-live=translator]").first
     words = written(figure)
@@ -63,6 +68,7 @@ def test_padding_is_drawn_where_the_model_attends_to_it(opened):
     assert empty.count() == 0
     figure.get_by_label("Without the padding mask").check()
     figure.locator(".lv-status", has_text="Now:").wait_for()
+    assert "big book object drink" in written_in_english(figure)
     written(figure)
     assert empty.count() == 12 - len("cats drink milk . eos".split())
     assert figure.evaluate(REACHED) > 0
