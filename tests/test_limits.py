@@ -14,6 +14,7 @@ from built_book import (
     markdown_of,
     not_ready,
     pictures,
+    read,
 )
 from lxml import html
 
@@ -29,6 +30,11 @@ LONG_CHAPTERS = {
     # each claim about a head stands beside its test
     "20_reading_attention": {"words": 3800},
 }
+SPINE = {
+    "04_attention": 1300,
+    "07_multi_head_attention": 1300,
+}
+"""Words of what stands above a chapter's section In depth."""
 GUESSES = {"00_watch_it_translate": 6}  # five of them find where to begin
 """Questions that a chapter stops for, where they are more than four."""
 MODULE = 430
@@ -120,6 +126,32 @@ def test_a_chapter_stops_for_few_guesses_that_take_an_answer(path):
         choices = re.search(r"^:choices:(.*)", guess, re.M)
         slider = re.search(r"^:slider: \S+ \S+", guess, re.M)
         assert slider or 2 <= len(choices[1].split("|")) <= 4, guess
+
+
+@pytest.mark.parametrize("name", SPINE)
+def test_what_later_chapters_rest_on_is_short_and_has_pictures(name):
+    path = BOOK / "en" / f"{name}.ipynb"
+    markdown, found, _ = markdown_of(path).partition("\n## In depth\n")
+    assert found, "the chapter has no section In depth"
+    assert re.search(
+        r"You can go on to \[chapter \d\d\]\(\S+\) here", markdown
+    )
+    unfolded, _ = prose(markdown)
+    count = len(unfolded.split())
+    named = re.sub(r"[Cc]hapters? \d\d|\{[a-z]+\}`[^`]*`", "", unfolded)
+    numbers = re.findall(r"(?<![\w.])\d(?:[.,]?\d)+", named)  # but digits
+    seen = sum(map(pictures, code_cells(path)[: code_above(path)]))
+    seen += markdown.count("{live}")
+    assert count <= SPINE[name]
+    assert len(numbers) <= 1.5 * count / 100
+    assert seen >= count // 200
+
+
+def code_above(path: Path) -> int:
+    """How many code cells stand above the section In depth."""
+    cells = read(path).cells
+    depth = next(i for i, c in enumerate(cells) if "## In depth" in c.source)
+    return sum(cell.cell_type == "code" for cell in cells[:depth])
 
 
 def test_no_module_is_too_long():
