@@ -181,6 +181,9 @@ def test_a_tall_picture_is_cut_in_the_widest_band_if_there_is_one(tmp_path):
     assert cuts(picture((20, 600), (612, 660), (700, 1380))) == [680]
     assert cuts(picture((20, 1380))) == []
     assert cuts(picture((20, 60), (100, 1380))) == []  # a legend alone
+    joined = picture((20, 600), (700, 1380))
+    ImageDraw.Draw(joined).rectangle((400, 600, 403, 700), "black")
+    assert cuts(joined) == [650]  # an arrow leads from panel to panel
     tall = picture((20, 600), (640, 1200), (1300, 1900), height=2000)
     path = tmp_path / "a.png"
     tall.save(path, dpi=(DOTS, DOTS))

@@ -173,6 +173,18 @@ def test_a_run_that_cannot_be_shown_is_an_error(name, message):
         machine.render(name, "fig-m")
 
 
+def test_sentences_are_chosen_and_ordered():
+    html = machine.render("whole", "fig-m", "3 1")
+    soup = BeautifulSoup(html, "html.parser")
+    sources = [li.dd.text for li in soup.select(".tm-sentences li")]
+    assert sources == [SENTENCES[2][0], SENTENCES[0][0]]
+    first = data_of(soup)["moments"][0]
+    said = ["".join(segments) for segments in first["said"]["greedy"]]
+    assert said == [WRITTEN["greedy"][0][2], WRITTEN["greedy"][0][0]]
+    with pytest.raises(CourseError, match="1 to 3, and '4' is asked for"):
+        machine.render("whole", "fig-m", "1 4")
+
+
 # --- what is new -------------------------------------------------------------
 
 

@@ -27,6 +27,7 @@ class RunFigure(SphinxDirective):
         "caption": directives.unchanged_required,
         "label": directives.unchanged_required,
     }
+    """These two are needed; what a kind adds is handed to :meth:`render`."""
     kind: ClassVar[str]
     """Name of the directive, and class of what it puts into the page."""
     file: ClassVar[str]
@@ -37,12 +38,13 @@ class RunFigure(SphinxDirective):
     """Its stylesheet there, if it has one of its own."""
 
     @staticmethod
-    def render(name: str, anchor: str) -> str:
+    def render(name: str, anchor: str, **options: Any) -> str:
         """The figure in HTML.
 
         Args:
             name: of the stored run.
             anchor: the id of the figure; those of its parts begin so.
+            options: of the directive, besides caption and label.
 
         Raises:
             CourseError: the run cannot be shown; the message says why.
@@ -52,18 +54,17 @@ class RunFigure(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """The figure and its caption."""
         name = self.arguments[0]
-        for option in self.option_spec:
-            if option not in self.options:
+        options = dict(self.options)
+        for option in RunFigure.option_spec:
+            if option not in options:
                 raise self.error(f"{self.kind} {name}: give a :{option}:")
-        label = self.options["label"]
+        label, caption = options.pop("label"), options.pop("caption")
         try:
-            html = self.render(name, nodes.make_id(label))
+            html = self.render(name, nodes.make_id(label), **options)
         except CourseError as error:
             raise self.error(str(error)) from error
         self.env.note_dependency(str(store.folder(name) / self.file))
-        text, messages = self.parse_inline(
-            self.options["caption"], lineno=self.lineno
-        )
+        text, messages = self.parse_inline(caption, lineno=self.lineno)
         figure = nodes.figure(
             "",
             nodes.raw("", html, format="html", classes=[self.kind]),

@@ -6,7 +6,11 @@ with controls for the epoch and the way of decoding, and no server::
     ```{time-machine} enja
     :caption: What the translator said after each epoch.
     :label: fig-enja-samples
+    :sentences: 5 3 1
     ```
+
+``sentences`` are the numbers of those to show, in this order; without it all
+are shown.
 
 Everything is written here, when the book is built: the curve, the words of
 the interface, what changed since the epoch before. The script
@@ -24,10 +28,11 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from course_run_figure import RunFigure, register
 from course_templates import template
+from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 
 from experiments import store
@@ -101,6 +106,26 @@ def sentences_of(name: str, records: list[Record]) -> list[tuple[str, str]]:
                 "same sentences throughout"
             )
     return asked[0]
+
+
+def chosen(name: str, records: list[Record], numbers: str) -> list[Record]:
+    """The records with these of their samples, counted from 1.
+
+    Raises:
+        CourseError: there is no such sample.
+    """
+    there = len(records[0]["samples"])
+    order = numbers.split()
+    known = {str(i + 1): i for i in range(there)}
+    if wrong := [number for number in order if number not in known]:
+        raise CourseError(
+            f"time-machine: the run {name!r} has the sentences 1 to {there}, "
+            f"and {wrong[0]!r} is asked for: choose among them"
+        )
+    return [
+        {**record, "samples": [record["samples"][known[i]] for i in order]}
+        for record in records
+    ]
 
 
 def key_of(record: Record) -> str:
@@ -367,18 +392,22 @@ def _name(record: Record, records: list[Record]) -> str:
     return f"Epoch {record['epoch']} of {last}"
 
 
-def render(name: str, anchor: str) -> str:
+def render(name: str, anchor: str, sentences: str = "") -> str:
     """A run's time machine in HTML.
 
     Args:
         name: of the stored run.
         anchor: the id of the figure; the address of each moment begins so.
+        sentences: the numbers of those to show, in order; all if left out.
 
     Raises:
         CourseError: the run cannot be shown; the message says why.
     """
     records = with_samples(name)
-    sentences = sentences_of(name, records)
+    pairs = sentences_of(name, records)
+    if sentences:
+        records = chosen(name, records, sentences)
+        pairs = sentences_of(name, records)
     samples = [sample for record in records for sample in record["samples"]]
     ways = [
         way
@@ -388,15 +417,15 @@ def render(name: str, anchor: str) -> str:
     moments = moments_of(records, ways)
     curve = draw(records)
     figures = {key for moment in moments for key in moment["figures"]}
-    answers = [t for _, t in sentences] + [
+    answers = [t for _, t in pairs] + [
         sample.get(way) or "" for sample in samples for way in ways
     ]
     return template(TEMPLATE).render(
         anchor=anchor,
         ways={way: WAYS[way] for way in ways},
         moments=moments,
-        sentences=sentences,
-        source_language=language_of([source for source, _ in sentences]),
+        sentences=pairs,
+        source_language=language_of([source for source, _ in pairs]),
         language=language_of(answers),
         curve=curve,
         measures=[
@@ -422,6 +451,9 @@ class TimeMachine(RunFigure):
     kind = "time-machine"
     file = FILE
     script = "time_machine.js"
+    option_spec: ClassVar[dict] = RunFigure.option_spec | {
+        "sentences": directives.unchanged_required,
+    }
     render = staticmethod(render)
 
 

@@ -77,6 +77,22 @@ def test_padding_is_drawn_where_the_model_attends_to_it(opened):
     assert empty.count() == 0
 
 
+def test_on_a_phone_no_ribbon_crosses_a_word_of_the_source(opened):
+    opened.set_viewport_size({"width": 390, "height": 800})
+    figure = opened.locator("[data-live=translator]").nth(1)
+    written(figure)
+    figure.get_by_label("Without the padding mask").check()
+    figure.locator(".lv-status", has_text="Now:").wait_for()
+    written(figure)
+    right = figure.locator("[data-lv=source]").evaluate(
+        "(words) => words.getBoundingClientRect().right"
+    )
+    lefts = figure.locator(".lv-ribbons path").evaluate_all(
+        "(all) => all.map((one) => one.getBoundingClientRect().left)"
+    )
+    assert lefts and min(lefts) >= right - 10  # half of the widest ribbon
+
+
 def test_the_query_is_dragged_or_moved_by_keys(opened):
     figure = opened.locator("[data-live=plane]")
     figure.scroll_into_view_if_needed()
@@ -95,6 +111,21 @@ def test_the_query_is_dragged_or_moved_by_keys(opened):
     assert "over 80 %" in figure.locator(".lv-status").inner_text()
 
 
+def test_keys_are_moved_by_the_keyboard_and_say_where_they_are(browser):
+    with from_disk(browser, "04_attention.html") as page:
+        figure = page.locator("[data-live=plane]")
+        key = figure.get_by_role("slider", name="Key of milk")
+        key.focus()
+        for _ in range(20):
+            page.keyboard.press("ArrowUp")
+        page.keyboard.press("ArrowRight")
+        where = key.get_attribute("aria-valuetext")
+        assert where == "alive 0.10, can be drunk 3.10"
+        assert key.evaluate("(key) => key === document.activeElement")
+        drawn = figure.locator("svg").first.locator("text", has_text="milk")
+        assert drawn.text_content() == "milk 98 %"
+
+
 def test_a_finger_on_the_query_does_not_move_the_page(opened):
     board = opened.locator("[data-live=plane] svg").first
     action = board.evaluate("(board) => getComputedStyle(board).touchAction")
@@ -105,16 +136,25 @@ def test_the_whole_is_stepped_through(opened):
     figure = opened.locator("[data-live=walk]")
     step = figure.get_by_role("button", name="Next")
     step.wait_for()
-    assert figure.locator("[data-lv=shape]").inner_text() == "5 × 128"
-    lit = set()
-    while step.is_enabled():
+    shape = figure.locator("[data-lv=shape]")
+    ribbons = figure.locator(".lv-strips path")
+    assert (shape.inner_text(), ribbons.count()) == ("5 × 128", 0)
+    figure.get_by_label("Step").fill("2")
+    assert ribbons.count() > 15
+    figure.get_by_label("Step").fill("0")
+    lit, said = set(), set()
+    for _ in range(15):
+        said.add(figure.locator("[data-lv=said]").inner_text())
         lit |= set(
             figure.locator(".is-lit").evaluate_all(
                 "(all) => all.map((one) => one.getAttribute('aria-label'))"
             )
         )
-        step.click()
+        if step.is_enabled():
+            step.click()
     assert len(lit) >= 9
+    assert len(said) == 15
+    assert shape.inner_text() == "7 × 128"
     assert figure.locator("[data-lv=written]").inner_text().endswith("eos")
 
 
@@ -142,6 +182,8 @@ def test_the_larger_translator_translates_again_and_again(opened):
     figure.locator(".lv-status", has_text="rain").wait_for(timeout=60_000)
     glosses = figure.locator("[data-lv=source] small").all_inner_texts()
     assert {"since", "rain", "subject", "end"} <= {*glosses}
+    pressed = figure.locator("[data-lv=target] [aria-pressed=true] > [lang]")
+    assert pressed.inner_text() in {"rain", "raining", "yesterday"}
     figure.get_by_label("English to Japanese").check()
     for sentence, word in (("I like dogs.", "犬"), ("It is a cat.", "猫")):
         figure.get_by_label("Your sentence").fill(sentence)

@@ -2,7 +2,8 @@
 
 At the height of a slide the letters of a tall figure could not be read from
 the last row. Its panels lie below one another, so it is cut where a band
-between two of them is white. What has no such band stays whole.
+between two of them is white; else where only upright lines cross it, as the
+arrows of a graph do. What has no such band stays whole.
 """
 
 import itertools
@@ -33,6 +34,8 @@ TRIED = 12
 DOTS = 160
 """To the inch: those of a part."""
 WHITE = 250
+LINES = 0.016
+"""Share of a row that upright lines cover, at the most."""
 
 Band = tuple[int, int]
 
@@ -42,23 +45,36 @@ def dots_of(picture: Image.Image) -> float:
     return picture.info.get("dpi", (DOTS, DOTS))[0]
 
 
-def white_bands(picture: Image.Image) -> list[Band]:
-    """Bands of rows that are all white: first row, and row after."""
-    white = (np.asarray(picture.convert("L")) > WHITE).all(axis=1)
+def white_bands(picture: Image.Image, lines: bool = False) -> list[Band]:
+    """Bands of rows that are all white: first row, and row after.
+
+    With ``lines``, of rows that nothing but upright lines crosses.
+    """
+    grey = np.asarray(picture.convert("L"))
+    white = (grey > WHITE).mean(axis=1) >= (1 - LINES if lines else 1)
+    if lines:
+        white[1:] &= (grey[1:] == grey[:-1]).all(axis=1)
     edges = np.flatnonzero(np.diff([0, *white.astype(int), 0]))
     bands = [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
     return [(a, b) for a, b in bands if a > 0 and b < picture.height]
 
 
 def cuts(picture: Image.Image) -> list[int]:
-    """The rows at which to cut a picture: as few as will do, or none.
+    """The rows at which to cut a picture: as few as will do, or none."""
+    return cuts_at(picture, white_bands(picture)) or cuts_at(
+        picture, white_bands(picture, lines=True)
+    )
+
+
+def cuts_at(picture: Image.Image, bands: list[Band]) -> list[int]:
+    """The rows at which to cut a picture, in the middle of some bands.
 
     Of bands that are about as wide, the lower one is taken where panels have
     no titles: the line of text between the two names the axis above it.
     """
     dots = dots_of(picture)
     limit = ROOM / LEAST * LETTERS * dots
-    bands = [b for b in white_bands(picture) if width(b) >= GAP * dots]
+    bands = [band for band in bands if width(band) >= GAP * dots]
     widest = sorted(sorted(bands, key=width)[-TRIED:])
     for many in range(1, MOST) if picture.height > limit else ():
         fitting = [
@@ -81,8 +97,8 @@ def cuts(picture: Image.Image) -> list[int]:
 
 def is_titled(picture: Image.Image) -> bool:
     """Whether a picture begins with a line of text."""
-    first = white_bands(picture)[0]
-    return first[0] <= LINE * dots_of(picture)
+    first = white_bands(picture)[:1]
+    return any(top <= LINE * dots_of(picture) for top, _ in first)
 
 
 def width(band: Band) -> int:

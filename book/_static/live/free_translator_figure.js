@@ -68,6 +68,7 @@
         [...pieces, "</s>"].map((piece, i) => stage.token(piece, i)));
       const found = await model.ask("translate", { text }, (step) =>
         stage.add(step));
+      stage.selectClearest();
       const apart = languages[1] === "ja" ? "" : " ";
       status.textContent = found.text.replaceAll(" ", apart);
     }

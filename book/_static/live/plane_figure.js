@@ -11,6 +11,12 @@
   const QUERY = [2, 2];
   const SIZE = 240; // units of a drawing
   const NAMES = ["alive", "can be drunk"];
+  const LARGEST = 4; // number of a query or key
+  const STEP = 0.1; // of an arrow key
+  const ARROWS = {
+    ArrowRight: [STEP, 0], ArrowLeft: [-STEP, 0],
+    ArrowUp: [0, STEP], ArrowDown: [0, -STEP],
+  };
 
   const number = (value) => value.toFixed(2).replace("-", "−");
 
@@ -40,53 +46,70 @@
     const find = (name) => root.querySelector(`[data-lv="${name}"]`);
     const query = [...QUERY];
     const keys = KEYS.map((key) => [...key]);
-    const [asks, answers] = [plane(-4, 4), plane(-0.5, 4.5)];
+    const [asks, answers] = [plane(-LARGEST, LARGEST), plane(-0.5, 4.5)];
     root.classList.add("is-live");
     find("app").hidden = false;
 
     const [ASKS, ANSWERS] = ["query and keys", "values and their mix"];
-    const board = (label) =>
-      svg("svg", { viewBox: `-6 -6 ${SIZE + 12} ${SIZE + 12}`, role: "img",
+    const board = (label, role) =>
+      svg("svg", { viewBox: `-6 -6 ${SIZE + 12} ${SIZE + 12}`, role,
         "aria-label": label, class: "lv-plane" });
-    const left = board(ASKS);
-    const right = board(ANSWERS);
+    const left = board(ASKS, "group");
+    const right = board(ANSWERS, "img");
+    const drawn = svg("g"); // anew with each move, unlike the handles
     left.classList.add("lv-drag");
+    left.append(drawn);
     find("planes").append(left, right);
 
     const place = (to, [x, y]) => [to.x(x), to.y(y)];
 
-    /* A point that can be dragged; sliders do the same by keyboard. The board
-       keeps the pointer, because its content is drawn anew with each move. */
+    /* A point that can be dragged, or moved by the arrow keys. The board keeps
+       the pointer. */
     let dragged = null;
 
-    function handle(vector, name) {
-      const circle = svg("circle", { r: 13, class: `lv-handle lv-${name}` });
+    function move(vector, to) {
+      vector.splice(0, 2, ...to.map((value) =>
+        Math.min(LARGEST, Math.max(-LARGEST, value))));
+      show();
+    }
+
+    function handle(vector, name, label) {
+      const circle = svg("circle", {
+        r: 13, class: `lv-handle lv-${name}`, tabindex: 0, role: "slider",
+        "aria-label": label,
+        "aria-valuemin": -LARGEST, "aria-valuemax": LARGEST,
+      });
       circle.addEventListener("pointerdown", (event) => {
         dragged = vector;
         left.setPointerCapture(event.pointerId);
         event.preventDefault();
       });
-      return circle;
+      circle.addEventListener("keydown", (event) => {
+        const by = ARROWS[event.key];
+        if (!by) return;
+        event.preventDefault();
+        move(vector, vector.map((value, j) => value + by[j]));
+      });
+      left.append(circle);
+      return { circle, vector };
     }
 
     left.addEventListener("pointermove", (event) => {
       if (!dragged) return;
       const at = new DOMPoint(event.clientX, event.clientY)
         .matrixTransform(left.getScreenCTM().inverse());
-      asks.back(at.x, at.y).forEach((value, j) => {
-        dragged[j] = Math.min(4, Math.max(-4, value));
-      });
-      show();
+      move(dragged, asks.back(at.x, at.y));
     });
     left.addEventListener("lostpointercapture", () => {
       dragged = null;
     });
 
-    const queryHandle = handle(query, "query");
-    const keyHandles = keys.map((key) => handle(key, "key"));
+    const handles = controls
+      ? keys.map((key, i) => handle(key, "key", `Key of ${WORDS[i]}`)) : [];
+    handles.push(handle(query, "query", "Query"));
     const sliders = NAMES.map((name, j) => {
-      const found = slider(`Query, ${name}`, { min: -4, max: 4, step: 0.05 },
-        (value) => { query[j] = value; show(); }, number);
+      const found = slider(`Query, ${name}`, { min: -LARGEST, max: LARGEST, step: 0.05 },
+        (value) => move(query, query.with(j, value)), number);
       find("sliders").append(found.label);
       return found;
     });
@@ -125,24 +148,28 @@
       ], word, anchor);
     }
 
-    function drawAsks() {
+    const share = (weight) => `${Math.round(100 * weight)} %`;
+
+    function drawAsks({ weights }) {
       const [ox, oy] = place(asks, [0, 0]);
-      keyHandles.concat(queryHandle).forEach((circle, i) => {
-        const [x, y] = place(asks, keys[i] ?? query);
+      for (const { circle, vector } of handles) {
+        const [x, y] = place(asks, vector);
+        const values = vector.map((value, j) => `${NAMES[j]} ${number(value)}`);
         circle.setAttribute("cx", x);
         circle.setAttribute("cy", y);
-      });
-      left.replaceChildren(
+        circle.setAttribute("aria-valuenow", vector[0].toFixed(2));
+        circle.setAttribute("aria-valuetext", values.join(", "));
+      }
+      drawn.replaceChildren(
         svg("path", { d: `M0 ${oy}H${SIZE}M${ox} 0V${SIZE}`, class: "lv-axis" }),
         text([0, SIZE], ASKS),
         text([SIZE, oy + 16], "alive →", "end"),
         text([ox + 6, 10], "↑ can be drunk"),
         ...keys.map((key) => arrow(key, "key")),
         arrow(query, "query"),
-        ...keys.map((key, i) => behind(key, WORDS[i])),
+        ...keys.map((key, i) =>
+          behind(key, `${WORDS[i]} ${share(weights[i])}`)),
         behind(query, "query"),
-        ...(controls ? keyHandles : []),
-        queryHandle,
       );
     }
 
@@ -158,16 +185,16 @@
         ...corners.map(([cx, cy]) => svg("circle", { cx, cy, r: 6,
           class: "lv-value-dot" })),
         text([0, SIZE], ANSWERS),
-        text([corners[0][0] - 14, corners[0][1] + 20], "cats"),
-        text([corners[1][0] - 38, corners[1][1] - 10], "drink"),
-        text([corners[2][0] - 4, corners[2][1] - 10], "milk"),
+        ...corners.map(([x, y], i) => text(
+          [x + (i === 2 ? -4 : 20), y + (i ? -10 : 20)],
+          `${WORDS[i]} ${share(weights[i])}`, i === 2 ? "start" : "end")),
         svg("circle", { cx: at[0], cy: at[1], r: 9, class: "lv-mix" }),
       );
     }
 
     function show() {
       const found = attend(query, keys, factor());
-      drawAsks();
+      drawAsks(found);
       drawAnswers(found);
       sliders.forEach((one, j) => { one.value = query[j]; });
       find("rows").replaceChildren(...WORDS.map((word, i) =>

@@ -38,9 +38,11 @@ course.part(function search() {
   /* Extend a target by what pick makes of the logits, a token at a time.
 
      onToken is called with each token and its logits; it may return false to
-     end the search. Returns the ids without bos and eos. */
+     end the search. onWeights is called with "encoder", "self" or "cross",
+     layer, head, query and weights. Returns the ids without bos and eos. */
   function extend(model, src, pick, onToken, onWeights) {
-    const memory = model.encode(src);
+    const memory = model.encode(src, onWeights &&
+      ((...found) => onWeights("encoder", ...found)));
     const cache = model.newCache();
     const tgt = [BOS];
     const limit = limitOf(src);

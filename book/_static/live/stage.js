@@ -119,22 +119,41 @@ course.Stage = class {
     this.showNext();
   }
 
+  /* Select the piece that attends most to one word of the source; eos, the
+     last on either side, is none. */
+  selectClearest() {
+    const words = this.source.slice(0, -1).map(({ text }) =>
+      /\p{L}/u.test(text()));
+    const peaks = this.steps.slice(0, -1).map(({ looks }) =>
+      Math.max(...words.map((isWord, j) => isWord * looks[j])));
+    this.select(peaks.indexOf(Math.max(...peaks)));
+  }
+
+  /* Ribbons lead up, and to the left where the words stand in two columns, as
+     they do on a phone. */
   draw() {
     const { svg } = course.ui;
     const words = this.find("target").children;
-    const from = this.find("stage").getBoundingClientRect();
-    const middle = (element, edge) => {
+    const [from, source, target] = ["stage", "source", "target"].map((name) =>
+      this.find(name).getBoundingClientRect());
+    const beside = target.left >= source.right;
+    const end = (element, edge) => {
       const box = element.getBoundingClientRect();
-      return [box.left + box.width / 2 - from.left, box[edge] - from.top];
+      return beside
+        ? [box[edge] - from.left, box.top + box.height / 2 - from.top]
+        : [box.left + box.width / 2 - from.left, box[edge] - from.top];
     };
+    const [start, stop] = beside ? ["left", "right"] : ["top", "bottom"];
     const paths = this.steps.flatMap(({ looks }, i) =>
       looks.map((weight, j) => {
         if (weight < 0.03) return null;
-        const [x1, y1] = middle(words[i], "top");
-        const [x2, y2] = middle(this.source[j].element, "bottom");
-        const bend = (y1 + y2) / 2;
+        const [x1, y1] = end(words[i], start);
+        const [x2, y2] = end(this.source[j].element, stop);
+        const [x, y] = [(x1 + x2) / 2, (y1 + y2) / 2];
         return svg("path", {
-          d: `M${x1} ${y1}C${x1} ${bend} ${x2} ${bend} ${x2} ${y2}`,
+          d: `M${x1} ${y1}` + (beside
+            ? `C${x} ${y1} ${x} ${y2} ${x2} ${y2}`
+            : `C${x1} ${y} ${x2} ${y} ${x2} ${y2}`),
           "stroke-width": Math.max(1, weight * this.constructor.WIDEST),
           class: i === this.selected ? "is-now" : "",
         });

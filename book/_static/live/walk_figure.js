@@ -1,60 +1,122 @@
 /* The picture of the whole, stepped with one sentence: the part at work is
-   lit, its numbers are strips of colour, and the decoder's loop comes round. */
+   lit, its vectors are strips of colour, ribbons lead to what they attend to,
+   and the decoder's loop comes round. */
 
 "use strict";
 
 (() => {
-  const { h, figure, slider, translator } = course.ui;
+  const { h, svg, figure, percent, slider, translator } = course.ui;
   const SENTENCE = "cats drink milk .";
   const WIDTH = 32; // of each vector's numbers, so many are drawn
-  const PACE = 1400; // milliseconds a step, when playing
+  const WIDEST = 12; // pixels of a ribbon with all the weight
+  const PACE = 2200; // milliseconds a step, when playing
   const E = '[aria-label^="Encoder, from"] ';
   const D = '[aria-label^="Decoder, from"] ';
+  const LOOP = '[aria-label^="Linear"], [aria-label^="Softmax"], ' +
+    '[aria-label^="Choosing"]';
 
-  /* Each step: what is lit, which matrix is shown, and what happens. */
-  function stepsOf(parts, steps, words, gloss) {
-    const encoder = [
+  /* The mean of some heads' weights: a row for each query. */
+  function mean(weights, kind, layer = null) {
+    const chosen = weights.filter((one) =>
+      one.kind === kind && (layer === null || one.layer === layer));
+    const rows = [];
+    for (const [query, heads] of Map.groupBy(chosen, (one) => one.query))
+      rows.push({
+        query,
+        shares: Array.from(heads[0].weights, (_, key) =>
+          heads.reduce((sum, one) => sum + one.weights[key], 0) / heads.length),
+      });
+    return rows.sort((a, b) => a.query - b.query).map(({ shares }) => shares);
+  }
+
+  /* Matrices of one row each, below one another. */
+  const below = (matrices) => ({
+    rows: matrices.length,
+    cols: matrices[0].cols,
+    data: Float32Array.from(matrices.flatMap(({ data }) => [...data])),
+  });
+
+  /* Each step: what is lit, which vectors are shown (matrix, with a label for
+     each row), what they attend to (asked, and looks: a row of weights for the
+     last rows of the matrix), the likeliest words, and what happens. */
+  function stepsOf(parts, answers, gloss) {
+    const { shown, meaning } = course.Stage;
+    const words = [...SENTENCE.split(" "), "eos"];
+    const [encoder, ...tokens] = parts;
+    const own = mean(encoder.weights, "encoder", 0);
+    const whole = (share) => percent(share).replace(" ", "\u00a0");
+    const found = [
       [E + '[aria-label^="Embedding"]', "src_embedding",
-        "Each English word becomes a vector of 128 numbers."],
+        "Cats, drink, milk, the full stop and eos, the mark for the end, each " +
+        "become a vector of 128 numbers: their row in a table."],
       ['[aria-label^="Positional"]', "src_positions",
-        "A pattern for its position is added to each vector."],
+        "A pattern for the position is added to each vector, so that the " +
+        "model knows that cats comes first and milk third."],
       [E + '[aria-label^="Multi-head"]', "encoder.layers.0.add_norm_1",
-        "Self-attention: each word takes in what it needs from the others."],
+        "Self-attention: each word takes in a mix of all five. Of what drink " +
+        `takes in, ${whole(own[1][1])} comes from itself, and the rest from ` +
+        "the others, as the ribbons show.", { asked: words, looks: own }],
       [E + '[aria-label^="Feed-forward"]', "encoder.layers.0.add_norm_2",
-        "Feed-forward: each word works on its own."],
+        "Feed-forward: the same small network changes each of the five " +
+        "vectors. Here no word looks at another."],
       [E + '[aria-label^="Encoder, N"]', "encoder.layers.1.add_norm_2",
-        "A second layer does both again. This is the memory."],
-    ];
-    const found = encoder.map(([lit, name, said]) => ({
-      lit, said, matrix: parts[0][name], labels: [...words, "eos"], written: 0,
-    }));
-    steps.forEach((step, i) => {
-      const { shown: label, meaning: translated } = course.Stage;
-      const last = [label(i ? steps[i - 1].piece : "<s>")];
-      const word = label(step.piece);
-      const meaning = translated(step.piece, gloss);
-      const share = course.ui.percent(step.best[0].share);
-      const decoder = [
-        [D + '[aria-label^="Masked"]', "decoder.layers.0.add_norm_1",
-          "Masked self-attention: the newest word looks at those before it."],
-        [D + '[aria-label^="Cross"]', "decoder.layers.0.add_norm_2",
-          "Cross-attention: it looks at the memory, the English sentence."],
-        [D + '[aria-label^="Feed-forward"]', "decoder.layers.0.add_norm_3",
-          "Feed-forward, and a second layer of all three."],
-      ];
-      const output = {
-        lit: '[aria-label^="Linear"], [aria-label^="Softmax"], ' +
-          '[aria-label^="Choosing"]',
-        matrix: parts[i + 1]["decoder.layers.1.add_norm_3"], labels: last,
-        said: `579 words get a probability. The likeliest is ${word}` +
-          `${meaning ? ` (${meaning})` : ""}, ${share}.`,
-        written: i + 1,
-      };
-      const shown = i ? [] : decoder; // from then on only what comes out
-      for (const [lit, name, said] of shown)
-        found.push({ lit, said, matrix: parts[i + 1][name], labels: last,
-          written: i });
-      found.push(output);
+        "A second layer does both again. Its five vectors are the memory: " +
+        "all that the decoder will see of cats drink milk."],
+    ].map(([lit, name, said, more]) => (
+      { lit, said, matrix: encoder[name], labels: words, written: 0, ...more }));
+
+    /* The word that is attended to most, with its share. */
+    const most = (shares) => {
+      const at = shares.indexOf(Math.max(...shares));
+      return `${words[at] === "." ? "the full stop" : words[at]} ` +
+        `(${whole(shares[at])})`;
+    };
+    const named = ({ piece }) => {
+      const translated = meaning(piece, gloss);
+      return /\p{L}/u.test(translated ?? "") && piece !== "</s>"
+        ? `${shown(piece)} (${translated})` : shown(piece);
+    };
+    const first = tokens[0];
+    const cross = mean(first.weights, "cross", 0);
+    for (const [lit, name, said, more] of [
+      [D + '[aria-label^="Masked"]', "decoder.layers.0.add_norm_1",
+        "The decoder has written nothing, so it begins with bos, the mark for " +
+        "the beginning. Masked self-attention shows it only what is written: " +
+        "bos itself.",
+        { asked: ["bos"], looks: mean(first.weights, "self", 0) }],
+      [D + '[aria-label^="Cross"]', "decoder.layers.0.add_norm_2",
+        "Cross-attention: bos looks at the memory, the English sentence, and " +
+        `there mostly at ${most(cross[0])}.`, { asked: words, looks: cross }],
+      [D + '[aria-label^="Feed-forward"]', "decoder.layers.0.add_norm_3",
+        "Feed-forward, and a second layer of all three. The vector at bos now " +
+        "says which word should come first."],
+    ])
+      found.push({ lit, said, matrix: first[name], labels: ["bos"], written: 0,
+        ...more });
+
+    const labels = ["bos", ...answers.map(({ piece }) => shown(piece))];
+    const last = "decoder.layers.1.add_norm_3";
+    answers.forEach((answer, i) => {
+      const looks = mean(tokens[i].weights, "cross");
+      const share = whole(answer.best[0].share);
+      const read = i && named(answers[i - 1]);
+      found.push({
+        lit: i ? `${D}a, ${LOOP}` : LOOP,
+        matrix: below(tokens.slice(0, i + 1).map((token) => token[last])),
+        labels: labels.slice(0, i + 1),
+        asked: words, looks, written: i + 1,
+        best: answer.best.map((one) => `${named(one)} ${percent(one.share)}`),
+        said: i === 0
+          ? "Linear and softmax turn that vector into a probability for each " +
+            `of 579 words. The likeliest is ${named(answer)}, with ${share}: ` +
+            "the decoder writes it."
+          : (i === 1
+            ? `Round again: now the decoder reads bos and ${read}. `
+            : `The decoder reads ${read} too. `) +
+            `It attends most to ${most(looks[0])}, and writes ` +
+            `${named(answer)}, with ${share}` +
+            (answer.piece === "</s>" ? ": cats drink milk is translated." : "."),
+      });
     });
     return found;
   }
@@ -74,27 +136,52 @@
     context.putImageData(image, 0, 0);
   }
 
+  /* From the last rows of the strips to the words, in shares of the height;
+     the fewer of them stand in the middle. */
+  function ribbons(rows, looks, tallest) {
+    const height = (row, count) =>
+      ((tallest - count) / 2 + row + 0.5) / tallest;
+    return looks.flatMap((shares, i) => shares.map((share, key) => {
+      const from = height(rows - looks.length + i, rows);
+      const to = height(key, shares.length);
+      return share < 0.03 ? null : svg("path", {
+        d: `M0 ${from}C0.5 ${from} 0.5 ${to} 1 ${to}`,
+        "stroke-width": Math.max(1, WIDEST * share),
+        class: share === Math.max(...shares) ? "is-now" : "",
+      });
+    })).filter(Boolean);
+  }
+
   function start(root, data) {
     const find = (name) => root.querySelector(`[data-lv="${name}"]`);
     const drawing = root.querySelector("svg");
     const model = translator("grammar", data.folder);
     let [steps, words, at, playing] = [[], [], 0, false];
     const step = slider("Step", { value: 0 }, (to) => show(to),
-      (value) => value + 1);
+      (value) => `${value + 1} of ${steps.length}`);
     find("sliders").append(step.label);
+    const spans = (all) => all.map((one) => h("span", {}, one));
 
     function show(to) {
       at = Math.min(Math.max(to, 0), steps.length - 1);
-      const { lit, said, matrix, labels, written } = steps[at];
+      const { lit, said, matrix, labels, written, best = [] } = steps[at];
+      const { asked = [], looks = [] } = steps[at];
       for (const link of drawing.querySelectorAll(".is-lit"))
         link.classList.remove("is-lit");
       for (const link of drawing.querySelectorAll(lit))
         link.classList.add("is-lit");
       strips(find("strips"), matrix);
-      find("labels").replaceChildren(
-        ...labels.map((label) => h("span", {}, label)));
+      find("labels").replaceChildren(...spans(labels));
+      find("asked").replaceChildren(...spans(asked));
+      const tallest = Math.max(matrix.rows, asked.length);
+      find("rows").style.setProperty("--rows", matrix.rows);
+      find("rows").style.setProperty("--tallest", tallest);
+      find("ribbons").replaceChildren(
+        ...ribbons(matrix.rows, looks, tallest));
       find("shape").textContent = `${matrix.rows} × ${matrix.cols}`;
       find("said").textContent = said;
+      find("best").parentElement.hidden = !best.length;
+      find("best").replaceChildren(...spans(best));
       find("written").textContent =
         words.slice(0, written).join(" ") || "nothing yet";
       step.value = at;
@@ -120,7 +207,7 @@
         "translate", { text: SENTENCE, parts: true }, (found) =>
           answers.push(found));
       words = answers.map(({ piece }) => course.Stage.shown(piece));
-      steps = stepsOf(parts, answers, SENTENCE.split(" "), data.gloss);
+      steps = stepsOf(parts, answers, data.gloss);
       root.classList.add("is-live");
       find("app").hidden = false;
       step.max = steps.length - 1;

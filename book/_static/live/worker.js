@@ -30,10 +30,10 @@ course.part(function worker() {
       return { pieces: ids.map((id) => tokenizer.pieces[id]) };
     },
 
-    /* parts: whether to answer with the output of every part too. switches:
-       see WHOLE; crossAttention is a list of the layers that have it, or null
-       for all; heads has for a part the list of its heads that are left, as
-       {"encoder.layers.0.self_attention": [0, 2]}. */
+    /* parts: whether to answer with the output of every part and all attention
+       weights too. switches: see WHOLE; crossAttention is a list of the layers
+       that have it, or null for all; heads has for a part the list of its heads
+       that are left, as {"encoder.layers.0.self_attention": [0, 2]}. */
     translate({ model: name, text, places, switches, parts }, answer) {
       const { model, tokenizer } = loaded[name];
       const src = [...tokenizer.encode(text), EOS];
@@ -45,10 +45,10 @@ course.part(function worker() {
         crossAttention: (layer) => !layers || layers.includes(layer),
         heads: (part, head) => switches?.heads?.[part]?.includes(head) ?? true,
       };
-      const seen = [{}]; // of the encoder, then of each token
+      const seen = [{ weights: [] }]; // of the encoder, then of each token
       if (parts)
         model.onPart = (part, { rows, cols, data }) => {
-          if (part === "tgt_embedding") seen.push({});
+          if (part === "tgt_embedding") seen.push({ weights: [] });
           seen.at(-1)[part] = { rows, cols, data: data.slice() };
         };
       let cross = [];
@@ -66,6 +66,7 @@ course.part(function worker() {
         },
         (kind, layer, head, query, weights) => {
           if (kind === "cross") cross.push({ layer, head, weights });
+          if (parts) seen.at(-1).weights.push({ kind, layer, query, weights });
         },
       );
       model.onPart = null;

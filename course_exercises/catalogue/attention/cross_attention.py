@@ -19,7 +19,7 @@ scaled_dot_product_attention = attention.scaled_dot_product_attention
 
 
 class CrossAttention(nn.Module):
-    """One head of source–target attention, with its three projections.
+    """One head of cross-attention, with its three projections.
 
     Section 3.2.3 of the paper, "encoder-decoder attention", with a single
     head, whose scores are divided by √d_head, and may be large. No mask, and
