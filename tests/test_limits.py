@@ -34,6 +34,7 @@ SPINE = {
     "04_attention": 1300,
     "07_multi_head_attention": 1300,
     "12_training": 1800,
+    "13_generation": 1300,
     "16_soseki": 1300,
 }
 """Words of what stands above a chapter's section In depth."""

@@ -336,7 +336,7 @@ def rows(note: str, p: float, *probabilities: list[float]) -> Case:
 
 EXERCISE = exercise_of(
     cut_tail,
-    section="13_generation#drawing-in-place-of-choosing",
+    section="13_generation#sampling-draw-instead-of-choosing",
     points=3,
     hints=(
         "Do it on paper for .5, .4, .1 and a share of .8: .5 is not enough, "
