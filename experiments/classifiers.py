@@ -8,13 +8,15 @@ dev chooses nothing but the settings, which are the same for all seeds. TF-IDF
 also says what a split by passage would pretend, and what accuracy hides where
 classes are unequal.
 
+An encoder of characters reads every passage of ``authors`` to its end; its
+rate is chosen on dev, among those of ``authors-rates``.
+
 Of the test set all guesses are stored, with an interval that draws sentences
-or works anew; of polarity also where mistakes lie, by words in the sentence
-and its length, and how the class token of a trained encoder looks at some
-sentences, and what becomes of its answers if those looks are dealt anew.
+or works anew; of polarity also how the class token of a trained encoder looks
+at some sentences, and what becomes of its answers if its weights are changed.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -43,7 +45,6 @@ from transformer_course.decoding.classify import (
 from transformer_course.interpretation.explain import (
     encoder_attention,
     encoder_of,
-    gradient_attention,
 )
 from transformer_course.models.mode import eval_mode
 from transformer_course.training import checkpoint
@@ -59,29 +60,14 @@ CREDIT = (
     "Reviews: Bo Pang and Lillian Lee, ACL 2005, CC BY 4.0. Books: Aozora "
     "Bunko, in the public domain."
 )
-NEGATIONS = frozenset(
-    "not no never nothing nobody none neither nor nowhere without hardly "
-    "barely cannot lack lacks lacking".split()
-)
-"""Words that negate, besides those that end with n't."""
-TURNS = frozenset("but though although however despite yet still".split())
-"""Words after which a sentence may say the opposite."""
-SUPPOSED = frozenset(
-    "if would could should might supposed perhaps maybe almost".split()
-)
-"""Words of what is not so: the nearest that a list comes to irony."""
-LENGTHS = ((1, 10), (11, 20), (21, 30), (31, 99))
-"""Words of a sentence, from and to."""
 SHOWN = (
     "it's not a great movie , but it's never boring .",
     "the film is funny , and it has a heart .",
     "nothing here is good , and the end is worse .",
 )
-"""Sentences of our own, of which the looks are kept."""
+"""Sentences of our own, of which the attention is kept."""
 MOST_FEATURES = 50_000
 """Runs of words or characters that are counted: the most frequent ones."""
-KEPT = 12
-"""Mistakes that are kept, the surest first."""
 
 
 # --- counts of words, and a line through them --------------------------------
@@ -108,11 +94,11 @@ def counted(analyzer: str, grams: tuple[int, int]) -> Any:
 
 
 def of_counts(
-    analyzer: str, grams: tuple[int, int], splits: LabelledSplits
+    analyzer: str, grams: tuple[int, int], train: LabelledText
 ) -> Callable[[Sequence[str]], Tensor]:
     """From texts to probabilities, learned from counts."""
     model = counted(analyzer, grams)
-    model.fit(splits.train.texts, splits.train.labels)
+    model.fit(train.texts, train.labels)
     return lambda texts: torch.from_numpy(model.predict_proba(texts)).float()
 
 
@@ -279,70 +265,22 @@ def by_class(text: LabelledText, guesses: list[int]) -> Record:
     }
 
 
-def kinds_of(sentence: str) -> list[str]:
-    """Kinds that a sentence is of, by its words and its length."""
-    words = sentence.split()
-    found = [
-        f"{low}–{high} words"
-        for low, high in LENGTHS
-        if low <= len(words) <= high
-    ]
-    negated = any(w in NEGATIONS or w.endswith("n't") for w in words)
-    found.append("negation" if negated else "no negation")
-    for name, list_ in (("a turn", TURNS), ("what is not so", SUPPOSED)):
-        if list_ & set(words):
-            found.append(name)
-    return found
-
-
-def by_kind(text: LabelledText, found: Tensor) -> Record:
-    """Right answers and sentences of each kind of sentence."""
-    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    guesses = found.argmax(dim=-1).tolist()
-    for line, label, guess in zip(
-        text.texts, text.labels, guesses, strict=True
-    ):
-        for kind in kinds_of(line):
-            counts[kind][0] += guess == label
-            counts[kind][1] += 1
-    return dict(sorted(counts.items()))
-
-
-def surest_mistakes(text: LabelledText, found: Tensor) -> list[Record]:
-    """The wrong answers that were given with the highest probability."""
-    right = torch.tensor(text.labels)
-    wrong = (found.argmax(dim=-1) != right).nonzero()[:, 0]
-    share = found[wrong].max(dim=-1).values
-    order = wrong[share.argsort(descending=True, stable=True)][:KEPT]
-    return [
-        {
-            "text": text.texts[i],
-            "is": text.names[text.labels[i]],
-            "probability": round(found[i].max().item(), 3),
-        }
-        for i in order.tolist()
-    ]
-
-
 # --- what a class token looks at ---------------------------------------------
 
 
 def attention_maps_of(made: Trained, lines: Sequence[str]) -> list[Record]:
-    """Pieces of each line, and what speaks for the answer, by two ways."""
+    """Pieces of each line, and how the class token's attention is shared."""
     found = []
     for line in lines:
         ids = torch.tensor(text_rows(made.tokenizer, [line], 512))
-        weights = encoder_attention(made.model, ids)[0]
+        weights = encoder_attention(made.model, ids)[0, -1, :, 0, 1:-1]
         with torch.no_grad():
             share = made.model(ids).softmax(dim=-1)[0]
-        relevance = gradient_attention(made.model, ids)[0, 0]
         found.append(
             {
                 "pieces": made.tokenizer.pieces(line),
                 "probabilities": rounded(share),
-                "attention": rounded(weights[-1, :, 0, 1:-1].mean(dim=0)),
-                "each_head": [rounded(row) for row in weights[-1, :, 0, 1:-1]],
-                "gradient": rounded(relevance[1:-1]),
+                "attention": rounded(weights.mean(dim=0)),
             }
         )
     return found
@@ -352,13 +290,12 @@ def rounded(row: Tensor) -> list[float]:
     return [round(value, 4) for value in row.tolist()]
 
 
-def permute_attention(made: Trained, text: LabelledText) -> Record:
-    """Share of answers that change with the class token's last attention.
+def change_attention(made: Trained, text: LabelledText) -> Record:
+    """What becomes of the answers if the class token's weights are changed.
 
-    In the last layer the first row of every head's weights is put into
-    another order, drawn once for each text, or made even; [CLS] itself and
-    [SEP] are dealt with the others. What the weights are then is another map
-    altogether.
+    In the last layer or in both, the class token's row of every head is put
+    into another order, drawn for each text and layer; made even; or set to 1
+    at the class token itself, so that it takes in nothing.
     """
     model, generator = made.model, torch.Generator().manual_seed(0)
     ways = {
@@ -366,33 +303,41 @@ def permute_attention(made: Trained, text: LabelledText) -> Record:
             :, torch.randperm(row.size(1), generator=generator)
         ],
         "even": lambda row: torch.full_like(row, 1 / row.size(1)),
+        "itself": lambda row: (torch.arange(row.size(1)) == 0).to(row),
     }
     rows = text_rows(made.tokenizer, text.texts, model.config.max_length)
-    before = torch.cat([ask(model, row, lambda row: row) for row in rows])
-    found = {}
-    for name, change in ways.items():
-        after = torch.cat([ask(model, row, change) for row in rows])
-        same = before.argmax(dim=-1) == after.argmax(dim=-1)
-        moved = (before - after).abs().max(dim=-1).values
-        found[name] = {
-            "same_answer": round(same.float().mean().item(), 4),
-            "probability_moved": round(moved.median().item(), 4),
-        }
+    right = torch.tensor(text.labels)
+    before = torch.cat([ask(model, row, lambda row: row, 1) for row in rows])
+    found: Record = {}
+    for layers, where in ((1, "last"), (len(encoder_of(model).layers), "all")):
+        for name, change in ways.items():
+            after = torch.cat(
+                [ask(model, row, change, layers) for row in rows]
+            )
+            guesses = after.argmax(dim=-1)
+            same = before.argmax(dim=-1) == guesses
+            found.setdefault(where, {})[name] = {
+                "same_answer": round(same.float().mean().item(), 4),
+                "accuracy": round((guesses == right).float().mean().item(), 4),
+            }
     return found
 
 
 @torch.no_grad()
 def ask(
-    model: nn.Module, row: list[int], change: Callable[[Tensor], Tensor]
+    model: nn.Module,
+    row: list[int],
+    change: Callable[[Tensor], Tensor],
+    layers: int,
 ) -> Tensor:
-    """Probabilities, with the class token's weights in the last layer changed.
+    """Probabilities, with the class token's weights changed.
 
     Args:
         model: with one encoder.
         row: ids of a text.
         change: from weights (heads, keys) to others.
+        layers: how many are changed, from the last one down.
     """
-    part = encoder_of(model).layers[-1].self_attention
 
     def attend(query, key, value, mask):
         scores = query @ key.transpose(-2, -1) / query.size(-1) ** 0.5
@@ -400,12 +345,15 @@ def ask(
         weights[0, :, 0] = change(weights[0, :, 0])
         return weights @ value
 
-    part.attend = attend
+    parts = [one.self_attention for one in encoder_of(model).layers][-layers:]
+    for part in parts:
+        part.attend = attend
     try:
         with eval_mode(model):
             return model(torch.tensor([row])).softmax(dim=-1)
     finally:
-        del part.attend
+        for part in parts:
+            del part.attend
 
 
 # --- the experiment ----------------------------------------------------------
@@ -435,7 +383,7 @@ class Method:
             splits = self.parted(splits)
         record: Record = {}
         if self.preset is None:
-            answer = of_counts(self.analyzer, self.grams, splits)
+            answer = of_counts(self.analyzer, self.grams, splits.train)
             if self.corpus == "sentence_polarity" and not context.smoke:
                 record["folds"] = in_turns(self.analyzer, self.grams)
         else:
@@ -449,16 +397,34 @@ class Method:
         record["test"] = classification_scores(splits.test, found)
         record["guesses"] = found.argmax(dim=-1).tolist()
         record |= by_class(splits.test, record["guesses"])
-        if self.corpus == "sentence_polarity":
-            record["kinds"] = by_kind(splits.test, found)
-            record["surest"] = surest_mistakes(splits.test, found)
         if self.preset == "polarity" and not self.changes:
-            record["looks"] = attention_maps_of(made, SHOWN)
-            record["dealt_anew"] = permute_attention(made, splits.test)
+            record["maps"] = attention_maps_of(made, SHOWN)
+            record["changed"] = change_attention(made, splits.test)
         return record
 
 
 POLARITY, AUTHORS = "sentence_polarity", "authors"
+OF_CHARACTERS = {
+    "data__pieces": "char",
+    "data__token_budget": 4096,
+    "model__vocab_size": 5000,
+    "model__max_length": 2048,
+    "model__d_model": 64,
+    "model__n_heads": 2,
+    "model__d_ff": 256,
+    "model__n_layers": 2,
+    "model__dropout": 0.1,
+    "model__norm_first": True,
+    "model__position": "rotary",
+    "model__pooling": "mean",
+    "train__epochs": 6,
+    "train__schedule": "cosine",
+    "train__warmup": 0.1,
+    "train__bf16": False,
+}
+"""An encoder that reads characters, and every passage to its end."""
+RATE, OTHER_RATES = 2e-3, (4e-3,)
+"""Its highest rate, the best on dev, and what was tried beside it."""
 METHODS = {
     "polarity-counts": Method(
         "TF-IDF of words and pairs", POLARITY, grams=(1, 2)
@@ -497,6 +463,20 @@ METHODS = {
         "authors",
         changes={"model__pooling": "mean"},
     ),
+    "authors-characters": Method(
+        "an encoder of characters, by the mean of all",
+        AUTHORS,
+        "authors",
+        changes=OF_CHARACTERS | {"train__peak_rate": RATE},
+    ),
+} | {
+    f"authors-rates/{rate:g}": Method(
+        "the encoder of characters, at another rate",
+        AUTHORS,
+        "authors",
+        changes=OF_CHARACTERS | {"train__peak_rate": rate},
+    )
+    for rate in OTHER_RATES
 }
 EXPERIMENT = Experiment(
     name="classifiers",
@@ -505,7 +485,8 @@ EXPERIMENT = Experiment(
     measure=Method.measure,
     seeds_of={
         name: (0,) for name, method in METHODS.items() if not method.preset
-    },
+    }
+    | {"authors-rates": (0,)},
     settings=lambda: {
         "credit": CREDIT,
         "about": {name: method.about for name, method in METHODS.items()},
