@@ -25,7 +25,8 @@ from experiments import (
     translation_errors,
 )
 from experiments.authors_probe import Probe, ahead
-from experiments.classifiers import by_kind, by_passage, kinds_of
+from experiments.classifiers import by_passage
+from experiments.few_labels import of_nb_svm
 from experiments.haiku import Shelf
 from experiments.haiku_forms import clauses
 from experiments.leaks import END, ORDER, signs_of, split_at_random
@@ -339,34 +340,12 @@ def test_eflomal_finds_words_that_always_go_together():
 # --- classes -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("sentence", "kinds"),
-    [
-        ("a fine film .", ["1–10 words", "no negation"]),
-        ("it isn't dull .", ["1–10 words", "negation"]),
-        ("dull , but short .", ["1–10 words", "no negation", "a turn"]),
-        (
-            "if " + "a " * 11 + "film never ends",
-            ["11–20 words", "negation", "what is not so"],
-        ),
-    ],
-)
-def test_a_sentence_is_of_kinds_by_its_words(sentence, kinds):
-    assert kinds_of(sentence) == kinds
-
-
-def test_right_answers_are_counted_by_kind():
-    text = LabelledText(
-        ["not good .", "never good .", "good ."],
-        [0, 0, 1],
-        ("n", "y"),
-        ["g"] * 3,
+def test_nb_svm_learns_from_words_and_pairs():
+    train = LabelledText(
+        ["good", "so good", "not good", "bad"], [1, 1, 0, 0], ("n", "y"), []
     )
-    found = torch.tensor([[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]])
-    counts = by_kind(text, found)
-    assert counts["negation"] == [1, 2]
-    assert counts["no negation"] == [1, 1]
-    assert counts["1–10 words"] == [2, 3]
+    votes = of_nb_svm(train)(["good", "not good", "bad"])
+    assert votes.argmax(dim=-1).tolist() == [1, 0, 0]
 
 
 def test_a_split_by_passage_has_the_same_sizes_and_works_in_all_parts():

@@ -36,6 +36,7 @@ SPINE = {
     "12_training": 1800,
     "13_generation": 1300,
     "16_soseki": 1300,
+    "17_classification": 1500,
 }
 """Words of what stands above a chapter's section In depth."""
 GUESSES = {"00_watch_it_translate": 6}  # five of them find where to begin
@@ -116,7 +117,7 @@ def test_a_chapter_is_not_too_long(path):
     "path",
     [
         pytest.param(path, id=path.stem)
-        for path in sorted((BOOK / "en").glob("[0-9][0-9]_*"))[:17]
+        for path in sorted((BOOK / "en").glob("[0-9][0-9]_*"))[:18]
     ],
 )
 def test_a_chapter_stops_for_few_guesses_that_take_an_answer(path):

@@ -43,8 +43,8 @@ PASSAGE = 200
 SHORTEST = 100
 """Fewest characters of a passage."""
 MAX_TRAIN = 700
-"""Most training passages of an author: Soseki has some fourteen times as much
-text as any other."""
+"""Most training passages of an author: Soseki has eighteen times as many as
+any other."""
 MAX_HELD_OUT = 100
 """Most passages of an author in dev, and in test."""
 
