@@ -32,7 +32,9 @@ LONG_CHAPTERS = {
 }
 SPINE = {
     "04_attention": 1300,
+    "06_masks": 1300,
     "07_multi_head_attention": 1300,
+    "10_transformer": 1300,
     "12_training": 1800,
     "13_generation": 1300,
     "16_soseki": 1300,
@@ -149,6 +151,18 @@ def test_what_later_chapters_rest_on_is_short_and_has_pictures(name):
     assert count <= SPINE[name]
     assert len(numbers) <= 1.5 * count / 100
     assert seen >= count // 200
+
+
+@pytest.mark.parametrize("name", SPINE)
+def test_a_decimal_has_its_zero(name):
+    path = BOOK / "en" / f"{name}.ipynb"
+    printed = [
+        "".join(output.get("text", ""))
+        for cell in code_cells(path)
+        for output in cell.outputs
+    ]
+    for text in (*prose(markdown_of(path)), *printed):
+        assert not re.findall(r"(?<![\w.\]*])\.\d+", text)
 
 
 def code_above(path: Path) -> int:
