@@ -35,6 +35,7 @@ SPINE = {
     "06_masks": 1300,
     "07_multi_head_attention": 1300,
     "10_transformer": 1300,
+    "11_batches": 1300,
     "12_training": 1800,
     "13_generation": 1300,
     "16_soseki": 1300,
