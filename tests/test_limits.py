@@ -34,6 +34,7 @@ SPINE = {
     "04_attention": 1300,
     "06_masks": 1300,
     "07_multi_head_attention": 1300,
+    "09_feed_forward": 1300,
     "10_transformer": 1300,
     "11_batches": 1300,
     "12_training": 1800,
