@@ -22,7 +22,7 @@ if os.environ.get("CHECK_TYPES"):  # `make test-types`
     )
 
 from tools import forked_kernels
-from tools.refresh_outputs import missing_corpora
+from tools.refresh_outputs import missing_for
 from transformer_course.device import pick_device
 
 
@@ -54,10 +54,10 @@ def pytest_report_header() -> str:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Choose the tests that run, and skip what needs a missing corpus."""
+    """Choose the tests that run, and skip what needs a missing file."""
     if not config.getoption("--all"):
         _deselect_exhaustive(config, items)
-    _skip_missing_corpora(items)
+    _skip_what_lacks(items)
 
 
 def _deselect_exhaustive(
@@ -68,18 +68,19 @@ def _deselect_exhaustive(
     items[:] = [i for i in items if i not in left_out]
 
 
-def _skip_missing_corpora(items: list[pytest.Item]) -> None:
-    """Skip, by name, the notebooks and cells whose corpus is missing."""
+def _skip_what_lacks(items: list[pytest.Item]) -> None:
+    """Skip, by name, the notebooks and cells whose corpus, or published
+    weights, are missing."""
     for item in items:
         notebook = getattr(item.parent, "nb", None)
         if notebook is None:
             continue
         for part, name in [(notebook, ""), (item.cell, f", {item.name},")]:
-            if missing := missing_corpora(part):
+            if missing := missing_for(part):
                 reason = (
-                    f"{item.path.name}{name} needs the corpus "
-                    f"{', '.join(missing)}, which is neither cached nor in a "
-                    "mirror"
+                    f"{item.path.name}{name} needs {', '.join(missing)}, "
+                    "which this machine lacks: fetch it by transformer-course "
+                    "data fetch or make weights"
                 )
                 item.add_marker(pytest.mark.skip(reason))
                 break

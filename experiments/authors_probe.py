@@ -7,8 +7,6 @@ same body with first weights, and TF-IDF of characters on the same labels. A
 small share is drawn five times, from passages that do not overlap; held-out
 works are scored, and intervals draw works. ``ahead`` says by how much a body
 is more often right than first weights on the same passages, over all draws.
-
-The fine-tuning of the whole model is the experiment ``authors-curve``.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +17,6 @@ import torch
 from torch import Tensor, nn
 
 from experiments import store
-from experiments.authors_curve import UNTRAINED
 from experiments.classifiers import (
     CREDIT,
     classification_scores,
@@ -33,7 +30,7 @@ from experiments.lab import (
     checkpoint_of,
     made_of,
 )
-from experiments.masked_positions import text_for
+from experiments.pre_trainings import text_for
 from transformer_course.batches.labelled import text_rows
 from transformer_course.batches.pairs import sorted_batches
 from transformer_course.data.labelled import LabelledSplits, LabelledText
@@ -47,6 +44,8 @@ from transformer_course.training.presets import PRESETS
 from transformer_course.training.run.prepare import sized
 from transformer_course.training.tasks.pre_training import train_tokenizer
 
+UNTRAINED = "untrained"
+"""The start with first weights."""
 SHARES = (0.01, 0.1, 1.0)
 DRAWS = 5
 """Times that a small share is drawn."""

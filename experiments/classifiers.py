@@ -162,7 +162,6 @@ def trained(
     settings: Settings,
     splits: LabelledSplits,
     start: Start | None = None,
-    learned: bool = True,
     frozen: bool = False,
 ) -> Trained:
     """Train for all epochs; the last weights are taken, dev is not asked.
@@ -171,8 +170,7 @@ def trained(
         settings: of a text classification; ``train_pairs`` limits the labels
             and not the text that the pieces are learned from.
         splits: all of the corpus.
-        start: a pre-trained model, whose pieces are taken too.
-        learned: take its weights; else its pieces alone.
+        start: a pre-trained model; its weights and its pieces are taken.
         frozen: train what stands above the encoder alone.
     """
     task, data = find_task(settings.task), settings.data
@@ -184,7 +182,7 @@ def trained(
     size = min(data.train_pairs or len(splits.train), len(splits.train))
     set_seed(settings.train.seed)
     model = checkpoint.build(sized(settings.model, tokenizer))
-    if start and learned:
+    if start:
         init_from(model, start.weights)
     if frozen:
         model.bert.requires_grad_(False)

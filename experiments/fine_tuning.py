@@ -96,6 +96,8 @@ EXPERIMENT = Experiment(
     measure=Point.measure,
     settings=lambda: {"training": TRAINING, "epochs": EPOCHS, "rates": CHOSEN},
     seeds_of={"rates": (0,)},
-    default_variants=("85/frozen", "85/fine-tuned", "855/frozen"),
+    default_variants=(
+        *(f"{size}/{way}" for size in (85, 855) for way in CHOSEN),
+    ),
     smoke_variants=("85/frozen", "8552/fine-tuned"),
 )

@@ -135,8 +135,6 @@ class Experiment(Job):
     """Variants that are made when none is chosen; all when empty."""
     smoke_variants: tuple[str, ...] = ()
     """Variants of the smoke test; the default ones when empty."""
-    reads: bool = False
-    """Whether ``measure`` needs trainings, in folders that are given."""
 
     def __post_init__(self):
         if not self.variants:
@@ -149,9 +147,8 @@ class Experiment(Job):
 
     @property
     def takes(self) -> tuple[str, ...]:
-        """Variants; seeds if there are several; trainings if it reads any."""
-        seeds = ("seeds",) if len(self.seeds) > 1 else ()
-        return ("only", *seeds, *(("inputs",) if self.reads else ()))
+        """Variants; seeds if there are several."""
+        return ("only", "seeds") if len(self.seeds) > 1 else ("only",)
 
     def cells(self, context: RunContext) -> list[Cell]:
         """The chosen cells, seed by seed, so that all variants advance alike.

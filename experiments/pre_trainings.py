@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import torch
-from torch import nn
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from experiments.lab import (
     Analysis,
@@ -20,11 +21,12 @@ from experiments.lab import (
     checkpoint_of,
     store_each,
 )
-from experiments.masked_positions import answered, text_for
 from transformer_course.batches.masked import MaskedBatch
-from transformer_course.data.aozora import Work
+from transformer_course.data.aozora import Chapter, Work
+from transformer_course.data.aozora.authors import WorkSplits, works
 from transformer_course.data.tokenizer import MASK_PIECE, Tokenizer
 from transformer_course.decoding.fill import fill
+from transformer_course.models.mode import eval_mode
 from transformer_course.training import checkpoint
 from transformer_course.training.config import DataConfig, changed_experiment
 from transformer_course.training.loop import evaluate
@@ -45,6 +47,34 @@ FILLED = (
 )
 """Lines of our own, but for the first."""
 TOP = 5
+
+
+def text_for(context: RunContext) -> WorkSplits:
+    """The works; in a smoke test a few lines that need no file."""
+    if not context.smoke:
+        return works()
+    lines = tuple(f"{a}は{b}。" for a in "犬猫" for b in "白黒")
+    small = [Work("a", "b", (Chapter("", lines),))] * 2
+    return WorkSplits(small, small, small)
+
+
+@torch.inference_mode()
+def answered(
+    model: nn.Module, batches: list[MaskedBatch]
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Of each chosen word: its nll, what was guessed, what is right, and what
+    the model read there."""
+    parts = []
+    with eval_mode(model):
+        for batch in batches:
+            logits, _ = model(batch.ids, batch.segments, batch.chosen)
+            right, shown = batch.words[batch.chosen], batch.ids[batch.chosen]
+            nll = F.cross_entropy(logits, right, reduction="none")
+            parts.append((nll, logits.argmax(dim=-1), right, shown))
+    nll, guessed, right, shown = (
+        torch.cat(column) for column in zip(*parts, strict=True)
+    )
+    return nll, guessed, right, shown
 
 
 def scores(model, tokenizer: Tokenizer, text: list[Work]) -> Record:

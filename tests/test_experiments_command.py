@@ -46,8 +46,6 @@ def test_what_is_there_of_the_chosen_variants_is_listed(capsys):
     command("table-3 --only base --list".split())
     listed = capsys.readouterr().out.splitlines()
     assert listed == [f"stored   base, seed {seed}" for seed in range(3)]
-    command("authors-curve outputs/x --only nothing/1% --list".split())
-    assert "nothing/1%, seed 0\n" in capsys.readouterr().out
 
 
 def test_ctrl_c_is_one_line(monkeypatch):

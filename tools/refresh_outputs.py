@@ -10,7 +10,8 @@ came in pieces is joined, and cells keep their ids.
 A notebook whose metadata names a corpus that cannot be had without the network
 (``{"transformer_course": {"corpus": "small_parallel_enja"}}``, or a list) is
 left as it is, and named. So is one with a cell that says the same in its own
-metadata: the stored output of that cell would be lost.
+metadata: the stored output of that cell would be lost. ``{"weights":
+"minilm"}`` says that a cell needs published weights.
 """
 
 import argparse
@@ -28,6 +29,8 @@ from nbformat import NotebookNode
 
 from transformer_course import files
 from transformer_course.data.download import is_available
+from transformer_course.errors import CourseError
+from transformer_course.training.pretrained import MINILM, minilm_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 CELL_TIMEOUT = 600  # seconds
@@ -58,15 +61,26 @@ def corpora_of(part: NotebookNode) -> list[str]:
     return [named] if isinstance(named, str) else list(named)
 
 
-def missing_corpora(part: NotebookNode) -> list[str]:
-    """Corpora that a notebook or cell needs and this machine lacks."""
-    return [name for name in corpora_of(part) if not is_available(name)]
+def needs_weights(part: NotebookNode) -> bool:
+    """Whether a cell says that it needs published weights, MiniLM's."""
+    return "weights" in part.metadata.get("transformer_course", {})
+
+
+def missing_for(part: NotebookNode) -> list[str]:
+    """What a notebook or cell needs and this machine lacks, by name."""
+    missing = [name for name in corpora_of(part) if not is_available(name)]
+    if needs_weights(part):
+        try:
+            minilm_folder()
+        except CourseError:
+            missing.append(MINILM)
+    return missing
 
 
 def missing_anywhere(notebook: NotebookNode) -> list[str]:
-    """Corpora missing for the notebook or any of its cells, once each."""
+    """What the notebook or any of its cells lacks, once each."""
     parts = [notebook, *notebook.cells]
-    missing = [name for part in parts for name in missing_corpora(part)]
+    missing = [name for part in parts for name in missing_for(part)]
     return list(dict.fromkeys(missing))
 
 
@@ -153,7 +167,7 @@ def refresh(path: Path) -> str:
 def run_each(paths: list[Path], work: Callable[[Path], str]) -> int:
     """Print the result of ``work`` for each notebook; 1 if one failed.
 
-    A notebook whose corpora cannot be had is skipped.
+    A notebook whose corpora or weights cannot be had is skipped.
     """
     failed = 0
     for path in paths or find_notebooks():
@@ -161,8 +175,12 @@ def run_each(paths: list[Path], work: Callable[[Path], str]) -> int:
         if missing := missing_anywhere(nbformat.read(path, as_version=4)):
             print(
                 f"skipped: it needs {', '.join(missing)}, which is not on "
-                "this machine; fetch it: transformer-course data fetch "
-                f"{missing[0]}"
+                "this machine; fetch it: "
+                + (
+                    "make weights"
+                    if missing[0] == MINILM
+                    else f"transformer-course data fetch {missing[0]}"
+                )
             )
             continue
         try:
