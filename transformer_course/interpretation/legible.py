@@ -18,9 +18,9 @@ from matplotlib.text import Text
 
 from transformer_course.errors import ConfigError
 
-PHONE = 358
-"""CSS pixels that a figure has on a screen of 390."""
-SMALLEST = 9.0
+PHONE = 390
+"""CSS pixels that a figure has on a phone: its whole width."""
+SMALLEST = 10.0
 """CSS pixels that the smallest letters of a figure must have there."""
 
 _POINTS = 72  # to an inch
@@ -49,7 +49,8 @@ def point_on_phone(figure: Figure) -> float:
     A figure that is wider than the screen is made smaller, and its letters
     with it.
     """
-    width = figure.get_tightbbox().width * figure.dpi
+    margins = 2 * plt.rcParams["savefig.pad_inches"]
+    width = (figure.get_tightbbox().width + margins) * figure.dpi
     return figure.dpi / _POINTS * min(1.0, PHONE / width)
 
 

@@ -64,7 +64,6 @@ _COLUMNS = {"encoder": 1.2, "M": 2.68, "decoder": 4.1}  # of a flow
 _FLOOR = 1.03  # from one box of a flow up to the next
 _ON_PHONE = 0.93  # inches to a unit of a flow
 _LETTER = 0.085  # inches, its width in a label
-_SMALL = 9  # points: as small as letters may be
 _CELL = (0.38, 0.27)  # inches, of a number in a drawing of vectors
 _LABEL = 0.8  # cells, the height of a label above a column of them
 
@@ -93,6 +92,7 @@ def use_style() -> None:
             "figure.constrained_layout.use": True,
             "legend.frameon": False,
             "lines.linewidth": 1.8,
+            "savefig.pad_inches": 0.05,
         }
     )
     watch_new_figures()
@@ -354,8 +354,8 @@ def attention_cells(
     Each product stands where the rows of its left factor meet the columns
     of what is above it: the scores to the right of Q and below the
     transposed K, the output to the right of the weights and below V. From
-    the scores to the weights leads the softmax: ``("S", "A", "softmax")``.
-    Chapters 04 and 07.
+    the scores down to the weights leads the softmax: ``("S", "A",
+    "softmax")``. Chapters 04 and 07.
 
     Args:
         query: who asks.
@@ -377,22 +377,17 @@ def attention_cells(
     low = f"_{head}" if head else ""
     over = r" $/ \sqrt{d_k}$" if scale != 1 else ""
     n_keys, d_k = key.shape
-    at_scores = x + d_k + 0.3
-    at_weights = at_scores + n_keys + 1.7
-    at_output = at_weights + n_keys + 0.3
-    above = y - 1.3 - _LABEL * bool(keys)
+    labels = _LABEL * bool(keys)
+    left = x + d_k + 0.3  # of scores and weights
+    right = left + n_keys + 0.6  # of V and the output
+    lower = y + len(query) + 2.3 + labels  # top of weights and output
     laid = {
         "Q": (query, (x, y), QUERY, f"$Q{low}$"),
-        "K": (
-            key.T,
-            (at_scores, above - d_k),
-            KEY,
-            f"$K{low}^T$",
-        ),
-        "S": (scores, (at_scores, y), GREY, f"scores{over}"),
-        "A": (weights, (at_weights, y), BLACK, "weights"),
-        "V": (value, (at_output, above - n_keys), VALUE, f"$V{low}$"),
-        "O": (weights @ value, (at_output, y), PURPLE, "output"),
+        "K": (key.T, (left, y - 1.3 - labels - d_k), KEY, f"$K{low}^T$"),
+        "S": (scores, (left, y), GREY, f"scores{over}"),
+        "A": (weights, (left, lower), BLACK, "weights"),
+        "V": (value, (right, lower - 1.3 - n_keys), VALUE, f"$V{low}$"),
+        "O": (weights @ value, (right, lower), PURPLE, "output"),
     }
     return {
         name + head: Cells(
@@ -400,7 +395,7 @@ def attention_cells(
             place,
             color,
             name_above,
-            rows=words if name == "Q" else (),
+            rows=words if name in "QA" else (),
             marked=marked if name in "QSAO" else (),
             columns=keys if name in "SA" else (),
         )
@@ -437,7 +432,6 @@ def _print_values(ax: Axes, values: Tensor, dark: float) -> None:
                 row,
                 f"{value:.2f}",
                 color=color,
-                fontsize=9,
                 ha="center",
                 va="center",
             )
@@ -579,7 +573,7 @@ def _draw_operation(ax: Axes, name: str, at: Place) -> FancyBboxPatch:
     ax.text(at[0], at[1] + 0.11 * len(second), first, **style)
     for line in second:
         below = (at[0], at[1] - 0.12)
-        ax.text(*below, line, color=GREY, fontsize=_SMALL, **style)
+        ax.text(*below, line, color=GREY, **style)
     return node
 
 
@@ -606,7 +600,6 @@ def _label(ax: Axes, at: Place, shape: str) -> None:
         *at,
         shape,
         color=GREY,
-        fontsize=_SMALL,
         ha="center",
         va="center",
         zorder=4,
