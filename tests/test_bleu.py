@@ -14,6 +14,7 @@ from transformer_course.evaluation.bleu import (
     bleu_counts,
     bleu_interval,
     bleu_of_counts,
+    bleu_without_penalty,
     bootstrap_bleu,
     corpus_bleu,
     corpus_chrf,
@@ -54,6 +55,13 @@ def bleu_by_hand(hypotheses: list[str], references: list[str]) -> float:
     r_length = sum(len(r) for _, r in pairs)
     brevity = min(0.0, 1 - r_length / h_length)
     return 100 * math.exp(log_precision + brevity)
+
+
+def test_without_its_penalty_bleu_is_the_precisions_alone():
+    references = ["犬 は 猫 を 見 る 。", "彼女 は とても 長い 本 を 読 む 。"]
+    counts = bleu_counts(["犬 は 猫 を", "彼女 は とても 長い 本"], references)
+    assert bleu_without_penalty(counts) == pytest.approx(100)
+    assert bleu_of_counts(counts) < 50
 
 
 def test_bleu_equals_a_hand_count():

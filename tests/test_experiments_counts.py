@@ -32,13 +32,11 @@ from experiments.haiku_forms import clauses
 from experiments.leaks import END, ORDER, signs_of, split_at_random
 from experiments.soseki_pieces import learn
 from experiments.surprise import nats_of_texts, of_part
-from experiments.table_3_lengths import lengths
 from transformer_course.batches.pairs import padded_batch
 from transformer_course.data.grammar import grammar_splits
 from transformer_course.data.labelled import LabelledSplits, LabelledText
 from transformer_course.data.text import ParallelText
 from transformer_course.data.tokenizer import PAD, Tokenizer
-from transformer_course.evaluation.bleu import corpus_bleu
 from transformer_course.inference.report import text_nll
 from transformer_course.models.ngram import KneserNey
 from transformer_course.training.tasks.table import find_task
@@ -159,19 +157,7 @@ def test_held_out_sentences_are_only_in_the_leaking_text():
     assert clean < leaking
 
 
-# --- lengths and padding -----------------------------------------------------
-
-REFERENCES = ["犬 は 猫 を 見 る 。", "彼女 は とても 長い 本 を 読 む 。"]
-
-
-def test_without_its_penalty_bleu_is_the_precisions_alone():
-    short = ["犬 は 猫 を", "彼女 は とても 長い 本"]
-    found = lengths(short, REFERENCES)
-    assert (found["words"], found["reference_words"]) == (9, 16)
-    assert found["bleu"] == round(corpus_bleu(short, REFERENCES).value, 2)
-    assert found["bleu_without_penalty"] == pytest.approx(100)
-    assert found["bleu"] < 50
-
+# --- padding -----------------------------------------------------------------
 
 draw = random.Random(1)
 LENGTHS = [(draw.randint(1, 20), draw.randint(1, 20)) for _ in range(200)]

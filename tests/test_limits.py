@@ -41,6 +41,9 @@ SPINE = {
     "11_batches": 1300,
     "12_training": 1800,
     "13_generation": 1300,
+    "14_evaluation": 1300,
+    # one training is followed from raw text to its judges
+    "15_translation": 1800,
     "16_soseki": 1300,
     "17_classification": 1500,
     "18_bert": 1500,
