@@ -24,9 +24,9 @@ LONG_CHAPTERS = {
     # the loop, the loss and the schedule are one argument
     "12_training": {"words": 3500},
     # scores, their noise and judging need the same examples
-    "14_evaluation": {"words": 3800},
+    "14_evaluation": {"words": 3300},
     # one training is followed from raw text to its judges
-    "15_translation": {"words": 3800},
+    "15_translation": {"words": 3400},
     # 3,600 with its folds: a real model, and one of our own beside counts
     "18_bert": {"words": 2900, "folded": 700},
     # each claim about a head stands beside its test
