@@ -33,7 +33,11 @@ LONG_CHAPTERS = {
     "20_reading_attention": {"words": 3800},
 }
 SPINE = {
+    "01_sequence_to_sequence": 1300,
+    "02_tokens_and_embeddings": 1300,
+    "03_positional_encoding": 1300,
     "04_attention": 1300,
+    "05_score_functions": 1300,
     "06_masks": 1300,
     "07_multi_head_attention": 1300,
     "09_feed_forward": 1300,
@@ -49,6 +53,12 @@ SPINE = {
     "18_bert": 1500,
 }
 """Words of what stands above a chapter's section In depth."""
+WHOLE = {
+    "07_multi_head_attention": 3300,
+    "12_training": 3600,
+    "18_bert": 3200,
+}
+"""Words of such a chapter, folds included, where they may be over 3000."""
 GUESSES = {"00_watch_it_translate": 6}  # five of them find where to begin
 """Questions that a chapter stops for, where they are more than four."""
 MODULE = 430
@@ -150,6 +160,8 @@ def test_what_later_chapters_rest_on_is_short_and_has_pictures(name):
     assert re.search(
         r"You can go on to \[chapter \d\d\]\(\S+\) here", markdown
     )
+    whole = sum(len(part.split()) for part in prose(markdown_of(path)))
+    assert whole <= WHOLE.get(name, 3000)
     unfolded, _ = prose(markdown)
     count = len(unfolded.split())
     named = re.sub(r"[Cc]hapters? \d\d|\{[a-z]+\}`[^`]*`", "", unfolded)

@@ -16,7 +16,7 @@ from tiny import VOCAB, random_ids, tiny_language_model, tiny_transformer
 from transformer_course.data import aozora
 from transformer_course.errors import ConfigError
 from transformer_course.interpretation import legible, viz
-from transformer_course.interpretation.ribbons import ribbons
+from transformer_course.interpretation.ribbons import ribbons, strips
 from transformer_course.models import attention
 from transformer_course.models.attention import MultiHeadAttention, dot_score
 
@@ -114,6 +114,16 @@ def ends_of(ribbon):
     left = dict(zip(ax.get_yticks(), ax.get_yticklabels(), strict=True))
     right = {text.get_position()[1]: text for text in ax.texts}
     return left[start].get_text(), right[end].get_text(), ribbon
+
+
+def test_strips_tell_signs_by_colour_and_sizes_by_depth():
+    (image,) = strips(torch.tensor([[-2.0, 0, 1]]), ["a"]).images
+    colours = image.to_rgba(image.get_array())[0]
+    blue, white, orange = (to_rgba(c) for c in (viz.BLUE, "w", viz.ORANGE))
+    assert colours[0] == pytest.approx(blue)
+    assert colours[1] == pytest.approx(white, abs=0.01)
+    half = (torch.tensor(orange) + torch.tensor(white)) / 2
+    assert colours[2] == pytest.approx(half.tolist(), abs=0.01)
 
 
 @pytest.mark.parametrize("draw", [viz.heatmap, ribbons])

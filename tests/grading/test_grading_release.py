@@ -95,7 +95,7 @@ def test_each_question_has_a_model_answer_with_its_points(name):
 
 def test_an_assignment_that_there_is_not_is_refused(capsys, tmp_path):
     assert main(["release", "99_nothing", "--to", str(tmp_path)]) == 2
-    assert "There are: 03_positional_encoding" in capsys.readouterr().err
+    assert "There are: 01_sequence_to_sequence" in capsys.readouterr().err
 
 
 def test_the_variant_on_the_lecturers_page_is_an_exercise(

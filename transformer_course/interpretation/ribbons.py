@@ -1,10 +1,14 @@
-"""Attention as ribbons: curves from each word to the words it looks at."""
+"""Attention as ribbons, and vectors as strips of colour.
+
+A ribbon is a curve from a word to a word that it looks at.
+"""
 
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 from jaxtyping import Float
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from torch import Tensor
@@ -12,11 +16,13 @@ from torch import Tensor
 from transformer_course.interpretation.viz import (
     BLUE,
     GREY,
+    ORANGE,
     check_labels,
 )
 
 _WIDEST = 9  # points, of a ribbon with all the weight
 _LEAST = 0.03  # a smaller weight is not drawn
+_SIGNS = LinearSegmentedColormap.from_list("signs", (BLUE, "white", ORANGE))
 
 
 def ribbons(
@@ -79,3 +85,38 @@ def _draw_ribbon(
             zorder=2 if largest else 1,
         )
     )
+
+
+def strips(
+    vectors: Float[Tensor, "vector component"],
+    labels: Sequence[str],
+    *,
+    largest: float | None = None,
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Vectors as strips of colour: negative is blue, positive is orange.
+
+    Args:
+        vectors: what to draw, a strip for each row.
+        labels: what stands to the left of each strip.
+        largest: the number of the deepest colour; the largest that is there
+            if left out. Give it to compare several drawings.
+        title: stands above.
+        ax: where to draw; a new figure of fitting size if left out.
+
+    Raises:
+        ConfigError: there is not one label for each vector.
+    """
+    check_labels("labels", labels, "rows", len(vectors))
+    if ax is None:
+        _, ax = plt.subplots(figsize=(5.2, 0.5 + 0.3 * len(vectors)))
+    most = largest or vectors.abs().max().item()
+    ax.imshow(vectors, cmap=_SIGNS, vmin=-most, vmax=most, aspect="auto")
+    for row in range(1, len(vectors)):
+        ax.axhline(row - 0.5, color="white", linewidth=4)
+    ax.set_yticks(range(len(vectors)), labels)
+    ax.set(title=title, xticks=[])
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    return ax

@@ -1,0 +1,159 @@
+"""The states of a recurrent network."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from course_exercises.engine.draw import Draw
+from course_exercises.engine.exercise import Case, case, exercise_of, other
+
+
+def recurrent_states(
+    X: Float[Tensor, "length d_in"],
+    W: Float[Tensor, "d_in d_hidden"],
+    U: Float[Tensor, "d_hidden d_hidden"],
+) -> Float[Tensor, "length d_hidden"]:
+    """Read a sentence word by word.
+
+    Args:
+        X: the words, a row for each.
+        W: by which a word is multiplied.
+        U: by which the state before is multiplied.
+
+    Returns:
+        The state after each word, h_t = tanh(x_t W + h_{t-1} U). Before the
+        first word the state is zero; it is not returned.
+    """
+    ### BEGIN SOLUTION
+    h = torch.zeros(U.size(0))
+    states = []
+    for x in X:
+        h = (x @ W + h @ U).tanh()
+        states.append(h)
+    return torch.stack(states)
+    ### END SOLUTION
+
+
+@other
+def states_by_module(X, W, U):
+    rnn = nn.RNNCell(*W.shape, bias=False)
+    weights = {"weight_ih": W.T, "weight_hh": U.T}
+    h, states = torch.zeros(1, len(U)), []
+    for x in X.split(1):
+        h = torch.func.functional_call(rnn, weights, (x, h))
+        states.append(h)
+    return torch.cat(states)
+
+
+@other
+def states_in_one_product(X, W, U):
+    joined = torch.cat([W, U])
+    states = [torch.zeros_like(joined[0])]
+    for t in range(X.size(0)):
+        states += [torch.tanh(torch.cat([X[t], states[t]]) @ joined)]
+    return torch.stack(states[1:])
+
+
+EDITS = """
+# without_tanh
+- (x @ W + h @ U).tanh() -> x @ W + h @ U
+You leave out the tanh.
+
+Without it all steps together are one linear map, and the states may grow
+without bound.
+
+# tanh_of_the_word_only
+- (x @ W + h @ U).tanh() -> (x @ W).tanh() + h @ U
+You apply the tanh to the word, and not to the state before.
+
+It goes around the whole sum: the bracket ends behind both products.
+
+# no_memory
+- (x @ W + h @ U).tanh() -> (x @ W).tanh()
+or
+- h = (x @ W + h @ U).tanh() -> new = (x @ W + h @ U).tanh()
+- states.append(h) -> states.append(new)
+Your states know only their own word.
+
+The state before has to come in, through U. If your code has that product: is
+the state that you computed the one that the next word meets?
+
+# U_transposed
+- h @ U -> h @ U.T
+You multiply the state by U transposed.
+
+A row times U sums over the rows of U. `nn.RNN` stores its matrices
+transposed, so a copy of its code needs `.T`; here the formula does without.
+
+# state_before_the_word
+- h = (x @ W + h @ U).tanh() -> states.append(h)
+- states.append(h) -> h = (x @ W + h @ U).tanh()
+You return the state *before* each word.
+
+The first row has to know the first word. Store the state after the step.
+
+# read_backwards
+- for x in X: -> for x in X.flip(0):
+You read the sentence from its end.
+
+The first state belongs to the first word.
+
+# word_through_U
+- x @ W + h @ U -> (x @ W + h) @ U
+You multiply the word by both matrices.
+
+W belongs to the word, U to the state before, and each is used once in a step.
+
+# begins_with_ones
+- torch.zeros -> torch.ones
+Your state before the first word is not zero.
+
+The network has read nothing yet.
+
+# states_added
+- h = (x @ W + h @ U).tanh() -> h = h + (x @ W + h @ U).tanh()
+You add the new state to the old one.
+
+It replaces the old one. A sum around each step is an idea of later networks.
+"""
+
+
+def draw_sentence(draw: Draw) -> Case:
+    words, width, hidden = draw.size(2, 5), draw.size(1, 4), draw.size(2, 4)
+    return case(
+        "random numbers",
+        draw.normal(words, width),
+        draw.normal(width, hidden),
+        draw.normal(hidden, hidden),
+    )
+
+
+ONE = torch.tensor([[1.0]])
+W = torch.tensor([[1.0, -0.5], [0.5, 1.0]])
+U = torch.tensor([[0.6, 0.2], [-0.2, 0.6]])
+
+EXERCISE = exercise_of(
+    recurrent_states,
+    section="01_sequence_to_sequence#a-network-that-reads",
+    points=1,
+    hints=(
+        "What does the network know before the first word? And what does the "
+        "second word meet that the first one left behind?",
+        "Keep the state in a variable outside the loop, replace it in each "
+        "step, and collect a copy of it for every word.",
+    ),
+    cases=[
+        case("one word of one number", ONE, ONE, ONE),
+        case("two words of one number", ONE.repeat(2, 1), ONE, 0.5 * ONE),
+        case("a negative word", -2 * ONE, ONE, ONE),
+        case("one word", torch.tensor([[1.0, 0.0]]), W, U),
+        case(
+            "cats drink milk",
+            torch.tensor([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]),
+            W,
+            U,
+        ),
+        case("a wider state", torch.ones(3, 1), torch.ones(1, 2), U),
+    ],
+    draw=draw_sentence,
+)

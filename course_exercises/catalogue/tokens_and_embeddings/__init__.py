@@ -1,0 +1,1 @@
+"""Chapter 02: tokens and embeddings."""
