@@ -40,6 +40,7 @@ SPINE = {
     "05_score_functions": 1300,
     "06_masks": 1300,
     "07_multi_head_attention": 1300,
+    "08_add_and_norm": 1300,
     "09_feed_forward": 1300,
     "10_transformer": 1300,
     "11_batches": 1300,
