@@ -39,8 +39,6 @@ from transformer_course.interpretation.explain import (
     rollout,
 )
 from transformer_course.training import checkpoint
-from transformer_course.training.loop import set_seed
-from transformer_course.training.run.folder import RunFolder
 
 EVALUATED = 300
 """Test images that maps are judged by: the first ones."""
@@ -215,29 +213,6 @@ def shown(labels: Tensor, guesses: list[Tensor]) -> list[int]:
     return [*list(found.values())[:RIGHT], *wrong[:WRONG]]
 
 
-def moved(model: nn.Module, seed: int) -> Tensor:
-    """Changes that training made to the learned positions of the patches.
-
-    They begin as random numbers, which hide it: what is learned is smaller.
-    The mean over patches, which tells none from another, is taken out.
-
-    Args:
-        model: trained.
-        seed: that its first weights were drawn with.
-    """
-    set_seed(seed)
-    first = checkpoint.build(model.config)
-    with torch.no_grad():
-        added = (model.position.table - first.position.table)[1:]
-    return added - added.mean(dim=0)
-
-
-def similarity(vectors: Tensor) -> list[list[float]]:
-    """Cosines between rows."""
-    unit = vectors / vectors.norm(dim=1, keepdim=True)
-    return [[round(x, 2) for x in row] for row in (unit @ unit.T).tolist()]
-
-
 def rounded(heat: Tensor) -> list[list[float]]:
     """A map whose largest number is 1, to three digits."""
     shares = heat / heat.max().clamp(min=1e-12)
@@ -289,12 +264,6 @@ def analyse(context: RunContext) -> Iterator[str]:
         }
         for i in shown(test.labels, list(guesses.values()))
     ]
-    table = models["vit"].position.table.detach()[1:]
-    seed = RunFolder(context.inputs[0]).settings()["train"]["seed"]
-    found["places"] = {
-        "learned": similarity(table),
-        "added": similarity(moved(models["vit"], seed)),
-    }
     store.write_json(context.folder / "maps.json", found)
 
 

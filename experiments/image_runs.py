@@ -111,7 +111,6 @@ def smoke_inputs(scratch: Path) -> list[Path]:
 
 
 NAMES = (
-    "fashion-vit",
     "fashion-vit-longer",
     "fashion-cnn",
     "fashion-cnn-narrow",

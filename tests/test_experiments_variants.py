@@ -14,13 +14,11 @@ from tiny import (
     tiny_language_model,
     with_bos,
 )
-from torch import nn
 from torch.testing import assert_close
 
 from experiments import (
     failures,
     feed_forward,
-    few_images,
     norms,
     positions,
     scores,
@@ -29,6 +27,7 @@ from experiments import (
     wrong_masks,
 )
 from experiments.embeddings import faster_tables, standard_normal, tables_of
+from experiments.image_classifiers import nearest, perceptron, share_right
 from experiments.lab import RunContext
 from experiments.mistakes import NAMES
 from experiments.since_2017 import CHANGES, WHOLE
@@ -41,8 +40,8 @@ from experiments.translators import (
     padding_of,
     with_masks,
 )
-from transformer_course.batches.images import ImageBatch
 from transformer_course.batches.pairs import Batch
+from transformer_course.data.images import ImageSet
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.decoding.generate import greedy_search
 from transformer_course.errors import CheckpointError
@@ -55,11 +54,12 @@ from transformer_course.models.positional_encoding import (
     sinusoidal_encoding,
 )
 from transformer_course.models.transformer import Transformer
+from transformer_course.models.vit import VisionTransformer
+from transformer_course.models.vit_config import VisionConfig
 from transformer_course.training import checkpoint
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loop import make_optimizer
 from transformer_course.training.loss import compute_loss
-from transformer_course.training.tasks.table import find_task
 
 # --- parts, starts and masks -------------------------------------------------
 
@@ -376,52 +376,33 @@ def test_each_mistake_is_an_edit_of_what_stands_there(name):
     NAMES["broken"](name)(*sizes(tiny_config()))
 
 
-# --- students of a teacher ---------------------------------------------------
-
-TRAINING = TrainConfig(label_smoothing=0.1)
-
-
-class Says(nn.Module):
-    """A teacher that is certain of these classes."""
-
-    def __init__(self, answers):
-        super().__init__()
-        self.answers = torch.tensor(answers)
-
-    def forward(self, images):
-        assert not self.training
-        return nn.functional.one_hot(self.answers, 3).float()
-
-
-def student_and_batch():
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Flatten(), nn.Linear(4, 3))
-    return model, ImageBatch(torch.randn(3, 1, 2, 2), torch.tensor([0, 1, 2]))
-
-
-@pytest.mark.parametrize("answers", [[0, 1, 2], [2, 1, 0]])
-def test_half_of_the_loss_is_the_teachers(answers):
-    model, batch = student_and_batch()
-    usual = find_task("image_classification").loss
-    found = few_images.taught_by(Says(answers), usual)(model, batch, TRAINING)
-    asked = batch._replace(labels=torch.tensor(answers))
-    ours, theirs = (usual(model, b, TRAINING) for b in (batch, asked))
-    close(found.loss, (ours.loss + theirs.loss) / 2)
-    close(found.nll, ours.nll)
-    assert (found.correct, found.tokens) == (ours.correct, ours.tokens)
-
-
-def test_a_student_learns_from_its_teachers_images(tmp_path):
-    variants = few_images.VARIANTS
-    for one in variants.values():
-        if one.teacher:
-            teacher = variants[one.teacher].settings(0, RunContext(tmp_path))
-            assert teacher.data == one.settings(0, RunContext(tmp_path)).data
-
-
 def count(model) -> int:
     """Number of weights."""
     return sum(p.numel() for p in model.parameters())
+
+
+# --- opponents of the Vision Transformer -------------------------------------
+
+
+def test_the_commonest_class_of_the_nearest_images_is_taken():
+    generator = torch.Generator().manual_seed(0)
+    drawn = torch.randint(256, (12, 1, 2, 2), generator=generator)
+    pixels, labels = drawn.to(torch.uint8), torch.arange(12) % 3
+    known = ImageSet(pixels[:10], labels[:10], ("a", "b", "c"))
+    asked = ImageSet(pixels[10:], labels[10:], known.names)
+    near = nearest(known, asked)
+    for image, found in zip(asked.images.float(), near, strict=True):
+        distance = (known.images.float() - image).square().sum(dim=(1, 2, 3))
+        assert torch.equal(found, known.labels[distance.argsort()[:9]])
+    votes = [row[:5].bincount(minlength=3).argmax() for row in near]
+    right = torch.stack(votes) == asked.labels
+    assert share_right(near[:, :5], asked) == right.float().mean()
+
+
+def test_the_perceptron_has_as_many_weights():
+    config = VisionConfig()
+    sizes = [count(m) for m in (perceptron(config), VisionTransformer(config))]
+    assert abs(sizes[0] - sizes[1]) < 0.01 * sizes[1]
 
 
 # --- table 3 -----------------------------------------------------------------

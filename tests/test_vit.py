@@ -7,7 +7,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 from tiny import close
-from torch import nn
 
 from transformer_course import files
 from transformer_course.errors import CheckpointError, ConfigError
@@ -73,6 +72,13 @@ def test_patches_that_do_not_tile_an_image_are_refused():
 def test_no_class_is_preferred_at_first_by_the_vision_transformer():
     logits = checkpoint.build(VISION)(images())
     assert torch.equal(logits, torch.zeros(3, 10))
+
+
+def test_positions_begin_small_and_the_class_token_at_zero():
+    """Large first positions would hide what is learned (chapter 19)."""
+    model = checkpoint.build(dataclasses.replace(VISION, d_model=256))
+    assert not model.class_token.any()
+    assert 0.018 < model.position.table.std() < 0.022
 
 
 @both
@@ -161,53 +167,6 @@ def test_both_learn_a_few_images_by_heart():
             loss.backward()
             optimizer.step()
         assert (model(given).argmax(dim=-1) == right).all()
-
-
-# --- a stem of convolutions --------------------------------------------------
-
-STEM = dataclasses.replace(VISION, stem="convolutions")
-
-
-def test_a_stem_gives_a_vector_for_each_patch():
-    stem = drawn(STEM).patches
-    assert stem(images()).shape == (3, VISION.n_patches, 16)
-    assert drawn(STEM)(images()).shape == (3, 10)
-
-
-def test_the_convolutions_of_a_stem_overlap():
-    """A pixel reaches patches beside its own; in a linear map it does not."""
-    given = images(1)
-    changed = given.clone()
-    changed[..., 3, 3] += 1  # the last pixel of the first patch
-
-    def reached(config):
-        stem = drawn(config).patches
-        for name, part in stem.named_modules():
-            if isinstance(part, nn.GroupNorm):  # which sees the whole image
-                stem.set_submodule(name, nn.Identity())
-        return [
-            i
-            for i, (a, b) in enumerate(
-                zip(stem(given)[0], stem(changed)[0], strict=True)
-            )
-            if not torch.allclose(a, b)
-        ]
-
-    assert reached(VISION) == [0]
-    assert len(reached(STEM)) > 1
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"patch_size": 1}, "patch_size is 1.*halves the image"),
-        ({"image_size": 9, "patch_size": 3}, "patch_size is 3.*halves"),
-        ({"d_model": 24, "n_heads": 2}, "d_model is 24.*multiple of 16"),
-    ],
-)
-def test_a_stem_that_cannot_work_is_refused(changes, said):
-    with pytest.raises(ConfigError, match=said):
-        dataclasses.replace(STEM, **changes)
 
 
 # --- files that do not fit ---------------------------------------------------

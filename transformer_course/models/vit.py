@@ -95,53 +95,12 @@ class PatchEmbedding(nn.Module):
         return self.project(images).flatten(2).transpose(1, 2)
 
 
-class ConvolutionalStem(nn.Module):
-    """A vector for each patch by 3 × 3 convolutions that halve the image.
-
-    They overlap, and look at pixels before they look at patches (Xiao et al.
-    2021, section 4). The last one has ``d_model`` channels, each before it
-    half as many; a 1 × 1 convolution follows. The norm is over groups, as in
-    the convolutional network here; the paper's is over the batch.
-
-    Args:
-        channels: of the images.
-        n_halvings: convolutions.
-        d_model: width of a vector.
-    """
-
-    def __init__(self, channels: int, n_halvings: int, d_model: int):
-        super().__init__()
-        widths = [d_model >> i for i in reversed(range(n_halvings))]
-        inside = [channels, *widths[:-1]]
-        self.layers = nn.Sequential(
-            *(
-                layer
-                for widths_of_one in zip(inside, widths, strict=True)
-                for layer in _convolution(*widths_of_one, stride=2)
-            ),
-            nn.Conv2d(d_model, d_model, kernel_size=1),
-        )
-
-    def forward(self, images: Images) -> Float[Tensor, "batch patches d"]:
-        """The vectors of all patches, row by row."""
-        return self.layers(images).flatten(2).transpose(1, 2)
-
-
-def _stem(config: VisionConfig) -> nn.Module:
-    """The module that embeds patches."""
-    if config.stem == "convolutions":
-        return ConvolutionalStem(
-            config.channels, config.n_halvings, config.d_model
-        )
-    return PatchEmbedding(config.channels, config.patch_size, config.d_model)
-
-
 class VisionTransformer(nn.Module):
     """From images to logits over classes (Dosovitskiy et al. 2021, 3.1).
 
-    The last map starts at zero, so that no class is preferred. Class token
-    and positions are drawn from N(0, 1). (The authors' code draws positions
-    from N(0, 0.02²), and begins with a class token of zeros.)
+    First values are those of the authors' code: zeros for the class token
+    and the last map, so that no class is preferred, and positions drawn from
+    N(0, 0.02²).
 
     Args:
         config: all that varies.
@@ -150,15 +109,18 @@ class VisionTransformer(nn.Module):
     def __init__(self, config: VisionConfig):
         super().__init__()
         self.config = config
-        self.patches = _stem(config)
-        self.class_token = nn.Parameter(torch.empty(config.d_model))
+        self.patches = PatchEmbedding(
+            config.channels, config.patch_size, config.d_model
+        )
+        self.class_token = nn.Parameter(torch.zeros(config.d_model))
         self.position = position_module(
             config.position, 1 + config.n_patches, config.d_model
         )
         self.dropout = nn.Dropout(config.dropout)
         self.encoder = Encoder(config)
         self.to_logits = nn.Linear(config.d_model, config.n_classes)
-        nn.init.normal_(self.class_token)
+        for table in self.position.parameters():
+            nn.init.normal_(table, std=0.02)
         nn.init.zeros_(self.to_logits.weight)
         nn.init.zeros_(self.to_logits.bias)
 
@@ -172,11 +134,11 @@ class VisionTransformer(nn.Module):
 
     @property
     def last_features(self) -> nn.Module:
-        """Features for Grad-CAM: the input of the last layer.
+        """Features for Grad-CAM: the norm before the last attention.
 
         Later changes of a patch do not reach the class token.
         """
-        return [self.dropout, *self.encoder.layers][-2]
+        return self.encoder.layers[-1].add_norm_1.norm
 
     def encode(
         self, images: Images

@@ -16,9 +16,6 @@ from transformer_course.models.config import (
     require_divisible,
 )
 
-Stem = Literal["patches", "convolutions"]
-"""How an image becomes vectors: one linear map of each patch, or a few
-convolutions."""
 Channels = Annotated[
     int,
     Constraint(
@@ -33,9 +30,8 @@ class VisionConfig(AnyModelConfig):
     """A Vision Transformer; the defaults are for Fashion-MNIST.
 
     Raises:
-        ConfigError: as :class:`~.config.ModelConfig`, the patches do not
-            tile the image, or a stem of convolutions cannot reach their size
-            by halving.
+        ConfigError: as :class:`~.config.ModelConfig`, or the patches do
+            not tile the image.
     """
 
     d_model: Size = 64
@@ -64,8 +60,6 @@ class VisionConfig(AnyModelConfig):
     """Pixels on each side of a patch; it divides ``image_size``."""
     n_classes: Size = 10
     """Number of classes."""
-    stem: Stem = "patches"
-    """How the image becomes vectors."""
 
     def __post_init__(self):
         super().__post_init__()
@@ -75,33 +69,11 @@ class VisionConfig(AnyModelConfig):
             f"patches of {self.patch_size} pixels do not tile an image of "
             f"{self.image_size}: choose a patch_size that divides it.",
         )
-        if self.stem == "convolutions":
-            self._check_stem()
 
     @property
     def n_patches(self) -> int:
         """Patches of an image."""
         return (self.image_size // self.patch_size) ** 2
-
-    @property
-    def n_halvings(self) -> int:
-        """Number of halvings that turn a patch into a pixel."""
-        return self.patch_size.bit_length() - 1
-
-    def _check_stem(self) -> None:
-        """Raise a ConfigError unless convolutions can halve a patch to 1."""
-        require(
-            self.n_halvings > 0 and self.patch_size == 2**self.n_halvings,
-            f"patch_size is {self.patch_size}, but each convolution of the "
-            "stem halves the image: choose 2, 4, 8 or the like.",
-        )
-        least = 8 * 2 ** (self.n_halvings - 1)
-        require(
-            self.d_model % least == 0,
-            f"d_model is {self.d_model}, but the stem's {self.n_halvings} "
-            "convolutions double their channels, which are normalised in 8 "
-            f"groups: choose a multiple of {least}.",
-        )
 
 
 @dataclass(frozen=True)
