@@ -141,6 +141,7 @@ EXPERIMENT = Experiment(
     default_variants=(
         "logistic",
         "mlp",
+        "neighbours",
     ),
     smoke_variants=("neighbours", "mlp-longer", "vit"),
 )

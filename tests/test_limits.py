@@ -52,6 +52,7 @@ SPINE = {
     "16_soseki": 1300,
     "17_classification": 1500,
     "18_bert": 1500,
+    "19_vision_transformer": 1500,
 }
 """Words of what stands above a chapter's section In depth."""
 WHOLE = {
