@@ -11,10 +11,10 @@ from course_exercises.engine.exercise import Case, case, exercise_of, other
 
 
 def bits_saved(
-    own: Float[Tensor, "token"],
-    other: Float[Tensor, "token"],
-    lengths: Int[Tensor, "sentence"],
-) -> Float[Tensor, "sentence"]:
+    own: Float[Tensor, " token"],
+    other: Float[Tensor, " token"],
+    lengths: Int[Tensor, " sentence"],
+) -> Float[Tensor, " sentence"]:
     """How many bits each sentence saves by its own source.
 
     Args:
