@@ -158,6 +158,9 @@ EXPERIMENT = Experiment(
         name: {"about": one.about, "changes": dict(one.changes)}
         for name, one in VARIANTS.items()
     },
-    default_variants=("before",),
+    default_variants=(
+        "before",
+        "patch-4-once",
+    ),
     smoke_variants=("before",),
 )
