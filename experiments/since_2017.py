@@ -25,18 +25,19 @@ import torch
 from torch import nn
 from torch.optim import Adam, AdamW, Optimizer
 
+from experiments.decoder_changes import (
+    PLAIN,
+    MixtureOfExperts,
+    SwitchedConfig,
+    SwitchedDecoder,
+    SwitchedFeedForward,
+    balance_of,
+)
 from experiments.lab import Experiment, Record, RunContext
 from transformer_course.batches.pairs import Batch
 from transformer_course.data.tokenizer import PAD
 from transformer_course.models.config import LanguageModelConfig
-from transformer_course.models.modern import (
-    MixtureOfExperts,
-    ModernFeedForward,
-    balance_of,
-)
-from transformer_course.models.modern_config import PLAIN, ModernConfig
 from transformer_course.models.optimize import optimize
-from transformer_course.training import checkpoint
 from transformer_course.training.config import DataConfig, TrainConfig
 from transformer_course.training.config import Experiment as Settings
 from transformer_course.training.loop import (
@@ -93,7 +94,7 @@ class Decoder:
 
     about: str
     model: Mapping[str, Any] = field(default_factory=dict)
-    """Settings of a ModernConfig beside SIZES and PLAIN."""
+    """Settings of a SwitchedConfig beside SIZES and PLAIN."""
     experts: bool = False
     """A mixture in place of each feed-forward part."""
     optimizer: str = "adam"
@@ -101,9 +102,9 @@ class Decoder:
     rate: float = RATE
     steps: int = STEPS
 
-    def config(self) -> ModernConfig:
+    def config(self) -> SwitchedConfig:
         """The model's settings, without the size of the vocabulary."""
-        return ModernConfig(**{**SIZES, **PLAIN, **self.model})
+        return SwitchedConfig(**{**SIZES, **PLAIN, **self.model})
 
 
 OPTIMIZERS: dict[str, Callable[[nn.Module], Optimizer]] = {
@@ -133,10 +134,10 @@ def schedule_of(decoder: Decoder, steps: int) -> Schedule:
 def build(decoder: Decoder, vocab_size: int) -> nn.Module:
     """The model of a decoder, with its first weights."""
     config = dataclasses.replace(decoder.config(), vocab_size=vocab_size)
-    model = checkpoint.build(config)
+    model = SwitchedDecoder(config)
     if decoder.experts:
         for name, part in list(model.named_modules()):
-            if isinstance(part, ModernFeedForward):
+            if isinstance(part, SwitchedFeedForward):
                 other = MixtureOfExperts(config.d_model, config.d_ff, EXPERTS)
                 for matrix in other.parameters():  # drawn as all others are
                     nn.init.xavier_uniform_(matrix)

@@ -26,6 +26,7 @@ from experiments import (
     table_3,
     wrong_masks,
 )
+from experiments.decoder_changes import balance_of
 from experiments.embeddings import faster_tables, standard_normal, tables_of
 from experiments.image_classifiers import nearest, perceptron, share_right
 from experiments.lab import RunContext
@@ -48,7 +49,6 @@ from transformer_course.errors import CheckpointError
 from transformer_course.models.attention import MultiHeadAttention
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.masks import causal_mask, padding_mask
-from transformer_course.models.modern import balance_of
 from transformer_course.models.positional_encoding import (
     RotaryPosition,
     sinusoidal_encoding,

@@ -1,252 +1,168 @@
-"""Laws of a decoder of today: switched off, it is the one of 2017."""
+"""Laws of a decoder of today."""
 
 import pytest
 import torch
 import torch.nn.functional as F
-from tiny import SIZES, close, random_ids
+from tiny import close, random_ids
 
-from transformer_course.decoding.generate import greedy_search
+from transformer_course.decoding.generate import beam_search, greedy_search
 from transformer_course.errors import ConfigError
-from transformer_course.models.config import LanguageModelConfig
 from transformer_course.models.modern import (
-    MixtureOfExperts,
-    ModernAttention,
-    ModernFeedForward,
+    Attention,
     ModernLanguageModel,
-    alibi_slopes,
-    attention_bias,
-    balance_of,
+    RollingCache,
+    rotate,
+    rotations,
 )
-from transformer_course.models.modern_config import PLAIN, ModernConfig
-from transformer_course.models.transformer import LanguageModel
+from transformer_course.models.modern_config import ModernConfig
+from transformer_course.models.positional_encoding import RotaryPosition
 from transformer_course.training import checkpoint
 
-CHANGES = {
-    "norm": "rms",
-    "activation": "squared_relu",
-    "position": "rotary",
-    "qk_norm": True,
-    "value_residual": True,
-    "soft_cap": 3.0,
-    "n_kv_heads": 1,
-    "window": 3,
-    "gated": True,
+SIZES = {
+    "vocab_size": 17,
+    "d_model": 32,
+    "n_heads": 4,
+    "n_kv_heads": 2,
+    "d_ff": 40,
+    "n_layers": 3,
+    "max_length": 40,
 }
-ALL = [{}, PLAIN, CHANGES, {"position": "alibi"}]
+WINDOWS = {"window": 5, "global_every": 3}
+KINDS = [{}, WINDOWS, {"qk_norm": True, "n_kv_heads": 4}, {"tied": False}]
 
 
-def tiny_modern(seed: int = 0, **changes) -> ModernLanguageModel:
-    """An untrained model, of which every part adds to the stream."""
-    torch.manual_seed(seed)
-    settings = SIZES | {"norm_first": True, "zero_start": False} | changes
-    return ModernLanguageModel(ModernConfig(**settings)).eval()
+def tiny_modern(**changes) -> ModernLanguageModel:
+    """An untrained model, large enough weights to tell its parts apart."""
+    torch.manual_seed(0)
+    model = ModernLanguageModel(ModernConfig(**SIZES | changes)).eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(8) if weight.dim() == 2 else weight.uniform_(0.5, 2)
+    return model
 
 
-def tiny_plain(**changes) -> ModernLanguageModel:
-    """With every change switched off, but for these."""
-    return tiny_modern(**PLAIN | changes)
-
-
-# --- the whole ---------------------------------------------------------------
-
-
-def test_with_all_changes_off_it_is_the_decoder_of_2017():
-    modern = tiny_plain()
-    torch.manual_seed(1)
-    config = LanguageModelConfig(**SIZES | {"norm_first": True})
-    old = LanguageModel(config).eval()  # its biases are zero
-    weights = old.state_dict()
-    names = {
-        "decoder.layers.": "layers.",
-        "self_attention": "attention",
-        "add_norm_1.norm": "norm_1",
-        "add_norm_3.norm": "norm_2",
-        "decoder.norm": "norm",
-    }
-    renamed = {}
-    for name, value in weights.items():
-        for there, here in names.items():
-            name = name.replace(there, here)
-        if not name.endswith(("widen.bias", "narrow.bias")):
-            renamed[name] = value
-    modern.load_state_dict(renamed)
-    ids = random_ids(3, 9)
-    close(modern(ids), old(ids))
-
-
-@pytest.mark.parametrize("name", CHANGES)
-def test_each_change_changes_what_comes_out(name):
-    ids = random_ids(2, 9)
-    plain, changed = tiny_plain(), tiny_plain(**{name: CHANGES[name]})
-    same = {k: v.shape for k, v in changed.state_dict().items()}
-    weights = {
-        k: v for k, v in plain.state_dict().items() if same.get(k) == v.shape
-    }
-    changed.load_state_dict(weights, strict=False)
-    assert (plain(ids) - changed(ids)).abs().max() > 1e-3
-
-
-@pytest.mark.parametrize(
-    "changes", [{}, PLAIN, CHANGES, {"position": "alibi"}]
-)
+@pytest.mark.parametrize("changes", KINDS)
 def test_what_comes_later_does_not_matter(changes):
-    model = tiny_modern(**changes)
-    ids = random_ids(2, 9)
+    model, ids = tiny_modern(**changes), random_ids(2, 19)
     later = ids.clone()
-    later[:, 5:] = random_ids(2, 4, seed=7)
-    close(model(later)[:, :5], model(ids)[:, :5])
+    later[:, 11:] = random_ids(2, 8, seed=7)
+    close(model(later)[:, :11], model(ids)[:, :11])
+    assert (model(later)[:, 11:] - model(ids)[:, 11:]).abs().max() > 0.1
 
 
+@pytest.mark.parametrize("changes", KINDS)
 @pytest.mark.parametrize(
-    "changes", [{}, PLAIN, CHANGES, {"position": "alibi"}]
+    "parts", [[1] * 19, [3, 1, 4, 1, 5, 2, 3], [12, 7], [2, 1, 1, 1, 1, 13]]
 )
-def test_a_cache_gives_the_same_logits(changes):
-    model = tiny_modern(**changes)
-    ids, cache = random_ids(2, 9), model.new_cache()
-    parts = [model.decode(ids[:, i : i + 3], cache) for i in (0, 3, 6)]
-    close(torch.cat(parts, dim=1), model(ids))
+def test_a_cache_gives_the_same_logits(changes, parts):
+    model, ids = tiny_modern(**changes), random_ids(2, 19)
+    cache = model.new_cache()
+    found = [model.decode(part, cache) for part in ids.split(parts, dim=1)]
+    close(torch.cat(found, dim=1), model(ids), 1e-4)
+
+
+def test_a_window_hides_what_is_too_far_away():
+    model = tiny_modern(window=3, global_every=9, n_layers=1)
+    ids = random_ids(1, 12)
+    other = ids.clone()
+    other[:, 4] = (other[:, 4] + 1) % 17
+    changed = (model(other) - model(ids)).abs().amax(dim=(0, 2)) > 1e-4
+    assert changed.nonzero().flatten().tolist() == [4, 5, 6]
+
+
+def test_a_cache_of_a_window_holds_no_more_than_it():
+    model, cache = tiny_modern(**WINDOWS), None
+    cache = model.new_cache()
+    for _ in range(200):
+        model.decode(random_ids(1, 1), cache)
+    held = [layer.own.key.size(2) for layer in cache.layers]
+    assert held == [5, 5, 256] and cache.length == 200
+
+
+def test_a_cache_makes_room_seldom():
+    cache, seen = RollingCache(), []
+    for _ in range(300):
+        cache.extend(torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, 1, 3))
+        seen.append(cache.key.data_ptr())
+    assert len(set(seen)) <= 4
+    assert cache.value.shape == (1, 1, 512, 3)
+
+
+def test_heads_of_a_group_share_keys_and_values():
+    shared = tiny_modern().layers[0].attention
+    torch.manual_seed(1)
+    config = ModernConfig(**SIZES | {"n_kv_heads": 4})
+    each = Attention(config, None)
+    each.load_state_dict(
+        {
+            name: weight
+            if name.startswith(("to_query", "to_output"))
+            else weight.view(2, 8, 32).repeat_interleave(2, 0).view(32, 32)
+            for name, weight in shared.state_dict().items()
+        }
+    )
+    x = torch.randn(2, 9, 32)
+    turns = rotations(torch.arange(9), 8, 10_000.0)
+    close(shared(x, turns), each(x, turns))
+
+
+def test_it_turns_as_rotary_positions_do():
+    x = torch.randn(2, 3, 9, 8)
+    turned = rotate(x, rotations(torch.arange(4, 13), 8, 10_000.0))
+    close(turned, RotaryPosition(8)(x, offset=4))
+
+
+def test_the_base_slows_the_turns_of_all_pairs_but_the_first():
+    near, far = (rotations(torch.arange(5), 8, b)[1] for b in (1e4, 1e6))
+    close(near[:, 0], far[:, 0])
+    assert (near[1:, 1:] > far[1:, 1:]).all()
 
 
 def test_searches_write_with_it():
-    model, prefix = tiny_modern(**CHANGES), random_ids(2, 3)[:, 1:]
-    ways = {"prefix": prefix, "max_length": 12}
+    model, prefix = tiny_modern(**WINDOWS), random_ids(3, 4)[:, 1:]
+    ways = {"prefix": prefix, "max_length": 20}
     found = greedy_search(model, **ways)
     assert found == greedy_search(model, **ways, cached=False)
-    assert all(
-        row[:2] == p for row, p in zip(found, prefix.tolist(), strict=True)
-    )
+    beams = beam_search(model, **ways, beam_size=3)
+    again = beam_search(model, **ways, beam_size=3, cached=False)
+    assert [[h.ids for h in b] for b in beams] == [
+        [h.ids for h in b] for b in again
+    ]
 
 
-def test_a_checkpoint_brings_it_back(tmp_path):
-    model = tiny_modern(**CHANGES)
+def test_it_learns_a_row_by_heart():
+    torch.manual_seed(0)
+    model, ids = ModernLanguageModel(ModernConfig(**SIZES)), random_ids(4, 12)
+    adam = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for _ in range(60):
+        logits = model(ids[:, :-1]).flatten(0, 1)
+        loss = F.cross_entropy(logits, ids[:, 1:].flatten())
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+    assert loss < 0.5
+
+
+@pytest.mark.parametrize("changes", KINDS)
+def test_a_checkpoint_brings_it_back(tmp_path, changes):
+    model = tiny_modern(**changes)
     checkpoint.save(tmp_path / "saved", model)
     loaded = checkpoint.load(tmp_path / "saved").model
     assert loaded.config == model.config
-    ids = random_ids(2, 5)
-    close(loaded(ids), model(ids))
-
-
-def test_at_a_start_from_zero_only_the_embedding_speaks():
-    model = tiny_modern(zero_start=True, soft_cap=None, position="none")
-    ids = random_ids(2, 5)
-    close(model(ids), model.to_logits(model.norm(model.embedding(ids))))
-
-
-def test_a_cap_holds_logits_and_keeps_their_order():
-    free, capped = tiny_modern(soft_cap=None), tiny_modern(soft_cap=0.5)
-    ids = random_ids(2, 5)
-    assert capped(ids).abs().max() < 0.5 < free(ids).abs().max()
-    assert (capped(ids).argsort() == free(ids).argsort()).all()
+    close(loaded(random_ids(2, 9)), model(random_ids(2, 9)))
 
 
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"norm_first": False}, "pre-norm only"),
         ({"n_kv_heads": 3}, "cannot share so many evenly"),
         ({"n_kv_heads": 0}, "n_kv_heads is 0"),
-        ({"bias": True}, "have none"),
+        ({"d_model": 36, "n_heads": 12, "n_kv_heads": 4}, "3 wide"),
+        ({"d_model": 30}, "cannot be split over 4"),
         ({"window": 0}, "window is 0"),
-        ({"soft_cap": 0.0}, "soft_cap is 0.0"),
+        ({"rope_base": 0.0}, "rope_base is 0.0"),
     ],
 )
-def test_settings_that_do_not_go_together_are_refused(changes, complaint):
+def test_sizes_that_do_not_go_together_are_refused(changes, complaint):
     with pytest.raises(ConfigError, match=complaint):
-        ModernConfig(**changes)
-
-
-# --- the parts ---------------------------------------------------------------
-
-
-def test_a_gate_of_ones_changes_nothing():
-    part = ModernFeedForward(4, 6, "silu", gated=True)
-    x = torch.randn(2, 3, 4)
-    inner = F.silu(part.widen(x))
-    close(part(x), part.narrow(inner * part.gate(x)))
-    part.gate.forward = lambda x: torch.ones_like(inner)
-    close(part(x), part.narrow(inner))
-
-
-def test_slopes_are_those_of_the_paper():
-    assert alibi_slopes(8).tolist() == [2.0**-i for i in range(1, 9)]
-
-
-def test_a_bias_hides_the_future_and_what_lies_before_the_window():
-    bias = attention_bias(4, 4, window=2)[0]
-    seen = torch.tensor(
-        [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]
-    )
-    assert ((bias == 0) == seen.bool()).all()
-    assert ((bias == -torch.inf) == ~seen.bool()).all()
-
-
-def test_alibi_falls_by_a_slope_a_step():
-    slopes = torch.tensor([0.5, 0.25])
-    bias = attention_bias(4, 4, slopes=slopes)
-    close(bias[:, 3], -slopes[:, None] * torch.tensor([3.0, 2, 1, 0]))
-
-
-def test_grouped_queries_are_heads_with_equal_keys():
-    few = ModernAttention(ModernConfig(**_head(n_kv_heads=1)), first=True)
-    many = ModernAttention(ModernConfig(**_head()), first=True)
-    weights = few.state_dict()
-    for name in ("to_key.weight", "to_value.weight"):
-        weights[name] = weights[name].repeat(2, 1)
-    many.load_state_dict(weights)
-    x = torch.randn(2, 5, 8)
-    bias = attention_bias(5, 5)
-    close(few(x, bias)[0], many(x, bias)[0])
-
-
-def test_a_share_of_one_borrows_no_values():
-    config = ModernConfig(**_head(value_residual=True))
-    part = ModernAttention(config, first=False)
-    alone = ModernAttention(config, first=True)
-    alone.load_state_dict(part.state_dict(), strict=False)
-    x, bias = torch.randn(2, 5, 8), attention_bias(5, 5)
-    first_values = torch.randn(2, 2, 5, 4)
-    with torch.no_grad():
-        part.own_share.fill_(1.0)
-    close(part(x, bias, first_values)[0], alone(x, bias)[0])
-    with torch.no_grad():
-        part.own_share.fill_(0.0)
-    other = part(x, bias, first_values)[0] - alone(x, bias)[0]
-    assert other.abs().max() > 1e-3
-
-
-def _head(**changes):
-    sizes = {"vocab_size": 20, "d_model": 8, "n_heads": 2, "d_ff": 8}
-    return sizes | changes
-
-
-# --- experts -----------------------------------------------------------------
-
-
-def test_experts_that_are_alike_answer_as_one_times_its_chance():
-    torch.manual_seed(0)
-    part = MixtureOfExperts(8, 16, n_experts=4)
-    for expert in part.experts:
-        expert.load_state_dict(part.experts[0].state_dict())
-    x = torch.randn(2, 5, 8)
-    chance = part.router(x).softmax(dim=-1).amax(dim=-1, keepdim=True)
-    close(part(x), chance * part.experts[0](x))
-
-
-def test_each_token_is_sent_by_itself():
-    torch.manual_seed(0)
-    part = MixtureOfExperts(8, 16, n_experts=4)
-    x = torch.randn(1, 6, 8)
-    order = torch.randperm(6)
-    close(part(x[:, order]), part(x)[:, order])
-    assert abs(part.load.sum() - 1) < 1e-6
-
-
-def test_balance_is_one_if_all_are_used_alike_and_more_if_not():
-    part = MixtureOfExperts(4, 8, n_experts=4)
-    with torch.no_grad():
-        part.router.weight.copy_(5 * torch.eye(4))
-    part(torch.eye(4)[None])
-    assert abs(part.balance - 1) < 1e-5
-    part(torch.eye(4)[:1].expand(1, 4, 4))
-    assert part.balance > 3
-    assert balance_of(part) == part.balance
+        ModernConfig(**SIZES | changes)

@@ -8,6 +8,7 @@ import inspect
 import re
 from importlib.metadata import entry_points, version
 
+from transformer_course.cli.chatting import chat
 from transformer_course.cli.classes import classify, fill, similar
 from transformer_course.cli.corpora import data
 from transformer_course.cli.exporting import export
@@ -26,6 +27,7 @@ COMMANDS = {
     "train": train,
     "translate": translate,
     "generate": generate,
+    "chat": chat,
     "classify": classify,
     "fill": fill,
     "similar": similar,

@@ -143,6 +143,7 @@ def generate(
     temperature: float = 1.0,
     top_k: int = 0,
     top_p: float = 1.0,
+    min_p: float = 0.0,
     max_length: int = 50,
     seed: int = 0,
     stream: bool = False,
@@ -158,6 +159,8 @@ def generate(
         temperature: below 1 sharper, above 1 wilder.
         top_k: sample from the k most probable tokens; 0 takes all.
         top_p: sample from the most probable tokens that hold this share.
+        min_p: sample from tokens at least this share as probable as the
+            likeliest.
         max_length: most tokens of a text.
         seed: fixes the texts.
         stream: write words as they are sampled, as on a terminal; the texts
@@ -177,6 +180,7 @@ def generate(
         temperature=temperature,
         top_k=top_k,
         top_p=top_p,
+        min_p=min_p,
         max_length=max_length,
     )
     for text in islice(texts, count):

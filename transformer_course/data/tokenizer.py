@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 import sentencepiece
 
+from transformer_course.data.byte_bpe import ByteBPE
 from transformer_course.data.wordpiece import WordPiece
 from transformer_course.errors import TokenizerError
 
@@ -264,9 +265,8 @@ class Tokenizer:
             raise TokenizerError(f"{path}: {error}") from error
 
 
-AnyTokenizer = Tokenizer | WordPiece
-"""What cuts the texts of an encoder: our own pieces, or those of published
-weights."""
+AnyTokenizer = Tokenizer | WordPiece | ByteBPE
+"""What cuts texts: our own pieces, or those of published weights."""
 
 
 def _reason(said: str) -> str:

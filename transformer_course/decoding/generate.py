@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from transformer_course.data.tokenizer import BOS
 from transformer_course.decoding.search import (
     Hypothesis,
     Search,
@@ -91,8 +92,10 @@ def sample(
     temperature: float = 1.0,
     top_k: int = 0,
     top_p: float = 1.0,
+    min_p: float = 0.0,
     generator: torch.Generator | None = None,
     prefix: Int[Tensor, "batch prefix"] | None = None,
+    start: int = BOS,
     max_length: int | None = None,
     cached: bool = True,
     on_token: OnToken | None = None,
@@ -107,8 +110,12 @@ def sample(
         top_k: draw from the k most probable tokens; 0 takes all.
         top_p: draw from the smallest set of tokens that holds this share of
             the probability (Holtzman et al. 2020); 1 takes all.
+        min_p: draw from the tokens that are at least this share as probable
+            as the likeliest (Nguyen et al. 2024); 0 takes all.
         generator: source of randomness, on the model's device.
         prefix: tokens that each target must begin with.
+        start: the token before all others; a model whose texts begin with no
+            bos is given their first token.
         max_length: maximum number of target tokens.
         cached: keep keys and values between tokens.
         on_token: called after each step.
@@ -130,15 +137,19 @@ def sample(
         raise ConfigError(
             f"top_p is {top_p}: expected above 0 and at most 1 (all)."
         )
+    if not 0 <= min_p <= 1:
+        raise ConfigError(f"min_p is {min_p}: expected from 0 (all) to 1.")
 
     def pick(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
         kept = keep_top_p(keep_top_k(logits / temperature, top_k), top_p)
+        kept = keep_min_p(kept, min_p)
         probabilities = kept.softmax(dim=-1)
         require_numbers(probabilities[:, 0].isfinite())
         drawn = torch.multinomial(probabilities, 1, generator=generator)
         return drawn.squeeze(1)
 
-    return _extend(model, src, pick, prefix, max_length, cached, on_token)
+    given = model, src, pick, prefix, max_length, cached, on_token
+    return _extend(*given, start=start)
 
 
 def keep_top_k(
@@ -164,6 +175,17 @@ def keep_top_p(
     left_out[..., 0] = False  # the likeliest stays, however small p is
     ordered = ordered.masked_fill(left_out, -torch.inf)
     return torch.empty_like(logits).scatter_(-1, order, ordered)
+
+
+def keep_min_p(
+    logits: Float[Tensor, "rows vocab"], share: float
+) -> Float[Tensor, "rows vocab"]:
+    """Keep logits of tokens at least ``share`` as probable as the likeliest;
+    set others to -∞."""
+    if share <= 0:
+        return logits
+    below = logits < logits.amax(dim=-1, keepdim=True) + math.log(share)
+    return logits.masked_fill(below, -torch.inf)
 
 
 @for_inference
@@ -236,10 +258,13 @@ def beam_search(
 
 
 @for_inference
-def _extend(model, src, pick: Pick, prefix, max_length, cached, on_token):
+def _extend(
+    model, src, pick: Pick, prefix, max_length, cached, on_token, start=BOS
+):
     """Greedy search and sampling: one row a sentence, one token a step."""
     keep = pick is not _argmax or on_token is not None
-    search = Search(model, src, prefix, max_length, cached, keep_finished=keep)
+    given = model, src, prefix, max_length, cached
+    search = Search(*given, keep_finished=keep, start=start)
     while not search.done():
         tokens = pick(search.force(search.logits().float()))[:, None]
         search.append(torch.zeros_like(tokens), tokens, search.scores)

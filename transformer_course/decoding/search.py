@@ -57,6 +57,7 @@ class Search:
         alpha: exponent of the length penalty.
         keep_finished: keep finished sentences in the batch; else they leave
             it, which saves their computation.
+        start: the token before all others.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Search:
         beam_size: int = 1,
         alpha: float = 0.0,
         keep_finished: bool = False,
+        start: int = BOS,
     ):
         given = src if src is not None else prefix
         if prefix is not None and len(prefix) != len(given):
@@ -92,7 +94,7 @@ class Search:
         limits = length_limits(model, src, prefix, max_length)
         self.limits = limits.to(self.device).repeat_interleave(beam_size)
         rows = sentences * beam_size
-        self.tgt = torch.full((rows, 1), BOS, device=self.device)
+        self.tgt = torch.full((rows, 1), start, device=self.device)
         if prefix is not None:  # the common length is decoded in one step
             shared = int((prefix != PAD).sum(dim=1).min())
             self.tgt = torch.cat([self.tgt, self.prefix[:, :shared]], dim=1)

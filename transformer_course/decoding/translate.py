@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from transformer_course.batches.pairs import pad_rows, sorted_batches
 from transformer_course.data import plain
 from transformer_course.data.tokenizer import (
-    BYTE,
     EOS,
     AnyTokenizer,
     Tokenizer,
@@ -219,8 +218,7 @@ class TextStream:
         """Append a token; return the new final text."""
         self.ids.append(token)
         text = self.tokenizer.decode(self.ids)
-        if BYTE.fullmatch(self.tokenizer.piece(token)):
-            text = text.rstrip(BROKEN)
+        text = text.rstrip(BROKEN)
         if self.language is not None:
             text = plain.settled(text, self.language)
         return self._grow(text)

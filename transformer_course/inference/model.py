@@ -21,7 +21,8 @@ from transformer_course.batches.labelled import text_rows
 from transformer_course.checks import from_dict
 from transformer_course.console import quoted
 from transformer_course.data import images, labelled, plain
-from transformer_course.data.tokenizer import AnyTokenizer
+from transformer_course.data.byte_bpe import ByteBPE
+from transformer_course.data.tokenizer import BOS, AnyTokenizer
 from transformer_course.data.wordpiece import WordPiece
 from transformer_course.decoding.classify import (
     Guess,
@@ -241,7 +242,11 @@ class TrainedModel:
         self.require_output("text", "translation")
         [text] = self.tokenise([prompt], self.task.prompt_side)
         src = prefix = None
-        if self.task.prompt_side == "tgt":
+        if isinstance(self.tokenizer, ByteBPE):
+            first, *rest = self.tokenizer.encode(text or "\n")
+            prefix = torch.tensor([rest]).long()
+            settings["start"] = first
+        elif self.task.prompt_side == "tgt":
             prefix = torch.tensor([self.tokenizer.encode(text)]).long()
         elif text.strip():
             src = self._source(text)
@@ -260,6 +265,7 @@ class TrainedModel:
             **settings,
         )
         begun = [] if prefix is None else prefix[0].tolist()
+        begun = [settings.get("start", BOS), *begun]
         while True:
             yield self._decode(search, say, begun)
 

@@ -1,270 +1,212 @@
-"""A modern decoder: changes since 2017 (chapter 22).
+"""A decoder of today, whole (chapter 22).
 
-Each change is a few lines, switched by a setting of a ModernConfig. With all
-of them off, this is :class:`~.transformer.LanguageModel` in
-pre-norm, without feed-forward biases. Training, searches and checkpoints take
-the one for the other.
+Pre-norm with RMSNorm, rotary positions, keys and values shared by groups of
+query heads, a feed-forward network with a gate, and a cache that is reserved
+ahead: Llama's parts (Touvron et al. 2023). Windows and normalised queries and
+keys are switched on by the config. Weights of SmolLM2 fit into it: see
+``training.smollm2``.
 """
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from transformer_course.models.attention import KVCache
-from transformer_course.models.layers import LayerNorm, Stream, TokenEmbedding
+from transformer_course.models.attention import Keys, KVCache, Values
+from transformer_course.models.layers import Stream, check_ids
 from transformer_course.models.modern_config import ModernConfig
-from transformer_course.models.positional_encoding import (
-    RotaryPosition,
-    position_module,
-)
-from transformer_course.models.transformer import (
-    DecoderCache,
-    DecoderOnly,
-)
+from transformer_course.models.transformer import DecoderCache, DecoderOnly
 
-LONG_EVERY = 4
-"""Every so many layers, one has no window."""
-Heads = Float[Tensor, "batch heads length d_head"]
-Bias = Float[Tensor, "one_or_heads query key"]
-"""Bias added to the scores, for all heads or for each."""
+MIN_ROOM = 64
+"""Positions that a cache reserves at first."""
+Rotation = tuple[Float[Tensor, "length half"], Float[Tensor, "length half"]]
+"""Cosines and sines of the angles of each position."""
 
 
-def squared_relu(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """max(0, x)² (So et al. 2021, section 4)."""
-    return F.relu(x).square()
+def rotations(
+    positions: Int[Tensor, " length"], d_head: int, base: float
+) -> Rotation:
+    """Cosine and sine of position p times base^(-2i / d_head).
+
+    Su et al. 2021, section 3.2.2; there the base is 10,000.
+    """
+    powers = torch.arange(0, d_head, 2, device=positions.device) / d_head
+    angles = positions[:, None] * base**-powers
+    return angles.cos(), angles.sin()
 
 
-ACTIVATIONS = {
-    "relu": F.relu,
-    "gelu": F.gelu,
-    "silu": F.silu,
-    "squared_relu": squared_relu,
-}
+def rotate(
+    x: Float[Tensor, "batch heads length d_head"], by: Rotation
+) -> Float[Tensor, "batch heads length d_head"]:
+    """Turn each pair of neighbouring numbers by its position's angle."""
+    (cos, sin), even, odd = by, x[..., 0::2], x[..., 1::2]
+    turned = [even * cos - odd * sin, even * sin + odd * cos]
+    return torch.stack(turned, dim=-1).flatten(-2).to(x.dtype)
 
 
-class ModernFeedForward(nn.Module):
-    """act(x W) V, or with a gate (act(x W) ⊙ x U) V; no biases.
+class RollingCache(KVCache):
+    """Keys and values of one layer, in memory that is reserved ahead.
 
-    The gate is Shazeer 2020's; with silu it is SwiGLU. It has three matrices,
-    so for equal weights ``d_ff`` is two thirds of what it was.
+    With a window, the newest positions take the room of the oldest (Jiang et
+    al. 2023, section 2): position p lies at p modulo the window.
 
     Args:
-        d_model: width of input and output.
-        d_ff: width inside.
-        activation: a name of ``ACTIVATIONS``.
-        gated: whether there is a gate.
+        window: positions that are kept; None keeps all.
     """
 
-    def __init__(
-        self, d_model: int, d_ff: int, activation: str, gated: bool = False
-    ):
+    def __init__(self, window: int | None = None):
         super().__init__()
-        self.widen = nn.Linear(d_model, d_ff, bias=False)
-        self.gate = nn.Linear(d_model, d_ff, bias=False) if gated else None
-        self.narrow = nn.Linear(d_ff, d_model, bias=False)
-        self.activation = ACTIVATIONS[activation]
+        self.window, self.seen = window, 0
 
-    def forward(
-        self, x: Float[Tensor, "*batch d_model"]
-    ) -> Float[Tensor, "*batch d_model"]:
-        """Each position, by itself."""
-        inner = self.activation(self.widen(x))  # (..., d_ff)
-        if self.gate is not None:
-            inner = inner * self.gate(x)
-        return self.narrow(inner)
+    @property
+    def length(self) -> int:
+        """Number of positions seen so far, kept or not."""
+        return self.seen
 
-
-class MixtureOfExperts(nn.Module):
-    """Several feed-forward parts, one of which each token is sent to.
-
-    The router's most probable expert answers, times its probability (the
-    Switch Transformer, Fedus et al. 2022, section 2). After each call
-    ``balance`` holds the loss of its equation 4, which is 1 where the experts
-    are used alike, and ``load`` each expert's share of the tokens, padding
-    among them.
-
-    Args:
-        d_model: width of input and output.
-        d_ff: width inside each expert.
-        n_experts: how many.
-        activation: a name of ``ACTIVATIONS``.
-    """
-
-    def __init__(
+    def extend(
         self,
-        d_model: int,
-        d_ff: int,
-        n_experts: int,
-        activation: str = "relu",
-    ):
-        super().__init__()
-        self.router = nn.Linear(d_model, n_experts, bias=False)
-        self.experts = nn.ModuleList(
-            ModernFeedForward(d_model, d_ff, activation)
-            for _ in range(n_experts)
-        )
-        self.balance: Tensor | None = None
-        self.load: Tensor | None = None
+        key: Float[Tensor, "batch heads newest d_head"],
+        value: Float[Tensor, "batch heads newest d_value"],
+    ) -> tuple[Keys, Values]:
+        """Store the newest positions; return all that they may attend to.
 
-    def forward(self, x: Stream) -> Stream:
-        """Each token, through the expert that the router chose for it."""
-        rows = x.flatten(0, -2)  # (tokens, d_model)
-        chances = self.router(rows).float().softmax(dim=-1)
-        chance, chosen = chances.max(dim=-1)
-        output = torch.zeros_like(rows)
-        for i, expert in enumerate(self.experts):
-            mine = (chosen == i).nonzero().squeeze(-1)
-            answer = expert(rows[mine]) * chance[mine, None]
-            output = output.index_add(0, mine, answer.to(output.dtype))
-        experts = chances.size(-1)
-        self.load = F.one_hot(chosen, experts).float().mean(dim=0)
-        self.balance = experts * (self.load * chances.mean(dim=0)).sum()
-        return output.view(x.shape)
+        They are in order, unless a single position closes a full window,
+        whose keys it sees all.
+        """
+        before, self.seen = self.seen, self.seen + key.size(2)
+        self.key, seen_keys = self._store(self.key, key, before)
+        self.value, seen_values = self._store(self.value, value, before)
+        return seen_keys, seen_values
+
+    def _store(
+        self, kept: Tensor | None, new: Tensor, before: int
+    ) -> tuple[Tensor, Tensor]:
+        """The memory after the newest positions, and what they may see."""
+        window, count = self.window, new.size(2)
+        if window is None or self.seen <= window:
+            kept = self._with_room(kept, new)
+            kept[:, :, before : self.seen] = new
+            return kept, kept[:, :, : self.seen]
+        if count == 1:
+            kept[:, :, before % window] = new[:, :, 0]
+            return kept, kept
+        if before:
+            held = min(before, window)
+            first = before % window if before > window else 0
+            new = torch.cat([kept[:, :, :held].roll(-first, 2), new], dim=2)
+        return new[:, :, -window:].roll(self.seen % window, 2), new
+
+    def _with_room(self, kept: Tensor | None, new: Tensor) -> Tensor:
+        """The memory, doubled if the newest positions do not fit."""
+        room = 0 if kept is None else kept.size(2)
+        if self.seen <= room:
+            return kept
+        room = max(self.seen, 2 * room, MIN_ROOM)
+        room = room if self.window is None else min(room, self.window)
+        larger = new.new_empty(*new.shape[:2], room, new.size(3))
+        if kept is not None:
+            larger[:, :, : kept.size(2)] = kept
+        return larger
 
 
-def balance_of(model: nn.Module) -> Tensor:
-    """The experts' balance loss after a forward pass, summed over layers."""
-    parts = (m for m in model.modules() if isinstance(m, MixtureOfExperts))
-    return sum((part.balance for part in parts), torch.zeros(()))
-
-
-def alibi_slopes(n_heads: int) -> Float[Tensor, " heads"]:
-    """ALiBi's slope of each head: 2^(-8/n), 2^(-16/n), ..., 2^(-8).
-
-    Press et al. 2022, section 3, whose numbers of heads are powers of two.
-    """
-    return 2.0 ** (-8.0 * torch.arange(1, n_heads + 1) / n_heads)
-
-
-def attention_bias(
-    queries: int,
-    keys: int,
-    window: int | None = None,
-    slopes: Float[Tensor, " heads"] | None = None,
-    device: torch.device | None = None,
-) -> Bias:
-    """Bias added to the scores: -∞ where attention is not allowed.
-
-    Args:
-        queries: number of query positions, the last ones.
-        keys: number of positions so far.
-        window: number of visible positions, the query's own included.
-        slopes: ALiBi's; the score falls by a slope for each step of distance.
-        device: of the result.
-    """
+def window_mask(
+    queries: int, keys: int, window: int | None, device: torch.device
+) -> Bool[Tensor, "query key"]:
+    """Where the last of ``keys`` positions may look: back, and not too far."""
     place = torch.arange(keys, device=device)
-    distance = place[keys - queries :, None] - place  # (query, key)
-    hidden = distance < 0
-    if window is not None:
-        hidden = hidden | (distance >= window)
-    bias = torch.zeros(1, queries, keys, device=device)
-    if slopes is not None:
-        bias = -slopes.to(bias)[:, None, None] * distance
-    return bias.masked_fill(hidden, -torch.inf)
+    distance = place[keys - queries :, None] - place
+    return (distance >= 0) & (distance < (window or keys))
 
 
-class ModernAttention(nn.Module):
-    """Causal self-attention with the changes of a ModernConfig.
+class Attention(nn.Module):
+    """Causal self-attention whose heads share keys and values in groups.
+
+    Ainslie et al. 2023 (grouped-query attention); chapter 22.
 
     Args:
         config: settings.
-        first: whether it is the first layer's, whose values others borrow.
+        window: positions that each query sees; None has no limit.
     """
 
-    def __init__(self, config: ModernConfig, first: bool):
+    def __init__(self, config: ModernConfig, window: int | None):
         super().__init__()
-        d_model, self.n_heads = config.d_model, config.n_heads
-        self.groups, self.qk_norm = config.groups, config.qk_norm
-        self.d_head = d_model // self.n_heads
-        shared = self.groups * self.d_head
+        d_model, self.d_head = config.d_model, config.d_head
+        shared = config.n_kv_heads * self.d_head
+        self.window = window
         self.to_query = nn.Linear(d_model, d_model, bias=False)
         self.to_key = nn.Linear(d_model, shared, bias=False)
         self.to_value = nn.Linear(d_model, shared, bias=False)
         self.to_output = nn.Linear(d_model, d_model, bias=False)
-        turned = config.position == "rotary"
-        self.rotary = RotaryPosition(self.d_head) if turned else None
-        borrows = config.value_residual and not first
-        self.own_share = nn.Parameter(torch.tensor(0.5)) if borrows else None
+        self.query_norm = self.key_norm = nn.Identity()
+        if config.qk_norm:
+            self.query_norm = nn.RMSNorm(self.d_head, config.norm_epsilon)
+            self.key_norm = nn.RMSNorm(self.d_head, config.norm_epsilon)
 
     def forward(
-        self,
-        x: Stream,
-        bias: Bias,
-        first_values: Heads | None = None,
-        cache: KVCache | None = None,
-    ) -> tuple[Stream, Heads]:
-        """Attend; return the output and the layer's own values.
-
-        Args:
-            x: the query positions.
-            bias: from :func:`attention_bias`.
-            first_values: the first layer's, of these positions.
-            cache: keys and values of the positions before.
-
-        Returns:
-            The update of the stream, and this layer's own values.
-        """
-        query = self._split(self.to_query(x), self.n_heads)
-        key = self._split(self.to_key(x), self.groups)
-        values = value = self._split(self.to_value(x), self.groups)
-        if self.rotary is not None:
-            past = 0 if cache is None else cache.length
-            query, key = self.rotary(query, past), self.rotary(key, past)
-        if self.qk_norm:
-            query = F.rms_norm(query, query.shape[-1:])
-            key = F.rms_norm(key, key.shape[-1:])
-        if self.own_share is not None:
-            share = self.own_share
-            value = share * value + (1 - share) * first_values
+        self, x: Stream, turns: Rotation, cache: KVCache | None = None
+    ) -> Stream:
+        """What each position takes from those that it may see."""
+        query = rotate(self.query_norm(self._heads(self.to_query(x))), turns)
+        key = rotate(self.key_norm(self._heads(self.to_key(x))), turns)
+        value = self._heads(self.to_value(x))
         if cache is not None:
             key, value = cache.extend(key, value)
+        queries, keys = query.size(2), key.size(2)
+        mask, causal = None, queries > 1
+        if causal and (keys > queries or (self.window or keys) < keys):
+            mask = window_mask(queries, keys, self.window, x.device)
+            causal = False
         output = F.scaled_dot_product_attention(
-            query,
-            self._repeat(key),
-            self._repeat(value).to(query.dtype),
-            attn_mask=bias.to(query.dtype),
+            query, key, value, mask, is_causal=causal, enable_gqa=True
         )
-        output = self.to_output(output.transpose(1, 2).flatten(2))
-        return output, values
+        return self.to_output(output.transpose(1, 2).flatten(2))
 
-    def _split(self, x: Stream, heads: int) -> Heads:
-        return x.unflatten(-1, (heads, self.d_head)).transpose(1, 2)
+    def _heads(self, x: Stream) -> Float[Tensor, "batch heads length d_head"]:
+        return x.unflatten(-1, (-1, self.d_head)).transpose(1, 2)
 
-    def _repeat(self, x: Float[Tensor, "batch groups length d_head"]) -> Heads:
-        """Each head of keys or values, once for each query of its group."""
-        return x.repeat_interleave(self.n_heads // self.groups, dim=1)
+
+class GatedFeedForward(nn.Module):
+    """SwiGLU: (silu(x G) ⊙ x W) V, without biases (Shazeer 2020).
+
+    Args:
+        d_model: width of input and output.
+        d_ff: width inside; with three matrices, two thirds of what two have.
+    """
+
+    def __init__(self, d_model: int, d_ff: int):
+        super().__init__()
+        self.gate = nn.Linear(d_model, d_ff, bias=False)
+        self.widen = nn.Linear(d_model, d_ff, bias=False)
+        self.narrow = nn.Linear(d_ff, d_model, bias=False)
+
+    def forward(self, x: Stream) -> Stream:
+        """Each position, by itself."""
+        return self.narrow(F.silu(self.gate(x)) * self.widen(x))
 
 
 class ModernLayer(nn.Module):
-    """Attention and feed-forward, both in pre-norm.
+    """Attention, then feed-forward, each behind a norm of its own.
 
     Args:
         config: settings.
-        first: whether it is the first layer.
+        window: positions that each query sees; None has no limit.
     """
 
-    def __init__(self, config: ModernConfig, first: bool):
+    def __init__(self, config: ModernConfig, window: int | None):
         super().__init__()
-        self.norm_1, self.norm_2 = _norm(config), _norm(config)
-        self.attention = ModernAttention(config, first)
-        self.feed_forward = ModernFeedForward(
-            config.d_model, config.d_ff, config.activation, config.gated
-        )
+        self.norm_1 = nn.RMSNorm(config.d_model, config.norm_epsilon)
+        self.attention = Attention(config, window)
+        self.norm_2 = nn.RMSNorm(config.d_model, config.norm_epsilon)
+        self.feed_forward = GatedFeedForward(config.d_model, config.d_ff)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self,
-        x: Stream,
-        bias: Bias,
-        first_values: Heads | None = None,
-        cache: KVCache | None = None,
-    ) -> tuple[Stream, Heads]:
-        """One step of the stream, and this layer's own values."""
-        y, values = self.attention(self.norm_1(x), bias, first_values, cache)
+        self, x: Stream, turns: Rotation, cache: KVCache | None = None
+    ) -> Stream:
+        """Add both to the stream."""
+        y = self.attention(self.norm_1(x), turns, cache)
         x = x + self.dropout(y)
-        x = x + self.dropout(self.feed_forward(self.norm_2(x)))
-        return x, values
+        return x + self.dropout(self.feed_forward(self.norm_2(x)))
 
 
 class ModernLanguageModel(DecoderOnly):
@@ -274,37 +216,27 @@ class ModernLanguageModel(DecoderOnly):
         config: settings.
     """
 
+    logits_are_linear = True
+
     def __init__(self, config: ModernConfig):
         super().__init__()
         self.config = config
-        self.embedding = TokenEmbedding(
-            config.vocab_size, config.d_model, config.pad_id
-        )
-        added = "none" if config.position == "alibi" else config.position
-        self.position = position_module(
-            added, config.max_length, config.d_model
-        )
+        self.embedding = nn.Embedding(config.vocab_size, config.d_model)
         self.layers = nn.ModuleList(
-            ModernLayer(config, first=i == 0) for i in range(config.n_layers)
+            ModernLayer(config, config.window_of(i))
+            for i in range(config.n_layers)
         )
-        self.norm = _norm(config)
-        self.dropout = nn.Dropout(config.dropout)
+        self.norm = nn.RMSNorm(config.d_model, config.norm_epsilon)
         self.to_logits = nn.Linear(
             config.d_model, config.vocab_size, bias=False
         )
-        self._init_weights()
+        for name, weight in self.named_parameters():
+            if weight.dim() == 2:  # what adds to the stream begins smaller
+                last = name.endswith(("to_output.weight", "narrow.weight"))
+                shrink = (2 * config.n_layers) ** 0.5 if last else 1.0
+                nn.init.normal_(weight, std=0.02 / shrink)
         if config.tied:
             self.to_logits.weight = self.embedding.weight
-
-    def _init_weights(self) -> None:
-        """Glorot's uniform weights; zeros in the last map of each branch."""
-        for name, module in self.named_modules():
-            if not isinstance(module, nn.Linear):
-                continue
-            nn.init.xavier_uniform_(module.weight)
-            last = name.endswith(("to_output", "narrow"))
-            if last and self.config.zero_start:
-                nn.init.zeros_(module.weight)
 
     def decode(
         self,
@@ -313,42 +245,21 @@ class ModernLanguageModel(DecoderOnly):
     ) -> Float[Tensor, "rows length vocab"]:
         """Logits from ids, as in :meth:`~.DecoderOnly.decode`.
 
-        ids are padded on the right; no mask hides padding, as what precedes
-        it does not see it.
+        ids are padded on the right; no mask hides padding, because nothing
+        before it can see it.
         """
-        cache = cache or self.new_cache()
-        past, length = cache.length, ids.size(1)
-        biases = self._biases(length, past + length, ids.device)
-        x = self.dropout(self.position(self.embedding(ids), past))
-        first = None
+        config, past = self.config, 0 if cache is None else cache.length
+        check_ids(ids, config.vocab_size)
+        positions = torch.arange(past, past + ids.size(1), device=ids.device)
+        turns = rotations(positions, config.d_head, config.rope_base)
+        x = self.embedding(ids)
         for i, layer in enumerate(self.layers):
-            bias = biases[self._sees_all(i)]
-            x, values = layer(x, bias, first, cache.layers[i].own)
-            first = values if first is None else first
-        logits = self.to_logits(self.norm(x))
-        cap = self.config.soft_cap
-        return logits if cap is None else cap * (logits / cap).tanh()
+            x = layer(x, turns, cache and cache.layers[i].own)
+        return self.to_logits(self.norm(x))
 
-    def _sees_all(self, layer: int) -> bool:
-        """True for a layer without window; the last layer has none."""
-        last = layer == self.config.n_layers - 1
-        return last or layer % LONG_EVERY == LONG_EVERY - 1
-
-    def _biases(
-        self, queries: int, keys: int, device: torch.device
-    ) -> dict[bool, Tensor]:
-        """Attention biases by whether a layer sees all positions."""
-        config, slopes = self.config, None
-        if config.position == "alibi":
-            slopes = alibi_slopes(config.n_heads)
-        windows = {True: None, False: config.window}
-        return {
-            all_seen: attention_bias(queries, keys, window, slopes, device)
-            for all_seen, window in windows.items()
-        }
-
-
-def _norm(config: ModernConfig) -> nn.Module:
-    if config.norm == "layer":
-        return LayerNorm(config.d_model)
-    return nn.RMSNorm(config.d_model, eps=1e-6)
+    def new_cache(self) -> DecoderCache:
+        """An empty cache for :meth:`decode`."""
+        cache = super().new_cache()
+        for i, layer in enumerate(cache.layers):
+            layer.own = RollingCache(self.config.window_of(i))
+        return cache

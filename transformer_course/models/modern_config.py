@@ -1,84 +1,82 @@
 """Config of a decoder of today (chapter 22)."""
 
 from dataclasses import dataclass
-from typing import Literal
 
-from transformer_course.checks import Positive, Probability, Size, require
-from transformer_course.models.config import LanguageModelConfig
-
-Norm = Literal["layer", "rms"]
-ModernActivation = Literal["relu", "gelu", "silu", "squared_relu"]
-ModernPosition = Literal["sinusoidal", "learned", "rotary", "alibi", "none"]
+from transformer_course.checks import (
+    Count,
+    Positive,
+    Probability,
+    Size,
+    require,
+)
+from transformer_course.models.config import (
+    AnyModelConfig,
+    Layers,
+    require_divisible,
+)
 
 
 @dataclass(frozen=True)
-class ModernConfig(LanguageModelConfig):
-    """A decoder-only Transformer with what has changed since 2017.
+class ModernConfig(AnyModelConfig):
+    """A decoder-only Transformer as open models of today are built.
 
-    Every default is today's choice. ``PLAIN`` switches all of them off:
-    what is left is the language model of 2017, in pre-norm.
+    The defaults are a small one for the course's texts.
 
     Raises:
-        ConfigError: sizes that do not go together, or post-norm.
+        ConfigError: ``n_heads`` does not divide ``d_model``, ``n_kv_heads``
+            does not divide ``n_heads``, or a head's width is odd.
     """
 
-    norm_first: bool = True
-    """Pre-norm; post-norm is refused."""
+    vocab_size: Size = 8000
+    """Number of pieces, the special ones included."""
+    d_model: Size = 256
+    """Width of the residual stream."""
+    n_heads: Size = 8
+    """Heads of queries; each is d_model / n_heads wide."""
+    n_kv_heads: Size = 2
+    """Heads of keys and values, each shared by a group of query heads."""
+    d_ff: Size = 688
+    """Width inside the feed-forward network, which has three matrices."""
+    n_layers: Layers = 4
+    """Layers."""
+    max_length: Size = 512
+    """Tokens of a text, in training and in use: longer ones are cut off."""
+    pad_id: Count = 0
+    """The id of padding."""
     dropout: Probability = 0.0
-    """Share of the sub-layers' outputs and embedding sums dropped."""
-    norm: Norm = "rms"
-    """RMSNorm in place of LayerNorm."""
-    activation: ModernActivation = "squared_relu"
-    """Non-linearity of the feed-forward network."""
-    gated: bool = False
-    """A gate in the feed-forward network; with silu, it is SwiGLU."""
-    position: ModernPosition = "rotary"
-    """Kind of positional encoding."""
-    n_kv_heads: Size | None = None
-    """Heads of keys and values, shared by groups of query heads; as many as
-    there are queries when None."""
-    qk_norm: bool = True
-    """Normalise queries and keys before their product."""
-    value_residual: bool = True
-    """Mix the first layer's values into those of the others."""
+    """Share of each sub-layer's output dropped in training."""
+    rope_base: Positive = 10_000.0
+    """Base of the rotary positions; longer texts want a larger one."""
+    norm_epsilon: Positive = 1e-5
+    """Added to the mean square in each norm."""
     window: Size | None = None
-    """Tokens that most layers see; each fourth and the last see all."""
-    soft_cap: Positive | None = 15.0
-    """Logits stay between minus and plus this."""
-    zero_start: bool = True
-    """Initialise each sub-layer's output projection with zeros."""
+    """Tokens that a layer sees, its own included; None has no limit."""
+    global_every: Size = 6
+    """With a window: each so many layers, one sees all tokens."""
+    qk_norm: bool = False
+    """Normalise queries and keys, with a gain, before they are turned."""
+    tied: bool = True
+    """One matrix embeds the tokens and makes the logits."""
 
     def __post_init__(self):
         super().__post_init__()
+        require_divisible(self)
         require(
-            self.norm_first,
-            "norm_first is False, but this model is in pre-norm only: take a "
-            "LanguageModelConfig for post-norm.",
-        )
-        require(
-            self.n_heads % self.groups == 0,
+            self.n_heads % self.n_kv_heads == 0,
             f"n_kv_heads is {self.n_kv_heads}, but {self.n_heads} heads "
             "cannot share so many evenly: choose a number that divides them.",
         )
         require(
-            not self.bias,
-            "bias is True, but the projections of this model have none: leave "
-            "it out.",
+            self.d_head % 2 == 0,
+            f"a head is {self.d_head} wide, but rotary positions turn pairs "
+            "of numbers: choose d_model and n_heads so that it is even.",
         )
 
     @property
-    def groups(self) -> int:
-        """Heads of keys and values."""
-        return self.n_heads if self.n_kv_heads is None else self.n_kv_heads
+    def d_head(self) -> int:
+        """Width of a head."""
+        return self.d_model // self.n_heads
 
-
-PLAIN = {
-    "norm": "layer",
-    "activation": "relu",
-    "position": "sinusoidal",
-    "qk_norm": False,
-    "value_residual": False,
-    "soft_cap": None,
-    "zero_start": False,
-}
-"""Settings with which a ModernConfig is the decoder of 2017."""
+    def window_of(self, layer: int) -> int | None:
+        """The window of a layer; every ``global_every``-th has none."""
+        return None if (layer + 1) % self.global_every == 0 else self.window

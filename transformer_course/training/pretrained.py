@@ -43,7 +43,7 @@ from transformer_course.models.bert import (
 from transformer_course.models.bert_config import BertConfig
 from transformer_course.models.config import AnyModelConfig
 from transformer_course.models.mode import eval_mode
-from transformer_course.training import checkpoint
+from transformer_course.training import checkpoint, smollm2
 from transformer_course.training.checkpoint import (
     Checkpoint,
     Tensors,
@@ -160,7 +160,7 @@ def load_bert(folder: str | Path) -> tuple[Bert, AnyTokenizer]:
 
 
 def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
-    """A checkpoint, or a published BERT with the heads of its pre-training.
+    """A checkpoint, a GGUF file, or a published BERT with its heads.
 
     Raises:
         CheckpointError: as for :func:`read_start`, and where a published BERT
@@ -168,6 +168,10 @@ def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
         TokenizerError: as for :func:`read_start`.
     """
     folder = Path(folder)
+    if folder.suffix == ".gguf":
+        decoder, pieces = smollm2.load_gguf(folder)
+        details = {"task": "language_modelling"}
+        return Checkpoint(decoder.to(device), pieces, details, None)
     published = _published(folder)
     if published is None:
         return checkpoint.load(folder, device)

@@ -17,7 +17,12 @@ from transformer_course.errors import (
     ConfigError,
     CourseError,
 )
-from transformer_course.training import checkpoint, pretrained, shipped
+from transformer_course.training import (
+    checkpoint,
+    pretrained,
+    shipped,
+    smollm2,
+)
 from transformer_course.training.config import Experiment
 from transformer_course.training.tasks.table import (
     experiment_from_dict,
@@ -228,18 +233,22 @@ def chosen_checkpoint(folder: str | Path) -> Path | None:
 
 def find(path: Path) -> Path:
     """The checkpoint of a path: that of a model that comes with the course,
-    the chosen one of a run, the published weights of "minilm", or the folder
-    itself.
+    the chosen one of a run, the published weights of "minilm" or "smollm2",
+    or the path itself.
 
     Raises:
         CheckpointError: there is none; the message names runs nearby.
-        CourseError: the package of "minilm" is not installed.
+        CourseError: the package of "minilm" or "smollm2" is not installed.
     """
     found = shipped.find(path) or chosen_checkpoint(path)
     if found is not None:
         return found
     if str(path) == "minilm" and not path.exists():
         return pretrained.minilm_folder()
+    if str(path) == "smollm2" and not path.exists():
+        return smollm2.smollm2_file()
+    if path.suffix == ".gguf" and path.exists():
+        return path
     try:
         return checkpoint.existing(path)
     except CheckpointError as error:

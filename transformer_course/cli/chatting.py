@@ -1,0 +1,79 @@
+"""``chat``: a conversation with a published model that answers."""
+
+import sys
+from functools import partial
+from typing import Annotated
+
+import torch
+
+from transformer_course import checks
+from transformer_course.cli.options import Device, Model, load
+
+Length = Annotated[int, checks.between(1, 10**6)]
+"""Numbers of tokens in an answer."""
+write = partial(print, end="", flush=True)
+
+
+def chat(
+    model: Model,
+    system: str = "",
+    temperature: float = 0.7,
+    top_k: int = 0,
+    top_p: float = 1.0,
+    min_p: float = 0.1,
+    max_length: int = 500,
+    seed: int = 0,
+    device: Device = "auto",
+) -> None:
+    """Talk with a model that was trained to answer, such as smollm2.
+
+    Type a line, and read the answer as it is written; Ctrl-C stops an
+    answer, Ctrl-D (or an empty line) ends the conversation. Lines can be
+    piped in, too.
+
+    Args:
+        system: what the model is told beforehand; if left out, what it was
+            told in its training.
+        temperature: below 1 sharper, above 1 wilder.
+        top_k: sample from the k most probable tokens; 0 takes all, 1 only
+            the likeliest.
+        top_p: sample from the most probable tokens that hold this share.
+        min_p: sample from tokens at least this share as probable as the
+            likeliest.
+        max_length: most tokens of an answer.
+        seed: fixes the answers.
+    """
+    from transformer_course.inference.chat import SYSTEM, Conversation
+
+    checks.require_fits("max_length", max_length, Length)
+    checks.require_fits("seed", seed, checks.Seed)
+    used = load(model, device)
+    talk = Conversation(used, system or SYSTEM)
+    place = next(used.model.parameters()).device
+    generator = torch.Generator(place).manual_seed(seed)
+    while said := _next_line():
+        try:
+            talk.answer(
+                said,
+                write,
+                max_length,
+                generator=generator,
+                temperature=temperature,
+                top_k=top_k,
+                top_p=top_p,
+                min_p=min_p,
+            )
+        except KeyboardInterrupt:
+            write(" …")
+        print(flush=True)
+
+
+def _next_line() -> str:
+    """What the user says next; "" at the end."""
+    if sys.stdin.isatty():
+        write("> ")
+    try:
+        return sys.stdin.readline().strip()
+    except KeyboardInterrupt:
+        print()
+        return ""
