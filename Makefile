@@ -81,7 +81,7 @@ BOOK_SOURCES := $(shell find book experiments/results transformer_course \
 help: ## say what can be made (the default)
 	@echo "Building the Transformer: make TARGET, where TARGET is one of"
 	@echo
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | \
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | \
 		awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
 	@echo
 	@echo "The first one that needs it creates the environment in $(VENV)/."

@@ -34,7 +34,7 @@ BEGINS = re.compile(
 )
 TORCHRUN = re.compile(r"torchrun .*-m transformer_course\.cli")
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
-TARGETS = re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE)
+TARGETS = re.findall(r"^([a-z0-9-]+):", MAKEFILE, re.MULTILINE)
 VARIABLES = re.findall(r"\$\(([A-Z_]+)\)|^ifdef (\w+)", MAKEFILE, re.M)
 
 

@@ -233,7 +233,7 @@ def test_a_process_that_cannot_start_says_so(answer, monkeypatch):
         (3, "not what it returns"),
         ("causal_mask", "not its name"),
         (called(lambda: 3, "casual_mask"), "Is it causal_mask"),
-        (called(lambda: 3, "xyz"), "There are: add_positions"),
+        (called(lambda: 3, "xyz"), "There are: recurrent_states"),
         (EXERCISES["CrossAttention"].solution(4, 2), "check(CrossAttention)"),
         (masks.causal_mask, "comes from the package"),
     ],

@@ -269,9 +269,9 @@ def test_other_looks_move_a_classifier_s_answer_and_not_the_model():
         before = model(torch.tensor([row])).softmax(dim=-1)
     only_first = torch.zeros(model.config.n_heads, len(row))
     only_first[:, 0] = 1
-    changed = classifiers.ask(model, row, lambda weights: only_first)
+    changed = classifiers.ask(model, row, lambda weights: only_first, 1)
     assert not torch.equal(changed, before)
-    close(classifiers.ask(model, row, lambda weights: weights), before)
+    close(classifiers.ask(model, row, lambda weights: weights, 2), before)
 
 
 # --- speed -------------------------------------------------------------------

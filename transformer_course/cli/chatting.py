@@ -4,8 +4,6 @@ import sys
 from functools import partial
 from typing import Annotated
 
-import torch
-
 from transformer_course import checks
 from transformer_course.cli.options import Device, Model, load
 
@@ -43,6 +41,8 @@ def chat(
         max_length: most tokens of an answer.
         seed: fixes the answers.
     """
+    import torch
+
     from transformer_course.inference.chat import SYSTEM, Conversation
 
     checks.require_fits("max_length", max_length, Length)

@@ -241,13 +241,12 @@ class TrainedModel:
         """
         self.require_output("text", "translation")
         [text] = self.tokenise([prompt], self.task.prompt_side)
-        src = prefix = None
-        if isinstance(self.tokenizer, ByteBPE):
-            first, *rest = self.tokenizer.encode(text or "\n")
-            prefix = torch.tensor([rest]).long()
-            settings["start"] = first
-        elif self.task.prompt_side == "tgt":
-            prefix = torch.tensor([self.tokenizer.encode(text)]).long()
+        src, prefix, begun = None, None, [BOS]
+        if self.task.prompt_side == "tgt":
+            begun += self.tokenizer.encode(text)
+            if isinstance(self.tokenizer, ByteBPE):  # its texts have no bos
+                begun = begun[1:] or begun
+            prefix = torch.tensor([begun[1:]]).long()
         elif text.strip():
             src = self._source(text)
         else:
@@ -262,10 +261,9 @@ class TrainedModel:
             src,
             generator=generator,
             prefix=prefix,
+            start=begun[0],
             **settings,
         )
-        begun = [] if prefix is None else prefix[0].tolist()
-        begun = [settings.get("start", BOS), *begun]
         while True:
             yield self._decode(search, say, begun)
 
