@@ -138,7 +138,7 @@ def from_disk(browser, name: str) -> Iterator:
     page.on("request", lambda r: elsewhere(r.url) and said.append(r.url))
     page.goto((SITE / name).as_uri())
     yield page
-    assert said == []
+    assert not said, said
     context.close()
 
 
