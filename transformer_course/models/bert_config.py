@@ -62,7 +62,7 @@ class BertConfig(AnyModelConfig):
 
     def __post_init__(self):
         super().__post_init__()
-        require_divisible(self)
+        require_divisible(self.d_model, self.n_heads)
 
 
 @dataclass(frozen=True)

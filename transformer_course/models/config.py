@@ -46,12 +46,12 @@ class StackConfig(Protocol):
     position: Position
 
 
-def require_divisible(config: StackConfig) -> None:
+def require_divisible(d_model: int, n_heads: int) -> None:
     """Raise a ConfigError unless ``n_heads`` divides ``d_model``."""
     require(
-        config.d_model % config.n_heads == 0,
-        f"d_model {config.d_model} cannot be split over {config.n_heads} "
-        "heads: choose a number of heads that divides it.",
+        d_model % n_heads == 0,
+        f"d_model {d_model} cannot be split over {n_heads} heads: choose a "
+        "number of heads that divides it.",
     )
 
 
@@ -93,7 +93,7 @@ class ModelConfig(AnyModelConfig):
 
     def __post_init__(self):
         super().__post_init__()
-        require_divisible(self)
+        require_divisible(self.d_model, self.n_heads)
 
 
 @dataclass(frozen=True)

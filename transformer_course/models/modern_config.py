@@ -60,7 +60,7 @@ class ModernConfig(AnyModelConfig):
 
     def __post_init__(self):
         super().__post_init__()
-        require_divisible(self)
+        require_divisible(self.d_model, self.n_heads)
         require(
             self.n_heads % self.n_kv_heads == 0,
             f"n_kv_heads is {self.n_kv_heads}, but {self.n_heads} heads "

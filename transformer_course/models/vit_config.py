@@ -63,7 +63,7 @@ class VisionConfig(AnyModelConfig):
 
     def __post_init__(self):
         super().__post_init__()
-        require_divisible(self)
+        require_divisible(self.d_model, self.n_heads)
         require(
             self.image_size % self.patch_size == 0,
             f"patches of {self.patch_size} pixels do not tile an image of "
