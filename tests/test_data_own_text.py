@@ -107,7 +107,9 @@ def test_no_more_is_held_out_than_needed():
 def test_chapter_15_says_how_many():
     chapter = Path(__file__).parents[1] / "book/en/15_translation.ipynb"
     assert (own_text.PAIRS_PER_HELD_OUT, own_text.MAX_HELD_OUT) == (20, 500)
-    said = "a twentieth of the pairs, at most 500, chooses checkpoints"
+    said = (
+        "a twentieth of the pairs, at most 500, serves to choose checkpoints"
+    )
     assert said in chapter.read_text("utf-8")
 
 
