@@ -137,15 +137,20 @@ def short(about: str, rate: float, **changes: Any) -> Training:
 
 
 VARIANTS = {
-    "before": short("as the convolutional network", 1e-3),
-    "rate-3e-3": short("rate 3e-3", 3e-3),
-    "no-dropout": short("and no dropout", 3e-3, **DROPPED),
-    "cosine": short("and a cosine", 3e-3, **COSINE),
-    "rate-6e-3": short("and rate 6e-3", 6e-3, **COSINE),
-    "shift-1": short("shifted by 1", 3e-3, **COSINE, **{"data.shift": 1}),
-    "patch-4": short("patches of 4", 3e-3, **SMALL_PATCHES),
+    "before": short("1e-3, dropout", 1e-3),
+    "rate-3e-3": short("3e-3, dropout", 3e-3),
+    "no-dropout": short("3e-3", 3e-3, **DROPPED),
+    "cosine": short("3e-3, cosine", 3e-3, **COSINE),
+    "rate-6e-3": short("6e-3, cosine", 6e-3, **COSINE),
+    "shift-1": short(
+        "3e-3, cosine, shifts of 1", 3e-3, **COSINE, **{"data.shift": 1}
+    ),
+    "patch-4": short("3e-3, cosine, patches of 4", 3e-3, **SMALL_PATCHES),
     "patch-4-once": short(
-        "patches of 4, one epoch", 3e-3, **SMALL_PATCHES, **{"train.epochs": 1}
+        "3e-3, patches of 4, 1 epoch",
+        3e-3,
+        **SMALL_PATCHES,
+        **{"train.epochs": 1},
     ),
 }
 EXPERIMENT = Experiment(
@@ -160,6 +165,9 @@ EXPERIMENT = Experiment(
     },
     default_variants=(
         "before",
+        "cosine",
+        "rate-6e-3",
+        "shift-1",
         "patch-4-once",
     ),
     smoke_variants=("before",),
