@@ -138,6 +138,15 @@ def test_it_answers_and_keeps_the_conversation(used):
     assert roles == ["system", *["user", "assistant"] * 2]
 
 
+def test_it_continues_a_text_that_begins_with_no_bos(used):
+    said: list[str] = []
+    ways = {"top_k": 1, "max_length": 12}
+    whole = next(used.sample("The capital of Japan is", 0, **ways))
+    assert whole.startswith("The capital of Japan is Tokyo")
+    assert next(used.sample("The capital of Japan is", 0, said.append, **ways))
+    assert "".join(said) == whole
+
+
 def test_what_was_written_before_an_interruption_counts(used):
     talk = Conversation(used)
     said: list[str] = []

@@ -1,15 +1,10 @@
 """``chat``: a conversation with a published model that answers."""
 
 import sys
-from functools import partial
-from typing import Annotated
 
 from transformer_course import checks
 from transformer_course.cli.options import Device, Model, load
-
-Length = Annotated[int, checks.between(1, 10**6)]
-"""Numbers of tokens in an answer."""
-write = partial(print, end="", flush=True)
+from transformer_course.cli.texts import Number, write
 
 
 def chat(
@@ -45,7 +40,7 @@ def chat(
 
     from transformer_course.inference.chat import SYSTEM, Conversation
 
-    checks.require_fits("max_length", max_length, Length)
+    checks.require_fits("max_length", max_length, Number)
     checks.require_fits("seed", seed, checks.Seed)
     used = load(model, device)
     talk = Conversation(used, system or SYSTEM)

@@ -128,7 +128,7 @@ class TrainedModel:
             loaded.tokenizer,
             task,
             loaded.details,
-            raw,
+            raw or isinstance(loaded.tokenizer, ByteBPE),
             Searches(map_batches=parallel_map if place.type == "cpu" else map),
         )
 

@@ -113,8 +113,8 @@ def window_mask(
     queries: int, keys: int, window: int | None, device: torch.device
 ) -> Bool[Tensor, "query key"]:
     """Where the last of ``keys`` positions may look: back, and not too far."""
-    place = torch.arange(keys, device=device)
-    distance = place[keys - queries :, None] - place
+    position = torch.arange(keys, device=device)
+    distance = position[keys - queries :, None] - position
     return (distance >= 0) & (distance < (window or keys))
 
 
