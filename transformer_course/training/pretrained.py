@@ -127,6 +127,11 @@ def read_start(folder: str | Path) -> Start:
     """
     if published := _published(Path(folder)):
         return published
+    if Path(folder).suffix == ".gguf":
+        raise CheckpointError(
+            f"{folder} holds a decoder, which writes (chat, generate): "
+            "expected a BERT, such as minilm, or a checkpoint."
+        )
     loaded = checkpoint.load(folder)
     weights = loaded.model.state_dict()
     return Start(loaded.model.config, loaded.tokenizer, weights)
