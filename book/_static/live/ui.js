@@ -5,6 +5,7 @@
 course.ui = (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const still = matchMedia("(prefers-reduced-motion: reduce)");
+  const NARROWEST = 60; // pixels of a drawing
 
   function fill(element, attributes, children) {
     for (const [name, value] of Object.entries(attributes)) {
@@ -84,7 +85,7 @@ course.ui = (() => {
     parent.append(board);
     const redraw = () => {
       width = wide();
-      if (!width) return; // it is hidden
+      if (width < NARROWEST) return; // it is hidden, or being laid out
       const { height, shapes } = draw(width);
       board.setAttribute("viewBox", `0 0 ${width} ${height}`);
       board.style.height = `${height / 16}rem`;
