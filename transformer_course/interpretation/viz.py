@@ -469,10 +469,11 @@ def _numbers(values: Tensor) -> list[list[str]]:
     )
 
     def text(x: float) -> str:
-        number = f"{abs(x):.{decimals}f}" if x else "0"
-        return number if number == "0" else number.removeprefix("0")
+        number = f"{x:.{decimals}f}".replace("-", "−") if x else "0"
+        # a cell has room for four characters
+        return number.removesuffix("0") if len(number) > 4 else number
 
-    return [["−" * (x < 0) + text(x) for x in row] for row in rounded]
+    return [[text(x) for x in row] for row in rounded]
 
 
 def _draw_cells(ax: Axes, cells: Cells) -> None:
