@@ -165,7 +165,7 @@ def filled(ax) -> list:
 def test_vectors_are_drawn_with_their_numbers():
     cells = viz.Cells(THREE, (0, 1), viz.KEY, "keys", rows=["猫", "b"])
     ax = viz.draw_vectors({"K": cells})
-    numbers = [".50", ".05", ".45", "0", "1.00", "0"]
+    numbers = ["0.50", "0.05", "0.45", "0", "1.00", "0"]
     assert printed(ax) == [*numbers, "猫", "b", "keys"]
     places = [patch.get_xy() for patch in filled(ax)]
     assert places == [(x, y) for y in (1, 2) for x in (0, 1, 2)]
@@ -175,8 +175,8 @@ def test_vectors_are_drawn_with_their_numbers():
     ("values", "numbers"),
     [
         ([[-2.0, 10.0, -0.0]], ["−2", "10", "0"]),
-        ([[-0.5, 10.25, -0.001]], ["−.50", "10.25", "0"]),
-        ([[2.3026, 1.0, -0.1997]], ["2.3", "1.0", "−.2"]),
+        ([[-0.5, 10.25, -0.001]], ["−0.5", "10.25", "0"]),
+        ([[2.3026, 1.0, -0.1997]], ["2.3", "1.0", "−0.2"]),
     ],
 )
 def test_numbers_are_printed_short(values, numbers):
