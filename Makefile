@@ -67,7 +67,7 @@ READING := $(patsubst %,tests/test_%.py,pages limits search lectures)
 BESIDE := $(patsubst %,tests/test_%.py,bert wordpiece ctranslate2 benchmarks)
 # Tests of the parts through which every tensor goes.
 TYPED := $(patsubst %,tests/test_%.py,attention masks positional_encoding \
-	layers transformer modern vit bert recurrent loss chunked_loss \
+	layers transformer modern modern_parts vit bert recurrent loss chunked_loss \
 	optimizers batches buckets ensemble)
 
 # everything the built book is made from

@@ -10,12 +10,10 @@ from transformer_course.errors import ConfigError
 from transformer_course.models.modern import (
     Attention,
     ModernLanguageModel,
-    RollingCache,
-    rotate,
-    rotations,
 )
 from transformer_course.models.modern_config import ModernConfig
-from transformer_course.models.positional_encoding import RotaryPosition
+from transformer_course.models.positional_encoding import rotations
+from transformer_course.models.rolling_cache import RollingCache
 from transformer_course.training import checkpoint
 
 SIZES = {
@@ -28,7 +26,13 @@ SIZES = {
     "max_length": 40,
 }
 WINDOWS = {"window": 5, "global_every": 3}
-KINDS = [{}, WINDOWS, {"qk_norm": True, "n_kv_heads": 4}, {"tied": False}]
+KINDS = [
+    {"tied": False},
+    WINDOWS | {"sinks": True},
+    {"qk_norm": True, "n_kv_heads": 4, "n_experts": 5, "d_expert": 16},
+    {"latent": 12, "d_rotary": 6, **WINDOWS},
+    {"linear": True, "global_every": 3},
+]
 
 
 def tiny_modern(**changes) -> ModernLanguageModel:
@@ -104,12 +108,6 @@ def test_heads_of_a_group_share_keys_and_values():
     x = torch.randn(2, 9, 32)
     turns = rotations(torch.arange(9), 8, 10_000.0)
     close(shared(x, turns), each(x, turns))
-
-
-def test_it_turns_as_rotary_positions_do():
-    x = torch.randn(2, 3, 9, 8)
-    turned = rotate(x, rotations(torch.arange(4, 13), 8, 10_000.0))
-    close(turned, RotaryPosition(8)(x, offset=4))
 
 
 def test_the_base_slows_the_turns_of_all_pairs_but_the_first():

@@ -48,6 +48,8 @@ CORE = (
     "models/layers",
     "models/transformer",
     "models/modern",
+    "models/modern_parts",
+    "models/rolling_cache",
     "models/vit",
     "models/bert",
     "models/recurrent",

@@ -2,120 +2,38 @@
 
 Pre-norm with RMSNorm, rotary positions, keys and values shared by groups of
 query heads, a feed-forward network with a gate, and a cache that is reserved
-ahead: Llama's parts (Touvron et al. 2023). Windows and normalised queries and
-keys are switched on by the config. Weights of SmolLM2 fit into it: see
-``training.smollm2``.
+ahead: Llama's parts (Touvron et al. 2023). Windows, normalised queries and
+keys, and the parts of ``modern_parts`` are switched on by the config. Weights
+of SmolLM2 fit into it: see ``training.smollm2``.
 """
+
+import functools
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from transformer_course.models.attention import Keys, KVCache, Values
+from transformer_course.models.attention import KVCache
 from transformer_course.models.layers import Stream, check_ids
 from transformer_course.models.modern_config import ModernConfig
+from transformer_course.models.modern_parts import (
+    GatedDelta,
+    LatentAttention,
+    MixtureOfExperts,
+    attend_with_sinks,
+)
+from transformer_course.models.positional_encoding import (
+    Rotation,
+    rotate,
+    rotations,
+)
+from transformer_course.models.rolling_cache import (
+    RollingCache,
+    sight,
+    window_mask,
+)
 from transformer_course.models.transformer import DecoderCache, DecoderOnly
-
-MIN_ROOM = 64
-"""Positions that a cache reserves at first."""
-Rotation = tuple[Float[Tensor, "length half"], Float[Tensor, "length half"]]
-"""Cosines and sines of the angles of each position."""
-
-
-def rotations(
-    positions: Int[Tensor, " length"], d_head: int, base: float
-) -> Rotation:
-    """Cosine and sine of position p times base^(-2i / d_head).
-
-    Su et al. 2021, section 3.2.2; there the base is 10,000.
-    """
-    powers = torch.arange(0, d_head, 2, device=positions.device) / d_head
-    angles = positions[:, None] * base**-powers
-    return angles.cos(), angles.sin()
-
-
-def rotate(
-    x: Float[Tensor, "batch heads length d_head"], by: Rotation
-) -> Float[Tensor, "batch heads length d_head"]:
-    """Turn each pair of neighbouring numbers by its position's angle."""
-    (cos, sin), even, odd = by, x[..., 0::2], x[..., 1::2]
-    turned = [even * cos - odd * sin, even * sin + odd * cos]
-    return torch.stack(turned, dim=-1).flatten(-2).to(x.dtype)
-
-
-class RollingCache(KVCache):
-    """Keys and values of one layer, in memory that is reserved ahead.
-
-    With a window, the newest positions take the room of the oldest (Jiang et
-    al. 2023, section 2): position p lies at p modulo the window.
-
-    Args:
-        window: positions that are kept; None keeps all.
-    """
-
-    def __init__(self, window: int | None = None):
-        super().__init__()
-        self.window, self.seen = window, 0
-
-    @property
-    def length(self) -> int:
-        """Number of positions seen so far, kept or not."""
-        return self.seen
-
-    def extend(
-        self,
-        key: Float[Tensor, "batch heads newest d_head"],
-        value: Float[Tensor, "batch heads newest d_value"],
-    ) -> tuple[Keys, Values]:
-        """Store the newest positions; return all that they may attend to.
-
-        They are in order, unless a single position closes a full window,
-        whose keys it sees all.
-        """
-        before, self.seen = self.seen, self.seen + key.size(2)
-        self.key, seen_keys = self._store(self.key, key, before)
-        self.value, seen_values = self._store(self.value, value, before)
-        return seen_keys, seen_values
-
-    def _store(
-        self, kept: Tensor | None, new: Tensor, before: int
-    ) -> tuple[Tensor, Tensor]:
-        """The memory after the newest positions, and what they may see."""
-        window, count = self.window, new.size(2)
-        if window is None or self.seen <= window:
-            kept = self._with_room(kept, new)
-            kept[:, :, before : self.seen] = new
-            return kept, kept[:, :, : self.seen]
-        if count == 1:
-            kept[:, :, before % window] = new[:, :, 0]
-            return kept, kept
-        if before:
-            held = min(before, window)
-            first = before % window if before > window else 0
-            new = torch.cat([kept[:, :, :held].roll(-first, 2), new], dim=2)
-        return new[:, :, -window:].roll(self.seen % window, 2), new
-
-    def _with_room(self, kept: Tensor | None, new: Tensor) -> Tensor:
-        """The memory, doubled if the newest positions do not fit."""
-        room = 0 if kept is None else kept.size(2)
-        if self.seen <= room:
-            return kept
-        room = max(self.seen, 2 * room, MIN_ROOM)
-        room = room if self.window is None else min(room, self.window)
-        larger = new.new_empty(*new.shape[:2], room, new.size(3))
-        if kept is not None:
-            larger[:, :, : kept.size(2)] = kept
-        return larger
-
-
-def window_mask(
-    queries: int, keys: int, window: int | None, device: torch.device
-) -> Bool[Tensor, "query key"]:
-    """Where the last of ``keys`` positions may look: back, and not too far."""
-    position = torch.arange(keys, device=device)
-    distance = position[keys - queries :, None] - position
-    return (distance >= 0) & (distance < (window or keys))
 
 
 class Attention(nn.Module):
@@ -141,6 +59,9 @@ class Attention(nn.Module):
         if config.qk_norm:
             self.query_norm = nn.RMSNorm(self.d_head, config.norm_epsilon)
             self.key_norm = nn.RMSNorm(self.d_head, config.norm_epsilon)
+        self.sinks = None
+        if config.sinks:
+            self.sinks = nn.Parameter(torch.zeros(config.n_heads))
 
     def forward(
         self, x: Stream, turns: Rotation, cache: KVCache | None = None
@@ -151,15 +72,19 @@ class Attention(nn.Module):
         value = self._heads(self.to_value(x))
         if cache is not None:
             key, value = cache.extend(key, value)
-        queries, keys = query.size(2), key.size(2)
-        mask, causal = None, queries > 1
-        if causal and (keys > queries or (self.window or keys) < keys):
-            mask = window_mask(queries, keys, self.window, x.device)
-            causal = False
-        output = F.scaled_dot_product_attention(
-            query, key, value, mask, is_causal=causal, enable_gqa=True
-        )
+        seen = (query.size(2), key.size(2), self.window, x.device)
+        if self.sinks is None:
+            output = F.scaled_dot_product_attention(
+                query, key, value, enable_gqa=True, **sight(*seen)
+            )
+        else:
+            mask = window_mask(*seen)
+            output = attend_with_sinks(query, key, value, self.sinks, mask)
         return self.to_output(output.transpose(1, 2).flatten(2))
+
+    def new_cache(self) -> RollingCache:
+        """An empty cache."""
+        return RollingCache(self.window)
 
     def _heads(self, x: Stream) -> Float[Tensor, "batch heads length d_head"]:
         return x.unflatten(-1, (-1, self.d_head)).transpose(1, 2)
@@ -189,15 +114,22 @@ class ModernLayer(nn.Module):
 
     Args:
         config: settings.
-        window: positions that each query sees; None has no limit.
+        index: number of the layer, from 0.
     """
 
-    def __init__(self, config: ModernConfig, window: int | None):
+    def __init__(self, config: ModernConfig, index: int):
         super().__init__()
+        kind = LatentAttention if config.latent else Attention
+        if config.linear and not config.is_global(index):
+            kind = GatedDelta
+        part = functools.partial(GatedFeedForward, config.d_model)
         self.norm_1 = nn.RMSNorm(config.d_model, config.norm_epsilon)
-        self.attention = Attention(config, window)
+        self.attention = kind(config, config.window_of(index))
         self.norm_2 = nn.RMSNorm(config.d_model, config.norm_epsilon)
-        self.feed_forward = GatedFeedForward(config.d_model, config.d_ff)
+        if config.n_experts is None:
+            self.feed_forward = part(config.d_ff)
+        else:
+            self.feed_forward = MixtureOfExperts(config, part)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
@@ -223,8 +155,7 @@ class ModernLanguageModel(DecoderOnly):
         self.config = config
         self.embedding = nn.Embedding(config.vocab_size, config.d_model)
         self.layers = nn.ModuleList(
-            ModernLayer(config, config.window_of(i))
-            for i in range(config.n_layers)
+            ModernLayer(config, i) for i in range(config.n_layers)
         )
         self.norm = nn.RMSNorm(config.d_model, config.norm_epsilon)
         self.to_logits = nn.Linear(
@@ -251,7 +182,8 @@ class ModernLanguageModel(DecoderOnly):
         config, past = self.config, 0 if cache is None else cache.length
         check_ids(ids, config.vocab_size)
         positions = torch.arange(past, past + ids.size(1), device=ids.device)
-        turns = rotations(positions, config.d_head, config.rope_base)
+        width = config.d_rotary if config.latent else config.d_head
+        turns = rotations(positions, width, config.rope_base)
         x = self.embedding(ids)
         for i, layer in enumerate(self.layers):
             x = layer(x, turns, cache and cache.layers[i].own)
@@ -260,6 +192,6 @@ class ModernLanguageModel(DecoderOnly):
     def new_cache(self) -> DecoderCache:
         """An empty cache for :meth:`decode`."""
         cache = super().new_cache()
-        for i, layer in enumerate(cache.layers):
-            layer.own = RollingCache(self.config.window_of(i))
+        for kept, layer in zip(cache.layers, self.layers, strict=True):
+            kept.own = layer.attention.new_cache()
         return cache

@@ -24,7 +24,9 @@ class ModernConfig(AnyModelConfig):
 
     Raises:
         ConfigError: ``n_heads`` does not divide ``d_model``, ``n_kv_heads``
-            does not divide ``n_heads``, or a head's width is odd.
+            does not divide ``n_heads``, what is turned has an odd width,
+            ``n_active`` is more than ``n_experts``, or parts are asked for
+            that do not go together.
     """
 
     vocab_size: Size = 8000
@@ -55,6 +57,23 @@ class ModernConfig(AnyModelConfig):
     """With a window: each so many layers, one sees all tokens."""
     qk_norm: bool = False
     """Normalise queries and keys, with a gain, before they are turned."""
+    sinks: bool = False
+    """A learned score per head in each softmax, which no position answers."""
+    latent: Size | None = None
+    """Numbers from which a position's keys and values are made, and which
+    alone are cached; with None, keys and values themselves are."""
+    d_rotary: Size = 16
+    """With a latent: width of the part of queries and keys that is turned."""
+    linear: bool = False
+    """Linear attention (the gated delta rule) in all layers but each
+    ``global_every``-th."""
+    n_experts: Size | None = None
+    """Experts in each layer, beside one that all tokens share; None has one
+    feed-forward network."""
+    n_active: Size = 2
+    """Experts that each token is sent to."""
+    d_expert: Size = 128
+    """Width inside an expert."""
     tied: bool = True
     """One matrix embeds the tokens and makes the logits."""
 
@@ -71,12 +90,36 @@ class ModernConfig(AnyModelConfig):
             f"a head is {self.d_head} wide, but rotary positions turn pairs "
             "of numbers: choose d_model and n_heads so that it is even.",
         )
+        require(
+            self.d_rotary % 2 == 0,
+            f"d_rotary is {self.d_rotary}, but rotary positions turn pairs of "
+            "numbers: choose an even number.",
+        )
+        require(
+            self.n_experts is None or self.n_active <= self.n_experts,
+            f"n_active is {self.n_active}, but there are {self.n_experts} "
+            "experts: choose n_active so that it is not more.",
+        )
+        require(
+            self.latent is None or not (self.qk_norm or self.sinks),
+            "latent attention has neither qk_norm nor sinks here: set them to "
+            "False, or latent to None.",
+        )
+        require(
+            not (self.linear and self.window),
+            f"linear is True and window is {self.window}, but the same "
+            "layers would have both: set one of them.",
+        )
 
     @property
     def d_head(self) -> int:
         """Width of a head."""
         return self.d_model // self.n_heads
 
+    def is_global(self, layer: int) -> bool:
+        """Whether a layer sees all tokens; every ``global_every``-th does."""
+        return (layer + 1) % self.global_every == 0
+
     def window_of(self, layer: int) -> int | None:
         """The window of a layer; every ``global_every``-th has none."""
-        return None if (layer + 1) % self.global_every == 0 else self.window
+        return None if self.is_global(layer) else self.window

@@ -17,17 +17,21 @@ from transformer_course.errors import ConfigError
 Layout = Literal["interleaved", "concatenated"]
 
 
+Rotation = tuple[Float[Tensor, "length half"], Float[Tensor, "length half"]]
+"""Cosines and sines of the angles of each position."""
+
+
 def _angles(
-    positions: Int[Tensor, " length"], d_model: int
+    positions: Int[Tensor, " length"], d_model: int, base: float = 10_000
 ) -> Float[Tensor, "length half"]:
-    """Angle of position p in pair i: p / 10000^(2i / d_model), in radians."""
+    """Angle of position p in pair i: p / base^(2i / d_model), in radians."""
     if d_model % 2:
         raise ConfigError(
             f"d_model is {d_model}, but sines and cosines come in pairs: "
             "choose an even number."
         )
     pair = torch.arange(0, d_model, 2, device=positions.device)
-    frequency = torch.exp(-math.log(10_000) * pair / d_model)
+    frequency = torch.exp(-math.log(base) * pair / d_model)
     return positions[:, None] * frequency[None, :]
 
 
@@ -117,6 +121,26 @@ class LearnedPosition(nn.Module):
         return x + self.table[offset:end]
 
 
+def rotations(
+    positions: Int[Tensor, " length"], d_head: int, base: float = 10_000
+) -> Rotation:
+    """Cosine and sine of position p / base^(2i / d_head), for each pair i.
+
+    Su et al. 2021, section 3.2.2; there the base is 10,000.
+    """
+    angles = _angles(positions, d_head, base)
+    return angles.cos(), angles.sin()
+
+
+def rotate(
+    x: Float[Tensor, "batch heads length d_head"], by: Rotation
+) -> Float[Tensor, "batch heads length d_head"]:
+    """Turn each pair of neighbouring numbers by its position's angle."""
+    (cos, sin), even, odd = by, x[..., 0::2], x[..., 1::2]
+    turned = [even * cos - odd * sin, even * sin + odd * cos]
+    return torch.stack(turned, dim=-1).flatten(-2).to(x.dtype)
+
+
 class RotaryPosition(nn.Module):
     """Turns queries and keys by an angle that grows with their position.
 
@@ -141,11 +165,7 @@ class RotaryPosition(nn.Module):
         """``x`` with pair i of position p turned by p / 10000^(2i/d_head)."""
         length, d_head = x.shape[-2:]
         positions = torch.arange(offset, offset + length, device=x.device)
-        angles = _angles(positions, d_head)
-        cos, sin = angles.cos(), angles.sin()
-        even, odd = x[..., 0::2], x[..., 1::2]
-        turned = [even * cos - odd * sin, even * sin + odd * cos]
-        return torch.stack(turned, dim=-1).flatten(-2).to(x.dtype)
+        return rotate(x, rotations(positions, d_head))
 
 
 class NoPosition(nn.Module):

@@ -1,0 +1,193 @@
+"""Laws of the parts that a decoder of today can have."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from test_modern import SIZES, tiny_modern
+from tiny import close, random_ids
+
+from transformer_course.errors import ConfigError
+from transformer_course.models.modern import GatedFeedForward
+from transformer_course.models.modern_config import ModernConfig
+from transformer_course.models.modern_parts import (
+    BIAS_STEP,
+    GatedDelta,
+    LatentAttention,
+    MixtureOfExperts,
+    attend_with_sinks,
+    gated_delta,
+)
+from transformer_course.models.positional_encoding import rotate, rotations
+from transformer_course.models.rolling_cache import window_mask
+
+
+def heads(count: int, length: int = 7, d_head: int = 4) -> torch.Tensor:
+    return torch.randn(2, count, length, d_head)
+
+
+# --- sinks -------------------------------------------------------------------
+
+
+def test_a_sink_takes_its_share_of_each_softmax():
+    torch.manual_seed(0)
+    query, key, value, sinks = heads(4), heads(2), heads(2), torch.randn(4)
+    mask = window_mask(7, 7, 3, query.device)
+    key_of_each, value_of_each = (
+        x.repeat_interleave(2, dim=1) for x in (key, value)
+    )
+    scores = query @ key_of_each.mT / 2
+    scores = scores.masked_fill(~mask, -torch.inf)
+    last = sinks[:, None, None].expand(2, 4, 7, 1)
+    weights = torch.cat([scores, last], dim=-1).softmax(dim=-1)[..., :-1]
+    found = attend_with_sinks(query, key, value, sinks, mask)
+    close(found, weights @ value_of_each)
+
+
+def test_a_sink_of_minus_infinity_takes_nothing():
+    torch.manual_seed(0)
+    query, key, value = heads(2), heads(2), heads(2)
+    mask = window_mask(7, 7, None, query.device)
+    found = attend_with_sinks(query, key, value, torch.full((2,), -99.0), mask)
+    plain = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+    close(found, plain)
+
+
+# --- latent attention --------------------------------------------------------
+
+
+def test_latent_attention_is_that_of_the_keys_and_values_made_from_it():
+    torch.manual_seed(0)
+    config = ModernConfig(**SIZES | {"latent": 12, "d_rotary": 6})
+    part, x = LatentAttention(config, None), torch.randn(2, 9, 32)
+    turns = rotations(torch.arange(9), 6)
+    query = part.to_query(x).unflatten(-1, (4, 14)).transpose(1, 2)
+    latent, shared = part.to_latent(x).split([12, 6], dim=-1)
+    latent = part.latent_norm(latent)
+    key, value = (
+        to(latent).unflatten(-1, (4, 8)).transpose(1, 2)
+        for to in (part.to_key, part.to_value)
+    )
+    shared = rotate(shared[:, None], turns).expand(2, 4, 9, 6)
+    query = torch.cat([query[..., :8], rotate(query[..., 8:], turns)], dim=-1)
+    output = F.scaled_dot_product_attention(
+        query, torch.cat([key, shared], dim=-1), value, is_causal=True
+    )
+    expected = part.to_output(output.transpose(1, 2).flatten(2))
+    close(part(x, turns), expected)
+
+
+def test_its_cache_holds_the_latent_and_the_rotary_part_alone():
+    model = tiny_modern(latent=12, d_rotary=6)
+    cache = model.new_cache()
+    model.decode(random_ids(2, 9), cache)
+    own = cache.layers[0].own
+    assert own.key[:, :, :9].numel() + own.value[:, :, :9].numel() == (
+        2 * 9 * (12 + 6)
+    )
+
+
+# --- linear attention --------------------------------------------------------
+
+
+def one_by_one(query, key, value, strength, log_decay, state):
+    outputs = []
+    for t in range(query.size(2)):
+        state = log_decay[:, :, t, None, None].exp() * state
+        k = key[:, :, t, :, None]
+        recalled = (state * k).sum(dim=2)
+        new = strength[:, :, t, None] * (value[:, :, t] - recalled)
+        state = state + k * new[:, :, None]
+        outputs.append((state * query[:, :, t, :, None]).sum(dim=2))
+    return torch.stack(outputs, dim=2), state
+
+
+def test_all_positions_at_once_write_and_read_as_one_by_one():
+    torch.manual_seed(0)
+    query, key = (F.normalize(heads(3), dim=-1) for _ in "qk")
+    value, state = heads(3), torch.randn(2, 3, 4, 4)
+    gates = (torch.rand(2, 3, 7), -torch.rand(2, 3, 7))
+    found = gated_delta(query, key, value, *gates, state)
+    expected = one_by_one(query, key, value, *gates, state)
+    for one, other in zip(found, expected, strict=True):
+        close(one, other)
+
+
+def test_a_value_that_is_written_twice_is_replaced():
+    key = torch.eye(4)[[1, 1]][None, None]
+    value = heads(1, 2)[:1]
+    ones = torch.ones(1, 1, 2)
+    state = torch.zeros(1, 1, 4, 4)
+    _, state = gated_delta(key, key, value, ones, 0 * ones, state)
+    close(state[0, 0, 1], value[0, 0, 1])
+
+
+def test_its_cache_does_not_grow():
+    model = tiny_modern(linear=True, global_every=3)
+    kinds = [type(layer.attention) is GatedDelta for layer in model.layers]
+    assert kinds == [True, True, False]
+    cache = model.new_cache()
+    for length in (2, 30):
+        model.decode(random_ids(1, length), cache)
+        assert cache.layers[0].own.state.shape == (1, 4, 8, 8)
+    assert cache.length == 32
+
+
+# --- a mixture of experts ----------------------------------------------------
+
+
+def mixture(**changes) -> MixtureOfExperts:
+    torch.manual_seed(0)
+    settings = {"n_experts": 6, "n_active": 2, "d_expert": 8}
+    config = ModernConfig(**SIZES | settings | changes)
+    return MixtureOfExperts(
+        config, lambda width: GatedFeedForward(config.d_model, width)
+    )
+
+
+def test_each_token_is_answered_by_the_shared_expert_and_its_own():
+    part, x = mixture().eval(), torch.randn(2, 5, 32)
+    part.bias.data = torch.linspace(-0.3, 0.3, 6)
+    tokens, answers = x.flatten(0, 1), part(x).flatten(0, 1)
+    for token, found in zip(tokens, answers, strict=True):
+        affinity = part.router(token).sigmoid()
+        best = (affinity + part.bias).sort(descending=True).indices[:2]
+        answer = sum(affinity[i] * part.experts[i](token) for i in best)
+        close(found, part.shared(token) + answer / affinity[best].sum())
+
+
+def test_a_bias_decides_who_answers_and_not_how_much_it_counts():
+    part, x = mixture(n_active=6).eval(), torch.randn(2, 5, 32)
+    before = part(x)
+    part.bias.data = torch.randn(6)
+    close(part(x), before)
+
+
+def test_the_bias_evens_the_load_and_no_gradient_moves_it():
+    part, x = mixture(), torch.randn(4, 50, 32) + 1
+    part.eval()(x)
+    uneven = part.load.max()
+    part.train()
+    for _ in range(300):
+        part(x)
+    assert uneven > 0.25 and part.load.max() < 0.2
+    part(x).sum().backward()
+    assert part.bias.grad is None and part.router.weight.grad.any()
+    before = part.bias.clone()
+    part.eval()(x)
+    assert torch.equal(part.bias, before)
+    part.train()(x)
+    assert (part.bias - before).abs().max() <= 1.01 * BIAS_STEP
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"n_experts": 3, "n_active": 4}, "n_active is 4, but there are 3"),
+        ({"latent": 8, "d_rotary": 5}, "d_rotary is 5"),
+        ({"latent": 8, "sinks": True}, "neither qk_norm nor sinks"),
+        ({"linear": True, "window": 4}, "set one of them"),
+    ],
+)
+def test_parts_that_do_not_go_together_are_refused(changes, complaint):
+    with pytest.raises(ConfigError, match=complaint):
+        ModernConfig(**SIZES | changes)

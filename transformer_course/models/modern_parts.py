@@ -1,0 +1,249 @@
+"""Parts that many decoders of today have, put in by the config (chapter 22).
+
+Attention sinks, latent attention, linear attention by the gated delta rule,
+and a mixture of experts.
+"""
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from transformer_course.models.attention import KVCache
+from transformer_course.models.layers import Stream
+from transformer_course.models.modern_config import ModernConfig
+from transformer_course.models.positional_encoding import Rotation, rotate
+from transformer_course.models.rolling_cache import RollingCache, sight
+
+BIAS_STEP = 1e-3
+"""How far an expert's bias moves at a step: DeepSeek-AI 2024, section 4.2."""
+Heads = Float[Tensor, "batch heads length d_head"]
+State = Float[Tensor, "batch heads d_key d_value"]
+"""What linear attention remembers of all positions so far."""
+
+
+def attend_with_sinks(
+    query: Heads,
+    key: Float[Tensor, "batch groups keys d_head"],
+    value: Float[Tensor, "batch groups keys d_head"],
+    sinks: Float[Tensor, " heads"],
+    mask: Bool[Tensor, "length keys"],
+) -> Heads:
+    """Attention whose softmax has one more score, which brings no value.
+
+    As in gpt-oss (OpenAI 2025): a head that finds nothing need not attend to
+    anything. One more number in each query carries the head's sink, and one
+    more key answers that number alone.
+    """
+    scale = query.size(-1) ** -0.5
+    sink = (sinks / scale)[:, None, None].expand_as(query[..., :1])
+    query = torch.cat([query, sink.to(query)], dim=-1)
+    key, value = F.pad(key, (0, 1, 0, 1)), F.pad(value, (0, 0, 0, 1))
+    key[..., -1, -1] = 1
+    mask = F.pad(mask, (0, 1), value=True)
+    return F.scaled_dot_product_attention(
+        query, key, value, mask, scale=scale, enable_gqa=True
+    )
+
+
+class LatentAttention(nn.Module):
+    """Attention that caches one vector a position, for all heads.
+
+    DeepSeek-AI 2024, section 2.1: a position's keys and values are linear
+    maps of its latent vector, so the map to keys can be applied to the query
+    instead, and the map to values after the mean. Turned numbers would stand
+    between the two, so the rotary part is kept apart, one for all heads.
+
+    Args:
+        config: settings; ``latent`` is a number.
+        window: positions that each query sees; None has no limit.
+    """
+
+    def __init__(self, config: ModernConfig, window: int | None):
+        super().__init__()
+        heads, d_head = config.n_heads, config.d_head
+        self.window, self.sizes = window, (d_head, config.d_rotary)
+        self.split = (config.latent, config.d_rotary)
+        self.to_query = nn.Linear(
+            config.d_model, heads * sum(self.sizes), bias=False
+        )
+        self.to_latent = nn.Linear(config.d_model, sum(self.split), bias=False)
+        self.latent_norm = nn.RMSNorm(config.latent, config.norm_epsilon)
+        self.to_key = nn.Linear(config.latent, heads * d_head, bias=False)
+        self.to_value = nn.Linear(config.latent, heads * d_head, bias=False)
+        self.to_output = nn.Linear(heads * d_head, config.d_model, bias=False)
+
+    def forward(
+        self, x: Stream, turns: Rotation, cache: KVCache | None = None
+    ) -> Stream:
+        """What each position takes from those that it may see."""
+        d_head = self.sizes[0]
+        query = self.to_query(x).unflatten(-1, (-1, sum(self.sizes)))
+        content, turned = query.transpose(1, 2).split(self.sizes, dim=-1)
+        latent, shared = self.to_latent(x)[:, None].split(self.split, dim=-1)
+        latent, shared = self.latent_norm(latent), rotate(shared, turns)
+        if cache is not None:
+            latent, shared = cache.extend(latent, shared)
+        to_key = self.to_key.weight.unflatten(0, (-1, d_head))
+        to_value = self.to_value.weight.unflatten(0, (-1, d_head))
+        mixed = F.scaled_dot_product_attention(
+            torch.cat([content @ to_key, rotate(turned, turns)], dim=-1),
+            torch.cat([latent, shared], dim=-1),
+            latent,
+            scale=sum(self.sizes) ** -0.5,
+            enable_gqa=True,
+            **sight(x.size(1), latent.size(2), self.window, x.device),
+        )
+        output = mixed @ to_value.mT
+        return self.to_output(output.transpose(1, 2).flatten(2))
+
+    def new_cache(self) -> RollingCache:
+        """An empty cache; it holds latent vectors and their rotary part."""
+        return RollingCache(self.window)
+
+
+def gated_delta(
+    query: Float[Tensor, "batch heads length d_key"],
+    key: Float[Tensor, "batch heads length d_key"],
+    value: Float[Tensor, "batch heads length d_value"],
+    strength: Float[Tensor, "batch heads length"],
+    log_decay: Float[Tensor, "batch heads length"],
+    state: State,
+) -> tuple[Float[Tensor, "batch heads length d_value"], State]:
+    """Linear attention by the gated delta rule, all positions at once.
+
+    Yang et al. 2025, section 3. At each position the state decays, what the
+    key recalls is replaced by the value, in part if ``strength`` is below 1,
+    and the query reads. What a position writes depends on what those before
+    it wrote: a triangular system.
+
+    Returns:
+        What each query reads, and the state after the last position.
+    """
+    passed = log_decay.cumsum(dim=-1)
+    decay = passed.exp()[..., None]  # since the state
+    since = (passed[..., None] - passed[..., None, :]).tril().exp().tril()
+    strength = strength[..., None]
+    system = strength * (since * (key @ key.mT)).tril(-1)
+    system = system + torch.eye(system.size(-1)).to(system)
+    wanted = strength * (value - decay * (key @ state))
+    written = torch.linalg.solve_triangular(system, wanted, upper=False)
+    output = decay * (query @ state) + since * (query @ key.mT) @ written
+    last = since[..., -1, :, None]  # what is left of each, at the end
+    return output, decay[..., -1:, :] * state + (last * key).mT @ written
+
+
+class StateCache(KVCache):
+    """What linear attention remembers: as large after any length."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen, self.state = 0, None
+
+    @property
+    def length(self) -> int:
+        """Number of positions seen so far."""
+        return self.seen
+
+    def select(self, rows: Int[Tensor, " rows"]) -> None:
+        """Keep the rows of the batch named by ``rows``, in that order."""
+        if self.state is not None:
+            self.state = self.state.index_select(0, rows)
+
+
+class GatedDelta(nn.Module):
+    """Linear attention, without positions: their order is in the state.
+
+    Yang et al. 2025, without the short convolutions and the gate of the
+    output that it has there.
+
+    Args:
+        config: settings.
+        window: none: a state has no window.
+    """
+
+    def __init__(self, config: ModernConfig, window: None = None):
+        super().__init__()
+        d_model, self.d_head = config.d_model, config.d_head
+        self.to_query = nn.Linear(d_model, d_model, bias=False)
+        self.to_key = nn.Linear(d_model, d_model, bias=False)
+        self.to_value = nn.Linear(d_model, d_model, bias=False)
+        self.to_gates = nn.Linear(d_model, 2 * config.n_heads)
+        self.output_norm = nn.RMSNorm(self.d_head, config.norm_epsilon)
+        self.to_output = nn.Linear(d_model, d_model, bias=False)
+
+    def forward(
+        self, x: Stream, turns: Rotation, cache: StateCache | None = None
+    ) -> Stream:
+        """What each position reads from the state, itself included."""
+        query, key, value = (
+            to(x).unflatten(-1, (-1, self.d_head)).transpose(1, 2).float()
+            for to in (self.to_query, self.to_key, self.to_value)
+        )
+        query, key = F.normalize(query, dim=-1), F.normalize(key, dim=-1)
+        strength, decay = self.to_gates(x).float().mT.chunk(2, dim=1)
+        state = None if cache is None else cache.state
+        if state is None:
+            state = key.new_zeros(*key.shape[:2], self.d_head, self.d_head)
+        output, state = gated_delta(
+            query,
+            key,
+            value,
+            strength.sigmoid(),
+            F.logsigmoid(decay + 4),  # at first it forgets 2 % a position
+            state,
+        )
+        if cache is not None:
+            cache.state, cache.seen = state, cache.seen + x.size(1)
+        output = self.output_norm(output).to(x.dtype)
+        return self.to_output(output.transpose(1, 2).flatten(2))
+
+    def new_cache(self) -> StateCache:
+        """An empty cache."""
+        return StateCache()
+
+
+class MixtureOfExperts(nn.Module):
+    """Small feed-forward networks, of which a router picks a few a token.
+
+    DeepSeek-AI 2024, sections 2.1.2 and 2.1.3: one expert is shared by all
+    tokens, and a bias that is added for the choice alone keeps the others
+    evenly used. Training moves it by a step up for an expert that had too
+    few tokens, and down for one that had too many; no gradient reaches it.
+
+    Args:
+        config: settings; ``n_experts`` is a number.
+        expert: makes an expert of a given width inside.
+    """
+
+    def __init__(
+        self, config: ModernConfig, expert: Callable[[int], nn.Module]
+    ):
+        super().__init__()
+        n, self.n_active = config.n_experts, config.n_active
+        self.router = nn.Linear(config.d_model, n, bias=False)
+        self.bias = nn.Parameter(torch.zeros(n), requires_grad=False)
+        self.experts = nn.ModuleList(expert(config.d_expert) for _ in range(n))
+        self.shared = expert(config.d_expert)
+        self.load: Float[Tensor, " experts"] | None = None
+
+    def forward(self, x: Stream) -> Stream:
+        """The shared expert's answer, and that of each token's own."""
+        tokens = x.flatten(0, 1)
+        affinity = self.router(tokens).float().sigmoid()
+        chosen = (affinity + self.bias).topk(self.n_active, dim=-1).indices
+        weights = affinity.gather(-1, chosen)
+        weights = weights / weights.sum(dim=-1, keepdim=True)
+        output = self.shared(tokens)
+        for i, expert in enumerate(self.experts):
+            row, rank = (chosen == i).nonzero(as_tuple=True)
+            answer = weights[row, rank, None] * expert(tokens[row])
+            output = output.index_add(0, row, answer.to(output.dtype))
+        counts = chosen.flatten().bincount(minlength=len(self.experts))
+        self.load = counts / chosen.numel()
+        if self.training:
+            step = BIAS_STEP * (self.load.mean() - self.load).sign()
+            self.bias.data += step
+        return output.view(x.shape)

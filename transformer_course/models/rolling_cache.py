@@ -1,0 +1,101 @@
+"""A cache whose memory is reserved ahead, and bounded by a window."""
+
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from transformer_course.models.attention import Keys, KVCache, Values
+
+MIN_ROOM = 64
+"""Positions that a cache reserves at first."""
+
+
+class RollingCache(KVCache):
+    """Keys and values of one layer, in memory that is reserved ahead.
+
+    With a window, the newest positions take the room of the oldest (Jiang et
+    al. 2023, section 2): position p lies at p modulo the window.
+
+    Args:
+        window: positions that are kept; None keeps all.
+    """
+
+    def __init__(self, window: int | None = None):
+        super().__init__()
+        self.window, self.seen = window, 0
+
+    @property
+    def length(self) -> int:
+        """Number of positions seen so far, kept or not."""
+        return self.seen
+
+    def extend(
+        self,
+        key: Float[Tensor, "batch heads newest d_head"],
+        value: Float[Tensor, "batch heads newest d_value"],
+    ) -> tuple[Keys, Values]:
+        """Store the newest positions; return all that they may attend to.
+
+        They are in order, unless a single position closes a full window,
+        whose keys it sees all.
+        """
+        before, self.seen = self.seen, self.seen + key.size(2)
+        self.key, seen_keys = self._store(self.key, key, before)
+        self.value, seen_values = self._store(self.value, value, before)
+        return seen_keys, seen_values
+
+    def _store(
+        self, kept: Tensor | None, new: Tensor, before: int
+    ) -> tuple[Tensor, Tensor]:
+        """The memory after the newest positions, and what they may see."""
+        window, count = self.window, new.size(2)
+        if window is None or self.seen <= window:
+            kept = self._with_room(kept, new)
+            kept[:, :, before : self.seen] = new
+            return kept, kept[:, :, : self.seen]
+        if count == 1:
+            kept[:, :, before % window] = new[:, :, 0]
+            return kept, kept
+        if before:
+            held = min(before, window)
+            first = before % window if before > window else 0
+            new = torch.cat([kept[:, :, :held].roll(-first, 2), new], dim=2)
+        return new[:, :, -window:].roll(self.seen % window, 2), new
+
+    def _with_room(self, kept: Tensor | None, new: Tensor) -> Tensor:
+        """The memory, doubled if the newest positions do not fit."""
+        room = 0 if kept is None else kept.size(2)
+        if self.seen <= room:
+            return kept
+        room = max(self.seen, 2 * room, MIN_ROOM)
+        room = room if self.window is None else min(room, self.window)
+        larger = new.new_empty(*new.shape[:2], room, new.size(3))
+        if kept is not None:
+            larger[:, :, : kept.size(2)] = kept
+        return larger
+
+
+def window_mask(
+    queries: int, keys: int, window: int | None, device: torch.device
+) -> Bool[Tensor, "query key"]:
+    """Where the last of ``keys`` positions may look: back, and not too far."""
+    position = torch.arange(keys, device=device)
+    distance = position[keys - queries :, None] - position
+    return (distance >= 0) & (distance < (window or keys))
+
+
+def sight(
+    queries: int, keys: int, window: int | None, device: torch.device
+) -> dict[str, Any]:
+    """What ``F.scaled_dot_product_attention`` is told of what may be seen.
+
+    A mask only where one is needed: kernels that never store the scores take
+    none.
+    """
+    if queries == 1:
+        return {}
+    if queries == keys <= (window or keys):
+        return {"is_causal": True}
+    return {"attn_mask": window_mask(queries, keys, window, device)}
