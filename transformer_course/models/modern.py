@@ -74,8 +74,9 @@ class Attention(nn.Module):
             key, value = cache.extend(key, value)
         seen = (query.size(2), key.size(2), self.window, x.device)
         if self.sinks is None:
+            mask, causal = sight(*seen)
             output = F.scaled_dot_product_attention(
-                query, key, value, enable_gqa=True, **sight(*seen)
+                query, key, value, mask, is_causal=causal, enable_gqa=True
             )
         else:
             mask = window_mask(*seen)

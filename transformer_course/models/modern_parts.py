@@ -88,13 +88,15 @@ class LatentAttention(nn.Module):
             latent, shared = cache.extend(latent, shared)
         to_key = self.to_key.weight.unflatten(0, (-1, d_head))
         to_value = self.to_value.weight.unflatten(0, (-1, d_head))
+        mask, causal = sight(x.size(1), latent.size(2), self.window, x.device)
         mixed = F.scaled_dot_product_attention(
             torch.cat([content @ to_key, rotate(turned, turns)], dim=-1),
             torch.cat([latent, shared], dim=-1),
             latent,
+            mask,
+            is_causal=causal,
             scale=sum(self.sizes) ** -0.5,
             enable_gqa=True,
-            **sight(x.size(1), latent.size(2), self.window, x.device),
         )
         output = mixed @ to_value.mT
         return self.to_output(output.transpose(1, 2).flatten(2))

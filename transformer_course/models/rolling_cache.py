@@ -1,7 +1,5 @@
 """A cache whose memory is reserved ahead, and bounded by a window."""
 
-from typing import Any
-
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
@@ -88,14 +86,14 @@ def window_mask(
 
 def sight(
     queries: int, keys: int, window: int | None, device: torch.device
-) -> dict[str, Any]:
-    """What ``F.scaled_dot_product_attention`` is told of what may be seen.
+) -> tuple[Bool[Tensor, "query key"] | None, bool]:
+    """A mask, or None, and whether PyTorch is told ``is_causal`` instead.
 
     A mask only where one is needed: kernels that never store the scores take
     none.
     """
     if queries == 1:
-        return {}
+        return None, False
     if queries == keys <= (window or keys):
-        return {"is_causal": True}
-    return {"attn_mask": window_mask(queries, keys, window, device)}
+        return None, True
+    return window_mask(queries, keys, window, device), False
