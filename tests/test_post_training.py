@@ -1,0 +1,213 @@
+"""Laws of what is trained after the text: SFT, LoRA, DPO, GRPO."""
+
+import math
+
+import pytest
+import torch
+from test_modern import tiny_modern
+from tiny import close
+
+from transformer_course.data.tokenizer import BOS, EOS, PAD
+from transformer_course.training.config import TrainConfig
+from transformer_course.training.loss import compute_loss
+from transformer_course.training.post_training import (
+    Groups,
+    LoRA,
+    Pairs,
+    Rollouts,
+    add_lora,
+    advantages,
+    answer_batch,
+    answer_log_probs,
+    clipped_gain,
+    dpo_loss,
+    draw_answers,
+    greedy_answers,
+    group_loss,
+    merge_lora,
+    preference_loss,
+    without_lora,
+)
+
+ROWS = [
+    ([1, 5, 6], [7, 8, EOS]),
+    ([1, 9], [4, EOS]),
+    ([1, 3, 3, 3, 3], [11, 12, 13, EOS]),
+]
+SETTINGS = TrainConfig(label_smoothing=0.0)
+
+
+def with_lora(learned: bool = True):
+    """A model with LoRA, which has learned something or not."""
+    model = add_lora(tiny_modern())
+    for part in model.modules():
+        if isinstance(part, LoRA) and learned:
+            torch.nn.init.normal_(part.widen, std=0.1)
+    return model
+
+
+# --- the loss of answers -----------------------------------------------------
+
+
+def test_loss_is_the_sum_over_answers_read_one_by_one():
+    model = tiny_modern()
+    sums = compute_loss(model, answer_batch(ROWS), SETTINGS)
+    expected = 0.0
+    for prompt, answer in ROWS:
+        log_probs = model(torch.tensor([prompt + answer])).log_softmax(-1)[0]
+        for i, token in enumerate(answer):
+            expected -= log_probs[len(prompt) + i - 1, token]
+    close(sums.loss, expected)
+    assert sums.tokens == sum(len(answer) for _, answer in ROWS)
+
+
+def test_log_probs_of_answers_add_up_to_the_loss():
+    model, batch = tiny_modern(), answer_batch(ROWS)
+    log_probs = answer_log_probs(model, batch)
+    close(-log_probs.sum(), compute_loss(model, batch, SETTINGS).loss)
+
+
+def test_only_the_answer_is_asked_for():
+    batch = answer_batch([([1, 5, 6], [7, EOS]), ([1, 5], [8])])
+    wanted = [[PAD, PAD, 7, EOS], [PAD, 8, PAD, PAD]]
+    assert batch.tgt_out.tolist() == wanted
+
+
+# --- LoRA --------------------------------------------------------------------
+
+
+def test_lora_begins_as_the_model_that_it_is_put_around():
+    ids = torch.tensor([[1, 5, 6, 7]])
+    close(with_lora(learned=False)(ids), tiny_modern()(ids))
+
+
+def test_merged_and_unmerged_answer_alike():
+    model, ids = with_lora(), torch.tensor([[1, 5, 6, 7]])
+    before = model(ids)
+    assert (before - tiny_modern()(ids)).abs().max() > 0.01
+    merged = merge_lora(model)
+    close(merged(ids), before, 1e-4)
+    names = tiny_modern().state_dict().keys()
+    assert merged.state_dict().keys() == names
+
+
+def test_without_lora_it_is_the_model_of_before_and_then_learns_on():
+    model, ids = with_lora(), torch.tensor([[1, 5, 6, 7]])
+    after = model(ids)
+    with without_lora(model):
+        close(model(ids), tiny_modern()(ids))
+    close(model(ids), after)
+
+
+def test_only_lora_learns():
+    model = with_lora(learned=False)
+    compute_loss(model, answer_batch(ROWS), SETTINGS).loss.backward()
+    learning = [n for n, p in model.named_parameters() if p.grad is not None]
+    assert learning and all(
+        name.endswith((".narrow", ".widen")) for name in learning
+    )
+
+
+# --- DPO ---------------------------------------------------------------------
+
+
+def test_dpo_begins_at_log_2_and_raises_the_chosen_answer():
+    chosen = torch.tensor([-3.0, -5.0], requires_grad=True)
+    rejected = torch.tensor([-4.0, -1.0], requires_grad=True)
+    before = chosen.detach(), rejected.detach()
+    loss = dpo_loss(chosen, rejected, before)
+    close(loss, torch.full((2,), math.log(2)))
+    loss.sum().backward()
+    assert (chosen.grad < 0).all() and (rejected.grad > 0).all()
+
+
+def test_dpo_pulls_less_where_the_pair_is_apart_already():
+    chosen = torch.tensor([0.0, 30.0], requires_grad=True)
+    zero = torch.zeros(2)
+    dpo_loss(chosen, zero, (zero, zero)).sum().backward()
+    assert chosen.grad[1].abs() < 0.1 * chosen.grad[0].abs()
+
+
+def test_a_step_of_dpo_moves_the_pair_apart():
+    model = with_lora(learned=False)
+    others = answer_batch([(prompt, [2]) for prompt, _ in ROWS])
+    pairs = Pairs(answer_batch(ROWS), others)
+    first = preference_loss(model, pairs, SETTINGS)
+    close(first.loss, 3 * torch.tensor(2.0).log())
+    assert first.correct == 0 and first.tokens == 3
+    first.loss.backward()
+    learning = [p for p in model.parameters() if p.requires_grad]
+    torch.optim.SGD(learning, lr=0.01).step()
+    second = preference_loss(model, pairs, SETTINGS)
+    assert second.loss < first.loss and second.correct == 3
+
+
+# --- GRPO --------------------------------------------------------------------
+
+
+def test_advantages_of_a_group_sum_to_zero():
+    found = advantages(torch.tensor([[1.0, 0, 0, 0], [0, 1, 1, 0]]))
+    close(found.sum(dim=1), torch.zeros(2))
+    assert found[0, 0] > found[1, 1] > 0
+
+
+def test_a_group_that_agrees_changes_nothing():
+    rewards = torch.tensor([[1.0, 1, 1], [0, 0, 0]])
+    assert not advantages(rewards).any()
+    rollouts = Rollouts(
+        tiny_modern(), [[1, 5], [1, 6]], lambda place, answer: 1.0, 2
+    )
+    assert list(rollouts.epoch(0)) == [] and rollouts.rewards == [1.0]
+
+
+@pytest.mark.parametrize("advantage", [1.0, -1.0])
+def test_beyond_the_clip_there_is_nothing_to_gain(advantage):
+    ratio = torch.linspace(0.5, 1.5, 11, requires_grad=True)
+    clipped_gain(ratio, torch.tensor(advantage)).sum().backward()
+    past = ratio > 1.2 if advantage > 0 else ratio < 0.8
+    inside = (ratio > 0.85) & (ratio < 1.15)
+    assert not ratio.grad[past].any()
+    assert (ratio.grad[inside] == advantage).all()
+
+
+def test_gradient_of_grpo_is_the_policy_gradient():
+    model, batch = tiny_modern(), answer_batch(ROWS)
+    advantage = torch.tensor([1.0, -2.0, 0.5])
+    sums = group_loss(model, Groups(batch, advantage), SETTINGS)
+    weight = model.layers[0].feed_forward.gate.weight
+    (found,) = torch.autograd.grad(sums.loss, weight)
+    of_answers = answer_log_probs(model, batch).sum(dim=1)
+    (wanted,) = torch.autograd.grad(-(advantage * of_answers).sum(), weight)
+    close(found, wanted, 1e-4)
+
+
+# --- answers -----------------------------------------------------------------
+
+
+def test_drawn_answers_follow_the_models_distribution():
+    model, prompt = tiny_modern(), [1, 5, 6]
+    generator = torch.Generator().manual_seed(0)
+    drawn = draw_answers(model, prompt, 4000, 1, generator)
+    assert all(len(answer) == 1 for answer in drawn)
+    counts = torch.bincount(torch.tensor(drawn)[:, 0], minlength=17) / 4000
+    chances = model(torch.tensor([prompt]))[0, -1].softmax(-1).detach()
+    chances[[PAD, BOS]] = 0  # which no answer contains
+    assert (counts - chances / chances.sum()).abs().max() < 0.04
+
+
+def test_an_answer_ends_with_eos_or_has_the_full_length():
+    model = tiny_modern()
+    generator = torch.Generator().manual_seed(1)
+    drawn = draw_answers(model, [1, 5, 6], 50, 6, generator)
+    for answer in drawn:
+        assert answer.count(EOS) == (answer[-1] == EOS)
+        assert len(answer) == 6 or answer[-1] == EOS
+    assert len({*map(len, drawn)}) > 1
+
+
+def test_greedy_answers_do_not_depend_on_their_batch():
+    model = tiny_modern()
+    prompts = [[1, 5, 6], [1, 9, EOS, 4], [1, 7, 7], [1, 3, EOS, 4]]
+    together = greedy_answers(model, prompts, 5)
+    alone = [greedy_answers(model, [one], 5)[0] for one in prompts]
+    assert together == alone and any(together)

@@ -1,0 +1,393 @@
+"""From a model of text to one that answers (chapter 23).
+
+The loss of answers alone, LoRA (Hu et al. 2021), DPO (Rafailov et al. 2023)
+and GRPO (Shao et al. 2024). The loop is :func:`~.loop.fit`: each method is a
+kind of batch and a loss.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from transformer_course.batches.pairs import pad_rows
+from transformer_course.data.tokenizer import BOS, EOS, PAD
+from transformer_course.decoding.generate import greedy_search
+from transformer_course.models.mode import for_inference
+from transformer_course.training.config import TrainConfig
+from transformer_course.training.loss import LossSums
+
+Ids = list[int]
+
+
+class Answers(NamedTuple):
+    """Prompts with their answers, padded on the right."""
+
+    ids: Int[Tensor, "rows length"]
+    """Each row a prompt, its answer and eos."""
+    counts: Bool[Tensor, "rows length"]
+    """Where the answer is, eos included: what the loss counts."""
+
+    @property
+    def inputs(self) -> tuple[Int[Tensor, "rows shorter"]]:
+        """What the model reads: all but the last column."""
+        return (self.ids[:, :-1],)
+
+    @property
+    def tgt_out(self) -> Int[Tensor, "rows shorter"]:
+        """What it is to predict: the answer, and padding elsewhere."""
+        return self.ids[:, 1:].masked_fill(~self.counts[:, 1:], PAD)
+
+    def to(self, device: torch.device | str) -> "Answers":
+        """Move the batch to a device."""
+        return Answers(*(part.to(device) for part in self))
+
+
+def answer_batch(rows: Sequence[tuple[Ids, Ids]]) -> Answers:
+    """A batch of prompts and answers.
+
+    Args:
+        rows: ids of each prompt and of its answer, which ends with eos where
+            it is complete.
+    """
+    ids = pad_rows([prompt + answer for prompt, answer in rows])
+    counts = torch.zeros_like(ids, dtype=torch.bool)
+    for row, (prompt, answer) in enumerate(rows):
+        counts[row, len(prompt) : len(prompt) + len(answer)] = True
+    return Answers(ids, counts)
+
+
+def answer_log_probs(
+    model: nn.Module, batch: Answers
+) -> Float[Tensor, "rows shorter"]:
+    """Log-probability of each token of the answers; 0 elsewhere."""
+    wanted = batch.tgt_out
+    log_probs = model(*batch.inputs).float().log_softmax(dim=-1)
+    found = log_probs.gather(-1, wanted[..., None]).squeeze(-1)
+    return found.masked_fill(wanted == PAD, 0)
+
+
+# --- LoRA --------------------------------------------------------------------
+
+
+class LoRA(nn.Module):
+    """A linear map that stays, plus a learned one of low rank.
+
+    x Wᵀ + α/r · x Aᵀ Bᵀ, where B begins as zero (Hu et al. 2021, section
+    4.1).
+
+    Args:
+        linear: the map W, which is frozen.
+        rank: r.
+        alpha: α.
+    """
+
+    def __init__(self, linear: nn.Linear, rank: int = 8, alpha: float = 16):
+        super().__init__()
+        self.linear, self.scale, self.on = linear, alpha / rank, True
+        linear.requires_grad_(False)
+        narrow = torch.randn(rank, linear.in_features)
+        self.narrow = nn.Parameter(narrow / linear.in_features**0.5)  # A
+        self.widen = nn.Parameter(torch.zeros(linear.out_features, rank))  # B
+
+    def forward(self, x: Float[Tensor, "*batch d_in"]) -> Tensor:
+        """Both maps; the frozen one alone where the other is off."""
+        if not self.on:
+            return self.linear(x)
+        return self.linear(x) + self.scale * x @ self.narrow.T @ self.widen.T
+
+    @torch.no_grad()
+    def merged(self) -> nn.Linear:
+        """One linear map that does the same."""
+        self.linear.weight += self.scale * self.widen @ self.narrow
+        return self.linear
+
+
+def add_lora(model: nn.Module, rank: int = 8, alpha: float = 16) -> nn.Module:
+    """Freeze a model, and put LoRA around each linear map of its layers."""
+    model.requires_grad_(False)
+    return _replace(model, nn.Linear, lambda one: LoRA(one, rank, alpha))
+
+
+def merge_lora(model: nn.Module) -> nn.Module:
+    """Add what LoRA has learned to the weights, and take LoRA away."""
+    return _replace(model, LoRA, LoRA.merged)
+
+
+def _replace(model: nn.Module, kind: type, new: Callable) -> nn.Module:
+    for module in list(model.layers.modules()):
+        for name, child in list(module.named_children()):
+            if type(child) is kind:
+                setattr(module, name, new(child))
+    return model
+
+
+@contextlib.contextmanager
+def without_lora(model: nn.Module) -> Iterator[None]:
+    """Switch LoRA off: the model as it was before its training."""
+    parts = [m for m in model.modules() if isinstance(m, LoRA)]
+    for part in parts:
+        part.on = False
+    try:
+        yield
+    finally:
+        for part in parts:
+            part.on = True
+
+
+# --- DPO ---------------------------------------------------------------------
+
+
+def dpo_loss(
+    chosen: Float[Tensor, " pairs"],
+    rejected: Float[Tensor, " pairs"],
+    before: tuple[Float[Tensor, " pairs"], Float[Tensor, " pairs"]],
+    beta: float = 0.1,
+) -> Float[Tensor, " pairs"]:
+    """-log σ(β (gain of the chosen answer - gain of the rejected one)).
+
+    Rafailov et al. 2023, equation 7.
+
+    Args:
+        chosen: log-probability of each chosen answer.
+        rejected: of each rejected one.
+        before: of both under the reference, the model before the training.
+        beta: how much a gain counts; a small one lets the model go further
+            from the reference.
+    """
+    gains = (chosen - before[0]) - (rejected - before[1])
+    return -F.logsigmoid(beta * gains)
+
+
+class Pairs(NamedTuple):
+    """Of each prompt a chosen and a rejected answer."""
+
+    chosen: Answers
+    rejected: Answers
+
+    def to(self, device: torch.device | str) -> "Pairs":
+        """Move the batch to a device."""
+        return Pairs(*(part.to(device) for part in self))
+
+
+def preference_loss(
+    model: nn.Module, batch: Pairs, config: TrainConfig
+) -> LossSums:
+    """DPO's loss of a model with LoRA, whose reference has LoRA off.
+
+    Returns:
+        Sums over pairs; correct are those whose chosen answer has gained.
+    """
+
+    def log_probs() -> list[Float[Tensor, " pairs"]]:
+        return [answer_log_probs(model, part).sum(dim=1) for part in batch]
+
+    with torch.no_grad(), without_lora(model):
+        before = log_probs()
+    loss = dpo_loss(*log_probs(), before)
+    gained = (loss < -F.logsigmoid(torch.zeros(()))).sum()
+    count = torch.tensor(len(loss), device=loss.device)
+    return LossSums(loss.sum(), loss.sum().detach(), gained, count)
+
+
+# --- GRPO --------------------------------------------------------------------
+
+
+def advantages(
+    rewards: Float[Tensor, "groups answers"],
+) -> Float[Tensor, "groups answers"]:
+    """How far each reward lies above its group's mean, in deviations.
+
+    Shao et al. 2024, section 4.1.2; 0 where a group agrees.
+    """
+    above = rewards - rewards.mean(dim=1, keepdim=True)
+    return above / (rewards.std(dim=1, keepdim=True) + 1e-4)
+
+
+def clipped_gain(
+    ratio: Float[Tensor, "..."],
+    advantage: Float[Tensor, "..."],
+    clip: float = 0.2,
+) -> Float[Tensor, "..."]:
+    """min(ρ A, clamp(ρ, 1 - ε, 1 + ε) A): what GRPO makes as large as it can.
+
+    Shao et al. 2024, equation 3.
+
+    Args:
+        ratio: ρ, each token's probability over what it was when the answer
+            was drawn.
+        advantage: A, of its answer.
+        clip: ε; beyond it nothing more is gained.
+    """
+    clamped = ratio.clamp(1 - clip, 1 + clip)
+    return torch.minimum(ratio * advantage, clamped * advantage)
+
+
+class Groups(NamedTuple):
+    """Drawn answers, each with its advantage."""
+
+    answers: Answers
+    advantage: Float[Tensor, " rows"]
+
+    def to(self, device: torch.device | str) -> "Groups":
+        """Move the batch to a device."""
+        return Groups(*(part.to(device) for part in self))
+
+
+def group_loss(
+    model: nn.Module, batch: Groups, config: TrainConfig
+) -> LossSums:
+    """GRPO's loss right after the answers were drawn, without a KL term.
+
+    The model is then the one that drew them: each ratio is 1, but has a
+    gradient.
+
+    Returns:
+        Sums over the answers' tokens; correct are those of answers that are
+        better than their group.
+    """
+    log_probs = answer_log_probs(model, batch.answers)
+    ratio = (log_probs - log_probs.detach()).exp()
+    counts = batch.answers.counts[:, 1:]
+    advantage = batch.advantage[:, None].expand_as(ratio)[counts]
+    loss = -clipped_gain(ratio[counts], advantage).sum()
+    nll = -log_probs.detach().sum()
+    return LossSums(loss, nll, (advantage > 0).sum(), counts.sum())
+
+
+@for_inference
+def draw_answers(
+    model: nn.Module,
+    prompt: Ids,
+    count: int,
+    length: int,
+    generator: torch.Generator | None = None,
+) -> list[Ids]:
+    """Draw several answers to one prompt, which is read once.
+
+    Args:
+        model: a decoder of today.
+        prompt: ids.
+        count: how many.
+        length: most tokens of an answer.
+        generator: source of randomness.
+
+    Returns:
+        Ids of each answer, with eos where it is complete.
+    """
+    cache = model.new_cache()
+    logits = model.decode(torch.tensor([prompt]), cache=cache)[:, -1]
+    for layer in cache.layers:
+        layer.own.select(torch.zeros(count, dtype=torch.long))
+    logits, drawn = logits.expand(count, -1), []
+    finished = torch.zeros(count, dtype=torch.bool)
+    while len(drawn) < length and not finished.all():
+        if drawn:
+            logits = model.decode(drawn[-1][:, None], cache=cache)[:, -1]
+        chances = logits.float().softmax(dim=-1)
+        chances[:, [PAD, BOS]] = 0  # no answer contains them
+        tokens = chances.multinomial(1, generator=generator).squeeze(1)
+        drawn.append(tokens.masked_fill(finished, PAD))
+        finished |= tokens == EOS
+    rows = torch.stack(drawn, dim=1).tolist()
+    return [[token for token in row if token != PAD] for row in rows]
+
+
+class Rollouts:
+    """Batches that are drawn from the model while it learns.
+
+    Args:
+        model: the one that is trained.
+        prompts: ids of the prompts, in the order of the training.
+        reward: from the number of a prompt and an answer's ids to a reward.
+        at_once: prompts of a batch.
+        count: answers to each.
+        length: most tokens of an answer.
+        seed: fixes the answers.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        prompts: list[Ids],
+        reward: Callable[[int, Ids], float],
+        at_once: int = 4,
+        count: int = 8,
+        length: int = 16,
+        seed: int = 0,
+    ):
+        self.model, self.prompts, self.reward = model, prompts, reward
+        self.at_once, self.count, self.length = at_once, count, length
+        self.generator = torch.Generator().manual_seed(seed)
+        self.rewards: list[float] = []
+        """Mean reward of each batch so far."""
+
+    def __len__(self) -> int:
+        return len(self.prompts) // self.at_once
+
+    def epoch(self, number: int) -> Iterator[Groups]:
+        """Draw answers to each prompt; those of a group that agrees are left
+        out, since they would change nothing."""
+        for first in range(0, len(self) * self.at_once, self.at_once):
+            places = range(first, first + self.at_once)
+            drawn = [self._group(place) for place in places]
+            rewards = torch.tensor(
+                [
+                    [self.reward(place, answer) for answer in group]
+                    for place, group in zip(places, drawn, strict=True)
+                ]
+            )
+            self.rewards.append(rewards.mean().item())
+            rows = [
+                (self.prompts[place], answer, advantage)
+                for place, group, of_group in zip(
+                    places, drawn, advantages(rewards).tolist(), strict=True
+                )
+                for answer, advantage in zip(group, of_group, strict=True)
+                if any(of_group)
+            ]
+            if rows:
+                batch = answer_batch([row[:2] for row in rows])
+                yield Groups(batch, torch.tensor([row[2] for row in rows]))
+
+    def _group(self, place: int) -> list[Ids]:
+        prompt = self.prompts[place]
+        more = self.count, self.length, self.generator
+        return draw_answers(self.model, prompt, *more)
+
+
+# --- in use ------------------------------------------------------------------
+
+
+def greedy_answers(
+    model: nn.Module, prompts: list[Ids], length: int, at_once: int = 32
+) -> list[Ids]:
+    """The likeliest answers, token by token; prompts of one length together.
+
+    Args:
+        model: a decoder of today.
+        prompts: ids, which begin with ``BOS``.
+        length: most tokens of an answer.
+        at_once: most prompts in a batch.
+
+    Returns:
+        Ids of each answer, without eos; ``length`` of them where it did not
+        come to an end.
+    """
+    found: dict[int, Ids] = {}
+    order = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
+    while order:
+        size = len(prompts[order[0]])
+        same = [i for i in order[:at_once] if len(prompts[i]) == size]
+        order = order[len(same) :]
+        rows = torch.tensor([prompts[i] for i in same])
+        written = greedy_search(
+            model, prefix=rows[:, 1:], max_length=size - 1 + length
+        )
+        for i, ids in zip(same, written, strict=True):
+            found[i] = ids[sum(t not in (PAD, BOS, EOS) for t in prompts[i]) :]
+    return [found[i] for i in range(len(prompts))]
