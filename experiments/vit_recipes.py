@@ -127,7 +127,7 @@ SHORT = {
 }
 DROPPED = {"model.dropout": 0.0}
 COSINE = DROPPED | {"train.schedule": "cosine"}
-
+LONG = {"train.epochs": 25}
 SMALL_PATCHES = COSINE | {"model.patch_size": 4}
 
 
@@ -152,6 +152,16 @@ VARIANTS = {
         **SMALL_PATCHES,
         **{"train.epochs": 1},
     ),
+    "long-dropout": short(
+        "3e-3, cosine, dropout, 25 epochs",
+        3e-3,
+        **COSINE | LONG | {"model.dropout": 0.1},
+    ),
+    "long-shift": short(
+        "3e-3, cosine, shifts of 1, 25 epochs",
+        3e-3,
+        **COSINE | LONG | {"data.shift": 1},
+    ),
 }
 EXPERIMENT = Experiment(
     name="vit-recipes",
@@ -169,6 +179,8 @@ EXPERIMENT = Experiment(
         "rate-6e-3",
         "shift-1",
         "patch-4-once",
+        "long-dropout",
+        "long-shift",
     ),
     smoke_variants=("before",),
 )

@@ -13,7 +13,8 @@ from experiments.__main__ import find_all, run_smoke_test
 from experiments.lab import Analysis, Experiment, RunContext
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.decoding import search
-from transformer_course.errors import ConfigError
+from transformer_course.errors import ConfigError, CourseError
+from transformer_course.training.pretrained import minilm_folder
 
 EXPERIMENTS = find_all()
 VARIANTS = {name: name for name in ("one/a", "one/b", "two/c")}
@@ -61,8 +62,19 @@ def there() -> dict[Path, int]:
 few_sentences = cache(partial(grammar_corpus, train=200, dev=120, test=20))
 
 
+def skip_unless_there(name: str) -> None:
+    """One experiment needs the library and the weights of others."""
+    if name == "fine-tuning-peer":
+        pytest.importorskip("transformers", reason="needs `make test-peers`")
+        try:
+            minilm_folder()
+        except CourseError as missing:
+            pytest.skip(str(missing))
+
+
 @pytest.mark.parametrize("name", smokes())
 def test_a_few_of_everything_can_be_made(name, monkeypatch):
+    skip_unless_there(name)
     tiny_corpus(monkeypatch, pairs=few_sentences)
     monkeypatch.setattr(search, "EXTRA_LENGTH", 4)  # untrained: no end
     before, said = there(), []
