@@ -1,4 +1,9 @@
-"""The page of demonstrations from a disk: its keys, and letters for a room."""
+"""The page of demonstrations from a disk: its keys, and letters for a room.
+
+Of ``PAGES=some`` on one of two screens.
+"""
+
+import os
 
 import pytest
 from browsing import from_disk
@@ -6,7 +11,8 @@ from browsing import from_disk
 pytestmark = pytest.mark.xdist_group("projector")
 """All on one worker, which opens the page once."""
 KEYS = "1234567890"
-SCREENS = [((1280, 720), "light"), ((1920, 1080), "dark")]
+SOME = os.environ.get("PAGES", "some") == "some"
+SCREENS = [((1280, 720), "light"), ((1920, 1080), "dark")][: 1 if SOME else 2]
 SHOWN = """() => [...document.querySelectorAll(".is-shown")].map((section) => {
   const texts = document.createTreeWalker(section, NodeFilter.SHOW_TEXT);
   const letters = [];

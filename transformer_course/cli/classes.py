@@ -58,16 +58,17 @@ def classify(
         items = _classify_images(used, files, top, fit, explain)
         title, note = (
             f"What {used.path} saw",
-            "The stronger the orange, the more a place speaks for the first "
-            "class named. Each map has its own scale.",
+            "The stronger the orange, the more that part of the image speaks "
+            "for the first class named. Each map has its own scale.",
         )
     else:
         items = _classify_lines(used, files, top, fit, explain)
         title, note = (
             f"What {used.path} read",
-            "The stronger the orange, the more of it; each line has its own "
-            "scale. What a model attends to is not why it answers: the two "
-            "maps of a line need not agree.",
+            "The stronger the orange, the higher the attention or the "
+            "evidence; each line has its own scale. What a model attends to "
+            "need not be why it answers as it does, so the two maps of a line "
+            "may differ.",
         )
     items = list(items)
     if explain:

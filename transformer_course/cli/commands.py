@@ -44,6 +44,6 @@ VERSION = f"{PROGRAM} {version(PROGRAM)}"
 OPTIONS = {
     "prog": PROGRAM,
     "description": "Train, use and score the course's models. COMMAND --help "
-    "says more, --version which this is.",
+    "describes a command, --version prints the version.",
 }
 """Name and description of the program, for tyro."""

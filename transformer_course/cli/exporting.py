@@ -63,8 +63,8 @@ def export(
             task.prompt_side != "src"
         ):
             raise ConfigError(
-                f"--alpha {alpha} is of a translator's search, and this model "
-                f"learned {task.name.replace('_', ' ')}: leave it out."
+                f"--alpha {alpha} is for a translator's search, but this "
+                f"model learned {task.name.replace('_', ' ')}: leave it out."
             )
         details = details | {"alpha": alpha}
     parts = loaded.model, loaded.tokenizer, details

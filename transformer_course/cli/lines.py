@@ -101,8 +101,8 @@ def check_writable(output: Path | None, *inputs: Path | None) -> None:
     for path in filter(None, inputs):
         if output.exists() and output.resolve().is_relative_to(path.resolve()):
             raise CourseError(
-                f"{output} is a file of {path}, which is read: it would be "
-                "lost. Name another file."
+                f"{output} is a file of {path}, which this command reads, and "
+                "would be overwritten. Name another file."
             )
 
 

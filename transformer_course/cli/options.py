@@ -31,15 +31,15 @@ Alpha = Annotated[
     float | None,
     tyro.conf.arg(
         help="exponent of the length penalty: larger favours longer "
-        "translations, 0 has none; without effect on greedy search. If left "
-        "out, what the model was exported with, or 0.6."
+        "translations, 0 applies no penalty; greedy search ignores it. If "
+        "left out, the value stored at export, or 0.6."
     ),
 ]
 MaxLength = Annotated[
     int | None,
     tyro.conf.arg(
-        help="most tokens of a translation; if left out, 50 more than its "
-        "source has."
+        help="maximum number of tokens of a translation; if left out, 50 "
+        "more than its source has."
     ),
 ]
 Raw = Annotated[
@@ -55,8 +55,8 @@ Others = Annotated[
     tyro.conf.arg(
         name="with",
         metavar="MODEL [MODEL ...]",
-        help="further models, of the same tokenizer: at each token the "
-        "probabilities of all are averaged.",
+        help="further models with the same tokenizer: at each token the "
+        "probabilities of all models are averaged.",
     ),
 ]
 Output = Annotated[
@@ -69,7 +69,7 @@ Bf16 = Annotated[
     bool,
     tyro.conf.arg(
         help="compute in bf16: about twice as fast on a processor that has "
-        "instructions for it; one translation in thirty is another."
+        "instructions for it; one translation in thirty differs."
     ),
 ]
 Device = Annotated[str, tyro.conf.arg(help="auto, cpu, cuda, cuda:1, mps.")]

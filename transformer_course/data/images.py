@@ -165,7 +165,7 @@ def read_idx(path: str | Path) -> UInt8[Tensor, "..."]:
     except (OSError, EOFError, zlib.error) as error:
         raise CorpusError(
             f"{path} cannot be read ({error}): expected a gzipped file of "
-            "the idx format. Fetch it anew."
+            "the idx format. Fetch it again."
         ) from error
     if len(content) < 4 or content[:3] != bytes([0, 0, UNSIGNED_BYTE]):
         raise CorpusError(
@@ -182,7 +182,7 @@ def read_idx(path: str | Path) -> UInt8[Tensor, "..."]:
         raise CorpusError(
             f"{path} says that it holds {size} numbers, but has "
             f"{max(len(content) - start, 0):,} bytes of them: it is cut "
-            "short or damaged. Fetch it anew."
+            "short or damaged. Fetch it again."
         )
     numbers = np.frombuffer(content, dtype=np.uint8, offset=start)
     return torch.from_numpy(numbers.reshape(shape).copy())

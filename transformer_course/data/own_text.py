@@ -107,7 +107,7 @@ def read(
             raise CorpusError(
                 f"{file} is not the text that was learned from: its sha256 "
                 f"is {found[:12]}…, expected {expected[:12]}…. Put that file "
-                "back; a new training on the text as it is now takes "
+                "back, or train anew on the text as it is now with "
                 f"--data.{setting.replace('_', '-')} None."
             )
     columns = read_columns(*files) if len(files) == 1 else None
@@ -153,8 +153,8 @@ def split(text: ParallelText, name: str) -> Splits:
     if not (dev and train):
         raise CorpusError(
             f"{name} have {len(text):,} pairs, but too many of them share "
-            "sentences: none can be held out that were not learned. Give "
-            "more different sentences."
+            "sentences: no pairs can be held out whose sentences are not in "
+            "the training part too. Give more distinct sentences."
         )
     how = (
         f"{name}: {len(train):,} pairs to learn from, {len(dev):,} to choose "
@@ -198,8 +198,8 @@ def _check_language(file: str, lines: list[str], language: str) -> None:
     if known and japanese != (language == "ja"):
         raise CorpusError(
             f"{file} is to be in {language!r}, but most of its lines have "
-            f"{'' if japanese else 'no '}Japanese characters: give the file "
-            "that is read first, and say the languages by --data.src and "
+            f"{'' if japanese else 'no '}Japanese characters: give the source "
+            "file first, and name the languages with --data.src and "
             "--data.tgt."
         )
 
@@ -222,7 +222,7 @@ def _check_spaces(
     if tokenised and not spaced:
         log(
             f"warning: {file} seems to have spaces around words or "
-            "punctuation: if both files do, as the book's corpora, add "
+            "punctuation: if both files do, as in the book's corpora, add "
             "--data.spaced."
         )
 

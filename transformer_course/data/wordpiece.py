@@ -109,7 +109,7 @@ class WordPiece:
             )
             raise TokenizerError(
                 f"the piece {seen!r} stands twice in the vocabulary, so its "
-                "id is not known: give the vocab.txt as it was published."
+                "id is ambiguous: give the vocab.txt as it was published."
             )
 
     def save(self, folder: str | Path) -> None:
@@ -249,7 +249,8 @@ def _lower_case(path: Path) -> bool:
     for key, allowed in expected.items():
         if settings.get(key, allowed[0]) not in allowed:
             raise TokenizerError(
-                f"{path} says {key} {settings[key]!r}: text is not cut as "
-                "BERT's own code does it, and this package cannot."
+                f"{path} says {key} {settings[key]!r}: text would be cut "
+                "otherwise than by BERT's own code, which this package does "
+                "not support."
             )
     return lower_case

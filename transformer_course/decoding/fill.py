@@ -70,8 +70,8 @@ def fill(
     )
     if not (ids == tokenizer.mask_id).any():
         raise ConfigError(
-            f"no {MASK_PIECE} stands in {text!r}: write it in the place of "
-            "each word to be guessed, with spaces where words have them."
+            f"no {MASK_PIECE} stands in {text!r}: write it in place of "
+            "each word to be guessed, with spaces around it as around a word."
         )
     names = [
         tokenizer.decode([i]) or tokenizer.piece(i)

@@ -247,8 +247,9 @@ def spacing_warnings(
     if joined:
         yield (
             f"the {' and '.join(joined)} have no spaces between words, so "
-            "that a line is a single word, and hardly one is found. Score "
-            "with --tokenize char, or both cut into words (translate --as-is)."
+            "a whole line counts as one word, and hardly any words match. "
+            "Score with --tokenize char, or cut both sides into words "
+            "(translate --as-is)."
         )
 
 

@@ -419,8 +419,8 @@ class TrainedModel:
         language = self._spaced_language(side)
         if first == 1 and language not in (None, *plain.LANGUAGES):
             yield (
-                f"there are no rules that cut {language!r} into words: give "
-                "words and punctuation apart by spaces, as in training."
+                f"there are no rules that cut {language!r} into words: "
+                "separate words and punctuation by spaces, as in training."
             )
         lines = self.tokenise(lines, side)
         limit = self.model.config.max_length
@@ -434,7 +434,8 @@ class TrainedModel:
         for number, line in enumerate(lines, start=first):
             if strange := self.tokenizer.unknown(line):
                 yield (
-                    f"line {number} has what the model has never seen: "
+                    f"line {number} has words or characters that the model "
+                    "has never seen: "
                     f"{', '.join(map(repr, strange))}"
                 )
 

@@ -54,7 +54,7 @@ class ModernConfig(AnyModelConfig):
     window: Size | None = None
     """Tokens that a layer sees, its own included; None has no limit."""
     global_every: Size = 6
-    """With a window: each so many layers, one sees all tokens."""
+    """With a window: one layer in this many sees all tokens."""
     qk_norm: bool = False
     """Normalise queries and keys, with a gain, before they are turned."""
     sinks: bool = False

@@ -170,8 +170,8 @@ def save(
     except (OSError, SafetensorError) as error:
         raise CheckpointError(
             f"the checkpoint {folder} could not be written ({error}); what "
-            "stood there before is untouched. Free some space, or name "
-            "another folder."
+            "was there before is untouched. Free some space, or name another "
+            "folder."
         ) from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
@@ -385,7 +385,7 @@ def _model_type(config: AnyModelConfig) -> str:
         if type(config) is config_class:
             return name
     raise ConfigError(
-        f"no model is made from a {type(config).__name__}: give one of "
+        f"no model can be made from a {type(config).__name__}: give one of "
         f"{', '.join(c.__name__ for c, _ in KINDS.values())}."
     )
 
@@ -395,8 +395,8 @@ def _check_place(place: Path) -> None:
     if place.is_dir() and not (place / "config.json").is_file():
         for other in place.iterdir():
             raise CheckpointError(
-                f"{place} holds {other.name}, and is no checkpoint: it was "
-                "left as it is. Name another folder."
+                f"{place} holds {other.name}, but no checkpoint: it was left "
+                "as it is. Name another folder."
             )
 
 

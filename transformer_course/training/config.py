@@ -104,19 +104,19 @@ class DataConfig(Config):
     one whose line i translates its line i; or one file with both in each
     line, and a tab between them."""
     sha256: Files | None = None
-    """Of these files; written down when a training begins, so that a text
-    which has changed since is refused."""
+    """The sha256 of each of these files, recorded when training begins, so
+    that a text which has changed since is refused."""
     spaced: bool = False
-    """In your files, punctuation and words stand apart by spaces, as in
+    """In your files, words and punctuation are separated by spaces, as in
     the book's corpora; else they hold text as people write it."""
     train_pairs: Size | None = None
-    """Train on the first so many pairs; all of them when None."""
+    """Number of pairs to train on, from the first; all when None."""
     more: Files | None = None
     """Files of more pairs to train on beside the corpus, in its form:
     translations that a model wrote, for instance. A pair with a sentence that
     is held out is left out."""
     more_sha256: Files | None = None
-    """Of these files; written down when a training begins."""
+    """The sha256 of each of these files, recorded when training begins."""
     both_ways: bool = False
     """Train on each pair in both directions (Ding et al. 2021); what is
     scored stays in the one direction."""
@@ -183,7 +183,7 @@ class TrainConfig(Config):
     warmup: Steps = 4000
     """Steps over which the rate rises; below 1, their share of all steps."""
     cooldown: Count = 0
-    """Last epochs in which the rate falls further, in equal steps, nearly to
+    """Number of last epochs in which the rate falls further, evenly, nearly to
     zero (Zhai et al. 2022, section 3.5); 0 leaves the paper's schedule."""
     label_smoothing: Probability = 0.1
     """Probability taken from the right token, spread over the vocabulary."""
@@ -191,7 +191,7 @@ class TrainConfig(Config):
     """Weight of R-Drop: each batch is read twice, and the two predictions
     are pulled together (Liang et al. 2021, who take 5); 0 reads it once."""
     beta2: Probability = 0.98
-    """Adam's memory of squared gradients."""
+    """Adam's β₂: the decay rate of its mean of squared gradients."""
     epsilon: Positive = 1e-9
     """Adam's guard against division by zero."""
     weight_decay: NonNegative = 0.0
@@ -201,7 +201,7 @@ class TrainConfig(Config):
     bf16: bool = False
     """Run matrix products in bfloat16 (autocast)."""
     average_last: Count = 5
-    """Average the weights of so many last epochs; 0 leaves it out."""
+    """Number of last epochs whose weights are averaged; 0 averages none."""
     save_every: Size = 500
     """Steps between checkpoints, besides one at each epoch's end."""
     device: str = "auto"

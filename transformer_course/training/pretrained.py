@@ -346,7 +346,7 @@ def _read(folder: Path) -> Tensors:
     if unknown:
         raise CheckpointError(
             f"{path} holds {unknown[0]!r}, which no BERT has, and "
-            f"{len(unknown) - 1} more such weights: give a BERT's."
+            f"{len(unknown) - 1} more such weights: give the file of a BERT."
         )
     named = {
         ours: tensor.float()
@@ -380,7 +380,7 @@ def _filled(kind: type, config: BertConfig, found: Tensors, folder: Path):
         if name not in found:
             raise CheckpointError(
                 f"{folder / 'model.safetensors'} lacks what is "
-                f"{name} here: the file is not whole, or of another kind."
+                f"{name} here: the file is incomplete, or of another kind."
             )
         if found[name].shape != parameter.shape:
             raise CheckpointError(

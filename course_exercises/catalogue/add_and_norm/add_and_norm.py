@@ -67,14 +67,14 @@ def added_by_composing(x, sublayer, norm, norm_first):
 EDITS = """
 # always_post_norm
 - if norm_first -> if False
-Your norm always stands behind the sum: post-norm.
+Your norm always comes after the sum: post-norm.
 
 That is the paper's way, for `norm_first=False`. If it is True, you have to
 normalise only what the sub-layer *reads*.
 
 # always_pre_norm
 - if norm_first -> if True
-Your norm always stands before the sub-layer: pre-norm.
+Your norm always comes before the sub-layer: pre-norm.
 
 That is the way for `norm_first=True`. If it is False, you have to normalise
 the *sum*, as the paper does.
@@ -83,8 +83,8 @@ the *sum*, as the paper does.
 - if norm_first -> if not norm_first
 You have pre-norm and post-norm the wrong way round.
 
-The name says where the norm stands, seen from the sub-layer: *pre* is before
-it, *post* behind the sum.
+The name says where the norm comes: *pre* is before the sub-layer, *post* after
+the sum.
 
 # normed_word_kept
 - return x -> return norm(x)
@@ -140,7 +140,7 @@ goes around the *sum* of both.
 # normed_twice
 - x + sublayer(norm(x)) -> norm(x + sublayer(norm(x)))
 - + sublayer(x) -> + sublayer(norm(x))
-You normalise twice, before the sub-layer and behind the sum.
+You normalise twice, before the sub-layer and after the sum.
 
 Pre-norm has only the first of these norms, post-norm only the second.
 
@@ -207,7 +207,7 @@ Add first, then normalise: the norm of a sum is not the sum of the norms.
 - norm(x + sublayer(x)) -> norm(x) + sublayer(x)
 In post-norm you normalise the word alone, and add the answer to that.
 
-Add first: the norm stands behind the sum.
+Add first: the norm comes after the sum.
 
 # post_norm_and_once_more
 - + sublayer(x) -> + sublayer(norm(x))
@@ -238,8 +238,8 @@ EXERCISE = exercise_of(
     points=1,
     hints=(
         "Draw both: a line from x upwards, the sub-layer beside it, a plus "
-        "where they meet. Where on this picture does the norm stand in each "
-        "of the two ways?",
+        "where they meet. Where on this picture is the norm in each of the "
+        "two ways?",
         "Both ways call each of the two functions once, and add once, and "
         "what is added is x as it came in. They differ in what the sub-layer "
         "is given, and in whether the sum is returned as it is.",

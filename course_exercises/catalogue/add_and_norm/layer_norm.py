@@ -127,7 +127,7 @@ whatever stands beside it.
 - ), dim=-1 -> ), dim=0
 You normalise over the first axis, that of the sentences.
 
-What becomes of a word then depends on what stands at the same place in other
+The result for a word then depends on the words at the same position in other
 sentences, and a batch of one becomes zeros.
 
 # norm_over_batch (#why-not-batch-norm)

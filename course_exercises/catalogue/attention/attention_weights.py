@@ -102,10 +102,10 @@ and each row sums to one.
 - softmax(dim=-1) -> exp()
 or
 - scores.softmax(dim=-1) -> (scores - scores.amax(dim=-1, keepdim=True)).exp()
-Your weights are powers of the scores, never divided by their sum.
+Your weights are exponentials of the scores, never divided by their sum.
 
-They are positive, but a row does not sum to one. (To take the largest score
-away first keeps powers small, but does not replace the division.)
+They are positive, but a row does not sum to one. To take the largest score
+away first keeps exponentials small, but does not replace the division.
 
 # weights_without_powers
 - scores.softmax(dim=-1) -> scores / scores.sum(dim=-1, keepdim=True)
@@ -113,7 +113,7 @@ or
 - scores.softmax(dim=-1) -> scores.abs() / scores.abs().sum(-1, keepdim=True)
 or
 - scores.softmax(dim=-1) -> scores.relu() / scores.relu().sum(-1, keepdim=True)
-You make weights of the scores without taking powers.
+You make weights of the scores without taking exponentials.
 
 Scores of both signs then give weights below 0 or above 1. Made positive by a
 ReLU or by absolute values, a score of -2 counts as much as one of 0, or of 2.
@@ -207,7 +207,7 @@ A score compares a query with a key, and each query needs a row.
 + (lambda x, dim: x.exp() / x.exp().sum(dim, keepdim=True))(scores,
 Where a score is large, your result is NaN.
 
-You divide powers by their sum, and e¹⁰⁰ overflows float32: infinity over
+You divide exponentials by their sum, and e¹⁰⁰ overflows float32: infinity over
 infinity. PyTorch's softmax takes the largest score of the row away first.
 
 # weights_negated
@@ -221,8 +221,9 @@ The larger the dot product, the *more* a query looks there.
 + (lambda x: x / x.sum(-1, keepdim=True))((scores - scores.max()).exp())
 You take away the largest score of the *whole* table, not of each row.
 
-Where all scores of a row are far below it, all powers of the row underflow to
-0, and 0/0 is NaN: what one query finds breaks the weights of another.
+Where all scores of a row are far below it, all exponentials of the row
+underflow to 0, and 0/0 is NaN: what one query finds breaks the weights of
+another.
 
 # weights_scaled_otherwise (#everybody-asks-at-once)
 - scores = -> scores = 1 / query.size(-1) *
@@ -239,7 +240,7 @@ This exercise asks for the plain dot product.
 + seen = torch.ones_like(scores).tril() > 0
 + scores = scores.masked_fill(~seen, -torch.inf)
 + weights =
-You hide from each query the keys that stand after it.
+You hide from each query the keys that come after it.
 
 That is a causal mask (chapter 06). Here every query may look at every key.
 
@@ -273,8 +274,8 @@ Where there are more or fewer keys than queries, your code raises an error.
 You multiply by the keys without transposing them.
 
 A matrix product takes rows by columns, so the keys have to stand in columns.
-(Where there are not as many keys as numbers in a row, your code raises an
-error.)
+Where there are not as many keys as numbers in a row, your code raises an
+error.
 
 # weights_gone_on_to_mix
 - return weights -> return weights @ key

@@ -130,24 +130,24 @@ of output.
 Your values come from `tgt`.
 
 They have to come from where the keys come from: the target asks the source
-where to look, and fetches what stands there. (Where the two have different
-lengths, your code raises an error.)
+where to look, and fetches what stands there. Where the two have different
+lengths, your code raises an error.
 
 # KeysFromTarget
 - key(memory) -> key(tgt)
 Your keys come from `tgt`.
 
 They have to come from where the values come from: what the target finds by a
-key of the source is the source's value. (Where the two have different lengths,
-your code raises an error.)
+key of the source is the source's value. Where the two have different lengths,
+your code raises an error.
 
 # QueriesAndKeysExchanged
 - tgt -> memory
 - key(memory) -> key(tgt)
 Your queries come from the source, and your keys from the target.
 
-Then the source asks the target. (Where the two have different lengths, your
-code raises an error.)
+Then the source asks the target. Where the two have different lengths, your
+code raises an error.
 
 # ProjectionsExchanged (#why-three-projections)
 - to_query -> to_key
@@ -271,8 +271,8 @@ fetched.
 - weights @ value -> tgt + weights @ value
 You add the target's rows to what was fetched.
 
-That sum belongs to the layer around this one (chapter 08). (Where the head is
-not as wide as the model, your code raises an error.)
+That sum belongs to the layer around this one (chapter 08). Where the head is
+not as wide as the model, your code raises an error.
 
 # CrossSoftmaxOverTarget (#everybody-asks-at-once)
 - dim=-1 -> dim=1
@@ -298,7 +298,7 @@ You return the weights first, and what was fetched second.
 + (lambda x, dim: x.exp() / x.exp().sum(dim, keepdim=True))(scores,
 Where a score is large, your layer gives NaN.
 
-You divide powers by their sum, and e¹⁰⁰ overflows float32: infinity over
+You divide exponentials by their sum, and e¹⁰⁰ overflows float32: infinity over
 infinity. PyTorch's softmax takes the largest score of the row away first.
 
 # CrossMaximumOfEverything (05_score_functions#a-softmax-that-cannot-overflow)
@@ -306,8 +306,8 @@ infinity. PyTorch's softmax takes the largest score of the row away first.
 + (lambda x, dim: x / x.sum(dim, keepdim=True))((scores - scores.max()).exp(),
 You take away the largest score of the *whole* tensor, not of each row.
 
-Where all scores of a row are far below it, all powers of the row underflow to
-0, and 0/0 is NaN.
+Where all scores of a row are far below it, all exponentials of the row
+underflow to 0, and 0/0 is NaN.
 
 # CrossFutureHidden (06_masks#the-future)
 - weights =
@@ -370,7 +370,7 @@ one.
 or
 - scores.softmax(dim=-1)
 + (scores - scores.amax(dim=-1, keepdim=True)).exp()
-Your weights are powers of the scores, never divided by their sum.
+Your weights are exponentials of the scores, never divided by their sum.
 
 They are positive, but a row does not sum to one.
 
@@ -404,15 +404,15 @@ or
 - query @ key.mT -> tgt @ key.mT
 Your queries are the rows of `tgt` as they are; `to_query` is never used.
 
-What a word looks for is to be learned. (Where the head is not as wide as the
-model, your code raises an error.)
+What a word looks for is to be learned. Where the head is not as wide as the
+model, your code raises an error.
 
 # KeysNotProjected (#why-three-projections)
 - self.to_key(memory) -> memory
 Your keys are the rows of `memory` as they are; `to_key` is never used.
 
-What a word is found by is to be learned. (Where the head is not as wide as the
-model, your code raises an error.)
+What a word is found by is to be learned. Where the head is not as wide as the
+model, your code raises an error.
 
 # MatricesNotTransposed
 - self.to_query(tgt) -> tgt @ self.to_query.weight
@@ -440,15 +440,15 @@ or
 - scores.softmax(dim=-1) -> scores.mT.softmax(dim=-1)
 Your table has a row for each key: a word of the source.
 
-A row belongs to a query, a word of the target. (Where the two sentences have
-different lengths, your code may raise an error when it mixes the values.)
+A row belongs to a query, a word of the target. Where the two sentences have
+different lengths, your code may raise an error when it mixes the values.
 
 # ValuesOfTheQueries
 - weights @ value -> weights @ query
 You mix the *queries*; the values are never used.
 
-The values are what the source hands over. (Where the two sentences have
-different lengths, your code raises an error.)
+The values are what the source hands over. Where the two sentences have
+different lengths, your code raises an error.
 """
 
 

@@ -21,7 +21,7 @@ def scaled_dot_product_attention(
     """Compute softmax(Q Kᵀ / √d_k) V, and say with which weights.
 
     Section 3.2.1 of the paper, equation 1; without a mask. Scores may be
-    large: no power overflows on the way.
+    large: no exponential overflows on the way.
 
     Args:
         query: a row for each position that asks.
@@ -147,7 +147,7 @@ are.
 + seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
 + scores = scores.masked_fill(~seen, -torch.inf)
 + weights =
-You hide from each query the keys that stand after it.
+You hide from each query the keys that come after it.
 
 That is a causal mask (chapter 06), and belongs to the decoder's self-attention
 alone. Here every query may look at every key.
@@ -206,7 +206,7 @@ or
 Your softmax runs along the first axis.
 
 In a batch that is the axis of the sentences: each of them shares its attention
-with its neighbours. (A softmax that is not told an axis may do this, too.)
+with its neighbours. A softmax that is not told an axis may do this, too.
 
 # softmax_over_axis_one
 - dim=-1 -> dim=1
@@ -277,8 +277,8 @@ raised.
 You multiply by the keys without transposing them.
 
 A matrix product takes rows by columns, so the keys have to stand in columns.
-(Where there are not as many keys as numbers in a row, your code raises an
-error.)
+Where there are not as many keys as numbers in a row, your code raises an
+error.
 
 # keys_mixed (#a-lookup-that-can-learn)
 - @ value -> @ key
@@ -292,15 +292,15 @@ the keys, mix the values.
 You transpose the weights before you mix the values.
 
 A row of the weights belongs to one query, and its shares go with the rows of
-the values. (Where there are more or fewer keys than queries, your code raises
-an error.)
+the values. Where there are more or fewer keys than queries, your code raises
+an error.
 
 # values_compared (#a-lookup-that-can-learn)
 - @ key. -> @ value.
 You compare the queries with the *values*; the keys are never used.
 
-A key says what an entry is found by, a value what it hands over. (Where the
-two have different widths, your code raises an error.)
+A key says what an entry is found by, a value what it hands over. Where the two
+have different widths, your code raises an error.
 
 # results_exchanged
 - output, weights -> weights, output
@@ -333,7 +333,7 @@ very weights that made the output: a row for each query.
 + (lambda x, dim: x.exp() / x.exp().sum(dim, keepdim=True))(scores,
 Where a score is large, your result is NaN.
 
-You divide powers by their sum, and e¹⁰⁰ overflows float32: infinity over
+You divide exponentials by their sum, and e¹⁰⁰ overflows float32: infinity over
 infinity. PyTorch's softmax takes the largest score of the row away first.
 
 # maximum_of_everything (05_score_functions#a-softmax-that-cannot-overflow)
@@ -341,18 +341,19 @@ infinity. PyTorch's softmax takes the largest score of the row away first.
 + (lambda x, dim: x / x.sum(dim, keepdim=True))((scores - scores.max()).exp(),
 You take away the largest score of the *whole* tensor, not of each row.
 
-Where all scores of a row are far below it, all powers of the row underflow to
-0, and 0/0 is NaN: what one query finds breaks the weights of another.
+Where all scores of a row are far below it, all exponentials of the row
+underflow to 0, and 0/0 is NaN: what one query finds breaks the weights of
+another.
 
 # no_sum_below
 - scores.softmax(dim=-1)
 + (scores - scores.amax(dim=-1, keepdim=True)).exp()
 or
 - scores.softmax(dim=-1) -> scores.exp()
-Your weights are powers of the scores, never divided by their sum.
+Your weights are exponentials of the scores, never divided by their sum.
 
-They are positive, but a row does not sum to one. (To take the largest score
-away first keeps powers small, but does not replace the division.)
+They are positive, but a row does not sum to one. To take the largest score
+away first keeps exponentials small, but does not replace the division.
 
 # divided_by_other_rows (#everybody-asks-at-once)
 - scores.softmax(dim=-1) -> scores.exp() / scores.exp().sum(dim=-1)
@@ -362,7 +363,7 @@ or
 - output =
 + weights = weights / weights.sum(dim=-1)
 + output =
-You divide powers by the sums of the rows, but not each row by its own.
+You divide exponentials by the sums of the rows, but not each row by its own.
 
 The sums have lost an axis, and broadcasting lines axes up from the right.
 Where the sizes do not fit, your code raises an error.
@@ -393,8 +394,8 @@ A score compares a query with a key, and each query needs a row.
 - query @ key. -> key @ query.
 You have exchanged queries and keys: your table has a row for each key.
 
-It is each *query* that shares out its attention. (Where there are more or
-fewer keys than queries, your code raises an error when it mixes the values.)
+It is each *query* that shares out its attention. Where there are more or fewer
+keys than queries, your code raises an error when it mixes the values.
 
 # scores_negated
 - query @ -> -query @
@@ -415,7 +416,7 @@ or
 - scores.softmax(dim=-1) -> scores.relu() / scores.relu().sum(-1, keepdim=True)
 or
 - scores.softmax(dim=-1) -> scores.abs() / scores.abs().sum(-1, keepdim=True)
-You make weights of the scores without taking powers.
+You make weights of the scores without taking exponentials.
 
 Scores of both signs then give weights below 0 or above 1. Made positive by a
 ReLU or by absolute values, a score of -2 counts as much as one of 0, or of 2.
@@ -447,8 +448,8 @@ The weights sum to one already: the sum of all values, each times its weight,
 - weights @ value -> query + weights @ value
 You add the query to what it has fetched.
 
-That sum belongs to the layer around attention (chapter 08). (Where the values
-have another width, your code raises an error.)
+That sum belongs to the layer around attention (chapter 08). Where the values
+have another width, your code raises an error.
 
 # values_transposed
 - weights @ value -> weights @ value.mT

@@ -80,8 +80,8 @@ So the vector grows with the text, and the logits with it.
 - (states * real).sum(dim=1) / real.sum(dim=1) -> states[:, 0]
 You take the vector of the first token, [CLS].
 
-That is BERT's own way, for a body that was asked something there. Here the
-mean of all tokens is asked for.
+BERT itself does that, after a training in which [CLS] had a task of its own.
+Here the mean of all tokens is asked for.
 
 # only_padding
 - states * real -> states * ~real

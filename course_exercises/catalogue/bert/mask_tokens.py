@@ -21,17 +21,17 @@ def mask_tokens(
 
     Args:
         words: the rows as they are; they hold no [MASK], and stay unchanged.
-        chance: from 0 to 1. A word is *chosen* where this is below .15; the
+        chance: from 0 to 1. A word is *chosen* where this is below 0.15; the
             ids below 5 are never chosen.
         fate: from 0 to 1. A chosen word becomes [MASK] where this is below
-            .8, and another word where it is from .8 to below .9. From .9 on
-            it stays as it is.
-        drawn: the other word for each place.
+            0.8, and another word where it is from 0.8 to below 0.9. From 0.9
+            on it stays as it is.
+        drawn: the other word for each position.
 
     Returns:
         The rows that the model reads, and the right answers: the word at each
-        chosen place, and -100 at all others, which no loss counts. Both have
-        the dtype of ``words``.
+        chosen position, and -100 at all others, which no loss counts. Both
+        have the dtype of ``words``.
     """
     ### BEGIN SOLUTION
     ordinary = words >= 5
@@ -76,8 +76,8 @@ EDITS = """
 - ordinary = words >= 5 -> ordinary = words >= 0
 You hide [CLS], [SEP] and padding as if they were words.
 
-There is nothing to guess: where they stand is always the same. And a hidden
-[SEP] takes away the sign that tells where a text ends.
+There is nothing to guess: their positions are always the same. And if [SEP] is
+hidden, nothing marks where a text ends.
 
 # padding_chosen
 - ordinary = words >= 5 -> ordinary = (words >= 5) | (words == 0)
@@ -89,33 +89,33 @@ Padding is no text. In a short row most of the loss would come from it.
 - ordinary = words >= 5 -> ordinary = words > 0
 You leave padding alone, but hide [CLS] and [SEP].
 
-They stand in each row at the same places, so there is nothing to guess.
+They are at the same positions in each row, so there is nothing to guess.
 
 # smallest_id_left_out
 - words >= 5 -> words > 5
-You take id 5 for a sign, and never choose it.
+You take id 5 for a special token, and never choose it.
 
-The ids *below* 5 are signs. From 5 on all are words.
+The ids *below* 5 are special tokens. From 5 on all are words.
 
 # loss_on_all_places
 - .masked_fill(~chosen, -100) -> .clone()
 You ask for every token.
 
-Most of them stand in the row for all to see, so the loss is nearly all
-copying. The loss is on chosen places only.
+Most of them are visible in the row, so the loss is nearly all copying. The
+loss is on chosen positions only.
 
 # loss_on_all_words
 - ~chosen -> ~ordinary
-You ask for every word, not for the chosen ones.
+You ask for every word, not only for the chosen ones.
 
-85 % of the words stand in the row for all to see: copying them is enough. The
-loss is on chosen places only.
+85 % of the words are visible in the row: copying them is enough. The loss is
+on chosen positions only.
 
 # loss_on_the_others
 - ~chosen -> chosen
 You ask for the words that were not chosen.
 
-Those stand in the row. What is asked for are the chosen ones.
+Those are visible in the row. The chosen ones have to be predicted.
 
 # kept_words_not_asked
 - ~chosen -> ~(masked | swapped)
@@ -129,11 +129,11 @@ word that looks right would never have to be doubted, or even understood.
 You ask only for the words that became [MASK].
 
 The words that were swapped or kept were chosen too. Without them the model
-would learn to look only at [MASK], which stands in no text that it is used on.
+would learn to look only at [MASK], which occurs in no text that it is used on.
 
 # answers_as_they_stand_now
 - answers = words -> answers = hidden
-Your answers are what stands in the row now.
+Your answers are what the row holds after the change.
 
 So the right answer at [MASK] would be [MASK]. Ask for the word that was there.
 
@@ -147,7 +147,7 @@ without a [MASK], and has to make something of ordinary words too.
 
 # shares_that_overlap
 - chosen & (fate >= 0.8) & (fate < 0.9) -> chosen & (fate < 0.1)
-You swap where `fate` is below .1, where [MASK] stands already.
+You swap where `fate` is below 0.1, where there is a [MASK] already.
 
 So one [MASK] of eight is overwritten: the shares become 70, 10 and 20 %.
 One number decides between three fates, so their ranges must not overlap.
@@ -156,18 +156,18 @@ One number decides between three fates, so their ranges must not overlap.
 - & (fate >= 0.8) & (fate < 0.9) -> & (fate >= 0.8)
 You swap all chosen words that do not become [MASK].
 
-Half of these stay as they are: those whose `fate` is .9 or more.
+Half of these stay as they are: those whose `fate` is 0.9 or more.
 
 # a_tenth_of_the_rest
 - fate < 0.9 -> fate < 0.82
-You swap a tenth of what [MASK] has left over: from .8 to .82.
+You swap a tenth of what [MASK] has left over: from 0.8 to 0.82.
 
 That is 2 % of the chosen words, and 18 % stay. The 10 % are of all chosen
 words, so half of what is left.
 
 # kept_and_swapped_exchanged
 - & (fate >= 0.8) & (fate < 0.9) -> & (fate >= 0.9)
-You swap from .9 on, and keep from .8 to .9.
+You swap from 0.9 on, and keep from 0.8 to 0.9.
 
 The shares are right, but here it is the other way round.
 
@@ -182,7 +182,7 @@ of a word that `chance` has chosen.
 - chance < 0.15 -> chance >= 0.15
 You choose 85 % of the words, and leave 15 %.
 
-Chosen is a word whose `chance` is below .15.
+A word is chosen if its `chance` is below 0.15.
 
 # answers_marked_by_padding
 - -100 -> 0
@@ -247,8 +247,8 @@ EXERCISE = exercise_of(
         tokens("the word with the smallest id", (5, 0.1, 0.5, 9)),
         tokens("an unknown word", (7, 0.5, 0.5, 9), (3, 0.1, 0.5, 9)),
         tokens("the bounds", (7, 0.15, 0.5, 9), (8, 0.1, 0.8, 9)),
-        tokens("a fate just above .8", (7, 0.1, 0.81, 9)),
-        tokens("both sides of .9", (7, 0.1, 0.89, 9), (8, 0.1, 0.91, 10)),
+        tokens("a fate just above 0.8", (7, 0.1, 0.81, 9)),
+        tokens("both sides of 0.9", (7, 0.1, 0.89, 9), (8, 0.1, 0.91, 10)),
         tokens(
             "a whole row",
             (1, 0.01, 0.3, 9),

@@ -54,8 +54,8 @@ It ends A, so its segment is 0. The last [SEP] ends B.
 - [0] * ( -> [0] * (-1 +
 Your row does not begin with [CLS].
 
-What becomes of [CLS] is where the model says whether B follows. Without it
-there is no such place.
+The model decides from the output at [CLS] whether B follows. Without [CLS]
+there is no such output.
 
 # last_separator_forgotten
 - second + [2] -> second
@@ -84,7 +84,7 @@ It ends B, so its segment is 1.
 + ids =
 You put a [CLS] before B, too.
 
-There is one [CLS] in a row, at its beginning: it stands for both texts.
+There is one [CLS] in a row, at its beginning: it represents both texts.
 
 # segments_from_1
 - , segments -> , [number + 1 for number in segments]
@@ -108,7 +108,7 @@ Then the model cannot tell by them which words belong to B.
 - return ids -> return [{1: 2, 2: 1}.get(token, token) for token in ids]
 You exchange [CLS] and [SEP].
 
-[CLS] is 1 and begins the row; [SEP] is 2 and stands behind each text.
+[CLS] is 1 and begins the row; [SEP] is 2 and comes after each text.
 
 # separators_apart
 - [0] * (len(first) + 2) + [1] * (len(second) + 1)
@@ -122,7 +122,7 @@ A [SEP] belongs to the text before it.
 + len(first) + [1] * len(second)
 Your segments leave out [CLS] and [SEP].
 
-Each id of the row has a segment, those of the three signs too.
+Each id of the row has a segment, those of the three special tokens too.
 
 # texts_exchanged
 - ids =

@@ -121,7 +121,7 @@ is one [UNK].
 - return ["[UNK]"] -> return []
 An unknown word vanishes.
 
-The model has to see that something stood there: the word is one [UNK].
+The model has to see that there was a word, so it becomes one [UNK].
 
 # unknown_with_mark
 - return ["[UNK]"] -> return ["##[UNK]"] if start else ["[UNK]"]

@@ -77,8 +77,8 @@ def f1_of_means(right, guesses, classes):
     """You join the mean precision and the mean recall of all classes.
 
     Macro F1 goes the other way round: first the F1 of each class, then the
-    mean. A class of much precision and no recall has an F1 of 0, and no other
-    class can make up for that.
+    mean. A class with high precision and hardly any recall has an F1 near 0,
+    and no other class can make up for that.
     """
     precision, recall = [], []
     for label in range(classes):
@@ -136,7 +136,7 @@ than F1, except at 0 and 1.
 
 # empty_class_nan
 - .clamp(min=1) ->
-Of a class that is neither there nor guessed you make NaN.
+You return NaN for a class that is neither there nor guessed.
 
 That is 0 / 0; such a class counts with 0 here.
 

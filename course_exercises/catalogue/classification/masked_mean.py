@@ -16,7 +16,7 @@ def masked_mean(
     """The mean of each text's vectors, without padding.
 
     Args:
-        x: what an encoder made of each token. At padding anything may stand,
+        x: what an encoder made of each token. At padding it may hold anything,
             even infinity or NaN.
         ids: of the tokens. All that are not ``pad_id`` count, wherever they
             stand; [CLS] and [SEP] count, too.
@@ -54,7 +54,7 @@ EDITS = """
 # padding_counted
 - x.masked_fill(~real, 0.0) -> x
 - real.sum(dim=1).clamp(min=1) -> x.size(1)
-You take the mean over all places, padding among them.
+You take the mean over all positions, padding included.
 
 An encoder gives padding an output, too: the mask only keeps others from
 looking at it. So your vector of a text depends on its neighbours in the
@@ -64,7 +64,7 @@ batch.
 - x.masked_fill(~real, 0.0) -> x
 You add up padding, and then divide by the number of words.
 
-What stands at padding has to be left out of the sum.
+Padding has to be left out of the sum.
 
 # divided_by_the_length
 - real.sum(dim=1).clamp(min=1) -> x.size(1)
@@ -75,7 +75,7 @@ number of its own tokens.
 
 # empty_row_nan
 - .clamp(min=1) ->
-Of a row that is nothing but padding you get NaN.
+You return NaN for a row of nothing but padding.
 
 That is 0 / 0. Such rows come up where a batch is filled up, and one NaN
 spoils the mean of a whole loss.
@@ -84,8 +84,8 @@ spoils the mean of a whole loss.
 - x.masked_fill(~real, 0.0) -> (x * real)
 You multiply padding by 0.
 
-Where infinity or NaN stands there, that gives NaN. Replace it, or select the
-others.
+If there is infinity or NaN at padding, that gives NaN. Replace it, or select
+the others.
 
 # mask_inverted
 - ids != pad_id -> ids == pad_id

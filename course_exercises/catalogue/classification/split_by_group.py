@@ -26,7 +26,7 @@ def split_by_group(
             there are not so many, all are.
 
     Returns:
-        The places of the texts to learn from, and of those to test on, both
+        The indices of the texts to learn from, and of those to test on, both
         in ascending order.
     """
     ### BEGIN SOLUTION
@@ -86,7 +86,7 @@ EDITS = """
 # by_passage
 - group not in held_out -> i >= size
 - if group in held_out -> if i < size
-You hold out so many texts, and do not look at their groups.
+You hold out `size` texts, and do not look at their groups.
 
 Then other texts of the same work are learned from, and what is tested is
 whether the *work* is known. In the chapter that turned 70 % into 98 %.
@@ -96,15 +96,15 @@ whether the *work* is known. In the chapter that turned 70 % into 98 %.
 - break -> continue
 You pass over groups that would make the test set larger than asked.
 
-At least so many texts are wanted. If the first group is large, all of it is
-held out all the same.
+The exercise asks for at least `size` texts. If the first group is large, all
+of it is held out all the same.
 
 # stopped_before_enough
 - count >= size -> count + groups.count(group) > size
 You stop before a group that would make the test set larger than asked.
 
-At least so many texts are wanted: as long as there are fewer, the next group
-is held out, however large it is.
+The exercise asks for at least `size` texts: as long as there are fewer, the
+next group is held out, however large it is.
 
 # one_group_for_nothing
 - count >= size -> count >= max(size, 1)
@@ -118,7 +118,7 @@ You learn from all texts, those that are tested among them.
 
 # groups_counted
 - count += groups.count(group) -> count += 1
-You hold out so many groups; asked for are so many texts.
+You hold out `size` groups, not `size` texts.
 
 # one_group_too_many
 - count >= size -> count > size
@@ -134,7 +134,7 @@ First come the texts to learn from, then those to test on.
 - dict.fromkeys(groups) -> sorted(set(groups))
 You take the groups in the order of their names.
 
-Asked for is the order in which they first come up.
+The exercise asks for the order in which they first come up.
 
 # last_groups_first
 - in dict.fromkeys(groups): -> in reversed(dict.fromkeys(groups)):
@@ -145,13 +145,13 @@ You begin with the group that comes up last.
 + sorted(dict.fromkeys(groups), key=groups.count, reverse=True)
 You begin with the largest group.
 
-Asked for is the order in which they first come up.
+The exercise asks for the order in which they first come up.
 
 # test_by_group
 - if group in held_out]
 + if group in held_out]
 + test.sort(key=lambda i: held_out.index(groups[i]))
-You hand the places to test on back group by group.
+You return the indices to test on group by group.
 
 Both lists are in ascending order, wherever a group's texts stand.
 """

@@ -17,11 +17,11 @@ def clipped_matches(
         n: how many words in a row, 1 or more.
 
     Returns:
-        How many n-grams of the hypothesis match, and how many it has; one
-        that is written twice counts twice. An n-gram matches at most as often
-        as it stands in the *one* reference that has it most often (Papineni
-        et al. 2002); for another n-gram that may be another reference. Both
-        are 0 if the hypothesis has fewer than n words.
+        How many n-grams of the hypothesis match, and how many it has; one that
+        is written twice counts twice. An n-gram matches at most as often as it
+        occurs in the *one* reference that has it most often (Papineni et al.
+        2002); for another n-gram that may be another reference. Both are 0 if
+        the hypothesis has fewer than n words.
     """
 
     ### BEGIN SOLUTION
@@ -71,7 +71,7 @@ def matches_by_crossing_out(hypothesis, references, n):
 EDITS = """
 # not_clipped
 - (written & allowed).total() -> sum(written[gram] for gram in allowed)
-You do not clip: whatever stands in a reference matches each time.
+You do not clip: whatever occurs in a reference matches each time.
 
 So *milk milk milk* gets full marks if a reference says milk once.
 
@@ -79,14 +79,14 @@ So *milk milk milk* gets full marks if a reference says milk once.
 - n_grams(hypothesis) -> Counter(set(n_grams(hypothesis)))
 You count distinct n-grams: one that is written twice counts once.
 
-If *the* stands twice on both sides, both match; and the total is the number of
+If *the* occurs twice on both sides, both match; and the total is the number of
 all n-grams written. A set forgets how often.
 
 # matches_of_each_kind_once
 - (written & allowed).total() -> len(written & allowed)
 You let an n-gram match at most once, however often the reference has it.
 
-If *the* stands twice on both sides, both match.
+If *the* occurs twice on both sides, both match.
 
 # clipped_at_the_sum
 - |= -> +=
@@ -137,7 +137,7 @@ one in the second.
 + sum((written & n_grams(r)).total() for r in references)
 You add up the matches with each reference.
 
-A word that stands in two references then counts twice, and there may be more
+A word that occurs in two references then counts twice, and there may be more
 matches than words.
 
 # mean_over_references
@@ -216,7 +216,7 @@ It counts all n-grams written, right or wrong.
 
 # counts_of_the_reference
 - (written & allowed).total() -> sum(allowed[gram] for gram in written)
-You count how often each n-gram stands in the *reference*.
+You count how often each n-gram occurs in the *reference*.
 
 One *the* written, and two in the reference: that is one match. Take the
 smaller of the two counts.
@@ -228,7 +228,7 @@ or
 + sum(max(written[gram], allowed[gram]) for gram in written)
 You take the larger of the two counts.
 
-Only what stands on both sides matches: take the *smaller* of the count in the
+Only what is on both sides matches: take the *smaller* of the count in the
 hypothesis and the one allowed.
 
 # matches_from_the_reference
@@ -326,7 +326,7 @@ order.
 
 # same_place_only
 - words[i : i + n] -> [i, *words[i : i + n]]
-You let an n-gram match only at the same place of the sentence.
+You let an n-gram match only at the same position of the sentence.
 
 Then one word too many in front leaves nothing right. It may stand anywhere in
 the reference.
@@ -350,7 +350,7 @@ later.
 - n + 1) -> n)
 Your n-grams have n + 1 words.
 
-For n = 1 they are pairs. A slice leaves out the place behind the colon.
+For n = 1 they are pairs. A slice leaves out the position behind the colon.
 
 # words_inside_words
 - (written & allowed).total()
@@ -366,7 +366,7 @@ or
 +     matches += count * any(inside)
 You look for a string in a string, and find words inside other words.
 
-*he* does not stand in *the cat*. Compare whole words, in tuples for example.
+*he* does not occur in *the cat*. Compare whole words, in tuples for example.
 
 # divided_already
 - return matches, total -> return matches / total if total else 0.0

@@ -18,8 +18,8 @@ def text_perplexity(
     """The perplexity of a text, per token.
 
     Args:
-        log_probs: the natural logarithm of the probability that the model
-            gave to the right token, at each place; at padding it may be any
+        log_probs: the natural logarithm of the probability that the model gave
+            to the right token, at each position; at padding it may be any
             number, and minus infinity.
         tgt_out: the right tokens; ``pad_id`` fills up. One at least is real.
         pad_id: the token that counts nowhere. All others are real, eos too.
@@ -180,7 +180,7 @@ Then long sentences look worse, though each of their words may be easy.
 Where padding has minus infinity, your result is NaN.
 
 You multiply by 0 what does not count, and 0 times infinity is NaN. Choose the
-real places, or put 0 in the others.
+real positions, or put 0 in the others.
 
 # padding_by_its_logarithm
 - tgt_out != pad_id -> log_probs != 0
@@ -258,7 +258,7 @@ or
 - -log_probs[real] -> -(log_probs[real].exp() + 1e-10).log()
 You cut small probabilities off, or add a little to each.
 
-A token that the model held for all but impossible costs as much as its
+A token that the model considered all but impossible costs as much as its
 logarithm says.
 
 # negative
@@ -340,7 +340,7 @@ EXERCISE = exercise_of(
         "A die that is thrown ten times is as surprising at each throw as at "
         "the others: 1/6. Follow that through the formula: what is summed, "
         "what is it divided by, and what is done last?",
-        "Pick the logarithms at real places, of all sentences together. "
+        "Pick the logarithms at real positions, of all sentences together. "
         "Minus their mean is the cross entropy; one function more.",
     ),
     cases=[

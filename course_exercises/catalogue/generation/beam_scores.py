@@ -15,7 +15,7 @@ def beam_scores(
     log_probs: Float[Tensor, " beam"],
     alpha: float,
 ) -> Float[Tensor, " beam"]:
-    """What a beam ranks its hypotheses by: the length penalty of GNMT.
+    """Score hypotheses as a beam ranks them, by GNMT's length penalty.
 
     Args:
         tgt: a row for each hypothesis: bos (1), the tokens written, and then

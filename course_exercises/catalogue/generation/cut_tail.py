@@ -19,10 +19,10 @@ def cut_tail(
         p: above 0, and at most 1.
 
     Returns:
-        Distributions again, the words in their old places, in the old dtype.
-        In each row words are kept from the most probable on, until their sum
-        is p or more: at least one word. All others get 0, and those kept are
-        divided by their sum.
+        Distributions again, the words in their old positions, in the old
+        dtype. In each row words are kept from the most probable on, until
+        their sum is p or more: at least one word. All others get 0, and those
+        kept are divided by their sum.
     """
     ### BEGIN SOLUTION
     ordered, order = probabilities.sort(dim=-1, descending=True)
@@ -116,8 +116,8 @@ is more probable than p, your row is all zeros: nothing can be drawn from it.
 + keep =
 Where the first word alone holds the share p, you drop it.
 
-Do you shift the cut by one, and leave the first place as it was? Nothing
-stands before the most probable word: you always have to keep it.
+Do you shift the cut by one, and leave the first position as it was? Nothing
+comes before the most probable word: you always have to keep it.
 
 # one_word_too_many
 - before < p -> before <= p
@@ -203,7 +203,7 @@ words, you divide 0 by 0.
 + ordered * keep
 Your words have changed places: they are still sorted.
 
-The place of a number says which word it belongs to. Put each back where it
+The position of a number says which word it belongs to. Put each back where it
 was.
 
 # sorted_twice
@@ -217,9 +217,9 @@ them. That reorders the words once more instead of undoing it.
 # mask_left_in_order
 - torch.zeros_like(ordered).scatter(-1, order, ordered * keep)
 + probabilities * keep
-You choose places in the sorted row, and apply them to the row as it was.
+You choose positions in the sorted row, and apply them to the row as it was.
 
-So you keep the first places of the row, whatever words stand there.
+So you keep the first positions of the row, whatever words are there.
 
 # mask_sorted_twice
 - torch.zeros_like(ordered).scatter(-1, order, ordered * keep)
@@ -339,16 +339,17 @@ EXERCISE = exercise_of(
     section="13_generation#sampling-draw-instead-of-choosing",
     points=3,
     hints=(
-        "Do it on paper for .5, .4, .1 and a share of .8: .5 is not enough, "
-        ".9 is. For each word, the probability of all that is *more* probable "
-        "decides. What is that for the first word, and what follows for it?",
+        "Do it on paper for 0.5, 0.4, 0.1 and a share of 0.8: 0.5 is not "
+        "enough, 0.9 is. For each word, the probability of all that is "
+        "*more* probable decides. What is that for the first word, and what "
+        "follows for it?",
         "Sort each row downwards and keep the indices. A cumulative sum, "
         "less the word itself, is what stands before it; compare that with "
         "p. Divide by the sum of what is left, and scatter it back by the "
         "indices.",
     ),
     cases=[
-        rows("the chapter's row, .8", 0.8, [0.5, 0.4, 0.1]),
+        rows("the chapter's row, 0.8", 0.8, [0.5, 0.4, 0.1]),
         rows("less than one word", 0.45, [0.5, 0.4, 0.1]),
         rows("not sorted", 0.8, [0.1, 0.3, 0.6]),
         rows("in another order", 0.8, [0.3, 0.1, 0.6]),

@@ -107,7 +107,8 @@ say there.
 - [row[: row.index(eos)] if eos in row else row for row in rows] -> rows
 A row of yours keeps its eos, and what was written behind it.
 
-The rows of a batch end at different places: cut each of them at its own eos.
+The rows of a batch end at different positions: cut each of them at its own
+eos.
 
 # eos_left_out_only (#when-to-stop)
 - row[: row.index(eos)] if eos in row else row
@@ -196,7 +197,7 @@ padding.
 + [i for i in row if i != eos]
 Your sentences are filled up with 0, as far as the limit.
 
-Do not return the padding. (And when all rows have ended, the search is over.)
+Do not return the padding. And when all rows have ended, the search is over.
 
 # only_the_last_token (#the-cache-do-not-compute-it-again)
 - decode(tgt) -> decode(tgt[:, -1:])
@@ -207,10 +208,10 @@ Give it all that is written, each time.
 
 # first_place_read
 - [:, -1] -> [:, 0]
-You read the answer at the first place.
+You read the answer at the first position.
 
 There the model says what comes after bos, the same each time. The next token
-is at the last place. (Or do you give the model nothing but bos, each time?)
+is at the last position. Or do you give the model nothing but bos, each time?
 
 # least_probable
 - argmax -> argmin
@@ -233,7 +234,7 @@ or
 - row.index(eos)] -> max(0, row.index(eos) - 1)]
 Your sentences lack their last word, where they end with eos.
 
-You cut one place too early: the word ahead of eos belongs to the sentence.
+You cut one position too early: the word ahead of eos belongs to the sentence.
 
 # last_token_taken_off
 - row[: row.index(eos)] if eos in row else row -> row[:-1]
@@ -242,8 +243,8 @@ or
 + [row[:-1] if eos in row else row for row in rows]
 You remove the last token of a row, as if that were its eos.
 
-In a batch, sentences end at different places: a row may go on after its eos.
-Look for the eos of each row.
+In a batch, sentences end at different positions: a row may go on after its
+eos. Look for the eos of each row.
 
 # one_token_too_few (#when-to-stop)
 - range(max_length) -> range(max_length - 1)
@@ -267,7 +268,7 @@ A model may never write eos: without a limit, the search may go on for ever.
 
 # every_place_appended
 - newest[:, None] -> decode(tgt).argmax(dim=-1)
-You append an answer for *each* place of a row, in each step.
+You append an answer for *each* position of a row, in each step.
 
 The logits of a row say what comes after each of its tokens. Append only what
 comes after the last one.
@@ -288,7 +289,7 @@ Another vocabulary has other numbers for them.
 - argmax -> amax
 You append how large the largest logit is.
 
-Append the token that has it: the place of the logit is the token's id.
+Append the token that has it: the position of the logit is the token's id.
 
 # one_sentence_returned (#when-to-stop)
 - for row in rows] -> for row in rows][0]
@@ -418,10 +419,10 @@ EXERCISE = exercise_of(
         "Begin with a column of bos. What does the model tell you about it, "
         "and where in its logits is the answer to the *last* token? When may "
         "you stop, and what has each row got by then that it should not?",
-        "In a loop: logits of all that there is so far, the argmax of the "
-        "last place in each row, one more column. Remember which rows have "
-        "had their eos, and stop when all have. In the end cut each row at "
-        "its own eos.",
+        "In a loop: logits of all that there is so far, the argmax at the "
+        "last position of each row, one more column. Remember which rows "
+        "have had their eos, and stop when all have. In the end cut each row "
+        "at its own eos.",
     ),
     cases=[
         case("one word", Speaker([4, 2]), 1, 5),

@@ -24,7 +24,7 @@ def step_with_cache(
     Float[Tensor, "batch all d"],
     Float[Tensor, "batch all d"],
 ]:
-    """The newest token goes through one head of causal self-attention.
+    """Pass the newest token through one head of causal self-attention.
 
     Args:
         newest: its embedding, scaled already, but without its position.
@@ -99,8 +99,8 @@ EDITS = """
 - [held] -> [0]
 Your token takes itself for the first one, each time.
 
-It comes alone, at place 0 of the input. But in the sentence there are tokens
-before it, as many as the cache holds.
+It comes alone, at position 0 of the input. But in the sentence there are
+tokens before it, as many as the cache holds.
 
 # position_too_late
 - [held] -> [held + 1]

@@ -123,7 +123,7 @@ and one for the heads.
 
 # causal_axes_behind (#two-masks-at-once)
 - [None, None] -> [..., None, None]
-The two axes of size 1 stand behind the others, not in front.
+Your two axes of size 1 come last, not first.
 
 Scores are (batch, heads, query, key), so yours would be taken for the queries
 and the keys: the mask has to be (1, 1, query, key).

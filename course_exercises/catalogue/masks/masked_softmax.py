@@ -97,7 +97,7 @@ or
 - weights * somewhere -> weights * mask
 You multiply the hidden scores by 0 before the softmax.
 
-A score of 0 is an ordinary score: its key still gets a weight, for e⁰ is 1.
+A score of 0 is an ordinary score: its key still gets a weight, since e⁰ is 1.
 
 # empty_rows_not_a_number (#rows-that-may-attend-nowhere)
 - ~opened -> ~mask

@@ -79,22 +79,21 @@ query, key) your batch would be taken for the heads.
 
 # padding_batch_at_heads
 - [:, None, None, :] -> [None, :, None, :]
-Your batch stands on the axis of the heads.
+Your batch is on the axis of the heads.
 
 Scores are (batch, heads, query, key). Against them your mask differs from
 head to head, and is the same for every sentence.
 
 # padding_batch_at_queries (#two-masks-at-once)
 - [:, None, None, :] -> [None, None]
-Your two axes of size 1 stand in front: the batch is on the axis of the
-queries.
+Your two axes of size 1 come first: the batch is on the axis of the queries.
 
 Scores are (batch, heads, query, key). The new axes belong between the batch
 and the keys.
 
 # padding_axes_behind (#two-masks-at-once)
 - [:, None, None, :] -> [:, :, None, None]
-Your two axes of size 1 stand behind: the keys are on the axis of the heads.
+Your two axes of size 1 come last: the keys are on the axis of the heads.
 
 Scores are (batch, heads, query, key). The new axes belong between the batch
 and the keys.

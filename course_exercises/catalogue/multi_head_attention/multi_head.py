@@ -376,7 +376,7 @@ not sum to one.
 - v, mask -> v, mask, 0.0
 You set the hidden scores to 0 before the softmax.
 
-A score of 0 is an ordinary score: its key still gets a weight, for e⁰ is 1.
+A score of 0 is an ordinary score: its key still gets a weight, since e⁰ is 1.
 
 # SoftmaxOverHeads (04_attention#three-tokens-by-hand)
 - scaled_dot_product_attention -> attend
@@ -408,10 +408,10 @@ another order: sentence 1, 2, 1, 2.
 # NotTransposed (#splitting-and-merging)
 - split_heads(x, self.n_heads) -> x.unflatten(-1, (self.n_heads, -1))
 - merge_heads(answers) -> answers.flatten(2)
-You attend with the heads *behind* the length: (batch, length, heads, d_head).
+You attend with the heads *after* the length: (batch, length, heads, d_head).
 
 A matrix product works on the last two axes: the heads of one token attend to
-each other, and tokens never meet. The heads have to stand ahead of the length.
+each other, and tokens never meet. The heads have to come before the length.
 
 # HeadsAndWidthSwapped (#splitting-and-merging)
 - self.n_heads -> x.size(-1) // self.n_heads

@@ -66,7 +66,7 @@ raised.
 
 # split_not_transposed
 - pieces.transpose(1, 2) -> pieces
-Your heads stand behind the length: (batch, length, heads, d_head).
+Your heads come after the length: (batch, length, heads, d_head).
 
 A matrix product works on the last two axes. With yours, the heads of one token
 would attend to each other, and tokens would never meet.
@@ -87,7 +87,7 @@ From 8 numbers and 2 heads you make 4 heads of width 2, not 2 heads of width 4.
 
 # split_heads_before_batch (#folding-the-heads-into-the-batch)
 - transpose(1, 2) -> permute(2, 0, 1, 3)
-Your heads stand ahead of the batch: (heads, batch, length, d_head).
+Your heads come before the batch: (heads, batch, length, d_head).
 
 Masks and other programs expect the batch first: (batch, heads, length,
 d_head).
@@ -127,19 +127,19 @@ Then all of them compute the same. Each head needs a section of its own.
 - (1, 2) -> (2, 3)
 You swap the heads with the numbers of a head: (batch, length, d_head, heads).
 
-The axis of the heads has to stand ahead of the length.
+The axis of the heads has to come before the length.
 
 # split_far_axes
 - (1, 2) -> (1, 3)
 You swap the length with the numbers of a head: (batch, d_head, heads, length).
 
-The axis of the heads has to stand ahead of the length, and the numbers last.
+The axis of the heads has to come before the length, and the numbers last.
 
 # split_swapped_with_the_batch
 - (1, 2) -> (0, 2)
 You swap the heads with the batch: (heads, length, batch, d_head).
 
-The axis of the heads has to stand ahead of the length, behind the batch.
+The axis of the heads has to come before the length, after the batch.
 
 # split_length_last
 - transpose(1, 2) -> permute(0, 2, 3, 1)

@@ -14,14 +14,14 @@ def add_positions(
     table: Float[Tensor, "max_length d_model"],
     offset: int = 0,
 ) -> Float[Tensor, "batch length d_model"]:
-    """Tell each word vector where it stands.
+    """Add to each word vector the encoding of its position.
 
     Args:
-        x: a batch of sentences; of each word a vector, multiplied by the
-            root of d_model already.
-        table: a row for each place, from place 0; sinusoidal or learned. It
-            has as many rows as are needed, or more.
-        offset: the place of the first word of every sentence. In generation
+        x: a batch of sentences, with a vector for each word, already
+            multiplied by the root of d_model.
+        table: a row for each position, from position 0; sinusoidal or learned.
+            It has as many rows as are needed, or more.
+        offset: the position of the first word of every sentence. In generation
             the words before it have been seen already.
 
     Returns:
@@ -58,8 +58,8 @@ EDITS = """
 You put the position *beside* the word, instead of adding it.
 
 That could work, but the vectors become twice as wide, and so does all that
-follows. A sum can do the same: places need few dimensions, and words can learn
-to keep out of them.
+follows. A sum can do the same: positions need few dimensions, and words can
+learn to keep out of them.
 
 # position_of_the_sentence
 - x.size(1) -> len(x)
@@ -76,22 +76,22 @@ lies.
 You go on counting from one sentence to the next.
 
 Your second sentence begins where the first one ends. All sentences have to
-begin at the same place: what a sentence becomes must not depend on its
+begin at the same position: what a sentence becomes must not depend on its
 neighbours in the batch.
 
 # one_place_for_all
 - [offset : offset + length] -> [offset]
-All words get one and the same position, that of the first place.
+All words get one and the same position, the first one.
 
-Then no word's place differs from another's, and their order is still lost.
+Then no word's position differs from another's, and their order is still lost.
 
 # one_place_from_an_offset
 - table[offset : offset + length]
 + table[offset] if offset else table[:length]
 Where there is an offset, all words get one and the same position.
 
-`offset` is the place of the first word only. Those after it stand at the
-places after that: in generation, too, several words may come at once.
+`offset` is the position of the first word only. The words after it have the
+positions after that: in generation, too, several words may come at once.
 
 # whole_table
 - [offset : offset + length] ->
@@ -109,7 +109,7 @@ as there are words, and no more.
 
 # offset_ignored
 - offset : offset + length -> :length
-Your first word is always at place 0, whatever `offset` says.
+Your first word is always at position 0, whatever `offset` says.
 
 When words come one at a time, in generation, each would take itself for the
 first of its sentence.
@@ -136,10 +136,10 @@ Too few rows are left, or none at all. As many are needed as there are words.
 
 # added_from_place_one
 - length = -> offset, length = offset + 1,
-Your words begin one place too late.
+Your words begin one position too late.
 
-Places are counted from 0: row 0 of the table belongs to the first place, and
-`offset` is itself the number of a row.
+Positions are counted from 0: row 0 of the table belongs to the first position,
+and `offset` is itself the number of a row.
 
 # offset_counted_from_one
 - rows =
@@ -147,23 +147,23 @@ Places are counted from 0: row 0 of the table belongs to the first place, and
 + rows =
 or
 - offset : offset + length -> offset - 1 : offset - 1 + length
-Where there is an offset, your words begin one place too early.
+Where there is an offset, your words begin one position too early.
 
-You seem to count `offset` from 1. Places are counted from 0: with an offset
+You seem to count `offset` from 1. Positions are counted from 0: with an offset
 of 2, two words come before the first one that you are given.
 
 # last_places
 - offset : offset + length -> -length:
 You take the *last* rows of the table.
 
-Then it depends on the length of the batch at which place a sentence begins.
+Then it depends on the length of the batch at which position a sentence begins.
 
 # positions_multiplied
 - + rows -> * rows
 You *multiply* word and position.
 
-Wherever one of the two is zero, the other is lost, and at place 0 half of the
-sinusoidal numbers are zero. In a sum both can still be found.
+Wherever one of the two is zero, the other is lost, and at position 0 half of
+the sinusoidal numbers are zero. In a sum both can still be found.
 
 # words_scaled_again
 - return x -> return x.size(-1) ** 0.5 * x
@@ -227,7 +227,7 @@ EXERCISE = exercise_of(
     ),
     cases=[
         case("two words", TWO_WORDS, TENS[:3]),
-        case("the first word stands at place 2", TWO_WORDS, TENS, 2),
+        case("the first word is at position 2", TWO_WORDS, TENS, 2),
         case(
             "two sentences of two words",
             torch.tensor([[[1.0, 2], [3, 4]], [[5, 6], [7, 8]]]),

@@ -15,15 +15,15 @@ def sinusoidal_encoding(
 ) -> Float[Tensor, "length d_model"]:
     """Make the paper's table of positions, section 3.5.
 
-    PE(p, 2i) = sin(p / 10000^(2i / d_model)), and PE(p, 2i + 1) is the
-    cosine of the same angle. Each cosine stands beside its sine.
+    PE(p, 2i) = sin(p / 10000^(2i / d_model)), and PE(p, 2i + 1) is the cosine
+    of the same angle. Each cosine is in the column after its sine.
 
     Args:
-        length: how many places there are, from place 0.
+        length: how many positions there are, from position 0.
         d_model: the width of a row; even, and at least 4.
 
     Returns:
-        A row for each place, in float32.
+        A row for each position, in float32.
     """
     ### BEGIN SOLUTION
     place = torch.arange(length)[:, None]
@@ -92,7 +92,8 @@ the tip of *one* hand: they share one angle.
 The exponents of your pairs of columns are twice too large.
 
 Do you double a number that runs over 0, 2, 4, … already? Speeds then fall
-twice as fast: the last hands of a wide table hardly move in a million places.
+twice as fast: the last hands of a wide table hardly move in a million
+positions.
 
 # exponent_halved
 - (column / -> (column / 2 /
@@ -138,10 +139,10 @@ columns, and weights trained elsewhere rely on that.
 
 # places_from_one
 - arange(length) -> arange(1, length + 1)
-Your places begin at 1.
+Your positions begin at 1.
 
-Places are counted from 0, where every sine is 0 and every cosine 1. Your table
-lacks that row, and has one too many at its end.
+Positions are counted from 0, where every sine is 0 and every cosine 1. Your
+table lacks that row, and has one too many at its end.
 
 # exponent_without_the_width
 - column / d_model -> column.float()
@@ -157,8 +158,8 @@ the first. Divided by d_model, the exponents spread the speeds between 1 and
 - arange(0, d_model, 2) -> arange(1, d_model, 2)
 Your exponents are those of the odd columns: 1, 3, 5, …
 
-Both columns of a pair have the exponent of the even one, where the sine
-stands. So the first pair has exponent 0, and turns by one radian per place.
+Both columns of a pair have the exponent of the even one, that of the sine. So
+the first pair has exponent 0, and turns by one radian per position.
 
 # hands_ever_faster
 - place / -> place *
@@ -175,22 +176,22 @@ or
 + * (column * (math.log(10_000.0) / d_model)).exp()
 Your hands (pairs of columns) get *faster* from pair to pair.
 
-The place has to be divided by a power of 10000, not multiplied. A hand that
-goes round hundreds of times between two places does not tell them apart.
+The position has to be divided by a power of 10000, not multiplied. A hand that
+goes round hundreds of times between two positions does not tell them apart.
 
 # one_speed_for_all
 - column / d_model -> column // d_model
 All your hands (pairs of columns) turn at one speed, that of the first.
 
 Do you divide by `//`, so that every exponent is 0? A single speed cannot tell
-a place from another that is some rounds away.
+a position from another that is some rounds away.
 
 # rounds_for_radians
 - place / -> 2 * math.pi * place /
 You multiply the angles by 2π.
 
 The formula's angles are radians already. With 2π, your first hand (pair of
-columns) makes a whole round from each place to the next, and is the same
+columns) makes a whole round from each position to the next, and is the same
 everywhere.
 
 # degrees_for_radians
@@ -201,18 +202,18 @@ The formula's angles are radians, which is what `sin` and `cos` expect.
 
 # places_as_shares
 - arange(length) -> arange(length) / length
-You divide the places by the length of the table.
+You divide the positions by the length of the table.
 
-Then a place's row depends on how long the table is, and the same place looks
-different in a longer sentence. The formula takes the number p itself.
+Then a position's row depends on how long the table is, and the same position
+looks different in a longer sentence. The formula takes the number p itself.
 
 # table_cut_anew (07_multi_head_attention#splitting-and-merging)
 - , dim=-1 ->
 - .flatten(1) -> .view(length, d_model)
-Your rows mix the numbers of several places.
+Your rows mix the numbers of several positions.
 
-You lay the sines of all places before all cosines, and cut the whole into rows
-anew. `view` and `reshape` leave numbers in the order in which they lie in
+You lay the sines of all positions before all cosines, and cut the whole into
+rows anew. `view` and `reshape` leave numbers in the order in which they lie in
 memory: they never bring a cosine beside its sine.
 
 # sines_alone
@@ -243,7 +244,7 @@ the first, not 10000 times.
 You multiply 10000 by the exponent, instead of raising it to that power.
 
 For the first pair you then divide by 0. 10000 to the power of 0 is 1, so that
-the first angle is the place itself.
+the first angle is the position itself.
 
 # divided_after_the_sine
 - angle = place / -> scale =
@@ -268,9 +269,9 @@ Your speeds fall as powers of 1000. The formula has 10000: four zeros.
 
 # places_in_columns
 - .flatten(1) -> .flatten(1).T
-Your table lies on its side: it has a column for each place.
+Your table lies on its side: it has a column for each position.
 
-Each place has to be a *row*, since the table is added to sentences of the
+Each position has to be a *row*, since the table is added to sentences of the
 shape (length, d_model).
 """
 
@@ -284,20 +285,20 @@ EXERCISE = exercise_of(
     section="03_positional_encoding#clocks",
     points=2,
     hints=(
-        "First the angles: a row for each place, a column for each *hand*, "
-        "of which there are half as many as columns. Then put a sine and a "
-        "cosine of each side by side.",
-        "The places as a column and the speeds as a row give all angles by "
-        "broadcasting. To interleave, stack sines and cosines along a new "
+        "First the angles: a row for each position, a column for each "
+        "*hand*, of which there are half as many as columns. Then put a sine "
+        "and a cosine of each side by side.",
+        "The positions as a column and the speeds as a row give all angles "
+        "by broadcasting. To interleave, stack sines and cosines along a new "
         "last axis and flatten; or fill every second column of an empty "
         "table.",
     ),
     cases=[
-        case("one place", 1, 4),
-        case("two places", 2, 4),
-        case("two places of three hands", 2, 6),
+        case("one position", 1, 4),
+        case("two positions", 2, 4),
+        case("two positions of three hands", 2, 6),
         case("cats, drink, milk, as in the chapter", 3, 4),
-        case("as many places as columns", 8, 8),
+        case("as many positions as columns", 8, 8),
         case("a longer and wider table", 50, 32),
     ],
     draw=draw_sizes,

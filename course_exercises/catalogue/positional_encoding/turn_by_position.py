@@ -16,7 +16,7 @@ def turn_by_position(
     """Turn queries, or keys, by their positions, as rotary positions do.
 
     Neighbours form a pair: numbers 2i and 2i + 1 of a vector are an arrow.
-    At place p, counted from 0, it is turned by the angle
+    At position p, counted from 0, it is turned by the angle
     p / 10000^(2i / d_head), from the first of its numbers towards the
     second: an arrow (1, 0) becomes (cos, sin) of the angle.
 
@@ -138,7 +138,7 @@ not work with yours.
 - arange(length) -> arange(length).deg2rad()
 Your arrows turn too little: you take the angles for degrees.
 
-They are radians: the first pair turns by one radian, some 57°, per place.
+They are radians: the first pair turns by one radian, some 57°, per position.
 
 # both_signs_plus
 - - second -> + second
@@ -159,9 +159,9 @@ or
 - angle.cos(), angle.sin() -> angle.cos().to(x), angle.sin().to(x)
 Your pairs turn *faster* from one to the next.
 
-The place has to be divided by a power of 10000, not multiplied. An arrow that
-goes round hundreds of times between two places says nothing about their
-distance.
+The position has to be divided by a power of 10000, not multiplied. An arrow
+that goes round hundreds of times between two positions says nothing about
+their distance.
 
 # shrunk_by_the_cosine
 - cos - second * sin -> cos
@@ -176,29 +176,29 @@ are missing.
 You *add* the table of positions; nothing is turned.
 
 Then words and positions are mixed in every score. A turn puts the distance of
-two places into their score, and nothing else about the places.
+two positions into their score, and nothing else about the positions.
 
 # turned_from_place_one
 - arange(length) -> arange(1, length + 1)
-Your places begin at 1: the first vector is turned too.
+Your positions begin at 1: the first vector is turned too.
 
-Scores do not change, since they depend on the distance alone. But place 0 has
-to stay as it is: keys that another program has turned would be one place off
-against your queries.
+Scores do not change, since they depend on the distance alone. But position 0
+has to stay as it is: keys that another program has turned would be one
+position off against your queries.
 
 # turned_by_head
 - arange(length)[:, None] -> arange(x.size(1))[:, None, None]
-You turn by the number of the *head*, not by the place.
+You turn by the number of the *head*, not by the position.
 
-All places of a head are turned alike, so that the score says nothing about
-their distance. Which axis counts the places?
+All positions of a head are turned alike, so that the score says nothing about
+their distance. Which axis counts the positions?
 
 # turned_by_sentence
 - arange(length)[:, None] -> arange(len(x))[:, None, None, None]
-You turn by the number of the *sentence* in the batch, not by the place.
+You turn by the number of the *sentence* in the batch, not by the position.
 
-All places of a sentence are turned alike, so that the score says nothing about
-their distance. Which axis counts the places?
+All positions of a sentence are turned alike, so that the score says nothing
+about their distance. Which axis counts the positions?
 
 # hands_of_one_speed
 - / d_head) -> // d_head)
@@ -234,8 +234,8 @@ pair.
 - arange(0, d_head, 2) -> arange(1, d_head, 2)
 Your exponents are those of the odd columns: 1, 3, 5, …
 
-A pair has the exponent of its first number, which stands in an even column. So
-the first pair has exponent 0, and turns by one radian per place.
+A pair has the exponent of its first number, which is in an even column. So the
+first pair has exponent 0, and turns by one radian per position.
 
 # divided_after_the_power
 - 10_000 ** (torch.arange(0, d_head, 2) / d_head)
@@ -257,7 +257,7 @@ Each head turns its own vectors: what counts is the width of one head.
 - x[..., 0::2], x[..., 1::2] -> x.chunk(2, dim=-1)
 Your pairs are the two *halves* of a vector, and come back as neighbours.
 
-So numbers change places, even at place 0, where nothing may move. Turn
+So numbers change places, even at position 0, where nothing may move. Turn
 neighbours, and leave each number where it was.
 
 # pairs_returned_swapped
@@ -295,7 +295,7 @@ A turn mixes the two numbers of a pair: each new one is made of both old ones.
 You multiply the angles by 2π.
 
 They are radians already. With 2π, your first pair makes a whole round from
-each place to the next.
+each position to the next.
 
 # turns_without_the_width
 - / d_head) -> + 0.0)
@@ -329,10 +329,10 @@ EXERCISE = exercise_of(
         "it away.",
     ),
     cases=[
-        case("one pair at two places", torch.tensor([[[[1.0, 0], [1, 0]]]])),
+        case("a pair at two positions", torch.tensor([[[[1.0, 0], [1, 0]]]])),
         case("one pair, upright", torch.tensor([[[[0.0, 1], [0, 1]]]])),
         case(
-            "two pairs at two places",
+            "two pairs at two positions",
             torch.tensor([[[[1.0, 0, 2, 0], [1, 0, 2, 0]]]]),
         ),
         case(
@@ -340,7 +340,7 @@ EXERCISE = exercise_of(
             torch.tensor([[[[1.0, 0, 2, 0]] * 2, [[0.0, 1, 3, 0]] * 2]]),
         ),
         case("a batch of two, three heads", Draw(14).normal(2, 3, 4, 6)),
-        case("as many heads as places", Draw(15).normal(1, 3, 3, 4)),
+        case("as many heads as positions", Draw(15).normal(1, 3, 3, 4)),
         case("a longer sentence", Draw(16).normal(1, 2, 30, 8)),
         case("float64", Draw(17).normal(1, 1, 3, 4).double()),
     ],

@@ -27,10 +27,9 @@ def alignment_error_rate(
             possible, too.
 
     Returns:
-        The alignment error rate: 1 less the number of found links that are
-        sure and the number of those that are possible, together, over the
-        number of found links and of sure links, together. One number: 0 is
-        full agreement.
+        The alignment error rate, 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), in
+        which |X| is the number of links in X. One number: 0 if all sure links
+        were found, and none that is not possible.
     """
     ### BEGIN SOLUTION
     hits = (found & sure).sum() + (found & possible).sum()

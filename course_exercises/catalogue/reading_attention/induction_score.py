@@ -24,12 +24,12 @@ def induction_score(
     Args:
         weights: attention on a row of 2 n tokens, the second n of which
             repeat the first. Only the queries of the second half are given:
-            entry [h, i, k] is the weight that the i-th of them, at place
-            n + i, gives to place k. Rows sum to one, n is 2 or more.
+            entry [h, i, k] is the weight that the i-th of them, at position
+            n + i, gives to position k. Rows sum to one, n is 2 or more.
 
     Returns:
         For each head the mean, over these n queries, of the weight that each
-        gives to the place just behind the first occurrence of its own token.
+        gives to the position just after the first occurrence of its own token.
     """
     ### BEGIN SOLUTION
     asks = torch.arange(weights.size(1))
@@ -57,28 +57,28 @@ EDITS = """
 - asks + 1 -> asks
 Your score asks for weight on the first occurrence itself.
 
-There stands the token that has just been read. What comes next is the token
-*behind* it, one place on.
+That is the token that has just been read. What comes next is the token *after*
+it, one position on.
 
 # score_of_the_previous_token
 - asks + 1 -> asks + weights.size(1) - 1
 Your score is that of a previous-token head.
 
-The query stands at place n + i, and the place before it is n + i - 1. An
+The query is at position n + i, and the position before it is n + i - 1. An
 induction head looks back much farther, into the first half.
 
 # score_on_itself
 - asks + 1 -> asks + weights.size(1)
 Your score asks for the weight that each token gives to itself.
 
-The query stands at place n + i. Its token stood at place i before, and what
-comes next is behind that.
+The query is at position n + i. The same token was at position i before, and
+what comes next follows it there.
 
 # score_summed
 - mean -> sum
 Your score is a sum over queries.
 
-It grows with the length of the row. Asked for is the mean.
+It grows with the length of the row. The exercise asks for the mean.
 
 # score_over_heads
 - mean(dim=1) -> mean(dim=0)
@@ -113,8 +113,8 @@ def score_without_the_first(weights):
 def score_of_the_largest(weights):
     """Your score is the share of queries whose *largest* weight is there.
 
-    Asked for is the weight itself: a head that gives it .4 looks there more
-    than one that gives it .2, whatever is largest.
+    The exercise asks for the weight itself: a head that gives it 0.4 looks
+    there more than one that gives it 0.2, whatever is largest.
     """
     asks = torch.arange(weights.size(1))
     return (weights.argmax(dim=-1) == asks + 1).float().mean(dim=1)
@@ -139,10 +139,10 @@ EXERCISE = exercise_of(
     section=CIRCUIT,
     points=2,
     hints=(
-        "Write down *a b c a b c* with its places from 0. The second *a* "
-        "stands at 3. What comes next, and at which place did it stand?",
-        "The place looked at lags behind the one that asks, by the same "
-        "number all along. Index the weights with two rows of places.",
+        "Write down *a b c a b c* with its positions from 0. The second *a* "
+        "is at 3. What comes next, and at which position was it before?",
+        "The position looked at is behind the one that asks, always by the "
+        "same number. Index the weights with two rows of positions.",
     ),
     cases=[
         case(

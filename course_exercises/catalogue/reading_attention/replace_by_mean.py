@@ -33,9 +33,9 @@ def replace_by_mean(
         real: False where there is padding; True somewhere.
 
     Returns:
-        The same, with the head's numbers replaced by their mean over all
-        real positions of all sentences: a vector as wide as the head. It
-        stands at padded positions, too.
+        The same, with the head's numbers replaced by their mean over all real
+        positions of all sentences: a vector as wide as the head. Padded
+        positions get it, too.
     """
     ### BEGIN SOLUTION
     width = merged.size(-1) // n_heads
@@ -102,7 +102,7 @@ Heads are counted from 0: head 0 has the first numbers of a vector.
 
 # head_interleaved
 - slice(head * width, (head + 1) * width) -> slice(head, None, n_heads)
-You take every so-manieth number of a vector for the head's own.
+You take numbers at regular intervals in a vector for the head's own.
 
 The heads stand side by side, each with its numbers together.
 
@@ -117,8 +117,8 @@ You keep the head that should go, and replace all the others.
 def mean_of_each_sentence(merged, head, n_heads, real):
     """Your mean is that of each sentence by itself.
 
-    Then the head still tells one sentence from another. Asked for is one mean
-    over all real positions of all sentences.
+    Then the head still tells one sentence from another. The exercise asks for
+    one mean over all real positions of all sentences.
     """
     width = merged.size(-1) // n_heads
     own = slice(head * width, (head + 1) * width)

@@ -176,7 +176,7 @@ or
 You project both by one matrix; the other is never used.
 
 Queries and keys may mean different things, and have different widths: each has
-a matrix of its own. (Where the widths differ, your code raises an error.)
+a matrix of its own. Where the widths differ, your code raises an error.
 
 # matrices_transposed (#three-scores-in-the-package)
 - U_q -> U_q.T
@@ -184,8 +184,8 @@ a matrix of its own. (Where the widths differ, your code raises an error.)
 You transpose the matrices before you multiply by them.
 
 `nn.Linear` keeps its matrix that way. Here they are given as the formula has
-them, with as many rows as a query, or a key, has numbers. (Where a matrix is
-not square, your code raises an error.)
+them, with as many rows as a query, or a key, has numbers. Where a matrix is
+not square, your code raises an error.
 
 # nothing_projected
 - (query @ U_q) -> query
@@ -196,8 +196,8 @@ or
 - (key @ U_k) -> key
 You do not project the queries or the keys.
 
-Each has a matrix of its own, into the hidden units. (Where the widths do not
-fit, your code raises an error.)
+Each has a matrix of its own, into the hidden units. Where the widths do not
+fit, your code raises an error.
 
 # hidden_units_averaged
 - @ v -> @ v / len(v)

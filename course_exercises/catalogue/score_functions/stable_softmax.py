@@ -19,8 +19,8 @@ def stable_softmax(
         dim: the axis along which the shares sum to one.
 
     Returns:
-        The softmax, of the scores' shape and dtype. No power overflows on
-        the way, in no dtype, float16 included.
+        The softmax, of the scores' shape and dtype. No exponential overflows
+        on the way, in no dtype, float16 included.
     """
     ### BEGIN SOLUTION
     largest = scores.amax(dim=dim, keepdim=True)
@@ -55,11 +55,11 @@ def softmax_slice_by_slice(scores, dim=-1):
 EDITS = """
 # powers_overflow
 - - largest ->
-You take the powers of the scores as they are.
+You take the exponentials of the scores as they are.
 
 e¹⁰⁰ overflows float32, and e¹² float16: infinity over infinity is NaN. And
-where all scores are far below zero, all powers underflow to 0, and so does
-their sum: 0/0 is NaN as well.
+where all scores are far below zero, all exponentials underflow to 0, and so
+does their sum: 0/0 is NaN as well.
 
 # powers_in_double
 - scores - largest -> scores.double()
@@ -75,7 +75,8 @@ or
 - return powers / powers.sum(dim=dim, keepdim=True)
 + shares = powers / powers.sum(dim=dim, keepdim=True)
 + return shares.to(scores.dtype)
-You compute in a wider dtype, and take the powers of the scores as they are.
+You compute in a wider dtype, and take the exponentials of the scores as they
+are.
 
 That only puts the limit off: float64 overflows from a score of 710 on. A
 softmax depends on differences alone, so no dtype needs to overflow.
@@ -90,8 +91,8 @@ or
 + powers =
 You compute in another dtype, and return the result in it.
 
-Convert the shares back to the scores' dtype. (With the largest score taken
-away no dtype overflows, so you need not convert at all.)
+Convert the shares back to the scores' dtype. With the largest score taken away
+no dtype overflows, so you need not convert at all.
 
 # a_little_added
 - - largest ->
@@ -110,7 +111,7 @@ or
 - - largest ->
 - powers / powers.sum(dim=dim, keepdim=True)
 + (powers / powers.sum(dim=dim, keepdim=True)).nan_to_num(1.0)
-You let the powers overflow, and replace NaN by a number.
+You let the exponentials overflow, and replace NaN by a number.
 
 With 0 the *largest* score, which should have got most, gets nothing; with 1
 each of two large scores gets all.
@@ -123,8 +124,8 @@ or
 + (powers.sum(dim=dim, keepdim=True) + 1e-9)
 You take away the largest score of the *whole* tensor.
 
-Where all scores of a row are far below it, all its powers underflow to 0, and
-0/0 is NaN: what stands in one sentence would break another one.
+Where all scores of a row are far below it, all its exponentials underflow to
+0, and 0/0 is NaN: the scores of one sentence would break those of another.
 
 # axis_ignored
 - largest =
@@ -163,7 +164,7 @@ or
 + largest =
 - powers / powers.sum(dim=dim, keepdim=True)
 + (powers / powers.sum(dim=dim, keepdim=True)).view(shape)
-You divide by the sum of *all* powers, over every axis.
+You divide by the sum of *all* exponentials, over every axis.
 
 Then the whole tensor sums to one. Each row, or whatever lies along `dim`, has
 to do so by itself.
@@ -172,13 +173,15 @@ to do so by itself.
 - powers.sum -> scores.exp().sum
 You take the maximum away above the fraction line, but not below it.
 
-It cancels only if it stands in both, and the powers below overflow as before.
+It cancels only if it stands in both, and the exponentials below overflow as
+before.
 
 # maximum_only_below
 - return powers -> return scores.exp()
 You take the maximum away below the fraction line, but not above it.
 
-It cancels only if it stands in both, and the powers above overflow as before.
+It cancels only if it stands in both, and the exponentials above overflow as
+before.
 
 # maximum_without_its_axis
 - amax(dim=dim, keepdim=True) -> amax(dim=dim)
@@ -192,9 +195,9 @@ code raises an error.
 - sum(dim=dim, keepdim=True) -> sum(dim=dim)
 The sum has lost the axis that it was taken along.
 
-Broadcasting lines axes up from the right, so each power is divided by the sum
-of another row. With a single row nothing shows; where the sizes do not fit,
-your code raises an error.
+Broadcasting lines axes up from the right, so each exponential is divided by
+the sum of another row. With a single row nothing shows; where the sizes do not
+fit, your code raises an error.
 
 # softmax_rows_exchanged
 - amax(dim=dim, keepdim=True) -> amax(dim=dim)
@@ -224,15 +227,15 @@ or
 - scores.amax(dim=dim, keepdim=True) -> scores.min()
 You take away the *smallest* score.
 
-All powers are then 1 or more, and the largest overflows as soon as two scores
-are far apart.
+All exponentials are then 1 or more, and the largest overflows as soon as two
+scores are far apart.
 
 # largest_size_taken_away
 - scores.amax -> scores.abs().amax
 You take away the largest *absolute* value.
 
 Where that belongs to a score far below zero, it is far above all scores: all
-powers underflow to 0, and 0/0 is NaN.
+exponentials underflow to 0, and 0/0 is NaN.
 
 # another_number_taken_away
 - scores.amax(dim=dim, keepdim=True) -> scores.sum(dim=dim, keepdim=True)
@@ -246,14 +249,14 @@ or
 You take away another number than the largest score of the row.
 
 Any number that is the same for all scores cancels. But only the largest one
-makes every power at most 1, and one of them 1: nothing overflows, and the sum
-is not 0.
+makes every exponential at most 1, and one of them 1: nothing overflows, and
+the sum is not 0.
 
 # maximum_added
 - - largest -> + largest
-You *add* the largest score, which makes the powers still larger.
+You *add* the largest score, which makes the exponentials still larger.
 
-Take it away: then the largest power is 1.
+Take it away: then the largest exponential is 1.
 
 # divided_by_the_maximum (#a-temperature)
 - - largest -> / largest
@@ -297,7 +300,7 @@ or
 + (powers / powers.sum(dim=dim, keepdim=True)).to(scores.dtype)
 or
 - (scores - largest).exp() -> scores.exp().nan_to_num()
-You cut large scores or their powers off at some limit.
+You cut large scores or their exponentials off at some limit.
 
 Scores beyond the limit become alike: 1000 and 999 get equal shares. And where
 all scores are far below zero, 0/0 is NaN.
@@ -310,7 +313,7 @@ The difference has to be 0 for the largest score, and below 0 for all others.
 
 # no_powers
 - .exp() ->
-There are no powers: you divide the scores by their sum.
+There are no exponentials: you divide the scores by their sum.
 
 Only e to the score makes every share positive. With the largest score taken
 away, what you divide is 0 or below.
@@ -319,8 +322,8 @@ away, what you divide is 0 or below.
 - / powers.sum(dim=dim, keepdim=True) ->
 You never divide by the sum.
 
-With the largest score taken away the largest power is 1, and the shares sum to
-more than one.
+With the largest score taken away the largest exponential is 1, and the shares
+sum to more than one.
 
 # logarithms_of_shares
 - powers / powers.sum(dim=dim, keepdim=True) -> scores.log_softmax(dim=dim)
@@ -335,8 +338,8 @@ Shares are positive, and sum to one.
 - powers = (scores - largest).exp()
 + total = scores.exp().sum(dim=dim, keepdim=True)
 + powers = (scores - total.log()).exp()
-You take the logarithm of a sum of powers away, and the powers are those of the
-scores as they are.
+You take the logarithm of a sum of exponentials away, and the exponentials are
+those of the scores as they are.
 
 They overflow before the logarithm makes them small again: infinity is taken
 away, and every share is 0. Take the largest score away first.
@@ -368,11 +371,12 @@ Every share is between 0 and 1, but they do not sum to one.
 - - largest) -> .masked_fill(scores == -torch.inf, 0.0) - largest)
 You replace minus infinity by 0.
 
-Then it is a score like any other, and gets a share. Its power is 0 anyway.
+Then it is a score like any other, and gets a share. Its exponential is 0
+anyway.
 
 # powers_shifted
 - (scores - largest).exp() -> (scores.exp() - largest.exp())
-You take the powers first, and the largest one away afterwards.
+You take the exponentials first, and the largest one away afterwards.
 
 They have overflowed by then. And only a number taken away from the *scores*
 cancels.
@@ -386,10 +390,10 @@ or
 + (scores - largest).sum(dim=dim, keepdim=True).exp()
 or
 - powers.sum(dim=dim, keepdim=True) -> scores.sum(dim=dim, keepdim=True)
-You sum before you take the powers.
+You sum before you take the exponentials.
 
-A sum of powers is not the power of a sum: take the power of each score, then
-sum these.
+A sum of exponentials is not the exponential of a sum: take the exponential of
+each score, then sum these.
 
 # softmax_twice
 - powers / powers.sum(dim=dim, keepdim=True)
@@ -416,7 +420,7 @@ EXERCISE = exercise_of(
     hints=(
         "Which number can be taken away from every score along the axis "
         "without changing a share? Which choice of it makes the largest "
-        "power 1?",
+        "exponential 1?",
         "Both the largest score and the sum belong to one row each, along "
         "dim. Keep the axis that they are taken along, with size 1, so that "
         "broadcasting gives each row its own.",

@@ -68,8 +68,8 @@ EDITS = """
 - shrink * mixed -> mixed
 You never correct the old sums when a larger score comes.
 
-They were powers of `score - old maximum`. Measured from the new maximum, each
-is smaller by the factor exp(old - new).
+They were exponentials of `score - old maximum`. Measured from the new maximum,
+each is smaller by the factor exp(old - new).
 
 # total_not_corrected
 - shrink * total -> total
@@ -110,7 +110,7 @@ larger. The running maximum never falls.
 You take a softmax of each tile, and the mean of the results.
 
 Then every tile counts alike, whatever its scores. A tile counts by the sum of
-its powers.
+its exponentials.
 
 # last_tile_dropped
 - range(0, len(scores), tile) -> range(0, len(scores) - tile + 1, tile)
@@ -122,7 +122,8 @@ Slices may reach over the end: `scores[start : start + tile]` is then shorter.
 - return mixed / total -> return mixed
 You do not divide by the sum of the weights.
 
-The powers have to become shares; it is enough to divide once, at the end.
+The exponentials have to become shares; it is enough to divide once, at the
+end.
 
 # divided_in_each_tile
 - highest = new -> highest, mixed = new, mixed / total
@@ -137,7 +138,7 @@ once, at the end, or multiply by the old sum again.
 - (scores[part] - new).exp() -> scores[part].exp()
 - shrink * total -> total
 - shrink * mixed -> mixed
-You take powers of the scores as they are.
+You take exponentials of the scores as they are.
 
 That is right while scores are small, and infinite from 89 on. Take the largest
 score so far away first.
@@ -162,11 +163,11 @@ EXERCISE = exercise_of(
     points=3,
     hints=(
         "Three running quantities: the largest score so far, the sum of the "
-        "powers, and the values mixed by them. What happens to the last two "
-        "when the first one grows?",
-        "A power exp(s - old) becomes exp(s - new) if it is multiplied by "
-        "exp(old - new). That factor is the same for all earlier keys, so it "
-        "can be applied to their sums.",
+        "exponentials, and the values mixed by them. What happens to the "
+        "last two when the first one grows?",
+        "An exponential exp(s - old) becomes exp(s - new) if it is "
+        "multiplied by exp(old - new). That factor is the same for all "
+        "earlier keys, so it can be applied to their sums.",
     ),
     cases=[
         case(

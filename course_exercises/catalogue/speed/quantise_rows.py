@@ -26,9 +26,9 @@ def quantise_rows(
         Whole numbers from -127 to 127, as ``torch.int8``, and the scales, of
         ``weight``'s dtype: numbers times scale is the matrix again, but for
         rounding. A row's scale is as small as it can be, so that its largest
-        number, by size, becomes 127 or -127. Others become the *nearest*
-        whole number (of two that are as near, the even one). A row of zeros
-        has the scale 1.
+        number in absolute value becomes 127 or -127. Others become the
+        *nearest* whole number (of two that are as near, the even one). A row
+        of zeros has the scale 1.
     """
     ### BEGIN SOLUTION
     largest = weight.abs().amax(dim=1, keepdim=True)
@@ -75,10 +75,10 @@ each row, the sum can be taken in whole numbers, and scaled once at its end.
 
 # signs_not_taken_away
 - weight.abs().amax -> weight.amax
-You take the largest number of a row for the largest by size.
+You take the largest number of a row for the largest in absolute value.
 
-In a row such as -3, 1 the largest by size is -3. Your numbers leave the range
-of eight bits, or change their signs.
+In a row such as -3, 1 the largest in absolute value is -3. Your numbers leave
+the range of eight bits, or change their signs.
 
 # scale_of_128
 - / 127 -> / 128
@@ -104,7 +104,7 @@ with a sign do not hold. Divide the largest by 127.
 - .round() -> .trunc()
 or
 - .round() ->
-You cut off what stands behind the point.
+You cut off the digits after the decimal point.
 
 That draws all numbers towards zero, and the error is up to a whole step. The
 *nearest* whole number is at most half a step away.
@@ -169,7 +169,7 @@ There you divide. On the way back you multiply.
 
 # scale_of_the_mean
 - weight.abs().amax -> weight.abs().mean
-You take a row's mean size for its largest number.
+You take a row's mean absolute value for its largest one.
 
 What is larger than the mean then leaves the range of eight bits, and wraps
 round.

@@ -24,13 +24,13 @@ def smoothed_loss(
     """Cross entropy with label smoothing, in nats per real token.
 
     Args:
-        logits: the model's answer at each place.
-        tgt_out: the right token at each place; ``pad_id`` at places that do
-            not count.
+        logits: the model's answer at each position.
+        tgt_out: the right token at each position; ``pad_id`` at positions that
+            do not count.
         smoothing: ε. It is spread evenly over all V words of the
             vocabulary, the right one and padding among them: each should get
             ε/V, and the right one 1 - ε + ε/V in all.
-        pad_id: the token that is no answer. A place where it is the right
+        pad_id: the token that is no answer. A position where it is the right
             token does not count, even if a logit there is minus infinity.
 
     Returns:
@@ -93,8 +93,8 @@ there is. Only real tokens count.
 You multiply the loss at padding by 0.
 
 Where the loss is infinite that gives NaN, since 0 · ∞ has no value, and one
-NaN spoils the whole sum. Select the places that count, or replace the others
-by 0.
+NaN spoils the whole sum. Select the positions that count, or replace the
+others by 0.
 
 # divided_by_all_places (#over-real-tokens-only)
 - each[real] -> each.masked_fill(~real, 0.0)
@@ -111,7 +111,7 @@ or
 + (
 +     (1 - smoothing) * right[real].sum() + smoothing * evenly.sum()
 + ) / real.sum()
-In the smoothing you count places of padding too.
+In the smoothing you count positions of padding too.
 
 The part that is spread over all words of the vocabulary has to be averaged
 over the same real tokens as the part of the right token.
@@ -283,7 +283,8 @@ cross entropy, whose minimum is that entropy.
 + wanted[0] += 1 - smoothing
 + each = each - torch.special.entr(wanted).sum().to(logits.dtype)
 + return each[real].sum() / real.numel()
-You return the KL divergence, divided by the number of all places, padding too.
+You return the KL divergence, divided by the number of all positions, padding
+too.
 
 `kl_div` subtracts the entropy of the target, and "batchmean" divides by the
 number of rows that it is given. The exercise asks for the cross entropy, over
@@ -368,14 +369,14 @@ You give the logits the shape (batch, vocab, target) without transposing them.
 
 `F.cross_entropy` expects the vocabulary on axis 1. But a view or a reshape
 leaves the numbers in their order, so that axis then mixes the answers at
-several places.
+several positions.
 
 # softmax_over_places (#how-wrong-was-it-cross-entropy)
 - softmax(dim=-1) -> softmax(dim=1)
-You take the softmax over the places of a sentence, not over the words of the
-vocabulary.
+You take the softmax over the positions of a sentence, not over the words of
+the vocabulary.
 
-At each place the words compete with each other, so it is the last axis.
+At each position the words compete with each other, so it is the last axis.
 
 # softmax_over_tokens (#how-wrong-was-it-cross-entropy)
 - logits.log_softmax(dim=-1)
@@ -388,7 +389,7 @@ At each place the words compete with each other, so it is the last axis.
 You take the softmax over the tokens of the batch, not over the words of the
 vocabulary.
 
-At each place the words compete with each other, so it is the last axis.
+At each position the words compete with each other, so it is the last axis.
 
 # nothing_spread
 - + smoothing * evenly ->
@@ -414,7 +415,7 @@ A token of which the model is certain costs 0 too, but it counts. Compare
 
 # divided_by_the_places (#over-real-tokens-only)
 - mean() -> sum() / logits.size(1)
-You divide by the number of places in a row.
+You divide by the number of positions in a row.
 
 The exercise asks for the mean over all real tokens of the batch.
 
@@ -423,7 +424,7 @@ The exercise asks for the mean over all real tokens of the batch.
 You take the softmax over the sentences of the batch, not over the words of the
 vocabulary.
 
-At each place the words compete with each other, so it is the last axis.
+At each position the words compete with each other, so it is the last axis.
 
 # transposed_before_flattening
 - logits.log -> logits.mT.reshape(logits.shape).log
@@ -461,7 +462,7 @@ def vocabulary_last_for_torch(logits, tgt_out, smoothing=0.0, pad_id=0):
     """You give `F.cross_entropy` logits with the vocabulary on the last axis.
 
     It always looks for the vocabulary on axis 1. Where there are as many
-    places as words, it raises no error.
+    positions as words, it raises no error.
     """
     return F.cross_entropy(
         logits, tgt_out, ignore_index=pad_id, label_smoothing=smoothing
@@ -487,13 +488,13 @@ EXERCISE = exercise_of(
     section="12_training#do-not-be-too-sure-label-smoothing",
     points=3,
     hints=(
-        "First without smoothing: which places count, what is the "
+        "First without smoothing: which positions count, what is the "
         "log-probability of the right token there, and what is the mean? "
         "Then the formula has a second part, in which every word of the "
         "vocabulary counts the same.",
-        "A mask of real places selects rows of logits and right tokens. Take "
-        "softmax and logarithm in one step. `gather` finds the entry of the "
-        "right token in each row. The second part is a plain mean of all "
+        "A mask of real positions selects rows of logits and right tokens. "
+        "Take softmax and logarithm in one step. `gather` finds the entry of "
+        "the right token in each row. The second part is a plain mean of all "
         "log-probabilities; weight the two parts by 1 - ε and ε.",
     ),
     cases=[

@@ -12,14 +12,14 @@ from course_exercises.engine.exercise import Case, case, exercise_of, other
 def teacher_forcing(
     tgt: Int[Tensor, "batch length"],
 ) -> tuple[Int[Tensor, "batch target"], Int[Tensor, "batch target"]]:
-    """What the decoder reads, and what it must answer at each place.
+    """What the decoder reads, and what it must answer at each position.
 
     Args:
         tgt: whole targets: bos (1), words, eos (2), filled up with pad (0).
 
     Returns:
         A pair: what is read, and what must be answered. Both are one column
-        narrower than ``tgt``, in all rows alike. At each place the right
+        narrower than ``tgt``, in all rows alike. At each position the right
         answer is the token that follows the one read there. In a shorter row
         some answers are padding, which no loss counts; all tokens, eos
         included, stay as they are in ``tgt``.
@@ -181,7 +181,7 @@ is all it has to start with.
 - 1: -> -1:
 You return only the last column as answers.
 
-The model answers at every place, and learns from every answer. In a shorter
+The model answers at every position, and learns from every answer. In a shorter
 row the last column is padding.
 
 # something_in_front

@@ -13,7 +13,7 @@ from course_exercises.engine.exercise import Case, case, exercise_of, other
 def ensemble_log_probs(
     log_probs: Float[Tensor, "model row vocab"],
 ) -> Float[Tensor, "row vocab"]:
-    """What several models together say of the next token.
+    """Combine the predictions of several models for the next token.
 
     Args:
         log_probs: for each model and each row of the batch, the natural

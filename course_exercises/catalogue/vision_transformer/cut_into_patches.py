@@ -32,7 +32,7 @@ def cut_into_patches(
     Returns:
         A row for each square, in the order in which one reads: the upper
         row of squares from left to right, then the next. A square's numbers
-        stand in the order channel, row, column: all of the first channel,
+        are in the order channel, row, column: all of the first channel,
         row by row, then the next channel. Of two channels of 4 × 4 pixels,
         numbered from 0 to 31, the first squares of 2 × 2 give
         0 1 4 5 16 17 20 21 and 2 3 6 7 18 19 22 23.
@@ -75,30 +75,29 @@ is raised.
 - 2, 4 -> 4, 2
 Your squares are right, but go down the columns of the image.
 
-Asked for is the order of reading: the upper row of squares first. A model's
-learned places would otherwise belong to other squares.
+The exercise asks for the order of reading: the upper row of squares first. A
+model's learned positions would otherwise belong to other squares.
 
 # patches_channels_last
 - .reshape(batch, rows -> .movedim(3, -1).reshape(batch, rows
 In your squares the channels stand last: pixel by pixel, all colours of each.
 
-Asked for is the order channel, row, column. It is the one that the weights of
-a convolution have.
+The exercise asks for the order channel, row, column. It is the one that the
+weights of a convolution have.
 
 # patches_channels_outside
 - .reshape(batch, rows -> .movedim(3, 1).reshape(batch, rows
 Your patches are right for images of one channel, and for no others.
 
-With several, all squares of the first channel come before those of the
-second, and your rows join squares of one channel. The axis of the channels
-has to move behind those that number the squares. (Two `unfold`s leave it in
-front, too.)
+With several, all squares of the first channel come before those of the second,
+and your rows join squares of one channel. The axis of the channels has to move
+behind those that number the squares. Two `unfold`s leave it in front, too.
 
 # patches_turned_over
 - return ordered -> return ordered.mT
 Your squares are turned over: their rows are the image's columns.
 
-Inside a square, too, the numbers stand row by row.
+Inside a square, too, the numbers go row by row.
 
 # patches_of_distant_pixels
 - rows, size, columns, size)

@@ -69,27 +69,27 @@ equation 2 ends with a ReLU.
 - (weights * features) -> (weights * features).relu()
 You drop what is below zero in each channel, before adding up.
 
-At one place some channels may speak for the class and others against it. What
-counts is their sum; the ReLU comes last.
+At one position some channels may speak for the class and others against it.
+What counts is their sum; the ReLU comes last.
 
 # cam_mean_over_channels
 - dim=(2, 3) -> dim=1
-Your mean goes over the channels, and leaves a weight for each *place*.
+Your mean goes over the channels, and leaves a weight for each *position*.
 
 Each channel needs one weight: the mean over rows and columns.
 
 # cam_place_by_place
 - .mean(dim=(2, 3), keepdim=True) ->
-You multiply each feature by its own gradient, place by place.
+You multiply each feature by its own gradient, position by position.
 
 There are such maps, but Grad-CAM weighs a channel as a whole: its weight is
-the mean of the gradient over all places.
+the mean of the gradient over all positions.
 
 # cam_summed_weights
 - mean -> sum
 Your weights are sums of the gradient, not means.
 
-Equation 1 divides by the number of places. The map looks alike, and all its
+Equation 1 divides by the number of positions. The map looks alike, and all its
 numbers are as many times too large.
 
 # cam_mean_over_the_batch
@@ -138,8 +138,8 @@ or
 + return total.relu() / total.relu().amax((1, 2), keepdim=True)
 You divide the map by its largest number.
 
-That is for drawing. Scaled so, every image has a place of 1, however little
-speaks for its class, and two maps can no longer be compared.
+That is for drawing. Scaled like that, every map reaches 1 somewhere, however
+little speaks for its class, and two maps can no longer be compared.
 """
 
 
@@ -173,7 +173,7 @@ EXERCISE = exercise_of(
     ),
     cases=[
         case(
-            "one channel, two places",
+            "one channel, two positions",
             channels([[1, 2]]),
             channels([[2, 4]]),
         ),

@@ -125,7 +125,7 @@ def rollout_as_a_mean(attention):
     """You take the mean over layers in place of the product.
 
     Then no layer reads what the one below has made. A token of the second
-    layer stands for all that it was mixed from in the first.
+    layer is a mixture of tokens of the first.
     """
     identity = torch.eye(attention.size(-1))
     return (attention.mean(dim=(1, 2)) + identity) / 2

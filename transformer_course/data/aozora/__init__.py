@@ -105,10 +105,10 @@ def decode(content: bytes, name: str) -> str:
         line = text.count("\n", 0, wrong.start()) + 1
         before = text[: wrong.start()].rpartition("\n")[2]
         raise CorpusError(
-            f"{name} is not cp932: line {line:,} has bytes that are no "
-            f"character, after {before[-10:]!r}. Expected a text file of "
-            "Aozora Bunko as it is distributed; one in UTF-8 goes back by: "
-            f"iconv -f UTF-8 -t CP932 {name}"
+            f"{name} is not cp932: line {line:,} has bytes that encode "
+            f"no character, after {before[-10:]!r}. Expected a text file of "
+            "Aozora Bunko as it is distributed; one in UTF-8 is converted "
+            f"back by: iconv -f UTF-8 -t CP932 {name}"
         )
     return text
 

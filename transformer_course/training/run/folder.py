@@ -97,7 +97,7 @@ class RunFolder:
                 )
             if self.path.is_dir() and any(self.path.iterdir()):
                 raise ConfigError(
-                    f"{self.path} holds files, and is no run that was begun: "
+                    f"{self.path} holds files, and is no run of this course: "
                     "nothing there is overwritten. Give another --name, or "
                     "empty that folder."
                 )
@@ -216,8 +216,8 @@ def settings_of(place: Path) -> dict[str, Any]:
         if str(about.get("command")).startswith(TRAIN) and "settings" in about:
             return about["settings"]
         raise CourseError(
-            f"{place} was made by {about.get('command')!r}, and not by "
-            f"{TRAIN}, which alone can be repeated: "
+            f"{place} was made by {about.get('command')!r}, but only what "
+            f"{TRAIN} has made can be repeated: "
             "experiments/results/README.md says how it is made today."
         )
     raise CourseError(

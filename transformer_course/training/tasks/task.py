@@ -165,8 +165,8 @@ def check(task: Task, experiment: Experiment) -> None:
     for name, value in (changed(experiment.data) | changed(train)).items():
         if name not in followed:
             raise ConfigError(
-                f"{name} is {value}, which the task {task.name} does not "
-                "follow: leave it out."
+                f"{name} is {value}, which the task {task.name} does not use: "
+                "leave it out."
             )
     pad_id = getattr(model, "pad_id", PAD)
     if task.input_kind == "text" and pad_id != PAD:
