@@ -8,8 +8,10 @@ steps, at the rate that was best for the base, or for Muon. ``rates`` are the
 trainings that chose rates, by the development set and with a seed of their
 own. ``whole`` puts the changes together: the decoder and the training of 2017
 and of today, each with each and at the rate that was best for the two, at
-equal steps and at equal time. What is reported is nats per character of a
-novel that was held out.
+equal steps and at equal time. ``ways`` are ways to a smaller cache, and a
+mixture, in the package's decoder of today; ``longer`` trains five decoders
+twenty times as long, and ``sizes`` three sizes. What is reported is nats per
+character of a novel that was held out.
 """
 
 import dataclasses
@@ -37,6 +39,8 @@ from experiments.lab import Experiment, Record, RunContext
 from transformer_course.batches.pairs import Batch
 from transformer_course.data.tokenizer import PAD
 from transformer_course.models.config import LanguageModelConfig
+from transformer_course.models.modern import ModernLanguageModel
+from transformer_course.models.modern_config import ModernConfig
 from transformer_course.models.optimize import optimize
 from transformer_course.training.config import DataConfig, TrainConfig
 from transformer_course.training.config import Experiment as Settings
@@ -63,6 +67,8 @@ RATE, MUON_RATE = 4e-3, 8e-3
 TODAY_RATE, TODAY_OLD_RATE, OLD_NEW_RATE = 16e-3, 8e-3, 4e-3
 """The best for today's decoder, by both trainings, and for 2017's by
 today's."""
+ROTARY_NEW_RATE = 8e-3
+"""For 2017's with rotary positions, by today's training."""
 RATES = (1e-3, 2e-3, 4e-3, 8e-3, 16e-3, 32e-3)
 TUNED_ON = 9
 """The seed of the trainings that chose the rates."""
@@ -84,6 +90,16 @@ SIZES = {
     "dropout": 0.0,
     "norm_first": True,
 }
+MODERN = {
+    "d_model": 128,
+    "n_heads": 4,
+    "n_kv_heads": 4,
+    "d_ff": 344,
+    "n_layers": 4,
+    "max_length": 128,
+    "global_every": 4,
+}
+"""The decoder of today, about as large."""
 DATA = DataConfig(corpus="soseki", pieces="char", token_budget=768)
 """Characters, so that most of the work is done by the layers."""
 
@@ -97,6 +113,9 @@ class Decoder:
     """Settings of a SwitchedConfig beside SIZES and PLAIN."""
     experts: bool = False
     """A mixture in place of each feed-forward part."""
+    modern: Mapping[str, Any] | None = None
+    """Settings of a ModernConfig beside MODERN: the package's decoder of
+    today in place of the switched one; it is trained in fp32."""
     optimizer: str = "adam"
     schedule: str = "paper"
     rate: float = RATE
@@ -133,6 +152,9 @@ def schedule_of(decoder: Decoder, steps: int) -> Schedule:
 
 def build(decoder: Decoder, vocab_size: int) -> nn.Module:
     """The model of a decoder, with its first weights."""
+    if decoder.modern is not None:
+        settings = {**MODERN, **decoder.modern, "vocab_size": vocab_size}
+        return ModernLanguageModel(ModernConfig(**settings))
     config = dataclasses.replace(decoder.config(), vocab_size=vocab_size)
     model = SwitchedDecoder(config)
     if decoder.experts:
@@ -170,7 +192,9 @@ def data_of(seed: int, smoke: bool) -> Prepared:
     return prepare(experiment, known)
 
 
-def train_config(seed: int, rate: float = RATE) -> TrainConfig:
+def train_config(
+    seed: int, rate: float = RATE, bf16: bool = True
+) -> TrainConfig:
     """Settings of chapter 16's language model, without smoothing."""
     return TrainConfig(
         epochs=1000,
@@ -178,7 +202,7 @@ def train_config(seed: int, rate: float = RATE) -> TrainConfig:
         warmup=WARMUP,
         peak_rate=rate,
         label_smoothing=0.0,
-        bf16=True,
+        bf16=bf16,
     )
 
 
@@ -207,7 +231,7 @@ def measure(decoder: Decoder, seed: int, context: RunContext) -> Record:
         model,
         OPTIMIZERS[decoder.optimizer](model),
         prepared.batches,
-        train_config(seed, decoder.rate),
+        train_config(seed, decoder.rate, bf16=decoder.modern is None),
         on_step=on_step,
         loss_fn=loss_with_balance if decoder.experts else compute_loss,
         steps=steps,
@@ -306,6 +330,64 @@ WHOLE = {
         "the decoder of 2017, for the time that today's takes",
         steps=EQUAL_TIME,
     ),
+    "rotary-new": Decoder(
+        "the decoder of 2017 with rotary positions, trained as today",
+        {"position": "rotary"},
+        rate=ROTARY_NEW_RATE,
+        **NEW,
+    ),
+    "today-untied": Decoder(
+        "decoder and training of today, with an output of its own",
+        TODAY | {"tied": False},
+        rate=TODAY_RATE,
+        **NEW,
+    ),
+}
+WAYS = {
+    name: Decoder(about, modern=settings, rate=TODAY_OLD_RATE)
+    for name, about, settings in (
+        ("heads", "4 heads of keys and values for 4 of queries", {}),
+        (
+            "grouped",
+            "2 heads of keys and values for 4 of queries",
+            {"n_kv_heads": 2, "d_ff": 387},
+        ),
+        (
+            "one",
+            "1 head of keys and values for 4 of queries",
+            {"n_kv_heads": 1, "d_ff": 408},
+        ),
+        (
+            "latent",
+            "a latent vector of 32 and a rotary part of 16",
+            {"latent": 32, "d_ff": 371},
+        ),
+        ("window", "a window of 32 in 3 of 4 layers", {"window": 32}),
+        (
+            "linear",
+            "linear attention in 3 of 4 layers",
+            {"linear": True, "d_ff": 342},
+        ),
+        ("sinks", "a sink in each head", {"sinks": True}),
+        (
+            "experts",
+            "2 of 8 experts of 115 for each token, and one for all",
+            {"n_experts": 8, "n_active": 2, "d_expert": 115},
+        ),
+    )
+}
+LONGER = {
+    name: dataclasses.replace(decoder, steps=20 * STEPS)
+    for name, decoder in {**CHANGES, **WHOLE}.items()
+    if name in ("base", "rotary", "swiglu", "muon", "today")
+}
+WIDTHS = {
+    str(width): Decoder(
+        f"the decoder of today, {width} wide",
+        modern={"d_model": width, "d_ff": 8 * width // 3},
+        rate=TODAY_OLD_RATE * 128 / width,
+    )
+    for width in (64, 128, 256)
 }
 RATED = {
     "base": (CHANGES["base"], RATES),
@@ -313,6 +395,9 @@ RATED = {
     "today": (WHOLE["today"], RATES[2:]),
     "today-old": (WHOLE["today-old"], RATES[2:5]),
     "old-new": (WHOLE["old-new"], RATES[1:5]),
+    "rotary-new": (WHOLE["rotary-new"], RATES[2:5]),
+    "cosine": (CHANGES["cosine"], RATES[1:4]),
+    "stable-decay": (CHANGES["stable-decay"], RATES[1:4]),
 }
 """Decoders for which rates were tried, and these rates."""
 
@@ -324,7 +409,11 @@ VARIANTS = {
     },
     **{f"changes/{name}": decoder for name, decoder in CHANGES.items()},
     **{f"whole/{name}": decoder for name, decoder in WHOLE.items()},
+    **{f"ways/{name}": decoder for name, decoder in WAYS.items()},
+    **{f"sizes/{name}": decoder for name, decoder in WIDTHS.items()},
+    **{f"longer/{name}": decoder for name, decoder in LONGER.items()},
 }
+GROUPS = ("changes", "whole", "ways", "sizes", "longer")
 
 EXPERIMENT = Experiment(
     name="since-2017",
@@ -334,8 +423,7 @@ EXPERIMENT = Experiment(
     seeds=(0, 1, 2, TUNED_ON),
     seeds_of={
         "rates": (TUNED_ON,),
-        "changes": (0, 1, 2),
-        "whole": (0, 1, 2),
+        **dict.fromkeys(GROUPS, (0, 1, 2)),
     },
     settings=lambda: {
         "steps": STEPS,
@@ -348,5 +436,10 @@ EXPERIMENT = Experiment(
         "every": EVERY,
         "about": {name: v.about for name, v in VARIANTS.items()},
     },
-    smoke_variants=("changes/base", "changes/experts", "whole/today"),
+    smoke_variants=(
+        "changes/experts",
+        "whole/today",
+        "ways/linear",
+        "ways/experts",
+    ),
 )

@@ -9,7 +9,7 @@ import pytest
 from experiments import store
 from experiments.__main__ import find_all
 from experiments.index import makers, text_of
-from experiments.since_2017 import CHANGES, RATED, WHOLE
+from experiments.since_2017 import RATED
 from experiments.table_3 import PAPER, VARIANTS
 from experiments.translation_errors import EVERY, JUDGES, KINDS, VERDICTS
 
@@ -94,19 +94,18 @@ def test_attention_maps_fit_their_words():
 # --- what settings were chosen by --------------------------------------------
 
 
-def test_rates_are_the_best_of_those_tried():
-    chosen = {name: CHANGES[name].rate for name in ("base", "muon")}
-    chosen |= {name: WHOLE[name].rate for name in WHOLE if name in RATED}
-    for name, rate in chosen.items():
-        tried = {
-            record["rate"]: record["dev"]
-            for variant, (record,) in store.records(
-                "since-2017", "rates"
-            ).items()
-            if re.fullmatch(rf"{name}-[\d.]+", variant)
-        }
-        assert min(tried, key=tried.get) == rate
-        assert min(tried) < rate < max(tried)
+@pytest.mark.parametrize("name", RATED)
+def test_rates_are_the_best_of_those_tried(name):
+    tried = {
+        record["rate"]: record["dev"]
+        for variant, (record,) in store.records("since-2017", "rates").items()
+        if re.fullmatch(rf"{name}-[\d.]+", variant)
+    }
+    decoder, rates = RATED[name]
+    if tried.keys() != set(rates):
+        pytest.skip(f"{len(tried)} of {len(rates)} rates were tried")
+    assert min(tried, key=tried.get) == decoder.rate
+    assert min(tried) < decoder.rate < max(tried)
 
 
 def test_the_paper_s_rows_name_variants_that_are_there():

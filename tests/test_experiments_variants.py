@@ -31,7 +31,7 @@ from experiments.embeddings import faster_tables, standard_normal, tables_of
 from experiments.image_classifiers import nearest, perceptron, share_right
 from experiments.lab import RunContext
 from experiments.mistakes import NAMES
-from experiments.since_2017 import CHANGES, WHOLE
+from experiments.since_2017 import CHANGES, WAYS, WHOLE
 from experiments.stacks import Shared, join, joined_loss
 from experiments.table_3 import D_KEY, NarrowKeyed, NarrowKeys
 from experiments.translators import (
@@ -474,8 +474,8 @@ def test_a_checkpoint_with_narrow_keys_is_built_as_it_was(tmp_path):
 # --- what came after 2017 ----------------------------------------------------
 
 
-def test_all_but_three_have_as_many_weights_as_the_base():
-    larger = ("experts", "untied", "untied-zero-start")
+def test_all_but_four_have_as_many_weights_as_the_base():
+    larger = ("experts", "untied", "untied-zero-start", "today-untied")
     with torch.device("meta"):
         counts = {
             name: count(since_2017.build(decoder, 3000))
@@ -484,6 +484,16 @@ def test_all_but_three_have_as_many_weights_as_the_base():
         }
     for name, found in counts.items():
         assert abs(found / counts["base"] - 1) < 0.003, name
+
+
+def test_ways_to_a_smaller_cache_have_as_many_weights():
+    with torch.device("meta"):
+        counts = {
+            name: count(since_2017.build(decoder, 3000))
+            for name, decoder in WAYS.items()
+            if name != "experts"
+        }
+    assert max(counts.values()) / min(counts.values()) < 1.001
 
 
 @pytest.mark.parametrize("name", sorted(CHANGES.keys() - {"base"}))

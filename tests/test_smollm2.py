@@ -11,6 +11,7 @@ import torch
 from test_byte_bpe import as_hugging_face, hard_text
 from tiny import close
 
+from transformer_course.cli import main
 from transformer_course.errors import CheckpointError, CourseError
 from transformer_course.inference.chat import Conversation, Message, chat_text
 from transformer_course.inference.model import TrainedModel
@@ -173,6 +174,16 @@ def test_another_file_is_refused(tmp_path):
     (tmp_path / "a.gguf").write_bytes(b"no weights" * 100)
     with pytest.raises(CheckpointError, match="is no GGUF file"):
         load_gguf(tmp_path / "a.gguf")
+
+
+@pytest.mark.parametrize("command", ["score {}", "export {} {}-small"])
+def test_it_is_neither_scored_nor_exported(tmp_path, command, capsys):
+    path = tmp_path / "a.gguf"
+    path.touch()
+    with pytest.raises(SystemExit):
+        main(command.format(path, path).split())
+    said = capsys.readouterr().err
+    assert "neither scored" in said and said.count("\n") == 1
 
 
 def test_without_the_package_the_error_says_what_to_install(monkeypatch):

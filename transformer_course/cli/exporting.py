@@ -41,7 +41,7 @@ def export(
     """
     from transformer_course.inference import ctranslate2_export, web_export
     from transformer_course.training import checkpoint
-    from transformer_course.training.run.folder import find
+    from transformer_course.training.run.folder import find_trained
     from transformer_course.training.tasks.table import task_of
 
     if folder.exists():
@@ -54,7 +54,7 @@ def export(
             "is stored: add --to ctranslate2, or leave it out."
         )
     require_fits("alpha", alpha, Alpha | None)
-    found = find(model)
+    found = find_trained(model)
     loaded = checkpoint.load(found)
     details = loaded.details
     if alpha is not None:

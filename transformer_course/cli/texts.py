@@ -211,7 +211,11 @@ def score(
         split: part of the corpus.
         files: the files that the model was trained on, if they were moved.
     """
+    from transformer_course.training.run.folder import find_trained
+
     _check_search(beam_size, alpha, max_length)
+    for path in (model, *others):
+        find_trained(path)
     used = load(model, device, True, bf16, others)
     used = replace(used, max_length=max_length)
     if files is not None:

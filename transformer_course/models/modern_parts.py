@@ -18,7 +18,7 @@ from transformer_course.models.positional_encoding import Rotation, rotate
 from transformer_course.models.rolling_cache import RollingCache, sight
 
 BIAS_STEP = 1e-3
-"""How far an expert's bias moves at a step: DeepSeek-AI 2024, section 4.2."""
+"""How far the bias of an expert moves at a step."""
 Heads = Float[Tensor, "batch heads length d_head"]
 State = Float[Tensor, "batch heads d_key d_value"]
 """What linear attention remembers of all positions so far."""
@@ -51,7 +51,7 @@ def attend_with_sinks(
 class LatentAttention(nn.Module):
     """Attention that caches one vector a position, for all heads.
 
-    DeepSeek-AI 2024, section 2.1: a position's keys and values are linear
+    DeepSeek-AI 2024: a position's keys and values are linear
     maps of its latent vector, so the map to keys can be applied to the query
     instead, and the map to values after the mean. Turned numbers would stand
     between the two, so the rotary part is kept apart, one for all heads.
@@ -116,7 +116,7 @@ def gated_delta(
 ) -> tuple[Float[Tensor, "batch heads length d_value"], State]:
     """Linear attention by the gated delta rule, all positions at once.
 
-    Yang et al. 2025, section 3. At each position the state decays, what the
+    Yang et al. 2025. At each position the state decays, what the
     key recalls is replaced by the value, in part if ``strength`` is below 1,
     and the query reads. What a position writes depends on what those before
     it wrote: a triangular system.
@@ -210,7 +210,7 @@ class GatedDelta(nn.Module):
 class MixtureOfExperts(nn.Module):
     """Small feed-forward networks, of which a router picks a few a token.
 
-    DeepSeek-AI 2024, sections 2.1.2 and 2.1.3: one expert is shared by all
+    DeepSeek-AI 2024: one expert is shared by all
     tokens, and a bias that is added for the choice alone keeps the others
     evenly used. Training moves it by a step up for an expert that had too
     few tokens, and down for one that had too many; no gradient reaches it.

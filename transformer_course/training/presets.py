@@ -7,7 +7,8 @@
 - ``enja-both``, ``jaen``: both directions at once; from there on, Japanese
   to English.
 - ``soseki``, ``soseki-cpu``: the next sentence, on a GPU and on a CPU; from
-  the small one, ``haiku``. ``soseki-lm``: the same text without a source.
+  the small one, ``haiku``. ``soseki-lm``: the same text without a source;
+  ``soseki-modern``: by a decoder of today.
 - ``aozora-bert``: an encoder pre-trained on eleven authors' works by hidden
   words, in half an hour; ``--model.next-sentence`` adds BERT's second task.
 - ``digits-vit``: a Vision Transformer of hand-written digits, in a minute;
@@ -35,6 +36,7 @@ from transformer_course.models.config import (
     ModelConfig,
     RecurrentConfig,
 )
+from transformer_course.models.modern_config import ModernConfig
 from transformer_course.models.vit_config import (
     ConvolutionalConfig,
     VisionConfig,
@@ -148,6 +150,13 @@ _PRESETS = (
         LanguageModelConfig(
             vocab_size=8000, n_layers=4, norm_first=True, dropout=0.2
         ),
+        replace(_SHORT, epochs=10),
+        "language_modelling",
+    ),
+    Experiment(
+        "soseki-modern",
+        _SOSEKI,
+        ModernConfig(dropout=0.2),
         replace(_SHORT, epochs=10),
         "language_modelling",
     ),

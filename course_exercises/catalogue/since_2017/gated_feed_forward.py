@@ -141,7 +141,7 @@ SHARP = Draw(22)
 
 EXERCISE = exercise_of(
     gated_feed_forward,
-    section="22_since_2017#what-stands-in-the-layers",
+    section="22_since_2017#a-model-of-today",
     points=2,
     hints=(
         "Three products of matrices, one product of numbers. Which two of "

@@ -137,7 +137,7 @@ MANY = Draw(23)
 
 EXERCISE = exercise_of(
     grouped_attention,
-    section="22_since_2017#what-generation-pays-for",
+    section="22_since_2017#what-the-cache-costs",
     points=2,
     hints=(
         "The only new thing is which head asks which group. Write the list "

@@ -256,6 +256,22 @@ def find(path: Path) -> Path:
         raise CheckpointError(f"{error}{near}") from error
 
 
+def find_trained(path: Path) -> Path:
+    """The checkpoint of a path, which a training of the course has made.
+
+    Raises:
+        CheckpointError: there is none, or it is a published GGUF file.
+    """
+    found = find(path)
+    if found.suffix == ".gguf":
+        raise CheckpointError(
+            f"{path} holds published weights in a GGUF file, which are "
+            "neither scored on a corpus of the course nor exported: continue "
+            "a text with them (generate), or talk with them (chat)."
+        )
+    return found
+
+
 def _runs_near(path: Path) -> str:
     """Runs in a folder, or beside it, in a sentence."""
     for folder in (path, path.parent):
