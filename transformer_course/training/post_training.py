@@ -119,9 +119,9 @@ def merge_lora(model: nn.Module) -> nn.Module:
 
 
 def _replace(model: nn.Module, kind: type, new: Callable) -> nn.Module:
-    for module in list(model.layers.modules()):
+    for module in list(model.modules()):
         for name, child in list(module.named_children()):
-            if type(child) is kind:
+            if type(child) is kind and child is not model.to_logits:
                 setattr(module, name, new(child))
     return model
 
