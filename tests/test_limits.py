@@ -54,6 +54,7 @@ SPINE = {
     "18_bert": 1500,
     "19_vision_transformer": 1500,
     "23_from_text_to_answers": 1500,
+    "22_since_2017": 1500,
 }
 """Words of what stands above a chapter's section In depth."""
 WHOLE = {
