@@ -28,8 +28,19 @@ from transformer_course.interpretation.hooks import (
     patch_weights,
     record,
 )
+from transformer_course.models.modern import ModernLanguageModel
+from transformer_course.models.modern_config import ModernConfig
 from transformer_course.models.optimize import optimize
 
+MODERN = {
+    "vocab_size": 50,
+    "d_model": 16,
+    "n_heads": 4,
+    "n_kv_heads": 2,
+    "d_ff": 32,
+    "n_layers": 2,
+    "window": 3,
+}
 CROSS = "decoder.layers.1.cross_attention"
 
 
@@ -118,6 +129,29 @@ def test_maps_are_those_of_the_layers_and_hide_padding_and_the_future():
     alone = attention_maps(model, src[:1, :3], tgt[:1])
     close(maps[CROSS][:1, ..., :3], alone[CROSS])
     assert not hooks_of(model)
+
+
+def test_maps_of_a_decoder_of_today_give_its_own_outputs():
+    torch.manual_seed(0)
+    model = ModernLanguageModel(ModernConfig(**MODERN)).eval()
+    ids = random_ids(2, 7, seed=1)
+    given, gave = record(model, ids)
+    maps = attention_maps(model, ids)
+    assert list(maps) == [f"layers.{i}.attention" for i in range(2)]
+    for name, weights in maps.items():
+        part = model.get_submodule(name)
+        value = part._heads(part.to_value(given[name][0]))
+        value = value.repeat_interleave(2, dim=1)
+        merged = (weights @ value).transpose(1, 2).flatten(2)
+        close(part.to_output(merged), gave[name])
+    assert not maps["layers.0.attention"][..., 5, :3].any()  # its window
+    own = head_outputs(model, ids)
+    assert own.keys() == {Head(n, i) for n in maps for i in range(4)}
+    before = model(ids)
+    with patch_heads(model, own):
+        close(model(ids), before)
+    with patch_heads(model, {Head("layers.1.attention", 3): 0.0}):
+        assert (model(ids) - before).abs().max() > 1e-4
 
 
 def test_gradients_reach_the_weights_and_the_output_is_the_same():

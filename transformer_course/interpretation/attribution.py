@@ -1,6 +1,7 @@
-"""Attribution of a translation to its source tokens, by three methods.
+"""Attribution of a translation to its source tokens.
 
-Attention rollout, gradient × attention, and leave-one-out (chapter 20).
+Maps of attention (weights, weights times the length of what is handed on,
+rollout), gradients (× attention, × input), and leave-one-out (chapter 20).
 """
 
 import torch
@@ -10,9 +11,13 @@ from torch import Tensor
 from transformer_course.interpretation.explain import rollout
 from transformer_course.interpretation.hooks import (
     Maps,
+    attention_layers,
+    attention_maps,
     capture_attention,
     kind_of,
+    record,
 )
+from transformer_course.models.masks import padding_mask
 from transformer_course.models.mode import eval_mode
 from transformer_course.models.transformer import Transformer
 
@@ -106,6 +111,57 @@ def source_relevance(
             case "cross":
                 flow = flow + layer @ memory
     return flow[each, each][None]
+
+
+def source_gradient(
+    model: Transformer, src: Source, tgt_in: Target, tgt_out: Target
+) -> SourceMap:
+    """Gradient × input: the embedding of each source token times its slope.
+
+    The slope is that of each target's log-probability (Simonyan et al. 2013;
+    Shrikumar et al. 2016). Arguments and result are those of
+    :func:`source_relevance`, but for evidence against a target, which is
+    negative.
+    """
+    steps = tgt_in.size(1)
+    each = torch.arange(steps)
+    kept = []
+
+    def keep(part, inputs, output):
+        kept.append(output.detach().requires_grad_())
+        return kept[0]
+
+    with eval_mode(model), torch.enable_grad():
+        hook = model.src_embedding.register_forward_hook(keep)
+        try:
+            memory = model.encode(src.expand(steps, -1))
+        finally:
+            hook.remove()  # the decoder may share this embedding
+        mask = padding_mask(src, model.config.pad_id)
+        logits = model.decode(tgt_in.expand(steps, -1), memory, mask)
+        log_p = logits.log_softmax(dim=-1)[each, each, tgt_out[0]]
+        slopes = torch.autograd.grad(log_p.sum(), kept)[0]
+    return (slopes * kept[0]).sum(dim=-1).detach()[None]
+
+
+@torch.no_grad()
+def weighted_lengths(
+    model: Transformer, src: Source, tgt_in: Target
+) -> SourceMap:
+    """Last cross-attention: weight times length of the value handed on.
+
+    Kobayashi et al. 2020. In the mean over heads; each value has gone through
+    the head's rows of W^O.
+    """
+    maps = attention_maps(model, src, tgt_in)
+    given, _ = record(model, src, tgt_in)
+    name = list(maps)[-1]
+    part = attention_layers(model)[name]
+    by_head = (-1, part.d_head)
+    values = part.to_value(given[name][1]).unflatten(-1, by_head)
+    matrix = part.to_output.weight.unflatten(-1, by_head)
+    lengths = torch.einsum("bshd,ohd->bhso", values, matrix).norm(dim=-1)
+    return (maps[name] * lengths[:, :, None]).mean(dim=1)
 
 
 @torch.no_grad()

@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from transformer_course.data.tokenizer import EOS
 from transformer_course.errors import ConfigError
@@ -21,7 +23,9 @@ from transformer_course.models.attention import (
     MultiHeadAttention,
     scaled_dot_product_attention,
 )
+from transformer_course.models.masks import causal_mask
 from transformer_course.models.mode import eval_mode
+from transformer_course.models.modern import Attention
 
 Weights = Float[Tensor, "batch heads query key"]
 Maps = dict[str, Weights]
@@ -96,7 +100,9 @@ def kind_of(part: str) -> str:
     return "cross" if "cross" in part else part.partition(".")[0]
 
 
-def attention_layers(model: nn.Module) -> dict[str, MultiHeadAttention]:
+def attention_layers(
+    model: nn.Module,
+) -> dict[str, MultiHeadAttention | Attention]:
     """The attention layers of a model by name, those of an encoder first.
 
     Raises:
@@ -105,7 +111,7 @@ def attention_layers(model: nn.Module) -> dict[str, MultiHeadAttention]:
     found = {
         name: part
         for name, part in model.named_modules()
-        if isinstance(part, MultiHeadAttention)
+        if isinstance(part, MultiHeadAttention | Attention)
     }
     if not found:
         raise ConfigError(
@@ -125,7 +131,7 @@ def heads_of(model: nn.Module) -> list[Head]:
     return [
         Head(name, number)
         for name, part in attention_layers(model).items()
-        for number in range(part.n_heads)
+        for number in range(part.to_output.in_features // part.d_head)
     ]
 
 
@@ -158,13 +164,46 @@ def capture_attention(model: nn.Module) -> Iterator[Maps]:
 
         return store
 
+    fused = _Explicit(maps)
     with contextlib.ExitStack() as hooks:
         for name, layer in attention_layers(model).items():
+            if isinstance(layer, Attention):
+                named = layer.register_forward_pre_hook(fused.named(name))
+                hooks.callback(named.remove)
+                continue
             before = layer.register_forward_pre_hook(request, with_kwargs=True)
             after = layer.register_forward_hook(store_as(name))
             hooks.callback(before.remove)
             hooks.callback(after.remove)
+        hooks.enter_context(fused)
         yield maps
+
+
+class _Explicit(TorchFunctionMode):
+    """Computes PyTorch's fused attention step by step; keeps its weights."""
+
+    def __init__(self, maps: Maps):
+        super().__init__()
+        self.maps, self.name = maps, ""
+
+    def named(self, name: str) -> Callable:
+        """A hook that says which layer computes from here on."""
+        return lambda *_: setattr(self, "name", name)
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func is not F.scaled_dot_product_attention or not self.name:
+            return func(*args, **kwargs)
+        query, key, value, mask = args
+        shared = query.size(1) // key.size(1)
+        key, value = (
+            x.repeat_interleave(shared, dim=1) for x in (key, value)
+        )
+        if kwargs["is_causal"]:
+            mask = causal_mask(key.size(2), key.device)
+        output, weights = scaled_dot_product_attention(query, key, value, mask)
+        self.maps[self.name] = weights
+        return output
 
 
 def attention_maps(model: nn.Module, *inputs: Tensor) -> Maps:
