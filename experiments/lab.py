@@ -302,13 +302,18 @@ def made_of(name: str, context: RunContext) -> Record:
 
 def made_of_checkpoint(name: str, chosen: Path, context: RunContext) -> Record:
     """The head of a file that was made of one checkpoint."""
-    weights = (chosen / "model.safetensors").read_bytes()
     return {
         **made_of(name, context),
         "run": chosen.parents[1].name,
         "checkpoint": chosen.name,
-        "weights": hashlib.sha256(weights).hexdigest()[:16],
+        "weights": weights_of(chosen),
     }
+
+
+def weights_of(chosen: Path) -> str:
+    """The beginning of the sha256 of a checkpoint's weights."""
+    weights = (chosen / "model.safetensors").read_bytes()
+    return hashlib.sha256(weights).hexdigest()[:16]
 
 
 def each_of(

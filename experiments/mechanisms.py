@@ -1,8 +1,8 @@
 """Do five trainings of one translator find the pronoun in the same way?
 
-In the built-in grammar *they* is 彼女 たち after women and 彼ら after men. Each
-training of the preset ``grammar``, which differs from the others in its seed
-alone, is taken apart as chapter 20 takes apart the shipped one. By seed:
+In the built-in grammar *they* is 彼女 たち after women and 彼ら after men.
+Five trainings of a translator half as wide as the shipped one, which differ in
+their seed alone, are taken apart as chapter 20 takes that one apart. By seed:
 
 - ``dev``: how well it translates;
 - ``right``: of how many sentences it names the right pronoun;
@@ -30,10 +30,8 @@ from transformer_course.interpretation.hooks import (
     patch_heads,
 )
 from transformer_course.interpretation.patching import patch_memory
-from transformer_course.training.presets import PRESETS
 
-STEPS = 476
-"""Two epochs."""
+STEPS = 300
 WOMEN = {"women": "女性", "girls": "少女"}
 MEN = {"men": "男性", "boys": "少年"}
 DEEDS = """bought eat apple 買っ りんご
@@ -128,7 +126,7 @@ def take_apart(model, tokenizer: Tokenizer) -> Record:
 EXPERIMENT = Experiment(
     name="mechanisms",
     chapter="20_reading_attention",
-    variants={"grammar": Training("grammar", base=PRESETS["grammar"])},
+    variants={"half": Training("half as wide as the shipped one")},
     measure=measure,
     seeds=(0, 1, 2, 3, 4),
 )

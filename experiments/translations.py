@@ -8,7 +8,7 @@ stored too, with the text cut up in several ways, so that intervals and
 comparisons can be made without the corpus.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -245,35 +245,6 @@ def smoke_inputs(scratch: Path) -> list[Path]:
     )
     list(analyse(context))
     return [output]
-
-
-def analysis_of_heads(
-    name: str, analyse: Callable[..., Iterator[str]]
-) -> Analysis:
-    """An analysis of the translator whose heads chapter 20 reads.
-
-    Args:
-        name: of the analysis.
-        analyse: from the model, its tokenizer, its corpus and the context to
-            lines for the log.
-    """
-
-    def load_and_analyse(context: RunContext) -> Iterator[str]:
-        loaded = checkpoint.load(context.inputs[0])
-        model = loaded.model.cpu().eval()
-        splits = splits_for(loaded.details, context)
-        yield from analyse(model, loaded.tokenizer, splits, context)
-
-    return Analysis(
-        name=name,
-        chapter="20_reading_attention",
-        analyse=load_and_analyse,
-        inputs=("outputs/enja-wide/checkpoints/average",),
-        exact=True,
-        smoke_inputs=lambda scratch: [
-            path / "checkpoints" / "best" for path in smoke_inputs(scratch)
-        ],
-    )
 
 
 def decoded(

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from functools import partial
 
 import pytest
@@ -21,7 +22,6 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from experiments import (
     classifiers,
-    enja_ablation,
     enja_attention,
     enja_heads,
     faster,
@@ -36,7 +36,6 @@ from experiments.memory_spread import loss_from_means, spread_of
 from transformer_course.batches.pairs import Batch
 from transformer_course.data.tokenizer import EOS, PAD
 from transformer_course.interpretation.attribution import rank_correlation
-from transformer_course.interpretation.hooks import heads_of
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.vit_config import (
     ConvolutionalConfig,
@@ -44,7 +43,6 @@ from transformer_course.models.vit_config import (
 )
 from transformer_course.training import checkpoint
 from transformer_course.training.config import TrainConfig
-from transformer_course.training.loop import evaluate
 from transformer_course.training.loss import compute_loss
 
 # --- the spread of a memory --------------------------------------------------
@@ -208,26 +206,16 @@ def test_black_places_are_not_blackened():
 # --- heads -------------------------------------------------------------------
 
 
-def test_places_are_shares_of_a_row():
-    ahead = torch.eye(5).roll(1, dims=1)[None]  # looks one place ahead
-    shares = enja_heads.places(ahead)
-    by_name = dict(zip(enja_heads.PATTERNS, shares[0].T, strict=True))
-    close(by_name["after"], torch.tensor([1.0, 1, 1, 1, 0]))
-    close(by_name["itself"], torch.zeros(5))
-    close(by_name["before"], torch.zeros(5))
-    close(by_name["first"], torch.tensor([0.0, 0, 0, 0, 1]))
-    close(by_name["eos"], torch.tensor([0.0, 0, 0, 1, 0]))
-
-
-def test_costs_are_those_of_the_model_without_heads():
-    model = tiny_transformer()
-    batch = Batch(random_ids(3, 5, seed=1), with_bos(random_ids(3, 4, seed=2)))
-    others = dict.fromkeys(heads_of(model), 0.0)
-    loss = enja_ablation.costs(model, [batch], others)
-    whole = evaluate(model, [batch])["nll"]
-    assert loss([]) == pytest.approx(whole)
-    assert loss(heads_of(model)) != pytest.approx(whole)
-    assert loss([]) == pytest.approx(whole)
+def test_maps_that_look_at_nothing_follow_their_rule():
+    src, tgt = random_ids(1, 4, seed=1), with_bos(torch.tensor([[7, 9, 8]]))
+    counts = Counter({int(src[0, 2]): 1, int(src[0, 0]): 5})
+    counts.update({int(token): 9 for token in src[0, [1, 3]]})
+    ids = src, tgt[:, :-1], tgt[:, 1:]
+    generator = torch.Generator().manual_seed(0)
+    maps = enja_heads.source_maps(tiny_transformer(), ids, counts, generator)
+    assert {one.shape for one in maps.values()} == {(3, 4)}
+    assert maps["position"].argmax(dim=1).tolist() == [0, 1, 3]
+    assert maps["rarity"].argmax(dim=1).tolist() == [2, 2, 2]
 
 
 def test_a_word_has_the_weight_of_its_pieces():

@@ -25,7 +25,7 @@ def test_an_experiment_is_named_as_its_module():
         ("heads outputs/x --list", "does not take outputs/x"),
         ("enja-heads --seeds 1 --list", "does not take --seeds 1"),
         ("enja-heads --only base --list", "does not take --only base"),
-        ("enja-heads a b --list", "given 2 trainings: expected 1"),
+        ("enja-heads a --list", "given 1 trainings: expected 2"),
         ("enja-heads a --smoke", "does not take a"),
         ("layer-times --seeds 3 --list", "does not take --seeds 3"),
         ("table-3 --seeds 7 --list", "with the seed 7"),

@@ -11,7 +11,7 @@ A notebook whose metadata names a corpus that cannot be had without the network
 (``{"transformer_course": {"corpus": "small_parallel_enja"}}``, or a list) is
 left as it is, and named. So is one with a cell that says the same in its own
 metadata: the stored output of that cell would be lost. ``{"weights":
-"minilm"}`` says that a cell needs published weights.
+"minilm"}`` says that a cell needs published weights (:data:`WEIGHTS`).
 """
 
 import argparse
@@ -31,6 +31,7 @@ from transformer_course import files
 from transformer_course.data.download import is_available
 from transformer_course.errors import CourseError
 from transformer_course.training.pretrained import MINILM, minilm_folder
+from transformer_course.training.smollm2 import SMOLLM2, smollm2_file
 
 ROOT = Path(__file__).resolve().parent.parent
 CELL_TIMEOUT = 600  # seconds
@@ -42,6 +43,11 @@ FIXED_METADATA = {
     },
     "language_info": {"name": "python"},
 }
+WEIGHTS = {
+    "minilm": (MINILM, minilm_folder),
+    "smollm2": (SMOLLM2, smollm2_file),
+}
+"""Published weights, as metadata call them: their package, and its finder."""
 KEPT_METADATA = ("transformer_course", "mystnb", "title")
 DROPPED_CELL_METADATA = (
     "ExecuteTime",
@@ -61,19 +67,16 @@ def corpora_of(part: NotebookNode) -> list[str]:
     return [named] if isinstance(named, str) else list(named)
 
 
-def needs_weights(part: NotebookNode) -> bool:
-    """Whether a cell says that it needs published weights, MiniLM's."""
-    return "weights" in part.metadata.get("transformer_course", {})
-
-
 def missing_for(part: NotebookNode) -> list[str]:
     """What a notebook or cell needs and this machine lacks, by name."""
     missing = [name for name in corpora_of(part) if not is_available(name)]
-    if needs_weights(part):
+    needed = part.metadata.get("transformer_course", {}).get("weights")
+    if needed:
+        name, find = WEIGHTS[needed]
         try:
-            minilm_folder()
+            find()
         except CourseError:
-            missing.append(MINILM)
+            missing.append(name)
     return missing
 
 
@@ -178,7 +181,7 @@ def run_each(paths: list[Path], work: Callable[[Path], str]) -> int:
                 "this machine; fetch it: "
                 + (
                     "make weights"
-                    if missing[0] == MINILM
+                    if missing[0] in dict(WEIGHTS.values())
                     else f"transformer-course data fetch {missing[0]}"
                 )
             )

@@ -180,7 +180,10 @@ def capture_attention(model: nn.Module) -> Iterator[Maps]:
 
 
 class _Explicit(TorchFunctionMode):
-    """Computes PyTorch's fused attention step by step; keeps its weights."""
+    """Computes PyTorch's fused attention step by step; keeps its weights.
+
+    Where a layer has sinks, the last key is the sink.
+    """
 
     def __init__(self, maps: Maps):
         super().__init__()
@@ -196,11 +199,11 @@ class _Explicit(TorchFunctionMode):
             return func(*args, **kwargs)
         query, key, value, mask = args
         shared = query.size(1) // key.size(1)
-        key, value = (
-            x.repeat_interleave(shared, dim=1) for x in (key, value)
-        )
-        if kwargs["is_causal"]:
+        key, value = (x.repeat_interleave(shared, dim=1) for x in (key, value))
+        if kwargs.get("is_causal"):
             mask = causal_mask(key.size(2), key.device)
+        if scale := kwargs.get("scale"):
+            query = query * scale * query.size(-1) ** 0.5
         output, weights = scaled_dot_product_attention(query, key, value, mask)
         self.maps[self.name] = weights
         return output

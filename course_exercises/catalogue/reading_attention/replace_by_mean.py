@@ -22,10 +22,10 @@ def replace_by_mean(
     n_heads: int,
     real: Bool[Tensor, "batch length"],
 ) -> Float[Tensor, "batch length d_model"]:
-    """Let one head hand on its mean, at every position.
+    """Let one head output its mean, at every position.
 
     Args:
-        merged: what all heads of a layer hand on, side by side: the first
+        merged: the outputs of all heads of a layer, side by side: the first
             numbers of a vector are those of head 0, and so on. It stays as
             it is.
         head: which head, from 0.
@@ -74,13 +74,13 @@ EDITS = """
 - merged[real].mean(dim=0) -> merged.flatten(0, 1).mean(dim=0)
 Your mean counts padding.
 
-What a head hands on at padded positions means nothing, and how much padding
+What a head outputs at padded positions means nothing, and how much padding
 there is depends on the other sentences of the batch. Take the mean over real
 positions.
 
 # replaced_by_zero
 - = mean[own] -> = 0
-You hand on zero, and not the mean.
+You put in zero, and not the mean.
 
 Zero is a vector like any other, and mostly one that the layers above have
 never met. With the mean only what *varies* is lost.

@@ -1,0 +1,193 @@
+"""Activation patching of one head at one position."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from course_exercises.engine.draw import Draw
+from course_exercises.engine.exercise import (
+    Case,
+    case,
+    exercise_of,
+    mistake,
+    other,
+)
+
+from . import PATCHED
+
+
+def patch_position(
+    own: Float[Tensor, "batch length d_model"],
+    others: Float[Tensor, "batch length d_model"],
+    head: int,
+    position: int,
+    n_heads: int,
+) -> Float[Tensor, "batch length d_model"]:
+    """Patch one head of a layer at one position.
+
+    Args:
+        own: outputs of all heads, side by side, while the model reads the
+            sentences in question: the first numbers of a vector are those of
+            head 0, and so on. It stays as it is.
+        others: the same while it read the other sentences.
+        head: which head, from 0.
+        position: which position, from 0.
+        n_heads: heads of the layer; all have the same width.
+
+    Returns:
+        ``own``, in which this head, at this position of each sentence, has
+        what it has in ``others``.
+    """
+    ### BEGIN SOLUTION
+    width = own.size(-1) // n_heads
+    columns = slice(head * width, (head + 1) * width)
+    patched = own.clone()
+    patched[:, position, columns] = others[:, position, columns]
+    return patched
+    ### END SOLUTION
+
+
+@other
+def patched_by_where(own, others, head, position, n_heads):
+    width = own.size(-1) // n_heads
+    here = torch.arange(own.size(1))[:, None] == position
+    mine = torch.arange(own.size(2)) // width == head
+    return torch.where(here & mine, others, own)
+
+
+@other
+def patched_in_split_heads(own, others, head, position, n_heads):
+    split = own.unflatten(-1, (n_heads, -1)).clone()
+    split[:, position, head] = others.unflatten(-1, (n_heads, -1))[
+        :, position, head
+    ]
+    return split.flatten(2)
+
+
+EDITS = """
+# patched_everywhere
+- [:, position, columns] = others[:, position, columns]
++ [..., columns] = others[..., columns]
+You patch the head at every position.
+
+Then the result cannot say where it mattered. Patch the one position that is
+asked for.
+
+# patched_all_heads
+- [:, position, columns] = others[:, position, columns]
++ [:, position] = others[:, position]
+You patch all heads of the layer.
+
+Only one head's numbers may change; they are a stretch of the vector.
+
+# patched_the_other_way
+- own.clone() -> others.clone()
+- others[:, position, columns] -> own[:, position, columns]
+You patch the other sentences with what was computed for these.
+
+That is the other direction: one is denoising, the other noising. Asked for is
+`own` with one thing from `others`.
+
+# patched_by_removal
+- others[:, position, columns] -> 0
+You set the head to zero there.
+
+That removes the head. Patching gives it what it has in the other sentences.
+
+# patched_from_one
+- slice(head * width, (head + 1) * width)
++ slice((head - 1) * width, head * width)
+or
+- slice(head * width, (head + 1) * width)
++ slice((head + 1) * width, (head + 2) * width)
+Your code patches a neighbour of the head that was asked for.
+
+Heads are counted from 0: head 0 has the first numbers of a vector.
+
+# patched_interleaved
+- slice(head * width, (head + 1) * width) -> slice(head, None, n_heads)
+You take every so-manieth number of a vector for the head's own.
+
+The heads stand side by side, each with its numbers together.
+"""
+
+
+@mistake
+def patched_the_first_sentence(own, others, head, position, n_heads):
+    """You patch the first sentence alone.
+
+    The first axis is the batch: the head is patched in each sentence.
+    """
+    width = own.size(-1) // n_heads
+    columns = slice(head * width, (head + 1) * width)
+    patched = own.clone()
+    patched[0, position, columns] = others[0, position, columns]
+    return patched
+
+
+def numbered(batch: int, length: int, width: int, first: int) -> Tensor:
+    """Vectors of different numbers."""
+    count = batch * length * width
+    return torch.arange(first, first + count).float().view(batch, length, -1)
+
+
+def draw_outputs(draw: Draw) -> Case:
+    """Random outputs of two batches."""
+    n_heads, width = draw.size(2, 3), draw.size(2, 3)
+    shape = draw.size(2, 3), draw.size(2, 4), n_heads * width
+    return case(
+        "random numbers",
+        draw.normal(*shape),
+        draw.normal(*shape),
+        draw.size(1, 2) - 1,
+        draw.size(1, 2) - 1,
+        n_heads,
+    )
+
+
+EXERCISE = exercise_of(
+    patch_position,
+    section=PATCHED,
+    points=2,
+    hints=(
+        "Two heads of two numbers, two positions: which of the eight numbers "
+        "change?",
+        "Copy `own`. The position is an index of the second axis, the head a "
+        "stretch of the third.",
+    ),
+    cases=[
+        case(
+            "two heads of one number",
+            numbered(1, 2, 2, 1),
+            numbered(1, 2, 2, 11),
+            0,
+            1,
+            2,
+        ),
+        case(
+            "two heads of two numbers",
+            numbered(1, 2, 4, 1),
+            numbered(1, 2, 4, 11),
+            1,
+            0,
+            2,
+        ),
+        case(
+            "two sentences",
+            numbered(2, 2, 4, 1),
+            numbered(2, 2, 4, 21),
+            0,
+            1,
+            2,
+        ),
+        case(
+            "three heads, three positions",
+            numbered(2, 3, 6, 1),
+            numbered(2, 3, 6, 41),
+            1,
+            2,
+            3,
+        ),
+    ],
+    draw=draw_outputs,
+)
