@@ -237,7 +237,9 @@ def test_a_kill_at_any_moment_leaves_the_old_or_the_new(
 def test_files_that_are_no_checkpoint_are_left(tmp_path):
     (tmp_path / "diary").mkdir()
     (tmp_path / "diary" / "monday").write_text("rain")
-    with pytest.raises(CheckpointError, match="holds monday, and is no chec"):
+    with pytest.raises(
+        CheckpointError, match="holds monday, but no checkpoint"
+    ):
         checkpoint.save(tmp_path / "diary", tiny_gru())
     assert (tmp_path / "diary" / "monday").read_text() == "rain"
     assert list(tmp_path.iterdir()) == [tmp_path / "diary"]

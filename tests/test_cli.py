@@ -411,7 +411,7 @@ def test_what_is_read_is_not_written_over(run, here, which):
     """Neither a file of the model nor the text itself."""
     before = (here / which).read_bytes()
     result = run("translate", "translator", "text", "--output", which)
-    assert_error(result, "would be lost", which)
+    assert_error(result, "would be overwritten", which)
     assert (here / which).read_bytes() == before
 
 

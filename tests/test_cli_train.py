@@ -224,7 +224,7 @@ def test_a_model_is_scored_on_its_files_where_they_stand_now(run, own):
     moved = ("score", "outputs/own", "--files", "c.en", "b.ja")
     status, out, _ = run(*moved)
     assert status == 0 and out == plain.replace("a.en", "c.en")
-    assert_told(run(*moved, "--output", "b.ja"), "would be lost")
+    assert_told(run(*moved, "--output", "b.ja"), "would be overwritten")
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def corpora(monkeypatch, tmp_path):
     published = without_heads(tmp_path / "published", "red cat old dog .")
     monkeypatch.setattr(pretrained, "minilm_folder", lambda: published)
     for name, change in (
-        ("soseki", {"pairs": japanese_splits}),
+        ("soseki", {"pairs": japanese_splits, "texts": japanese_splits}),
         ("authors", {"works": tiny_library}),
     ):
         corpus = dataclasses.replace(CORPORA[name], **change)

@@ -191,9 +191,15 @@ _PRESETS = (
     ),
     Experiment(
         "fashion-vit",
-        DataConfig(corpus="fashion_mnist"),
-        VisionConfig(),
-        _FASHION,
+        DataConfig(corpus="fashion_mnist", shift=1),
+        VisionConfig(patch_size=7, dropout=0.0),
+        replace(
+            _FASHION,
+            epochs=25,
+            peak_rate=3e-3,
+            schedule="cosine",
+            average_last=0,
+        ),
         "image_classification",
     ),
     Experiment(
