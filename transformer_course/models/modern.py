@@ -105,7 +105,9 @@ class GatedFeedForward(nn.Module):
         self.widen = nn.Linear(d_model, d_ff, bias=False)
         self.narrow = nn.Linear(d_ff, d_model, bias=False)
 
-    def forward(self, x: Stream) -> Stream:
+    def forward(
+        self, x: Float[Tensor, "... d_model"]
+    ) -> Float[Tensor, "... d_model"]:
         """Each position, by itself."""
         return self.narrow(F.silu(self.gate(x)) * self.widen(x))
 

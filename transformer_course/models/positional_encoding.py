@@ -22,7 +22,7 @@ Rotation = tuple[Float[Tensor, "length half"], Float[Tensor, "length half"]]
 
 
 def _angles(
-    positions: Int[Tensor, " length"], d_model: int, base: float = 10_000
+    positions: Int[Tensor, " length"], d_model: int, base: float = 10_000.0
 ) -> Float[Tensor, "length half"]:
     """Angle of position p in pair i: p / base^(2i / d_model), in radians."""
     if d_model % 2:
@@ -122,7 +122,7 @@ class LearnedPosition(nn.Module):
 
 
 def rotations(
-    positions: Int[Tensor, " length"], d_head: int, base: float = 10_000
+    positions: Int[Tensor, " length"], d_head: int, base: float = 10_000.0
 ) -> Rotation:
     """Cosine and sine of position p / base^(2i / d_head), for each pair i.
 
