@@ -22,7 +22,6 @@ from transformer_course.training.post_training import (
     clipped_gain,
     dpo_loss,
     draw_answers,
-    greedy_answers,
     group_loss,
     merge_lora,
     preference_loss,
@@ -203,11 +202,3 @@ def test_an_answer_ends_with_eos_or_has_the_full_length():
         assert answer.count(EOS) == (answer[-1] == EOS)
         assert len(answer) == 6 or answer[-1] == EOS
     assert len({*map(len, drawn)}) > 1
-
-
-def test_greedy_answers_do_not_depend_on_their_batch():
-    model = tiny_modern()
-    prompts = [[1, 5, 6], [1, 9, EOS, 4], [1, 7, 7], [1, 3, EOS, 4]]
-    together = greedy_answers(model, prompts, 5)
-    alone = [greedy_answers(model, [one], 5)[0] for one in prompts]
-    assert together == alone and any(together)

@@ -16,7 +16,6 @@ from torch import Tensor, nn
 
 from transformer_course.batches.pairs import pad_rows
 from transformer_course.data.tokenizer import BOS, EOS, PAD
-from transformer_course.decoding.generate import greedy_search
 from transformer_course.models.mode import for_inference
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loss import LossSums
@@ -358,36 +357,3 @@ class Rollouts:
         prompt = self.prompts[place]
         more = self.count, self.length, self.generator
         return draw_answers(self.model, prompt, *more)
-
-
-# --- in use ------------------------------------------------------------------
-
-
-def greedy_answers(
-    model: nn.Module, prompts: list[Ids], length: int, at_once: int = 32
-) -> list[Ids]:
-    """The likeliest answers, token by token; prompts of one length together.
-
-    Args:
-        model: a decoder of today.
-        prompts: ids, which begin with ``BOS``.
-        length: most tokens of an answer.
-        at_once: most prompts in a batch.
-
-    Returns:
-        Ids of each answer, without eos; ``length`` of them where it did not
-        come to an end.
-    """
-    found: dict[int, Ids] = {}
-    order = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
-    while order:
-        size = len(prompts[order[0]])
-        same = [i for i in order[:at_once] if len(prompts[i]) == size]
-        order = order[len(same) :]
-        rows = torch.tensor([prompts[i] for i in same])
-        written = greedy_search(
-            model, prefix=rows[:, 1:], max_length=size - 1 + length
-        )
-        for i, ids in zip(same, written, strict=True):
-            found[i] = ids[sum(t not in (PAD, BOS, EOS) for t in prompts[i]) :]
-    return [found[i] for i in range(len(prompts))]
