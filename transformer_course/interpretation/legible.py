@@ -20,7 +20,7 @@ from transformer_course.errors import ConfigError
 
 PHONE = 390
 """CSS pixels that a figure has on a phone: its whole width."""
-SMALLEST = 10.0
+SMALLEST = 11.0
 """CSS pixels that the smallest letters of a figure must have there."""
 
 _POINTS = 72  # to an inch

@@ -63,8 +63,8 @@ _PARTS = ("self_attention", "cross_attention", "feed_forward")
 _COLUMNS = {"encoder": 1.2, "M": 2.68, "decoder": 4.1}  # of a flow
 _FLOOR = 1.03  # from one box of a flow up to the next
 _ON_PHONE = 0.93  # inches to a unit of a flow
-_LETTER = 0.085  # inches, its width in a label
-_CELL = (0.38, 0.27)  # inches, of a number in a drawing of vectors
+_LETTER = 0.094  # inches, its width in a label
+_CELL = (0.41, 0.29)  # inches, of a number in a drawing of vectors
 _LABEL = 0.8  # cells, the height of a label above a column of them
 
 Place = tuple[float | int, float | int]
@@ -80,12 +80,12 @@ def use_style() -> None:
     plt.rcParams.update(
         {
             "font.family": ["DejaVu Sans", "IPAexGothic"],
-            "font.size": 10,
+            "font.size": 11,
             "axes.unicode_minus": True,
             "axes.prop_cycle": plt.cycler(color=CYCLE, linestyle=DASHES),
             "axes.spines.top": False,
             "axes.spines.right": False,
-            "axes.titlesize": 10.5,
+            "axes.titlesize": 11.5,
             "figure.facecolor": "white",
             "figure.figsize": (5.4, 3.2),
             "figure.dpi": 160,
@@ -303,7 +303,7 @@ def draw_vectors(
 ) -> Axes:
     """Vectors as rows of coloured cells with their numbers, and arrows.
 
-    Up to 14 cells side by side, labels included, fit on a phone.
+    Up to 13 cells side by side, labels included, fit on a phone.
 
     Args:
         blocks: what to draw, by name; the names are not drawn.
@@ -533,7 +533,7 @@ def _text(name: str) -> str:
 
 def _half_width(name: str) -> float:
     longest = max(map(len, _text(name).split("\n")))
-    return max(0.3, 0.052 * longest + 0.12)
+    return max(0.3, 0.057 * longest + 0.12)
 
 
 def _bounds(places: Mapping[str, Place]) -> tuple[float, float, float, float]:
