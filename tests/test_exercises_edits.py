@@ -36,7 +36,7 @@ class Net(torch.nn.Module):
 
 
 TEXT = """
-# divided (06_masks#the-future)
+# divided (06_masks#the-causal-mask)
 - x * by -> x / by
 Your code divides.
 
@@ -68,7 +68,7 @@ def test_an_edit_changes_the_solution_and_says_what_it_is():
     assert divided(6.0, by=3.0) == 3.0
     assert divided.__name__ == "divided"
     assert divided.__doc__ == "Your code divides.\n\nIt has to multiply."
-    assert divided.section == "06_masks#the-future"
+    assert divided.section == "06_masks#the-causal-mask"
     assert not hasattr(not_shifted, "section")
     assert back.section == "04_attention#everybodys-conventions"
     assert mistake_of(again) is back and back.__name__ == again.__name__
@@ -135,7 +135,7 @@ def test_both_mistakes_are_named_and_a_lost_gradient_beside_them():
     assert verdict.mistake == "divided and shifted_back"
     assert "1. Your code divides." in verdict.text
     assert "2. Your code shifts the other way." in verdict.text
-    assert verdict.section == "06_masks#the-future"
+    assert verdict.section == "06_masks#the-causal-mask"
     cut = diagnose(exercise, lambda x, by=2.0: (x / by - 1).detach())
     assert cut.mistake == "divided and shifted_back and gradient_cut"
     assert "three mistakes at once" in cut.text

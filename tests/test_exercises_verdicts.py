@@ -41,7 +41,7 @@ def fails_on_rows(x, by=2.0):
 
 DOUBLE = Exercise(
     solution=double,
-    section="06_masks#the-future",
+    section="06_masks#the-causal-mask",
     points=1,
     hints=("a", "b"),
     cases=[

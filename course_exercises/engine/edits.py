@@ -6,7 +6,7 @@ A text holds them, one after the other::
     - pad_id -> 0
     Your mask takes 0 for padding, whatever `pad_id` says.
 
-    # padding_inverted (06_masks#everybodys-conventions)
+    # padding_inverted (06_masks#mask-conventions-of-other-libraries)
     - ids != pad_id -> ids == pad_id
     Your mask is True at padding and False at words.
 

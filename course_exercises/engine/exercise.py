@@ -102,7 +102,7 @@ def mistake(
     Args:
         wrong: the implementation, if the decorator has no arguments.
         see: the section to read again, if not the exercise's own: page and
-            anchor, as in ``06_masks#the-future``.
+            anchor, as in ``06_masks#the-causal-mask``.
     """
 
     def mark(wrong: Decorated) -> Decorated:
@@ -147,7 +147,7 @@ class Exercise:
     END."""
     section: str
     """The section that teaches it, as page and anchor:
-    ``06_masks#the-future``. The page is the exercise's chapter."""
+    ``06_masks#the-causal-mask``. The page is the exercise's chapter."""
     points: int
     """Its points in a graded assignment."""
     hints: tuple[str, str]

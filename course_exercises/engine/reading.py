@@ -13,7 +13,7 @@ def reference(section: str) -> str:
     """Two lines of text that name a section.
 
     Args:
-        section: page and anchor, as in ``06_masks#the-future``.
+        section: page and anchor, as in ``06_masks#the-causal-mask``.
     """
     page, _, anchor = section.partition("#")
     return (

@@ -88,9 +88,9 @@ def entries(pdf, outline=None, depth=0):
 
 def test_outline_and_contents_lead_to_chapters_and_sections(pdf):
     pages = {title: page for _, title, page in entries(pdf)}
-    for title in ("04 · Attention", "Divide by the root"):
+    for title in ("04 · Attention", "Divide by the square root"):
         assert title in pdf.pages[pages[title]].extract_text()
-    assert pages["Divide by the root"] > pages["05 · Score functions"]
+    assert pages["Divide by the square root"] > pages["05 · Score functions"]
     contents = pdf.pages[1].extract_text()
     for title in ("04 · Attention", "05 · Score functions"):
         number = str(pages[title] + 1)

@@ -101,14 +101,14 @@ reads.
 It has to be the other way round: the sub-layer reads the normalised word, and
 the word itself is added as it is.
 
-# word_forgotten (#the-word-itself)
+# word_forgotten (#add-keep-the-word-itself)
 - return x + -> return
 - norm(x + -> norm(
 You never add what was there before: there is no residual connection.
 
 The word itself is lost: nothing but the sub-layer's answer is left.
 
-# multiplied_in_place_of_added (#the-word-itself)
+# multiplied_in_place_of_added (#add-keep-the-word-itself)
 - return x + -> return x *
 - norm(x + -> norm(x *
 You *multiply* the word by the sub-layer's answer.
@@ -116,7 +116,7 @@ You *multiply* the word by the sub-layer's answer.
 The residual connection is a sum: where the sub-layer answers 0, the word goes
 on unchanged.
 
-# mean_of_word_and_answer (#the-word-itself)
+# mean_of_word_and_answer (#add-keep-the-word-itself)
 - return x + sublayer(norm(x)) -> return (x + sublayer(norm(x))) / 2
 - norm(x + sublayer(x)) -> norm((x + sublayer(x)) / 2)
 You take the mean of the word and the sub-layer's answer.
@@ -124,13 +124,13 @@ You take the mean of the word and the sub-layer's answer.
 The residual connection is their sum. With the mean, a word is halved in each
 layer.
 
-# word_forgotten_in_pre_norm (#the-word-itself)
+# word_forgotten_in_pre_norm (#add-keep-the-word-itself)
 - return x + -> return
 In pre-norm you never add what was there before.
 
 The word itself is lost: nothing but the sub-layer's answer is left.
 
-# word_forgotten_in_post_norm (#the-word-itself)
+# word_forgotten_in_post_norm (#add-keep-the-word-itself)
 - norm(x + -> norm(
 In post-norm you never add what was there before.
 
@@ -164,20 +164,20 @@ In pre-norm you normalise what the sub-layer *answers*.
 
 Normalise what it *reads*.
 
-# norm_left_out (#through-many-layers)
+# norm_left_out (#the-gradient-through-many-layers)
 - sublayer(norm(x)) -> sublayer(x)
 - norm(x + sublayer(x)) -> x + sublayer(x)
 You only add: nothing is ever normalised.
 
 Through many layers the stream would grow and grow.
 
-# norm_left_out_of_post_norm (#through-many-layers)
+# norm_left_out_of_post_norm (#the-gradient-through-many-layers)
 - norm(x + sublayer(x)) -> x + sublayer(x)
 In post-norm you only add: nothing is normalised.
 
 Post-norm normalises the sum.
 
-# norm_left_out_of_pre_norm (#through-many-layers)
+# norm_left_out_of_pre_norm (#the-gradient-through-many-layers)
 - sublayer(norm(x)) -> sublayer(x)
 In pre-norm you only add: nothing is normalised.
 
@@ -234,7 +234,7 @@ def draw_sublayer(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     add_and_norm,
-    section="08_add_and_norm#two-places-for-the-norm",
+    section="08_add_and_norm#post-norm-and-pre-norm",
     points=1,
     hints=(
         "Draw both: a line from x upwards, the sub-layer beside it, a plus "

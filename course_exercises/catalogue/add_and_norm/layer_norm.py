@@ -57,14 +57,14 @@ def norm_word_by_word(x, gain, bias, epsilon=1e-5):
 
 
 EDITS = """
-# norm_unbiased (#two-details)
+# norm_unbiased (#two-details-of-layer-norm)
 - torch.mean((x - mean).square( -> torch.var((x
 Your variance divides by d - 1.
 
 `x.var` and `x.std` do so by default. The formula divides by d, so with few
 components the right result is larger than yours.
 
-# norm_epsilon_outside (#two-details)
+# norm_epsilon_outside (#two-details-of-layer-norm)
 - (variance + epsilon).sqrt() -> (variance.sqrt() + epsilon)
 Your epsilon stands outside the root.
 
@@ -72,7 +72,7 @@ You add it to the deviation, and not to the variance. Where a word varies
 little, that gives another number; where it does not vary at all, the slope of
 the root is infinite, and the gradient may become NaN.
 
-# norm_annotated (#two-details)
+# norm_annotated (#two-details-of-layer-norm)
 - torch.mean((x - mean).square( -> torch.var((x
 - (variance + epsilon).sqrt() -> (variance.sqrt() + epsilon)
 Your deviation divides by d - 1, and your epsilon is outside the root.
@@ -86,7 +86,7 @@ You divide by the variance, and not by its root.
 
 Then a vector ten times as long comes out a tenth as long.
 
-# norm_without_epsilon (#two-details)
+# norm_without_epsilon (#two-details-of-layer-norm)
 - (variance + epsilon) -> variance
 You leave epsilon out.
 
@@ -252,7 +252,7 @@ You divide by the mean *absolute* distance from the mean.
 The standard deviation is another number, the root of the mean *squared*
 distance: large distances count for more in it.
 
-# norm_epsilon_as_floor (#two-details)
+# norm_epsilon_as_floor (#two-details-of-layer-norm)
 - (variance + epsilon) -> variance.clamp(min=epsilon)
 You use epsilon only where the variance is smaller.
 
@@ -274,7 +274,7 @@ You multiply by the bias, and add the gain.
 
 It has to be the other way round.
 
-# norm_epsilon_added_last (#two-details)
+# norm_epsilon_added_last (#two-details-of-layer-norm)
 - (variance + epsilon).sqrt() -> variance.sqrt() + epsilon
 You add epsilon to the quotient, and not to the variance.
 

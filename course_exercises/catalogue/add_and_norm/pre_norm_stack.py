@@ -100,39 +100,39 @@ You apply the last norm first, to what enters the stack.
 There it is not needed, since each sub-layer has a norm before it. It is the
 stream at the end that nothing has normalised.
 
-# stack_in_post_norm (#two-places-for-the-norm)
+# stack_in_post_norm (#post-norm-and-pre-norm)
 - x + sublayer(norm(x)) -> norm(x + sublayer(x))
 Your stack is post-norm: you normalise the sums.
 
 Pre-norm normalises only what a sub-layer reads.
 
-# stack_without_sums (#the-word-itself)
+# stack_without_sums (#add-keep-the-word-itself)
 - x = x + -> x =
 You never add what was there before: each sub-layer's answer replaces the
 stream.
 
 Then nothing of the word itself is left after the first sub-layer.
 
-# stack_keeps_the_normed (#two-places-for-the-norm)
+# stack_keeps_the_normed (#post-norm-and-pre-norm)
 - x = x + -> x = norm(x) +
 You add each answer to the *normalised* stream.
 
 The stream has to go straight on: normalise only what a sub-layer reads.
 
-# stack_norm_on_the_wrong_branch (#two-places-for-the-norm)
+# stack_norm_on_the_wrong_branch (#post-norm-and-pre-norm)
 - x + sublayer(norm(x)) -> norm(x) + sublayer(x)
 You normalise the stream that is added, and not what the sub-layer reads.
 
 It has to be the other way round: the sub-layer reads the normalised stream,
 and the stream itself goes straight on.
 
-# stack_norms_answers (#two-places-for-the-norm)
+# stack_norms_answers (#post-norm-and-pre-norm)
 - sublayer(norm(x)) -> norm(sublayer(x))
 You normalise what each sub-layer *answers*.
 
 Normalise what it *reads*.
 
-# stack_without_norms (#the-word-itself)
+# stack_without_norms (#add-keep-the-word-itself)
 - norm(x)) -> x)
 Your sub-layers read the stream as it is: you never use `norms`.
 
@@ -167,7 +167,7 @@ Each of your sub-layers reads what entered the *stack*.
 It has to read the stream so far, with all that the sub-layers below have added
 to it.
 
-# stack_adds_the_first (#the-word-itself)
+# stack_adds_the_first (#add-keep-the-word-itself)
 - for sublayer,
 + first = x
 + for sublayer,
@@ -177,7 +177,7 @@ You add what entered the *stack* to each answer.
 So each sub-layer throws away what those below it have added. Add to the stream
 so far.
 
-# stack_adds_once (#the-word-itself)
+# stack_adds_once (#add-keep-the-word-itself)
 - for sublayer,
 + first = x
 + for sublayer,
@@ -216,13 +216,13 @@ You apply the last norm at both ends.
 What enters the stack has to stay as it is: each sub-layer has a norm before
 it. Apply the last norm once, at the end.
 
-# last_norm_in_place_of_all (#two-places-for-the-norm)
+# last_norm_in_place_of_all (#post-norm-and-pre-norm)
 - norm(x)) -> last_norm(x))
 Your sub-layers all read through the last norm: you never use `norms`.
 
 Each has a norm of its own, with its own gain and bias.
 
-# last_norm_of_the_answer (#the-word-itself)
+# last_norm_of_the_answer (#add-keep-the-word-itself)
 - x = x + sublayer(norm(x))
 + answer = sublayer(norm(x))
 +     x = x + answer
@@ -238,7 +238,7 @@ You end with the last of `norms`, and never use `last_norm`.
 Those in `norms` belong to the sub-layers. The norm at the end is one more,
 with its own gain and bias.
 
-# stack_norms_sums_too (#two-places-for-the-norm)
+# stack_norms_sums_too (#post-norm-and-pre-norm)
 - x + sublayer(norm(x)) -> norm(x + sublayer(norm(x)))
 You normalise what each sub-layer reads, and the sum as well.
 

@@ -57,7 +57,7 @@ def weights_by_logarithm(query, key):
 
 
 EDITS = """
-# weights_down_the_columns (#everybody-asks-at-once)
+# weights_down_the_columns (#all-queries-at-once)
 - dim=-1 -> dim=0
 Your softmax runs over the queries, down the columns.
 
@@ -65,7 +65,7 @@ Each query has one unit of attention to share out among the keys, so each *row*
 has to sum to one. With yours the queries compete for a key, and a query may
 get hardly anything.
 
-# weights_of_the_whole_table (#everybody-asks-at-once)
+# weights_of_the_whole_table (#all-queries-at-once)
 - scores.softmax(dim=-1) -> scores.flatten().softmax(dim=0).view_as(scores)
 or
 - scores.softmax(dim=-1)
@@ -78,13 +78,13 @@ You divide by the sum over the whole table, not by the sum of each row.
 Every query has one unit of attention of its own. What another query finds must
 not change its weights.
 
-# weights_with_keys_asking (#everybody-asks-at-once)
+# weights_with_keys_asking (#all-queries-at-once)
 - query @ key.T -> key @ query.T
 You have exchanged queries and keys: your table has a row for each key.
 
 It is each *query* that shares out its attention, so a row belongs to a query.
 
-# weights_transposed (#everybody-asks-at-once)
+# weights_transposed (#all-queries-at-once)
 - return weights -> return weights.mT
 You return the table transposed.
 
@@ -154,13 +154,13 @@ Your best key takes all, and the others get nothing.
 That is the dictionary with which the chapter begins. It has no slope, so
 nothing could learn how to ask.
 
-# weights_already_scaled (#everybody-asks-at-once)
+# weights_already_scaled (#all-queries-at-once)
 - scores = -> scores = query.size(-1) ** -0.5 *
 You divide the scores by √d.
 
 The next exercise asks for that. This one asks for the plain dot product.
 
-# weights_of_directions (05_score_functions#close-or-only-long)
+# weights_of_directions (05_score_functions#a-dot-product-also-measures-length)
 - query @ key.T -> torch.cosine_similarity(query[:, None], key, dim=-1)
 or
 - query @ key.T
@@ -171,7 +171,7 @@ You compare directions only: your score is the cosine of the angle.
 A dot product depends on lengths too: a longer query gives sharper weights. No
 cosine leaves [-1, 1], so no key can take nearly all.
 
-# weights_of_distances (05_score_functions#close-or-only-long)
+# weights_of_distances (05_score_functions#a-dot-product-also-measures-length)
 - query @ key.T -> -torch.cdist(query, key)
 or
 - query @ key.T -> torch.cdist(query, key)
@@ -190,13 +190,13 @@ A view or a reshape leaves the numbers in the order in which they lie in
 memory, so each column mixes several keys. The shape fits, so no error is
 raised.
 
-# weights_of_queries_alone (#everybody-asks-at-once)
+# weights_of_queries_alone (#all-queries-at-once)
 - key.T -> query.T
 You compare the queries with each other; the keys are never used.
 
 A score compares a query with a key, and each key needs a column.
 
-# weights_of_keys_alone (#everybody-asks-at-once)
+# weights_of_keys_alone (#all-queries-at-once)
 - query @ -> key @
 You compare the keys with each other; the queries are never used.
 
@@ -225,7 +225,7 @@ Where all scores of a row are far below it, all exponentials of the row
 underflow to 0, and 0/0 is NaN: what one query finds breaks the weights of
 another.
 
-# weights_scaled_otherwise (#everybody-asks-at-once)
+# weights_scaled_otherwise (#all-queries-at-once)
 - scores = -> scores = 1 / query.size(-1) *
 or
 - scores = -> scores = query.size(-1) ** 0.5 *
@@ -235,7 +235,7 @@ You divide or multiply the scores by a width, a length or the root of one.
 
 This exercise asks for the plain dot product.
 
-# weights_of_the_past (06_masks#the-future)
+# weights_of_the_past (06_masks#the-causal-mask)
 - weights =
 + seen = torch.ones_like(scores).tril() > 0
 + scores = scores.masked_fill(~seen, -torch.inf)
@@ -251,7 +251,7 @@ You apply a softmax twice.
 The second one takes weights for scores. Weights lie between 0 and 1, so hardly
 any difference between the keys is left.
 
-# weights_of_divided_scores (05_score_functions#a-temperature)
+# weights_of_divided_scores (05_score_functions#the-divisor-is-a-temperature)
 - weights =
 + scores = scores / scores.amax(dim=-1, keepdim=True)
 + weights =
@@ -260,7 +260,7 @@ You divide the scores by the largest of their row before the softmax.
 A softmax sees differences, so you may take a number *away* from all scores. To
 divide them changes the weights.
 
-# weights_number_by_number (#everybody-asks-at-once)
+# weights_number_by_number (#all-queries-at-once)
 - query @ key.T -> query * key
 or
 - query @ key.T -> (query * key).sum(dim=-1)
@@ -269,7 +269,7 @@ You multiply query 1 with key 1, query 2 with key 2, number by number.
 Every query has to meet every key, and a score is the *sum* of such products.
 Where there are more or fewer keys than queries, your code raises an error.
 
-# weights_untransposed (#everybody-asks-at-once)
+# weights_untransposed (#all-queries-at-once)
 - key.T -> key
 You multiply by the keys without transposing them.
 
@@ -295,7 +295,7 @@ def draw_queries(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     attention_weights,
-    section="04_attention#everybody-asks-at-once",
+    section="04_attention#all-queries-at-once",
     points=1,
     hints=(
         "All scores together are one matrix product. Its shape is (query, "

@@ -216,47 +216,47 @@ You apply a ReLU to what the projections give.
 They are linear: no activation follows them. Without negative numbers no score
 could say "anything but this".
 
-# ScaledByModelWidth (05_score_functions#divide-by-the-root)
+# ScaledByModelWidth (05_score_functions#divide-by-the-square-root)
 - query.size(-1) -> tgt.size(-1)
 You divide by √d_model, the root of the width of the rows that come in.
 
 A score is a sum of d_head products, so divide by √d_head. With a wrong root a
 layer may train well, but weights from elsewhere give other outputs.
 
-# ScaledByLength (05_score_functions#divide-by-the-root)
+# ScaledByLength (05_score_functions#divide-by-the-square-root)
 - query.size(-1) -> query.size(1)
 You divide by the root of the number of words in the target.
 
 A score is a sum of d_head products, so divide by √d_head. Other words of the
 target must not change where one of them looks.
 
-# ScaledBySourceLength (05_score_functions#divide-by-the-root)
+# ScaledBySourceLength (05_score_functions#divide-by-the-square-root)
 - query.size(-1) -> key.size(1)
 You divide by the root of the number of words in the source.
 
 A score is a sum of d_head products, so divide by √d_head, however long the
 source is.
 
-# CrossUnscaled (#everybody-asks-at-once)
+# CrossUnscaled (#all-queries-at-once)
 - / query.size(-1) ** 0.5 ->
 You do not divide the scores by √d_head.
 
 The wider the head, the more of the weight then goes to a single word.
 
-# ScaledTwice (05_score_functions#divide-by-the-root)
+# ScaledTwice (05_score_functions#divide-by-the-square-root)
 - ** 0.5 ->
 You divide the scores by d_head, not by its root.
 
 Perhaps by the root twice: once by you, and once by the function from above
 that you call. Your weights come out far more even than the paper's.
 
-# MultipliedByTheRoot (05_score_functions#divide-by-the-root)
+# MultipliedByTheRoot (05_score_functions#divide-by-the-square-root)
 - / query -> * query
 You multiply by the root of the head's width instead of dividing.
 
 Scores get larger instead of smaller, and one word takes nearly all.
 
-# ScaledAfterwards (05_score_functions#divide-by-the-root)
+# ScaledAfterwards (05_score_functions#divide-by-the-square-root)
 - / query.size(-1) ** 0.5 ->
 - scores.softmax(dim=-1) -> scores.softmax(dim=-1) / query.size(-1) ** 0.5
 or
@@ -274,14 +274,14 @@ You add the target's rows to what was fetched.
 That sum belongs to the layer around this one (chapter 08). Where the head is
 not as wide as the model, your code raises an error.
 
-# CrossSoftmaxOverTarget (#everybody-asks-at-once)
+# CrossSoftmaxOverTarget (#all-queries-at-once)
 - dim=-1 -> dim=1
 Your softmax runs over the words of the target.
 
 Each word of the target shares out its own unit of attention over the *source*:
 every row of the weights has to sum to one.
 
-# CrossSoftmaxOverSentences (#everybody-asks-at-once)
+# CrossSoftmaxOverSentences (#all-queries-at-once)
 - dim=-1 -> dim=0
 Your softmax runs along the first axis, over the sentences.
 
@@ -309,7 +309,7 @@ You take away the largest score of the *whole* tensor, not of each row.
 Where all scores of a row are far below it, all exponentials of the row
 underflow to 0, and 0/0 is NaN.
 
-# CrossFutureHidden (06_masks#the-future)
+# CrossFutureHidden (06_masks#the-causal-mask)
 - weights =
 + seen = torch.ones_like(scores).tril() > 0
 + scores = scores.masked_fill(~seen, -torch.inf)
@@ -339,7 +339,7 @@ You return the scores, from before the softmax, in the place of the weights.
 
 Weights are positive, and each row of them sums to one.
 
-# CrossWeightsTransposed (#everybody-asks-at-once)
+# CrossWeightsTransposed (#all-queries-at-once)
 - , weights -> , weights.mT
 You return the weights transposed.
 
@@ -431,7 +431,7 @@ A view or a reshape leaves the numbers in the order in which they lie in
 memory, so each column mixes several keys. The shape fits, so no error is
 raised.
 
-# KeysAsk (#everybody-asks-at-once)
+# KeysAsk (#all-queries-at-once)
 - query @ key.mT -> key @ query.mT
 or
 - query @ key.mT -> key @ query.mT

@@ -85,7 +85,7 @@ In one sentence that is the width of a query. In a batch it is the number of
 queries, and with heads yet another one: axes in front move everything to the
 right.
 
-# scaled_by_the_width (05_score_functions#divide-by-the-root)
+# scaled_by_the_width (05_score_functions#divide-by-the-square-root)
 - math.sqrt(query.size(-1)) -> query.size(-1)
 You divide by d_k, not by its root.
 
@@ -128,7 +128,7 @@ You divide by 8, the root of the paper's width, whatever the width is.
 
 The paper's heads are 64 wide. Here the width is that of the query.
 
-# scaled_otherwise (05_score_functions#divide-by-the-root)
+# scaled_otherwise (05_score_functions#divide-by-the-square-root)
 - math.sqrt(query.size(-1)) -> query.size(-1) ** 2
 or
 - math.sqrt(query.size(-1)) -> int(math.sqrt(query.size(-1)))
@@ -142,7 +142,7 @@ It is the square root of the width of a query, and need not be a whole number.
 It does not depend on how large the numbers are, nor on how many keys there
 are.
 
-# future_hidden (06_masks#the-future)
+# future_hidden (06_masks#the-causal-mask)
 - weights =
 + seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
 + scores = scores.masked_fill(~seen, -torch.inf)
@@ -192,7 +192,7 @@ There is no softmax: you mix the values with the scores themselves.
 Scores may be negative, and their sum may be anything, so the output is no mean
 of the values.
 
-# softmax_over_the_queries (#everybody-asks-at-once)
+# softmax_over_the_queries (#all-queries-at-once)
 - dim=-1 -> dim=-2
 Your softmax runs over the queries, down the columns.
 
@@ -272,7 +272,7 @@ A view or a reshape leaves the numbers in the order in which they lie in
 memory, so each score mixes several keys. The shape fits, so no error is
 raised.
 
-# keys_as_they_lie (#everybody-asks-at-once)
+# keys_as_they_lie (#all-queries-at-once)
 - key.transpose(-2, -1) -> key
 You multiply by the keys without transposing them.
 
@@ -287,7 +287,7 @@ You mix the *keys*; the values are never used.
 A key says what an entry is found by, a value what it hands over. Compare with
 the keys, mix the values.
 
-# weights_turned_to_mix (#everybody-asks-at-once)
+# weights_turned_to_mix (#all-queries-at-once)
 - weights @ -> weights.mT @
 You transpose the weights before you mix the values.
 
@@ -355,7 +355,7 @@ Your weights are exponentials of the scores, never divided by their sum.
 They are positive, but a row does not sum to one. To take the largest score
 away first keeps exponentials small, but does not replace the division.
 
-# divided_by_other_rows (#everybody-asks-at-once)
+# divided_by_other_rows (#all-queries-at-once)
 - scores.softmax(dim=-1) -> scores.exp() / scores.exp().sum(dim=-1)
 or
 - scores.softmax(dim=-1)
@@ -368,7 +368,7 @@ You divide exponentials by the sums of the rows, but not each row by its own.
 The sums have lost an axis, and broadcasting lines axes up from the right.
 Where the sizes do not fit, your code raises an error.
 
-# directions_compared (05_score_functions#close-or-only-long)
+# directions_compared (05_score_functions#a-dot-product-also-measures-length)
 - query @ key. -> F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).
 or
 - query @ key. -> F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).
@@ -378,19 +378,19 @@ You compare directions only: your score is the cosine of the angle.
 A dot product depends on lengths too: a longer query gives sharper weights. No
 cosine leaves [-1, 1], so no key can take nearly all.
 
-# queries_alone (#everybody-asks-at-once)
+# queries_alone (#all-queries-at-once)
 - @ key. -> @ query.
 You compare the queries with each other; the keys are never used.
 
 A score compares a query with a key, and each key needs a column.
 
-# keys_alone (#everybody-asks-at-once)
+# keys_alone (#all-queries-at-once)
 - query @ key -> key @ key
 You compare the keys with each other; the queries are never used.
 
 A score compares a query with a key, and each query needs a row.
 
-# keys_ask (#everybody-asks-at-once)
+# keys_ask (#all-queries-at-once)
 - query @ key. -> key @ query.
 You have exchanged queries and keys: your table has a row for each key.
 
@@ -476,7 +476,7 @@ def draw_attention(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     scaled_dot_product_attention,
-    section="04_attention#everybody-asks-at-once",
+    section="04_attention#all-queries-at-once",
     points=2,
     hints=(
         "Three lines: score, softmax, mix. Which axis of the scores are the "

@@ -224,7 +224,7 @@ def draw_rows(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     mask_tokens,
-    section="18_bert#hide-then-ask",
+    section="18_bert#masked-language-modelling-hide-then-ask",
     points=3,
     hints=(
         "Three questions for each token, one after the other: may it be "

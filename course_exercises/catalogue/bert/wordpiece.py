@@ -193,7 +193,7 @@ def draw_word(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     wordpiece,
-    section="18_bert#pieces-of-words",
+    section="18_bert#wordpiece-pieces-of-words",
     points=2,
     hints=(
         "Cut *drinkable* with the pieces drink, d, ##able and ##a on paper. "

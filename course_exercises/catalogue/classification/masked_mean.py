@@ -142,7 +142,7 @@ def draw_texts(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     masked_mean,
-    section="17_classification#a-token-that-stands-for-no-word",
+    section="17_classification#the-class-token-stands-for-no-word",
     points=2,
     hints=(
         "A mean is a sum and a division. Padding may be in neither. What "

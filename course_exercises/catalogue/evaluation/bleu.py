@@ -505,7 +505,7 @@ def draw_counts(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     bleu,
-    section="14_evaluation#a-whole-corpus",
+    section="14_evaluation#bleu-of-a-whole-corpus",
     points=3,
     hints=(
         "What is summed over the corpus, and what is divided? There are four "

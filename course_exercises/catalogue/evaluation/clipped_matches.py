@@ -180,7 +180,7 @@ Your second number is negative for very short sentences.
 
 A sentence of one word has no triples: 0 of them, not -1.
 
-# total_of_the_reference (#parts-of-words-chrf)
+# total_of_the_reference (#chrf-parts-of-words)
 - written.total() -> n_grams(references[0]).total()
 or
 - written.total() -> max(n_grams(r).total() for r in references)
@@ -257,7 +257,7 @@ You give nothing to an n-gram that is written too often.
 
 *the the*, where the reference has one *the*, is one match and one too many.
 
-# characters (#parts-of-words-chrf)
+# characters (#chrf-parts-of-words)
 - starts =
 + words = " ".join(words)
 +     starts =

@@ -334,7 +334,7 @@ def draw_surprise(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     text_perplexity,
-    section="14_evaluation#how-surprised-was-it-perplexity",
+    section="14_evaluation#perplexity-how-surprised-was-the-model",
     points=1,
     hints=(
         "A die that is thrown ten times is as surprising at each throw as at "

@@ -195,7 +195,7 @@ You add `b_1` after the activation.
 It should move the point at which a unit begins to fire. After the activation
 it only adds the same to every word.
 
-# stream_added (08_add_and_norm#two-places-for-the-norm)
+# stream_added (08_add_and_norm#post-norm-and-pre-norm)
 - return -> return x +
 You add the stream to your answer.
 
@@ -221,7 +221,7 @@ You give all words of a sentence the same answer: that of their mean.
 
 The part reads one word at a time and sees none of the others.
 
-# stream_normed (08_add_and_norm#two-places-for-the-norm)
+# stream_normed (08_add_and_norm#post-norm-and-pre-norm)
 - x @ -> F.layer_norm(x, x.shape[-1:]) @
 or
 - return units @ W_2 + b_2

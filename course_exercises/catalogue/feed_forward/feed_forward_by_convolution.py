@@ -207,7 +207,7 @@ You never use `b_2`.
 
 `F.conv1d` adds a bias only if it is given one.
 
-# convolved_stream_added (08_add_and_norm#two-places-for-the-norm)
+# convolved_stream_added (08_add_and_norm#post-norm-and-pre-norm)
 - return -> return x +
 You add the stream to your answer.
 

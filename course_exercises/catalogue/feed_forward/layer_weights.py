@@ -109,27 +109,27 @@ You count two norms in a decoder layer.
 
 Cross-attention is a third sub-layer, and each sub-layer has a norm.
 
-# attention_with_biases (07_multi_head_attention#counting)
+# attention_with_biases (07_multi_head_attention#counting-the-weights)
 - 4 * d_model**2 -> 4 * (d_model**2 + d_model)
 You count a bias for each of attention's four matrices.
 
 Many models have them, BERT among them. In the paper there are none.
 
-# output_matrix_forgotten (07_multi_head_attention#counting)
+# output_matrix_forgotten (07_multi_head_attention#counting-the-weights)
 - 4 * -> 3 *
 You count three matrices for an attention.
 
 Queries, keys and values take three. A fourth, W_O, mixes what the heads
 return.
 
-# every_head_full_width (07_multi_head_attention#counting)
+# every_head_full_width (07_multi_head_attention#counting-the-weights)
 - 4 * -> n_heads * 4 *
 You let all four matrices of attention grow with the number of heads.
 
 The heads divide the width among themselves: each matrix of one head has
 d · d/h numbers, and there are h heads. The number of heads cancels out.
 
-# projections_full_width (07_multi_head_attention#counting)
+# projections_full_width (07_multi_head_attention#counting-the-weights)
 - 4 * -> (n_heads * 3 + 1) *
 You let the projections of queries, keys and values grow with the number of
 heads.
@@ -137,13 +137,13 @@ heads.
 The heads divide the width among themselves: each matrix of one head has
 d · d/h numbers, and there are h heads. The number of heads cancels out.
 
-# one_head_counted (07_multi_head_attention#counting)
+# one_head_counted (07_multi_head_attention#counting-the-weights)
 - 4 * d_model**2 -> 3 * d_model * (d_model // n_heads) + d_model**2
 You count the projections of one head only.
 
 Each head has three of its own, of d · d/h numbers.
 
-# attention_divided_by_heads (07_multi_head_attention#counting)
+# attention_divided_by_heads (07_multi_head_attention#counting-the-weights)
 - 4 * d_model**2 -> 4 * d_model**2 // n_heads
 You divide attention's weights by the number of heads.
 
@@ -183,7 +183,7 @@ You count two feed-forward parts in a decoder layer.
 
 It has two attentions, but only one feed-forward part.
 
-# always_four_times (#four-times-as-wide)
+# always_four_times (#why-four-times-as-wide)
 - attention = 4
 + d_ff = 4 * d_model
 + attention = 4
@@ -236,13 +236,13 @@ You count one norm too many.
 A layer has one for each sub-layer. A stack of pre-norm layers ends with one
 more, but that belongs to the stack, and the paper's stack has none.
 
-# three_attention_biases (07_multi_head_attention#counting)
+# three_attention_biases (07_multi_head_attention#counting-the-weights)
 - 4 * d_model**2 -> 4 * d_model**2 + 3 * d_model
 You count biases for queries, keys and values.
 
 Many models have them. In the paper there are none.
 
-# one_attention_bias (07_multi_head_attention#counting)
+# one_attention_bias (07_multi_head_attention#counting-the-weights)
 - 4 * d_model**2 -> 4 * d_model**2 + d_model
 You count a bias for the output of each attention.
 
@@ -331,7 +331,7 @@ def draw_sizes(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     layer_weights,
-    section="09_feed_forward#how-much-of-the-weights",
+    section="09_feed_forward#its-share-of-the-weights",
     points=2,
     hints=(
         "Make a list of all that has weights: attention (how many "

@@ -342,7 +342,7 @@ You return the output last.
 
 It comes first, then the keys, then the values.
 
-# mask_of_a_single_row (06_masks#the-future)
+# mask_of_a_single_row (06_masks#the-causal-mask)
 - weights = scores
 + future = torch.ones_like(scores).triu(1).bool()
 + weights = scores.masked_fill(future, -torch.inf)
@@ -351,20 +351,20 @@ Your token sees the very first token and nothing else.
 Do you use a causal mask? In a table with a single row it leaves only the first
 column. The newest token may see all that is there: it needs no mask.
 
-# not_scaled (05_score_functions#divide-by-the-root)
+# not_scaled (05_score_functions#divide-by-the-square-root)
 -  / math.sqrt(x.size(-1)) ->
 You do not divide the scores by the root of the width.
 
 Dot products grow with that root, and large scores put nearly all the weight on
 one key.
 
-# scaled_by_the_length (05_score_functions#divide-by-the-root)
+# scaled_by_the_length (05_score_functions#divide-by-the-square-root)
 - x.size(-1) -> keys.size(1)
 You divide the scores by the root of the number of keys.
 
 Dot products grow with the width of a key, not with the number of keys.
 
-# scaled_by_the_width (05_score_functions#divide-by-the-root)
+# scaled_by_the_width (05_score_functions#divide-by-the-square-root)
 - math.sqrt(x.size(-1)) -> x.size(-1)
 You divide the scores by the width, not by its root.
 
@@ -391,14 +391,14 @@ Your softmax runs over the sentences of the batch.
 Without a `dim`, `F.softmax` takes the first axis here. A token spreads its
 attention over the *keys*, along the last axis.
 
-# scaled_after_the_softmax (05_score_functions#divide-by-the-root)
+# scaled_after_the_softmax (05_score_functions#divide-by-the-square-root)
 -  / math.sqrt(x.size(-1)) ->
 - softmax(dim=-1) -> softmax(dim=-1) / math.sqrt(x.size(-1))
 You divide the weights by the root of the width, after the softmax.
 
 Then the weights no longer sum to one. Divide the scores, before the softmax.
 
-# scaled_the_other_way (05_score_functions#divide-by-the-root)
+# scaled_the_other_way (05_score_functions#divide-by-the-square-root)
 - / math -> * math
 You *multiply* the scores by the root of the width.
 

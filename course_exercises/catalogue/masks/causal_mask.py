@@ -40,7 +40,7 @@ def causal_by_loop(length):
 
 
 EDITS = """
-# causal_inverted (#everybodys-conventions)
+# causal_inverted (#mask-conventions-of-other-libraries)
 - tril() -> triu(1)
 Your mask is True exactly where the future is.
 
@@ -87,7 +87,7 @@ Your mask lets each token see itself and nothing else.
 
 It has to see what came before as well, or there is nothing to attend to.
 
-# causal_added (#everybodys-conventions)
+# causal_added (#mask-conventions-of-other-libraries)
 - [None, None] -> [None, None].float().log()
 or
 - [None, None] -> .float().log()
@@ -137,7 +137,7 @@ A token may see all that came before it, however far back.
 
 EXERCISE = exercise_of(
     causal_mask,
-    section="06_masks#the-future",
+    section="06_masks#the-causal-mask",
     points=2,
     hints=(
         "Write the table for three tokens on paper first: a row for each "

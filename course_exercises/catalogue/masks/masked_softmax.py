@@ -73,7 +73,7 @@ def softmax_of_finite_minimum(scores, mask):
 
 
 EDITS = """
-# mask_inverted (#everybodys-conventions)
+# mask_inverted (#mask-conventions-of-other-libraries)
 - somewhere = mask.any
 + mask = ~mask
 + somewhere = mask.any
@@ -113,7 +113,7 @@ A row that may attend nowhere looks everywhere, as if nothing were hidden.
 Opening such a row keeps the softmax finite, but afterwards its weights have to
 be set to 0.
 
-# empty_rows_uniform (#how-minus-is-infinity)
+# empty_rows_uniform (#minus-infinity-or-a-large-negative-number)
 - ~opened, -torch.inf -> ~mask, torch.finfo(scores.dtype).min
 - weights * somewhere -> weights
 A row that may attend nowhere looks everywhere, with equal weights.
@@ -121,7 +121,7 @@ A row that may attend nowhere looks everywhere, with equal weights.
 You hide with a number that is very low, but finite. Where all scores of a row
 are that number, they are equal to the softmax. Such a row has to be all zeros.
 
-# hidden_by_minus_1e9 (#how-minus-is-infinity)
+# hidden_by_minus_1e9 (#minus-infinity-or-a-large-negative-number)
 - ~opened, -torch.inf -> ~mask, -1e9
 - weights * somewhere -> weights
 You hide with -1e9 or a number like it.
@@ -129,7 +129,7 @@ You hide with -1e9 or a number like it.
 float16 goes down to -65504 only. And a row that may attend nowhere looks
 everywhere, with equal weights.
 
-# not_low_enough (#how-minus-is-infinity)
+# not_low_enough (#minus-infinity-or-a-large-negative-number)
 - ~opened, -torch.inf -> ~mask, -1e4
 - weights * somewhere -> weights
 or
@@ -140,7 +140,7 @@ You hide with a number that is low, but not low enough.
 Scores can be lower still: then the hidden keys get nearly all the weight, and
 those that may be seen get nothing.
 
-# minus_1e9_and_zeros (#how-minus-is-infinity)
+# minus_1e9_and_zeros (#minus-infinity-or-a-large-negative-number)
 - ~opened, -torch.inf -> ~mask, -1e9
 - weights * somewhere -> weights * mask
 You hide with a number that float16 does not have, such as -1e9.
@@ -185,7 +185,7 @@ Your weights are those of a plain softmax: nothing is hidden.
 Where the mask is False, the weight has to be 0, and the others of the row
 have to sum to one.
 
-# mask_added_to_scores (#everybodys-conventions)
+# mask_added_to_scores (#mask-conventions-of-other-libraries)
 - scores.masked_fill(~opened, -torch.inf) -> (scores + mask)
 - weights * somewhere -> weights
 You add the mask to the scores, as if it held 0 and -inf.
@@ -193,7 +193,7 @@ You add the mask to the scores, as if it held 0 and -inf.
 It holds True and False, which count as 1 and 0: keys that may be seen get
 more weight, but none is hidden.
 
-# zero_times_infinity (#how-minus-is-infinity)
+# zero_times_infinity (#minus-infinity-or-a-large-negative-number)
 - scores.masked_fill(~opened, -torch.inf)
 + (scores + ~mask * -torch.inf)
 - weights * somewhere -> weights

@@ -39,7 +39,7 @@ def padding_by_view(ids, pad_id=0):
 
 
 EDITS = """
-# padding_inverted (#everybodys-conventions)
+# padding_inverted (#mask-conventions-of-other-libraries)
 - != -> ==
 Your mask is True at padding and False at words.
 
@@ -47,7 +47,7 @@ In this course True says that a key *may be* attended to. With your mask a
 sentence would look at nothing but its padding. (`nn.MultiheadAttention` uses
 your convention.)
 
-# padding_added (#everybodys-conventions)
+# padding_added (#mask-conventions-of-other-libraries)
 - [:, None, None, :] -> [:, None, None, :].float().log()
 Your mask is a table of numbers to be added to the scores: 0 and -inf.
 

@@ -342,7 +342,7 @@ You never use the mask: nothing is hidden.
 Where it is False, a key must not be attended to; the other weights of the row
 sum to one.
 
-# MaskInverted (06_masks#everybodys-conventions)
+# MaskInverted (06_masks#mask-conventions-of-other-libraries)
 - v, mask -> v, None if mask is None else ~mask
 or
 - v, mask -> v, None if mask is None else ~mask
@@ -444,7 +444,7 @@ You strike weights out after the softmax, and divide by the sum of the rest.
 On paper that is right. But where a hidden key has by far the largest score,
 the weights of all others underflow to 0.
 
-# NotLowEnough (06_masks#how-minus-is-infinity)
+# NotLowEnough (06_masks#minus-infinity-or-a-large-negative-number)
 - scaled_dot_product_attention -> attend
 - v, mask -> v, mask, -1e4
 You hide with a number that is low, but not low enough.

@@ -215,7 +215,7 @@ TENS = torch.tensor([[10.0, 1], [20, 2], [30, 3], [40, 4], [50, 5]])
 
 EXERCISE = exercise_of(
     add_positions,
-    section="03_positional_encoding#added-not-concatenated",
+    section="03_positional_encoding#positions-are-added-not-concatenated",
     points=1,
     hints=(
         "The table has more rows than a sentence has words. Which ones "

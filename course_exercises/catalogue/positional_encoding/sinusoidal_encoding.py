@@ -65,7 +65,7 @@ def table_of_one_sine(length, d_model):
 
 
 EDITS = """
-# wrong_twin (#the-famous-heat-map-and-its-wrong-twin)
+# wrong_twin (#the-famous-heat-map-and-a-common-mistake)
 - arange(0, d_model, 2) -> arange(d_model)
 - (column / -> (2 * column /
 - angle.sin(), angle.cos() -> angle[:, 0::2].sin(), angle[:, 1::2].cos()
@@ -79,7 +79,7 @@ You use the number of the column where the formula has that of the pair. So
 speeds fall twice as fast, and the sine and the cosine of a pair turn at two
 speeds: together they are no longer the tip of one hand.
 
-# speeds_of_their_own (#the-famous-heat-map-and-its-wrong-twin)
+# speeds_of_their_own (#the-famous-heat-map-and-a-common-mistake)
 - arange(0, d_model, 2) -> arange(d_model)
 - angle.sin(), angle.cos() -> angle[:, 0::2].sin(), angle[:, 1::2].cos()
 Each of your columns has a speed of its own.
@@ -87,7 +87,7 @@ Each of your columns has a speed of its own.
 So each cosine turns more slowly than its sine. The two columns of a pair are
 the tip of *one* hand: they share one angle.
 
-# exponent_doubled (#the-famous-heat-map-and-its-wrong-twin)
+# exponent_doubled (#the-famous-heat-map-and-a-common-mistake)
 - (column / -> (2 * column /
 The exponents of your pairs of columns are twice too large.
 
@@ -103,7 +103,7 @@ Pair i has 2i in its exponent. In a wide table the slowest hand (pair of
 columns) is almost ten thousand times slower than the first; yours is only
 about a hundred times slower.
 
-# table_concatenated (#the-famous-heat-map-and-its-wrong-twin)
+# table_concatenated (#the-famous-heat-map-and-a-common-mistake)
 - stack -> cat
 - .flatten(1) ->
 All your sines come first, then all cosines.
@@ -112,7 +112,7 @@ That is the layout of the authors' code, and the matrix that comes next can
 learn from either. This exercise asks for the order of the paper's formula,
 with each cosine beside its sine.
 
-# spaced_as_in_the_code (#the-famous-heat-map-and-its-wrong-twin)
+# spaced_as_in_the_code (#the-famous-heat-map-and-a-common-mistake)
 - / d_model) -> / (d_model - 2))
 Your slowest hand (pair of columns) has exactly 1/10000 of the first one's
 speed.
@@ -120,7 +120,7 @@ speed.
 You divide i by d/2 - 1, as the authors' code does. The formula divides it by
 d/2, and this exercise asks for the formula.
 
-# table_of_the_code (#the-famous-heat-map-and-its-wrong-twin)
+# table_of_the_code (#the-famous-heat-map-and-a-common-mistake)
 - / d_model) -> / (d_model - 2))
 - stack -> cat
 - .flatten(1) ->
@@ -282,7 +282,7 @@ def draw_sizes(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     sinusoidal_encoding,
-    section="03_positional_encoding#clocks",
+    section="03_positional_encoding#sines-and-cosines-as-clocks",
     points=2,
     hints=(
         "First the angles: a row for each position, a column for each "

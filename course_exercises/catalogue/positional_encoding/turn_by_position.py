@@ -171,7 +171,7 @@ You multiply by the cosine alone: arrows get shorter and do not turn.
 In a turn each new number is made of both old ones: the terms with the sine
 are missing.
 
-# table_added (#added-not-concatenated)
+# table_added (#positions-are-added-not-concatenated)
 - torch.stack([new_first, new_second] -> x + torch.stack([sin, cos]
 You *add* the table of positions; nothing is turned.
 
@@ -207,7 +207,7 @@ All your pairs turn at one speed.
 After some six words they are nearly back where they began. Each pair needs a
 speed of its own: pair i has 2i in its exponent.
 
-# turned_with_broken_pairs (#the-famous-heat-map-and-its-wrong-twin)
+# turned_with_broken_pairs (#the-famous-heat-map-and-a-common-mistake)
 - arange(0, d_head, 2) -> arange(d_head)
 - first * cos - second * sin -> first * cos[:, ::2] - second * sin[:, ::2]
 - first * sin + second * cos -> first * sin[:, 1::2] + second * cos[:, 1::2]
@@ -216,7 +216,7 @@ The two numbers of a pair are turned by different angles.
 That is no turn. A pair is one arrow and has one angle: it depends on the
 number of the pair, not on that of the column.
 
-# turns_fall_twice_as_fast (#the-famous-heat-map-and-its-wrong-twin)
+# turns_fall_twice_as_fast (#the-famous-heat-map-and-a-common-mistake)
 - arange(0, d_head, 2) -> arange(0, 2 * d_head, 4)
 Your exponents are twice too large: speeds fall twice as fast from pair to
 pair.

@@ -231,7 +231,7 @@ Your table has a row for each key and a column for each query.
 
 A row belongs to a query. The softmax that follows would run over the queries.
 
-# weights_in_place_of_scores (04_attention#everybody-asks-at-once)
+# weights_in_place_of_scores (04_attention#all-queries-at-once)
 - return scores -> return scores.softmax(dim=-1)
 or
 - return scores -> return scores.softmax(dim=-2)
@@ -242,7 +242,7 @@ You return weights, or their logarithms: there is a softmax at the end.
 The exercise asks for the score. The softmax comes after it, and is the same
 for every score function.
 
-# additive_divided_by_a_root (#a-temperature)
+# additive_divided_by_a_root (#the-divisor-is-a-temperature)
 - return scores -> return scores / len(v) ** 0.5
 or
 - asking + asked -> (asking + asked) / len(v) ** 0.5
@@ -251,7 +251,7 @@ You divide by the root of the number of hidden units.
 That belongs to the dot product, which grows with the width. This score is
 bounded by its tanh, and `v` starts small enough.
 
-# additive_divided_by_another_root (#a-temperature)
+# additive_divided_by_another_root (#the-divisor-is-a-temperature)
 - return scores -> return scores / query.size(-1) ** 0.5
 or
 - return scores -> return scores / key.size(-1) ** 0.5

@@ -111,7 +111,7 @@ You divide the weighted mean by the number of keys.
 The weights of a row sum to one already: the sum of each gradient times its
 weight *is* a mean.
 
-# mean_of_another_row (04_attention#everybody-asks-at-once)
+# mean_of_another_row (04_attention#all-queries-at-once)
 - , keepdim=True ->
 Your means have lost the axis that they were taken along.
 
@@ -125,7 +125,7 @@ Your result has the wrong sign.
 
 With such a gradient training would go uphill.
 
-# mean_over_the_queries (04_attention#everybody-asks-at-once)
+# mean_over_the_queries (04_attention#all-queries-at-once)
 - dim=-1 -> dim=-2
 or
 - dim=-1 -> dim=0
@@ -134,14 +134,14 @@ You sum over the queries, or over another axis than the last.
 Each row is a softmax of its own, over its keys: what another query finds has
 no part in it.
 
-# mean_over_axis_one (04_attention#everybody-asks-at-once)
+# mean_over_axis_one (04_attention#all-queries-at-once)
 - dim=-1 -> dim=1
 You sum over axis 1, counted from the left.
 
 With queries and keys alone that is the keys. With a batch in front it is the
 queries, or the heads: axes in front move everything to the right.
 
-# mean_over_everything (04_attention#everybody-asks-at-once)
+# mean_over_everything (04_attention#all-queries-at-once)
 - dim=-1, keepdim=True ->
 You sum over the whole tensor.
 

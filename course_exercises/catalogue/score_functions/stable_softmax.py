@@ -258,7 +258,7 @@ You *add* the largest score, which makes the exponentials still larger.
 
 Take it away: then the largest exponential is 1.
 
-# divided_by_the_maximum (#a-temperature)
+# divided_by_the_maximum (#the-divisor-is-a-temperature)
 - - largest -> / largest
 or
 - (scores - largest).exp() -> (scores / largest).softmax(dim=dim)
@@ -267,7 +267,7 @@ You *divide* the scores by the largest one.
 A softmax depends on differences, so you may take a number away from all
 scores. To divide them is a temperature, and changes the shares.
 
-# scores_stretched (#a-temperature)
+# scores_stretched (#the-divisor-is-a-temperature)
 - - largest) -> / scores.norm(dim=dim, keepdim=True))
 or
 - scores - largest -> scores / scores.max()

@@ -134,7 +134,7 @@ U = torch.tensor([[0.6, 0.2], [-0.2, 0.6]])
 
 EXERCISE = exercise_of(
     recurrent_states,
-    section="01_sequence_to_sequence#a-network-that-reads",
+    section="01_sequence_to_sequence#a-recurrent-network-reads",
     points=1,
     hints=(
         "What does the network know before the first word? And what does the "

@@ -108,7 +108,7 @@ def draw_scores(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     attend_with_sink,
-    section="22_since_2017#a-sink",
+    section="22_since_2017#attention-sinks",
     points=2,
     hints=(
         "How many numbers go into the softmax of a query with three keys?",

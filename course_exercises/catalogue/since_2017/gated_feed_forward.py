@@ -117,7 +117,7 @@ You gate after the last map, in the width of the stream.
 
 The product belongs inside, unit by unit, before `V` makes it narrow again.
 
-# stream_added (08_add_and_norm#two-places-for-the-norm)
+# stream_added (08_add_and_norm#post-norm-and-pre-norm)
 - return -> return x +
 You add the stream to your answer.
 

@@ -101,14 +101,14 @@ All heads ask the first group.
 With one group that is right, and called multi-query attention. With more of
 them, each serves its own heads.
 
-# divided_by_the_group (05_score_functions#divide-by-the-root)
+# divided_by_the_group (05_score_functions#divide-by-the-square-root)
 - query.size(-1) ** 0.5 -> each**0.5
 You divide the scores by the root of the size of a group.
 
 The root is that of d_head: how many products are added up in a score does not
 depend on how many heads share a key.
 
-# root_left_out (05_score_functions#divide-by-the-root)
+# root_left_out (05_score_functions#divide-by-the-square-root)
 - / query.size(-1) ** 0.5 ->
 You do not divide the scores by the root of d_head.
 

@@ -136,7 +136,7 @@ def draw_sentences(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     bits_saved,
-    section="16_soseki#does-it-read",
+    section="16_soseki#does-the-model-use-its-source",
     points=2,
     hints=(
         "What do the tokens of one sentence cost together? And how many nats "

@@ -356,7 +356,7 @@ Your loss has the wrong sign: the better the model, the higher it is.
 
 Logarithms of probabilities are negative, so the loss needs a minus.
 
-# perplexity_returned (14_evaluation#how-surprised-was-it-perplexity)
+# perplexity_returned (14_evaluation#perplexity-how-surprised-was-the-model)
 - mean() -> mean().exp()
 You return the perplexity, e to the power of the loss.
 

@@ -97,48 +97,48 @@ class DecoderByLoop(MyDecoderLayer):
 
 
 EDITS = """
-# DecoderSeesFuture (#break-it)
+# DecoderSeesFuture (#which-mistakes-the-laws-notice)
 - , mask=mask ->
 Your self-attention gets no mask: a word sees the words after it.
 
 In training those words are there to be read, so the loss falls. But what the
 model writes is worthless.
 
-# DecoderMaskInverted (06_masks#everybodys-conventions)
+# DecoderMaskInverted (06_masks#mask-conventions-of-other-libraries)
 - mask=mask -> mask=~mask
 You invert the mask of self-attention: it sees only what should be hidden.
 
 In this course True means that a key *may* be attended to. That is also how
 `MultiHeadAttention` takes it.
 
-# DecoderSourceMaskInverted (06_masks#everybodys-conventions)
+# DecoderSourceMaskInverted (06_masks#mask-conventions-of-other-libraries)
 - mask=src_mask -> mask=~src_mask
 You invert the mask of cross-attention: it sees only the source's padding.
 
 In this course True means that a key *may* be attended to. That is also how
 `MultiHeadAttention` takes it.
 
-# DecoderSeesSourcePadding (#break-it)
+# DecoderSeesSourcePadding (#which-mistakes-the-laws-notice)
 - , mask=src_mask ->
 Your cross-attention gets no mask: it looks at the source's padding.
 
 A translation then depends on how much padding the source has.
 
-# DecoderNeverReadsSource (#break-it)
+# DecoderNeverReadsSource (#which-mistakes-the-laws-notice)
 - said, memory, mask=src_mask -> said
 Your cross-attention gets no memory: it looks at the target.
 
 Called with one argument, attention is self-attention. Then nothing of the
 source reaches the layer.
 
-# DecoderTargetForSource (#break-it)
+# DecoderTargetForSource (#which-mistakes-the-laws-notice)
 - said, memory -> said
 Your cross-attention looks at the target, with the source's mask.
 
 That is an error, unless both are equally long. Keys and values have to come
 from the memory.
 
-# DecoderMemoryAsks (#break-it)
+# DecoderMemoryAsks (#which-mistakes-the-laws-notice)
 - said, memory -> memory, said
 You swap query and memory in cross-attention.
 
@@ -211,7 +211,7 @@ You look at the source with the weights of self-attention.
 
 You never use `cross_attention`. The two attentions learn different things.
 
-# DecoderInPreNorm (08_add_and_norm#two-places-for-the-norm)
+# DecoderInPreNorm (08_add_and_norm#post-norm-and-pre-norm)
 - attention(x -> attention(self.norm_1(x)
 - self.norm_1 ->
 - attention(said -> attention(self.norm_2(said)
@@ -223,14 +223,14 @@ Your layer is pre-norm: you normalise what the parts *read*.
 Many models are built that way. But the exercise asks for the paper's
 post-norm, which normalises the sums.
 
-# DecoderMemoryNormed (08_add_and_norm#two-places-for-the-norm)
+# DecoderMemoryNormed (08_add_and_norm#post-norm-and-pre-norm)
 - memory, mask -> self.norm_2(memory), mask
 You normalise the memory before cross-attention reads it.
 
 The encoder has already normalised it, and the norms of this layer belong to
 the target's stream. Hand the memory on as it is.
 
-# DecoderWithoutSums (08_add_and_norm#the-word-itself)
+# DecoderWithoutSums (08_add_and_norm#add-keep-the-word-itself)
 - x + own -> own
 - said + across -> across
 - heard + made -> made
@@ -238,20 +238,20 @@ You leave out all three residual connections: nothing is added to the stream.
 
 Each part's answer replaces the stream, and the word itself is lost.
 
-# DecoderFirstSumForgotten (08_add_and_norm#the-word-itself)
+# DecoderFirstSumForgotten (08_add_and_norm#add-keep-the-word-itself)
 - x + own -> own
 Self-attention's answer *replaces* the stream.
 
 Its residual connection is missing, and with it the word itself.
 
-# DecoderCrossReplaces (08_add_and_norm#the-word-itself)
+# DecoderCrossReplaces (08_add_and_norm#add-keep-the-word-itself)
 - said + across -> across
 Cross-attention's answer *replaces* the stream.
 
 Its residual connection is missing, and with it all that self-attention has
 found in the target.
 
-# DecoderLastSumForgotten (08_add_and_norm#the-word-itself)
+# DecoderLastSumForgotten (08_add_and_norm#add-keep-the-word-itself)
 - heard + made -> made
 The feed-forward part's answer *replaces* the stream.
 
@@ -279,7 +279,7 @@ Your two attentions read the same stream, and you add both answers at once.
 Cross-attention comes *after* self-attention and its norm. Each of the two has
 a sum and a norm of its own.
 
-# DecoderWithoutNorms (08_add_and_norm#through-many-layers)
+# DecoderWithoutNorms (08_add_and_norm#the-gradient-through-many-layers)
 - self.norm_1 ->
 - self.norm_2 ->
 - self.norm_3 ->
@@ -339,7 +339,7 @@ You swap the two attentions.
 `self_attention` looks at the target, `cross_attention` at the source. Before
 training nothing shows it. With trained weights the results are wrong.
 
-# DecoderAddsTheInput (08_add_and_norm#the-word-itself)
+# DecoderAddsTheInput (08_add_and_norm#add-keep-the-word-itself)
 - said + across -> x + across
 - heard + made -> x + made
 or
@@ -350,7 +350,7 @@ Your second or third sum adds what entered the *layer*.
 
 Each sum adds what its own part has read: the output of the norm before it.
 
-# DecoderMemoryAdded (08_add_and_norm#the-word-itself)
+# DecoderMemoryAdded (08_add_and_norm#add-keep-the-word-itself)
 - said + across -> memory + across
 Your second sum adds the memory.
 
@@ -381,7 +381,7 @@ Your feed-forward part comes between the two attentions.
 
 It is the last of the three parts: it works on what both attentions have found.
 
-# DecoderAnswersNormed (08_add_and_norm#two-places-for-the-norm)
+# DecoderAnswersNormed (08_add_and_norm#post-norm-and-pre-norm)
 - self.norm_1(x + own) -> x + self.norm_1(own)
 - self.norm_2(said + across) -> said + self.norm_2(across)
 - self.norm_3(heard + made) -> heard + self.norm_3(made)
@@ -411,7 +411,7 @@ You pass a mask under a name that attention does not know.
 
 Both attentions call it `mask`.
 
-# DecoderAddsAgain (08_add_and_norm#the-word-itself)
+# DecoderAddsAgain (08_add_and_norm#add-keep-the-word-itself)
 - return -> return heard +
 You add the stream once more, after a norm.
 
@@ -420,7 +420,7 @@ returns.
 """
 
 
-@mistake(see="10_transformer#break-it")
+@mistake(see="10_transformer#which-mistakes-the-laws-notice")
 class DecoderWithoutMasks(MyDecoderLayer):
     """You use neither mask: words see the future, and the source's padding.
 
@@ -431,7 +431,7 @@ class DecoderWithoutMasks(MyDecoderLayer):
         return super().forward(x, memory, None, None)
 
 
-@mistake(see="06_masks#everybodys-conventions")
+@mistake(see="06_masks#mask-conventions-of-other-libraries")
 class DecoderMasksInverted(MyDecoderLayer):
     """You invert both masks: the attentions see only what should be hidden.
 

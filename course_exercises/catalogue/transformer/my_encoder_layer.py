@@ -99,7 +99,7 @@ Your self-attention gets no mask: words look at padding.
 A sentence's result then depends on how much padding it has. The model still
 learns, so nothing in training tells you.
 
-# EncoderMaskInverted (06_masks#everybodys-conventions)
+# EncoderMaskInverted (06_masks#mask-conventions-of-other-libraries)
 - mask=mask -> mask=~mask
 You invert the mask: your self-attention looks only at padding.
 
@@ -132,7 +132,7 @@ You unpack what attention returns.
 PyTorch's attention returns a pair. This one returns one tensor, and the first
 item of it is the first *sentence*, not the answer.
 
-# EncoderInPreNorm (08_add_and_norm#two-places-for-the-norm)
+# EncoderInPreNorm (08_add_and_norm#post-norm-and-pre-norm)
 - attention(x -> attention(self.norm_1(x)
 - self.norm_1 ->
 - feed_forward(heard) -> feed_forward(self.norm_2(heard))
@@ -142,21 +142,21 @@ Your layer is pre-norm: you normalise what the parts *read*.
 Many models are built that way. But the exercise asks for the paper's
 post-norm, which normalises the sums. Weights of one do not fit the other.
 
-# EncoderWithoutSums (08_add_and_norm#the-word-itself)
+# EncoderWithoutSums (08_add_and_norm#add-keep-the-word-itself)
 - x + answer -> answer
 - heard + made -> made
 You leave out both residual connections: nothing is added to the stream.
 
 Each part's answer replaces the stream, and the word itself is lost.
 
-# EncoderFirstSumForgotten (#break-it)
+# EncoderFirstSumForgotten (#which-mistakes-the-laws-notice)
 - x + answer -> answer
 You do not add the stream to attention's answer.
 
 The residual connection around attention is missing, and with it the word
 itself.
 
-# EncoderSecondSumForgotten (#break-it)
+# EncoderSecondSumForgotten (#which-mistakes-the-laws-notice)
 - heard + made -> made
 You do not add the stream to the feed-forward part's answer.
 
@@ -170,7 +170,7 @@ Your second sum adds what entered the *layer*.
 What attention has found then reaches the next layer only through the
 feed-forward part. The second sum has to add the output of the first norm.
 
-# EncoderAddsBeforeTheNorm (08_add_and_norm#two-places-for-the-norm)
+# EncoderAddsBeforeTheNorm (08_add_and_norm#post-norm-and-pre-norm)
 - heard + made -> x + answer + made
 Your second sum adds the first one as it was *before* its norm.
 
@@ -219,7 +219,7 @@ You swap the two norms.
 The first one belongs to attention. A new layer does not show it, since both
 start alike. With trained weights the results are wrong.
 
-# EncoderWithoutNorms (08_add_and_norm#through-many-layers)
+# EncoderWithoutNorms (08_add_and_norm#the-gradient-through-many-layers)
 - self.norm_1 ->
 - self.norm_2 ->
 You leave out both norms.
@@ -238,7 +238,7 @@ You do not normalise the second sum.
 
 Each of the two sums is followed by a norm.
 
-# EncoderAnswersNormed (08_add_and_norm#two-places-for-the-norm)
+# EncoderAnswersNormed (08_add_and_norm#post-norm-and-pre-norm)
 - self.norm_1(x + answer) -> x + self.norm_1(answer)
 - self.norm_2(heard + made) -> heard + self.norm_2(made)
 or
@@ -250,7 +250,7 @@ You normalise a part's answer, and add it afterwards.
 Then the sum itself is not normalised, and the stream grows. Post-norm
 normalises the sum.
 
-# EncoderNormsWhatItReads (08_add_and_norm#two-places-for-the-norm)
+# EncoderNormsWhatItReads (08_add_and_norm#post-norm-and-pre-norm)
 - answer = self
 + x = self.norm_1(x)
 + answer = self
@@ -261,7 +261,7 @@ You normalise before each part, and add to what was normalised.
 In pre-norm you would add to the stream itself. The exercise asks for
 post-norm, where each sum is normalised, the last one too.
 
-# EncoderHalfInPreNorm (08_add_and_norm#two-places-for-the-norm)
+# EncoderHalfInPreNorm (08_add_and_norm#post-norm-and-pre-norm)
 - attention(x -> attention(self.norm_1(x)
 - self.norm_1 ->
 or
@@ -271,7 +271,7 @@ One of your two parts is in pre-norm: there you normalise what it *reads*.
 
 The paper is in post-norm: it normalises both sums.
 
-# EncoderNormedTooOften (08_add_and_norm#two-places-for-the-norm)
+# EncoderNormedTooOften (08_add_and_norm#post-norm-and-pre-norm)
 - attention(x -> attention(self.norm_1(x)
 or
 - feed_forward(heard) -> feed_forward(self.norm_2(heard))
@@ -282,7 +282,7 @@ You normalise what a part reads, and the sum as well.
 
 One norm for each part is enough: in post-norm that of the sum.
 
-# EncoderAddsAgain (08_add_and_norm#the-word-itself)
+# EncoderAddsAgain (08_add_and_norm#add-keep-the-word-itself)
 - heard = -> heard = x +
 - return -> return heard +
 or
@@ -359,7 +359,7 @@ You apply a ReLU outside the feed-forward part.
 The layer has only one, and that is inside the feed-forward part, between its
 two maps.
 
-# EncoderAverages (08_add_and_norm#the-word-itself)
+# EncoderAverages (08_add_and_norm#add-keep-the-word-itself)
 - x + answer -> (x + answer) / 2
 - heard + made -> (heard + made) / 2
 or

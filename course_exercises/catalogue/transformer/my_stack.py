@@ -105,7 +105,7 @@ You call `make_layer` once. A list that repeats its result holds the same
 object each time, so all steps share one set of weights. (Universal
 Transformers do that on purpose.)
 
-# LayersInAPlainList (#break-it)
+# LayersInAPlainList (#which-mistakes-the-laws-notice)
 - nn.ModuleList(layers) -> layers
 You keep the layers in a plain Python list: the module does not know them.
 
@@ -113,7 +113,7 @@ The list alone does not change the output. But `parameters()` is empty, so the
 optimiser trains nothing, `to(device)` moves nothing, and a saved file holds
 nothing.
 
-# OneLayerInAPlainList (#break-it)
+# OneLayerInAPlainList (#which-mistakes-the-laws-notice)
 - [make_layer() for _ in range(n_layers)] -> [make_layer()] * n_layers
 - nn.ModuleList(layers) -> layers
 Your stack is one layer, used again and again, in a plain Python list.
@@ -190,7 +190,7 @@ You return what entered the stack: no layer's result is kept.
 You call the layers, but `x` stays as it was. Replace it by each layer's
 result.
 
-# EachReadsTheFirstX (#break-it)
+# EachReadsTheFirstX (#which-mistakes-the-laws-notice)
 - x = layer -> y = layer
 - return x -> return y
 Each of your layers reads what entered the stack, and you return the last one's
@@ -272,7 +272,7 @@ You add the stream to each layer's result.
 The layers have residual connections of their own, inside. A stack only passes
 the stream on.
 
-# StackAddsAtTheEnd (08_add_and_norm#the-word-itself)
+# StackAddsAtTheEnd (08_add_and_norm#add-keep-the-word-itself)
 - for layer
 + entered = x
 + for layer
@@ -358,7 +358,7 @@ You make more layers than the stack has, and throw some away.
 
 Call `make_layer` just once for each layer.
 
-# StackNormed (08_add_and_norm#two-places-for-the-norm)
+# StackNormed (08_add_and_norm#post-norm-and-pre-norm)
 - return x -> return nn.functional.layer_norm(x, x.shape[-1:])
 You normalise what leaves the stack.
 

@@ -139,7 +139,7 @@ def of(*models: list[list[float]]) -> Tensor:
 
 EXERCISE = exercise_of(
     ensemble_log_probs,
-    section="15_translation#what-got-how-far",
+    section="15_translation#what-raises-bleu",
     points=2,
     hints=(
         "Write the mean of the probabilities, and take its logarithm. Which "

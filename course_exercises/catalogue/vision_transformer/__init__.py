@@ -1,5 +1,5 @@
 """Chapter 19: the vision transformer."""
 
-PATCHES = "19_vision_transformer#words-made-of-pixels"
+PATCHES = "19_vision_transformer#an-image-as-patches"
 CAM = "19_vision_transformer#grad-cam"
-ROLLOUT = "19_vision_transformer#where-did-it-look"
+ROLLOUT = "19_vision_transformer#attention-rollout-where-did-it-look"
