@@ -53,6 +53,7 @@ SPINE = {
     "19_vision_transformer": 1500,
     "20_reading_attention": 1500,
     "23_from_text_to_answers": 1500,
+    "21_speed": 1500,
     "22_since_2017": 1500,
 }
 """Words of what stands above a chapter's section In depth."""
@@ -63,6 +64,7 @@ WHOLE = {
     "15_translation": 3500,
     "18_bert": 3200,
     "20_reading_attention": 3600,
+    "21_speed": 3600,
     # the parts of today's models, and how changes are compared
     "22_since_2017": 3300,
     "23_from_text_to_answers": 3600,

@@ -18,8 +18,8 @@ NAMES = {
     "en-ja": ("enja-more-seed-1", "en", "ja"),
     "ja-en": ("jaen-wide", "ja", "en"),
 }
-SMALL = ("grammar", "grammar-lm")
-"""The models that chapters look into."""
+SMALL = ("grammar", "grammar-lm", "en-ja-draft")
+"""The models that chapters look into, and the one that drafts."""
 each = pytest.mark.parametrize("name", NAMES)
 SIMPLE = {
     "en-ja": {"i like dogs.": "犬", "where is the station?": "駅"},

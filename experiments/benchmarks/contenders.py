@@ -40,7 +40,6 @@ def _decoding(beam_size: int) -> dict[str, Contender]:
     return {
         "CTranslate2, int8": Contender(partial(convert, "int8"), ENGINE),
         "CTranslate2": Contender(partial(convert, "float32"), ENGINE),
-        f"{OURS}, bf16": Contender(partial(decode, bf16=True)),
         OURS: Contender(decode),
         f"{OURS}, plain": Contender(partial(decode, fast=False)),
         f"{MARIAN}, side by side": Contender(
@@ -52,7 +51,6 @@ def _decoding(beam_size: int) -> dict[str, Contender]:
 
 EVENTS: dict[str, dict[str, Contender]] = {
     "training": {
-        f"{OURS}, bf16": _course(work.bucketed, bf16=True),
         OURS: _course(work.bucketed),
         "nn.Transformer": Contender(
             lambda: peers.training(peers.Torch, work.shuffled())

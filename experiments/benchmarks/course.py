@@ -29,14 +29,12 @@ def model(config: ModelConfig) -> Transformer:
     return Transformer(config)
 
 
-def training(
-    batches, *, bf16: bool = False, fast: bool = True, **changes
-) -> Turn:
+def training(batches, *, fast: bool = True, **changes) -> Turn:
     """Updates on these batches, each round the same ones."""
     learner = model(work.config(norm_first=True, **changes)).train()
     if fast:
         learner = optimize(learner)
-    settings = TrainConfig(bf16=bf16, label_smoothing=work.SMOOTHING)
+    settings = TrainConfig(label_smoothing=work.SMOOTHING)
     optimizer = make_optimizer(learner, settings)
     for group in optimizer.param_groups:
         group["lr"] = 1e-4
@@ -51,11 +49,9 @@ def training(
     return turn
 
 
-def decoding(beam_size: int, *, bf16: bool = False, fast: bool = True) -> Turn:
+def decoding(beam_size: int, *, fast: bool = True) -> Turn:
     """Translations of one length, by a model that has learned nothing."""
     writer = model(work.config(norm_first=True)).eval()
-    if bf16:
-        writer = writer.bfloat16()
     if fast:  # as the command does it
         writer = optimize(writer)
     sources = work.sources()

@@ -207,7 +207,7 @@ class Search:
         indices = self.indices[sentences.cpu()].tolist()
         for index, beam in zip(indices, rows, strict=True):
             hypotheses = [
-                Hypothesis(_without_special(ids), log_prob, score)
+                Hypothesis(without_special(ids), log_prob, score)
                 for ids, log_prob, score in zip(*beam, strict=True)
                 if log_prob > -torch.inf
             ]
@@ -224,7 +224,7 @@ def require_numbers(valid: Bool[Tensor, "..."]) -> None:
         )
 
 
-def _without_special(ids: list[int]) -> list[int]:
+def without_special(ids: list[int]) -> list[int]:
     return [i for i in ids if i not in (PAD, BOS, EOS)]
 
 

@@ -186,6 +186,12 @@ class KVCache:
             self.key = self.key.index_select(0, rows)
             self.value = self.value.index_select(0, rows)
 
+    def cut(self, length: int) -> None:
+        """Keep the first ``length`` positions."""
+        if self.key is not None:
+            self.key = self.key[:, :, :length]
+            self.value = self.value[:, :, :length]
+
 
 def rows_per_source(rows: int, sources: int) -> int:
     """Number of successive query rows that share each row of the memory.

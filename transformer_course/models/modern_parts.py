@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from transformer_course.errors import ConfigError
 from transformer_course.models.attention import KVCache
 from transformer_course.models.layers import Stream
 from transformer_course.models.modern_config import ModernConfig
@@ -153,6 +154,14 @@ class StateCache(KVCache):
         """Keep the rows of the batch named by ``rows``, in that order."""
         if self.state is not None:
             self.state = self.state.index_select(0, rows)
+
+    def cut(self, length: int) -> None:
+        """Refuse: raise a ConfigError unless there is nothing to forget."""
+        if length < self.seen:
+            raise ConfigError(
+                f"the cache cannot be cut back to {length} positions: its "
+                f"state sums up all {self.seen}."
+            )
 
 
 class GatedDelta(nn.Module):

@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from transformer_course.errors import ConfigError
 from transformer_course.models.attention import Keys, KVCache, Values
 
 MIN_ROOM = 64
@@ -43,6 +44,19 @@ class RollingCache(KVCache):
         self.key, seen_keys = self._store(self.key, key, before)
         self.value, seen_values = self._store(self.value, value, before)
         return seen_keys, seen_values
+
+    def cut(self, length: int) -> None:
+        """Keep the first ``length`` positions.
+
+        Raises:
+            ConfigError: a full window has overwritten older ones.
+        """
+        if self.window is not None and self.seen > self.window:
+            raise ConfigError(
+                f"the cache cannot be cut back to {length} positions: its "
+                f"window of {self.window} has forgotten older ones."
+            )
+        self.seen = min(self.seen, length)
 
     def _store(
         self, kept: Tensor | None, new: Tensor, before: int

@@ -61,6 +61,11 @@ class DecoderCache:
             if sources is not None:
                 layer.memory.select(sources)
 
+    def cut(self, length: int) -> None:
+        """Keep the first ``length`` target tokens."""
+        for layer in self.layers:
+            layer.own.cut(length)
+
 
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward (Vaswani et al. 2017, 3.1)."""

@@ -1,0 +1,148 @@
+"""What does a model learn that only drafts for a larger one?
+
+The draft model of speculative decoding has to predict what the large model
+writes, right or wrong. So it learns from the translations that ``en-ja``
+writes greedily, with its tokenizer, and never sees what people wrote:
+sequence-level distillation (Kim & Rush 2016). The sources are the first
+20,000 of those that ``en-ja`` learned from. The model, in eight bits, goes
+into ``outputs/en-ja-draft/model``; ``models/en-ja-draft`` is a copy of it.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from experiments import store
+from experiments.lab import Analysis, Record, RunContext, made_of, splits_for
+from experiments.translations import smoke_inputs
+from transformer_course.data.text import ParallelText, read_lines
+from transformer_course.decoding.translate import translate
+from transformer_course.models.config import ModelConfig
+from transformer_course.models.optimize import optimize
+from transformer_course.models.transformer import Transformer
+from transformer_course.training import checkpoint
+from transformer_course.training.chunked_loss import chunked_loss
+from transformer_course.training.config import (
+    DataConfig,
+    Experiment,
+    TrainConfig,
+)
+from transformer_course.training.loop import (
+    evaluate,
+    fit,
+    make_optimizer,
+    set_seed,
+)
+from transformer_course.training.tasks.writing import (
+    pair_batches,
+    pair_eval_batches,
+)
+
+SETTINGS = Experiment(
+    "en-ja-draft",
+    DataConfig("small_parallel_enja", token_budget=1536),
+    ModelConfig(
+        d_model=128,
+        d_ff=512,
+        n_layers=1,
+        dropout=0.1,
+        norm_first=True,
+        position="rotary",
+        tied=True,
+    ),
+    TrainConfig(
+        epochs=6,
+        peak_rate=3e-3,
+        warmup=300,
+        cooldown=3,
+        label_smoothing=0.0,
+    ),
+)
+SOURCES = 20_000
+"""Training sentences that are translated."""
+AT_A_TIME = 1000
+"""Sentences that are translated and then written down."""
+
+
+def written(large: checkpoint.Checkpoint, src: list[str], path: Path):
+    """What the large model writes greedily; what is in the file is kept."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    done = read_lines(path) if path.exists() else []
+    for start in range(len(done), len(src), AT_A_TIME):
+        some = src[start : start + AT_A_TIME]
+        made = translate(large.model, large.tokenizer, some)
+        with path.open("a", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in made)
+        done += made
+    return ParallelText(src, done)
+
+
+def analyse(context: RunContext) -> Iterator[str]:
+    """Translate, train, save the model; store how it learned."""
+    [folder] = context.inputs
+    large = checkpoint.load(folder)
+    splits = splits_for(large.details, context)
+    outputs = context.outputs / SETTINGS.name
+    train, dev = (
+        written(large, src, outputs / f"{name}.ja")
+        for name, src in (
+            ("train", splits.train.src[:SOURCES]),
+            ("dev", splits.dev.src),
+        )
+    )
+    yield f"{len(train):,} sentences translated"
+    set_seed(SETTINGS.train.seed)
+    sizes = asdict(SETTINGS.model) | {"vocab_size": large.tokenizer.vocab_size}
+    config = ModelConfig(**sizes)
+    model = optimize(Transformer(config))
+    batches = pair_batches(SETTINGS, large.tokenizer, train)
+    unseen = pair_eval_batches(config, large.tokenizer, dev)
+    epochs: list[Record] = []
+    started = time.process_time()
+
+    def on_epoch(progress, means: Record) -> None:
+        found = evaluate(model, unseen)
+        epochs.append({"train_loss": means["loss"], **found})
+        context.log(f"draft: epoch {progress.epoch}: {epochs[-1]}")
+
+    optimizer = make_optimizer(model, SETTINGS.train)
+    fit(
+        model,
+        optimizer,
+        batches,
+        SETTINGS.train,
+        on_epoch=on_epoch,
+        loss_fn=chunked_loss,
+    )
+    checkpoint.save(
+        outputs / "model",
+        model,
+        large.tokenizer,
+        large.details | {"more": None, "more_sha256": None},
+        eight_bits=True,
+    )
+    results = {
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "sources": len(train),
+        "epochs": epochs,
+        "processor_seconds": round(time.process_time() - started),
+    }
+    settings = asdict(SETTINGS) | {"model": checkpoint.config_to_dict(config)}
+    about = {
+        **made_of("draft", context),
+        "settings": settings,
+        "results": store.rounded(results),
+    }
+    store.write_json(context.folder / "run.json", about, indent=1)
+    yield f"{results['parameters']:,} weights in {outputs / 'model'}"
+
+
+EXPERIMENT = Analysis(
+    name="draft",
+    chapter="21_speed",
+    analyse=analyse,
+    inputs=("models/en-ja",),
+    smoke_inputs=smoke_inputs,
+    exact=True,
+)

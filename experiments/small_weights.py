@@ -1,0 +1,209 @@
+"""What do weights in eight and four bits take, give and cost?
+
+*product*: a matrix times one token's vector, as when one text is written, on
+one thread, in seconds of the processor. The matrix is larger than the
+processor's cache. *by hand* makes floats of all weights and multiplies;
+*compiled* is the same sum in one loop by ``torch.compile``, *kernel* an
+operator of PyTorch that reads the small weights (with activations in bf16).
+*quality*: the shipped translator ``en-ja`` with all matrices rounded: its loss
+on the development set, and how many of its translations change.
+"""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from experiments.benchmarks.limit import processor
+from experiments.lab import Experiment, Record, RunContext
+from experiments.timing import conditions, run_in_subprocess
+from transformer_course.batches.buckets import BucketedBatches
+from transformer_course.batches.pairs import encode_pairs
+from transformer_course.data.corpora import load_corpus
+from transformer_course.decoding.translate import translate
+from transformer_course.models.optimize import optimize
+from transformer_course.training.int8 import quantized
+from transformer_course.training.loop import evaluate
+from transformer_course.training.shipped import load_shipped
+
+ROWS, COLUMNS, GROUP = 16384, 4096, 32
+TIMES = 5
+SENTENCES = 100
+
+Product = Callable[[Tensor], Tensor]
+
+
+class Question(NamedTuple):
+    """A way to multiply, or to round."""
+
+    kind: str
+    way: str
+    bits: int
+
+
+def in_groups(weight: Tensor, bits: int, group: int) -> tuple[Tensor, Tensor]:
+    """Whole numbers, and a scale for each group of columns of a row."""
+    parts = weight.unflatten(1, (-1, group))
+    largest = 2 ** (bits - 1) - 1
+    scale = parts.abs().amax(dim=2, keepdim=True).clamp(min=1e-30) / largest
+    return (parts / scale).round().to(torch.int8), scale
+
+
+def two_in_a_byte(numbers: Tensor) -> Tensor:
+    """Numbers from -7 to 7: the first half of each group in the low bits."""
+    low, high = (numbers + 8).to(torch.uint8).chunk(2, dim=2)
+    return low | (high << 4)
+
+
+def from_bytes(packed: Tensor) -> Tensor:
+    """The inverse of :func:`two_in_a_byte`, as floats."""
+    return torch.cat([packed & 15, packed >> 4], dim=2).float() - 8
+
+
+def summed_8(x: Tensor, numbers: Tensor, scale: Tensor) -> Tensor:
+    """The product, read from bytes in one loop once it is compiled."""
+    return (numbers.float() * x).sum(1) * scale[:, 0]
+
+
+def summed_4(x: Tensor, packed: Tensor, scale: Tensor) -> Tensor:
+    """The same from half bytes."""
+    first, second = x.unflatten(1, (-1, 2, GROUP // 2)).unbind(2)
+    low, high = (packed & 15).float() - 8, (packed >> 4).float() - 8
+    sums = (low * first + high * second).sum(2)
+    return (sums * scale[:, :, 0]).sum(1)
+
+
+def by_hand_8(x: Tensor, numbers: Tensor, scale: Tensor) -> Tensor:
+    """Floats first, then a product."""
+    return F.linear(x, numbers * scale)
+
+
+def by_hand_4(x: Tensor, packed: Tensor, scale: Tensor) -> Tensor:
+    """Floats first, then a product."""
+    return F.linear(x, (from_bytes(packed) * scale).flatten(1))
+
+
+def ways(weight: Tensor, asked: Question) -> tuple[Product, int]:
+    """The product of one way, and the bytes of its weights."""
+    if asked.bits == 32:
+        return lambda x: F.linear(x, weight), weight.nbytes
+    if asked.bits == 16:
+        half = weight.bfloat16()
+        return lambda x: F.linear(x.bfloat16(), half), half.nbytes
+    if asked.bits == 8:
+        numbers, scale = quantized(weight)
+        by_hand, summed, small = by_hand_8, summed_8, numbers
+    else:
+        numbers, scale = in_groups(weight, 4, GROUP)
+        by_hand, summed, small = by_hand_4, summed_4, two_in_a_byte(numbers)
+    size = small.nbytes + scale.nbytes
+    if asked.way == "kernel":
+        return kernel(numbers, scale), size
+    if asked.way == "compiled":
+        by_hand = torch.compile(summed)
+    return lambda x: by_hand(x, small, scale), size
+
+
+def kernel(numbers: Tensor, scale: Tensor) -> Product:
+    """PyTorch's own operators, as gpt-fast calls them."""
+    if numbers.ndim == 2:
+        scales = scale[:, 0].bfloat16()
+        return lambda x: torch._weight_int8pack_mm(
+            x.bfloat16(), numbers, scales
+        )
+    unsigned = (numbers + 8).flatten(1).int()
+    packed = torch._convert_weight_to_int4pack_for_cpu(unsigned, 1)
+    both = torch.stack([scale[:, :, 0].T, torch.zeros_like(scale[:, :, 0].T)])
+    both = both.permute(1, 2, 0).contiguous().bfloat16()
+    return lambda x: torch._weight_int4pack_mm_for_cpu(
+        x.bfloat16(), packed, GROUP, both
+    )
+
+
+@torch.inference_mode()
+def multiplied(asked: Question, rows: int) -> Record:
+    """Milliseconds, bytes, and the error of the product."""
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    weight, x = torch.randn(rows, COLUMNS) / 64, torch.randn(1, COLUMNS)
+    product, size = ways(weight, asked)
+    right, found = F.linear(x, weight), product(x).float().view(1, -1)
+    taken = []
+    for _ in range(TIMES):
+        start = time.process_time()
+        product(x)
+        taken.append(time.process_time() - start)
+    error = (found - right).norm() / right.norm()
+    return {
+        "milliseconds": float(f"{1000 * min(taken):.4g}"),
+        "megabytes": round(size / 1e6, 1),
+        "error": float(f"{error:.3g}"),
+    }
+
+
+def rounded(asked: Question, sentences: int) -> Record:
+    """The translator's loss, and its translations."""
+    torch.set_num_threads(1)
+    loaded = load_shipped("en-ja")
+    splits = load_corpus("small_parallel_enja")
+    texts = splits.test.src[:sentences]
+    before = translate(optimize(loaded.model), loaded.tokenizer, texts)
+    groups = {"group": GROUP, "row": None, "matrix": 0}[asked.way]
+    for weight in {id(p): p for p in loaded.model.parameters()}.values():
+        if weight.ndim == 2 and asked.bits < 32:
+            group = weight.size(1) if groups is None else groups
+            parts = weight.data if group else weight.data.view(1, -1)
+            group = group or weight.numel()
+            numbers, scale = in_groups(parts, asked.bits, group)
+            weight.data = (numbers * scale).view_as(weight)
+    pairs = encode_pairs(loaded.tokenizer, splits.dev.take(range(500)), 128)
+    held_out = BucketedBatches(pairs[: 5 * sentences], 4096).epoch(0)
+    after = translate(loaded.model, loaded.tokenizer, texts)
+    return {
+        "nll": round(evaluate(loaded.model, held_out)["nll"], 4),
+        "changed": sum(a != b for a, b in zip(before, after, strict=True)),
+    }
+
+
+def measure(asked: Question, seed: int, context: RunContext) -> Record:
+    """One way, once, in a process of its own."""
+    if asked.kind == "product":
+        much = multiplied, asked, context.limit(ROWS, 64)
+    else:
+        much = rounded, asked, context.limit(SENTENCES)
+    found = run_in_subprocess(*much)
+    return {**conditions(), "processor": processor(), **found}
+
+
+VARIANTS = {
+    "product/32 bits": Question("product", "float", 32),
+    "product/16 bits": Question("product", "float", 16),
+    **{
+        f"product/{bits} bits, {way}": Question("product", way, bits)
+        for bits in (8, 4)
+        for way in ("by hand", "compiled", "kernel")
+    },
+    **{
+        f"quality/{bits} bits, {way}": Question("quality", way, bits)
+        for bits in (8, 4)
+        for way in ("matrix", "row", "group")
+    },
+}
+
+EXPERIMENT = Experiment(
+    name="small-weights",
+    chapter="21_speed",
+    variants=VARIANTS,
+    measure=measure,
+    settings=lambda: {
+        "rows": ROWS,
+        "columns": COLUMNS,
+        "group": GROUP,
+        "sentences": SENTENCES,
+    },
+    seeds_of={"quality": (0,)},
+    smoke_variants=("product/8 bits, kernel", "product/4 bits, kernel"),
+)

@@ -1,0 +1,105 @@
+"""How much faster do two processes train than one?
+
+The translator of the preset ``enja``, on batches of the built-in grammar: one
+process takes whole batches, each of two takes half of the rows, on a core of
+its own. *at the end* adds up all gradients in one message when the backward
+pass is over; *overlapped* is PyTorch's ``DistributedDataParallel``, which
+sends a bucket of gradients as soon as it is complete, while the backward pass
+goes on. *nothing sent* is wrong, since the two models drift apart: it shows
+what the messages cost. Seconds are those of the clock.
+"""
+
+import socket
+import time
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+from experiments.benchmarks.limit import processor
+from experiments.faster import VOCABULARY, batches
+from experiments.lab import Experiment, Record, RunContext
+from experiments.timing import conditions
+from transformer_course.data.tokenizer import PAD
+from transformer_course.models.config import ModelConfig
+from transformer_course.models.transformer import Transformer
+from transformer_course.training.config import TrainConfig
+from transformer_course.training.distributed import rows_of
+from transformer_course.training.loop import make_optimizer, set_seed
+from transformer_course.training.loss import label_smoothed_loss
+
+STEPS = 6
+"""Updates that are timed, after as many that are not."""
+BUCKETS = "overlapped"
+WAYS = ("one", "at the end", BUCKETS, "nothing sent")
+
+
+def add_up(model: nn.Module) -> None:
+    """The sum of the gradients of all processes, in one message."""
+    gradients = [weight.grad for weight in model.parameters()]
+    flat = torch.cat([g.flatten() for g in gradients])
+    dist.all_reduce(flat)
+    parts = flat.split([g.numel() for g in gradients])
+    for gradient, part in zip(gradients, parts, strict=True):
+        gradient.copy_(part.view_as(gradient))
+
+
+def worker(rank: int, size: int, way: str, port: int, steps: int, out) -> None:
+    """What each process does; the first puts its tokens and seconds out."""
+    torch.set_num_threads(1)
+    where = f"tcp://127.0.0.1:{port}"
+    dist.init_process_group("gloo", where, rank=rank, world_size=size)
+    made = batches(True, steps)
+    set_seed(0)
+    model = Transformer(ModelConfig(vocab_size=VOCABULARY, norm_first=True))
+    network = DistributedDataParallel(model) if way == BUCKETS else model
+    optimizer = make_optimizer(model, TrainConfig())
+    for _ in range(2):
+        dist.barrier()
+        start = time.perf_counter()
+        for batch in made:
+            mine = rows_of(batch, rank, size)
+            optimizer.zero_grad()
+            tokens = int((batch.tgt_out != PAD).sum())
+            sums = label_smoothed_loss(
+                network(*mine.inputs), mine.tgt_out, 0.1
+            )
+            scale = size if way == BUCKETS else 1  # it takes the mean
+            (sums.loss * scale / tokens).backward()
+            if way == "at the end":
+                add_up(model)
+            optimizer.step()
+        dist.barrier()
+        taken = time.perf_counter() - start
+    if not rank:
+        out.put((sum(int((b.tgt_out != PAD).sum()) for b in made), taken))
+    dist.destroy_process_group()
+
+
+def measure(way: str, seed: int, context: RunContext) -> Record:
+    """Target tokens a second, by the clock."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    size = 1 if way == "one" else 2
+    out = mp.get_context("spawn").SimpleQueue()
+    given = size, way, port, context.limit(STEPS), out
+    mp.spawn(worker, given, size)
+    tokens, taken = out.get()
+    return {
+        **conditions(),
+        "processor": processor(),
+        "rate": round(tokens / taken, 1),
+    }
+
+
+EXPERIMENT = Experiment(
+    name="two-processes",
+    chapter="21_speed",
+    variants={way: way for way in WAYS},
+    measure=measure,
+    seeds=(0,),
+    settings=lambda: {"steps": STEPS},
+    smoke_variants=("at the end", BUCKETS),
+)

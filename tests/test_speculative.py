@@ -1,0 +1,184 @@
+"""Speculative decoding writes what greedy search writes, in fewer calls."""
+
+import pytest
+import torch
+
+from transformer_course.data.corpora import load_corpus
+from transformer_course.data.tokenizer import EOS
+from transformer_course.decoding import speculative
+from transformer_course.decoding.generate import greedy_search
+from transformer_course.decoding.speculative import (
+    DraftModel,
+    agreeing,
+    prompt_lookup,
+    speculative_search,
+)
+from transformer_course.decoding.translate import encode_source
+from transformer_course.errors import ConfigError
+from transformer_course.models.config import ModelConfig, RecurrentConfig
+from transformer_course.models.modern import ModernLanguageModel
+from transformer_course.models.modern_config import ModernConfig
+from transformer_course.models.recurrent import RecurrentTranslator
+from transformer_course.models.rolling_cache import RollingCache
+from transformer_course.models.transformer import Transformer
+from transformer_course.training.shipped import load_shipped
+
+SMALL = {"vocab_size": 40, "d_model": 16, "n_heads": 2, "d_ff": 32}
+DECODERS = {
+    "plain": {},
+    "grouped": {"n_kv_heads": 1},
+    "latent": {"latent": 8},
+}
+
+
+@pytest.fixture(scope="module")
+def grammar():
+    loaded = load_shipped("grammar")
+    sentences = load_corpus("grammar").test.src[:8]
+    return loaded.model, [
+        torch.tensor([encode_source(loaded.tokenizer, text)])
+        for text in sentences
+    ]
+
+
+def little(seed=0, **settings):
+    """A draft that knows nothing: it is seldom right."""
+    torch.manual_seed(seed)
+    sizes = {"vocab_size": 579, "d_model": 16, "n_heads": 2, "d_ff": 32}
+    return Transformer(ModelConfig(**sizes, n_layers=1, **settings)).eval()
+
+
+def right_until(model, src, wrong_at):
+    """A draft that knows what greedy search writes, but for one position."""
+    [target] = greedy_search(model, src)
+    target = [*target, EOS]
+
+    def draft(ids, count):
+        guess = target[len(ids) - 1 :][:count]
+        if len(ids) - 1 <= wrong_at < len(ids) - 1 + len(guess):
+            guess[wrong_at - len(ids) + 1] = 5
+        return guess
+
+    return draft
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5])
+@pytest.mark.parametrize("drafts", ["itself", "another"])
+def test_the_tokens_are_those_of_greedy_search(grammar, count, drafts):
+    model, sources = grammar
+    small = model if drafts == "itself" else little()
+    for src in sources:
+        [wanted] = greedy_search(model, src)
+        draft = DraftModel(small, src)
+        found = speculative_search(model, draft, src, count=count)
+        assert found.ids == wanted
+        assert 0 <= found.accepted <= found.drafted
+        if drafts == "itself":  # every guess is right
+            assert found.accepted == found.drafted
+            assert found.calls == -(-(len(wanted) + 1) // (count + 1))
+
+
+@pytest.mark.parametrize("wrong_at", range(4))
+def test_one_wrong_guess_costs_what_stands_behind_it(grammar, wrong_at):
+    model, (src, *_) = grammar
+    [wanted] = greedy_search(model, src)
+    draft = right_until(model, src, wrong_at)
+    assert speculative_search(model, draft, src, count=3).ids == wanted
+
+
+def test_an_end_inside_the_guess_ends_the_text(grammar):
+    model, (src, *_) = grammar
+    [wanted] = greedy_search(model, src)
+
+    def draft(ids, count):
+        return [*wanted, EOS, 7, 7, 7, 7][len(ids) - 1 :][:count]
+
+    count = len(wanted) + 4
+    found = speculative_search(model, draft, src, count=count)
+    assert found.ids == wanted
+    assert (found.calls, found.accepted) == (1, len(wanted) + 1)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 6])
+def test_max_length_is_kept(grammar, limit):
+    model, (src, *_) = grammar
+    [wanted] = greedy_search(model, src, max_length=limit)
+    draft = DraftModel(model, src)
+    found = speculative_search(model, draft, src, count=4, max_length=limit)
+    assert found.ids == wanted
+
+
+@pytest.mark.parametrize("count", [1, 4])
+@pytest.mark.parametrize("kind", DECODERS)
+def test_a_decoder_alone_looks_up_its_prompt(kind, count):
+    torch.manual_seed(1)
+    config = ModernConfig(**SMALL, n_layers=2, **DECODERS[kind])
+    model = ModernLanguageModel(config).eval()
+    prompt = torch.randint(3, 40, (1, 12)).repeat(1, 2)
+    settings = {"prefix": prompt, "max_length": 60}
+    [wanted] = greedy_search(model, **settings)
+    found = speculative_search(model, prompt_lookup, count=count, **settings)
+    assert found.ids == wanted
+    assert found.drafted > 0
+
+
+def test_a_lookup_finds_the_longest_and_latest_match():
+    assert prompt_lookup([1, 2, 3, 4, 9, 3, 5, 2, 3], 2) == [4, 9]
+    assert prompt_lookup([7, 8, 1, 7, 8, 2, 7, 8], 1) == [2]
+    assert prompt_lookup([1, 2, 3], 4) == []
+
+
+def test_agreeing_counts_up_to_the_first_difference():
+    assert agreeing([4, 5, 6], [4, 5, 7, 8]) == 2
+    assert agreeing([4], [4, 5]) == 1
+    assert agreeing([], [4]) == 0
+    assert agreeing([4, 5], [4]) == 1
+
+
+@pytest.mark.parametrize("wrong", ["all", "one more"])
+def test_a_check_that_accepts_too_much_would_be_noticed(
+    grammar, monkeypatch, wrong
+):
+    """The assertions above can fail."""
+    model, sources = grammar
+    lenient = {
+        "all": lambda guess, own: len(guess),
+        "one more": lambda guess, own: min(
+            agreeing(guess, own) + 1, len(guess)
+        ),
+    }
+    monkeypatch.setattr(speculative, "agreeing", lenient[wrong])
+    differ = 0
+    for src in sources[:5]:
+        draft = right_until(model, src, 2)
+
+        def padded(ids, count, draft=draft):
+            return (draft(ids, count) + [5] * count)[:count]
+
+        found = speculative_search(model, padded, src, count=3)
+        differ += found.ids != greedy_search(model, src)[0]
+    assert differ
+
+
+def test_what_cannot_go_back_is_refused():
+    gru = RecurrentTranslator(RecurrentConfig(vocab_size=40, d_model=16))
+    src = torch.tensor([[5, 6, EOS]])
+    with pytest.raises(ConfigError, match="cannot be cut"):
+        speculative_search(gru, prompt_lookup, src)
+    config = ModernConfig(**SMALL, n_layers=1, linear=True)
+    model = ModernLanguageModel(config)
+    prompt = torch.tensor([[5, 6, 7, 5, 6, 7, 5, 6]])
+    with pytest.raises(ConfigError, match="state"):
+        speculative_search(
+            model, prompt_lookup, prefix=prompt, max_length=30, count=3
+        )
+    with pytest.raises(ConfigError, match="count is -1"):
+        speculative_search(model, prompt_lookup, prefix=prompt, count=-1)
+
+
+def test_a_window_that_has_forgotten_is_refused():
+    cache = RollingCache(window=4)
+    for _ in range(5):
+        cache.extend(torch.ones(1, 1, 1, 2), torch.ones(1, 1, 1, 2))
+    with pytest.raises(ConfigError, match="window of 4"):
+        cache.cut(3)
