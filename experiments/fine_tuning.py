@@ -3,9 +3,8 @@
 all-MiniLM-L6-v2 under a linear map of the mean of its tokens, on sentences of
 film reviews. Frozen, the map alone is trained; fine-tuned, all weights are, by
 the same function, data and order of batches. The number of epochs is fixed for
-each number of labels, and the last weights are scored. ``rates/`` compares
-rates on dev. A fine-tuning takes 1, 3 or 15 minutes of one core; the
-default variants are those that are stored so far.
+each number of labels, and the last weights are scored. A fine-tuning takes 1,
+3 or 15 minutes of one core.
 """
 
 from typing import NamedTuple
@@ -33,9 +32,8 @@ TRAINING = "transformer-course train polarity --from minilm"
 """All other settings are its."""
 EPOCHS = {85: 10, 855: 5, 8552: 3}
 """Epochs by the number of labels: few labels are read more often."""
-RATES = {"frozen": (1e-3, 3e-3, 1e-2), "fine-tuned": (5e-5, 1e-4, 2e-4)}
-"""Highest rates that were tried, with 855 labels."""
-CHOSEN = {"frozen": 3e-3, "fine-tuned": 1e-4}
+RATES = {"frozen": 3e-3, "fine-tuned": 1e-4}
+"""Highest learning rates."""
 
 
 class Point(NamedTuple):
@@ -84,20 +82,11 @@ EXPERIMENT = Experiment(
     name="fine-tuning",
     chapter="18_bert",
     variants={
-        f"{labels}/{way}": Point(labels, way, CHOSEN[way])
+        f"{labels}/{way}": Point(labels, way, rate)
         for labels in EPOCHS
-        for way in CHOSEN
-    }
-    | {
-        f"rates/{way}-{rate:g}": Point(855, way, rate)
-        for way, rates in RATES.items()
-        for rate in rates
+        for way, rate in RATES.items()
     },
     measure=Point.measure,
-    settings=lambda: {"training": TRAINING, "epochs": EPOCHS, "rates": CHOSEN},
-    seeds_of={"rates": (0,)},
-    default_variants=(
-        *(f"{size}/{way}" for size in (85, 855) for way in CHOSEN),
-    ),
+    settings=lambda: {"training": TRAINING, "epochs": EPOCHS, "rates": RATES},
     smoke_variants=("85/frozen", "8552/fine-tuned"),
 )

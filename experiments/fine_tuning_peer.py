@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from experiments.classifiers import classification_scores, splits_of
-from experiments.fine_tuning import CHOSEN, EPOCHS
+from experiments.fine_tuning import EPOCHS, RATES
 from experiments.lab import Experiment, Record, RunContext
 from transformer_course.models.bert import mean_of_tokens
 from transformer_course.training.loop import set_seed
@@ -66,7 +66,7 @@ def measure(_: None, seed: int, context: RunContext) -> Record:
     set_seed(seed)
     model = PeersClassifier(context.smoke)
     optimizer = torch.optim.AdamW(
-        model.parameters(), CHOSEN["fine-tuned"], weight_decay=0.01
+        model.parameters(), RATES["fine-tuned"], weight_decay=0.01
     )
     epochs = context.limit(EPOCHS[LABELS])
     steps = epochs * -(-len(train) // BATCH)
@@ -104,5 +104,5 @@ EXPERIMENT = Experiment(
     chapter="18_bert",
     variants={f"{LABELS}/transformers": None},
     measure=measure,
-    settings=lambda: {"rate": CHOSEN["fine-tuned"], "batch": BATCH},
+    settings=lambda: {"rate": RATES["fine-tuned"], "batch": BATCH},
 )
