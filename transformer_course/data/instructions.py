@@ -2,8 +2,7 @@
 
 They are in the spirit of IFEval (Zhou et al. 2023), and made by this program
 (MIT): a kind of instruction, one of its wordings, and words to fill it with.
-Wordings and words of the held-out prompts never stand in a training prompt.
-Some kinds are never trained at all.
+Wordings and words of the held-out prompts are in no training prompt.
 """
 
 import re
@@ -28,7 +27,6 @@ ADJECTIVES = (
     "small big old new quiet bright heavy pretty simple strong clean warm"
 ).split()
 ENDS = "today here again yesterday there outside now alone together".split()
-BEGINS = "Well Perhaps Sometimes Often Usually Today Now Here".split()
 LISTS = {
     "animals": "dog cat horse cow sheep lion",
     "colours": "red green blue yellow white black",
@@ -107,11 +105,6 @@ def _capitals(words: Words) -> dict:
     return {"noun": noun, "answer": noun.upper()}
 
 
-def _small(words: Words) -> dict:
-    noun = words.pick(NOUNS)
-    return {"noun": noun.upper(), "answer": noun}
-
-
 def _count(words: Words) -> dict:
     n, noun = words.number(2, 4), words.pick(NOUNS)
     adjectives = words.several(ADJECTIVES, 2)
@@ -139,17 +132,6 @@ def _end(words: Words) -> dict:
     return {"noun": noun, "word": word, "answer": answer, "check": check}
 
 
-def _begin(words: Words) -> dict:
-    noun, word = words.pick(NOUNS), words.pick(BEGINS)
-
-    def check(answer: str) -> bool:
-        found = re.findall(r"\w+", answer)
-        return len(found) > 2 and found[0] == word
-
-    answer = f"{word} there is a {noun}."
-    return {"noun": noun, "word": word, "answer": answer, "check": check}
-
-
 def _list(words: Words) -> dict:
     things, n = words.pick(tuple(LISTS)), words.number(2, 6)
 
@@ -174,22 +156,7 @@ def _repeat(words: Words) -> dict:
     return {"noun": noun, "n": n, "answer": " ".join([noun] * n)}
 
 
-def _brackets(words: Words) -> dict:
-    noun = words.pick(NOUNS)
-    return {"noun": noun, "answer": f"[{noun}]"}
-
-
-def _question(words: Words) -> dict:
-    noun = words.pick(NOUNS)
-
-    def check(answer: str) -> bool:
-        return answer.strip().endswith("?") and noun in answer.lower()
-
-    answer = f"Where is the {noun}?"
-    return {"noun": noun, "answer": answer, "check": check}
-
-
-TRAINED = {
+KINDS = {
     "capitals": Kind(
         (
             "Write the word {noun} in capital letters.",
@@ -245,29 +212,16 @@ TRAINED = {
         _repeat,
     ),
 }
-"""The kinds that are trained."""
-OTHER = {
-    "begin": Kind(
-        ("Write about a {noun}. The first word must be {word}.",), _begin
-    ),
-    "brackets": Kind(
-        ("Write the word {noun} in square brackets.",), _brackets
-    ),
-    "question": Kind(("Ask me one question about a {noun}.",), _question),
-    "small": Kind(("Write {noun} in small letters.",), _small),
-}
-"""Kinds that no training sees."""
 
 
 def instructions(
-    seed: int, count: int, kinds: dict[str, Kind], held_out: bool = False
+    seed: int, count: int, held_out: bool = False
 ) -> list[Instruction]:
     """So many different instructions, of all kinds alike.
 
     Args:
         seed: the same seed gives the same ones.
         count: how many.
-        kinds: :data:`TRAINED` or :data:`OTHER`.
         held_out: with the wordings and words that training does not use.
 
     Raises:
@@ -281,8 +235,8 @@ def instructions(
             f"count is {count}: there are not so many different instructions "
             "of each kind; ask for fewer.",
         )
-        name = list(kinds)[len(found) % len(kinds)]
-        kind = kinds[name]
+        name = list(KINDS)[len(found) % len(KINDS)]
+        kind = KINDS[name]
         wordings = kind.wordings[-2:] if held_out else kind.wordings[:-2]
         wording = wordings[words.number(0, len(wordings) - 1)]
         filled = kind.fill(words)
