@@ -151,7 +151,7 @@ class DraftModel:
 
 
 def prompt_lookup(ids: list[int], count: int, longest: int = 3) -> list[int]:
-    """What stood behind the last tokens when they came before.
+    """The tokens that followed the last ones when they came before.
 
     No model is needed (Saxena 2023, "Prompt Lookup Decoding"). The longest
     match counts, and of these the latest.
