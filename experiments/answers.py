@@ -28,8 +28,9 @@ from transformer_course.data.instructions import (
     KINDS,
     instructions,
 )
-from transformer_course.data.tokenizer import BOS, EOS, PAD
+from transformer_course.data.tokenizer import EOS
 from transformer_course.decoding.generate import sample
+from transformer_course.decoding.search import without_special
 from transformer_course.inference.chat import Message, chat_text
 from transformer_course.models.modern import ModernLanguageModel
 from transformer_course.models.modern_config import ModernConfig
@@ -233,8 +234,7 @@ def greedy_answers(model: nn.Module, prompts: list[Ids]) -> list[Ids]:
             top_k=1,
         )
         for i, ids in zip(numbers, found, strict=True):
-            kept = [id for id in prompts[i] if id not in (PAD, BOS, EOS)]
-            written[i] = ids[len(kept) :]
+            written[i] = ids[len(without_special(prompts[i])) :]
     return [written[i] for i in range(len(prompts))]
 
 
