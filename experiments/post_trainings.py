@@ -4,6 +4,7 @@ An experiment says what a model learns from, and which answers are right; the
 functions of :data:`METHODS` teach it.
 """
 
+import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -115,7 +116,10 @@ def lora(run: PostTraining) -> None:
 
 
 def dpo(run: PostTraining) -> None:
-    """Pairs of a right and a wrong answer, which the model has drawn."""
+    """Pairs of a right and a wrong answer, which the model has drawn.
+
+    Each answer is in one pair at most.
+    """
     add_lora(run.model)
     generator = torch.Generator().manual_seed(run.seed)
     rows = []
@@ -124,8 +128,8 @@ def dpo(run: PostTraining) -> None:
         drawn = draw_answers(run.model, prompt, *more)
         right = [a for a in drawn if run.is_right(i, a)]
         wrong = [a for a in drawn if not run.is_right(i, a)]
-        if right and wrong:
-            rows.append((prompt, right[0], wrong[0]))
+        rows += [(prompt, *pair) for pair in zip(right, wrong, strict=False)]
+    random.Random(run.seed).shuffle(rows)
 
     def pairs(some: list) -> Pairs:
         chosen = answer_batch([(row[0], row[1]) for row in some])
