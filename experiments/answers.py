@@ -39,7 +39,7 @@ from transformer_course.training.loop import set_seed
 from transformer_course.training.post_training import Ids, merge_lora
 from transformer_course.training.smollm2 import load_gguf, smollm2_file
 
-SHOWN, DPO_PROMPTS, GRPO_PROMPTS = 240, 64, 48
+SHOWN, DPO_PROMPTS, GRPO_PROMPTS = 240, 64, 240
 """Prompts of the methods: of SFT and LoRA, and of the two others."""
 HELD_OUT = 204
 """Prompts that are scored."""
