@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -107,8 +108,17 @@ def _reader(path: Path) -> Any:
             "the package gguf is not installed, which reads such files: 'pip "
             "install --no-deps gguf' brings it."
         ) from error
+
+    class Reader(GGUFReader):
+        """Slices a plain array, which takes half the time of a memmap."""
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name == "data":
+                value = np.asarray(value)
+            super().__setattr__(name, value)
+
     try:
-        return GGUFReader(path)
+        return Reader(path)
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{path} is no GGUF file: {error}") from error
 
