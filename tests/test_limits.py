@@ -70,8 +70,8 @@ WHOLE = {
     "23_from_text_to_answers": 3600,
 }
 """Words of such a chapter, folds included, where they may be over 3000."""
-GUESSES = {"00_watch_it_translate": 6}  # five of them find where to begin
-"""Questions that a chapter stops for, where they are more than four."""
+GUESSES = 4
+"""Questions that a chapter stops for."""
 MODULE = 430
 """Lines of a module of the package."""
 LONG_MODULES = {
@@ -156,7 +156,7 @@ def test_a_chapter_stops_for_few_guesses_that_take_an_answer(path):
     markdown = markdown_of(path)
     assert "Guess first" not in markdown
     guesses = [found[2] for found in re.finditer(box, markdown, re.M | re.S)]
-    assert len(guesses) <= GUESSES.get(path.stem, 4)
+    assert len(guesses) <= GUESSES
     for guess in guesses:
         choices = re.search(r"^:choices:(.*)", guess, re.M)
         slider = re.search(r"^:slider: \S+ \S+", guess, re.M)

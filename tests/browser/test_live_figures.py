@@ -26,7 +26,7 @@ def written_in_english(figure):
 
 
 def test_the_translator_writes_and_shows_where_it_attends(opened):
-    figure = opened.locator("[data-live=translator]").first
+    figure = opened.locator("[data-live=translator]")
     words = written(figure)
     assert words == ["猫", "は", "ミルク", "を", "飲む", "。", "eos"]
     figure.get_by_role("button", name="ミルク").focus()
@@ -38,7 +38,7 @@ def test_the_translator_writes_and_shows_where_it_attends(opened):
 
 
 def test_a_switch_changes_what_is_written_and_names_its_chapter(opened):
-    figure = opened.locator("[data-live=translator]").nth(1)
+    figure = opened.locator("[data-live=translator]")
     whole = written(figure)
     figure.get_by_label("Without positions").check()
     status = figure.locator(".lv-status")
@@ -62,7 +62,7 @@ REACHED = """(root) => {
 
 
 def test_padding_is_drawn_where_the_model_attends_to_it(opened):
-    figure = opened.locator("[data-live=translator]").nth(1)
+    figure = opened.locator("[data-live=translator]")
     written(figure)
     empty = figure.locator(".is-empty:visible")
     assert empty.count() == 0
@@ -79,7 +79,7 @@ def test_padding_is_drawn_where_the_model_attends_to_it(opened):
 
 def test_on_a_phone_no_ribbon_crosses_a_word_of_the_source(opened):
     opened.set_viewport_size({"width": 390, "height": 800})
-    figure = opened.locator("[data-live=translator]").nth(1)
+    figure = opened.locator("[data-live=translator]")
     written(figure)
     figure.get_by_label("Without the padding mask").check()
     figure.locator(".lv-status", has_text="Now:").wait_for()
