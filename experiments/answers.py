@@ -256,6 +256,5 @@ EXPERIMENT = Experiment(
         "temperature": 1.0,
     },
     seeds_of={"untouched": (0,)},
-    default_variants=("untouched", "sft", "lora", "dpo"),
     smoke_variants=("dpo", "grpo"),
 )
