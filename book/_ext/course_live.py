@@ -52,7 +52,7 @@ GOALS = [
     {
         "word": "drink",
         "least": 0.9,
-        "text": "Done: drink has over 90 %. Every other score is negative.",
+        "text": "Done: drink has over 90 %. Every other score is far lower.",
     },
 ]
 """What the reader is asked to bring about in the plane."""

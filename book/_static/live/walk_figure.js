@@ -12,6 +12,8 @@
   const PACE = 2200; // milliseconds a step, when playing
   const E = '[aria-label^="Encoder, from"] ';
   const D = '[aria-label^="Decoder, from"] ';
+  /* A box, and the one above it, where what it made is added. */
+  const added = (box) => `${box}, ${box} + path + path + a`;
   const LOOP = '[aria-label^="Linear"], [aria-label^="Softmax"], ' +
     '[aria-label^="Choosing"]';
 
@@ -52,13 +54,15 @@
       ['[aria-label^="Positional"]', "src_positions",
         "A pattern for the position is added to each vector, so that the " +
         "model knows that cats comes first and milk third."],
-      [E + '[aria-label^="Multi-head"]', "encoder.layers.0.add_norm_1",
+      [added(E + '[aria-label^="Multi-head"]'), "encoder.layers.0.add_norm_1",
         "Self-attention: each word takes in a mix of all five. Of what drink " +
         `takes in, ${whole(own[1][1])} comes from itself, and the rest from ` +
-        "the others, as the ribbons show.", { asked: words, looks: own }],
-      [E + '[aria-label^="Feed-forward"]', "encoder.layers.0.add_norm_2",
+        "the others, as the ribbons show. Add and norm: the mix is added to " +
+        "the vector that was there, and the sum is rescaled.",
+        { asked: words, looks: own }],
+      [added(E + '[aria-label^="Feed-forward"]'), "encoder.layers.0.add_norm_2",
         "Feed-forward: the same small network changes each of the five " +
-        "vectors. Here no word looks at another."],
+        "vectors, and here no word looks at another. Then add and norm again."],
       [E + '[aria-label^="Encoder, N"]', "encoder.layers.1.add_norm_2",
         "A second layer does both again. Its five vectors are the memory: " +
         "all that the decoder will see of cats drink milk."],
@@ -79,15 +83,15 @@
     const first = tokens[0];
     const cross = mean(first.weights, "cross", 0);
     for (const [lit, name, said, more] of [
-      [D + '[aria-label^="Masked"]', "decoder.layers.0.add_norm_1",
+      [added(D + '[aria-label^="Masked"]'), "decoder.layers.0.add_norm_1",
         "The decoder has written nothing, so it begins with bos, the mark for " +
         "the beginning. Masked self-attention shows it only what is written: " +
         "bos itself.",
         { asked: ["bos"], looks: mean(first.weights, "self", 0) }],
-      [D + '[aria-label^="Cross"]', "decoder.layers.0.add_norm_2",
+      [added(D + '[aria-label^="Cross"]'), "decoder.layers.0.add_norm_2",
         "Cross-attention: bos looks at the memory, the English sentence, and " +
         `there mostly at ${most(cross[0])}.`, { asked: words, looks: cross }],
-      [D + '[aria-label^="Feed-forward"]', "decoder.layers.0.add_norm_3",
+      [added(D + '[aria-label^="Feed-forward"]'), "decoder.layers.0.add_norm_3",
         "Feed-forward, and a second layer of all three. The vector at bos now " +
         "says which word should come first."],
     ])
