@@ -193,7 +193,7 @@ def test_chances_follow_temperature_and_top_p(figure, model, source):
         bars = figure.locator("[data-lv=bars] .lv-share").all_inner_texts()
         for bar, chance in zip(bars, kept.topk(SHOWN).values, strict=True):
             if chance < 0.001:
-                assert bar == ("< 0.1 %" if chance > 0 else "cut")
+                assert bar == ("< 0.1\u00a0%" if chance > 0 else "cut")
             else:
                 assert numbers(bar) == [
                     pytest.approx(100 * chance.item(), abs=0.06)

@@ -195,7 +195,7 @@ def padding_of(batches: list[list[int]], widths: list[int]) -> str:
     places = sum(
         len(rows) * width for rows, width in zip(batches, widths, strict=True)
     )
-    share = f"{100 * (1 - real / places):.1f} %"
+    share = f"{100 * (1 - real / places):.1f}\u00a0%"
     return f"{places - real} of {places} places are padding, {share}."
 
 

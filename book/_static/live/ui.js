@@ -31,7 +31,8 @@ course.ui = (() => {
       still.matches ? resolve() : setTimeout(resolve, milliseconds));
 
   const percent = (share) =>
-    share > 0 && share < 0.001 ? "< 0.1 %" : `${(100 * share).toFixed(1)} %`;
+    share > 0 && share < 0.001
+      ? "< 0.1\u00a0%" : `${(100 * share).toFixed(1)}\u00a0%`;
 
   /* Runs task, one at a time; asked while it runs, it runs once more after. */
   function latest(task) {

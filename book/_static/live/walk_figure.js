@@ -46,7 +46,6 @@
     const words = [...SENTENCE.split(" "), "eos"];
     const [encoder, ...tokens] = parts;
     const own = mean(encoder.weights, "encoder", 0);
-    const whole = (share) => percent(share).replace(" ", "\u00a0");
     const found = [
       [E + '[aria-label^="Embedding"]', "src_embedding",
         "Cats, drink, milk, the full stop and eos, the mark for the end, each " +
@@ -56,7 +55,7 @@
         "model knows that cats comes first and milk third."],
       [added(E + '[aria-label^="Multi-head"]'), "encoder.layers.0.add_norm_1",
         "Self-attention: each word takes in a mix of all five. Of what drink " +
-        `takes in, ${whole(own[1][1])} comes from itself, and the rest from ` +
+        `takes in, ${percent(own[1][1])} comes from itself, and the rest from ` +
         "the others, as the ribbons show. Add and norm: the mix is added to " +
         "the vector that was there, and the sum is rescaled.",
         { asked: words, looks: own }],
@@ -73,7 +72,7 @@
     const most = (shares) => {
       const at = shares.indexOf(Math.max(...shares));
       return `${words[at] === "." ? "the full stop" : words[at]} ` +
-        `(${whole(shares[at])})`;
+        `(${percent(shares[at])})`;
     };
     const named = ({ piece }) => {
       const translated = meaning(piece, gloss);
@@ -102,7 +101,7 @@
     const last = "decoder.layers.1.add_norm_3";
     answers.forEach((answer, i) => {
       const looks = mean(tokens[i].weights, "cross");
-      const share = whole(answer.best[0].share);
+      const share = percent(answer.best[0].share);
       const read = i && named(answers[i - 1]);
       found.push({
         lit: i ? `${D}a, ${LOOP}` : LOOP,
