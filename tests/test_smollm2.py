@@ -4,6 +4,7 @@ Without the weights these tests are skipped by name; ``make test-smollm2``
 compares more texts.
 """
 
+import copy
 import random
 
 import pytest
@@ -94,7 +95,12 @@ def compare_answers(ours, theirs, texts, length):
             while len(found) < len(ids) + length and found[-1] != 2:
                 new = model.decode(new, cache)[:, -1:].argmax(dim=-1)
                 found.append(int(new))
-        assert found == expected.tolist()
+        expected = expected.tolist()
+        if found != expected:
+            at = next(i for i, id_ in enumerate(found) if id_ != expected[i])
+            with torch.no_grad():
+                best = model(torch.tensor([found[:at]]))[0, -1]
+            close(best[found[at]], best[expected[at]], 1e-4)
 
 
 def compare_ids(ours, lines):
@@ -122,10 +128,13 @@ def test_ids_are_those_of_its_tokenizer(ours):
 
 @pytest.mark.exhaustive
 def test_twenty_texts_twenty_prompts_and_ten_thousand_lines(ours, theirs):
-    texts = TEXTS + [f"{text[::-1]} {text}" for text in TEXTS] + prompts(12)
-    compare_logits(ours, theirs, texts)
     compare_answers(ours, theirs, prompts(20), 200)
     compare_ids(ours, 10_000)
+    # in fp32 rounding alone comes to 2e-4; so this is last, and in fp64
+    model, tokenizer = ours
+    ours = copy.deepcopy(model).double(), tokenizer
+    texts = TEXTS + [f"{text[::-1]} {text}" for text in TEXTS] + prompts(12)
+    compare_logits(ours, theirs.double(), texts)
 
 
 def test_it_answers_and_keeps_the_conversation(used):
