@@ -54,7 +54,8 @@ INSTALL := uv pip install --python $(BIN)/python
 else
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
-SHARED := -n $(WORKERS) --dist loadfile
+# In the order of testpaths: what takes long, the notebooks, comes first.
+SHARED := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # Notebooks that use a trained model, but those that measure time, which takes
 # most of it and prints least that could differ; and tests that ask which
 # corpora are there.

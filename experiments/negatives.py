@@ -126,5 +126,5 @@ EXPERIMENT = Experiment(
     variants=METHODS,
     measure=measure,
     seeds_of={"untouched": (0,)},
-    smoke_variants=("dpo", "grpo"),
+    smoke_variants=("dpo",),
 )
