@@ -69,12 +69,12 @@ def prompts(how_many: int) -> list[str]:
     return [chat_text([Message("user", question)]) for question in asked]
 
 
-def compare_logits(ours, theirs, texts):
+def compare_logits(ours, theirs, texts, tolerance):
     model, tokenizer = ours
     for text in texts:
         ids = torch.tensor([tokenizer.encode(text)])
         with torch.no_grad():
-            close(model(ids), theirs(ids).logits, 1e-4)
+            close(model(ids), theirs(ids).logits, tolerance)
 
 
 def compare_answers(ours, theirs, texts, length):
@@ -115,7 +115,8 @@ def compare_ids(ours, lines):
 
 
 def test_logits_are_those_of_transformers(ours, theirs):
-    compare_logits(ours, theirs, TEXTS[:2])
+    # in fp32 rounding comes to 2e-4, by processor and threads
+    compare_logits(ours, theirs, TEXTS[:2], 1e-3)
 
 
 def test_answers_are_those_of_transformers(ours, theirs):
@@ -130,11 +131,11 @@ def test_ids_are_those_of_its_tokenizer(ours):
 def test_twenty_texts_twenty_prompts_and_ten_thousand_lines(ours, theirs):
     compare_answers(ours, theirs, prompts(20), 200)
     compare_ids(ours, 10_000)
-    # in fp32 rounding alone comes to 2e-4; so this is last, and in fp64
+    # last, because it leaves their model in fp64
     model, tokenizer = ours
     ours = copy.deepcopy(model).double(), tokenizer
     texts = TEXTS + [f"{text[::-1]} {text}" for text in TEXTS] + prompts(12)
-    compare_logits(ours, theirs.double(), texts)
+    compare_logits(ours, theirs.double(), texts, 1e-4)
 
 
 def test_it_answers_and_keeps_the_conversation(used):
