@@ -43,6 +43,7 @@ from transformer_course.models.bert import (
 from transformer_course.models.bert_config import BertConfig
 from transformer_course.models.config import AnyModelConfig
 from transformer_course.models.mode import eval_mode
+from transformer_course.models.skeleton import skeleton
 from transformer_course.training import checkpoint, smollm2
 from transformer_course.training.checkpoint import (
     Checkpoint,
@@ -372,7 +373,7 @@ def _filled(kind: type, config: BertConfig, found: Tensors, folder: Path):
             "take both files from one model."
         )
     try:
-        with torch.device("meta"):  # shapes alone, without memory
+        with skeleton():
             expected = weights_of(kind(config))
     except (RuntimeError, TypeError) as error:
         raise no_model(folder / "config.json", error) from error

