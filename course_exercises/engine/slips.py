@@ -176,9 +176,9 @@ def _wrong_gradients(
     if any(gradient.any() for gradient in found.gradients):
         return Mistake(
             "wrong_gradient",
-            "The gradient of your result is not right: some part of the "
-            "computation is hidden from it. Is there a `detach`, a `.data` or "
-            "a `no_grad`?",
+            "The gradient of your result is not right: it does not flow where "
+            "it should, or flows where it should not. Is there a `detach`, a "
+            "`.data` or a `no_grad` too many, or one too few?",
         )
     return Mistake(
         "gradient_cut",
