@@ -9,7 +9,7 @@ trainings that chose rates, by the development set and with a seed of their
 own. ``whole`` puts the changes together: the decoder and the training of 2017
 and of today, each with each and at the rate that was best for the two, at
 equal steps and at equal time. ``ways`` are ways to a smaller cache, and a
-mixture, in the package's decoder of today; ``longer`` trains three decoders
+mixture, in the package's decoder of today; ``longer`` trains two decoders
 five times as long, and ``sizes`` three sizes. What is reported is nats per
 character of a novel that was held out.
 """
@@ -380,7 +380,7 @@ WAYS = {
 LONGER = {
     name: dataclasses.replace(decoder, steps=5 * STEPS)
     for name, decoder in {**CHANGES, **WHOLE}.items()
-    if name in ("base", "rotary", "today")
+    if name in ("base", "today")
 }
 WIDTHS = {
     str(width): Decoder(
