@@ -17,7 +17,6 @@ character of a novel that was held out.
 import dataclasses
 import functools
 import itertools
-import re
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -386,9 +385,9 @@ WIDTHS = {
     str(width): Decoder(
         f"the decoder of today, {width} wide",
         modern={"d_model": width, "d_ff": 8 * width // 3},
-        rate=TODAY_OLD_RATE * 128 / width,
+        rate=rate,
     )
-    for width in (64, 128, 256)
+    for width, rate in ((64, 8e-3), (128, TODAY_OLD_RATE), (256, 4e-3))
 }
 RATED = {
     "base": (CHANGES["base"], RATES),
@@ -399,6 +398,8 @@ RATED = {
     "rotary-new": (WHOLE["rotary-new"], RATES[2:5]),
     "cosine": (CHANGES["cosine"], RATES[1:4]),
     "stable-decay": (CHANGES["stable-decay"], RATES[1:4]),
+    "size-64": (WIDTHS["64"], RATES[2:5]),
+    "size-256": (WIDTHS["256"], RATES[1:4]),
 }
 """Decoders for which rates were tried, and these rates."""
 
@@ -415,12 +416,6 @@ VARIANTS = {
     **{f"longer/{name}": decoder for name, decoder in LONGER.items()},
 }
 GROUPS = ("changes", "whole", "ways", "sizes", "longer")
-NOT_YET = re.compile(
-    r"sizes/|longer/|rates/(cosine|stable-decay)-"
-    r"|whole/today-untied"
-)
-"""What takes hours, and is not stored so far."""
-STORED = tuple(name for name in VARIANTS if not NOT_YET.match(name))
 
 EXPERIMENT = Experiment(
     name="since-2017",
@@ -443,7 +438,6 @@ EXPERIMENT = Experiment(
         "every": EVERY,
         "about": {name: v.about for name, v in VARIANTS.items()},
     },
-    default_variants=STORED,
     smoke_variants=(
         "changes/experts",
         "whole/today",
