@@ -195,6 +195,14 @@ You clip each ratio, and leave out the minimum.
 A token that has moved the *wrong* way, such as one of a good answer that has
 become less probable, then has no gradient, and cannot be put right.
 
+# minimum_of_the_ratios (#several-updates-from-one-group)
+- torch.minimum(ratio * advantage, clamped * advantage)
++ torch.minimum(ratio, clamped) * advantage
+You take the smaller ratio, and multiply by the advantage afterwards.
+
+Where the advantage is negative, the *larger* ratio gains less. Multiply first,
+then take the minimum.
+
 # larger_of_the_two (#several-updates-from-one-group)
 - minimum -> maximum
 You take the larger of the two gains.
