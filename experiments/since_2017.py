@@ -387,7 +387,7 @@ WIDTHS = {
         modern={"d_model": width, "d_ff": 8 * width // 3},
         rate=rate,
     )
-    for width, rate in ((64, 8e-3), (128, TODAY_OLD_RATE), (256, 4e-3))
+    for width, rate in ((64, 4e-3), (128, 4e-3), (256, 2e-3))
 }
 RATED = {
     "base": (CHANGES["base"], RATES),
@@ -398,8 +398,9 @@ RATED = {
     "rotary-new": (WHOLE["rotary-new"], RATES[2:5]),
     "cosine": (CHANGES["cosine"], RATES[1:4]),
     "stable-decay": (CHANGES["stable-decay"], RATES[1:4]),
-    "size-64": (WIDTHS["64"], RATES[2:5]),
-    "size-256": (WIDTHS["256"], RATES[1:4]),
+    "size-64": (WIDTHS["64"], RATES[1:4]),
+    "size-128": (WIDTHS["128"], RATES[1:4]),
+    "size-256": (WIDTHS["256"], RATES[:3]),
 }
 """Decoders for which rates were tried, and these rates."""
 
