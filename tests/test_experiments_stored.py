@@ -102,9 +102,8 @@ def test_rates_are_the_best_of_those_tried(name):
         if re.fullmatch(rf"{name}-[\d.]+", variant)
     }
     decoder, rates = RATED[name]
-    if tried.keys() != set(rates):
-        pytest.skip(f"{len(tried)} of {len(rates)} rates were tried")
-    assert min(tried, key=tried.get) == decoder.rate
+    assert tried.keys() == set(rates)
+    assert tried[decoder.rate] < min(tried.values()) + 0.001  # or a tie
     assert min(tried) < decoder.rate < max(tried)
 
 
