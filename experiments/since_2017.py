@@ -378,8 +378,7 @@ WAYS = {
 }
 LONGER = {
     name: dataclasses.replace(decoder, steps=5 * STEPS)
-    for name, decoder in {**CHANGES, **WHOLE}.items()
-    if name in ("base", "today")
+    for name, decoder in (("base", CHANGES["base"]), ("today", WHOLE["today"]))
 }
 WIDTHS = {
     str(width): Decoder(

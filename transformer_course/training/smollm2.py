@@ -76,7 +76,7 @@ def load_gguf(path: str | Path) -> tuple[ModernLanguageModel, ByteBPE]:
         CourseError: the package gguf is not installed.
     """
     reader = _reader(Path(path))
-    fields = {name: field.contents for name, field in reader.fields.items()}
+    fields = _contents(reader)
     kind = fields["general.architecture"](), fields["tokenizer.ggml.model"]()
     if kind != ("llama", "gpt2"):
         raise CheckpointError(
@@ -108,8 +108,7 @@ def load_tokenizer(path: str | Path) -> ByteBPE:
         CheckpointError: it is no GGUF file.
         CourseError: the package gguf is not installed.
     """
-    fields = _reader(Path(path)).fields
-    return _tokenizer({name: field.contents for name, field in fields.items()})
+    return _tokenizer(_contents(_reader(Path(path))))
 
 
 def _reader(path: Path) -> Any:
@@ -133,6 +132,11 @@ def _reader(path: Path) -> Any:
         return Reader(path)
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{path} is no GGUF file: {error}") from error
+
+
+def _contents(reader: Any) -> dict[str, Any]:
+    """What calls give each of the file's fields, by its name."""
+    return {name: field.contents for name, field in reader.fields.items()}
 
 
 def _config(fields: dict[str, Any], tied: bool) -> ModernConfig:
