@@ -7,8 +7,6 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the cores
         # before torch; a notebook's kernel inherits it
         os.environ[name] = os.environ.get(name) or "1"
 
-os.environ["TRANSFORMER_COURSE_BOOK"] = "1"  # notebooks' figures are checked
-
 import pytest
 import torch
 
@@ -22,7 +20,7 @@ if os.environ.get("CHECK_TYPES"):  # `make test-types`
     )
 
 from tools import forked_kernels
-from tools.refresh_outputs import missing_for
+from tools.refresh_outputs import check_figures, missing_for
 from transformer_course.device import pick_device
 
 
@@ -36,7 +34,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Fork kernels; one thread a worker, unless the environment says more."""
+    """Fork kernels that check figures; one thread a worker, unless the
+    environment says more."""
+    check_figures()
     forked_kernels.install()
     if hasattr(config, "workerinput"):
         torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))

@@ -23,6 +23,7 @@ from experiments.post_trainings import (
     sft,
     taught,
 )
+from transformer_course.checkpoints.smollm2 import load_gguf, smollm2_file
 from transformer_course.data.byte_bpe import ByteBPE, byte_signs
 from transformer_course.data.instructions import (
     KINDS,
@@ -31,13 +32,12 @@ from transformer_course.data.instructions import (
 from transformer_course.data.tokenizer import EOS
 from transformer_course.decoding.generate import sample
 from transformer_course.decoding.search import without_special
+from transformer_course.fast.chunked_loss import chunked_loss
 from transformer_course.inference.chat import Message, chat_text
 from transformer_course.models.modern import ModernLanguageModel
 from transformer_course.models.modern_config import ModernConfig
-from transformer_course.training.chunked_loss import chunked_loss
 from transformer_course.training.loop import set_seed
 from transformer_course.training.post_training import Ids, merge_lora
-from transformer_course.training.smollm2 import load_gguf, smollm2_file
 
 SHOWN, DPO_PROMPTS, GRPO_PROMPTS = 240, 64, 240
 """Prompts of the methods: of SFT and LoRA, and of the two others."""

@@ -33,12 +33,12 @@ from experiments.lab import (
 from experiments.pre_trainings import text_for
 from transformer_course.batches.labelled import text_rows
 from transformer_course.batches.pairs import sorted_batches
+from transformer_course.checkpoints import checkpoint
 from transformer_course.data.labelled import LabelledSplits, LabelledText
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding.classify import interval_of_groups
 from transformer_course.models.bert import mean_of_tokens
 from transformer_course.models.mode import eval_mode
-from transformer_course.training import checkpoint
 from transformer_course.training.config import changed_experiment
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run.prepare import sized

@@ -26,6 +26,8 @@ from torch import Tensor, nn
 
 from experiments.lab import Experiment, Record, RunContext
 from transformer_course.batches.labelled import text_rows
+from transformer_course.checkpoints import checkpoint
+from transformer_course.checkpoints.pretrained import Start
 from transformer_course.data.aozora import authors
 from transformer_course.data.corpora import load_labelled
 from transformer_course.data.labelled import (
@@ -47,12 +49,10 @@ from transformer_course.interpretation.explain import (
     encoder_of,
 )
 from transformer_course.models.mode import eval_mode
-from transformer_course.training import checkpoint
 from transformer_course.training.config import Experiment as Settings
 from transformer_course.training.config import changed_experiment
 from transformer_course.training.loop import fit, make_optimizer, set_seed
 from transformer_course.training.presets import PRESETS
-from transformer_course.training.pretrained import Start
 from transformer_course.training.run.prepare import init_from, sized
 from transformer_course.training.tasks.table import find_task
 

@@ -16,18 +16,15 @@ from pathlib import Path
 from experiments import store
 from experiments.lab import Analysis, Record, RunContext, made_of, splits_for
 from experiments.translations import smoke_inputs
+from transformer_course.checkpoints import checkpoint
+from transformer_course.data.config import DataConfig
 from transformer_course.data.text import ParallelText, read_lines
 from transformer_course.decoding.translate import translate
+from transformer_course.fast.chunked_loss import chunked_loss
+from transformer_course.fast.optimize import optimize
 from transformer_course.models.config import ModelConfig
-from transformer_course.models.optimize import optimize
 from transformer_course.models.transformer import Transformer
-from transformer_course.training import checkpoint
-from transformer_course.training.chunked_loss import chunked_loss
-from transformer_course.training.config import (
-    DataConfig,
-    Experiment,
-    TrainConfig,
-)
+from transformer_course.training.config import Experiment, TrainConfig
 from transformer_course.training.loop import (
     evaluate,
     fit,

@@ -17,20 +17,20 @@ import torch
 from experiments.benchmarks.limit import processor
 from experiments.lab import Experiment, Record, RunContext
 from experiments.timing import conditions, run_in_subprocess
+from transformer_course.checkpoints.shipped import load_shipped
+from transformer_course.checkpoints.smollm2 import load_gguf, smollm2_file
 from transformer_course.data.corpora import load_corpus
 from transformer_course.decoding.generate import greedy_search
 from transformer_course.decoding.search import without_special
-from transformer_course.decoding.speculative import (
+from transformer_course.decoding.translate import encode_source
+from transformer_course.fast.optimize import optimize
+from transformer_course.fast.speculative import (
     DraftModel,
     Speculation,
     prompt_lookup,
     speculative_search,
 )
-from transformer_course.decoding.translate import encode_source
 from transformer_course.inference.chat import Message, chat_text
-from transformer_course.models.optimize import optimize
-from transformer_course.training.shipped import load_shipped
-from transformer_course.training.smollm2 import load_gguf, smollm2_file
 
 SENTENCES, ANSWER = 100, 32
 """Sentences to translate, and most tokens of an answer."""

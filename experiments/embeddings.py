@@ -14,9 +14,9 @@ from experiments.translators import (
     follow,
     prepared_for,
 )
+from transformer_course.checkpoints import checkpoint
 from transformer_course.models.layers import TokenEmbedding
 from transformer_course.models.transformer import Transformer
-from transformer_course.training import checkpoint
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loop import make_optimizer
 from transformer_course.training.tasks.table import experiment_to_dict

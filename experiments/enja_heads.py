@@ -28,6 +28,7 @@ from experiments.lab import (
 )
 from experiments.translations import CREDIT, smoke_inputs
 from transformer_course.batches.pairs import pad_rows
+from transformer_course.checkpoints import checkpoint
 from transformer_course.data.text import ParallelText
 from transformer_course.data.tokenizer import BOS, EOS, Tokenizer
 from transformer_course.decoding.translate import encode_source
@@ -41,7 +42,6 @@ from transformer_course.interpretation.attribution import (
     weighted_lengths,
 )
 from transformer_course.interpretation.hooks import attention_maps
-from transformer_course.training import checkpoint
 
 SHOWN = (
     "i have some good news for you .",

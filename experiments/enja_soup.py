@@ -16,8 +16,8 @@ from experiments.translations import (
     smoke_inputs,
     store_made_of_models,
 )
+from transformer_course.checkpoints import checkpoint
 from transformer_course.errors import ConfigError
-from transformer_course.training import checkpoint
 from transformer_course.training.run.folder import find
 
 

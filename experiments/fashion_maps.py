@@ -32,6 +32,7 @@ from experiments.lab import (
     made_of,
 )
 from transformer_course.batches.images import scaled
+from transformer_course.checkpoints import checkpoint
 from transformer_course.interpretation.attribution import rank_correlation
 from transformer_course.interpretation.explain import (
     encoder_attention,
@@ -40,7 +41,6 @@ from transformer_course.interpretation.explain import (
     patch_map,
     rollout,
 )
-from transformer_course.training import checkpoint
 
 EVALUATED = 300
 """Test images that maps are judged by: the first ones."""

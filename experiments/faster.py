@@ -36,16 +36,16 @@ from transformer_course.batches.pairs import (
 )
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.tokenizer import PAD, Tokenizer
+from transformer_course.fast.optimize import (
+    Dropout16,
+    OneDNNProduct,
+    swap,
+)
 from transformer_course.models.attention import (
     MultiHeadAttention,
     scaled_dot_product_attention,
 )
 from transformer_course.models.config import ModelConfig
-from transformer_course.models.optimize import (
-    Dropout16,
-    OneDNNProduct,
-    swap,
-)
 from transformer_course.models.transformer import Transformer
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loop import (

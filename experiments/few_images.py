@@ -15,8 +15,8 @@ from torch import nn
 from experiments.image_classifiers import perceptron
 from experiments.lab import Experiment, Record, RunContext
 from experiments.vit_recipes import SMOKE, accuracy
-from transformer_course.models.optimize import optimize
-from transformer_course.training import checkpoint
+from transformer_course.checkpoints import checkpoint
+from transformer_course.fast.optimize import optimize
 from transformer_course.training.config import Experiment as Settings
 from transformer_course.training.config import changed_experiment
 from transformer_course.training.loop import fit, make_optimizer

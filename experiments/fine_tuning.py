@@ -16,17 +16,17 @@ from experiments.classifiers import (
     trained,
 )
 from experiments.lab import Experiment, Record, RunContext
+from transformer_course.checkpoints.pretrained import (
+    Start,
+    minilm_folder,
+    read_start,
+)
 from transformer_course.data.wordpiece import SPECIAL, WordPiece
 from transformer_course.decoding.classify import probabilities
 from transformer_course.models.bert import Bert
 from transformer_course.models.bert_config import BertConfig
 from transformer_course.training.config import changed_experiment
 from transformer_course.training.presets import PRESETS, begun_from
-from transformer_course.training.pretrained import (
-    Start,
-    minilm_folder,
-    read_start,
-)
 
 TRAINING = "transformer-course train polarity --from minilm"
 """All other settings are its."""

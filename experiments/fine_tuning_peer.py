@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from experiments.classifiers import classification_scores, splits_of
 from experiments.fine_tuning import EPOCHS, RATES
 from experiments.lab import Experiment, Record, RunContext
+from transformer_course.checkpoints.pretrained import minilm_folder
 from transformer_course.models.bert import mean_of_tokens
 from transformer_course.training.loop import set_seed
 from transformer_course.training.presets import FINE_TUNING
-from transformer_course.training.pretrained import minilm_folder
 
 LABELS = 85
 BATCH = 32

@@ -23,11 +23,11 @@ from experiments.faster import ExplicitAttention
 from experiments.lab import Experiment, Record, RunContext
 from experiments.timing import conditions, peak, run_in_subprocess
 from transformer_course.batches.pairs import Batch
+from transformer_course.fast.optimize import optimize, swap
 from transformer_course.models.attention import (
     MultiHeadAttention,
 )
 from transformer_course.models.config import LanguageModelConfig
-from transformer_course.models.optimize import optimize, swap
 from transformer_course.models.transformer import LanguageModel
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loop import (

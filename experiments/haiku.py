@@ -24,6 +24,7 @@ from experiments.haiku_forms import CREDIT, SEED, forms
 from experiments.lab import Analysis, RunContext, splits_for, tiny_run
 from experiments.text_runs import other_sources, scores
 from transformer_course.batches.pairs import pad_rows
+from transformer_course.checkpoints import checkpoint
 from transformer_course.data.aozora.morae import expand_repeats
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.data.tokenizer import BOS
@@ -34,7 +35,6 @@ from transformer_course.decoding.translate import (
 )
 from transformer_course.interpretation.attribution import by_kind
 from transformer_course.interpretation.hooks import attention_maps
-from transformer_course.training import checkpoint
 from transformer_course.training.tasks.table import find_task
 
 WEIGHTS = ("best", "last")

@@ -18,9 +18,9 @@ from torch import Tensor, nn
 from experiments.lab import Experiment, Record, RunContext
 from experiments.vit_recipes import Training, accuracy, followed, similarity
 from transformer_course.batches.images import scaled
+from transformer_course.checkpoints import checkpoint
 from transformer_course.data.images import ImageSet
 from transformer_course.models.vit_config import VisionConfig
-from transformer_course.training import checkpoint
 from transformer_course.training.run.folder import RunFolder, chosen_checkpoint
 from transformer_course.training.run.prepare import prepare
 from transformer_course.training.run.training import run

@@ -19,9 +19,9 @@ from experiments.lab import (
 )
 from experiments.timing import seconds
 from transformer_course.batches.images import ImageBatches, in_order
+from transformer_course.checkpoints import checkpoint
 from transformer_course.data.corpora import load_images
 from transformer_course.data.images import ImageSet
-from transformer_course.training import checkpoint
 from transformer_course.training.config import Experiment, changed_experiment
 from transformer_course.training.loop import make_optimizer, train_step
 from transformer_course.training.presets import PRESETS

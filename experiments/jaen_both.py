@@ -13,11 +13,11 @@ from pathlib import Path
 from experiments import store
 from experiments.lab import Analysis, RunContext, made_of, tiny_run
 from experiments.translations import describe_row, results
+from transformer_course.checkpoints import checkpoint
 from transformer_course.checks import from_dict
+from transformer_course.data.config import DataConfig
 from transformer_course.data.corpora import load_corpus
 from transformer_course.errors import ConfigError
-from transformer_course.training import checkpoint
-from transformer_course.training.config import DataConfig
 from transformer_course.training.loop import evaluate
 from transformer_course.training.run.folder import RunFolder
 from transformer_course.training.tasks.table import (

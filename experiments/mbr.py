@@ -35,6 +35,7 @@ from experiments.lab import (
 )
 from experiments.searches import draw, timed
 from experiments.translations import BEAMS, CREDIT, dev_bleu
+from transformer_course.checkpoints import checkpoint
 from transformer_course.data.text import ParallelText
 from transformer_course.decoding.translate import candidates, translate
 from transformer_course.evaluation.bleu import (
@@ -44,7 +45,6 @@ from transformer_course.evaluation.bleu import (
     bleu_of_counts,
     paired_bootstrap,
 )
-from transformer_course.training import checkpoint
 
 WAYS = ({"temperature": 1.0}, {"temperature": 0.5})
 DRAWS = (4, 8, 16, 32)

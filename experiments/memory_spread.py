@@ -26,10 +26,10 @@ from experiments.lab import (
     tiny_run,
 )
 from transformer_course.batches.pairs import AnyBatch, Batch
+from transformer_course.checkpoints import checkpoint
 from transformer_course.data.tokenizer import PAD
 from transformer_course.models.masks import padding_mask
 from transformer_course.models.mode import eval_mode
-from transformer_course.training import checkpoint
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loop import evaluate
 from transformer_course.training.loss import LossSums, label_smoothed_loss

@@ -15,12 +15,12 @@ import torch
 from experiments.lab import Experiment, Record, RunContext
 from experiments.post_trainings import METHODS, PostTraining, taught
 from transformer_course.batches.pairs import encode_texts, padded_batch
+from transformer_course.checkpoints.shipped import load_shipped
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.tokenizer import EOS, PAD
 from transformer_course.inference.model import TrainedModel
 from transformer_course.training.loop import evaluate, set_seed
 from transformer_course.training.post_training import Ids, draw_answers
-from transformer_course.training.shipped import load_shipped
 
 GIVEN = 4
 """Tokens of a prompt: bos and three words."""

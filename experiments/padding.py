@@ -28,13 +28,13 @@ from transformer_course.batches.pairs import (
     encode_pairs,
     padded_batch,
 )
+from transformer_course.checkpoints import checkpoint
+from transformer_course.checkpoints.shipped import load_shipped
 from transformer_course.data.tokenizer import BOS, EOS, PAD
-from transformer_course.training import checkpoint
 from transformer_course.training.loop import autocast, make_optimizer, set_seed
 from transformer_course.training.loss import batch_loss
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run.prepare import prepare
-from transformer_course.training.shipped import load_shipped
 
 CORPORA = {"grammar": "grammar", "small_parallel_enja": "enja"}
 CORPORA |= {"soseki": "soseki"}

@@ -22,13 +22,14 @@ from experiments.lab import (
     store_each,
 )
 from transformer_course.batches.masked import MaskedBatch
+from transformer_course.checkpoints import checkpoint
 from transformer_course.data.aozora import Chapter, Work
 from transformer_course.data.aozora.authors import WorkSplits, works
+from transformer_course.data.config import DataConfig
 from transformer_course.data.tokenizer import MASK_PIECE, Tokenizer
 from transformer_course.decoding.fill import fill
 from transformer_course.models.mode import eval_mode
-from transformer_course.training import checkpoint
-from transformer_course.training.config import DataConfig, changed_experiment
+from transformer_course.training.config import changed_experiment
 from transformer_course.training.loop import evaluate
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run.prepare import sized

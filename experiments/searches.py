@@ -28,6 +28,7 @@ from experiments.lab import (
 )
 from experiments.translations import CREDIT
 from transformer_course.batches.pairs import sorted_batches
+from transformer_course.checkpoints import checkpoint
 from transformer_course.data.text import ParallelText, Splits, unseen
 from transformer_course.decoding.generate import sample
 from transformer_course.decoding.translate import (
@@ -38,7 +39,6 @@ from transformer_course.decoding.translate import (
 )
 from transformer_course.device import pick_device
 from transformer_course.evaluation.bleu import bleu_counts, corpus_bleu
-from transformer_course.training import checkpoint
 
 WAYS = (
     [{"beam": 1, "alpha": 0.0}]

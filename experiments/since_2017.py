@@ -37,13 +37,14 @@ from experiments.decoder_changes import (
 )
 from experiments.lab import Experiment, Record, RunContext
 from transformer_course.batches.pairs import Batch
+from transformer_course.data.config import DataConfig
 from transformer_course.data.tokenizer import PAD
+from transformer_course.fast.optimize import optimize
 from transformer_course.models.config import LanguageModelConfig
 from transformer_course.models.modern import ModernLanguageModel
 from transformer_course.models.modern_config import ModernConfig
-from transformer_course.models.optimize import optimize
-from transformer_course.training.config import DataConfig, TrainConfig
 from transformer_course.training.config import Experiment as Settings
+from transformer_course.training.config import TrainConfig
 from transformer_course.training.loop import (
     evaluate,
     fit,

@@ -22,12 +22,12 @@ from experiments.lab import Experiment, Record, RunContext
 from experiments.timing import conditions, run_in_subprocess
 from transformer_course.batches.buckets import BucketedBatches
 from transformer_course.batches.pairs import encode_pairs
+from transformer_course.checkpoints.int8 import quantized
+from transformer_course.checkpoints.shipped import load_shipped
 from transformer_course.data.corpora import load_corpus
 from transformer_course.decoding.translate import translate
-from transformer_course.models.optimize import optimize
-from transformer_course.training.int8 import quantized
+from transformer_course.fast.optimize import optimize
 from transformer_course.training.loop import evaluate
-from transformer_course.training.shipped import load_shipped
 
 ROWS, COLUMNS, GROUP = 16384, 4096, 32
 TIMES = 5

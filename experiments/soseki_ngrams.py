@@ -13,11 +13,11 @@ import numpy as np
 
 from experiments import store
 from experiments.lab import Analysis, RunContext, made_of, tiny_run
+from transformer_course.checkpoints.checkpoint import load_tokenizer
 from transformer_course.checks import from_dict
+from transformer_course.data.config import DataConfig
 from transformer_course.data.tokenizer import EOS
 from transformer_course.models.ngram import KneserNey
-from transformer_course.training.checkpoint import load_tokenizer
-from transformer_course.training.config import DataConfig
 from transformer_course.training.run.folder import RunFolder
 from transformer_course.training.tasks.table import find_task
 

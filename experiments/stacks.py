@@ -14,12 +14,12 @@ from experiments.translators import (
     experiment_of,
 )
 from transformer_course.batches.pairs import Batch, pad_rows
+from transformer_course.checkpoints import checkpoint
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.decoding.translate import encode_source
 from transformer_course.models.config import LanguageModelConfig, ModelConfig
 from transformer_course.models.mode import eval_mode
 from transformer_course.models.transformer import Transformer
-from transformer_course.training import checkpoint
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loss import LossSums, label_smoothed_loss
 

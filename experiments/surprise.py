@@ -32,9 +32,9 @@ from transformer_course.batches.pairs import (
     encode_texts,
     padded_batch,
 )
+from transformer_course.checkpoints import checkpoint
 from transformer_course.data.text import ParallelText
 from transformer_course.data.tokenizer import PAD, Tokenizer
-from transformer_course.training import checkpoint
 from transformer_course.training.run.folder import chosen_checkpoint
 from transformer_course.training.tasks.table import task_of
 from transformer_course.training.tasks.task import Task

@@ -15,16 +15,14 @@ from torch import nn
 
 from experiments import store
 from experiments.lab import TINY, Experiment, Record, RunContext
+from transformer_course.checkpoints import checkpoint
+from transformer_course.data.config import DataConfig
 from transformer_course.errors import DivergedError
 from transformer_course.models.attention import MultiHeadAttention
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.transformer import Transformer
-from transformer_course.training import checkpoint, config
-from transformer_course.training.config import (
-    DataConfig,
-    TrainConfig,
-    changed_experiment,
-)
+from transformer_course.training import config
+from transformer_course.training.config import TrainConfig, changed_experiment
 from transformer_course.training.run.folder import (
     RunFolder,
     selection_metric_of,

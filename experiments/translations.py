@@ -24,6 +24,7 @@ from experiments.lab import (
     splits_for,
     tiny_run,
 )
+from transformer_course.checkpoints import checkpoint
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.plain import from_plain
 from transformer_course.data.text import ParallelText, Splits, unseen
@@ -34,7 +35,6 @@ from transformer_course.evaluation.bleu import (
     corpus_bleu,
     corpus_chrf,
 )
-from transformer_course.training import checkpoint
 from transformer_course.training.run.folder import RunFolder
 
 SAMPLES = 12

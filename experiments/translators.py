@@ -17,6 +17,8 @@ from torch.optim import Optimizer
 
 from experiments import lab
 from experiments.lab import Record, RunContext
+from transformer_course.checkpoints import checkpoint
+from transformer_course.checkpoints.checkpoint import Build
 from transformer_course.decoding.translate import translate
 from transformer_course.errors import DivergedError
 from transformer_course.evaluation.bleu import corpus_bleu
@@ -24,8 +26,6 @@ from transformer_course.models.attention import MultiHeadAttention
 from transformer_course.models.config import AnyModelConfig
 from transformer_course.models.masks import causal_mask
 from transformer_course.models.transformer import Transformer
-from transformer_course.training import checkpoint
-from transformer_course.training.checkpoint import Build
 from transformer_course.training.config import (
     Experiment,
     TrainConfig,

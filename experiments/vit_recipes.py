@@ -16,9 +16,9 @@ from torch import nn
 
 from experiments.lab import Experiment, Record, RunContext
 from transformer_course.batches.images import in_order
+from transformer_course.checkpoints import checkpoint
 from transformer_course.data.images import ImageSet
-from transformer_course.models.optimize import optimize
-from transformer_course.training import checkpoint
+from transformer_course.fast.optimize import optimize
 from transformer_course.training.config import Experiment as Settings
 from transformer_course.training.config import changed_experiment
 from transformer_course.training.loop import evaluate, fit, make_optimizer

@@ -7,7 +7,7 @@ from tiny import random_ids
 from experiments.benchmarks import course, limit, peers, rounds, work
 from experiments.benchmarks.contenders import EVENTS, OURS
 from transformer_course.data.tokenizer import PAD
-from transformer_course.decoding.parallel import parallel_map
+from transformer_course.fast.parallel import parallel_map
 
 VOCAB = 40
 

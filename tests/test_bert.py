@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from tiny import SIZES, close
 
+from transformer_course.checkpoints import checkpoint
 from transformer_course.errors import ConfigError
 from transformer_course.models.bert import (
     Bert,
@@ -17,7 +18,6 @@ from transformer_course.models.bert_config import (
     BertConfig,
     TextClassifierConfig,
 )
-from transformer_course.training import checkpoint
 
 CONFIG = BertConfig(**SIZES)
 CLASSES = TextClassifierConfig(**SIZES, n_classes=3)

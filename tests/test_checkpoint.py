@@ -19,14 +19,14 @@ from tiny import (
     with_bos,
 )
 
+from transformer_course.checkpoints import checkpoint
+from transformer_course.checkpoints.checkpoint import Resume
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.errors import (
     CheckpointError,
     CourseError,
     DivergedError,
 )
-from transformer_course.training import checkpoint
-from transformer_course.training.checkpoint import Resume
 
 MODELS = {
     "tied": lambda: tiny_transformer(seed=1),

@@ -16,9 +16,9 @@ from torch import nn
 
 from transformer_course.batches.pairs import Batch
 from transformer_course.data.tokenizer import PAD
-from transformer_course.models import optimize
+from transformer_course.fast import chunked_loss, optimize
 from transformer_course.models.transformer import Transformer
-from transformer_course.training import chunked_loss, loss
+from transformer_course.training import loss
 from transformer_course.training.config import TrainConfig
 
 MODELS = {

@@ -23,6 +23,7 @@ from tiny import (
     tiny_transformer,
 )
 
+from transformer_course.checkpoints import checkpoint
 from transformer_course.cli import main, texts
 from transformer_course.cli.commands import COMMANDS
 from transformer_course.cli.lines import chunks
@@ -43,7 +44,6 @@ from transformer_course.models.bert_config import (
 )
 from transformer_course.models.ensemble import Ensemble
 from transformer_course.models.vit_config import VisionConfig
-from transformer_course.training import checkpoint
 from transformer_course.training.tasks.table import find_task
 
 DETAILS = {"corpus": "grammar", "src": "en", "tgt": "ja"}

@@ -7,16 +7,16 @@ import math
 import pytest
 import torch
 
+from transformer_course.checkpoints import checkpoint
 from transformer_course.checks import from_dict
+from transformer_course.data.config import DataConfig
 from transformer_course.errors import ConfigError
 from transformer_course.models.config import (
     LanguageModelConfig,
     ModelConfig,
     RecurrentConfig,
 )
-from transformer_course.training import checkpoint
 from transformer_course.training.config import (
-    DataConfig,
     Experiment,
     TrainConfig,
     changed_experiment,

@@ -17,6 +17,7 @@ from transformer_course.batches.pairs import (
     pad_rows,
     padded_batch,
 )
+from transformer_course.checkpoints import checkpoint
 from transformer_course.data.tokenizer import BOS, EOS, PAD, Tokenizer
 from transformer_course.decoding import generate
 from transformer_course.decoding.search import length_penalty
@@ -29,7 +30,6 @@ from transformer_course.inference.ctranslate2_engine import (
     load_model,
 )
 from transformer_course.models.transformer import Transformer
-from transformer_course.training import checkpoint
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loop import (
     make_optimizer,

@@ -15,9 +15,9 @@ from tiny_runs import (
     weights,
 )
 
+from transformer_course.checkpoints import checkpoint
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.device import machine
-from transformer_course.training import checkpoint
 from transformer_course.training.loop import Progress, make_optimizer
 from transformer_course.training.run.checkpoints import Checkpoints
 from transformer_course.training.run.prepare import complete, prepare

@@ -21,6 +21,7 @@ from tiny_runs import (
     weights,
 )
 
+from transformer_course.checkpoints import checkpoint, shipped
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.text import ParallelText, Splits
@@ -28,7 +29,6 @@ from transformer_course.errors import CheckpointError, ConfigError, CorpusError
 from transformer_course.evaluation.bleu import corpus_bleu
 from transformer_course.inference.model import TrainedModel
 from transformer_course.inference.report import text_nll
-from transformer_course.training import checkpoint, shipped
 from transformer_course.training.config import Experiment
 from transformer_course.training.loop import evaluate
 from transformer_course.training.presets import PRESETS

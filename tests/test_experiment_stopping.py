@@ -9,8 +9,8 @@ import torch
 from tiny import Killed, dies_at
 from tiny_runs import assert_same_runs, losses, records, tiny, weights
 
+from transformer_course.checkpoints import checkpoint
 from transformer_course.errors import DivergedError, Interrupted
-from transformer_course.training import checkpoint
 from transformer_course.training import loop as train
 from transformer_course.training.run import training
 from transformer_course.training.run.folder import RunFolder

@@ -11,10 +11,10 @@ from tiny import tiny_corpus
 from experiments import store
 from experiments.__main__ import find_all, run_smoke_test
 from experiments.lab import Analysis, Experiment, RunContext
+from transformer_course.checkpoints.pretrained import minilm_folder
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.decoding import search
 from transformer_course.errors import ConfigError, CourseError
-from transformer_course.training.pretrained import minilm_folder
 
 EXPERIMENTS = find_all()
 VARIANTS = {name: name for name in ("one/a", "one/b", "two/c")}

@@ -34,6 +34,7 @@ from experiments.fashion_maps import blackened, deletion, shuffle, stages
 from experiments.lab import RunContext, tiny_run
 from experiments.memory_spread import loss_from_means, spread_of
 from transformer_course.batches.pairs import Batch
+from transformer_course.checkpoints import checkpoint
 from transformer_course.data.tokenizer import EOS, PAD
 from transformer_course.interpretation.attribution import rank_correlation
 from transformer_course.models.config import ModelConfig
@@ -41,7 +42,6 @@ from transformer_course.models.vit_config import (
     ConvolutionalConfig,
     VisionConfig,
 )
-from transformer_course.training import checkpoint
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loss import compute_loss
 
@@ -275,7 +275,7 @@ def counted(work) -> int:
 def test_the_operations_are_those_that_are_done(kind, monkeypatch):
     """Neither the fused kernel's are counted, nor those of oneDNN."""
     monkeypatch.setattr(
-        "transformer_course.models.optimize.onednn_is_faster",
+        "transformer_course.fast.optimize.onednn_is_faster",
         lambda *_, **__: False,
     )
     size = growth.Size(length=6, batch=2, width=64, depth=2)

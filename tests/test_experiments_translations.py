@@ -24,6 +24,8 @@ from experiments import (
 )
 from experiments.lab import RunContext
 from transformer_course import files
+from transformer_course.checkpoints import checkpoint
+from transformer_course.checkpoints.checkpoint import weights_of
 from transformer_course.data.text import ParallelText, read_lines
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding import search
@@ -35,8 +37,6 @@ from transformer_course.evaluation.bleu import (
     corpus_bleu,
     corpus_chrf,
 )
-from transformer_course.training import checkpoint
-from transformer_course.training.checkpoint import weights_of
 
 SPLITS = tiny_splits()
 TOKENIZER = Tokenizer.train(

@@ -42,6 +42,7 @@ from experiments.translators import (
     with_masks,
 )
 from transformer_course.batches.pairs import Batch
+from transformer_course.checkpoints import checkpoint
 from transformer_course.data.images import ImageSet
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.decoding.generate import greedy_search
@@ -56,7 +57,6 @@ from transformer_course.models.positional_encoding import (
 from transformer_course.models.transformer import Transformer
 from transformer_course.models.vit import VisionTransformer
 from transformer_course.models.vit_config import VisionConfig
-from transformer_course.training import checkpoint
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loop import make_optimizer
 from transformer_course.training.loss import compute_loss

@@ -6,6 +6,7 @@ import pytest
 import torch
 from tiny import close, random_ids, tiny_transformer
 
+from transformer_course.checkpoints import checkpoint
 from transformer_course.data.tokenizer import PAD
 from transformer_course.errors import ConfigError
 from transformer_course.interpretation.explain import (
@@ -22,7 +23,6 @@ from transformer_course.models.vit_config import (
     ConvolutionalConfig,
     VisionConfig,
 )
-from transformer_course.training import checkpoint
 
 VISION = VisionConfig(
     image_size=8,

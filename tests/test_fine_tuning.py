@@ -11,13 +11,14 @@ from tiny import SIZES, Killed, dies_at, tiny_labelled, tiny_labels
 from tiny_bert import PIECES, published, without_heads, write
 from tiny_runs import assert_same_runs, records, weights
 
+from transformer_course.checkpoints import checkpoint, pretrained
 from transformer_course.inference.model import TrainedModel
 from transformer_course.models.bert import BertPreTraining, TextClassifier
 from transformer_course.models.bert_config import (
     BertConfig,
     TextClassifierConfig,
 )
-from transformer_course.training import checkpoint, loop, pretrained
+from transformer_course.training import loop
 from transformer_course.training.presets import PRESETS, begun_from
 from transformer_course.training.run.prepare import init_from
 from transformer_course.training.run.training import run as train

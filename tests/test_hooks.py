@@ -14,6 +14,7 @@ from torch import nn
 from transformer_course.data.tokenizer import EOS, PAD
 from transformer_course.decoding.generate import greedy_search
 from transformer_course.errors import ConfigError
+from transformer_course.fast.optimize import optimize
 from transformer_course.interpretation.hooks import (
     Head,
     attention_layers,
@@ -30,7 +31,6 @@ from transformer_course.interpretation.hooks import (
 )
 from transformer_course.models.modern import ModernLanguageModel
 from transformer_course.models.modern_config import ModernConfig
-from transformer_course.models.optimize import optimize
 
 MODERN = {
     "vocab_size": 50,

@@ -21,24 +21,24 @@ from transformer_course.batches.images import (
     scaled,
     shifted,
 )
+from transformer_course.checkpoints import checkpoint
 from transformer_course.cli import main
 from transformer_course.data import images
 from transformer_course.data.corpora import load_images
 from transformer_course.data.download import is_available
 from transformer_course.data.images import ImageSet, read_idx
 from transformer_course.errors import ConfigError, CorpusError
+from transformer_course.figures.explain_page import image_heatmap
 from transformer_course.inference.model import TrainedModel
 from transformer_course.interpretation.explain import (
     grad_cam,
     gradient_attention,
     patch_map,
 )
-from transformer_course.interpretation.explain_page import image_heatmap
 from transformer_course.models.vit_config import (
     ConvolutionalConfig,
     VisionConfig,
 )
-from transformer_course.training import checkpoint
 from transformer_course.training.config import Experiment
 from transformer_course.training.loop import evaluate
 from transformer_course.training.presets import PRESETS

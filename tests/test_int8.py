@@ -5,8 +5,8 @@ import safetensors.torch
 import torch
 from tiny import random_ids, tiny_transformer, with_bos
 
+from transformer_course.checkpoints import checkpoint, int8
 from transformer_course.errors import CheckpointError
-from transformer_course.training import checkpoint, int8
 
 SHAPES = [(5, 7), (1, 9), (6, 3, 2, 2), (1, 1, 8)]
 

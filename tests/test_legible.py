@@ -1,5 +1,7 @@
 """A figure that cannot be read on a phone is refused while it is drawn."""
 
+from pathlib import Path
+
 import matplotlib
 
 matplotlib.use("agg")
@@ -8,14 +10,13 @@ import matplotlib.pyplot as plt
 import pytest
 
 from transformer_course.errors import ConfigError
-from transformer_course.interpretation import viz
+from transformer_course.figures import viz
 
 
 @pytest.fixture(autouse=True)
-def watched(monkeypatch):
+def watched():
     """The course's style, with every figure checked, as in the notebooks."""
-    monkeypatch.setenv("TRANSFORMER_COURSE_BOOK", "1")
-    with plt.rc_context():
+    with plt.rc_context(fname=Path(__file__).with_name("matplotlibrc")):
         viz.use_style()
         yield
         plt.close("all")
@@ -42,12 +43,3 @@ def test_letters_too_small_for_a_phone_are_refused_unless_hidden(tmp_path):
     ax.set_title("tiny", fontsize=6)
     with pytest.raises(ConfigError, match=r"'tiny'.* pixels on a phone"):
         figure.savefig(tmp_path / "a.png")
-
-
-def test_readers_figures_are_left_alone(monkeypatch, tmp_path):
-    monkeypatch.delenv("TRANSFORMER_COURSE_BOOK")
-    plt.rcParams["figure.hooks"] = []
-    viz.use_style()
-    figure, ax = plt.subplots()
-    ax.set_title("tiny", fontsize=3)
-    figure.savefig(tmp_path / "a.png")

@@ -20,13 +20,13 @@ from torch import nn
 
 from transformer_course.batches.buckets import BucketedBatches
 from transformer_course.batches.pairs import Batch
+from transformer_course.checkpoints import checkpoint
 from transformer_course.data.tokenizer import BOS, EOS
 from transformer_course.errors import (
     CheckpointError,
     ConfigError,
     DivergedError,
 )
-from transformer_course.training import checkpoint
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loop import (
     Progress,

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from tiny import close, on_each_device
 
-from transformer_course.training import chunked_loss
+from transformer_course.fast import chunked_loss
 from transformer_course.training.loss import (
     classification_loss,
     label_smoothed_loss,

@@ -5,6 +5,7 @@ import torch
 import torch.nn.functional as F
 from tiny import close, random_ids
 
+from transformer_course.checkpoints import checkpoint
 from transformer_course.decoding.generate import beam_search, greedy_search
 from transformer_course.errors import ConfigError
 from transformer_course.models.modern import (
@@ -14,7 +15,6 @@ from transformer_course.models.modern import (
 from transformer_course.models.modern_config import ModernConfig
 from transformer_course.models.positional_encoding import rotations
 from transformer_course.models.rolling_cache import RollingCache
-from transformer_course.training import checkpoint
 
 SIZES = {
     "vocab_size": 17,

@@ -8,10 +8,8 @@ import torch.nn.functional as F
 from tiny import close, random_ids, tiny_transformer, with_bos
 from torch import nn
 
-from transformer_course.inference.model import TrainedModel
-from transformer_course.models import optimize as module
-from transformer_course.models.attention import MultiHeadAttention
-from transformer_course.models.optimize import (
+from transformer_course.fast import optimize as module
+from transformer_course.fast.optimize import (
     Dropout16,
     OneDNNLinear,
     OneDNNProduct,
@@ -21,6 +19,8 @@ from transformer_course.models.optimize import (
     padded_size,
     product,
 )
+from transformer_course.inference.model import TrainedModel
+from transformer_course.models.attention import MultiHeadAttention
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loop import make_optimizer
 

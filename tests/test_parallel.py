@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from transformer_course.cli.options import load
-from transformer_course.decoding.parallel import parallel_map
 from transformer_course.decoding.translate import Searches, translate
 from transformer_course.errors import ConfigError
+from transformer_course.fast.parallel import parallel_map
 from transformer_course.inference.model import TrainedModel
 
 

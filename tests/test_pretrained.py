@@ -9,6 +9,15 @@ import torch
 from tiny import SIZES, close
 from tiny_bert import PIECES, SETTINGS, published, published_names, write
 
+from transformer_course.checkpoints import pretrained
+from transformer_course.checkpoints.pretrained import (
+    load,
+    load_bert,
+    minilm_folder,
+    our_name,
+    read_start,
+    sentence_vectors,
+)
 from transformer_course.errors import (
     CheckpointError,
     CourseError,
@@ -18,15 +27,6 @@ from transformer_course.models.bert import BertPreTraining, TextClassifier
 from transformer_course.models.bert_config import (
     BertConfig,
     TextClassifierConfig,
-)
-from transformer_course.training import pretrained
-from transformer_course.training.pretrained import (
-    load,
-    load_bert,
-    minilm_folder,
-    our_name,
-    read_start,
-    sentence_vectors,
 )
 from transformer_course.training.run.prepare import init_from
 

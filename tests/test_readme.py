@@ -18,11 +18,11 @@ from tiny import tiny_corpus, tiny_labels, tiny_pairs, tiny_splits
 from tiny_bert import without_heads
 from tiny_runs import tiny_library
 
+from transformer_course.checkpoints import pretrained
 from transformer_course.data import download
 from transformer_course.data.corpora import CORPORA
 from transformer_course.data.download import CorpusFile, ManifestEntry
 from transformer_course.data.text import ParallelText, Splits
-from transformer_course.training import pretrained
 
 ENGLISH, JAPANESE = (
     (ROOT / name).read_text("utf-8") for name in ("README.md", "README.ja.md")

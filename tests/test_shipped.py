@@ -10,9 +10,9 @@ from tiny import (
     tiny_transformer,
 )
 
+from transformer_course.checkpoints import checkpoint, shipped
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding import search
-from transformer_course.training import checkpoint, shipped
 
 DETAILS = {"corpus": "grammar", "src": "en", "tgt": "ja"}
 TEXT = "red cat\nold dog .\n"

@@ -9,10 +9,10 @@ from safetensors.torch import load_file
 
 from experiments import store
 from transformer_course import files
+from transformer_course.checkpoints import checkpoint, shipped
+from transformer_course.checkpoints.shipped import load_shipped
 from transformer_course.data.corpora import load_corpus
 from transformer_course.decoding.translate import translate
-from transformer_course.training import checkpoint, shipped
-from transformer_course.training.shipped import load_shipped
 
 NAMES = {
     "en-ja": ("enja-more-seed-1", "en", "ja"),

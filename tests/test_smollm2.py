@@ -12,12 +12,12 @@ import torch
 from test_byte_bpe import as_hugging_face, hard_text
 from tiny import close
 
+from transformer_course.checkpoints import smollm2
+from transformer_course.checkpoints.smollm2 import load_gguf, smollm2_file
 from transformer_course.cli import main
 from transformer_course.errors import CheckpointError, CourseError
 from transformer_course.inference.chat import Conversation, Message, chat_text
 from transformer_course.inference.model import TrainedModel
-from transformer_course.training import smollm2
-from transformer_course.training.smollm2 import load_gguf, smollm2_file
 
 TEXTS = [
     "The capital of Japan is Tokyo.",

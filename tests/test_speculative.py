@@ -3,25 +3,25 @@
 import pytest
 import torch
 
+from transformer_course.checkpoints.shipped import load_shipped
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.tokenizer import EOS
-from transformer_course.decoding import speculative
 from transformer_course.decoding.generate import greedy_search
-from transformer_course.decoding.speculative import (
+from transformer_course.decoding.translate import encode_source
+from transformer_course.errors import ConfigError
+from transformer_course.fast import speculative
+from transformer_course.fast.speculative import (
     DraftModel,
     agreeing,
     prompt_lookup,
     speculative_search,
 )
-from transformer_course.decoding.translate import encode_source
-from transformer_course.errors import ConfigError
 from transformer_course.models.config import ModelConfig, RecurrentConfig
 from transformer_course.models.modern import ModernLanguageModel
 from transformer_course.models.modern_config import ModernConfig
 from transformer_course.models.recurrent import RecurrentTranslator
 from transformer_course.models.rolling_cache import RollingCache
 from transformer_course.models.transformer import Transformer
-from transformer_course.training.shipped import load_shipped
 
 SMALL = {"vocab_size": 40, "d_model": 16, "n_heads": 2, "d_ff": 32}
 DECODERS = {

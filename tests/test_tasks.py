@@ -22,6 +22,8 @@ from tiny_runs import (
 from torch import Tensor, nn
 
 from experiments import store
+from transformer_course.checkpoints import checkpoint
+from transformer_course.data.config import DataConfig
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.errors import ConfigError, CorpusError
 from transformer_course.inference.report import Evaluation, first_command
@@ -31,12 +33,7 @@ from transformer_course.models.config import (
     ModelConfig,
     RecurrentConfig,
 )
-from transformer_course.training import checkpoint
-from transformer_course.training.config import (
-    DataConfig,
-    Experiment,
-    TrainConfig,
-)
+from transformer_course.training.config import Experiment, TrainConfig
 from transformer_course.training.loop import evaluate
 from transformer_course.training.loss import LossSums
 from transformer_course.training.presets import PRESETS

@@ -21,6 +21,7 @@ from transformer_course.batches.labelled import (
     in_order,
     text_rows,
 )
+from transformer_course.checkpoints import checkpoint
 from transformer_course.cli import main
 from transformer_course.data.tokenizer import PAD, Tokenizer
 from transformer_course.decoding.classify import (
@@ -39,7 +40,6 @@ from transformer_course.models.bert_config import (
     TextClassifierConfig,
 )
 from transformer_course.models.recurrent import RecurrentClassifier
-from transformer_course.training import checkpoint
 from transformer_course.training.loop import evaluate
 from transformer_course.training.run import checkpoints
 from transformer_course.training.run.prepare import init_from, prepare

@@ -9,13 +9,13 @@ import torch.nn.functional as F
 from tiny import close
 
 from transformer_course import files
+from transformer_course.checkpoints import checkpoint
 from transformer_course.errors import CheckpointError, ConfigError
 from transformer_course.models.vit import PatchEmbedding, cut_patches
 from transformer_course.models.vit_config import (
     ConvolutionalConfig,
     VisionConfig,
 )
-from transformer_course.training import checkpoint
 
 SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 2}
 VISION = VisionConfig(image_size=8, patch_size=4, dropout=0.0, **SIZES)

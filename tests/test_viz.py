@@ -2,6 +2,7 @@
 
 import inspect
 
+import legible
 import matplotlib
 import pytest
 import torch
@@ -15,8 +16,8 @@ from tiny import VOCAB, random_ids, tiny_language_model, tiny_transformer
 
 from transformer_course.data import aozora
 from transformer_course.errors import ConfigError
-from transformer_course.interpretation import legible, viz
-from transformer_course.interpretation.ribbons import ribbons, strips
+from transformer_course.figures import viz
+from transformer_course.figures.ribbons import ribbons, strips
 from transformer_course.models import attention
 from transformer_course.models.attention import MultiHeadAttention, dot_score
 

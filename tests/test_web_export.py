@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 import torch
 
+from transformer_course.checkpoints import int8, web_export
+from transformer_course.checkpoints.shipped import load_shipped
 from transformer_course.errors import ConfigError
-from transformer_course.inference import web_export
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.transformer import Transformer
-from transformer_course.training import int8
-from transformer_course.training.shipped import load_shipped
 
 
 def read(folder):

@@ -7,10 +7,10 @@ import safetensors.torch
 import torch
 from tiny import SIZES
 
+from transformer_course.checkpoints import pretrained
 from transformer_course.data.wordpiece import SPECIAL
 from transformer_course.models.bert import BertPreTraining
 from transformer_course.models.bert_config import BertConfig
-from transformer_course.training import pretrained
 
 PIECES = [*SPECIAL, *"cats dogs drink milk ##s . a b c d e f".split()]
 SETTINGS = {

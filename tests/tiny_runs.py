@@ -11,8 +11,10 @@ from pathlib import Path
 import torch
 from tiny import tiny_pairs
 
+from transformer_course.checkpoints import checkpoint
 from transformer_course.data.aozora import Chapter, Work
 from transformer_course.data.aozora.authors import WorkSplits
+from transformer_course.data.config import DataConfig
 from transformer_course.models.bert_config import (
     BertConfig,
     RecurrentClassifierConfig,
@@ -24,12 +26,7 @@ from transformer_course.models.config import (
     RecurrentConfig,
 )
 from transformer_course.models.vit_config import ConvolutionalConfig
-from transformer_course.training import checkpoint
-from transformer_course.training.config import (
-    DataConfig,
-    Experiment,
-    TrainConfig,
-)
+from transformer_course.training.config import Experiment, TrainConfig
 
 SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
 MODELS = {

@@ -28,10 +28,10 @@ from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
 from transformer_course import files
+from transformer_course.checkpoints.pretrained import MINILM, minilm_folder
+from transformer_course.checkpoints.smollm2 import SMOLLM2, smollm2_file
 from transformer_course.data.download import is_available
 from transformer_course.errors import CourseError
-from transformer_course.training.pretrained import MINILM, minilm_folder
-from transformer_course.training.smollm2 import SMOLLM2, smollm2_file
 
 ROOT = Path(__file__).resolve().parent.parent
 CELL_TIMEOUT = 600  # seconds
@@ -235,10 +235,18 @@ def parser_of(description: str) -> argparse.ArgumentParser:
     return parser
 
 
+def check_figures() -> None:
+    """Let the kernels of this process refuse illegible figures."""
+    tests = str(ROOT / "tests")  # matplotlibrc names a module beside it
+    os.environ["MATPLOTLIBRC"] = tests
+    known = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (tests, known)))
+
+
 def main() -> int:
     """Refresh the notebooks that the command line names; 1 if one failed."""
     options = parser_of(__doc__).parse_args()
-    os.environ["TRANSFORMER_COURSE_BOOK"] = "1"  # its figures are checked
+    check_figures()
     return run_each(options.notebooks, refresh)
 
 

@@ -17,10 +17,10 @@ import psutil
 import torch
 
 from tools.chromium import find_chromium
+from transformer_course.checkpoints.shipped import load_shipped
 from transformer_course.data.corpora import load_corpus
 from transformer_course.decoding.generate import greedy_search
 from transformer_course.decoding.translate import encode_source
-from transformer_course.training.shipped import load_shipped
 
 try:
     from playwright.sync_api import sync_playwright

@@ -27,11 +27,11 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from transformer_course.checkpoints import web_export
+from transformer_course.checkpoints.shipped import FOLDER, load_shipped
 from transformer_course.data.grammar import grammar_splits
 from transformer_course.decoding.translate import translate
-from transformer_course.inference import web_export
 from transformer_course.interpretation.hooks import heads_of
-from transformer_course.training.shipped import FOLDER, load_shipped
 
 MODELS = ("grammar", "en-ja", "ja-en")
 STATIC = "_static/live"

@@ -8,7 +8,7 @@ import torch
 
 from experiments.benchmarks import course, peers, work
 from experiments.benchmarks.work import Turn
-from transformer_course.decoding.parallel import parallel_map
+from transformer_course.fast.parallel import parallel_map
 
 
 class Contender(NamedTuple):

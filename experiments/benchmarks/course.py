@@ -8,13 +8,14 @@ import torch
 
 from experiments.benchmarks import work
 from experiments.benchmarks.work import Round, Turn
+from transformer_course.checkpoints.smollm2 import load_gguf, smollm2_file
 from transformer_course.decoding.generate import beam_search, greedy_search
-from transformer_course.decoding.parallel import parallel_map
+from transformer_course.fast.chunked_loss import chunked_loss
+from transformer_course.fast.optimize import optimize
+from transformer_course.fast.parallel import parallel_map
 from transformer_course.inference import ctranslate2_engine, ctranslate2_export
 from transformer_course.models.config import ModelConfig
-from transformer_course.models.optimize import optimize
 from transformer_course.models.transformer import Transformer
-from transformer_course.training.chunked_loss import chunked_loss
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loop import (
     make_optimizer,
@@ -22,7 +23,6 @@ from transformer_course.training.loop import (
     train_step,
 )
 from transformer_course.training.loss import compute_loss
-from transformer_course.training.smollm2 import load_gguf, smollm2_file
 
 
 def model(config: ModelConfig) -> Transformer:

@@ -17,11 +17,11 @@ from torch import Tensor, nn
 from experiments.benchmarks import work
 from experiments.benchmarks.work import Round, Turn
 from transformer_course.batches.pairs import Batch
+from transformer_course.checkpoints.smollm2 import smollm2_file
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.models.masks import causal_mask
 from transformer_course.models.positional_encoding import SinusoidalPosition
 from transformer_course.training.loop import set_seed
-from transformer_course.training.smollm2 import smollm2_file
 
 
 class Torch(nn.Module):

@@ -21,11 +21,11 @@ from transformer_course.batches.pairs import (
     pad_rows,
     padded_batch,
 )
+from transformer_course.checkpoints.smollm2 import load_tokenizer, smollm2_file
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.tokenizer import PAD, Tokenizer
 from transformer_course.inference.chat import Message, chat_text
 from transformer_course.models.config import ModelConfig
-from transformer_course.training.smollm2 import load_tokenizer, smollm2_file
 
 PAIRS = 20_000
 """Sentence pairs of the corpus that are used, its first."""

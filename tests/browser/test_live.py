@@ -19,13 +19,13 @@ from browsing import served
 from built_book import ROOT, SITE, not_ready
 from torch import nn
 
+from transformer_course.checkpoints import int8
+from transformer_course.checkpoints.shipped import load_shipped
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.decoding.generate import beam_search, greedy_search
 from transformer_course.interpretation.hooks import heads_of, patch_heads
 from transformer_course.models.transformer import Transformer
-from transformer_course.training import int8
-from transformer_course.training.shipped import load_shipped
 
 CLOSE = 1e-4
 PLACES = 12

@@ -9,6 +9,7 @@ import torch
 from browsing import from_disk
 from built_book import SITE, not_ready
 
+from transformer_course.checkpoints.shipped import load_shipped
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.decoding.generate import (
     beam_search,
@@ -18,7 +19,6 @@ from transformer_course.decoding.generate import (
 from transformer_course.decoding.translate import encode_source
 from transformer_course.interpretation.hooks import Head, patch_heads, record
 from transformer_course.training.loop import learning_rate
-from transformer_course.training.shipped import load_shipped
 
 CHAPTERS = {
     "heads": "07_multi_head_attention.html",

@@ -18,7 +18,7 @@ PAGES = [
 ]
 """Each with its tests on one worker, which loads it once."""
 SMALLEST = {1280: 11.0, 390: 11.0, 320: 9.0}
-"""CSS pixels, by the screen's; ``interpretation.legible`` checks figures."""
+"""CSS pixels, by the screen's; ``tests/legible.py`` checks figures."""
 
 WIDEST = """() => {
   const clips = (box) => getComputedStyle(box).overflowX !== "visible";

@@ -20,8 +20,8 @@ from transformer_course.files import write_atomic
 
 if TYPE_CHECKING:
     from transformer_course.decoding.classify import Guess
+    from transformer_course.figures.explain_page import Item
     from transformer_course.inference.model import TrainedModel
-    from transformer_course.interpretation.explain_page import Item
 
 
 def classify(
@@ -72,7 +72,7 @@ def classify(
         )
     items = list(items)
     if explain:
-        from transformer_course.interpretation.explain_page import page
+        from transformer_course.figures.explain_page import page
 
         write_atomic(explain, page(title, note, items))
 
@@ -85,11 +85,11 @@ def _classify_images(
     explain: Path | None,
 ) -> Iterator["Item"]:
     """Print the classes of images; yield the explanations."""
-    from transformer_course.inference.images import read_images
-    from transformer_course.interpretation.explain_page import (
+    from transformer_course.figures.explain_page import (
         Item,
         image_heatmap,
     )
+    from transformer_course.inference.images import read_images
 
     if not files:
         raise ConfigError("no image was given: classify MODEL FILE ...")
@@ -115,7 +115,7 @@ def _classify_lines(
     explain: Path | None,
 ) -> Iterator["Item"]:
     """Print the classes of lines; yield the explanations."""
-    from transformer_course.interpretation.explain_page import (
+    from transformer_course.figures.explain_page import (
         Item,
         text_heatmap,
     )
@@ -211,12 +211,12 @@ def similar(
         query: what to look for.
         top: number of lines, the most similar first.
     """
-    from transformer_course.decoding.translate import too_long
-    from transformer_course.device import pick_device
-    from transformer_course.training.pretrained import (
+    from transformer_course.checkpoints.pretrained import (
         load_bert,
         sentence_vectors,
     )
+    from transformer_course.decoding.translate import too_long
+    from transformer_course.device import pick_device
     from transformer_course.training.run.folder import find
 
     require_fits("top", top, Size)

@@ -39,8 +39,8 @@ def export(
             best on its development set, which translate and score then take
             by default.
     """
-    from transformer_course.inference import ctranslate2_export, web_export
-    from transformer_course.training import checkpoint
+    from transformer_course.checkpoints import checkpoint, web_export
+    from transformer_course.inference import ctranslate2_export
     from transformer_course.training.run.folder import find_trained
     from transformer_course.training.tasks.table import task_of
 

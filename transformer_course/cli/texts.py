@@ -88,7 +88,7 @@ def translate(
     stream = stream or (greedy and by_hand and sys.stdout.isatty())
     size = 1 if by_hand or stream else CHUNK
     if engine == "torch":
-        from transformer_course.decoding.parallel import n_workers
+        from transformer_course.fast.parallel import n_workers
 
         used = load(model, device, raw, bf16, others)
         size *= n_workers() if size > 1 else 1

@@ -12,12 +12,9 @@ import tyro
 
 from transformer_course.cli.options import PROGRAM
 from transformer_course.console import quoted
+from transformer_course.data.config import DataConfig
 from transformer_course.errors import ConfigError
-from transformer_course.training.config import (
-    DataConfig,
-    Experiment,
-    TrainConfig,
-)
+from transformer_course.training.config import Experiment, TrainConfig
 from transformer_course.training.presets import PRESETS
 
 

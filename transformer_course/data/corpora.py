@@ -15,6 +15,7 @@ from transformer_course.data import download, own_text, small_parallel_enja
 from transformer_course.data import labelled as with_labels
 from transformer_course.data.aozora import authors, haiku, prose
 from transformer_course.data.aozora.authors import WorkSplits
+from transformer_course.data.config import DataConfig
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.labelled import LabelledSplits
 from transformer_course.data.text import LANGUAGES, Splits
@@ -142,6 +143,18 @@ def of_files(
     :func:`~.own_text.load`, which reads them."""
     load = partial(own_text.load, files, sha256, languages, spaced)
     return Corpus(" and ".join(files), languages, spaced, load)
+
+
+def corpus_of(data: DataConfig) -> Corpus:
+    """The corpus of the settings: one of the table, or two files.
+
+    Raises:
+        CorpusError: no such corpus.
+    """
+    if data.files is None:
+        return find(data.corpus)
+    languages = data.src or LANGUAGES[0], data.tgt or LANGUAGES[1]
+    return of_files(data.files, data.sha256, languages, data.spaced)
 
 
 def manifest_entry(corpus: Corpus) -> download.ManifestEntry:

@@ -93,7 +93,7 @@ def read(
     Args:
         files: source and target, or one file with a tab between them.
         sha256: expected digests; None accepts any content.
-        setting: the field of :class:`~.training.config.DataConfig` that
+        setting: the field of :class:`~.data.config.DataConfig` that
             ``sha256`` comes from.
 
     Raises:

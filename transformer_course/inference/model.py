@@ -18,10 +18,13 @@ from torch import Tensor, nn
 
 from transformer_course.batches.images import scaled
 from transformer_course.batches.labelled import text_rows
+from transformer_course.checkpoints import pretrained
 from transformer_course.checks import from_dict
 from transformer_course.console import quoted
 from transformer_course.data import images, labelled, plain
 from transformer_course.data.byte_bpe import ByteBPE
+from transformer_course.data.config import DataConfig
+from transformer_course.data.corpora import corpus_of
 from transformer_course.data.tokenizer import BOS, AnyTokenizer
 from transformer_course.data.wordpiece import WordPiece
 from transformer_course.decoding.classify import (
@@ -30,7 +33,6 @@ from transformer_course.decoding.classify import (
     top_guesses,
 )
 from transformer_course.decoding.generate import sample
-from transformer_course.decoding.parallel import parallel_map
 from transformer_course.decoding.search import DEFAULT_ALPHA
 from transformer_course.decoding.translate import (
     DEFAULT_SEARCHES,
@@ -45,6 +47,8 @@ from transformer_course.decoding.translate import (
 )
 from transformer_course.device import pick_device
 from transformer_course.errors import CheckpointError, ConfigError
+from transformer_course.fast.optimize import optimize
+from transformer_course.fast.parallel import parallel_map
 from transformer_course.inference.report import (
     Evaluation,
     Say,
@@ -53,12 +57,9 @@ from transformer_course.inference.report import (
 from transformer_course.interpretation import explain
 from transformer_course.interpretation.explain import HeatMap
 from transformer_course.models.ensemble import Ensemble
-from transformer_course.models.optimize import optimize
-from transformer_course.training import pretrained
-from transformer_course.training.config import DataConfig
 from transformer_course.training.run.folder import find
 from transformer_course.training.tasks.table import task_of
-from transformer_course.training.tasks.task import Task, corpus_of
+from transformer_course.training.tasks.task import Task
 
 CLASSES = ChainMap(labelled.CLASSES, images.CLASSES)
 """Class names of the corpora."""

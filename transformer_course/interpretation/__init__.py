@@ -1,1 +1,1 @@
-"""Interpretation: attention maps, head ablation, attribution, figures."""
+"""Interpretation: attention maps, head ablation, attribution."""

@@ -4,7 +4,7 @@ Pre-norm with RMSNorm, rotary positions, keys and values shared by groups of
 query heads, a feed-forward network with a gate, and a cache that is reserved
 ahead: Llama's parts (Touvron et al. 2023). Windows, normalised queries and
 keys, and the parts of ``modern_parts`` are switched on by the config. Weights
-of SmolLM2 fit into it: see ``training.smollm2``.
+of SmolLM2 fit into it: see ``checkpoints.smollm2``.
 """
 
 import functools

@@ -1,1 +1,1 @@
-"""Training: loss, optimizer, loop, checkpoints, tasks and runs."""
+"""Training: loss, optimizer, loop, tasks and runs."""

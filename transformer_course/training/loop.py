@@ -17,15 +17,15 @@ import torch
 from torch import nn
 
 from transformer_course.batches.pairs import AnyBatch, Batches
-from transformer_course.device import random_state, set_random_state
-from transformer_course.errors import CheckpointError, DivergedError
-from transformer_course.models.mode import eval_mode
-from transformer_course.training import distributed
-from transformer_course.training.checkpoint import (
+from transformer_course.checkpoints.checkpoint import (
     Resume,
     not_finite,
     weights_of,
 )
+from transformer_course.device import random_state, set_random_state
+from transformer_course.errors import CheckpointError, DivergedError
+from transformer_course.models.mode import eval_mode
+from transformer_course.training import distributed
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loss import (
     LossFunction,

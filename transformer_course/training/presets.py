@@ -25,6 +25,7 @@ minilm`` fine-tunes published weights: see :func:`begun_from`.
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from transformer_course.data.config import DataConfig
 from transformer_course.models.bert_config import (
     BertConfig,
     RecurrentClassifierConfig,
@@ -41,11 +42,7 @@ from transformer_course.models.vit_config import (
     ConvolutionalConfig,
     VisionConfig,
 )
-from transformer_course.training.config import (
-    DataConfig,
-    Experiment,
-    TrainConfig,
-)
+from transformer_course.training.config import Experiment, TrainConfig
 
 FINE_TUNING = TrainConfig(
     epochs=3,

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from transformer_course.training import checkpoint
+from transformer_course.checkpoints import checkpoint
 from transformer_course.training.config import Experiment
 from transformer_course.training.loop import Progress, resume_state
 from transformer_course.training.run.prepare import Prepared, complete

@@ -9,6 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from transformer_course import files
+from transformer_course.checkpoints import (
+    checkpoint,
+    pretrained,
+    shipped,
+    smollm2,
+)
 from transformer_course.console import quoted
 from transformer_course.data.tokenizer import AnyTokenizer
 from transformer_course.device import joined, machine
@@ -16,12 +22,6 @@ from transformer_course.errors import (
     CheckpointError,
     ConfigError,
     CourseError,
-)
-from transformer_course.training import (
-    checkpoint,
-    pretrained,
-    shipped,
-    smollm2,
 )
 from transformer_course.training.config import Experiment
 from transformer_course.training.tasks.table import (

@@ -7,18 +7,20 @@ from typing import Any, NamedTuple
 from torch import nn
 
 from transformer_course.batches.pairs import Batches
+from transformer_course.checkpoints import checkpoint, pretrained
 from transformer_course.checks import from_dict
 from transformer_course.data import own_text
+from transformer_course.data.config import DataConfig
+from transformer_course.data.corpora import corpus_of
 from transformer_course.data.tokenizer import AnyTokenizer
 from transformer_course.errors import CheckpointError, ConfigError
 from transformer_course.models.bert import TextClassifier
 from transformer_course.models.config import AnyModelConfig
-from transformer_course.training import checkpoint, pretrained
-from transformer_course.training.config import DataConfig, Experiment
+from transformer_course.training.config import Experiment
 from transformer_course.training.loop import set_seed
 from transformer_course.training.run.folder import find
 from transformer_course.training.tasks.table import find_task
-from transformer_course.training.tasks.task import Task, check, corpus_of
+from transformer_course.training.tasks.task import Task, check
 
 
 class Prepared(NamedTuple):

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from torch import nn
 
+from transformer_course.checkpoints import checkpoint
 from transformer_course.console import log
 from transformer_course.device import pick_device
 from transformer_course.errors import CheckpointError, ConfigError, Interrupted
-from transformer_course.models.optimize import optimize
-from transformer_course.training import checkpoint, distributed
+from transformer_course.fast.optimize import optimize
+from transformer_course.training import distributed
 from transformer_course.training.config import Experiment
 from transformer_course.training.loop import (
     Progress,

@@ -15,6 +15,7 @@ from transformer_course.batches.labelled import (
     LabelledBatches,
     text_rows,
 )
+from transformer_course.data.config import DataConfig
 from transformer_course.data.corpora import load_images, load_labelled
 from transformer_course.data.images import ImageSet, ImageSplits
 from transformer_course.data.labelled import LabelledSplits, LabelledText
@@ -31,11 +32,7 @@ from transformer_course.models.vit_config import (
     ConvolutionalConfig,
     VisionConfig,
 )
-from transformer_course.training.config import (
-    DataConfig,
-    Experiment,
-    TrainConfig,
-)
+from transformer_course.training.config import Experiment, TrainConfig
 from transformer_course.training.loss import LossSums, classification_loss
 from transformer_course.training.tasks.task import Task, warn_cut_off
 from transformer_course.training.tasks.writing import train_tokenizer

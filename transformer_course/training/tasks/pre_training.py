@@ -15,22 +15,16 @@ from transformer_course.batches.masked import (
 )
 from transformer_course.data.aozora import Work
 from transformer_course.data.aozora.authors import WorkSplits
+from transformer_course.data.config import DataConfig
+from transformer_course.data.corpora import corpus_of
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding.fill import masked_probabilities
 from transformer_course.evaluation.bleu import perplexity
 from transformer_course.models.bert_config import BertConfig
 from transformer_course.models.mode import eval_mode
-from transformer_course.training.config import (
-    DataConfig,
-    Experiment,
-    TrainConfig,
-)
+from transformer_course.training.config import Experiment, TrainConfig
 from transformer_course.training.loss import LossSums, classification_loss
-from transformer_course.training.tasks.task import (
-    Task,
-    corpus_of,
-    warn_cut_off,
-)
+from transformer_course.training.tasks.task import Task, warn_cut_off
 
 EVAL_TOKEN_BUDGET = 8192
 """Ids in a batch of an evaluation."""

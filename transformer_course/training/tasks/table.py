@@ -3,15 +3,12 @@
 from dataclasses import asdict
 from typing import Any
 
+from transformer_course.checkpoints import checkpoint
 from transformer_course.checks import from_dict, require_fits
+from transformer_course.data.config import DataConfig
 from transformer_course.errors import ConfigError
 from transformer_course.models.config import AnyModelConfig
-from transformer_course.training import checkpoint
-from transformer_course.training.config import (
-    DataConfig,
-    Experiment,
-    TrainConfig,
-)
+from transformer_course.training.config import Experiment, TrainConfig
 from transformer_course.training.tasks.classification import (
     ImageClassification,
     TextClassification,

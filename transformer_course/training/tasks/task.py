@@ -8,14 +8,13 @@ from torch import nn
 from transformer_course.batches.pairs import AnyBatch, Batches
 from transformer_course.checks import changed
 from transformer_course.console import log
-from transformer_course.data.corpora import CORPORA, Corpus, find, of_files
-from transformer_course.data.text import LANGUAGES
+from transformer_course.data.config import DataConfig
+from transformer_course.data.corpora import CORPORA, Corpus, corpus_of
 from transformer_course.data.tokenizer import PAD, AnyTokenizer
 from transformer_course.errors import ConfigError
 from transformer_course.models.config import AnyModelConfig
 from transformer_course.training.config import (
     LOOP_SETTINGS,
-    DataConfig,
     Experiment,
     TrainConfig,
 )
@@ -186,15 +185,3 @@ def supports(task: Task, corpus: Corpus) -> bool:
     return task.languages in (None, len(corpus.languages)) and any(
         getattr(corpus, name) is not None for name in task.corpora
     )
-
-
-def corpus_of(data: DataConfig) -> Corpus:
-    """The corpus of the settings: one of the table, or two files.
-
-    Raises:
-        CorpusError: no such corpus.
-    """
-    if data.files is None:
-        return find(data.corpus)
-    languages = data.src or LANGUAGES[0], data.tgt or LANGUAGES[1]
-    return of_files(data.files, data.sha256, languages, data.spaced)

@@ -24,7 +24,8 @@ from transformer_course.batches.pairs import (
 )
 from transformer_course.console import log
 from transformer_course.data import more_pairs
-from transformer_course.data.corpora import pairs_of
+from transformer_course.data.config import DataConfig
+from transformer_course.data.corpora import corpus_of, pairs_of
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding.generate import sample
@@ -32,6 +33,7 @@ from transformer_course.decoding.search import EXTRA_LENGTH
 from transformer_course.decoding.translate import draw, translate
 from transformer_course.errors import ConfigError
 from transformer_course.evaluation.bleu import corpus_bleu, perplexity
+from transformer_course.fast.chunked_loss import chunked_loss
 from transformer_course.models.config import (
     AnyModelConfig,
     LanguageModelConfig,
@@ -39,13 +41,8 @@ from transformer_course.models.config import (
     RecurrentConfig,
 )
 from transformer_course.models.modern_config import ModernConfig
-from transformer_course.training.chunked_loss import chunked_loss
-from transformer_course.training.config import DataConfig, Experiment
-from transformer_course.training.tasks.task import (
-    Task,
-    corpus_of,
-    warn_cut_off,
-)
+from transformer_course.training.config import Experiment
+from transformer_course.training.tasks.task import Task, warn_cut_off
 
 TEXT_SETTINGS = (
     "src",

@@ -21,6 +21,7 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from transformer_course import files
+from transformer_course.checkpoints import int8
 from transformer_course.checks import from_dict, require_fits
 from transformer_course.data.tokenizer import AnyTokenizer, Tokenizer
 from transformer_course.data.wordpiece import VOCABULARY, WordPiece
@@ -56,7 +57,6 @@ from transformer_course.models.vit_config import (
     ConvolutionalConfig,
     VisionConfig,
 )
-from transformer_course.training import int8
 
 FORMAT = 3
 KINDS: dict[str, tuple[type, type]] = {

@@ -13,7 +13,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from torch import Tensor
 
-from transformer_course.interpretation.viz import (
+from transformer_course.figures.viz import (
     BLUE,
     GREY,
     ORANGE,

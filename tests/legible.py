@@ -1,12 +1,11 @@
 """Can a figure be read on a phone, and by those who do not see its colours?
 
-The book's figures are looked at by this module when they are drawn, while
-``TRANSFORMER_COURSE_BOOK`` is set: ``make outputs`` and the tests of the
-notebooks set it. A figure that fails stops the cell that drew it.
+The book's figures are looked at by this module when they are drawn by ``make
+outputs`` and by the tests of the notebooks: ``matplotlibrc`` beside it says
+so. A figure that fails stops the cell that drew it.
 """
 
 import itertools
-import os
 from collections.abc import Iterator
 
 import matplotlib.pyplot as plt
@@ -25,7 +24,6 @@ SMALLEST = 11.0
 
 _POINTS = 72  # to an inch
 _ROUNDING = 0.05  # CSS pixels
-_WATCHED = "TRANSFORMER_COURSE_BOOK"
 
 
 def drawn_texts(figure: Figure) -> Iterator[Text]:
@@ -107,9 +105,3 @@ def watch(figure: Figure) -> None:
         check(event.canvas.figure)
 
     figure.canvas.mpl_connect("draw_event", drawn)
-
-
-def watch_new_figures() -> None:
-    """Have all figures that follow checked, if the book is being made."""
-    if os.environ.get(_WATCHED):
-        plt.rcParams["figure.hooks"] = [f"{__name__}:{watch.__name__}"]

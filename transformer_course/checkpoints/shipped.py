@@ -6,7 +6,7 @@ was trained on, what it scores and what it gets wrong.
 
 from pathlib import Path
 
-from transformer_course.training.checkpoint import Checkpoint, load
+from transformer_course.checkpoints.checkpoint import Checkpoint, load
 
 FOLDER = Path(__file__).parents[2] / "models"
 

@@ -18,7 +18,7 @@ from torch.autograd.function import once_differentiable
 
 from transformer_course.batches.pairs import Batch
 from transformer_course.checks import changed
-from transformer_course.models.optimize import product
+from transformer_course.fast.optimize import product
 from transformer_course.training.config import LOOP_SETTINGS, TrainConfig
 from transformer_course.training.loss import (
     LossSums,

@@ -1,0 +1,1 @@
+"""Trained models as files: the course's own, published ones, the page's."""

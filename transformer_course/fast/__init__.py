@@ -1,0 +1,1 @@
+"""What the course does without, but for time and memory (chapter 21)."""

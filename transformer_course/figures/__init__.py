@@ -1,0 +1,1 @@
+"""The figures of the book, and what they look like."""
