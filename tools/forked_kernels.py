@@ -77,6 +77,7 @@ def _run(started, options: list[str], cwd: str, env: dict[str, str]) -> None:
     started.send(True)
     os.chdir(cwd)
     os.environ.update(env)
+    sys.path += env.get("PYTHONPATH", "").split(os.pathsep)
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (1, 2):
         os.dup2(nothing, stream)
