@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from course_exercises.engine.edits import source_lines
+from course_exercises.engine.mistakes import source_lines
 from tools.exercise_notebooks import (
     SOURCES,
     Code,

@@ -104,10 +104,8 @@ def _mistakes(name: str, verdicts: Verdicts) -> list[str]:
         return []
     exercise = find(name)
     texts = {
-        mistake.__name__: f"{prose(mistake.__doc__)}\n"
-        + reference(exercise.section_of(mistake))
+        mistake.name: f"{prose(mistake.text)}\n{reference(mistake.section)}"
         for mistake in exercise.mistakes
-        if mistake.__doc__
     }
     rows = "".join(
         f'<tr><td class="n">{count}</td><td>{KINDS[kind]}: '

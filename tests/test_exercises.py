@@ -16,15 +16,9 @@ from built_book import BOOK, headings, section_ids
 from course_exercises.contents import EXERCISES
 from course_exercises.engine import reading
 from course_exercises.engine.diagnose import diagnose
-from course_exercises.engine.exercise import (
-    BEGIN,
-    END,
-    STUB,
-    mistake_of,
-    numel,
-    stub_of,
-)
+from course_exercises.engine.exercise import STUB, numel, stub_of
 from course_exercises.engine.messages import prose
+from course_exercises.engine.mistakes import BEGIN, END
 from course_exercises.engine.show import WIDTH
 from course_exercises.engine.values import same
 from course_exercises.names import CATALOGUE
@@ -52,18 +46,23 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize(
             ("exercise", argument),
             [
-                pytest.param(exercise, one, id=f"{name}-{one.__name__}")
+                pytest.param(exercise, one, id=f"{name}-{name_of(one)}")
                 for name, exercise in EXERCISES.items()
                 for one in chosen(name, getattr(exercise, kind), sampled)
             ],
         )
 
 
+def name_of(one) -> str:
+    """The name of a mistake, or of another solution."""
+    return getattr(one, "name", None) or one.__name__
+
+
 def chosen(name: str, implementations: list, sampled: bool) -> list:
     """All of them, or the one whose hash comes first."""
 
     def draw(one) -> bytes:
-        return hashlib.sha256(f"{name}-{one.__name__}".encode()).digest()
+        return hashlib.sha256(f"{name}-{name_of(one)}".encode()).digest()
 
     return [min(implementations, key=draw)] if sampled else implementations
 
@@ -109,11 +108,10 @@ def test_the_untouched_stub_is_not_written_yet(exercise):
 
 
 def test_a_mistake_is_named_as_itself_and_as_no_other(exercise, mistake):
-    verdict = diagnose(exercise, mistake)
+    verdict = diagnose(exercise, mistake.implementation)
     assert verdict.kind == "misconception", verdict.text
-    named = mistake_of(mistake)
-    assert verdict.mistake == named.__name__, verdict.text
-    assert prose(named.__doc__) in verdict.text
+    assert verdict.mistake == mistake.name, verdict.text
+    assert prose(mistake.text) in verdict.text
     assert_is_readable(verdict.text)
 
 
@@ -139,12 +137,14 @@ def test_every_file_of_the_catalogue_is_an_exercise():
 
 @every_exercise
 def test_every_function_of_a_file_is_used(exercise):
-    """No mistake is written and then left without its mark."""
-    text = inspect.getsource(file_of(exercise))
+    """By the file, or by the mistakes beside it."""
+    path = Path(file_of(exercise).__file__)
+    text = path.read_text("utf-8")
+    text += path.with_suffix(".mistakes.md").read_text("utf-8")
     for name, value in vars(file_of(exercise)).items():
         if getattr(value, "__module__", None) == exercise.solution.__module__:
             uses = re.findall(rf"\b{name}\b", text)
-            assert hasattr(value, "role") or len(uses) > 1, name
+            assert hasattr(value, "is_other") or len(uses) > 1, name
 
 
 @every_exercise
@@ -155,7 +155,8 @@ def test_an_exercise_has_what_it_needs(exercise):
     assert inspect.getdoc(exercise.solution) and '"""' in exercise.stub
     assert exercise.points > 0
     for part, fewest in FEWEST.items():
-        assert len(getattr(exercise, part)) >= fewest, part
+        each = {getattr(one, "name", one) for one in getattr(exercise, part)}
+        assert len(each) >= fewest, part
     notes = [case.note.strip() for case in exercise.cases]
     assert all(notes) and len(notes) == len(set(notes))
     assert numel(exercise.cases[0]) <= FIRST, "students are to read it"
@@ -181,19 +182,17 @@ def test_hints_do_not_give_the_solution_away(exercise):
 def test_the_texts_of_mistakes_explain_and_do_not_give_the_solution_away(
     exercise,
 ):
-    for mistake in set(map(mistake_of, exercise.mistakes)):
-        said = " ".join(mistake.__doc__.split())
-        assert len(said) > SAID, mistake
-        assert not given_away(exercise, said), mistake
+    for mistake in exercise.mistakes:
+        said = " ".join(mistake.text.split())
+        assert len(said) > SAID, mistake.name
+        assert not given_away(exercise, said), mistake.name
 
 
 @every_exercise
 def test_what_is_to_be_read_again_is_in_the_book(exercise):
     """Under the title that the learner is told."""
-    for section in {
-        exercise.section,
-        *map(exercise.section_of, exercise.mistakes),
-    }:
+    sections = {mistake.section for mistake in exercise.mistakes}
+    for section in sections | {exercise.section}:
         page, _, anchor = section.partition("#")
         path = BOOK / "en" / f"{page}.ipynb"
         assert anchor, f"{section}: name a section of the page"

@@ -12,6 +12,7 @@ from course_exercises.contents import EXERCISES
 from course_exercises.engine import show
 from course_exercises.engine.diagnose import diagnose
 from course_exercises.engine.exercise import Exercise, case, module_case
+from course_exercises.engine.mistakes import misconceptions_of
 from course_exercises.engine.values import like
 
 
@@ -23,25 +24,50 @@ def double(x, by=2.0):
 
 
 def halved(x, by=2.0):
-    """You divide where you should multiply."""
     return x / by
 
 
 def always_two(x, by=2.0):
-    """You always double."""
     return x * 2.0
 
 
 def fails_on_rows(x, by=2.0):
-    """Only columns."""
     if x.dim() == 1:
         raise ValueError("only columns")
     return x * by
 
 
+SECTION = "06_masks#the-causal-mask"
+MISTAKES = """
+## halved
+
+```diff
+- x * by
++ x / by
+```
+
+You divide where you should multiply.
+
+## always_two
+
+```diff
+- x * by
++ x * 2.0
+```
+
+You always double.
+
+## fails_on_rows
+
+```python
+return fails_on_rows(x, by)
+```
+
+Only columns.
+"""
 DOUBLE = Exercise(
     solution=double,
-    section="06_masks#the-causal-mask",
+    section=SECTION,
     points=1,
     hints=("a", "b"),
     cases=[
@@ -52,7 +78,7 @@ DOUBLE = Exercise(
     ],
     draw=lambda draw: case("random", draw.normal(2, draw.size(1, 3))),
     others=[],
-    mistakes=[halved, always_two, fails_on_rows],
+    mistakes=misconceptions_of(double, MISTAKES, SECTION),
 )
 
 # --- one candidate, one verdict ----------------------------------------------
@@ -307,7 +333,7 @@ def test_functions_are_shown_by_name_and_long_values_are_cut_off():
 
 def test_a_notebook_shows_a_link():
     exercise = EXERCISES["padding_mask"]
-    verdict = diagnose(exercise, exercise.mistakes[0])
+    verdict = diagnose(exercise, exercise.mistakes[0].implementation)
     shown = verdict._repr_markdown_()
     page = verdict.section.partition("#")[0]
     assert f"](<../book/en/{page}.ipynb#" in shown

@@ -1,5 +1,6 @@
 """Limits that a count can hold: of chapters, modules and built pages."""
 
+import ast
 import gzip
 import re
 from pathlib import Path
@@ -78,6 +79,22 @@ LONG_MODULES = {
     "data/grammar/lexicon.py": 550,  # a list of words
     "inference/model.py": 485,  # all that the command line does with a model
     "figures/viz.py": 750,  # figures for the book
+}
+PYTHON = "transformer_course course_exercises course_grading experiments tools"
+PYTHON += " book tests"
+"""Folders of Python files."""
+PROSE = 1 / 3
+"""Share of a Python file's characters that its strings, but not its
+docstrings, may have: text belongs in a text file."""
+MOSTLY_STRINGS = {
+    "tests/browser/test_live_pages.py",
+    "tests/browser/test_pages.py",
+    "tests/browser/test_slides.py",
+    "tests/test_exercises_parcel.py",
+    "tests/test_glossary.py",
+    "tools/lectures/drawing.py",
+    "transformer_course/cli/options.py",
+    "transformer_course/data/grammar/lexicon.py",
 }
 FIRST_PAGE = 1_100_000
 """Bytes of the first page and of all that it loads."""
@@ -215,6 +232,32 @@ def test_no_module_is_too_long():
         for name, count in lines.items()
         if count > LONG_MODULES.get(name, MODULE)
     }
+
+
+def share_of_strings(source: str) -> float:
+    """The share of a file's characters that stand in strings.
+
+    A string alone on its lines is a docstring, and counts as none.
+    """
+    nodes = list(ast.walk(ast.parse(source)))
+    alone = {node.value for node in nodes if isinstance(node, ast.Expr)}
+    strings = [
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Constant) and node not in alone
+    ]
+    letters = sum(len(text) for text in strings if isinstance(text, str))
+    return letters / max(1, len(source))
+
+
+def test_no_python_file_is_mostly_prose():
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for folder in PYTHON.split()
+        for path in (ROOT / folder).rglob("*.py")
+        if share_of_strings(path.read_text("utf-8")) > PROSE
+    }
+    assert found == MOSTLY_STRINGS
 
 
 def test_the_scripts_of_the_live_figures_are_light():

@@ -8,12 +8,11 @@ from course_exercises.engine.exercise import (
     Exercise,
     Implementation,
     call,
-    mistake_of,
 )
 from course_exercises.engine.match import Comparison, outcomes_of
+from course_exercises.engine.mistakes import Mistake
 from course_exercises.engine.outcome import in_expected_form, observe
 from course_exercises.engine.slips import (
-    Mistake,
     is_unwritten,
     wrong_call,
     wrong_parameters,
@@ -101,11 +100,8 @@ def known_mistakes(
     besides = Comparison(exercise, results, mistaken).slips(wrong)
     if 2 * len(besides) <= len(results):
         besides = {}  # here and there, a gradient has another kink
-    parts = [
-        Mistake(one.__name__, one.__doc__ or "", exercise.section_of(one))
-        for one in map(mistake_of, match.parts)
-    ]
-    return [*_one(forms, number), *parts, *_one(besides, number)], number
+    named = [*_one(forms, number), *match.parts, *_one(besides, number)]
+    return named, number
 
 
 def _one(slips: dict[int, Mistake], number: int) -> list[Mistake]:

@@ -5,18 +5,21 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from course_exercises.engine.draw import Draw
-from course_exercises.engine.edits import (
+from course_exercises.engine.mistakes import (
     BEGIN,
     END,
-    Edit,
+    EditError,
     Implementation,
-    edits_of,
+    Misconception,
+    hints_of,
+    misconceptions_of,
     pairs_of,
     source_lines,
 )
@@ -88,53 +91,8 @@ def _weight(name: str, shape: torch.Size) -> Tensor:
 
 def other(right: Decorated) -> Decorated:
     """Mark a correct solution that is written in another way."""
-    right.role = "other"
+    right.is_other = True
     return right
-
-
-def mistake(
-    wrong: Decorated | None = None, *, see: str = ""
-) -> Decorated | Callable[[Decorated], Decorated]:
-    """Mark a wrong implementation that people write.
-
-    Its name is the misconception's, its docstring is what the learner reads.
-
-    Args:
-        wrong: the implementation, if the decorator has no arguments.
-        see: the section to read again, if not the exercise's own: page and
-            anchor, as in ``06_masks#the-causal-mask``.
-    """
-
-    def mark(wrong: Decorated) -> Decorated:
-        wrong.role = "mistake"
-        if see:
-            wrong.section = see
-        return wrong
-
-    return mark if wrong is None else mark(wrong)
-
-
-def variant_of(
-    mistaken: Implementation | str,
-) -> Callable[[Decorated], Decorated]:
-    """Mark another form of a mistake, which gives other results.
-
-    It needs no docstring: the learner reads that of the mistake.
-
-    Args:
-        mistaken: the mistake, or its name if it is written as an edit.
-    """
-
-    def mark(variant: Decorated) -> Decorated:
-        variant.variant_of = mistaken
-        return mistake(variant)
-
-    return mark
-
-
-def mistake_of(implementation: Implementation) -> Implementation:
-    """The mistake of which an implementation is a variant, or itself."""
-    return getattr(implementation, "variant_of", implementation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,15 +116,12 @@ class Exercise:
     """Makes a random input."""
     others: Sequence[Implementation]
     """Correct solutions, written in other ways."""
-    mistakes: Sequence[Implementation]
-    """Wrong implementations that people write. The name of each is the
-    misconception's, its docstring the learner's feedback."""
+    mistakes: Sequence[Misconception]
+    """What people write instead."""
     run: Callable[[Implementation, Case], Any] = call
     """Calls an implementation on a case."""
     tolerance: float = 1e-5
     """The largest absolute and relative error of results in float32."""
-    edits: Sequence[Edit] = ()
-    """The mistakes written as edits: two of them can be made at once."""
 
     @property
     def name(self) -> str:
@@ -199,44 +154,40 @@ class Exercise:
         return stub_of("\n".join(source_lines(self.solution)))
 
     @cached_property
-    def pairs(self) -> list[tuple[Edit, Edit, Implementation]]:
+    def pairs(
+        self,
+    ) -> list[tuple[Misconception, Misconception, Implementation]]:
         """Pairs of mistakes, each with the code that makes both at once."""
-        return list(pairs_of(self.solution, self.edits))
-
-    def section_of(self, mistake: Implementation) -> str:
-        """The section to read again after a mistake."""
-        return getattr(mistake, "section", self.section)
+        return list(pairs_of(self.solution, self.mistakes))
 
 
 def exercise_of(solution: Implementation, **fields: Any) -> Exercise:
     """Make the exercise of a file from what the file defines.
 
-    Others and mistakes are the functions marked by :func:`other`,
-    :func:`mistake` and :func:`variant_of`, and the edits in ``EDITS``.
+    Others are the functions marked by :func:`other`; hints and mistakes stand
+    in ``NAME.mistakes.md`` beside the file.
 
     Args:
         solution: the reference, defined in that file.
         fields: the other fields of :class:`Exercise`.
 
     Raises:
-        EditError: an edit cannot be made.
+        EditError: a mistake cannot be made from its text.
     """
     file = vars(sys.modules[solution.__module__])
-    marked = {"other": [], "mistake": []}
-    for value in file.values():
-        if hasattr(value, "role") and value.__module__ == file["__name__"]:
-            marked[value.role].append(value)
-    page = fields["section"].partition("#")[0]
-    made = edits_of(solution, file.get("EDITS", ""), page)
-    named = {e.mistake: mistake_of(e.implementation) for e in made}
-    for wrong in marked["mistake"]:
-        if isinstance(of := getattr(wrong, "variant_of", None), str):
-            wrong.variant_of = named[of]
+    path = Path(file["__file__"]).with_suffix(".mistakes.md")
+    text = path.read_text("utf-8")
+    try:
+        mistakes = misconceptions_of(solution, text, fields["section"])
+    except EditError as error:
+        raise EditError(f"{path}, {error}") from error
     return Exercise(
         solution=solution,
-        others=marked["other"],
-        mistakes=[e.implementation for e in made] + marked["mistake"],
-        edits=made,
+        hints=hints_of(text),
+        others=[
+            value for value in file.values() if hasattr(value, "is_other")
+        ],
+        mistakes=mistakes,
         **fields,
     )
 

@@ -9,11 +9,11 @@ from course_exercises.engine.exercise import (
     Case,
     Exercise,
     Implementation,
-    mistake_of,
     numel,
 )
+from course_exercises.engine.mistakes import Misconception, Mistake
 from course_exercises.engine.outcome import Outcome, observe, value_of
-from course_exercises.engine.slips import Mistake, find_slip, same_gradients
+from course_exercises.engine.slips import find_slip, same_gradients
 from course_exercises.engine.values import same
 
 
@@ -58,7 +58,7 @@ class Example(NamedTuple):
 class Match(NamedTuple):
     """One mistake of the catalogue, or two that are made at once."""
 
-    parts: tuple[Implementation, ...]
+    parts: tuple[Misconception, ...]
     whole: Implementation
     """The implementation that makes them all."""
 
@@ -122,11 +122,12 @@ class Comparison:
         alike = [
             mistake
             for mistake in self.exercise.mistakes
-            if self._is_like(mistake) and self._is_evidence_for(mistake)
+            if self._is_like(mistake.implementation)
+            and self._is_evidence_for(mistake.implementation)
         ]
-        if len(set(map(mistake_of, alike))) != 1:
+        if len({mistake.name for mistake in alike}) != 1:
             return None
-        return Match((alike[0],), alike[0])
+        return Match((alike[0],), alike[0].implementation)
 
     def find_two(self) -> Match | None:
         """The first two mistakes that have the same outcomes together.
@@ -147,7 +148,7 @@ class Comparison:
             if same(
                 tried, value.value, self.exercise.tolerance
             ) and self._is_like(both):
-                return Match((one.implementation, other.implementation), both)
+                return Match((one, other), both)
         return None
 
     def shown(self, match: Match, number: int) -> int:
@@ -162,7 +163,7 @@ class Comparison:
             for implementation in (
                 self.exercise.solution,
                 match.whole,
-                *match.parts,
+                *(part.implementation for part in match.parts),
             )
         )
         return sum(

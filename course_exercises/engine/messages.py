@@ -18,8 +18,9 @@ from course_exercises.engine.exercise import (
     Implementation,
 )
 from course_exercises.engine.match import Example
+from course_exercises.engine.mistakes import Mistake
 from course_exercises.engine.outcome import Failure, Outcome, arguments
-from course_exercises.engine.slips import Mistake, unused
+from course_exercises.engine.slips import unused
 from course_exercises.engine.values import same
 from course_exercises.engine.verdict import Kind, Verdict
 

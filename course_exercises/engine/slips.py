@@ -7,12 +7,13 @@ returns a :class:`Mistake` or None.
 import dis
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from torch import Tensor, nn
 
 from course_exercises.engine import show
 from course_exercises.engine.exercise import Case, Implementation
+from course_exercises.engine.mistakes import Mistake
 from course_exercises.engine.outcome import Outcome
 from course_exercises.engine.values import is_number, same, tensors_in
 
@@ -20,16 +21,6 @@ GRADIENT_TOLERANCE = 10
 """The tolerance of gradients, as a multiple of that of results."""
 NO_CODE = {"RESUME", "RETURN_VALUE", "NOP"}
 """Operations of a function without a body."""
-
-
-class Mistake(NamedTuple):
-    """A slip, or a mistake of the catalogue."""
-
-    name: str
-    text: str
-    """What the learner reads."""
-    section: str = ""
-    """The section to read again, if it is one of the catalogue."""
 
 
 def find_slip(

@@ -174,8 +174,8 @@ def test_what_breaks_costs_its_own_exercise_only(graded, name):
     ],
 )
 def test_feedback_explains_the_misconception(graded, name, exercise, mistake):
-    (wrong,) = (m for m in find(exercise).mistakes if m.__name__ == mistake)
-    begin = wrong.__doc__.split("*")[0].split("\n")[0].strip()
+    (wrong,) = (m for m in find(exercise).mistakes if m.name == mistake)
+    begin = wrong.text.split("*")[0].split("\n")[0].strip()
     assert begin in feedback(graded, name)
     assert "Read again: chapter 06" in feedback(graded, name)
 

@@ -102,11 +102,13 @@ def test_the_variant_on_the_lecturers_page_is_an_exercise(
     tmp_path, monkeypatch
 ):
     page = (ROOT / "book/en/lecturers.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"dropdown.*?```python\n(.*?)```", page, re.S)
-    (tmp_path / "window_mask.py").write_text(textwrap.dedent(code))
+    dropdown = r"\{dropdown\} (window\S+)\n   (`+)\w+\n(.*?)^   \2\n"
+    for name, _, text in re.findall(dropdown, page, re.S | re.M):
+        (tmp_path / name).write_text(textwrap.dedent(text))
     monkeypatch.syspath_prepend(tmp_path)
     exercise = importlib.import_module("window_mask").EXERCISE
     for right in (exercise.solution, *exercise.others):
         assert diagnose(exercise, right).is_correct
     for wrong in exercise.mistakes:
-        assert diagnose(exercise, wrong).mistake == wrong.__name__
+        verdict = diagnose(exercise, wrong.implementation)
+        assert verdict.mistake == wrong.name

@@ -8,13 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import (
-    Case,
-    case,
-    exercise_of,
-    mistake,
-    other,
-)
+from course_exercises.engine.exercise import Case, case, exercise_of, other
 
 
 def fine_tune(
@@ -101,107 +95,6 @@ def tune_by_function(body, head, texts, labels, peak, warm_up):
     return torch.stack(losses), *weights
 
 
-@mistake
-def loss_after_the_update(body, head, texts, labels, peak, warm_up):
-    """You note the loss of a batch after the model has learned from it.
-
-    That loss looks better than it is. Note the one before the update.
-    """
-    body, head = (w.detach().clone().requires_grad_() for w in (body, head))
-    optimizer = torch.optim.SGD([body, head])
-    losses = []
-    for t in range(len(texts)):
-        falling = (1 + math.cos(math.pi * t / len(texts))) / 2
-        rate = peak * min((t + 1) / warm_up, falling)
-        optimizer.param_groups[0]["lr"] = rate
-
-        def loss_now(x=texts[t], wanted=labels[t]):
-            return F.cross_entropy(torch.tanh(x @ body.T) @ head.T, wanted)
-
-        optimizer.zero_grad()
-        loss_now().backward()
-        optimizer.step()
-        loss = loss_now()
-        losses.append(loss.detach())
-    return torch.stack(losses), body.detach(), head.detach()
-
-
-EDITS = """
-# gradients_pile_up
-- optimizer.zero_grad() -> pass
-You never set the gradients to zero, so they add up.
-
-Each step then also goes where the batches before it pointed. Zero the
-gradients before each backward pass.
-
-# body_stays_frozen
-- SGD([body, head]) -> SGD([head])
-The body stays as it was: only your head learns.
-
-That is a linear probe. To fine-tune, hand the optimizer the weights of both.
-
-# head_stays_as_it_was
-- SGD([body, head]) -> SGD([body])
-The head stays as it was: only your body learns.
-
-A new head is random. Hand the optimizer the weights of both.
-
-# given_weights_change
-- body.detach().clone() -> body.detach()
-- head.detach().clone() -> head.detach()
-You change the weights that you were given.
-
-Whoever fine-tunes from them a second time would begin with weights that have
-already learned. Train copies.
-
-# no_warm_up
-- peak * min(warm, falling) -> peak * falling
-You begin at the peak, without a warm-up.
-
-The head is random at first, and its large gradients would reach the body at
-the full rate.
-
-# rate_does_not_fall
-- peak * min(warm, falling) -> peak * min(warm, 1)
-Your rate stays at its peak after the warm-up.
-
-The cosine brings it down, so that the last steps settle.
-
-# product_of_both
-- min(warm, falling) -> min(warm, 1) * falling
-You multiply the warm-up with the cosine.
-
-The exercise asks for the smaller of the two.
-
-# warm_up_from_zero
-- (t + 1) / warm_up -> t / warm_up
-Your first step has a rate of 0: nothing is learned from its batch.
-
-Count the step that is made: t + 1.
-
-# losses_are_added
-- labels[t]) -> labels[t], reduction="sum")
-You add the losses of a batch.
-
-Then a step is as many times longer as the batch has texts. The mean is asked
-for.
-
-# tanh_left_out
-- torch.tanh(texts[t] @ body.T) -> (texts[t] @ body.T)
-You leave out the tanh.
-
-Without it, body and head are one linear map.
-
-# uphill
-- SGD([body, head]) -> SGD([body, head], maximize=True)
-or
-- loss.backward() -> (-loss).backward()
-You go uphill: the loss rises.
-
-Subtract the gradient, times the rate.
-"""
-
-
 def draw_training(draw: Draw) -> Case:
     steps, batch = draw.size(3, 5), draw.size(2, 4)
     d_in, d_model, classes = draw.size(2, 4), draw.size(2, 4), draw.size(2, 3)
@@ -229,13 +122,6 @@ EXERCISE = exercise_of(
     fine_tune,
     section="18_bert#fine-tuning",
     points=3,
-    hints=(
-        "Which weights does the optimizer change, what has to happen to their "
-        "gradients before each backward pass, and when is the loss noted?",
-        "Clone both weights and let them require a gradient. In each step set "
-        '`optimizer.param_groups[0]["lr"]`, make the loss, then `zero_grad`, '
-        "`backward`, `step`.",
-    ),
     cases=[
         case(
             "one step",

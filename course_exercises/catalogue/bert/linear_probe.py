@@ -56,67 +56,6 @@ def probe_by_library(states, real, weight, bias, labels):
     return torch.nn.functional.cross_entropy(logits, labels)
 
 
-EDITS = """
-# padding_in_the_mean
-- (states * real).sum(dim=1) / real.sum(dim=1) -> states.mean(dim=1)
-You count padding as if it were words.
-
-So the vector of a text depends on how long the other texts of its batch are.
-
-# padding_in_the_length
-- real.sum(dim=1) -> real.size(1)
-You leave padding out of the sum, but divide by the padded length.
-
-A short text beside a long one gets a short vector. Divide by the number of
-real tokens.
-
-# sum_and_no_mean
-- / real.sum(dim=1) -> * 1
-You add the vectors of the tokens and do not divide.
-
-So the vector grows with the text, and the logits with it.
-
-# class_token_alone
-- (states * real).sum(dim=1) / real.sum(dim=1) -> states[:, 0]
-You take the vector of the first token, [CLS].
-
-BERT itself does that, after a training in which [CLS] had a task of its own.
-Here the mean of all tokens is asked for.
-
-# only_padding
-- states * real -> states * ~real
-You take the mean over padding.
-
-`real` is True at words and False at padding.
-
-# bias_left_out
-- @ weight.T + bias -> @ weight.T
-You leave out the bias.
-
-Without it the classes are equally likely for a vector of zeros, also where one
-class is far more frequent.
-
-# softmax_before_the_loss
-- chances = logits.log_softmax(dim=-1) -> chances = logits.softmax(dim=-1)
-You take the probability of the right class, and not its logarithm.
-
-The cross entropy is the *negative logarithm*: a right class with probability 0
-costs any amount.
-
-# sum_over_the_texts
-- [:, None]).mean() -> [:, None]).sum()
-You add the losses of the texts.
-
-Then the step of a training grows with the batch. The mean is asked for.
-
-# sign_forgotten
-- return -chances -> return chances
-Your loss has the wrong sign.
-
-Training makes a loss *small*: this one would make the right class unlikely.
-"""
-
-
 def draw_texts(draw: Draw) -> Case:
     batch, length = draw.size(2, 4), draw.size(3, 6)
     width, classes = draw.size(2, 5), draw.size(2, 4)
@@ -140,13 +79,6 @@ EXERCISE = exercise_of(
     linear_probe,
     section="18_bert#fine-tuning",
     points=2,
-    hints=(
-        "What has to happen to the vectors of padding before the sum, and by "
-        "what is the sum divided?",
-        "Give `real` one more axis, so that it can be multiplied with the "
-        "vectors. The loss of one text is minus the log probability of its "
-        "label.",
-    ),
     cases=[
         case(
             "one text without padding",

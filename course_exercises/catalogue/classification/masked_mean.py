@@ -50,78 +50,6 @@ def mean_by_weights(x, ids, pad_id=0):
     return torch.einsum("bl,bld->bd", weights.to(x.dtype), clean)
 
 
-EDITS = """
-# padding_counted
-- x.masked_fill(~real, 0.0) -> x
-- real.sum(dim=1).clamp(min=1) -> x.size(1)
-You take the mean over all positions, padding included.
-
-An encoder gives padding an output, too: the mask only keeps others from
-looking at it. So your vector of a text depends on its neighbours in the
-batch.
-
-# padding_summed
-- x.masked_fill(~real, 0.0) -> x
-You add up padding, and then divide by the number of words.
-
-Padding has to be left out of the sum.
-
-# divided_by_the_length
-- real.sum(dim=1).clamp(min=1) -> x.size(1)
-You divide by the length of the row, with its padding.
-
-So a text shrinks towards 0 if the batch holds a longer one. Divide by the
-number of its own tokens.
-
-# empty_row_nan
-- .clamp(min=1) ->
-You return NaN for a row of nothing but padding.
-
-That is 0 / 0. Such rows come up where a batch is filled up, and one NaN
-spoils the mean of a whole loss.
-
-# padding_times_zero
-- x.masked_fill(~real, 0.0) -> (x * real)
-You multiply padding by 0.
-
-If there is infinity or NaN at padding, that gives NaN. Replace it, or select
-the others.
-
-# mask_inverted
-- ids != pad_id -> ids == pad_id
-You take the mean of padding, and leave the words out.
-
-# sum_in_place_of_mean
-- total / count -> total
-You add up, and do not divide.
-
-Long texts would have long vectors, whatever they say.
-
-# one_count_for_all
-- real.sum(dim=1) -> real.sum()
-You divide each text by the number of tokens of the whole batch.
-
-Every text has a length of its own.
-
-# one_too_many
-- .clamp(min=1) -> + 1
-You add 1 to each number of tokens, so that nothing is divided by 0.
-
-That makes every mean too small. Take at least 1 in place of 1 more.
-
-# pad_id_not_used
-- ids != pad_id -> ids != 0
-You take 0 for padding, whatever `pad_id` says.
-
-# class_token_left_out
-- (ids != pad_id)[:, :, None]
-+ ((ids != pad_id) & (torch.arange(ids.size(1)) > 0))[:, :, None]
-You leave out the first token.
-
-Here all tokens count that are not padding, a class token too.
-"""
-
-
 def text_case(note: str, *rows: list[int], pad_id: int = 0) -> Case:
     ids = torch.tensor(rows)
     x = torch.arange(ids.numel() * 2.0).view(*ids.shape, 2).sin() * 4
@@ -144,13 +72,6 @@ EXERCISE = exercise_of(
     masked_mean,
     section="17_classification#the-class-token-stands-for-no-word",
     points=2,
-    hints=(
-        "A mean is a sum and a division. Padding may be in neither. What "
-        "should become of a row without any word?",
-        "Make a mask of shape (batch, length, 1) from the ids. Replace x by "
-        "0 where it is padding, sum over the length, and divide by the "
-        "number of real tokens, but at least by 1.",
-    ),
     cases=[
         text_case("one text, no padding", [5, 6, 7]),
         text_case("one text with padding", [5, 6, 0, 0]),

@@ -51,51 +51,6 @@ def targets_by_mask(ids, prompts, pad_id):
     return ids.masked_fill(hidden, pad_id)[:, 1:]
 
 
-EDITS = """
-# prompt_counted
-- torch.where(column >= prompts[:, None], targets, pad_id) -> targets
-You ask for the prompt, too.
-
-The model would learn to write questions, and most of the gradient would be
-about them.
-
-# first_token_left_out
-- column >= prompts[:, None] -> column > prompts[:, None]
-You leave out the first token of each answer.
-
-It is predicted at the last token of the prompt, which is where an answer
-begins.
-
-# end_of_the_prompt_counted
-- column >= prompts[:, None] -> column >= prompts[:, None] - 1
-You also ask for the last token of the prompt.
-
-Targets are one column ahead of what is read: the shift has been made once
-already.
-
-# not_shifted
-- targets = ids[:, 1:] -> targets = ids[:, :-1]
-- column = torch.arange(1, ids.size(1))
-+ column = torch.arange(ids.size(1) - 1)
-You ask for the token that is being read.
-
-A model that sees its target copies it. The target is the *next* token.
-
-# answer_hidden
-- column >= prompts[:, None] -> column < prompts[:, None]
-You ask for the prompt and leave out the answer.
-
-The comparison is the wrong way round.
-
-# one_prompt_for_all
-- prompts[:, None] -> prompts[0]
-You take the first row's prompt for all rows.
-
-Prompts of a batch differ in length, so each row has its own first token of an
-answer.
-"""
-
-
 def draw_rows(draw: Draw) -> Case:
     rows, length = draw.size(2, 4), draw.size(5, 8)
     ids = draw.ids(rows, length)
@@ -108,12 +63,6 @@ EXERCISE = exercise_of(
     answer_targets,
     section="23_from_text_to_answers#the-loss-on-answers-alone",
     points=1,
-    hints=(
-        "Begin with the targets of a language model, all columns but the "
-        "first. At which column does a row's answer begin?",
-        "A row whose prompt has n tokens has its answer from column n of "
-        "`ids` on. Compare each column's number with n, row by row.",
-    ),
     cases=[
         case(
             "one row",

@@ -49,50 +49,6 @@ def lora_by_linear(x, W, A, B, alpha):
     return frozen + torch.nn.functional.linear(narrow, B) * alpha / A.shape[0]
 
 
-EDITS = """
-# alpha_not_divided
-- alpha / A.size(0) * learned -> alpha * learned
-You do not divide alpha by the rank.
-
-With the division, a rate that suits one rank suits others about as well.
-
-# strength_left_out
-- alpha / A.size(0) * learned -> learned
-You leave out the factor alpha over rank.
-
-It says how much of the difference counts; weights that others trained were
-trained with it.
-
-# divided_by_the_width
-- A.size(0) -> A.size(1)
-or
-- A.size(0) -> B.size(0)
-You divide alpha by the width of the stream.
-
-The rank is the number of rows of `A`.
-
-# rank_under_a_root
-- A.size(0) -> A.size(0) ** 0.5
-You divide alpha by the root of the rank.
-
-That variant exists, as rank-stabilised LoRA. The exercise asks for alpha over
-the rank itself.
-
-# frozen_left_out
-- return frozen + alpha -> return alpha
-You return the difference alone.
-
-LoRA stands *beside* the frozen map: the answers of both are added.
-
-# frozen_weights_learn
-- W.detach().T -> W.T
-`W` gets a gradient: you train it as well.
-
-Freezing it is what saves memory: a frozen matrix needs neither a gradient nor
-Adam's two means.
-"""
-
-
 def draw_maps(draw: Draw) -> Case:
     d_in, d_out, rank = draw.size(3, 5), draw.size(3, 5), draw.size(2, 3)
     return case(
@@ -111,13 +67,6 @@ EXERCISE = exercise_of(
     lora,
     section="23_from_text_to_answers#lora-learn-a-small-difference",
     points=2,
-    hints=(
-        "Two maps read the same x, and their answers are added. Which of the "
-        "matrices may get a gradient?",
-        "`A` makes x as narrow as the rank, `B` makes it wide again; both "
-        "are laid out as weights of `nn.Linear`, so both are transposed. "
-        "`detach` keeps the gradient away from a tensor.",
-    ),
     cases=[
         case(
             "one token, rank 1",

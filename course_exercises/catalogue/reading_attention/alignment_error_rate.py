@@ -7,8 +7,6 @@ from torch import Tensor
 from course_exercises.engine.draw import Draw
 from course_exercises.engine.exercise import Case, case, exercise_of, other
 
-from . import JUDGED
-
 
 def alignment_error_rate(
     found: Bool[Tensor, "source target"],
@@ -55,50 +53,6 @@ def error_rate_by_products(found, sure, possible):
     return (a.sum() + s.sum() - a @ s - a @ p) / (a.sum() + s.sum())
 
 
-EDITS = """
-# error_rate_without_possible
-- & possible -> & sure
-Your code takes the sure links for the only ones that may be found.
-
-A link that is possible and not sure costs nothing: it counts as a hit in the
-second sum, where the gold table is that of the possible links.
-
-# error_rate_is_agreement
-- 1 - hits / links -> hits / links
-You give the agreement, and not the error.
-
-Full agreement is an error rate of 0: subtract from 1.
-
-# error_rate_over_possible
-- + sure.sum() -> + possible.sum()
-You divide by the found and the *possible* links.
-
-Nobody has to find all that is possible. What must be found are the sure
-links, and these stand below the line.
-
-# error_rate_of_unions
-- (found & sure) -> (found | sure)
-You count what is found *or* sure.
-
-A hit is a link that stands in both tables.
-
-# error_rate_is_precision
-- found.sum() + sure.sum() -> 2 * found.sum()
-You divide by the found links alone.
-
-Then a head that finds one right link and misses all others makes no error.
-Sure links that were not found must raise the rate: they stand below the line,
-too.
-
-# error_rate_is_recall
-- found.sum() + sure.sum() -> 2 * sure.sum()
-You divide by the sure links alone.
-
-Then links too many cost nothing. They must raise the rate: the found links
-stand below the line, too.
-"""
-
-
 def table(*rows: list[int]) -> Tensor:
     """A table of links as booleans."""
     return torch.tensor(rows).bool()
@@ -115,14 +69,8 @@ def draw_tables(draw: Draw) -> Case:
 ONE = table([1, 0], [0, 1])
 EXERCISE = exercise_of(
     alignment_error_rate,
-    section=JUDGED,
+    section="20_reading_attention#does-a-head-look-at-the-right-word",
     points=2,
-    hints=(
-        "Draw a table of two by two words and mark gold links. What should "
-        "one link too many cost, and what one too few?",
-        "Two intersections above the line, of the same found links with two "
-        "gold tables. Below it two counts. Which gold table is counted?",
-    ),
     cases=[
         case("all right", ONE, ONE, ONE),
         case("one link too few", table([1, 0], [0, 0]), ONE, ONE),

@@ -5,15 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import (
-    Case,
-    case,
-    exercise_of,
-    mistake,
-    other,
-)
-
-from . import STREAM
+from course_exercises.engine.exercise import Case, case, exercise_of, other
 
 
 def logit_lens(
@@ -61,66 +53,6 @@ def lens_by_a_triangle(additions, gain, matrix):
     return torch.einsum("pd,d,vd->pv", unit * root, gain, matrix)
 
 
-EDITS = """
-# lens_on_each_addition
-- additions.cumsum(dim=0) -> additions
-You read what each part adds, and not the stream behind it.
-
-The lens asks what the model would say if it ended there: it would say it of
-all that has been added so far. What a part adds by itself is the question of
-direct logit attribution.
-
-# lens_without_norm
-- streams / size * gain -> streams * gain
-You leave out the division of the final norm.
-
-The output matrix has learned from normalised vectors. Without the division,
-logits of layers cannot be compared: later streams are longer.
-
-# lens_without_gain
-- streams / size * gain -> streams / size
-You leave out the gain of the final norm.
-
-The gain makes some numbers of the vector count more than others. Without it
-the lens may read another token.
-
-# lens_with_the_last_scale
-- streams.square().mean(dim=-1, keepdim=True).sqrt()
-+ streams[-1].square().mean().sqrt()
-You divide every stream by the size of the last one.
-
-A scale held fixed belongs to direct logit attribution, whose shares are to
-sum up. The lens lets the model end at each layer, with the norm that it would
-have there.
-
-# lens_with_a_layer_norm
-- streams.square().mean(dim=-1, keepdim=True).sqrt()
-+ streams.std(dim=-1, unbiased=False, keepdim=True)
-You divide by the standard deviation.
-
-That is layer normalisation, which would subtract the mean as well. This norm
-subtracts nothing and divides by the root of the mean square.
-
-# lens_by_the_sum_of_squares
-- mean(dim=-1, keepdim=True) -> sum(dim=-1, keepdim=True)
-You divide by the length of the vector.
-
-The norm divides by the root of the *mean* of the squares. With the length,
-all logits are smaller by the root of d_model.
-"""
-
-
-@mistake
-def lens_norm_before_the_sum(additions, gain, matrix):
-    """You normalise each addition, and sum up afterwards.
-
-    The norm stands behind the sum. Before it, an addition that hardly changes
-    the stream would count as much as any other.
-    """
-    size = additions.square().mean(dim=-1, keepdim=True).sqrt()
-    return (additions / size * gain).cumsum(dim=0) @ matrix.T
-
-
 def rows(*lines: list) -> Tensor:
     """A table of numbers."""
     return torch.tensor(lines, dtype=torch.float)
@@ -138,14 +70,8 @@ def draw_model(draw: Draw) -> Case:
 ONE, EYE = torch.ones(2), torch.eye(2)
 EXERCISE = exercise_of(
     logit_lens,
-    section=STREAM,
+    section="20_reading_attention#read-the-residual-stream",
     points=3,
-    hints=(
-        "If the model ended behind its second part, which vector would the "
-        "final norm be given?",
-        "Sum up along the parts first. Then the norm, of each stream by "
-        "itself; then the matrix.",
-    ),
     cases=[
         case("one part", rows([3, 4]), ONE, EYE),
         case("two parts", rows([1, 0], [0, 1]), ONE, EYE),

@@ -5,15 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import (
-    Case,
-    case,
-    exercise_of,
-    mistake,
-    other,
-)
-
-from . import PATCHED
+from course_exercises.engine.exercise import Case, case, exercise_of, other
 
 
 def patch_position(
@@ -64,67 +56,6 @@ def patched_in_split_heads(own, others, head, position, n_heads):
     return split.flatten(2)
 
 
-EDITS = """
-# patched_everywhere
-- [:, position, columns] = others[:, position, columns]
-+ [..., columns] = others[..., columns]
-You patch the head at every position.
-
-Then the result cannot say where it mattered. Patch the one position that is
-asked for.
-
-# patched_all_heads
-- [:, position, columns] = others[:, position, columns]
-+ [:, position] = others[:, position]
-You patch all heads of the layer.
-
-Only one head's numbers may change; they are a stretch of the vector.
-
-# patched_the_other_way
-- own.clone() -> others.clone()
-- others[:, position, columns] -> own[:, position, columns]
-You patch the other sentences with what was computed for these.
-
-That is the other direction: one is denoising, the other noising. Asked for is
-`own` with one thing from `others`.
-
-# patched_by_removal
-- others[:, position, columns] -> 0
-You set the head to zero there.
-
-That removes the head. Patching gives it what it has in the other sentences.
-
-# patched_from_one
-- slice(head * width, (head + 1) * width)
-+ slice((head - 1) * width, head * width)
-or
-- slice(head * width, (head + 1) * width)
-+ slice((head + 1) * width, (head + 2) * width)
-Your code patches a neighbour of the head that was asked for.
-
-Heads are counted from 0: head 0 has the first numbers of a vector.
-
-# patched_interleaved
-- slice(head * width, (head + 1) * width) -> slice(head, None, n_heads)
-You take every so-manieth number of a vector for the head's own.
-
-The heads stand side by side, each with its numbers together.
-"""
-
-
-@mistake
-def patched_the_first_sentence(own, others, head, position, n_heads):
-    """You patch the first sentence alone.
-
-    The first axis is the batch: the head is patched in each sentence.
-    """
-    width = own.size(-1) // n_heads
-    columns = slice(head * width, (head + 1) * width)
-    patched = own.clone()
-    patched[0, position, columns] = others[0, position, columns]
-    return patched
-
-
 def numbered(batch: int, length: int, width: int, first: int) -> Tensor:
     """Vectors of different numbers."""
     count = batch * length * width
@@ -147,14 +78,8 @@ def draw_outputs(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     patch_position,
-    section=PATCHED,
+    section="20_reading_attention#activation-patching-look-then-change",
     points=2,
-    hints=(
-        "Two heads of two numbers, two positions: which of the eight numbers "
-        "change?",
-        "Copy `own`. The position is an index of the second axis, the head a "
-        "stretch of the third.",
-    ),
     cases=[
         case(
             "two heads of one number",

@@ -5,15 +5,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import (
-    Case,
-    case,
-    exercise_of,
-    mistake,
-    other,
-)
-
-from . import REMOVED
+from course_exercises.engine.exercise import Case, case, exercise_of, other
 
 
 def replace_by_mean(
@@ -69,66 +61,6 @@ def mean_by_where(merged, head, n_heads, real):
     return torch.where(belongs, torch.stack(rows).mean(dim=0), merged)
 
 
-EDITS = """
-# mean_with_padding
-- merged[real].mean(dim=0) -> merged.flatten(0, 1).mean(dim=0)
-Your mean counts padding.
-
-What a head outputs at padded positions means nothing, and how much padding
-there is depends on the other sentences of the batch. Take the mean over real
-positions.
-
-# replaced_by_zero
-- = mean[own] -> = 0
-You put in zero, and not the mean.
-
-Zero is a vector like any other, and mostly one that the layers above have
-never met. With the mean only what *varies* is lost.
-
-# mean_of_all_numbers
-- = mean[own] -> = mean[own].mean()
-You replace the head by one number.
-
-The mean is taken over positions. Each of the head's numbers keeps a mean of
-its own.
-
-# head_counted_from_one
-- head * width, (head + 1) * width -> (head - 1) * width, head * width
-or
-- head * width, (head + 1) * width -> (head + 1) * width, (head + 2) * width
-Your code replaces a neighbour of the head that was asked for.
-
-Heads are counted from 0: head 0 has the first numbers of a vector.
-
-# head_interleaved
-- slice(head * width, (head + 1) * width) -> slice(head, None, n_heads)
-You take numbers at regular intervals in a vector for the head's own.
-
-The heads stand side by side, each with its numbers together.
-
-# all_heads_but_one
-- changed[..., own] = mean[own]
-+ changed[:] = mean; changed[..., own] = merged[..., own]
-You keep the head that should go, and replace all the others.
-"""
-
-
-@mistake
-def mean_of_each_sentence(merged, head, n_heads, real):
-    """Your mean is that of each sentence by itself.
-
-    Then the head still tells one sentence from another. The exercise asks for
-    one mean over all real positions of all sentences.
-    """
-    width = merged.size(-1) // n_heads
-    own = slice(head * width, (head + 1) * width)
-    weights = real.to(merged)[..., None]
-    mean = (merged * weights).sum(1) / weights.sum(1).clamp(min=1)
-    changed = merged.clone()
-    changed[..., own] = mean[:, None, own]
-    return changed
-
-
 def rows(*sentences: list) -> Tensor:
     """Vectors of each position, sentence by sentence."""
     return torch.tensor(sentences, dtype=torch.float)
@@ -153,14 +85,8 @@ SHORT = torch.tensor([[True, True], [True, False]])
 TWO = rows([[1, 2, 3, 4], [3, 6, 5, 8]])
 EXERCISE = exercise_of(
     replace_by_mean,
-    section=REMOVED,
+    section="20_reading_attention#take-heads-away",
     points=3,
-    hints=(
-        "Two heads of two numbers, one sentence of two positions: which of "
-        "the eight numbers change, and what do they become?",
-        "First the mean of all vectors at real positions, then a copy of "
-        "`merged`, in which the head's stretch of numbers is overwritten.",
-    ),
     cases=[
         case(
             "two heads of one number",

@@ -54,70 +54,6 @@ def states_in_one_product(X, W, U):
     return torch.stack(states[1:])
 
 
-EDITS = """
-# without_tanh
-- (x @ W + h @ U).tanh() -> x @ W + h @ U
-You leave out the tanh.
-
-Without it all steps together are one linear map, and the states may grow
-without bound.
-
-# tanh_of_the_word_only
-- (x @ W + h @ U).tanh() -> (x @ W).tanh() + h @ U
-You apply the tanh to the word, and not to the state before.
-
-It goes around the whole sum: the bracket ends behind both products.
-
-# no_memory
-- (x @ W + h @ U).tanh() -> (x @ W).tanh()
-or
-- h = (x @ W + h @ U).tanh() -> new = (x @ W + h @ U).tanh()
-- states.append(h) -> states.append(new)
-Your states know only their own word.
-
-The state before has to come in, through U. If your code has that product: is
-the state that you computed the one that the next word meets?
-
-# U_transposed
-- h @ U -> h @ U.T
-You multiply the state by U transposed.
-
-A row times U sums over the rows of U. `nn.RNN` stores its matrices
-transposed, so a copy of its code needs `.T`; here the formula does without.
-
-# state_before_the_word
-- h = (x @ W + h @ U).tanh() -> states.append(h)
-- states.append(h) -> h = (x @ W + h @ U).tanh()
-You return the state *before* each word.
-
-The first row has to know the first word. Store the state after the step.
-
-# read_backwards
-- for x in X: -> for x in X.flip(0):
-You read the sentence from its end.
-
-The first state belongs to the first word.
-
-# word_through_U
-- x @ W + h @ U -> (x @ W + h) @ U
-You multiply the word by both matrices.
-
-W belongs to the word, U to the state before, and each is used once in a step.
-
-# begins_with_ones
-- torch.zeros -> torch.ones
-Your state before the first word is not zero.
-
-The network has read nothing yet.
-
-# states_added
-- h = (x @ W + h @ U).tanh() -> h = h + (x @ W + h @ U).tanh()
-You add the new state to the old one.
-
-It replaces the old one. A sum around each step is an idea of later networks.
-"""
-
-
 def draw_sentence(draw: Draw) -> Case:
     words, width, hidden = draw.size(2, 5), draw.size(1, 4), draw.size(2, 4)
     return case(
@@ -136,12 +72,6 @@ EXERCISE = exercise_of(
     recurrent_states,
     section="01_sequence_to_sequence#a-recurrent-network-reads",
     points=1,
-    hints=(
-        "What does the network know before the first word? And what does the "
-        "second word meet that the first one left behind?",
-        "Keep the state in a variable outside the loop, replace it in each "
-        "step, and collect a copy of it for every word.",
-    ),
     cases=[
         case("one word of one number", ONE, ONE, ONE),
         case("two words of one number", ONE.repeat(2, 1), ONE, 0.5 * ONE),

@@ -51,81 +51,6 @@ def gated_unit_by_unit(x, W, U, V):
     return answer
 
 
-EDITS = """
-# gate_forgotten
-- gate * (x @ U) -> gate
-You never use `U`: nothing is gated.
-
-What is left is a feed-forward part with a SiLU. The gate is a product: each
-unit of one map is multiplied with the same unit of the other.
-
-# gate_without_activation
-- sums * sums.sigmoid() -> sums
-There is no SiLU on the gate: you multiply two linear maps.
-
-That is Shazeer's *bilinear* variant. It learns too; but weights that were
-trained with a SiLU do not fit it.
-
-# gate_of_sigmoid
-- sums * sums.sigmoid() -> sums.sigmoid()
-Your gate is a sigmoid: it lies between 0 and 1.
-
-That is the GLU of Dauphin et al. In SwiGLU the gate is z times its sigmoid, so
-it can be larger than 1, and a little below 0.
-
-# gate_of_relu
-- sums * sums.sigmoid() -> F.relu(sums)
-Your gate is a ReLU; that variant is called ReGLU.
-
-The exercise asks for the SiLU, z times its sigmoid, which is smooth, and a
-little below zero on the left.
-
-# gate_of_gelu
-- sums * sums.sigmoid() -> F.gelu(sums)
-or
-- sums * sums.sigmoid() -> F.gelu(sums, approximate="tanh")
-Your gate is a GELU; that variant is called GeGLU.
-
-It is as common. But the exercise asks for the SiLU, z times its sigmoid:
-weights that were trained with one do not fit the other.
-
-# gate_on_the_other_map
-- sums = x @ W -> sums = x @ U
-- (x @ U) -> (x @ W)
-Your SiLU is applied to x U, and not to x W.
-
-Both orders learn equally well, and code differs in the names. But weights that
-were stored under these names then give something else.
-
-# gate_on_both
-- (x @ U) -> F.silu(x @ U)
-You apply the SiLU to both maps.
-
-One map says how far to open, the other what passes. What passes should be
-linear, and able to take any sign.
-
-# gate_added
-- gate * (x @ U) -> gate + x @ U
-You add the two maps, where one should gate the other.
-
-Then no unit of one can close a unit of the other: use a product.
-
-# gate_after_narrowing
-- units = gate * (x @ U) -> units = gate
-- units @ V -> (units @ V) * ((x @ U) @ V)
-You gate after the last map, in the width of the stream.
-
-The product belongs inside, unit by unit, before `V` makes it narrow again.
-
-# stream_added (08_add_and_norm#post-norm-and-pre-norm)
-- return -> return x +
-You add the stream to your answer.
-
-That has to be done, but by the layer around this part. Done twice, it would
-add every word twice.
-"""
-
-
 def draw_part(draw: Draw) -> Case:
     width, inside = draw.size(2, 4), draw.size(5, 8)
     return case(
@@ -143,12 +68,6 @@ EXERCISE = exercise_of(
     gated_feed_forward,
     section="22_since_2017#a-model-of-today",
     points=2,
-    hints=(
-        "Three products of matrices, one product of numbers. Which two of "
-        "the matrices read the stream?",
-        "Compute x W and x U; both are (batch, length, d_ff). The first goes "
-        "through the SiLU. Multiply the two number by number, then by V.",
-    ),
     cases=[
         case(
             "one word, two units",

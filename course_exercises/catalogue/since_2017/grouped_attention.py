@@ -60,68 +60,6 @@ def grouped_head_by_head(query, key, value):
     return torch.stack(outputs, dim=1)
 
 
-EDITS = """
-# groups_take_turns
-- key.repeat_interleave(each, dim=1) -> key.repeat(1, each, 1, 1)
-- value.repeat_interleave(each, dim=1) -> value.repeat(1, each, 1, 1)
-Your groups take turns: head 0 asks group 0, head 1 asks group 1, head 2 asks
-group 0 again.
-
-`repeat` puts the whole beside itself; here each group has to be repeated in
-its own place. A model trained in your order would learn as well, but weights
-that are loaded from elsewhere ask the wrong group, and no shape says so.
-
-# only_keys_grouped
-- value = value.repeat_interleave(each, dim=1)
-+ value = value.repeat(1, each, 1, 1)
-or
-- key = key.repeat_interleave(each, dim=1)
-+ key = key.repeat(1, each, 1, 1)
-Keys and values of a head come from different groups.
-
-An entry's key and its value belong together: repeat both in the same way.
-
-# groups_averaged
-- key = key.repeat_interleave(each, dim=1)
-+ key = key.mean(dim=1, keepdim=True)
-- value = value.repeat_interleave(each, dim=1)
-+ value = value.mean(dim=1, keepdim=True)
-All heads ask one mean of all groups.
-
-That is how multi-query weights are first made from those of several heads.
-Here each group keeps its own keys and values.
-
-# first_group_only
-- key = key.repeat_interleave(each, dim=1)
-+ key = key[:, :1]
-- value = value.repeat_interleave(each, dim=1)
-+ value = value[:, :1]
-All heads ask the first group.
-
-With one group that is right, and called multi-query attention. With more of
-them, each serves its own heads.
-
-# divided_by_the_group (05_score_functions#divide-by-the-square-root)
-- query.size(-1) ** 0.5 -> each**0.5
-You divide the scores by the root of the size of a group.
-
-The root is that of d_head: how many products are added up in a score does not
-depend on how many heads share a key.
-
-# root_left_out (05_score_functions#divide-by-the-square-root)
-- / query.size(-1) ** 0.5 ->
-You do not divide the scores by the root of d_head.
-
-Sharing keys does not change that: without the root the softmax is too sharp.
-
-# softmax_over_queries
-- softmax(dim=-1) -> softmax(dim=-2)
-Your softmax runs over the queries.
-
-Each query shares out one unit of attention over the keys: the last axis.
-"""
-
-
 def draw_heads(draw: Draw) -> Case:
     groups, each = draw.size(2, 3), draw.size(2, 3)
     batch, length, d_head = draw.size(1, 3), draw.size(2, 4), draw.size(2, 4)
@@ -139,13 +77,6 @@ EXERCISE = exercise_of(
     grouped_attention,
     section="22_since_2017#what-the-cache-costs",
     points=2,
-    hints=(
-        "The only new thing is which head asks which group. Write the list "
-        "for 4 heads and 2 groups: 0, 0, 1, 1.",
-        "Repeat each head of keys, and of values, as often as a group has "
-        "heads, so that copies are neighbours. Then it is ordinary "
-        "attention.",
-    ),
     cases=[
         case(
             "two heads, one group, one number each",

@@ -62,89 +62,6 @@ def look_up_by_logarithms(scores, values, tile):
     return mean
 
 
-EDITS = """
-# old_sums_not_corrected
-- shrink * total -> total
-- shrink * mixed -> mixed
-You never correct the old sums when a larger score comes.
-
-They were exponentials of `score - old maximum`. Measured from the new maximum,
-each is smaller by the factor exp(old - new).
-
-# total_not_corrected
-- shrink * total -> total
-You correct the mixture, but not the sum of the weights.
-
-Both were measured from the old maximum, and both have to shrink, or the
-weights no longer sum to one.
-
-# mixture_not_corrected
-- shrink * mixed -> mixed
-You correct the sum of the weights, but not the mixture.
-
-Both were measured from the old maximum, and both have to shrink.
-
-# corrected_the_wrong_way
-- (highest - new).exp() -> (new - highest).exp()
-or
-- (highest - new).exp() -> (new - highest).exp().nan_to_num(posinf=0.0)
-You multiply the old sums by exp(new - old): they grow, where they should
-shrink.
-
-At the first tile, that factor is infinite besides.
-
-# maximum_of_the_tile
-- torch.maximum(highest, scores[part].max()) -> scores[part].max()
-You take the largest score of the tile, even where an earlier one was larger.
-
-The factor is then above 1, and overflows where the earlier score was far
-larger. The running maximum never falls.
-
-# each_tile_by_itself
-- return mixed / total
-+ means = [
-+     scores[i : i + tile].softmax(0) @ values[i : i + tile]
-+     for i in range(0, len(scores), tile)
-+ ]
-+ return torch.stack(means).mean(0)
-You take a softmax of each tile, and the mean of the results.
-
-Then every tile counts alike, whatever its scores. A tile counts by the sum of
-its exponentials.
-
-# last_tile_dropped
-- range(0, len(scores), tile) -> range(0, len(scores) - tile + 1, tile)
-You leave out the last tile where it is shorter than the others.
-
-Slices may reach over the end: `scores[start : start + tile]` is then shorter.
-
-# never_divided
-- return mixed / total -> return mixed
-You do not divide by the sum of the weights.
-
-The exponentials have to become shares; it is enough to divide once, at the
-end.
-
-# divided_in_each_tile
-- highest = new -> highest, mixed = new, mixed / total
-- mixed / total
-+ mixed
-You divide by the sum in each tile, and go on with the quotient.
-
-The mixture then is a mean already, and the next tile adds sums to it. Divide
-once, at the end, or multiply by the old sum again.
-
-# powers_of_plain_scores
-- (scores[part] - new).exp() -> scores[part].exp()
-- shrink * total -> total
-- shrink * mixed -> mixed
-You take exponentials of the scores as they are.
-
-That is right while scores are small, and infinite from 89 on. Take the largest
-score so far away first.
-"""
-
-
 def draw_scores(draw: Draw) -> Case:
     keys = draw.size(3, 9)
     return case(
@@ -161,14 +78,6 @@ EXERCISE = exercise_of(
     look_up_in_tiles,
     section="22_since_2017#attention-in-tiles",
     points=3,
-    hints=(
-        "Three running quantities: the largest score so far, the sum of the "
-        "exponentials, and the values mixed by them. What happens to the "
-        "last two when the first one grows?",
-        "An exponential exp(s - old) becomes exp(s - new) if it is "
-        "multiplied by exp(old - new). That factor is the same for all "
-        "earlier keys, so it can be applied to their sums.",
-    ),
     cases=[
         case(
             "two keys, one at a time, rising",

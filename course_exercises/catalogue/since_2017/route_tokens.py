@@ -55,79 +55,6 @@ def routed_token_by_token(scores, bias, k):
     return torch.stack(rows)
 
 
-EDITS = """
-# bias_counts_in_the_weights
-- scores.gather(-1, chosen) -> (scores + bias).gather(-1, chosen)
-You weigh the answers by score and bias together.
-
-The bias is moved to even the load, whatever the task needs. If it entered the
-weights, each of its steps would change what the model computes.
-
-# bias_left_out
-- (scores + bias).topk -> scores.topk
-You choose by the scores alone: the bias does nothing.
-
-Then an expert that many tokens like gets ever more of them.
-
-# bias_subtracted
-- (scores + bias).topk -> (scores - bias).topk
-You take the bias away from the scores.
-
-A positive bias is to make an expert more likely to be chosen, and not less.
-
-# never_divided
-- kept / kept.sum(dim=-1, keepdim=True) -> kept
-You do not divide by the sum of the chosen scores.
-
-Scores come from a sigmoid, one by one. Without the division the size of the
-answer depends on how sure the router is of all of its experts.
-
-# divided_by_all_scores
-- kept.sum(dim=-1, keepdim=True) -> scores.sum(dim=-1, keepdim=True)
-You divide by the sum of all scores, also of those that were not chosen.
-
-Then the weights of the chosen experts add up to less than 1.
-
-# softmax_of_the_chosen
-- kept / kept.sum(dim=-1, keepdim=True) -> kept.softmax(dim=-1)
-You take a softmax of the chosen scores.
-
-It makes shares, too, but others: gpt-oss routes like that. Here the scores are
-between 0 and 1 already, and are divided by their sum.
-
-# all_count_alike
-- kept / kept.sum(dim=-1, keepdim=True) -> torch.ones_like(kept) / k
-All chosen experts count alike in your weights.
-
-Then no gradient tells the router which of them should count more.
-
-# one_expert_only
-- .topk(k, dim=-1) -> .topk(1, dim=-1)
-You send each token to its best expert alone.
-
-That is the Switch Transformer's way. Here a token has `k` experts.
-
-# nobody_left_out
-- chosen = (scores + bias).topk(k, dim=-1).indices
-+ chosen = (scores + bias).topk(scores.size(-1), dim=-1).indices
-All experts answer each token in your weights.
-
-Then a mixture has all the work of its weights, which it is to avoid.
-
-# tokens_chosen_for_experts
-- (scores + bias).topk(k, dim=-1).indices
-+ (scores + bias).topk(min(k, len(scores)), dim=0).indices
-- kept = scores.gather(-1, chosen)
-+ kept = scores.gather(0, chosen)
-- kept.sum(dim=-1, keepdim=True) -> kept.sum(dim=0, keepdim=True)
-- .scatter(-1, chosen, shares) -> .scatter(0, chosen, shares)
-You let each expert choose tokens.
-
-There is a kind of mixture that does that. But then some tokens get no expert,
-and a token's experts depend on the tokens beside it, later ones included.
-"""
-
-
 def draw_scores(draw: Draw) -> Case:
     tokens, experts = draw.size(2, 4), draw.size(3, 6)
     return case(
@@ -144,13 +71,6 @@ EXERCISE = exercise_of(
     route_tokens,
     section="22_since_2017#mixtures-of-experts",
     points=3,
-    hints=(
-        "Two questions with two answers: who is chosen, and how much the "
-        "answers count. Which of the two does the bias belong to?",
-        "`topk` of the sums gives the places of the chosen, `gather` fetches "
-        "their scores, and `scatter` puts the shares back into a row of "
-        "zeros.",
-    ),
     cases=[
         case(
             "one token, two of three experts, no bias",

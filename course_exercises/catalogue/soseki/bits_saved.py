@@ -59,74 +59,6 @@ def bits_by_loop(own, other, lengths):
     return torch.stack(found)
 
 
-EDITS = """
-# nats_returned
-- / math.log(2) ->
-You return nats.
-
-A bit is the cost of one toss of a coin, log 2 or 0.69 nats. How many bits are
-there in so many nats?
-
-# multiplied_by_log_two
-- / math.log(2) -> * math.log(2)
-You multiply by log 2, and have to divide by it.
-
-A bit is smaller than a nat, so the number of bits is the larger one.
-
-# to_the_base_of_ten
-- math.log(2) -> math.log(10)
-You divide by log 10. That would be decimal digits; a bit has two outcomes.
-
-# difference_turned_round
-- other - own -> own - other
-You subtract the other way round.
-
-What is *saved* is above 0 if the sentence is cheaper with its own source.
-
-# size_of_the_difference
-- other - own -> (other - own).abs()
-You take the size of each difference.
-
-Tokens that the wrong source serves better count against the right one; without
-their signs, even noise looks like a gain.
-
-# mean_over_tokens
-- part.sum() -> part.mean()
-You take the mean over the tokens of a sentence.
-
-The question is what a *sentence* saves. The costs of its tokens add up,
-because their probabilities are multiplied.
-
-# first_token_alone
-- part.sum() -> part[0]
-You take the first token of each sentence alone.
-
-It may save most, but each token counts.
-
-# one_sentence_for_all
-- parts = saved.split(lengths.tolist())
-+ parts = [saved] * len(lengths)
-You sum over all sentences each time.
-
-Each sentence has its own tokens: the first `lengths[0]` ones belong to the
-first, and so on.
-
-# equal_parts
-- saved.split(lengths.tolist()) -> saved.tensor_split(len(lengths))
-You cut the tokens into equal parts.
-
-Sentences have different lengths. Cut by `lengths`.
-
-# own_costs_alone
-- (other - own) -> own
-or
-- (other - own) -> other
-You return what the sentences cost with one of the sources.
-
-What a source is worth is a *difference*.
-"""
-
-
 def draw_sentences(draw: Draw) -> Case:
     lengths = [draw.size(1, 5) for _ in range(draw.size(2, 5))]
     own = draw.normal(sum(lengths)).abs()
@@ -138,12 +70,6 @@ EXERCISE = exercise_of(
     bits_saved,
     section="16_soseki#does-the-model-use-its-source",
     points=2,
-    hints=(
-        "What do the tokens of one sentence cost together? And how many nats "
-        "is a bit?",
-        "Take the difference of the two costs, token by token. A split by "
-        "the lengths gives the part of each sentence; sum each part.",
-    ),
     cases=[
         case(
             "one sentence of one token",

@@ -69,81 +69,6 @@ def accept_by_products(guess, draft, large, chance):
     return kept, large[-1]
 
 
-EDITS = """
-# ratio_upside_down
-- p[token] / q[token] -> q[token] / p[token]
-You compare with q over p.
-
-Then a token is kept all the more surely the *less* the large model wants it. A
-guess has to be kept where p(x) is at least q(x), and with probability
-p(x) / q(x) elsewhere.
-
-# by_the_large_model_alone
-- p[token] / q[token] -> p[token]
-You keep a guess with probability p(x).
-
-It was drawn with probability q(x) already. Both together would make it come
-with probability p(x) · q(x), which is far too seldom.
-
-# drawn_from_the_large_model
-- (p - q).clamp(min=0) -> p
-You draw the next token from p, also after a rejected guess.
-
-Tokens that the draft model likes then come too often: once as kept guesses,
-and again here. What is missing is what p has over q.
-
-# drawn_from_the_difference_of_the_draft
-- (p - q).clamp -> (q - p).clamp
-You draw the next token from what q has over p.
-
-These are the tokens that came too often already. What is missing is what p
-has over q.
-
-# absolute_difference
-- (p - q).clamp(min=0) -> (p - q).abs()
-You draw from the size of the difference.
-
-Where q is above p, nothing is missing: those tokens get zero.
-
-# not_made_to_sum_to_one
-- rest / rest.sum() -> rest
-Your distribution does not sum to 1.
-
-What p has over q sums to the probability that a guess is rejected. Divide by
-it.
-
-# made_to_sum_by_softmax
-- rest / rest.sum() -> rest.softmax(dim=0)
-You make the difference sum to 1 by a softmax.
-
-A softmax gives something to every token, even where p has nothing over q.
-Divide by the sum.
-
-# last_position_for_all
-- large[len(guess)] -> large[len(guess) - 1]
-When all guesses are kept, you draw from the distribution of the last guess.
-
-That position is filled. The large model has read all guesses, so it knows the
-distribution *behind* the last: a token for nothing.
-
-# one_more_counted
-- return i, rest -> return i + 1, rest
-You count the rejected guess as kept.
-
-Only the guesses before it stand; in its place comes a token from the
-distribution that you return.
-
-# rejected_ones_skipped
-- p, q = large[i], draft[i]
-+ p, q = large[i], draft[i]
-- return i, rest / rest.sum() -> return len(guess) - 1, rest / rest.sum()
-You drop the rejected guess alone, and keep those behind it.
-
-They were guessed as a continuation of that token. Without it, they stand
-behind another text.
-"""
-
-
 def draw_guesses(draw: Draw) -> Case:
     k, vocab = draw.size(1, 4), draw.size(3, 6)
     draft = draw.normal(k, vocab).softmax(-1)
@@ -157,13 +82,6 @@ EXERCISE = exercise_of(
     accept_draft,
     section="21_speed#guess-then-check",
     points=3,
-    hints=(
-        "Go through the guesses one after another. What decides whether one "
-        "is kept, and what happens to those behind one that is not?",
-        "After a rejection, subtract q from p, cut off what is below zero, "
-        "and divide by the sum. If nothing was rejected, the large model has "
-        "one row more than there are guesses.",
-    ),
     cases=[
         case(
             "one guess, which the large model likes as much",

@@ -56,71 +56,6 @@ def bytes_in_bits(weights, bits, batch, context, n_layers, n_kv_heads, d_head):
     return (bits * weights + 16 * numbers * context * batch) / 8
 
 
-EDITS = """
-# bits_for_bytes
-- weights * bits / 8 -> weights * bits
-You count the bits of the weights.
-
-A byte has eight.
-
-# weights_for_each_text
-- weights * bits / 8 -> batch * weights * bits / 8
-You fetch the weights once for each text.
-
-One fetch serves the whole batch: that is why a server collects texts.
-
-# cache_forgotten
-- return of_weights + batch * context * of_a_position -> return of_weights
-You leave out keys and values.
-
-Attention reads all of them for every token. With many or long texts they
-outweigh the weights.
-
-# cache_of_one_text
-- batch * context * of_a_position -> context * of_a_position
-You read the keys and values of one text.
-
-Each text has its own, and nothing is shared.
-
-# newest_position_alone
-- batch * context * of_a_position -> batch * of_a_position
-You read the keys and values of one position.
-
-The newest query meets the keys of all positions in the cache.
-
-# keys_without_values
-- = 2 * n_layers -> = n_layers
-You count half of the cache, as if there were no values.
-
-Both are kept, and each number of either is two bytes. Scores need the keys,
-and the output needs the values.
-
-# one_layer
-- 2 * n_layers * n_kv_heads -> 2 * n_kv_heads
-You count the cache of one layer.
-
-Each layer has its own keys and values.
-
-# one_head
-- n_layers * n_kv_heads * d_head -> n_layers * d_head
-You count one head of keys and values.
-
-Each of a layer's heads of keys and values has its own.
-
-# cache_in_the_weights_bits
-- d_head * 2 -> d_head * bits / 8
-You keep keys and values in as many bits as the weights.
-
-Here they are kept in 16, whatever the weights have.
-
-# cache_in_32_bits
-- d_head * 2 -> d_head * 4
-You keep keys and values in 32 bits.
-
-Sixteen bits are two bytes.
-"""
-
-
 def draw_sizes(draw: Draw) -> Case:
     return case(
         "random sizes",
@@ -138,13 +73,6 @@ EXERCISE = exercise_of(
     decode_bytes,
     section="21_speed#how-fast-could-it-be",
     points=2,
-    hints=(
-        "Two things are fetched: what all texts share, and what each has of "
-        "its own.",
-        "For one position a layer keeps a key and a value for each of its "
-        "heads, each d_head numbers of two bytes. How many positions, texts "
-        "and layers are there?",
-    ),
     cases=[
         case("one weight, an empty cache", 1, 32, 1, 0, 1, 1, 1),
         case("one position of width 1", 10, 8, 1, 1, 1, 1, 1),

@@ -61,125 +61,6 @@ def operations_by_shapes(batch, length, d_model, n_heads, d_ff):
     return batch * sum(2 * a * b * c for a, b, c in products)
 
 
-EDITS = """
-# additions_forgotten
-- 2 * tokens -> tokens
-You count multiplications alone.
-
-Each of them is followed by an addition. A product of a × b with b × c numbers
-is 2abc operations: that is how processors' rates are given, too.
-
-# batch_forgotten
-- batch * length -> length
-You count one sentence, whatever the batch.
-
-Each sentence goes through the same products.
-
-# one_token_counted
-- batch * length -> batch
-You count one token of each sentence.
-
-All tokens go through the layer.
-
-# scores_across_sentences
-- attention = 2 * length -> attention = 2 * tokens
-You let each token look at all tokens of the batch.
-
-Attention stays within a sentence. The batch multiplies its work, and is not
-squared.
-
-# scores_forgotten
-- + attention ->
-You leave out the two products of attention, queries with keys and weights with
-values.
-
-They have no weights of their own, but they are arithmetic all the same. They
-alone grow with the square of the length.
-
-# scores_alone
-- 2 * length * d_model -> length * d_model
-You count one of attention's two products.
-
-Queries meet keys, and weights meet values: two products of the same size.
-
-# scores_of_each_head_full
-- 2 * length * d_model -> n_heads * 2 * length * d_model
-You let each head compute scores over the whole width.
-
-A head has d / h of it, and there are h heads: their number cancels out.
-
-# scores_of_one_head
-- 2 * length * d_model -> 2 * length * (d_model // n_heads)
-You count the scores of one head.
-
-There are h heads, each over d / h numbers: together the whole width.
-
-# scores_without_width
-- 2 * length * d_model -> 2 * length
-You count one operation for each score.
-
-A score is a dot product: as many multiplications as a key has numbers.
-
-# scores_not_squared
-- 2 * length * d_model -> 2 * d_model
-You let each token look at one other token.
-
-It looks at all tokens of its sentence: attention grows with the square of the
-length.
-
-# projections_forgotten
-- projections + feed_forward -> feed_forward
-You leave out attention's four projections.
-
-They make queries, keys and values out of the stream, and mix what the heads
-return. In short sentences that is far more than attention's own two products.
-
-# projections_of_three
-- 4 * d_model**2 -> 3 * d_model**2
-You count three projections.
-
-Queries, keys and values take three. A fourth, W_O, mixes what the heads
-return.
-
-# projections_of_each_head
-- 4 * d_model**2 -> n_heads * 4 * d_model**2
-You let the projections grow with the number of heads.
-
-The heads divide the width among themselves: the number of heads cancels out.
-
-# projections_of_one_head
-- 4 * d_model**2 -> 4 * d_model * (d_model // n_heads)
-You count the projections of one head.
-
-Each of the h heads has its own.
-
-# feed_forward_forgotten
-- projections + feed_forward -> projections
-You leave out the feed-forward part.
-
-With the paper's sizes it is two thirds of the products with weights.
-
-# feed_forward_once
-- 2 * d_model * d_ff -> d_model * d_ff
-You count one of the feed-forward part's two products.
-
-One widens, the other narrows.
-
-# feed_forward_four_times
-- 2 * d_model * d_ff -> 8 * d_model**2
-You take 4 · `d_model` for the inner width, whatever `d_ff` is.
-
-Four is the paper's choice, but no law.
-
-# backward_counted
-- return 2 * tokens -> return 6 * tokens
-You count a whole training step.
-
-On the way back each product becomes two. This exercise asks for the way
-forward alone.
-"""
-
-
 def draw_sizes(draw: Draw) -> Case:
     heads = draw.size(2, 4)
     sizes = draw.size(2, 9), draw.size(2, 40), heads * draw.size(2, 9), heads
@@ -190,13 +71,6 @@ EXERCISE = exercise_of(
     layer_operations,
     section="21_speed#how-fast-could-it-be",
     points=2,
-    hints=(
-        "Write down the shapes of every product, for one sentence. How many "
-        "have a matrix of weights in them? Which two have none?",
-        "A matrix of weights costs each token two operations for each of its "
-        "numbers. In attention's own two products each token meets `length` "
-        "others, over the whole width, however many heads share it.",
-    ),
     cases=[
         case("one sentence of two tokens, width 1", 1, 2, 1, 1, 3),
         case("a single token", 1, 1, 2, 2, 3),

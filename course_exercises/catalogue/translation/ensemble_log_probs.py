@@ -50,82 +50,6 @@ def ensemble_of_weighted(log_probs):
     return torch.logsumexp(log_probs + weights.log(), dim=0)
 
 
-EDITS = """
-# probabilities_underflow
-- log_probs.logsumexp(dim=0) - math.log(models)
-+ log_probs.exp().mean(dim=0).log()
-You turn the logarithms into probabilities, and take the logarithm of the mean.
-
-That is the right mean. But e⁻¹⁵⁰ is 0 in float32, and the logarithm of 0 is
-minus infinity: two tokens that all models find improbable can then no longer
-be told apart.
-
-# mean_of_logarithms
-- log_probs.logsumexp(dim=0) - math.log(models)
-+ log_probs.mean(dim=0)
-or
-- log_probs.logsumexp(dim=0) - math.log(models)
-+ log_probs.mean(dim=0).log_softmax(dim=-1)
-You take the mean of the logarithms.
-
-That is the logarithm of a geometric mean, in which one model can veto a token.
-Here the *probabilities* are averaged.
-
-# sum_of_probabilities
-- - math.log(models) ->
-You take the logarithm of the sum of the probabilities, not of their mean.
-
-With two models the probabilities of all tokens then sum to two.
-
-# probabilities_returned
-- return log_probs.logsumexp(dim=0) - math.log(models)
-+ return (log_probs.logsumexp(dim=0) - math.log(models)).exp()
-You return the means themselves. Their logarithms are asked for.
-
-# number_of_models_as_it_is
-- - math.log(models) -> - models
-or
-- - math.log(models) -> / models
-You subtract the number of models, or divide by it, after the logarithm.
-
-Before the logarithm you would divide by it; after it, that is the difference
-of two logarithms.
-
-# another_number_of_models
-- log_probs.size(0) -> log_probs.size(1)
-or
-- log_probs.size(0) -> log_probs.size(2)
-You count the rows or the tokens instead of the models.
-
-The models lie along the first axis.
-
-# most_confident_model
-- log_probs.logsumexp(dim=0) - math.log(models)
-+ log_probs.amax(dim=0)
-or
-- log_probs.logsumexp(dim=0) - math.log(models)
-+ log_probs.amax(dim=0).log_softmax(dim=-1)
-You take the largest of the models' probabilities.
-
-Each token then has the model that likes it best, and the others say nothing.
-
-# divided_anew
-- log_probs.logsumexp(dim=0) - math.log(models)
-+ log_probs.exp().mean(dim=0).log_softmax(dim=-1)
-or
-- log_probs.logsumexp(dim=0) - math.log(models)
-+ log_probs.exp().mean(dim=0).softmax(dim=-1).log()
-You apply a softmax to the means of the probabilities.
-
-They sum to one already. A softmax takes them for scores, and makes nearly
-equal shares of them.
-
-# to_the_base_of_two
-- math.log(models) -> math.log2(models)
-You subtract a logarithm to the base of 2. The others are natural ones.
-"""
-
-
 def draw_models(draw: Draw) -> Case:
     shape = draw.size(2, 4), draw.size(1, 3), draw.size(3, 5)
     scores = draw.choice([1.0, 3.0, 60.0]) * draw.normal(*shape)
@@ -141,13 +65,6 @@ EXERCISE = exercise_of(
     ensemble_log_probs,
     section="15_translation#what-raises-bleu",
     points=2,
-    hints=(
-        "Write the mean of the probabilities, and take its logarithm. Which "
-        "function of PyTorch does e to the power, the sum and the logarithm "
-        "in one go, without underflow?",
-        "The logarithm of a mean is the logarithm of a sum, less the "
-        "logarithm of how many there are.",
-    ),
     cases=[
         case("two models, two tokens", of([[0.5, 0.5]], [[0.9, 0.1]])),
         case("one model", of([[0.25, 0.75]])),

@@ -7,15 +7,7 @@ from torch import Tensor
 
 from course_exercises.catalogue import numbered
 from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import (
-    Case,
-    case,
-    exercise_of,
-    mistake,
-    other,
-)
-
-from . import PATCHES
+from course_exercises.engine.exercise import Case, case, exercise_of, other
 
 
 def cut_into_patches(
@@ -61,92 +53,6 @@ def patches_by_unfold(images, size):
     return F.unfold(images, kernel_size=size, stride=size).mT
 
 
-EDITS = """
-# patches_by_reshape_alone
-- return ordered.reshape(batch, rows -> return tiles.reshape(batch, rows
-Your "patches" are stretches of the image's numbers, not squares.
-
-`reshape` reads the numbers in the order in which they lie in memory, row
-after row of pixels. Between the rows of a square lie pixels of its
-neighbours: the axes have to be moved first. The shape fits, so that no error
-is raised.
-
-# patches_column_by_column
-- 2, 4 -> 4, 2
-Your squares are right, but go down the columns of the image.
-
-The exercise asks for the order of reading: the upper row of squares first. A
-model's learned positions would otherwise belong to other squares.
-
-# patches_channels_last
-- .reshape(batch, rows -> .movedim(3, -1).reshape(batch, rows
-In your squares the channels stand last: pixel by pixel, all colours of each.
-
-The exercise asks for the order channel, row, column. It is the one that the
-weights of a convolution have.
-
-# patches_channels_outside
-- .reshape(batch, rows -> .movedim(3, 1).reshape(batch, rows
-Your patches are right for images of one channel, and for no others.
-
-With several, all squares of the first channel come before those of the second,
-and your rows join squares of one channel. The axis of the channels has to move
-behind those that number the squares. Two `unfold`s leave it in front, too.
-
-# patches_turned_over
-- return ordered -> return ordered.mT
-Your squares are turned over: their rows are the image's columns.
-
-Inside a square, too, the numbers go row by row.
-
-# patches_of_distant_pixels
-- rows, size, columns, size)
-+ size, rows, size, columns).permute(0, 1, 3, 2, 5, 4)
-Your patches are made of pixels that lie apart, one of each square.
-
-When an axis is split in two, the outer of the two counts first: `rows, size`
-names the square and then the place within it.
-
-# patches_grid_turned
-- height // size, width // size -> width // size, height // size
-You confuse the number of rows of squares with the number of columns.
-
-On a square image that goes unnoticed. Height is the axis before the last.
-
-# patches_grid_kept
-- rows * columns, -1 -> rows, columns, -1
-Your squares still stand in a grid: (batch, rows, columns, numbers).
-
-An encoder reads a row of vectors: one axis for all squares.
-
-# patches_not_laid_out
-- rows * columns, -1 -> rows * columns, channels, size, size
-Your squares are still squares: (batch, patches, channels, size, size).
-
-A linear map takes vectors: lay each square's numbers out in a row.
-
-# patches_as_columns
-- -1) -> -1).mT
-Your squares are columns: (batch, numbers, patches).
-
-`unfold` leaves them so. An encoder reads rows: the squares are the axis before
-the last, and the numbers of each are the last.
-"""
-
-
-@mistake
-def patches_of_one_channel_each(images, size):
-    """You cut a patch out of each channel by itself.
-
-    So an image of three colours gives three times as many tokens. A patch
-    holds the numbers of all channels at its place.
-    """
-    batch = images.size(0)
-    alone = images.reshape(-1, 1, *images.shape[2:])
-    found = F.unfold(alone, kernel_size=size, stride=size).mT
-    return found.reshape(batch, -1, size * size)
-
-
 def draw_images(draw: Draw) -> Case:
     """Images of random numbers, seldom square."""
     size = draw.size(1, 3)
@@ -157,16 +63,8 @@ def draw_images(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     cut_into_patches,
-    section=PATCHES,
+    section="19_vision_transformer#an-image-as-patches",
     points=2,
-    hints=(
-        "On paper, number the pixels of an image of 4 × 4 and cut it into "
-        "four. Which numbers lie in the first square? How far apart are they "
-        "in memory?",
-        "Give the height two axes, which square and which row in it, and the "
-        "width too. Then there are six axes: which order must they have, so "
-        "that the last three are one square?",
-    ),
     cases=[
         case("two squares, side by side", numbered(1, 1, 2, 4), 2),
         case("four squares of four pixels", numbered(1, 1, 4, 4), 2),

@@ -13,8 +13,6 @@ from course_exercises.engine.exercise import (
     other,
 )
 
-from . import CAM
-
 
 def grad_cam(
     features: Float[Tensor, "batch channels rows columns"],
@@ -57,92 +55,6 @@ def cam_by_loop(features, gradient):
     return torch.stack(found)
 
 
-EDITS = """
-# cam_without_relu
-- .relu() ->
-Your map still holds numbers below zero.
-
-There something speaks *against* the class. The map shows what speaks for it:
-equation 2 ends with a ReLU.
-
-# cam_relu_too_early
-- (weights * features) -> (weights * features).relu()
-You drop what is below zero in each channel, before adding up.
-
-At one position some channels may speak for the class and others against it.
-What counts is their sum; the ReLU comes last.
-
-# cam_mean_over_channels
-- dim=(2, 3) -> dim=1
-Your mean goes over the channels, and leaves a weight for each *position*.
-
-Each channel needs one weight: the mean over rows and columns.
-
-# cam_place_by_place
-- .mean(dim=(2, 3), keepdim=True) ->
-You multiply each feature by its own gradient, position by position.
-
-There are such maps, but Grad-CAM weighs a channel as a whole: its weight is
-the mean of the gradient over all positions.
-
-# cam_summed_weights
-- mean -> sum
-Your weights are sums of the gradient, not means.
-
-Equation 1 divides by the number of positions. The map looks alike, and all its
-numbers are as many times too large.
-
-# cam_mean_over_the_batch
-- dim=(2, 3) -> dim=(0, 2, 3)
-Your weights are a mean over all images of the batch.
-
-Then an image's map depends on the others. Each image has weights of its own.
-
-# cam_size_of_the_gradient
-- gradient -> gradient.abs()
-You take the size of the gradient, without its sign.
-
-A channel whose growth would *lower* the logit speaks against the class, and
-needs a negative weight.
-
-# cam_positive_weights
-- True) -> True).relu()
-You drop the weights that are below zero.
-
-A channel that speaks against the class has to be subtracted. Only the sum goes
-through the ReLU.
-
-# cam_weighed_by_itself
-- gradient -> features
-Your weights are means of the features, and the gradient is not used.
-
-Then the map is the same for every class. What a channel does for *this* class
-is in the gradient.
-
-# cam_mean_of_channels
-- sum -> mean
-You take the mean over channels where equation 2 adds up.
-
-The map looks alike, and all its numbers are too small by the number of
-channels.
-
-# cam_scaled
-- return total
-+ return (total / total.relu().amax((1, 2), keepdim=True).clamp(min=1e-8))
-or
-- return total -> return (total / total.relu().amax().clamp(min=1e-8))
-or
-- return total.relu() -> return total.relu() / total.relu().amax()
-or
-- return total.relu()
-+ return total.relu() / total.relu().amax((1, 2), keepdim=True)
-You divide the map by its largest number.
-
-That is for drawing. Scaled like that, every map reaches 1 somewhere, however
-little speaks for its class, and two maps can no longer be compared.
-"""
-
-
 def draw_features(draw: Draw) -> Case:
     """Features and a gradient, as random numbers."""
     shape = [
@@ -163,14 +75,8 @@ TWO = channels([[1, 2]], [[3, 1]])
 
 EXERCISE = exercise_of(
     grad_cam,
-    section=CAM,
+    section="19_vision_transformer#grad-cam",
     points=2,
-    hints=(
-        "First the weights: one number for each channel of each image. Over "
-        "which axes is the mean, and which shape lets it multiply the maps?",
-        "Then a sum over channels, and last what is below zero. Which of the "
-        "four axes is that of the channels?",
-    ),
     cases=[
         case(
             "one channel, two positions",

@@ -10,11 +10,8 @@ from course_exercises.engine.exercise import (
     call_without_grad,
     case,
     exercise_of,
-    mistake,
     other,
 )
-
-from . import ROLLOUT
 
 
 def rollout(
@@ -63,74 +60,6 @@ def rollout_renormalised(attention):
     return found
 
 
-EDITS = """
-# rollout_without_residual
-- (layer + identity) / 2 -> layer
-You leave out the residual connection.
-
-Attention alone evens out from layer to layer: after a few, all tokens seem to
-be made of the same. But each layer also passes on what a token was before.
-
-# rollout_residual_not_halved
-- (layer + identity) / 2 -> layer + identity
-You add the identity without bringing the rows back to one.
-
-Then each layer doubles the sum of a row. Half is attention, half is the
-residual connection.
-
-# rollout_upside_down
-- mixed @ flow -> flow @ mixed
-You multiply in the wrong order.
-
-The last layer reads what the layers below have made: its matrix stands on the
-left. In your product the lowest layer reads last.
-
-# rollout_of_the_last_layer
-- flow = mixed @ flow -> flow = mixed
-Yours is the map of the last layer alone.
-
-Its tokens are mixtures already. To say what *inputs* they were made of, follow
-them down through all layers.
-
-# rollout_of_the_strongest_head
-- mean(dim=2) -> amax(dim=2)
-You take the largest weight of all heads, not their mean.
-
-Some do so, but then rows no longer sum to one. Here it is the mean.
-
-# rollout_of_summed_heads
-- mean(dim=2) -> sum(dim=2)
-You add the heads up in place of taking their mean.
-
-Then a row of attention sums to the number of heads, and the residual
-connection counts for too little.
-
-# rollout_through_the_heads
-- mean(dim=2) -> mean(dim=1)
-You take the mean over layers, and go through the heads one after another.
-
-Heads work side by side, layers one after the other: axis 1 is the layer,
-axis 2 the head.
-
-# rollout_of_columns
-- (layer + identity) -> (layer.mT + identity)
-You confuse who looks with who is looked at.
-
-A row belongs to the token that looks, the query. Yours takes columns for rows.
-"""
-
-
-@mistake
-def rollout_as_a_mean(attention):
-    """You take the mean over layers in place of the product.
-
-    Then no layer reads what the one below has made. A token of the second
-    layer is a mixture of tokens of the first.
-    """
-    identity = torch.eye(attention.size(-1))
-    return (attention.mean(dim=(1, 2)) + identity) / 2
-
-
 def weights(*rows: list) -> Tensor:
     """Attention of one input, by layer, head and row."""
     return torch.tensor([rows])
@@ -151,15 +80,8 @@ SWAP = [[0.0, 1.0], [1.0, 0.0]]
 
 EXERCISE = exercise_of(
     rollout,
-    section=ROLLOUT,
+    section="19_vision_transformer#attention-rollout-where-did-it-look",
     points=3,
-    hints=(
-        "Two layers, two tokens. The second layer's token reads half of "
-        "token 0 and half of token 1 *of the first layer*. What are these "
-        "made of?",
-        "For each layer: the mean over heads, the mean of that and the "
-        "identity. Multiply it with what you have so far; on which side?",
-    ),
     cases=[
         case("one layer, one head", weights([ONE])),
         case("one layer, two heads", weights([BACK, SWAP])),
