@@ -3,12 +3,11 @@
 The translator of the course's presets (three layers of width 256, a
 vocabulary of 6,000) learns from sentences of the built-in grammar, on one
 thread. Each way of doing so is measured in a process of its own, in seconds
-of the processor; all ways take turns. *alone* adds one step to what most
-programs do, *without* takes one from all of them. (Products by oneDNN are
-forced here; the package takes them where they are faster.) *bf16* is all of
-them in 32 bits and with products in 16, on another processor, which has
-these. *shares* says which kinds of operations took the time of a step, and
-*compiled* what torch.compile takes and gives.
+of the processor; all ways take turns. *steps* adds one step to what most
+programs do, or all three. *bf16* is all three in 32 bits and with products in
+16, on another processor, which has these. *shares* says which kinds of
+operations took the time of a step, and *compiled* what torch.compile takes
+and gives.
 """
 
 import contextlib
@@ -36,15 +35,7 @@ from transformer_course.batches.pairs import (
 )
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.tokenizer import PAD, Tokenizer
-from transformer_course.fast.optimize import (
-    Dropout16,
-    OneDNNProduct,
-    swap,
-)
-from transformer_course.models.attention import (
-    MultiHeadAttention,
-    scaled_dot_product_attention,
-)
+from transformer_course.fast.optimize import Dropout16, swap
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.transformer import Transformer
 from transformer_course.training.config import TrainConfig
@@ -67,13 +58,7 @@ class Way(NamedTuple):
     """The allocator keeps freed memory."""
     draws: bool = False
     """Dropout draws sixteen bits a number."""
-    onednn: bool = False
-    """Products in full precision go to oneDNN, on whatever processor."""
     bf16: bool = False
-    fused: bool = True
-    """Attention by torch's fused kernel."""
-    adam: bool = True
-    """Adam's update by one kernel, in place of some dozen for each weight."""
 
 
 # --- the work ----------------------------------------------------------------
@@ -89,22 +74,6 @@ def batches(shapes: bool, steps: int) -> list[Batch]:
     drawn = random.Random(0).sample(ids, ROWS * steps)
     starts = range(0, len(drawn), ROWS)
     return [padded_batch(drawn[start : start + ROWS]) for start in starts]
-
-
-class ExplicitAttention(MultiHeadAttention):
-    """Attention that keeps all its weights, in a fused kernel's place."""
-
-    def attend(self, query, key, value, mask):
-        return scaled_dot_product_attention(query, key, value, mask)[0]
-
-
-class OneDNNLinear(nn.Linear):
-    """Products in full precision by oneDNN, on whatever processor."""
-
-    def forward(self, x):
-        if torch.is_autocast_enabled("cpu"):
-            return super().forward(x)
-        return OneDNNProduct.apply(x, self.weight, self.bias)
 
 
 def keep_freed_memory() -> None:
@@ -123,13 +92,7 @@ def translator(way: Way) -> Transformer:
     """The model, with what the way puts into its layers."""
     set_seed(0)
     model = Transformer(ModelConfig(vocab_size=VOCABULARY, norm_first=True))
-    classes = {}
-    if not way.fused:
-        classes[MultiHeadAttention] = ExplicitAttention
-    if way.draws:
-        classes[nn.Dropout] = Dropout16
-    if way.onednn:
-        classes[nn.Linear] = OneDNNLinear
+    classes = {nn.Dropout: Dropout16} if way.draws else {}
     return swap(model, classes).train()
 
 
@@ -142,9 +105,6 @@ def training(way: Way, steps: int) -> tuple[Callable[[], None], int]:
     learner = translator(way)
     settings = TrainConfig(bf16=way.bf16, label_smoothing=0.1)
     optimizer = make_optimizer(learner, settings)
-    if not way.adam:
-        weights = learner.parameters()
-        optimizer = torch.optim.Adam(weights, fused=False, foreach=False)
 
     def work() -> None:
         for batch in made:
@@ -180,7 +140,7 @@ REST = "all else"
 
 def kind_of(operation: str) -> str:
     """The kind of an operation."""
-    if not operation.startswith(("aten::", "mkldnn::")):
+    if not operation.startswith("aten::"):
         return REST
     for kind, parts in KINDS.items():
         if any(part in operation for part in parts):
@@ -227,8 +187,7 @@ def compiled(way: Way, times: int) -> Record:
 
 
 DONE = {
-    "alone": trained,
-    "without": trained,
+    "steps": trained,
     "bf16": trained,
     "compiled": compiled,
     "shares": shares,
@@ -253,30 +212,18 @@ def measure(question: Question, seed: int, context: RunContext) -> Record:
     }
 
 
-FULL = Way(shapes=True, keeps=True, draws=True, onednn=True)
-STEPS_TAKEN = {
-    "shapes": "less padding",
-    "keeps": "memory kept",
-    "draws": "cheaper draws",
-    "onednn": "oneDNN",
-}
-PART_OF_BASE = {"fused": "fused attention", "adam": "fused Adam"}
+FULL = Way(shapes=True, keeps=True, draws=True)
 WAYS = {
-    "alone/nothing": Way(),
-    **{
-        f"alone/{name}": Way(**{field: True})
-        for field, name in STEPS_TAKEN.items()
-    },
-    "without/nothing": FULL,
-    **{
-        f"without/{name}": FULL._replace(**{field: False})
-        for field, name in (STEPS_TAKEN | PART_OF_BASE).items()
-    },
+    "steps/nothing": Way(),
+    "steps/less padding": Way(shapes=True),
+    "steps/memory kept": Way(keeps=True),
+    "steps/cheaper draws": Way(draws=True),
+    "steps/all three": FULL,
     "bf16/32 bits": FULL,
     "bf16/16 bits": FULL._replace(bf16=True),
     "compiled/one shape": Way(shapes=True),
     "shares/before": Way(),
-    "shares/after": FULL._replace(onednn=False),  # see fig-21-steps
+    "shares/after": FULL,
 }
 EXPERIMENT = Experiment(
     name="faster",
@@ -291,6 +238,6 @@ EXPERIMENT = Experiment(
     },
     seeds=(0,),
     seeds_of={"bf16": (0, 1, 2)},
-    default_variants=("alone", "without", "shares"),
-    smoke_variants=("without/nothing", "without/fused Adam", "shares/after"),
+    default_variants=("steps", "shares"),
+    smoke_variants=("steps/all three", "shares/after"),
 )

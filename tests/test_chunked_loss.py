@@ -16,7 +16,7 @@ from torch import nn
 
 from transformer_course.batches.pairs import Batch
 from transformer_course.data.tokenizer import PAD
-from transformer_course.fast import chunked_loss, optimize
+from transformer_course.fast import chunked_loss
 from transformer_course.models.transformer import Transformer
 from transformer_course.training import loss
 from transformer_course.training.config import TrainConfig
@@ -50,29 +50,12 @@ def learned(loss_fn, model: nn.Module, batch: Batch, config: TrainConfig):
 def rows(request, monkeypatch):
     """Chunks that cut a batch, and one that holds it."""
     monkeypatch.setattr(chunked_loss, "ROWS", request.param)
-    monkeypatch.setattr(chunked_loss, "MULTIPLE", 3)
-
-
-@pytest.mark.parametrize(("real", "taken"), [(0, 3), (1, 3), (3, 3), (4, 6)])
-def test_real_rows_come_first_and_some_of_padding(real, taken, monkeypatch):
-    monkeypatch.setattr(chunked_loss, "MULTIPLE", 3)
-    padding = torch.ones(10, dtype=torch.bool)
-    padding[torch.randperm(10)[:real]] = False
-    rows = chunked_loss._real_rows(padding)
-    assert rows[:real].tolist() == (~padding).nonzero().flatten().tolist()
-    assert len(rows) == taken and padding[rows[real:]].all()
 
 
 @pytest.mark.usefixtures("rows")
-@pytest.mark.parametrize("onednn", [False, True])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
-def test_loss_and_gradients_are_those_of_the_plain_form(
-    make, smoothing, onednn, monkeypatch
-):
-    if onednn and not optimize.has_onednn(torch.float32):
-        pytest.skip("needs oneDNN")
-    monkeypatch.setattr(optimize, "onednn_is_faster", lambda *_, **__: onednn)
+def test_loss_and_gradients_are_those_of_the_plain_form(make, smoothing):
     model, config = make(), TrainConfig(label_smoothing=smoothing)
     batch = batch_for(model)
     ours, our_grads = learned(chunked_loss.chunked_loss, model, batch, config)
@@ -111,6 +94,20 @@ def test_what_a_place_of_padding_holds_reaches_no_weight():
         sums, spoiled = whole()
     assert torch.isfinite(sums.loss)
     assert all(grad.isfinite().all() for grad in spoiled.values())
+
+
+def test_a_batch_of_padding_teaches_nothing():
+    """A process's share of the last batch may be that."""
+    model, padding = tiny_transformer(), torch.full((1, 4), PAD)
+    batch = Batch(random_ids(1, 5), padding)
+    sums, grads = learned(
+        lambda *given: chunked_loss.chunked_loss(*given)._replace(tokens=1),
+        model,
+        batch,
+        TrainConfig(label_smoothing=0.1),
+    )
+    assert not torch.stack(sums[:3]).any()
+    assert not any(grad.any() for grad in grads.values())
 
 
 @pytest.mark.parametrize(

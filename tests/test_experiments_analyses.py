@@ -272,12 +272,8 @@ def counted(work) -> int:
 
 
 @pytest.mark.parametrize("kind", ["explicit", "writing"])
-def test_the_operations_are_those_that_are_done(kind, monkeypatch):
-    """Neither the fused kernel's are counted, nor those of oneDNN."""
-    monkeypatch.setattr(
-        "transformer_course.fast.optimize.onednn_is_faster",
-        lambda *_, **__: False,
-    )
+def test_the_operations_are_those_that_are_done(kind):
+    """The fused kernel's are not counted."""
     size = growth.Size(length=6, batch=2, width=64, depth=2)
     work = getattr(growth, kind)(size)
     assert counted(work) == growth.operations(kind, size)
@@ -305,12 +301,7 @@ def test_a_process_of_its_own_has_its_own_peak():
 
 
 @pytest.mark.parametrize(
-    "way",
-    [
-        faster.Way(draws=True, onednn=True),
-        faster.Way(fused=False),
-        faster.Way(bf16=True),
-    ],
+    "way", [faster.Way(draws=True), faster.Way(bf16=True)]
 )
 def test_all_ways_compute_the_same_but_for_rounding(way, monkeypatch):
     monkeypatch.setattr(faster, "ModelConfig", partial(ModelConfig, **SIZES))

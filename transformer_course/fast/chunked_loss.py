@@ -12,13 +12,12 @@ from collections.abc import Iterator
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from transformer_course.batches.pairs import Batch
 from transformer_course.checks import changed
-from transformer_course.fast.optimize import product
 from transformer_course.training.config import LOOP_SETTINGS, TrainConfig
 from transformer_course.training.loss import (
     LossSums,
@@ -30,8 +29,6 @@ KNOWN_SETTINGS = {*LOOP_SETTINGS, "label_smoothing"}
 """With any other setting the loss is the plain form's."""
 ROWS = 256
 """Target tokens whose logits are there at a time."""
-MULTIPLE = 32
-"""Rows are taken in multiples of it, where a batch has enough of them."""
 
 
 def chunked_loss(
@@ -52,30 +49,15 @@ def chunked_loss(
     matrix = model.to_logits.weight
     with _without_logits(model):
         states = model(*batch.inputs)
-    padding = (batch.tgt_out == model.config.pad_id).flatten()
-    rows = _real_rows(padding)
-    of_padding = padding[rows]
-    # what a row of padding holds may be no number, and 0 × NaN is NaN
-    taken = states.flatten(0, 1).index_select(0, rows)
+    targets = batch.tgt_out.flatten()
+    (real,) = (targets != model.config.pad_id).nonzero(as_tuple=True)
     sums = _OutputLoss.apply(
-        taken.masked_fill(of_padding[:, None], 0),
+        states.flatten(0, 1).index_select(0, real),
         matrix,
-        batch.tgt_out.flatten()[rows],
-        of_padding,
+        targets[real],
         config.label_smoothing,
     )
-    return LossSums(*sums, (~padding).sum())
-
-
-def _real_rows(padding: Bool[Tensor, " rows"]) -> Int[Tensor, " some"]:
-    """Where real tokens are, and then padding up to the next ``MULTIPLE``.
-
-    To leave out all padding would give every batch another number of rows,
-    and each number is a shape that oneDNN has to prepare for.
-    """
-    real_first = padding.long().argsort(stable=True)
-    real = len(padding) - int(padding.sum())
-    return real_first[: max(1, -(-real // MULTIPLE)) * MULTIPLE]
+    return LossSums(*sums, torch.tensor(len(real)))
 
 
 @contextlib.contextmanager
@@ -102,7 +84,6 @@ class _OutputLoss(torch.autograd.Function):
         states: Float[Tensor, "rows d_model"],
         matrix: Float[Tensor, "vocab d_model"],
         right: Int[Tensor, " rows"],
-        padding: Tensor,
         smoothing: float,
     ):
         kind = states.device.type
@@ -112,15 +93,14 @@ class _OutputLoss(torch.autograd.Function):
         of_states, of_matrix = torch.empty_like(x), torch.zeros_like(matrix)
         sums = torch.zeros(3)
         with torch.autocast(kind, enabled=False):
-            parts = (x, of_states, right, padding)
+            parts = (x, of_states, right)
             for rows in zip(*(t.split(ROWS) for t in parts), strict=True):
-                some, of_some, wanted, empty = rows
-                logits = product(some, w)
-                part, errors = _rows(logits, wanted, empty, smoothing)
+                some, of_some, wanted = rows
+                part, errors = _rows(some @ w.t(), wanted, smoothing)
                 sums += part
                 errors = errors.to(dtype)
-                of_some.copy_(product(errors, w.t()))
-                of_matrix += product(errors.t(), some.t())
+                torch.mm(errors, w, out=of_some)
+                of_matrix += errors.t() @ some
         ctx.save_for_backward(of_states.to(states.dtype), of_matrix)
         loss, nll, correct = sums
         correct = correct.long()
@@ -131,25 +111,21 @@ class _OutputLoss(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, of_loss, *_):
         of_states, of_matrix = ctx.saved_tensors
-        return of_states * of_loss, of_matrix * of_loss, None, None, None
+        return of_states * of_loss, of_matrix * of_loss, None, None
 
 
 def _rows(
     logits: Float[Tensor, "rows vocab"],
     right: Int[Tensor, " rows"],
-    padding: Tensor,
     smoothing: float,
 ) -> tuple[Float[Tensor, "3"], Float[Tensor, "rows vocab"]]:
     """Sums over some rows, and the gradient of their loss in the logits."""
     log_probs = F.log_softmax(logits.float(), dim=-1)
-    hits = (log_probs.argmax(dim=-1) == right) & ~padding
-    each = F.nll_loss(log_probs, right, reduction="none")
-    uniform = -log_probs.mean(dim=-1)
-    nll = each[~padding].sum()
-    loss = smoothed(nll, uniform[~padding].sum(), smoothing)
+    hits = log_probs.argmax(dim=-1) == right
+    nll = F.nll_loss(log_probs, right, reduction="sum")
+    loss = smoothed(nll, -log_probs.mean(dim=-1).sum(), smoothing)
     sums = torch.stack([loss, nll, hits.sum()])
     errors = log_probs.exp_().sub_(smoothing / log_probs.size(1))
     share = errors.new_full((len(right), 1), smoothing - 1)
     errors.scatter_add_(1, right[:, None], share)
-    errors[padding] = 0
     return sums, errors
