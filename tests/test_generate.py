@@ -24,6 +24,7 @@ from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.decoding.generate import (
     beam_search,
     greedy_search,
+    keep_min_p,
     keep_top_k,
     keep_top_p,
     length_penalty,
@@ -327,12 +328,18 @@ def test_a_prompt_longer_than_the_target_may_be_is_refused():
 
 @each_cache
 @pytest.mark.parametrize(
-    "nearly_greedy", [{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 1e-6}]
+    "nearly_greedy",
+    [{"top_k": 1}, {"top_p": 1e-6}, {"min_p": 1.0}, {"temperature": 1e-6}],
+    ids=str,
 )
 def test_sampling_has_greedy_as_its_limit(kind, nearly_greedy):
     model = translator(kind)
     drawn = sample(model, SOURCES, max_length=12, **nearly_greedy)
     assert drawn == greedy_search(model, SOURCES, max_length=12)
+
+
+CUTS = {"top_k": (keep_top_k, 3), "top_p": (keep_top_p, 0.7)}
+CUTS |= {"min_p": (keep_min_p, 0.3), "": (keep_top_k, 0)}
 
 
 def test_the_same_generator_draws_the_same():
@@ -366,22 +373,37 @@ def test_keep_top_p_by_hand():
         assert [i for i in range(4) if kept[i]] == sorted(order[:number])
 
 
-def test_each_row_keeps_a_set_of_its_own():
-    logits = torch.tensor([[0.9, 0.05, 0.05], [0.3, 0.4, 0.3]]).log()
-    assert keep_top_p(logits, 0.8).isfinite().sum(dim=1).tolist() == [1, 3]
-    assert keep_top_k(logits, 1).isfinite().tolist() == [
-        [True, False, False],
-        [False, True, False],
-    ]
+def test_keep_min_p_by_hand():
+    """A share of .4 of the likeliest, .5, is .2."""
+    logits = torch.tensor([[0.15, 0.5, 0.05, 0.3]]).log()
+    kept = keep_min_p(logits, 0.4).isfinite()[0].tolist()
+    assert kept == [False, True, False, True]
+    assert keep_min_p(logits, 0.0) is logits
+
+
+@pytest.mark.parametrize("name", ["top_k", "top_p", "min_p"])
+def test_each_row_keeps_what_it_would_keep_alone(name):
+    keep, setting = CUTS[name]
+    generator = torch.Generator().manual_seed(0)
+    spread = torch.linspace(0.5, 3, 12)[:, None]  # some rows are surer
+    logits = spread * torch.randn(12, VOCAB, generator=generator)
+    alone = torch.cat([keep(row[None], setting) for row in logits])
+    assert torch.equal(keep(logits, setting), alone)
+    assert len(alone.isfinite().unique(dim=0)) > 10
 
 
 LOGITS = torch.tensor([-50.0, -50.0, 0.2, -50.0, 1.0, 0.1, -1.0, 0.5])
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
-def test_tokens_come_as_often_as_the_softmax_says(temperature):
-    shares = drawn_shares(LOGITS, temperature=temperature)
-    assert_shares(shares, (LOGITS / temperature).softmax(dim=-1))
+@pytest.mark.parametrize("name", CUTS)
+def test_tokens_come_as_often_as_the_softmax_says(temperature, name):
+    """Of what is left when the scaled logits have lost their tail."""
+    keep, setting = CUTS[name]
+    cut = {name: setting} if name else {}
+    shares = drawn_shares(LOGITS, temperature=temperature, **cut)
+    kept = keep(LOGITS[None] / temperature, setting)[0]
+    assert_shares(shares, kept.softmax(dim=-1))
 
 
 @pytest.mark.parametrize(
@@ -392,6 +414,8 @@ def test_tokens_come_as_often_as_the_softmax_says(temperature):
         {"top_k": -1},
         {"top_p": 0.0},
         {"top_p": 1.5},
+        {"min_p": -0.1},
+        {"min_p": 1.5},
     ],
     ids=str,
 )

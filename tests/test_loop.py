@@ -47,6 +47,7 @@ from transformer_course.training.loss import (
     r_drop_loss,
     symmetric_kl,
 )
+from transformer_course.training.optimizers import make_muon
 
 TEXT = "language model"
 MODELS = {
@@ -76,12 +77,14 @@ def some_batches(name: str = "post-norm") -> BucketedBatches:
     return BucketedBatches(pairs, token_budget=48)
 
 
-def losses(model, config: TrainConfig, batches=None) -> list[float]:
+def losses(
+    model, config: TrainConfig, batches=None, make=make_optimizer
+) -> list[float]:
     """The loss of each step of a training."""
     seen = []
     fit(
         model,
-        make_optimizer(model, config),
+        make(model, config),
         batches or some_batches(),
         config,
         on_step=lambda _, sums, rate: seen.append(sums.means()["loss"]),
@@ -379,21 +382,26 @@ class Stop(Exception):
 
 
 @pytest.mark.parametrize(
-    ("name", "bf16"),
-    [("post-norm", False), ("post-norm", True), ("gru", False)],
+    ("name", "bf16", "make"),
+    [
+        ("post-norm", False, make_optimizer),
+        ("post-norm", True, make_optimizer),
+        ("gru", False, make_optimizer),
+        ("post-norm", False, lambda model, config: make_muon(model)),
+    ],
 )
 def test_going_on_from_any_step_gives_the_very_same_losses(
-    tmp_path, name, bf16
+    tmp_path, name, bf16, make
 ):
     """With dropout, through a file, in the middle and at an epoch's end."""
     config = TrainConfig(epochs=2, warmup=3, peak_rate=1e-2, bf16=bf16)
     batches = some_batches()
     set_seed(0)
-    whole = losses(MODELS[name](dropout=0.2), config, batches)
+    whole = losses(MODELS[name](dropout=0.2), config, batches, make)
     for stop in (1, len(batches), len(whole) - 1):
         set_seed(0)
         model = MODELS[name](dropout=0.2)
-        optimizer = make_optimizer(model, config)
+        optimizer = make(model, config)
 
         def save_and_stop(
             progress, *_, model=model, optimizer=optimizer, stop=stop
@@ -407,7 +415,7 @@ def test_going_on_from_any_step_gives_the_very_same_losses(
             fit(model, optimizer, batches, config, on_step=save_and_stop)
         loaded = checkpoint.load(tmp_path / "last")
         torch.manual_seed(99)  # another process would stand elsewhere
-        optimizer = make_optimizer(loaded.model, config)
+        optimizer = make(loaded.model, config)
         progress = restore(loaded.resume, loaded.model, optimizer)
         rest = []
         fit(

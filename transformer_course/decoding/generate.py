@@ -122,7 +122,7 @@ def sample(
 
     Raises:
         ConfigError: temperature not above 0 or too close to it, top_k
-            negative, or top_p not in (0, 1].
+            negative, top_p not in (0, 1], or min_p not in [0, 1].
         DivergedError: the model's predictions are not numbers.
     """
     if not MIN_TEMPERATURE <= temperature <= 1 / MIN_TEMPERATURE:

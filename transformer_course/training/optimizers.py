@@ -15,9 +15,6 @@ Schedule = Callable[[int, int, float], float]
 """From step, warm-up and peak rate to the rate."""
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 """Of Jordan et al. 2024: an odd polynomial that is steep at zero."""
-AS_ADAM = 0.2
-"""About the root mean square of Adam's steps, over its rate (Liu et al.
-2025, section 2.2)."""
 
 
 def cosine(total: int) -> Schedule:
@@ -78,18 +75,18 @@ def orthogonalised(
     return x.T if tall else x
 
 
-class Muon(torch.optim.Optimizer):
-    """Steps of matrices made orthogonal; AdamW for all that is no matrix.
+class MuonAdamW(torch.optim.Optimizer):
+    """Muon for a model's matrices, AdamW for all else: one optimiser.
 
-    Jordan et al. 2024. Each step of a matrix is scaled by .2 √(larger side),
-    as in Liu et al. 2025, so that its numbers are about as large as AdamW's
-    and both take one rate.
+    Jordan et al. 2024. Muon's steps are made orthogonal and scaled by
+    .2 √(larger side), as in Liu et al. 2025, so that its numbers are about as
+    large as AdamW's and both take one rate.
 
     Args:
         matrices: weights of linear maps inside the layers.
         others: embeddings, output, gains: these go to AdamW.
         lr: set by the schedule at each step.
-        momentum: memory of the gradients.
+        momentum: Muon's memory of the gradients.
         weight_decay: of both (Loshchilov and Hutter 2019).
         betas: AdamW's.
     """
@@ -103,46 +100,30 @@ class Muon(torch.optim.Optimizer):
         weight_decay: float = 0.0,
         betas: tuple[float, float] = (0.9, 0.95),
     ):
-        settings = {
-            "lr": lr,
-            "momentum": momentum,
-            "weight_decay": weight_decay,
-        }
-        super().__init__(list(matrices), settings)
-        self.adam = torch.optim.AdamW(
-            others, lr=lr, betas=betas, weight_decay=weight_decay, fused=True
+        both = {"lr": lr, "weight_decay": weight_decay}
+        self.parts = (
+            torch.optim.Muon(
+                matrices,
+                momentum=momentum,
+                adjust_lr_fn="match_rms_adamw",
+                **both,
+            ),
+            torch.optim.AdamW(others, betas=betas, fused=True, **both),
         )
+        groups = [group for part in self.parts for group in part.param_groups]
+        super().__init__(groups, {})
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:
         """One update of all weights that have a gradient."""
-        for group in self.param_groups:
-            for weight in group["params"]:
-                if weight.grad is not None:
-                    self._step(weight, group)
-        for group in self.adam.param_groups:
-            group["lr"] = self.param_groups[0]["lr"]
-        self.adam.step()
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all weights."""
-        super().zero_grad(set_to_none)
-        self.adam.zero_grad(set_to_none)
-
-    def _step(self, weight: nn.Parameter, group: dict) -> None:
-        state = self.state[weight]
-        if not state:
-            state["momentum"] = torch.zeros_like(weight)
-        memory = state["momentum"].lerp_(weight.grad, 1 - group["momentum"])
-        ahead = weight.grad.lerp(memory, group["momentum"])  # Nesterov
-        step = orthogonalised(ahead) * AS_ADAM * max(weight.shape) ** 0.5
-        weight.mul_(1 - group["lr"] * group["weight_decay"])
-        weight.sub_(group["lr"] * step)
+        for part, group in zip(self.parts, self.param_groups, strict=True):
+            part.param_groups, part.state = [group], self.state
+            part.step()
 
 
 def make_muon(
     model: nn.Module, weight_decay: float = 0.0, momentum: float = 0.95
-) -> Muon:
+) -> MuonAdamW:
     """Muon for the matrices of a model's layers, AdamW for the rest.
 
     Args:
@@ -160,7 +141,7 @@ def make_muon(
     chosen: dict[bool, list[nn.Parameter]] = {True: [], False: []}
     for parameter in model.parameters():
         chosen[id(parameter) in inside].append(parameter)
-    return Muon(
+    return MuonAdamW(
         chosen[True],
         chosen[False],
         momentum=momentum,
