@@ -5,7 +5,7 @@ writes, right or wrong. So it learns from the translations that ``en-ja``
 writes greedily, with its tokenizer, and never sees what people wrote:
 sequence-level distillation (Kim & Rush 2016). The sources are the first
 20,000 of those that ``en-ja`` learned from. The model, in eight bits, goes
-into ``outputs/en-ja-draft/model``; ``models/en-ja-draft`` is a copy of it.
+into ``outputs/en-ja-draft/model``; the course ships a copy of it.
 """
 
 import time
@@ -139,7 +139,7 @@ EXPERIMENT = Analysis(
     name="draft",
     chapter="21_speed",
     analyse=analyse,
-    inputs=("models/en-ja",),
+    inputs=("transformer_course/shipped/en-ja",),
     smoke_inputs=smoke_inputs,
     exact=True,
 )

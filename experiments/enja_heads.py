@@ -180,7 +180,10 @@ EXPERIMENT = Analysis(
     name="enja-heads",
     chapter="20_reading_attention",
     analyse=analyse,
-    inputs=("models/en-ja", "models/ja-en"),
+    inputs=(
+        "transformer_course/shipped/en-ja",
+        "transformer_course/shipped/ja-en",
+    ),
     exact=True,
     smoke_inputs=lambda scratch: [
         path / "checkpoints" / "best" for path in smoke_inputs(scratch)

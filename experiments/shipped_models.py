@@ -1,8 +1,8 @@
 """What do the models that come with the course score, and what do eight bits
 cost?
 
-Each model under ``models/`` beside the checkpoint that it was exported from:
-both translate the test set, with the length penalty that the model keeps.
+Each model of ``transformer_course/shipped/`` beside the checkpoint that it was
+exported from: both translate the test set, with the length penalty that the model keeps.
 ``experiments/results/shipped-models/NAME.json`` has the scores of both, and
 how many sentences they translate differently; ``counts.npz`` what BLEU counts
 in each, for a paired comparison.
@@ -138,9 +138,9 @@ EXPERIMENT = Analysis(
     chapter="15_translation",
     analyse=analyse,
     inputs=(
-        "models/en-ja",
+        "transformer_course/shipped/en-ja",
         "outputs/enja-more-seed-1/checkpoints/best",
-        "models/ja-en",
+        "transformer_course/shipped/ja-en",
         "outputs/jaen-wide/checkpoints/average",
     ),
     smoke_inputs=smoke_pair,

@@ -78,14 +78,6 @@ def test_only_names_are_names(repository, name):
     assert shipped.find(shipped.Path(name)) is None
 
 
-def test_without_the_repository_one_line_says_what_to_do(
-    run, tmp_path, file, monkeypatch
-):
-    monkeypatch.setattr(shipped, "FOLDER", tmp_path / "none")
-    monkeypatch.chdir(tmp_path)
-    assert_error(run("translate", "en-ja", file), "pip install -e", "path")
-
-
 def test_what_is_exported_is_the_model_without_its_training(
     run, tmp_path, model
 ):
