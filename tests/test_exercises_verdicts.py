@@ -302,6 +302,17 @@ def test_a_parameter_that_the_solution_ignores_too_is_not_named():
     assert "never uses `x`." in verdict.text
 
 
+def test_a_list_that_is_changed_is_noticed_too():
+    exercise = EXERCISES["merge_pair"]
+
+    def merge_pair(pieces, pair):
+        merged = exercise.solution(pieces, pair)
+        pieces.clear()
+        return merged
+
+    assert diagnose(exercise, merge_pair).mistake == "changed_input"
+
+
 def test_of_several_results_the_wrong_one_is_named():
     exercise = replace(
         DOUBLE, solution=lambda x, by=2.0: (x, x * by), mistakes=[]

@@ -48,7 +48,7 @@ def changed_input(found: Outcome, expected: Outcome) -> Mistake | None:
     return Mistake(
         "changed_input",
         f"Your code changes its argument {names} in place. Whoever calls it "
-        "still needs that as it was: make a new tensor instead.",
+        "still needs that as it was: make a new one instead.",
     )
 
 

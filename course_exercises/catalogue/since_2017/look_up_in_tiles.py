@@ -115,6 +115,12 @@ EXERCISE = exercise_of(
             torch.tensor([[1.0], [2.0], [4.0]]),
             1,
         ),
+        case(
+            "scores far below zero",
+            torch.tensor([-200.0, -201.0]),
+            torch.tensor([[1.0], [2.0]]),
+            1,
+        ),
         case("many keys", 4 * FAR.normal(40), FAR.normal(40, 2), 7),
     ],
     draw=draw_scores,

@@ -75,6 +75,7 @@ EXERCISE = exercise_of(
         word("three equal pieces", "a a a", "a a"),
         word("four equal pieces", "a a a a", "a a"),
         word("inside of pieces", "ab c", "b c"),
+        word("the pair's letters, cut elsewhere", "ab c", "a bc"),
         word("pieces of several characters", "▁c at s", "▁c at"),
     ],
     draw=draw_word,
