@@ -161,27 +161,6 @@ def test_it_continues_a_text_that_begins_with_no_bos(used):
     assert "".join(said) == whole
 
 
-def test_what_was_written_before_an_interruption_counts(used):
-    talk = Conversation(used)
-    said: list[str] = []
-
-    def say(text: str) -> None:
-        said.append(text)
-        if len(said) == 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        talk.answer(QUESTIONS[0], say, 20, top_k=1)
-    assert talk.messages[-1] == Message("assistant", "".join(said[:4]))
-
-
-def test_a_conversation_without_room_is_refused_and_goes_on(used):
-    talk = Conversation(used)
-    with pytest.raises(CourseError, match=r"but the model reads 8,192"):
-        talk.answer("cat " * 9000, lambda text: None, 20)
-    assert [message.role for message in talk.messages] == ["system"]
-
-
 PIECES = ["<|endoftext|>", *SPECIAL, *byte_signs(), "ca", "cat"]
 FIELDS = {
     "tokenizer.ggml.model": "gpt2",
