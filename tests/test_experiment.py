@@ -114,6 +114,23 @@ def test_the_average_is_the_mean_of_the_last_epochs(finished):
     assert isinstance(record["dev_bleu"], float)
 
 
+@pytest.mark.parametrize(
+    ("keep", "done", "averaged"),
+    [(2, 3, [2, 3]), (5, 3, [1, 2, 3]), (2, 1, []), (1, 3, []), (0, 3, [])],
+)
+def test_an_average_is_of_two_epochs_or_more(
+    tmp_path, monkeypatch, keep, done, averaged
+):
+    seen = []
+    monkeypatch.setattr(
+        checkpoint, "average", lambda folders, model: seen.extend(folders)
+    )
+    settings = tiny(average_last=keep)
+    kept = Checkpoints(tmp_path, settings, prepare(settings), None)
+    assert kept.average(Progress(epoch=done)) == averaged
+    assert seen == [tmp_path / f"epoch-00{n}" for n in averaged]
+
+
 def test_the_best_checkpoint_is_the_best_by_bleu(finished):
     epochs = records(finished, "epoch")
     best = max(epochs, key=lambda record: record["dev_bleu"])
@@ -159,6 +176,7 @@ def test_a_checkpoint_says_what_it_was_trained_on(finished):
 def test_every_kind_of_writing_model_trains(tmp_path, model, bf16):
     folder = run(tiny(model, epochs=1, bf16=bf16), tmp_path, quiet=True)
     (epoch,) = records(folder, "epoch")
+    assert not records(folder, "average")  # of one epoch there is none
     assert epoch["dev_perplexity"] > 1
     assert ("dev_bleu" in epoch) == (model != "decoder-only")
 

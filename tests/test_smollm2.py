@@ -9,15 +9,19 @@ import random
 
 import pytest
 import torch
-from test_byte_bpe import as_hugging_face, hard_text
+from test_byte_bpe import SPECIAL, as_hugging_face, hard_text
 from tiny import close
 
 from transformer_course.checkpoints import smollm2
 from transformer_course.checkpoints.smollm2 import load_gguf, smollm2_file
 from transformer_course.cli import main
+from transformer_course.data.byte_bpe import byte_signs
 from transformer_course.errors import CheckpointError, CourseError
 from transformer_course.inference.chat import Conversation, Message, chat_text
 from transformer_course.inference.model import TrainedModel
+from transformer_course.models.modern import ModernLanguageModel
+from transformer_course.models.modern_config import ModernConfig
+from transformer_course.training import smollm2
 
 TEXTS = [
     "The capital of Japan is Tokyo.",
@@ -158,32 +162,101 @@ def test_it_continues_a_text_that_begins_with_no_bos(used):
     assert "".join(said) == whole
 
 
-def test_what_was_written_before_an_interruption_counts(used):
-    talk = Conversation(used)
-    said: list[str] = []
+PIECES = ["<|endoftext|>", *SPECIAL, *byte_signs(), "ca", "cat"]
+FIELDS = {
+    "tokenizer.ggml.model": "gpt2",
+    "tokenizer.ggml.pre": "smollm",
+    "tokenizer.ggml.bos_token_id": 1,
+    "tokenizer.ggml.eos_token_id": 2,
+    "tokenizer.ggml.tokens": PIECES,
+    "tokenizer.ggml.token_type": [3] * 3 + [1] * 258,
+    "tokenizer.ggml.merges": ["c a", "ca t"],
+    "llama.embedding_length": 16,
+    "llama.attention.head_count": 4,
+    "llama.attention.head_count_kv": 2,
+    "llama.feed_forward_length": 24,
+    "llama.block_count": 2,
+    "llama.context_length": 40,
+    "llama.rope.freq_base": 500.0,
+    "llama.rope.dimension_count": 4,
+    "llama.attention.layer_norm_rms_epsilon": 1e-3,
+}
+"""What a small file of SmolLM2's kind says."""
 
-    def say(text: str) -> None:
-        said.append(text)
-        if len(said) == 4:
-            raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        talk.answer(QUESTIONS[0], say, 20, top_k=1)
-    assert talk.messages[-1] == Message("assistant", "".join(said[:4]))
+def write_gguf(path, tied=True, arch="llama", **changes):
+    """A model with weights drawn at random, in a file of its own."""
+    gguf = pytest.importorskip("gguf")
+    config = ModernConfig(
+        vocab_size=len(PIECES), d_model=16, n_heads=4, n_kv_heads=2,
+        d_ff=24, n_layers=2, max_length=40, rope_base=500.0,
+        norm_epsilon=1e-3, tied=tied,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    model = ModernLanguageModel(config).eval()
+    writer = gguf.GGUFWriter(path, arch)
+    kinds = {str: "string", bool: "bool", int: "uint32", float: "float32"}
+    for name, value in (FIELDS | changes).items():
+        if value is not None:
+            kind = kinds.get(type(value), "array")
+            getattr(writer, f"add_{kind}")(name, value)
+    ours = {**smollm2.WHOLE, **smollm2.LAYER}
+    theirs = {name: other for other, name in ours.items()}
+    for name, weight in model.named_parameters():
+        parts = name.removesuffix(".weight").split(".", 2)
+        whole = theirs.get(parts[0])
+        part = whole or f"blk.{parts[1]}.{theirs[parts[2]]}"
+        writer.add_tensor(f"{part}.weight", weight.detach().numpy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return model
 
 
-def test_a_conversation_without_room_is_refused_and_goes_on(used):
-    talk = Conversation(used)
-    with pytest.raises(CourseError, match=r"but the model reads 8,192"):
-        talk.answer("cat " * 9000, lambda text: None, 20)
-    assert [message.role for message in talk.messages] == ["system"]
+@pytest.mark.parametrize("tied", [True, False])
+def test_what_a_file_holds_is_the_model_that_was_written(tmp_path, tied):
+    model = write_gguf(tmp_path / "a.gguf", tied)
+    found, tokenizer = load_gguf(tmp_path / "a.gguf")
+    ids = torch.tensor([[1, 5, 60, 200, 2]])
+    close(found(ids), model(ids))
+    names = [n for n, _ in model.named_parameters()]
+    assert [n for n, _ in found.named_parameters()] == names
+    assert tokenizer.pieces("cat<|im_end|>") == ["cat", "<|im_end|>"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("tokenizer.ggml.model", "llama"),
+        ("tokenizer.ggml.pre", "llama-bpe"),
+        ("tokenizer.ggml.pre", None),
+        ("tokenizer.ggml.eos_token_id", 258),
+        ("tokenizer.ggml.bos_token_id", 0),
+        ("tokenizer.ggml.add_bos_token", True),
+        ("llama.rope.scaling.type", "linear"),
+        ("llama.rope.dimension_count", 2),
+        ("llama.attention.key_length", 8),
+        ("llama.rope.freq_base", None),
+    ],
+)
+def test_a_file_that_would_be_misread_is_refused(tmp_path, name, value):
+    write_gguf(tmp_path / "a.gguf", **{name: value})
+    with pytest.raises(CheckpointError, match=f"{name} is .*only SmolLM2"):
+        load_gguf(tmp_path / "a.gguf")
 
 
 def test_another_file_is_refused(tmp_path):
-    pytest.importorskip("gguf")
-    (tmp_path / "a.gguf").write_bytes(b"no weights" * 100)
-    with pytest.raises(CheckpointError, match="is no GGUF file"):
-        load_gguf(tmp_path / "a.gguf")
+    path = tmp_path / "a.gguf"
+    write_gguf(path, arch="gemma")
+    with pytest.raises(CheckpointError, match="architecture is 'gemma'"):
+        load_gguf(path)
+    write_gguf(path)
+    whole = path.read_bytes()
+    for part in (b"no weights" * 100, whole[:40], whole[:3000], whole[:-8]):
+        path.write_bytes(part)
+        with pytest.raises(CheckpointError, match="is no GGUF file"):
+            load_gguf(path)
 
 
 @pytest.mark.parametrize("command", ["score {}", "export {} {}-small"])

