@@ -9,6 +9,7 @@ import sys
 from transformer_course.console import discard_output, log, use_utf8
 from transformer_course.errors import CourseError, Interrupted
 
+OURS = "transformer_course"
 OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
 """Parts of the messages of torch's RuntimeErrors."""
 
@@ -49,6 +50,11 @@ def _advice(error: Exception) -> str:
     """What the user can do about an error; "" for a fault of the package."""
     if isinstance(error, CourseError):
         return str(error)
+    if isinstance(error, ModuleNotFoundError) and OURS not in str(error.name):
+        return (
+            f"{error.name} is not installed: pip install "
+            "'transformer-course[train]' adds what every command needs."
+        )
     if isinstance(error, OSError) and error.strerror:
         return (
             f"{error.filename or 'the output'}: {error.strerror}. Check the "
