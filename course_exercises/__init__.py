@@ -8,5 +8,4 @@
 ``progress``   the file of the exercises done
 ``names``      the exercises' names and modules, without importing them
 ``contents``   all exercises
-``command``    ``transformer-course progress``
 """

@@ -16,9 +16,13 @@ from course_exercises.contents import EXERCISES, find
 from course_exercises.engine.messages import paragraph
 from course_exercises.engine.outcome import files_of
 from course_exercises.engine.verdict import Answer, Verdict
-from course_exercises.parcel import pack
-from course_exercises.process import Limits, verdict_on
-from transformer_course.errors import CourseError
+from transformer_course.errors import CourseError, MissingPackage
+
+try:
+    from course_exercises.parcel import pack
+    from course_exercises.process import Limits, verdict_on
+except ModuleNotFoundError as error:
+    raise MissingPackage(error, "exercises") from error
 
 PACKAGES = ("transformer_course", "course_exercises")
 LIMITS = Limits()

@@ -16,25 +16,14 @@ class ProgressError(CourseError):
     """The file cannot be read or written."""
 
 
-def find_file(folder: Path | None = None) -> Path:
-    """Find the file of progress, beside the notebooks.
+def find_file() -> Path:
+    """The file of progress: beside the notebooks.
 
-    Args:
-        folder: the folder of the notebooks. By default, ``my_exercises`` in
-            the working folder, or else the working folder itself.
-
-    Raises:
-        ProgressError: there is no such folder.
+    They are in ``my_exercises`` below the working folder, or else in the
+    working folder itself.
     """
-    if folder is None:
-        below = Path.cwd() / FOLDER
-        folder = below if below.is_dir() else Path.cwd()
-    if not folder.is_dir():
-        raise ProgressError(
-            f"there is no folder {folder}: give the one that holds your "
-            "notebooks of exercises."
-        )
-    return folder / FILE
+    below = Path.cwd() / FOLDER
+    return (below if below.is_dir() else Path.cwd()) / FILE
 
 
 def read(path: Path) -> dict[str, str]:

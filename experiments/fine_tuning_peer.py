@@ -1,7 +1,7 @@
 """Does fine-tuning with Hugging Face's own classes reach the same accuracy?
 
 The peer's model, tokenizer and schedule (``transformers``, from
-``requirements-bert.txt``) under a linear map of the mean of the tokens, on
+the group ``peers``) under a linear map of the mean of the tokens, on
 the 85 labels of ``fine-tuning``, with its highest rate and number of epochs.
 Batches are 32 sentences in random order, as is usual there. One training takes
 a minute of one core.

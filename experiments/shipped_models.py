@@ -2,7 +2,8 @@
 cost?
 
 Each model of ``transformer_course/shipped/`` beside the checkpoint that it was
-exported from: both translate the test set, with the length penalty that the model keeps.
+exported from: both translate the test set, with the length penalty that the
+model keeps.
 ``experiments/results/shipped-models/NAME.json`` has the scores of both, and
 how many sentences they translate differently; ``counts.npz`` what BLEU counts
 in each, for a paired comparison.

@@ -131,7 +131,7 @@ def test_a_tokeniser_that_needs_what_is_not_here(monkeypatch, error):
         def __init__(self, **options):
             raise error("the file\nis not here")
 
-    monkeypatch.setattr("transformer_course.evaluation.bleu.BLEU", Needs)
+    monkeypatch.setattr("sacrebleu.metrics.BLEU", Needs)
     with pytest.raises(CourseError, match=r"'spm'.*file is not here.*char"):
         corpus_bleu(["a"], ["a"], tokenize="spm")
 

@@ -1,4 +1,4 @@
-"""The file that notes the exercises done, and the command that reads it."""
+"""The file that notes the exercises done."""
 
 import json
 
@@ -15,7 +15,6 @@ from course_exercises.progress import (
     read,
     record,
 )
-from transformer_course.cli import main
 
 FIRST, SECOND = list(EXERCISES)[:2]
 
@@ -36,15 +35,13 @@ def test_exercises_are_noted_once_with_their_first_day(path):
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"done": 3}', "{}"])
-def test_a_damaged_file_is_left_and_named(path, content, capsys):
+def test_a_damaged_file_is_left_and_named(path, content):
     path.write_text(content)
     with pytest.raises(ProgressError, match="rename it"):
         record(FIRST, path)
     assert path.read_text() == content
-    with pytest.raises(SystemExit) as leaving:
-        main(["progress", str(path.parent)])
-    assert leaving.value.code == 1
-    assert str(path) in capsys.readouterr().err
+    with pytest.raises(ProgressError, match="rename it"):
+        overview(path)
 
 
 def test_a_folder_that_cannot_be_written_is_named(path):
@@ -57,14 +54,11 @@ def test_the_file_is_beside_the_notebooks(tmp_path, monkeypatch):
     assert find_file() == tmp_path / "progress.json"
     (tmp_path / FOLDER).mkdir()
     assert find_file() == tmp_path / FOLDER / "progress.json"
-    assert find_file(tmp_path) == tmp_path / "progress.json"
 
 
-def test_the_command_says_what_is_done(path, capsys):
+def test_the_overview_says_what_is_done(path):
     record(FIRST, path)
-    main(["progress", str(path.parent)])
-    written = capsys.readouterr().out
-    [line] = [line for line in written.splitlines() if FIRST in line]
+    [line] = [line for line in overview(path).splitlines() if FIRST in line]
     assert line.split() == [FIRST, "done"]
 
 

@@ -21,7 +21,6 @@ from transformer_course.inference.chat import Conversation, Message, chat_text
 from transformer_course.inference.model import TrainedModel
 from transformer_course.models.modern import ModernLanguageModel
 from transformer_course.models.modern_config import ModernConfig
-from transformer_course.training import smollm2
 
 TEXTS = [
     "The capital of Japan is Tokyo.",

@@ -29,7 +29,7 @@ try:
 except ImportError as error:
     sys.exit(
         f"error: a PDF needs {error.name}, which is not installed: `make pdf` "
-        "installs it from requirements-browser.txt"
+        "installs it"
     )
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -26,6 +26,16 @@ class CheckpointError(CourseError):
     """A checkpoint folder that is missing, damaged or of another kind."""
 
 
+class MissingPackage(CourseError, ImportError):
+    """A package that is not installed, and the extra that installs it."""
+
+    def __init__(self, error: ModuleNotFoundError, extra: str):
+        super().__init__(
+            f"{error.name} is not installed: pip install "
+            f"'transformer-course[{extra}]' adds what this needs."
+        )
+
+
 class Interrupted(CourseError):
     """The user stopped a training, which has been saved."""
 

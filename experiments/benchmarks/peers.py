@@ -1,6 +1,6 @@
 """Other people's models of the same size, trained as they are shipped.
 
-They come from ``requirements-bench.txt`` and ``requirements-llama-cpp.txt``.
+They are the groups ``bench`` and ``llama-cpp`` of ``pyproject.toml``.
 One that is not installed is named and left out. Those that write with SmolLM2
 read the same file as ours. JoeyNMT is not among them: its last version, 2.3.0,
 asks for protobuf below 3.21, and what writes our logs for a newer one.

@@ -7,8 +7,9 @@ status 2, and Ctrl-C status 130. A traceback means a fault of the package.
 import sys
 
 from transformer_course.console import discard_output, log, use_utf8
-from transformer_course.errors import CourseError, Interrupted
+from transformer_course.errors import CourseError, Interrupted, MissingPackage
 
+OURS = "transformer_course"
 OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
 """Parts of the messages of torch's RuntimeErrors."""
 
@@ -49,6 +50,8 @@ def _advice(error: Exception) -> str:
     """What the user can do about an error; "" for a fault of the package."""
     if isinstance(error, CourseError):
         return str(error)
+    if isinstance(error, ModuleNotFoundError) and OURS not in str(error.name):
+        return str(MissingPackage(error, "train"))
     if isinstance(error, OSError) and error.strerror:
         return (
             f"{error.filename or 'the output'}: {error.strerror}. Check the "

@@ -6,7 +6,7 @@ fast. ``transformer-course COMMAND --help`` describes the options.
 
 import inspect
 import re
-from importlib.metadata import entry_points, version
+from importlib.metadata import version
 
 from transformer_course.cli.chatting import chat
 from transformer_course.cli.classes import classify, fill, similar
@@ -21,8 +21,6 @@ from transformer_course.cli.texts import (
 )
 from transformer_course.cli.training import train
 
-GROUP = "transformer_course.commands"
-"""Entry points by which another installed package adds a command."""
 COMMANDS = {
     "train": train,
     "translate": translate,
@@ -35,8 +33,7 @@ COMMANDS = {
     "score-files": score_files,
     "export": export,
     "data": data,
-} | {found.name: found.load() for found in entry_points(group=GROUP)}
-"""Commands by name: the package's own, then those of other packages."""
+}
 for command in COMMANDS.values():  # tyro would keep their line breaks
     doc = inspect.getdoc(command) or ""
     command.__doc__ = re.sub(r"\n {8}", " ", doc)

@@ -2,15 +2,17 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Integer
-from sacrebleu.metrics import BLEU, CHRF
 
 from transformer_course.console import log
 from transformer_course.data.plain import gaps
 from transformer_course.errors import CourseError
+
+if TYPE_CHECKING:  # sacreBLEU may be missing where nothing is scored
+    from sacrebleu.metrics import BLEU
 
 Counts = Integer[np.ndarray, "sentence 10"]
 """BLEU's statistics of each sentence: the length of the hypothesis and of the
@@ -96,6 +98,8 @@ def corpus_chrf(
     Raises:
         CourseError: different numbers of lines, or none.
     """
+    from sacrebleu.metrics import CHRF
+
     return _score(CHRF(), hypotheses, references)
 
 
@@ -134,6 +138,8 @@ def bleu_of_counts(counts: Counts) -> float:
     Raises:
         CourseError: no sentence.
     """
+    from sacrebleu.metrics import BLEU
+
     if not len(counts):
         raise CourseError("no counts were given: there must be some.")
     lengths, matches, totals = np.split(counts.sum(axis=0), [2, 6])
@@ -269,8 +275,10 @@ def perplexity(nll: float) -> float:
         return math.inf
 
 
-def _bleu(tokenize: str, **options) -> BLEU:
+def _bleu(tokenize: str, **options) -> "BLEU":
     """sacreBLEU's metric with this tokeniser."""
+    from sacrebleu.metrics import BLEU
+
     if tokenize not in BLEU.TOKENIZERS:
         raise CourseError(
             f"sacreBLEU has no tokeniser {tokenize!r}: choose one of "

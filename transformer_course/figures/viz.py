@@ -13,7 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 from unicodedata import east_asian_width
 
-import matplotlib.pyplot as plt
+from transformer_course.errors import ConfigError, MissingPackage
+
+try:
+    import matplotlib.pyplot as plt
+except ModuleNotFoundError as error:
+    raise MissingPackage(error, "book") from error
 import matplotlib_fontja
 from IPython.display import Markdown, display
 from jaxtyping import Float, Int
@@ -22,7 +27,6 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
 from torch import Tensor, nn
 
-from transformer_course.errors import ConfigError
 from transformer_course.interpretation.hooks import Record, record
 from transformer_course.models.transformer import LanguageModel, Transformer
 

@@ -2,8 +2,6 @@
 
 import signal
 
-from tqdm import tqdm
-
 
 class StopSignal:
     """Note the first signal in place of ending the process; a context manager.
@@ -33,4 +31,6 @@ class StopSignal:
             raise KeyboardInterrupt
         self.asked = True
         if not self._quiet:
+            from tqdm import tqdm  # keeps the bar below the line
+
             tqdm.write("saving; press Ctrl-C again to leave at once")
