@@ -1,16 +1,12 @@
 """What does a training tell of a Transformer that is built wrongly?
 
-The code that is trained is chapter 10's own: the cells of the notebook that
-build the Transformer by hand, with the one edit that its table of mistakes
-names.
+The code that is trained is chapter 10's own build by hand, with the one edit
+that its table of mistakes names.
 """
 
-from pathlib import Path
-
-import nbformat
 import torch
-from torch import nn
 
+from experiments.broken_builds import MISTAKES, MyTransformer, broken
 from experiments.lab import Experiment, Record, RunContext
 from experiments.translators import (
     BASE,
@@ -24,45 +20,12 @@ from experiments.translators import (
 from transformer_course.batches.pairs import pad_rows
 from transformer_course.data.tokenizer import BOS, EOS
 from transformer_course.decoding.translate import encode_source
-from transformer_course.models.attention import MultiHeadAttention
-from transformer_course.models.layers import (
-    AddNorm,
-    FeedForward,
-    TokenEmbedding,
-)
-from transformer_course.models.masks import causal_mask, padding_mask
 from transformer_course.models.mode import eval_mode
-from transformer_course.models.positional_encoding import sinusoidal_encoding
 from transformer_course.training.tasks.table import experiment_to_dict
 
-NOTEBOOK = Path(__file__).parents[1] / "book/en/10_transformer.ipynb"
-BUILT_IN = ("encoder-layer", "decoder-layer", "stack", "whole")
-"""Cells of the notebook."""
 LONGEST = 40
 """Tokens that are written at the most."""
 RIGHT = "nothing"
-
-
-def chapter() -> dict:
-    """The chapter's names: its build, as text, and its mistakes."""
-    cells = {c.id: c.source for c in nbformat.read(NOTEBOOK, 4).cells}
-    parts = (
-        AddNorm,
-        FeedForward,
-        MultiHeadAttention,
-        TokenEmbedding,
-        causal_mask,
-        padding_mask,
-        sinusoidal_encoding,
-    )
-    names = {"nn": nn, **{part.__name__: part for part in parts}}
-    names["text"] = "\n\n".join(cells[name] for name in BUILT_IN)
-    exec(names["text"], names)
-    exec(cells["mistakes"], names)
-    return names
-
-
-NAMES = chapter()
 
 
 def built_by(mistake: str) -> Build:
@@ -70,7 +33,7 @@ def built_by(mistake: str) -> Build:
 
     def build(config):
         right = mistake == RIGHT
-        kind = NAMES["MyTransformer"] if right else NAMES["broken"](mistake)
+        kind = MyTransformer if right else broken(mistake)
         model = kind(
             config.vocab_size,
             config.d_model,
@@ -104,7 +67,7 @@ def greedy(model, tokenizer, sentences: list[str]) -> list[str]:
 
 VARIANTS = {
     name: Training(name, build=built_by(name), write=greedy)
-    for name in (RIGHT, *NAMES["MISTAKES"])
+    for name in (RIGHT, *MISTAKES)
 }
 
 
@@ -129,6 +92,6 @@ EXPERIMENT = Experiment(
         "steps": STEPS,
         "translated": TRANSLATED,
         "experiment": experiment_to_dict(BASE),
-        "edits": NAMES["MISTAKES"],
+        "edits": MISTAKES,
     },
 )

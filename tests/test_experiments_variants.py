@@ -26,11 +26,11 @@ from experiments import (
     table_3,
     wrong_masks,
 )
+from experiments.broken_builds import MISTAKES, TEXT, MyTransformer, broken
 from experiments.decoder_changes import balance_of
 from experiments.embeddings import faster_tables, standard_normal, tables_of
 from experiments.image_classifiers import nearest, perceptron, share_right
 from experiments.lab import RunContext
-from experiments.mistakes import NAMES
 from experiments.since_2017 import CHANGES, WAYS, WHOLE
 from experiments.stacks import Shared, join, joined_loss
 from experiments.table_3 import D_KEY, NarrowKeyed, NarrowKeys
@@ -358,7 +358,7 @@ def sizes(config):
 
 def test_the_chapters_build_is_the_packages_model():
     config = tiny_config()
-    mine = NAMES["MyTransformer"](*sizes(config))
+    mine = MyTransformer(*sizes(config))
     weights = mine.state_dict()
     table = weights.pop("embed.weight")
     ours = Transformer(config).eval()
@@ -369,11 +369,11 @@ def test_the_chapters_build_is_the_packages_model():
     close(mine(src, tgt), ours(src, tgt))
 
 
-@pytest.mark.parametrize("name", NAMES["MISTAKES"])
+@pytest.mark.parametrize("name", MISTAKES)
 def test_each_mistake_is_an_edit_of_what_stands_there(name):
-    old, new = NAMES["MISTAKES"][name]
-    assert old in NAMES["text"] and old != new
-    NAMES["broken"](name)(*sizes(tiny_config()))
+    old, new = MISTAKES[name]
+    assert old in TEXT and old != new
+    broken(name)(*sizes(tiny_config()))
 
 
 def count(model) -> int:
