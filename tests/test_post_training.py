@@ -8,6 +8,8 @@ from test_modern import tiny_modern
 from tiny import close
 
 from transformer_course.data.tokenizer import BOS, EOS, PAD
+from transformer_course.errors import ConfigError
+from transformer_course.training import checkpoint
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loss import compute_loss
 from transformer_course.training.post_training import (
@@ -36,9 +38,9 @@ ROWS = [
 SETTINGS = TrainConfig(label_smoothing=0.0)
 
 
-def with_lora(learned: bool = True):
+def with_lora(learned: bool = True, **changes):
     """A model with LoRA, which has learned something or not."""
-    model = add_lora(tiny_modern())
+    model = add_lora(tiny_modern(**changes))
     for part in model.modules():
         if isinstance(part, LoRA) and learned:
             torch.nn.init.normal_(part.widen, std=0.1)
@@ -80,13 +82,16 @@ def test_lora_begins_as_the_model_that_it_is_put_around():
     close(with_lora(learned=False)(ids), tiny_modern()(ids))
 
 
-def test_merged_and_unmerged_answer_alike():
-    model, ids = with_lora(), torch.tensor([[1, 5, 6, 7]])
+@pytest.mark.parametrize(
+    "changes", [{}, {"latent": 8}, {"linear": True}, {"n_experts": 4}], ids=str
+)
+def test_merged_and_unmerged_answer_alike(changes):
+    model, ids = with_lora(**changes), torch.tensor([[1, 5, 6, 7]])
     before = model(ids)
-    assert (before - tiny_modern()(ids)).abs().max() > 0.01
+    assert (before - tiny_modern(**changes)(ids)).abs().max() > 0.01
     merged = merge_lora(model)
     close(merged(ids), before, 1e-4)
-    names = tiny_modern().state_dict().keys()
+    names = tiny_modern(**changes).state_dict().keys()
     assert merged.state_dict().keys() == names
 
 
@@ -98,13 +103,45 @@ def test_without_lora_it_is_the_model_of_before_and_then_learns_on():
     close(model(ids), after)
 
 
-def test_only_lora_learns():
-    model = with_lora(learned=False)
+@pytest.mark.parametrize("changes", [{}, {"latent": 8}], ids=str)
+def test_only_lora_learns(changes):
+    """All of it: B at once, A as soon as B is not zero."""
+    model = with_lora(**changes)
     compute_loss(model, answer_batch(ROWS), SETTINGS).loss.backward()
-    learning = [n for n, p in model.named_parameters() if p.grad is not None]
-    assert learning and all(
-        name.endswith((".narrow", ".widen")) for name in learning
-    )
+    for name, weight in model.named_parameters():
+        learns = name.endswith((".narrow", ".widen"))
+        assert (weight.grad is not None) == learns, name
+    lora = sum(isinstance(part, LoRA) for part in model.modules())
+    plain = tiny_modern(**changes).modules()
+    linear = sum(isinstance(layer, torch.nn.Linear) for layer in plain)
+    assert lora == linear - 1  # the output is left alone
+
+
+def test_lora_goes_around_the_layers_of_an_optimised_model():
+    class Faster(torch.nn.Linear):
+        """As ``optimize`` puts subclasses into the places of layers."""
+
+    model, ids = tiny_modern(), torch.tensor([[1, 5, 6, 7]])
+    for part in model.modules():
+        if type(part) is torch.nn.Linear:
+            part.__class__ = Faster
+    assert [*map(type, add_lora(model).modules())].count(LoRA) > 1
+    close(merge_lora(model)(ids), tiny_modern()(ids))
+
+
+def test_lora_that_cannot_be_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="no LoRA inside"):
+        merge_lora(tiny_modern())
+    with pytest.raises(ConfigError, match="no Linear inside"):
+        add_lora(torch.nn.LayerNorm(4))
+    model = with_lora()
+    with pytest.raises(ConfigError, match="has LoRA already"):
+        add_lora(model)
+    with pytest.raises(ConfigError, match="merge_lora"):
+        checkpoint.save(tmp_path / "a", model)
+    ids, before = torch.tensor([[1, 5, 6]]), model(torch.tensor([[1, 5, 6]]))
+    checkpoint.save(tmp_path / "a", merge_lora(model))
+    close(checkpoint.load(tmp_path / "a").model(ids), before, 1e-4)
 
 
 # --- DPO ---------------------------------------------------------------------

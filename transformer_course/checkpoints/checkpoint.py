@@ -144,8 +144,14 @@ def save(
     Raises:
         CheckpointError: it could not be written (disk full, no permission),
             or the folder holds something other than a checkpoint.
+        ConfigError: the model has LoRA, which is to be merged before.
         DivergedError: a weight, or a moment of one, is not finite.
     """
+    if any(hasattr(part, "merged") for part in model.modules()):
+        raise ConfigError(
+            "the model has LoRA around its layers, which a checkpoint has no "
+            "room for: call merge_lora(model) before saving it."
+        )
     weights = weights_of(model)
     _check_finite(weights | (resume.tensors if resume else {}))
     header = {

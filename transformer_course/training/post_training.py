@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from transformer_course.batches.pairs import pad_rows
 from transformer_course.data.tokenizer import BOS, EOS, PAD
+from transformer_course.errors import ConfigError
 from transformer_course.models.mode import for_inference
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loss import LossSums
@@ -89,9 +90,10 @@ class LoRA(nn.Module):
         super().__init__()
         self.linear, self.scale, self.on = linear, alpha / rank, True
         linear.requires_grad_(False)
-        narrow = torch.randn(rank, linear.in_features)
+        narrow = torch.randn(rank, linear.in_features).to(linear.weight)
         self.narrow = nn.Parameter(narrow / linear.in_features**0.5)  # A
-        self.widen = nn.Parameter(torch.zeros(linear.out_features, rank))  # B
+        widen = torch.zeros(linear.out_features, rank).to(linear.weight)
+        self.widen = nn.Parameter(widen)  # B
 
     def forward(self, x: Float[Tensor, "*batch d_in"]) -> Tensor:
         """Both maps; the frozen one alone where the other is off."""
@@ -99,29 +101,59 @@ class LoRA(nn.Module):
             return self.linear(x)
         return self.linear(x) + self.scale * x @ self.narrow.T @ self.widen.T
 
+    @property
+    def weight(self) -> Float[Tensor, "d_out d_in"]:
+        """The matrix of one linear map that does the same."""
+        if not self.on:
+            return self.linear.weight
+        return self.linear.weight + self.scale * self.widen @ self.narrow
+
     @torch.no_grad()
     def merged(self) -> nn.Linear:
-        """One linear map that does the same."""
-        self.linear.weight += self.scale * self.widen @ self.narrow
+        """That linear map."""
+        self.linear.weight.copy_(self.weight)
         return self.linear
 
 
 def add_lora(model: nn.Module, rank: int = 8, alpha: float = 16) -> nn.Module:
-    """Freeze a model, and put LoRA around each linear map of its layers."""
+    """Freeze a model, and put LoRA around each linear map of its layers.
+
+    Raises:
+        ConfigError: it has none, or has LoRA already.
+    """
+    if any(isinstance(part, LoRA) for part in model.modules()):
+        raise ConfigError(
+            "the model has LoRA already: train that, or call merge_lora first."
+        )
     model.requires_grad_(False)
     return _replace(model, nn.Linear, lambda one: LoRA(one, rank, alpha))
 
 
 def merge_lora(model: nn.Module) -> nn.Module:
-    """Add what LoRA has learned to the weights, and take LoRA away."""
+    """Add what LoRA has learned to the weights, and take LoRA away.
+
+    Raises:
+        ConfigError: there is no LoRA.
+    """
     return _replace(model, LoRA, LoRA.merged)
 
 
 def _replace(model: nn.Module, kind: type, new: Callable) -> nn.Module:
-    for module in list(model.modules()):
-        for name, child in list(module.named_children()):
-            if type(child) is kind and child is not model.to_logits:
-                setattr(module, name, new(child))
+    """Replace each part of a kind, but the output."""
+    output = getattr(model, "to_logits", None)
+    found = [
+        (module, name, child)
+        for module in model.modules()
+        for name, child in module.named_children()
+        if isinstance(child, kind) and child is not output
+    ]
+    if not found:
+        raise ConfigError(
+            f"the model has no {kind.__name__} inside: give a model with "
+            "layers, and call add_lora before merge_lora."
+        )
+    for module, name, child in found:
+        setattr(module, name, new(child))
     return model
 
 
