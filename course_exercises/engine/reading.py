@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 BOOK = Path(__file__).parents[2] / "book" / "en"
-"""The chapters, in the course's folder."""
+"""The chapters, in the course's folder; a wheel has none."""
 
 
 def reference(section: str) -> str:
@@ -23,8 +23,13 @@ def reference(section: str) -> str:
 
 
 def link(section: str) -> str:
-    """A Markdown link to a section, for a notebook in ``my_exercises/``."""
+    """A Markdown link to a section, for a notebook in ``my_exercises/``.
+
+    Without the chapters, the reference alone.
+    """
     page = section.partition("#")[0]
+    if not _headings(page):
+        return reference(section)
     anchor = title(section).replace(" ", "-")  # as Jupyter writes it
     return (
         f"Read again: chapter {page[:2]}, "
