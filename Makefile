@@ -372,6 +372,8 @@ lint: $(INSTALLED) ## check style, spelling, imports and file sizes
 	$(BIN)/ruff format --check
 	$(BIN)/codespell
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/pyrefly check --output-format min-text
+	$(BIN)/zizmor --offline --quiet .github
 	@git ls-files -z --cached --others --exclude-standard 2>/dev/null | \
 		xargs -0 wc -c | awk '$(TOO_LARGE)'
 	@! command -v actionlint >/dev/null || actionlint

@@ -119,6 +119,7 @@ def config_from_dict(values: dict[str, Any]) -> AnyModelConfig:
     """
     settings = dict(values)
     model_type = settings.pop("model_type", None)
+    # pyrefly: ignore[invalid-literal], since it is no annotation
     require_fits("model_type", model_type, Literal[tuple(KINDS)])
     return from_dict(KINDS[model_type][0], settings)
 

@@ -190,9 +190,7 @@ class Tokenizer:
         )
 
         def draw(text: str) -> list[int]:
-            ways = self._processor.nbest_encode(
-                text, nbest_size=WAYS, return_type=int
-            )
+            ways = self._processor.nbest_encode_as_ids(text, WAYS)
             logits = alpha * np.array([score[way].sum() for way in ways])
             # the largest of logits + Gumbel noise: a draw from their softmax
             return ways[np.argmax(logits + generator.gumbel(size=len(ways)))]

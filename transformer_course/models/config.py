@@ -5,7 +5,15 @@ The command line is made from these classes: ``--model.d-model 128`` sets
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, Protocol, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    Protocol,
+    Self,
+    runtime_checkable,
+)
 
 from transformer_course.checks import (
     Config,
@@ -29,6 +37,10 @@ class AnyModelConfig(Config):
     A config's class decides which model is built from it: see
     ``checkpoint.KINDS``.
     """
+
+    if TYPE_CHECKING:  # dataclasses.replace: the fields are the subclass's
+
+        def __replace__(self, **changes: Any) -> Self: ...
 
 
 @runtime_checkable
