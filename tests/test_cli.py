@@ -37,13 +37,13 @@ from transformer_course.device import pick_device
 from transformer_course.errors import ConfigError
 from transformer_course.inference import model as inference
 from transformer_course.inference.model import TrainedModel
-from transformer_course.inference.report import text_nll
 from transformer_course.models.bert_config import (
     BertConfig,
     TextClassifierConfig,
 )
 from transformer_course.models.ensemble import Ensemble
 from transformer_course.models.vit_config import VisionConfig
+from transformer_course.training.report import text_nll
 from transformer_course.training.tasks.table import find_task
 
 DETAILS = {"corpus": "grammar", "src": "en", "tgt": "ja"}
