@@ -9,6 +9,7 @@ to plain questions, and the loss on a text.
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -36,6 +37,7 @@ from transformer_course.fast.chunked_loss import chunked_loss
 from transformer_course.inference.chat import Message, chat_text
 from transformer_course.models.modern import ModernLanguageModel
 from transformer_course.models.modern_config import ModernConfig
+from transformer_course.training.config import SequenceLossConfig
 from transformer_course.training.loop import set_seed
 from transformer_course.training.post_training import Ids, merge_lora
 
@@ -165,7 +167,9 @@ def measure(
         rows=8,
         groups=2,
         longest=LONGEST,
-        loss_fn=chunked_loss,
+        loss_fn=partial(
+            chunked_loss, config=SequenceLossConfig(label_smoothing=0.0)
+        ),
     )
     return {**taught(method, run), **scores(model, tokenizer, context)}
 

@@ -19,6 +19,7 @@ at some sentences, and what becomes of its answers if its weights are changed.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -189,7 +190,8 @@ def trained(
     train = splits.train.take(range(size))
     _, batches = task.prepare(settings, train, tokenizer)
     optimizer = make_optimizer(model, settings.train)
-    fit(model, optimizer, batches, settings.train, loss_fn=task.loss)
+    loss_fn = partial(task.loss, config=settings.loss)
+    fit(model, optimizer, batches, settings.train, loss_fn=loss_fn)
     return Trained(model.eval(), tokenizer)
 
 

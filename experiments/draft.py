@@ -11,6 +11,7 @@ into ``outputs/en-ja-draft/model``; the course ships a copy of it.
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from experiments import store
@@ -24,7 +25,11 @@ from transformer_course.fast.chunked_loss import chunked_loss
 from transformer_course.fast.optimize import optimize
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.transformer import Transformer
-from transformer_course.training.config import Experiment, TrainConfig
+from transformer_course.training.config import (
+    Experiment,
+    LoopConfig,
+    SequenceLossConfig,
+)
 from transformer_course.training.loop import (
     evaluate,
     fit,
@@ -48,13 +53,13 @@ SETTINGS = Experiment(
         position="rotary",
         tied=True,
     ),
-    TrainConfig(
+    LoopConfig(
         epochs=6,
         peak_rate=3e-3,
         warmup=300,
         cooldown=3,
-        label_smoothing=0.0,
     ),
+    loss=SequenceLossConfig(label_smoothing=0.0),
 )
 SOURCES = 20_000
 """Training sentences that are translated."""
@@ -110,7 +115,7 @@ def analyse(context: RunContext) -> Iterator[str]:
         batches,
         SETTINGS.train,
         on_epoch=on_epoch,
-        loss_fn=chunked_loss,
+        loss_fn=partial(chunked_loss, config=SETTINGS.loss),
     )
     checkpoint.save(
         outputs / "model",

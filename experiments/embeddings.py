@@ -17,7 +17,7 @@ from experiments.translators import (
 from transformer_course.checkpoints import checkpoint
 from transformer_course.models.layers import TokenEmbedding
 from transformer_course.models.transformer import Transformer
-from transformer_course.training.config import TrainConfig
+from transformer_course.training.config import LoopConfig
 from transformer_course.training.loop import make_optimizer
 from transformer_course.training.tasks.table import experiment_to_dict
 
@@ -70,7 +70,7 @@ def tables_of(model: Transformer) -> list[Tensor]:
     return list({id(table): table for table in tables}.values())
 
 
-def faster_tables(model: Transformer, config: TrainConfig) -> torch.optim.Adam:
+def faster_tables(model: Transformer, config: LoopConfig) -> torch.optim.Adam:
     """Train the tables at √d_model times the rate of all else."""
     optimizer = make_optimizer(model, config)
     tables = tables_of(model)

@@ -21,13 +21,13 @@ from experiments.lab import Analysis, RunContext, made_of
 from experiments.translations import dev_of, smoke_inputs
 from transformer_course.batches.pairs import pad_rows
 from transformer_course.checkpoints import checkpoint
+from transformer_course.checkpoints.find import chosen_checkpoint
 from transformer_course.data.text import ParallelText
 from transformer_course.data.tokenizer import BOS, EOS, Tokenizer
 from transformer_course.decoding.translate import encode_source
 from transformer_course.interpretation.attribution import by_kind
 from transformer_course.interpretation.hooks import attention_maps
 from transformer_course.models.recurrent import RecurrentTranslator
-from transformer_course.training.run.folder import chosen_checkpoint
 
 EVERY = 50
 END = "</s>"

@@ -17,8 +17,8 @@ from experiments.translations import (
     store_made_of_models,
 )
 from transformer_course.checkpoints import checkpoint
+from transformer_course.checkpoints.find import find
 from transformer_course.errors import ConfigError
-from transformer_course.training.run.folder import find
 
 
 def check_one_tokenizer(folders: list[Path]) -> None:

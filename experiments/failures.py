@@ -25,10 +25,10 @@ from transformer_course.batches.pairs import (
 )
 from transformer_course.models.masks import padding_mask
 from transformer_course.models.transformer import Transformer
-from transformer_course.training.config import TrainConfig
+from transformer_course.training.config import LossConfig
 from transformer_course.training.loss import (
     LossSums,
-    compute_loss,
+    batch_loss,
     label_smoothed_loss,
 )
 from transformer_course.training.run.prepare import Prepared
@@ -40,13 +40,13 @@ LENGTH = 28
 # --- what is wrong -----------------------------------------------------------
 
 
-def unshifted_loss(model, batch: Batch, config: TrainConfig) -> LossSums:
+def unshifted_loss(model, batch: Batch, config: LossConfig) -> LossSums:
     """The decoder reads the very tokens that it shall answer."""
     logits = model(batch.src, batch.tgt)
     return label_smoothed_loss(logits, batch.tgt, config.label_smoothing)
 
 
-def loss_with_padding(model, batch: Batch, config: TrainConfig) -> LossSums:
+def loss_with_padding(model, batch: Batch, config: LossConfig) -> LossSums:
     """Padding counts as a token to be predicted: no id is left out."""
     logits = model(batch.src, batch.tgt_in)
     smoothing = config.label_smoothing
@@ -148,7 +148,7 @@ def inspect(snapshot: Snapshot) -> Record:
 
     ``bleu`` is free running.
     """
-    true = snapshot.means(compute_loss)
+    true = snapshot.means(batch_loss)
     return {
         **snapshot.means(),
         **{f"true_{key}": value for key, value in true.items()},

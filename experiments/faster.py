@@ -38,7 +38,7 @@ from transformer_course.data.tokenizer import PAD, Tokenizer
 from transformer_course.fast.optimize import Dropout16, swap
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.transformer import Transformer
-from transformer_course.training.config import TrainConfig
+from transformer_course.training.config import LoopConfig
 from transformer_course.training.loop import (
     make_optimizer,
     set_seed,
@@ -103,7 +103,7 @@ def training(way: Way, steps: int) -> tuple[Callable[[], None], int]:
         keep_freed_memory()
     made = batches(way.shapes, steps)
     learner = translator(way)
-    settings = TrainConfig(bf16=way.bf16, label_smoothing=0.1)
+    settings = LoopConfig(bf16=way.bf16)
     optimizer = make_optimizer(learner, settings)
 
     def work() -> None:
@@ -169,7 +169,7 @@ def compiled(way: Way, times: int) -> Record:
     torch.set_num_threads(1)
     keep_freed_memory()
     (batch,) = batches(way.shapes, 1)
-    settings = TrainConfig(label_smoothing=0.1)
+    settings = LoopConfig()
     learners = [translator(way), translator(way)]
     optimizers = [make_optimizer(one, settings) for one in learners]
     learners[1].forward = torch.compile(learners[1].forward)

@@ -8,6 +8,7 @@ images by heart after 600 updates; the others have four times as many.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from torch import nn
@@ -106,7 +107,7 @@ def measure(training: Training, seed: int, context: RunContext) -> Record:
         prepared.batches,
         settings.train,
         on_step=on_step,
-        loss_fn=prepared.task.loss,
+        loss_fn=partial(prepared.task.loss, config=settings.loss),
         steps=steps,
     )
     return {

@@ -29,7 +29,7 @@ from transformer_course.models.attention import (
 )
 from transformer_course.models.config import LanguageModelConfig
 from transformer_course.models.transformer import LanguageModel
-from transformer_course.training.config import TrainConfig
+from transformer_course.training.config import LoopConfig
 from transformer_course.training.loop import (
     make_optimizer,
     set_seed,
@@ -88,7 +88,7 @@ def model(size: Size) -> LanguageModel:
 
 def training(size: Size, fused: bool = True) -> Callable[[], None]:
     """One update of all weights, ready to be called."""
-    learner, settings = model(size).train(), TrainConfig()
+    learner, settings = model(size).train(), LoopConfig()
     if not fused:
         learner = swap(learner, {MultiHeadAttention: ExplicitAttention})
     learner = optimize(learner)

@@ -19,9 +19,11 @@ from experiments.lab import Experiment, Record, RunContext
 from experiments.vit_recipes import Training, accuracy, followed, similarity
 from transformer_course.batches.images import scaled
 from transformer_course.checkpoints import checkpoint
+from transformer_course.checkpoints.find import chosen_checkpoint
 from transformer_course.data.images import ImageSet
+from transformer_course.fast.optimize import optimize
 from transformer_course.models.vit_config import VisionConfig
-from transformer_course.training.run.folder import RunFolder, chosen_checkpoint
+from transformer_course.training.run.folder import RunFolder
 from transformer_course.training.run.prepare import prepare
 from transformer_course.training.run.training import run
 
@@ -62,7 +64,13 @@ def trained_in_a_folder(
     name = settings.name + (f"-seed-{seed}" if seed else "")
     settings = dataclasses.replace(settings, name=name)
     begun = RunFolder(context.outputs / name).begun
-    output = run(settings, context.outputs, resume=begun, quiet=True)
+    output = run(
+        settings,
+        context.outputs,
+        resume=begun,
+        quiet=True,
+        optimize=optimize,
+    )
     epochs = [r for r in RunFolder(output).records() if r["kind"] == "epoch"]
     model = checkpoint.load(chosen_checkpoint(output)).model
     prepared = prepare(settings)._replace(model=model)

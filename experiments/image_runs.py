@@ -6,6 +6,7 @@ with a batch as in the training, by a model of the same sizes.
 """
 
 import dataclasses
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -22,7 +23,12 @@ from transformer_course.batches.images import ImageBatches, in_order
 from transformer_course.checkpoints import checkpoint
 from transformer_course.data.corpora import load_images
 from transformer_course.data.images import ImageSet
-from transformer_course.training.config import Experiment, changed_experiment
+from transformer_course.fast.optimize import optimize
+from transformer_course.training.config import (
+    Experiment,
+    LossConfig,
+    changed_experiment,
+)
 from transformer_course.training.loop import make_optimizer, train_step
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run.folder import RunFolder
@@ -67,9 +73,10 @@ def step_seconds(output: Path) -> float:
     optimizer = make_optimizer(model, train)
     batches = ImageBatches(images, settings["data"]["batch_size"], seed=0)
     batch = next(batches.epoch(0))
+    loss_fn = partial(task.loss, config=LossConfig())
 
     def step() -> None:
-        train_step(model, batch, optimizer, train, task.loss)
+        train_step(model, batch, optimizer, train, loss_fn)
 
     return seconds(step, torch.device("cpu"))
 
@@ -100,7 +107,7 @@ def tiny(scratch: Path, kind: str, **changes: int) -> Path:
     preset = PRESETS[f"fashion-{kind}"]
     settings = changed_experiment(preset, TINY | digits | changes)
     settings = dataclasses.replace(settings, name=f"tiny-{kind}")
-    return run(settings, scratch, quiet=True)
+    return run(settings, scratch, quiet=True, optimize=optimize)
 
 
 def smoke_inputs(scratch: Path) -> list[Path]:

@@ -8,6 +8,7 @@ them all, copy each ``checkpoints/epoch-*`` aside while the training runs.)
 
 import dataclasses
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from experiments import store
@@ -33,9 +34,9 @@ def evaluate_reverse(output: Path, folder: Path, context: RunContext) -> dict:
     about, task = loaded.details, task_of(model.config, loaded.details)
     dev = load_corpus(about["corpus"], src=about["tgt"], tgt=about["src"]).dev
     dev = dev.take(range(context.limit(len(dev))))
-    train = experiment_from_dict(RunFolder(output).settings()).train
+    loss = experiment_from_dict(RunFolder(output).settings()).loss
     batches = task.eval_batches(model.config, tokenizer, dev)
-    means = evaluate(model, batches, train, task.loss)
+    means = evaluate(model, batches, partial(task.loss, config=loss))
     metrics = means | task.metrics(model, tokenizer, dev, means)
     return {
         **{f"dev_{key}": value for key, value in metrics.items()},

@@ -20,13 +20,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from experiments import store
+from transformer_course.checkpoints.find import chosen_checkpoint
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.text import Splits
 from transformer_course.device import machine
 from transformer_course.errors import ConfigError, CourseError
+from transformer_course.fast.chunked_loss import LESS_MEMORY
+from transformer_course.fast.optimize import optimize
 from transformer_course.training.config import changed_experiment
 from transformer_course.training.presets import PRESETS
-from transformer_course.training.run.folder import chosen_checkpoint
 from transformer_course.training.run.training import run
 
 Record = dict[str, Any]
@@ -404,4 +406,6 @@ def tiny_run(
     """
     settings = changed_experiment(PRESETS[preset], TINY | changes)
     settings = dataclasses.replace(settings, name=name)
-    return run(settings, scratch, quiet=True)
+    return run(
+        settings, scratch, quiet=True, optimize=optimize, losses=LESS_MEMORY
+    )

@@ -30,7 +30,6 @@ from transformer_course.checkpoints import checkpoint
 from transformer_course.data.tokenizer import PAD
 from transformer_course.models.masks import padding_mask
 from transformer_course.models.mode import eval_mode
-from transformer_course.training.config import TrainConfig
 from transformer_course.training.loop import evaluate
 from transformer_course.training.loss import LossSums, label_smoothed_loss
 from transformer_course.training.tasks.table import task_of
@@ -72,16 +71,14 @@ def spread_of(model: nn.Module, sources: Iterable[Tensor]) -> Spread:
     return Spread(float(torch.stack(apart).mean()), float(size))
 
 
-def loss_from_means(
-    model: nn.Module, batch: Batch, config: TrainConfig
-) -> LossSums:
+def loss_from_means(model: nn.Module, batch: Batch) -> LossSums:
     """Loss of a decoder that reads the mean of each sentence alone."""
     mask = padding_mask(batch.src)
     memory, real = model.encode(batch.src), mask[:, 0, 0, :, None]
     mean = (memory * real).sum(dim=1, keepdim=True)
     mean = mean / real.sum(dim=1, keepdim=True)
     logits = model.decode(batch.tgt_in, mean.expand_as(memory), mask)
-    return label_smoothed_loss(logits, batch.tgt_out, config.label_smoothing)
+    return label_smoothed_loss(logits, batch.tgt_out)
 
 
 def measured(model: nn.Module, batches: list[AnyBatch]) -> Record:

@@ -18,7 +18,7 @@ from transformer_course.batches.pairs import Batch
 from transformer_course.data.tokenizer import EOS
 from transformer_course.models.layers import AddNorm
 from transformer_course.models.transformer import Transformer
-from transformer_course.training.config import TrainConfig
+from transformer_course.training.config import SequenceLossConfig
 from transformer_course.training.loop import evaluate, learning_rate
 from transformer_course.training.loss import LossSums, compute_loss
 from transformer_course.training.tasks.table import experiment_to_dict
@@ -81,7 +81,7 @@ class SmallStart(Transformer):
 
 
 def loss_without_source(
-    model: nn.Module, batch: Batch, config: TrainConfig
+    model: nn.Module, batch: Batch, config: SequenceLossConfig
 ) -> LossSums:
     """The encoder reads an empty sentence, whatever the source."""
     empty = torch.full_like(batch.src[:, :1], EOS)
@@ -120,7 +120,7 @@ def variant(
         "data.train_pairs": pairs,
         "train.peak_rate": rate,
         "train.warmup": WARMUP,
-        "train.label_smoothing": smoothing,
+        "loss.label_smoothing": smoothing,
     }
     schedule = learning_rate if warmup else rate_without_warmup
     return Training("", changes, schedule=schedule, **seams)
@@ -173,12 +173,13 @@ VARIANTS |= {
 
 def inspect(snapshot: Snapshot) -> Record:
     """Losses without dropout, and the spread of the memory."""
-    prepared, loss_fn = snapshot.prepared, snapshot.training.loss_fn
+    prepared, training = snapshot.prepared, snapshot.training
     epoch = prepared.batches.epoch(0)
     own = [b for b, _ in zip(epoch, range(OWN_BATCHES), strict=False)]
     dev = prepared.dev_batches[:DEV_BATCHES]
     dev, seen = (
-        evaluate(prepared.model, part, loss_fn=loss_fn) for part in (dev, own)
+        evaluate(prepared.model, part, training.unsmoothed_loss)
+        for part in (dev, own)
     )
     spread = spread_of(prepared.model, [prepared.dev_batches[0].src])
     return {

@@ -13,9 +13,9 @@ import torch
 from torch import nn
 
 from experiments.lab import Record
-from transformer_course.training.config import TrainConfig
+from transformer_course.training.config import LoopConfig
 from transformer_course.training.loop import fit, make_optimizer
-from transformer_course.training.loss import LossFunction, compute_loss
+from transformer_course.training.loss import LossFunction, batch_loss
 from transformer_course.training.post_training import (
     Ids,
     Pairs,
@@ -52,19 +52,18 @@ class PostTraining:
     """Prompts of an update of GRPO."""
     longest: int
     """Most tokens of a drawn answer."""
-    loss_fn: LossFunction = compute_loss
+    loss_fn: LossFunction = batch_loss
     """Of SFT and LoRA."""
     curve: list[float] = field(default_factory=list)
     """The loss of each update; of GRPO the mean reward."""
 
     def fit(self, method: str, batches, loss_fn: LossFunction) -> None:
         """Train with the course's own loop, once through the batches."""
-        config = TrainConfig(
+        config = LoopConfig(
             epochs=1,
             peak_rate=self.rates[method],
             schedule="cosine",
             warmup=0.1,
-            label_smoothing=0.0,
             beta2=0.999,
             epsilon=1e-8,
         )

@@ -82,7 +82,7 @@ def scores(model, tokenizer: Tokenizer, text: list[Work]) -> Record:
     """Scores of held-out works, rounded."""
     task = PreTraining()
     batches = task.eval_batches(model.config, tokenizer, text)
-    means = evaluate(model, batches, loss_fn=task.loss)
+    means = evaluate(model, batches, loss_fn=task.unsmoothed_loss)
     found: Record = {
         "nll": round(means["nll"], 4),
         "accuracy": round(means["accuracy"], 4),

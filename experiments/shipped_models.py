@@ -26,12 +26,12 @@ from experiments.translations import (
 )
 from transformer_course.checkpoints import checkpoint, int8
 from transformer_course.checkpoints.checkpoint import weights_of
+from transformer_course.checkpoints.find import find
 from transformer_course.data.text import unseen
 from transformer_course.decoding.search import DEFAULT_ALPHA
 from transformer_course.decoding.translate import translate
 from transformer_course.errors import ConfigError
 from transformer_course.evaluation.bleu import bleu_counts
-from transformer_course.training.run.folder import find
 
 BITS = ("int8", "float32")
 """Formats of weights: of the model, and of what it was made from."""

@@ -44,14 +44,14 @@ from transformer_course.models.config import LanguageModelConfig
 from transformer_course.models.modern import ModernLanguageModel
 from transformer_course.models.modern_config import ModernConfig
 from transformer_course.training.config import Experiment as Settings
-from transformer_course.training.config import TrainConfig
+from transformer_course.training.config import LoopConfig
 from transformer_course.training.loop import (
     evaluate,
     fit,
     learning_rate,
     set_seed,
 )
-from transformer_course.training.loss import LossSums, compute_loss
+from transformer_course.training.loss import LossSums, batch_loss
 from transformer_course.training.optimizers import (
     Schedule,
     cosine,
@@ -168,11 +168,9 @@ def build(decoder: Decoder, vocab_size: int) -> nn.Module:
     return model
 
 
-def loss_with_balance(
-    model: nn.Module, batch: Batch, config: TrainConfig
-) -> LossSums:
+def loss_with_balance(model: nn.Module, batch: Batch) -> LossSums:
     """The cross entropy, and what keeps the experts busy alike."""
-    sums = compute_loss(model, batch, config)
+    sums = batch_loss(model, batch)
     balance = BALANCE * balance_of(model) * sums.tokens
     return sums._replace(loss=sums.loss + balance)
 
@@ -195,14 +193,13 @@ def data_of(seed: int, smoke: bool) -> Prepared:
 
 def train_config(
     seed: int, rate: float = RATE, bf16: bool = True
-) -> TrainConfig:
+) -> LoopConfig:
     """Settings of chapter 16's language model, without smoothing."""
-    return TrainConfig(
+    return LoopConfig(
         epochs=1000,
         seed=seed,
         warmup=WARMUP,
         peak_rate=rate,
-        label_smoothing=0.0,
         bf16=bf16,
     )
 
@@ -234,7 +231,7 @@ def measure(decoder: Decoder, seed: int, context: RunContext) -> Record:
         prepared.batches,
         train_config(seed, decoder.rate, bf16=decoder.modern is None),
         on_step=on_step,
-        loss_fn=loss_with_balance if decoder.experts else compute_loss,
+        loss_fn=loss_with_balance if decoder.experts else batch_loss,
         steps=steps,
         schedule=schedule_of(decoder, steps),
     )

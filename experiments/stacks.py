@@ -20,7 +20,7 @@ from transformer_course.decoding.translate import encode_source
 from transformer_course.models.config import LanguageModelConfig, ModelConfig
 from transformer_course.models.mode import eval_mode
 from transformer_course.models.transformer import Transformer
-from transformer_course.training.config import TrainConfig
+from transformer_course.training.config import SequenceLossConfig
 from transformer_course.training.loss import LossSums, label_smoothed_loss
 
 # --- one layer, again and again ----------------------------------------------
@@ -60,7 +60,7 @@ def join(batch: Batch) -> Batch:
     return Batch(pad_rows(texts), pad_rows(asked))
 
 
-def joined_loss(model, batch: Batch, config: TrainConfig) -> LossSums:
+def joined_loss(model, batch: Batch, config: SequenceLossConfig) -> LossSums:
     """A decoder alone reads the source as the beginning of its text."""
     read, asked = join(batch)
     return label_smoothed_loss(model(read), asked, config.label_smoothing)

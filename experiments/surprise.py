@@ -33,9 +33,9 @@ from transformer_course.batches.pairs import (
     padded_batch,
 )
 from transformer_course.checkpoints import checkpoint
+from transformer_course.checkpoints.find import chosen_checkpoint
 from transformer_course.data.text import ParallelText
 from transformer_course.data.tokenizer import PAD, Tokenizer
-from transformer_course.training.run.folder import chosen_checkpoint
 from transformer_course.training.tasks.table import task_of
 from transformer_course.training.tasks.task import Task
 from transformer_course.training.tasks.writing import LanguageModelling

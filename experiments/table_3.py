@@ -16,17 +16,20 @@ from torch import nn
 from experiments import store
 from experiments.lab import TINY, Experiment, Record, RunContext
 from transformer_course.checkpoints import checkpoint
+from transformer_course.checkpoints.find import (
+    chosen_checkpoint,
+    selection_metric_of,
+)
 from transformer_course.data.config import DataConfig
 from transformer_course.errors import DivergedError
+from transformer_course.fast.chunked_loss import LESS_MEMORY
+from transformer_course.fast.optimize import optimize
 from transformer_course.models.attention import MultiHeadAttention
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.transformer import Transformer
 from transformer_course.training import config
-from transformer_course.training.config import TrainConfig, changed_experiment
-from transformer_course.training.run.folder import (
-    RunFolder,
-    selection_metric_of,
-)
+from transformer_course.training.config import LoopConfig, changed_experiment
+from transformer_course.training.run.folder import RunFolder
 from transformer_course.training.run.training import run
 from transformer_course.training.tasks.table import experiment_to_dict
 
@@ -79,7 +82,7 @@ BASE = config.Experiment(
     ),
     # no averaging, as in the paper's table (section 6.2); the rate is half of
     # its formula's, and better after two epochs than a quarter (seed 0)
-    train=TrainConfig(
+    train=LoopConfig(
         epochs=5, warmup=500, peak_rate=2e-3, bf16=True, average_last=0
     ),
 )
@@ -122,7 +125,15 @@ class Variant:
         """
         settings = self.experiment(seed, smoke)
         begun = (folder := RunFolder(outputs / settings.name)).begun
-        run(settings, outputs, begun, quiet=True, build=self.build)
+        run(
+            settings,
+            outputs,
+            begun,
+            quiet=True,
+            build=self.build,
+            optimize=optimize,
+            losses=LESS_MEMORY,
+        )
         return folder
 
 
@@ -143,13 +154,13 @@ VARIANTS = {
             "smoothing-0",
             "no label smoothing",
             "D",
-            {"train.label_smoothing": 0.0},
+            {"loss.label_smoothing": 0.0},
         ),
         Variant(
             "smoothing-0.2",
             "label smoothing .2",
             "D",
-            {"train.label_smoothing": 0.2},
+            {"loss.label_smoothing": 0.2},
         ),
         Variant(
             "learned", "learned positions", "E", {"model.position": "learned"}
@@ -184,7 +195,8 @@ def measure(variant: Variant, seed: int, context: RunContext) -> Record:
         found["diverged"] = diverged
     else:
         best = max(scored, key=selection_metric_of)
-        model = checkpoint.load(folder.chosen(), build=variant.build).model
+        chosen = chosen_checkpoint(folder.path)
+        model = checkpoint.load(chosen, build=variant.build).model
         found |= {
             "weights": sum(p.numel() for p in model.parameters()),
             "chosen": f"epoch {best['epoch']}"

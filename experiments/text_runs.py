@@ -14,12 +14,12 @@ import torch
 
 from experiments.lab import Analysis, RunContext, store_each, tiny_run
 from transformer_course.checkpoints import checkpoint
+from transformer_course.checkpoints.find import chosen_checkpoint
 from transformer_course.data.config import DataConfig
 from transformer_course.data.text import ParallelText
 from transformer_course.decoding.generate import sample
 from transformer_course.decoding.translate import draw, translate
-from transformer_course.inference.report import text_nll
-from transformer_course.training.run.folder import chosen_checkpoint
+from transformer_course.training.report import text_nll
 from transformer_course.training.tasks.table import task_of
 from transformer_course.training.tasks.task import Task
 

@@ -9,6 +9,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -17,6 +18,7 @@ from torch.optim import Optimizer
 
 from experiments import lab
 from experiments.lab import Record, RunContext
+from transformer_course.batches.pairs import Batch
 from transformer_course.checkpoints import checkpoint
 from transformer_course.checkpoints.checkpoint import Build
 from transformer_course.decoding.translate import translate
@@ -28,7 +30,8 @@ from transformer_course.models.masks import causal_mask
 from transformer_course.models.transformer import Transformer
 from transformer_course.training.config import (
     Experiment,
-    TrainConfig,
+    LoopConfig,
+    SequenceLossConfig,
     changed_experiment,
 )
 from transformer_course.training.loop import (
@@ -38,7 +41,11 @@ from transformer_course.training.loop import (
     make_optimizer,
     set_seed,
 )
-from transformer_course.training.loss import LossFunction, compute_loss
+from transformer_course.training.loss import (
+    LossFunction,
+    LossSums,
+    compute_loss,
+)
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run.prepare import Prepared, prepare, sized
 from transformer_course.training.tasks.table import experiment_to_dict
@@ -47,6 +54,8 @@ STEPS, EVERY = 250, 50
 """Steps of a training, and between two inspections."""
 TRANSLATED = 100
 """Development sentences that are translated at each inspection."""
+UNSMOOTHED = SequenceLossConfig(label_smoothing=0.0)
+"""The loss's settings in an evaluation."""
 PAIRS = 200
 """Training pairs in a smoke test."""
 BASE = changed_experiment(
@@ -70,14 +79,18 @@ class Training:
     base: Experiment = BASE
     build: Build = checkpoint.build
     """From a config to the model."""
-    loss_fn: LossFunction = compute_loss
-    """The loss, in training and in evaluation."""
+    loss_fn: Callable[..., LossSums] = compute_loss
+    """The loss of a model, a batch and the loss's settings."""
     schedule: Callable[[int, int, float], float] = learning_rate
     data: Callable[[Prepared, Experiment], Prepared] = lambda found, _: found
     """From what is usually learned from to what is learned from here."""
-    optimizer: Callable[[nn.Module, TrainConfig], Optimizer] = make_optimizer
+    optimizer: Callable[[nn.Module, LoopConfig], Optimizer] = make_optimizer
     write: Callable[..., list[str]] = translate
     """From a model, a tokenizer and sentences to translations."""
+
+    def unsmoothed_loss(self, model: nn.Module, batch: Batch) -> LossSums:
+        """The loss in an evaluation."""
+        return self.loss_fn(model, batch, UNSMOOTHED)
 
     def experiment(self, seed: int) -> Experiment:
         """The settings with a seed."""
@@ -101,7 +114,7 @@ class Snapshot(NamedTuple):
         found = evaluate(
             self.prepared.model,
             self.prepared.dev_batches,
-            loss_fn=loss_fn or self.training.loss_fn,
+            loss_fn or self.training.unsmoothed_loss,
         )
         return {k: round(found[k], 4) for k in ("nll", "accuracy")}
 
@@ -174,7 +187,7 @@ def follow(
             prepared.batches,
             experiment.train,
             on_step=on_step,
-            loss_fn=training.loss_fn,
+            loss_fn=partial(training.loss_fn, config=experiment.loss),
             steps=steps,
             schedule=training.schedule,
         )

@@ -25,7 +25,7 @@ from experiments.timing import conditions
 from transformer_course.data.tokenizer import PAD
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.transformer import Transformer
-from transformer_course.training.config import TrainConfig
+from transformer_course.training.config import LoopConfig
 from transformer_course.training.distributed import rows_of
 from transformer_course.training.loop import make_optimizer, set_seed
 from transformer_course.training.loss import label_smoothed_loss
@@ -55,7 +55,7 @@ def worker(rank: int, size: int, way: str, port: int, steps: int, out) -> None:
     set_seed(0)
     model = Transformer(ModelConfig(vocab_size=VOCABULARY, norm_first=True))
     network = DistributedDataParallel(model) if way == BUCKETS else model
-    optimizer = make_optimizer(model, TrainConfig())
+    optimizer = make_optimizer(model, LoopConfig())
     for _ in range(2):
         dist.barrier()
         start = time.perf_counter()

@@ -9,6 +9,7 @@ import dataclasses
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -61,7 +62,7 @@ class Training:
 def accuracy(prepared: Prepared, images: ImageSet) -> float:
     """Share of right answers."""
     batches = in_order(images, IMAGE_BATCH_SIZE)
-    means = evaluate(prepared.model, batches, loss_fn=prepared.task.loss)
+    means = evaluate(prepared.model, batches, prepared.task.unsmoothed_loss)
     return round(means["accuracy"], 4)
 
 
@@ -94,7 +95,7 @@ def followed(
         prepared.batches,
         settings.train,
         on_epoch=on_epoch,
-        loss_fn=prepared.task.loss,
+        loss_fn=partial(prepared.task.loss, config=settings.loss),
     )
     return prepared, {
         "weights": sum(p.numel() for p in prepared.model.parameters()),

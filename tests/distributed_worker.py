@@ -34,7 +34,11 @@ from transformer_course.batches.pairs import Batch
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.errors import CourseError
 from transformer_course.training import distributed, loop
-from transformer_course.training.config import Experiment, TrainConfig
+from transformer_course.training.config import (
+    Experiment,
+    LoopConfig,
+    SequenceLossConfig,
+)
 from transformer_course.training.loop import train_step
 from transformer_course.training.loss import LossSums, compute_loss
 from transformer_course.training.run.training import run
@@ -46,10 +50,12 @@ STOPPED_AFTER = 3
 def experiments() -> dict[str, Experiment]:
     """A training of each kind of batch, without dropout."""
     short = {"epochs": 1, "peak_rate": 0.005}
-    text = tiny("learned", **short, clip=0.5, label_smoothing=0.1)
+    text = tiny("learned", **short, clip=0.5)
     made = {
         "text": text,
-        "read twice": tiny("learned", **short, r_drop=1.0),
+        "read twice": dataclasses.replace(
+            tiny("learned", **short), loss=SequenceLossConfig(r_drop=1.0)
+        ),
         "a row a batch": other(text, token_budget=8),
         "images": tiny_images(**short),
         "labelled texts": tiny_texts(**short),
@@ -131,18 +137,16 @@ def sharded_losses() -> list[float]:
         fully_shard(layer, mesh=mesh)
     fully_shard(model, mesh=mesh)
 
-    def own_rows(model, batch, config) -> LossSums:
+    def own_rows(model, batch) -> LossSums:
         rank, size = dist.get_rank(), dist.get_world_size()
-        return compute_loss(
-            model, distributed.rows_of(batch, rank, size), config
-        )
+        return compute_loss(model, distributed.rows_of(batch, rank, size))
 
     return three_losses(model, own_rows)
 
 
 def three_losses(model, loss_fn) -> list[float]:
     """Losses of three steps on one batch."""
-    config, batch = TrainConfig(), one_batch()
+    config, batch = LoopConfig(), one_batch()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     return [
         train_step(model, batch, optimizer, config, loss_fn).means()["loss"]

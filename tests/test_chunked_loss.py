@@ -19,7 +19,7 @@ from transformer_course.data.tokenizer import PAD
 from transformer_course.fast import chunked_loss
 from transformer_course.models.transformer import Transformer
 from transformer_course.training import loss
-from transformer_course.training.config import TrainConfig
+from transformer_course.training.config import SequenceLossConfig
 
 MODELS = {
     "tied": tiny_transformer,
@@ -38,7 +38,9 @@ def batch_for(model: nn.Module) -> Batch:
     return Batch(source, tgt)
 
 
-def learned(loss_fn, model: nn.Module, batch: Batch, config: TrainConfig):
+def learned(
+    loss_fn, model: nn.Module, batch: Batch, config: SequenceLossConfig
+):
     """The loss, and the gradient of each weight."""
     model.zero_grad()
     found = loss_fn(model, batch, config)
@@ -56,7 +58,7 @@ def rows(request, monkeypatch):
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 def test_loss_and_gradients_are_those_of_the_plain_form(make, smoothing):
-    model, config = make(), TrainConfig(label_smoothing=smoothing)
+    model, config = make(), SequenceLossConfig(label_smoothing=smoothing)
     batch = batch_for(model)
     ours, our_grads = learned(chunked_loss.chunked_loss, model, batch, config)
     plain, grads = learned(loss.compute_loss, model, batch, config)
@@ -68,7 +70,7 @@ def test_loss_and_gradients_are_those_of_the_plain_form(make, smoothing):
 
 def test_in_bf16_they_are_as_near_as_its_digits():
     model = tiny_transformer()
-    batch, config = batch_for(model), TrainConfig()
+    batch, config = batch_for(model), SequenceLossConfig()
     found = {}
     for loss_fn in (chunked_loss.chunked_loss, loss.compute_loss):
         with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -81,7 +83,7 @@ def test_in_bf16_they_are_as_near_as_its_digits():
 
 def test_what_a_place_of_padding_holds_reaches_no_weight():
     model = tiny_transformer()
-    batch, config = batch_for(model), TrainConfig()
+    batch, config = batch_for(model), SequenceLossConfig()
     padding = batch.tgt_out == PAD
 
     def spoil(layer, inputs, output):
@@ -104,7 +106,7 @@ def test_a_batch_of_padding_teaches_nothing():
         lambda *given: chunked_loss.chunked_loss(*given)._replace(tokens=1),
         model,
         batch,
-        TrainConfig(label_smoothing=0.1),
+        SequenceLossConfig(label_smoothing=0.1),
     )
     assert not torch.stack(sums[:3]).any()
     assert not any(grad.any() for grad in grads.values())
@@ -112,7 +114,10 @@ def test_a_batch_of_padding_teaches_nothing():
 
 @pytest.mark.parametrize(
     ("make", "config"),
-    [(tiny_gru, TrainConfig()), (tiny_transformer, TrainConfig(r_drop=1.0))],
+    [
+        (tiny_gru, SequenceLossConfig()),
+        (tiny_transformer, SequenceLossConfig(r_drop=1.0)),
+    ],
     ids=["another model", "R-Drop"],
 )
 def test_what_it_cannot_do_the_plain_form_does(make, config):
@@ -134,32 +139,12 @@ def test_a_model_that_fails_keeps_its_output(monkeypatch):
     with monkeypatch.context() as broken:
         broken.setattr(model, "decode", fail)
         with pytest.raises(RuntimeError, match="no memory"):
-            chunked_loss.chunked_loss(model, batch, TrainConfig())
+            chunked_loss.chunked_loss(model, batch, SequenceLossConfig())
     close(model(*batch.inputs), whole)
 
 
-SETTINGS = [field.name for field in dataclasses.fields(TrainConfig)]
-
-
-@pytest.mark.parametrize("name", SETTINGS)
-def test_every_setting_of_a_training_gives_the_plain_loss(name):
-    """Also one that is added later."""
-    default = getattr(TrainConfig(), name)
-    value = not default if isinstance(default, bool) else 0.25
-    if isinstance(default, int) and not isinstance(default, bool):
-        value = default + 1
-    texts = {"start_from": "cpu", "device": "cpu", "schedule": "cosine"}
-    value = texts.get(name, value)
-    config = TrainConfig(**{name: value})
-    model = tiny_transformer().train()  # without dropout
-    batch = batch_for(model)
-    ours = chunked_loss.chunked_loss(model, batch, config)
-    plain = loss.compute_loss(model, batch, config)
-    close(torch.stack(ours), torch.stack(plain))
-
-
 @dataclasses.dataclass(frozen=True)
-class Focused(TrainConfig):
+class Focused(SequenceLossConfig):
     focus: float = 0.0
 
 
@@ -186,6 +171,6 @@ class Capped(Transformer):
 
 def test_a_subclass_has_to_say_that_its_logits_are_one_product():
     model = Capped(tiny_transformer().config)
-    batch, config = batch_for(model), TrainConfig()
+    batch, config = batch_for(model), SequenceLossConfig()
     ours = chunked_loss.chunked_loss(model, batch, config)
     close(ours.loss, loss.compute_loss(model, batch, config).loss)

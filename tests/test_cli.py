@@ -37,13 +37,13 @@ from transformer_course.device import pick_device
 from transformer_course.errors import ConfigError
 from transformer_course.inference import model as inference
 from transformer_course.inference.model import TrainedModel
-from transformer_course.inference.report import text_nll
 from transformer_course.models.bert_config import (
     BertConfig,
     TextClassifierConfig,
 )
 from transformer_course.models.ensemble import Ensemble
 from transformer_course.models.vit_config import VisionConfig
+from transformer_course.training.report import text_nll
 from transformer_course.training.tasks.table import find_task
 
 DETAILS = {"corpus": "grammar", "src": "en", "tgt": "ja"}
@@ -809,12 +809,22 @@ for words in ["--help", "train --help", "translate --help", "data list"]:
         runpy.run_module("transformer_course.cli", run_name="__main__")
     assert out.getvalue(), words
     assert not {"torch", "numpy"} & set(sys.modules), words
+sys.stdin = io.TextIOWrapper(io.BytesIO(b"cats drink milk ."))
+sys.argv = ["transformer-course", "translate", "grammar"]
+runpy.run_module("transformer_course.cli", run_name="__main__")
+print(*(name for name in sys.modules if name.startswith("transformer_course")))
 """
+MOST_MODULES = 60
+"""Of the package, that are read to translate a sentence."""
 
 
-def test_what_needs_no_model_loads_none(tmp_path):
+def test_a_command_loads_what_it_needs(tmp_path):
     """Help comes at once: without PyTorch. And the module is the command."""
-    subprocess.run([sys.executable, "-c", LOADED], check=True, cwd=tmp_path)
+    done = [sys.executable, "-c", LOADED]
+    text = subprocess.check_output(done, cwd=tmp_path, text=True)
+    translation, loaded = text.splitlines()
+    assert "猫" in translation
+    assert len(loaded.split()) <= MOST_MODULES
 
 
 def test_a_reader_that_goes_away_early_is_no_traceback(file, tmp_path):

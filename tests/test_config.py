@@ -18,7 +18,8 @@ from transformer_course.models.config import (
 )
 from transformer_course.training.config import (
     Experiment,
-    TrainConfig,
+    LoopConfig,
+    SequenceLossConfig,
     changed_experiment,
 )
 from transformer_course.training.presets import PRESETS
@@ -36,7 +37,7 @@ FILES = ("a.en", "b.ja")
         RecurrentConfig(d_hidden=32),
         DataConfig(train_pairs=7),
         DataConfig(corpus="files", files=("a", "b"), sha256=("0f", "1e")),
-        TrainConfig(peak_rate=0.1),
+        LoopConfig(peak_rate=0.1),
     ],
     ids=lambda config: type(config).__name__,
 )
@@ -111,10 +112,19 @@ def test_data_settings_that_cannot_work_are_refused(changes, message):
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-@pytest.mark.parametrize("name", ["peak_rate", "epsilon", "clip", "r_drop"])
-def test_what_is_not_finite_is_refused(name, value):
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (LoopConfig, "peak_rate"),
+        (LoopConfig, "epsilon"),
+        (LoopConfig, "clip"),
+        (SequenceLossConfig, "label_smoothing"),
+        (SequenceLossConfig, "r_drop"),
+    ],
+)
+def test_what_is_not_finite_is_refused(kind, name, value):
     with pytest.raises(ConfigError, match=f"{name} is"):
-        TrainConfig(**{name: value})
+        kind(**{name: value})
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/a", "a\\b", "a\n"])

@@ -30,7 +30,7 @@ from transformer_course.inference.ctranslate2_engine import (
     load_model,
 )
 from transformer_course.models.transformer import Transformer
-from transformer_course.training.config import TrainConfig
+from transformer_course.training.config import LoopConfig
 from transformer_course.training.loop import (
     make_optimizer,
     set_seed,
@@ -67,7 +67,7 @@ def learned(tokenizer: Tokenizer, **changes) -> Transformer:
     sizes = {"vocab_size": tokenizer.vocab_size, "max_length": 12}
     model = Transformer(tiny_config(**sizes | changes)).train()
     batch = padded_batch(encode_pairs(tokenizer, SPLITS.train, 12))
-    settings = TrainConfig()
+    settings = LoopConfig()
     optimizer = make_optimizer(model, settings)
     for group in optimizer.param_groups:
         group["lr"] = 1e-2

@@ -10,10 +10,11 @@ import torch
 from tiny import tiny_corpus
 from tiny_runs import MODELS, records, tiny
 
+from transformer_course.checkpoints.find import chosen_checkpoint
 from transformer_course.device import machine
 from transformer_course.errors import CheckpointError, ConfigError, CorpusError
 from transformer_course.training.run import folder as module
-from transformer_course.training.run.folder import RunFolder, chosen_checkpoint
+from transformer_course.training.run.folder import RunFolder
 from transformer_course.training.run.training import run
 
 pytestmark = pytest.mark.usefixtures("small_corpus")

@@ -22,20 +22,18 @@ from tiny_runs import (
 )
 
 from transformer_course.checkpoints import checkpoint, shipped
+from transformer_course.checkpoints.find import chosen_checkpoint
+from transformer_course.cli import main
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.errors import CheckpointError, ConfigError, CorpusError
 from transformer_course.evaluation.bleu import corpus_bleu
-from transformer_course.inference.model import TrainedModel
-from transformer_course.inference.report import text_nll
 from transformer_course.training.config import Experiment
 from transformer_course.training.loop import evaluate
 from transformer_course.training.presets import PRESETS
-from transformer_course.training.run.folder import (
-    chosen_checkpoint,
-    settings_of,
-)
+from transformer_course.training.report import text_nll
+from transformer_course.training.run.folder import settings_of
 from transformer_course.training.run.prepare import complete, prepare
 from transformer_course.training.run.training import run
 from transformer_course.training.tasks.table import (
@@ -310,7 +308,7 @@ def test_more_pairs_are_learned_and_nothing_else_is_judged(with_more):
 
 
 def test_a_run_knows_its_more_pairs_but_is_judged_without_them(
-    tmp_path, with_more
+    tmp_path, with_more, capsys
 ):
     folder = run(with_more, tmp_path / "out", quiet=True)
     known = settings_of(folder)["data"]["more_sha256"]
@@ -326,10 +324,9 @@ def test_a_run_knows_its_more_pairs_but_is_judged_without_them(
         run(with_more, tmp_path / "out", resume=True, quiet=True)
     for file in more:
         file.unlink()
-    model = TrainedModel.load(folder, "cpu")
-    said = []
-    model.report("tiny", "test", said.append, beam_size=1)
-    assert f"all {len(tiny_splits().test)} sentences" in "".join(said)
+    main(["score", str(folder), "--device", "cpu", "--beam-size", "1"])
+    said = capsys.readouterr().out
+    assert f"all {len(tiny_splits().test)} sentences" in said
 
 
 def test_a_run_on_a_corpus_does_not_go_on_with_files(tmp_path, of_files):

@@ -42,8 +42,7 @@ from transformer_course.models.vit_config import (
     ConvolutionalConfig,
     VisionConfig,
 )
-from transformer_course.training.config import TrainConfig
-from transformer_course.training.loss import compute_loss
+from transformer_course.training.loss import batch_loss
 
 # --- the spread of a memory --------------------------------------------------
 
@@ -94,14 +93,14 @@ def test_a_decoder_that_is_told_the_mean_misses_what_words_differ_in(
 ):
     model = decided(tiny_transformer(tied=False))
     one_word = batch_of(torch.tensor([[5, PAD], [7, PAD]]))
-    config, both = TrainConfig(), (loss_from_means, compute_loss)
-    one, other = (loss_fn(model, one_word, config) for loss_fn in both)
+    both = loss_from_means, batch_loss
+    one, other = (loss_fn(model, one_word) for loss_fn in both)
     close(one.loss, other.loss)
     batch = batch_of(SRC)
-    one, other = (loss_fn(model, batch, config) for loss_fn in both)
+    one, other = (loss_fn(model, batch) for loss_fn in both)
     assert abs(one.nll - other.nll) > 1e-3
     monkeypatch.setattr(model, "encode", lambda src: ALIKE)
-    one, other = (loss_fn(model, batch, config) for loss_fn in both)
+    one, other = (loss_fn(model, batch) for loss_fn in both)
     close(one.nll, other.nll)
 
 

@@ -31,8 +31,8 @@ from transformer_course.batches.pairs import padded_batch
 from transformer_course.data.labelled import LabelledSplits, LabelledText
 from transformer_course.data.text import ParallelText
 from transformer_course.data.tokenizer import PAD, Tokenizer
-from transformer_course.inference.report import text_nll
 from transformer_course.models.ngram import KneserNey
+from transformer_course.training.report import text_nll
 from transformer_course.training.tasks.table import find_task
 
 # --- haiku and Soseki --------------------------------------------------------

@@ -57,9 +57,9 @@ from transformer_course.models.positional_encoding import (
 from transformer_course.models.transformer import Transformer
 from transformer_course.models.vit import VisionTransformer
 from transformer_course.models.vit_config import VisionConfig
-from transformer_course.training.config import TrainConfig
+from transformer_course.training.config import LoopConfig, SequenceLossConfig
 from transformer_course.training.loop import make_optimizer
-from transformer_course.training.loss import compute_loss
+from transformer_course.training.loss import batch_loss, compute_loss
 
 # --- parts, starts and masks -------------------------------------------------
 
@@ -112,7 +112,7 @@ def test_without_a_source_the_source_makes_no_difference():
     model, tgt = built(), torch.tensor([[1, 7, 8, 2]])
     one, other = (
         norms.loss_without_source(
-            model, Batch(torch.tensor(src), tgt), TrainConfig()
+            model, Batch(torch.tensor(src), tgt), SequenceLossConfig()
         )
         for src in ([[5, 6, 2]], [[9, 2]])
     )
@@ -245,7 +245,8 @@ def test_joined_batches_are_read_by_a_decoder_alone():
     model = tiny_language_model()
     other = Batch(random_ids(2, 3, seed=1), BATCH.tgt)
     one, two = (
-        joined_loss(model, batch, TrainConfig()) for batch in (BATCH, other)
+        joined_loss(model, batch, SequenceLossConfig())
+        for batch in (BATCH, other)
     )
     assert one.loss != two.loss  # the source matters
 
@@ -317,7 +318,7 @@ def small_double(config=UNTIED):
 
 def one_step(model, make):
     src, tgt = torch.tensor([[4, 5, 6]]), torch.tensor([[1, 7, 8]])
-    optimizer = make(model, TrainConfig())
+    optimizer = make(model, LoopConfig())
     for group in optimizer.param_groups:
         group["lr"] = 0.01
     model(src, tgt).logsumexp(dim=-1).sum().backward()
@@ -336,7 +337,7 @@ def test_large_rows_and_a_large_step_are_the_papers_training():
 @pytest.mark.parametrize("tied", [True, False])
 def test_each_weight_is_in_one_group(tied):
     model = small_double(dataclasses.replace(UNTIED, tied=tied))
-    optimizer = faster_tables(model, TrainConfig())
+    optimizer = faster_tables(model, LoopConfig())
     others, tables = (group["params"] for group in optimizer.param_groups)
     assert len(tables) == len(tables_of(model)) == (1 if tied else 2)
     ids = [id(weight) for weight in [*others, *tables]]
@@ -511,9 +512,8 @@ def test_a_change_changes_one_thing(name):
 def test_balance_is_added_to_what_is_learned_and_not_to_what_is_told():
     model = since_2017.build(CHANGES["experts"], 17).eval()
     batch = Batch(None, random_ids(2, 6))
-    config = since_2017.train_config(0)
-    sums = since_2017.loss_with_balance(model, batch, config)
-    plain = compute_loss(model, batch, config)
+    sums = since_2017.loss_with_balance(model, batch)
+    plain = batch_loss(model, batch)
     added = since_2017.BALANCE * balance_of(model) * plain.tokens
     torch.testing.assert_close(sums.loss, plain.loss + added)
     assert sums.nll == plain.nll

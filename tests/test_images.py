@@ -39,7 +39,7 @@ from transformer_course.models.vit_config import (
     ConvolutionalConfig,
     VisionConfig,
 )
-from transformer_course.training.config import Experiment
+from transformer_course.training.config import Experiment, SequenceLossConfig
 from transformer_course.training.loop import evaluate
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run.prepare import prepare
@@ -230,7 +230,7 @@ def test_a_model_for_other_images_is_refused():
 @pytest.mark.parametrize(
     ("part", "change", "said"),
     [
-        ("train", {"r_drop": 1.0}, "r_drop is 1.0"),
+        ("loss", {}, "give loss=LossConfig"),
         ("train", {"peak_rate": None}, "peak_rate is None"),
         ("data", {"both_ways": True}, "both_ways is True"),
         ("data", {"corpus": "grammar"}, "digits, fashion_mnist"),
@@ -238,14 +238,18 @@ def test_a_model_for_other_images_is_refused():
 )
 def test_what_images_cannot_follow_is_refused(part, change, said):
     settings = tiny()
-    changed = dataclasses.replace(getattr(settings, part), **change)
+    changed = SequenceLossConfig(r_drop=1.0)
+    if part != "loss":
+        changed = dataclasses.replace(getattr(settings, part), **change)
     with pytest.raises(ConfigError, match=said):
         prepare(dataclasses.replace(settings, **{part: changed}))
 
 
 def test_what_is_judged_is_counted_in_images(digits):
     made = prepare(tiny())
-    means = evaluate(made.model, made.dev_batches, loss_fn=made.task.loss)
+    means = evaluate(
+        made.model, made.dev_batches, loss_fn=made.task.unsmoothed_loss
+    )
     share = (digits.dev.labels == 0).float().mean()
     assert means["accuracy"] == pytest.approx(float(share), abs=1e-6)
     assert means["nll"] == pytest.approx(np.log(10), abs=1e-5)

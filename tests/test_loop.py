@@ -1,6 +1,7 @@
 """Laws of training: the schedule, one batch overfitted, exact resume."""
 
 import math
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -27,7 +28,7 @@ from transformer_course.errors import (
     ConfigError,
     DivergedError,
 )
-from transformer_course.training.config import TrainConfig
+from transformer_course.training.config import LoopConfig, SequenceLossConfig
 from transformer_course.training.loop import (
     Progress,
     cooldown_factor,
@@ -43,6 +44,7 @@ from transformer_course.training.loop import (
 )
 from transformer_course.training.loss import (
     batch_loss,
+    compute_loss,
     label_smoothed_loss,
     r_drop_loss,
     symmetric_kl,
@@ -78,7 +80,7 @@ def some_batches(name: str = "post-norm") -> BucketedBatches:
 
 
 def losses(
-    model, config: TrainConfig, batches=None, make=make_optimizer
+    model, config: LoopConfig, batches=None, make=make_optimizer
 ) -> list[float]:
     """The loss of each step of a training."""
     seen = []
@@ -118,7 +120,7 @@ def test_the_rate_peaks_at_the_end_of_warm_up():
 
 
 def test_each_step_takes_the_rate_of_the_schedule():
-    config = TrainConfig(epochs=2, warmup=3, peak_rate=0.01)
+    config = LoopConfig(epochs=2, warmup=3, peak_rate=0.01)
     model, rates = tiny_gru(), []
     optimizer = make_optimizer(model, config)
 
@@ -139,7 +141,7 @@ def test_in_the_last_epochs_the_rate_cools_in_equal_steps():
 
 
 def test_a_training_cools_by_epochs():
-    config = TrainConfig(epochs=3, warmup=1, peak_rate=0.01, cooldown=2)
+    config = LoopConfig(epochs=3, warmup=1, peak_rate=0.01, cooldown=2)
     rates: dict[int, list[float]] = {}
 
     def note(progress, sums, rate):
@@ -155,7 +157,7 @@ def test_a_training_cools_by_epochs():
 
 
 def test_adam_has_the_papers_constants():
-    (group,) = make_optimizer(tiny_gru(), TrainConfig()).param_groups
+    (group,) = make_optimizer(tiny_gru(), LoopConfig()).param_groups
     assert group["betas"] == (0.9, 0.98)
     assert group["eps"] == 1e-9
 
@@ -194,7 +196,7 @@ def test_the_answer_cannot_be_seen():
 @each_model
 def test_gradients_reach_every_parameter_in_a_step(device, name):
     model = MODELS[name]().to(device).train()
-    config = TrainConfig(clip=0.0)
+    config = LoopConfig(clip=0.0)
     optimizer = make_optimizer(model, config)
     train_step(model, one_batch(name), optimizer, config)
     gradients(model)
@@ -202,15 +204,15 @@ def test_gradients_reach_every_parameter_in_a_step(device, name):
 
 def test_old_gradients_take_no_memory_in_the_forward_pass():
     model = tiny_transformer()
-    optimizer = make_optimizer(model, TrainConfig())
+    optimizer = make_optimizer(model, LoopConfig())
     held = []
 
-    def objective(model, batch, config):
+    def objective(model, batch):
         held.append(any(p.grad is not None for p in model.parameters()))
         return batch_loss(model, batch)
 
     for _ in range(2):
-        train_step(model, one_batch(), optimizer, TrainConfig(), objective)
+        train_step(model, one_batch(), optimizer, LoopConfig(), objective)
     assert held == [False, False]
 
 
@@ -218,7 +220,7 @@ def test_the_gradient_is_clipped_to_its_norm():
     norms = []
     for clip in (0.0, 0.1):
         model = tiny_transformer()
-        config = TrainConfig(clip=clip)
+        config = LoopConfig(clip=clip)
         train_step(model, one_batch(), make_optimizer(model, config), config)
         squares = [g.square().sum() for g in gradients(model).values()]
         norms.append(float(torch.stack(squares).sum().sqrt()))
@@ -233,7 +235,7 @@ def test_bf16_steps_are_near_those_of_fp32(device, name):
     exact, rounded = (
         losses(
             MODELS[name]().to(device),
-            TrainConfig(bf16=bf16, **config),
+            LoopConfig(bf16=bf16, **config),
             some_batches(name),
         )
         for bf16 in (False, True)
@@ -249,7 +251,7 @@ def test_two_passes_without_dropout_are_one(device, name):
     """Without dropout they do not differ: every sum is doubled, no more."""
     model, batch = MODELS[name]().to(device), one_batch(name).to(device)
     once = batch_loss(model, batch, 0.1)
-    twice = r_drop_loss(model, batch, TrainConfig(r_drop=5.0))
+    twice = r_drop_loss(model, batch, SequenceLossConfig(r_drop=5.0))
     for one, two in zip(once, twice, strict=True):
         close(two, 2 * one)
 
@@ -260,7 +262,7 @@ def test_r_drop_makes_two_passes_under_two_draws_of_dropout():
     found = []
     for weight in (0.0, 1.0, 5.0):
         torch.manual_seed(3)
-        config = TrainConfig(r_drop=weight)
+        config = SequenceLossConfig(r_drop=weight)
         found.append(r_drop_loss(model, batch, config))
     torch.manual_seed(3)
     logits = model(batch.src.repeat(2, 1), batch.tgt_in.repeat(2, 1))
@@ -278,15 +280,16 @@ def test_r_drop_pulls_the_two_passes_together():
     for weight in (0.0, 5.0):
         set_seed(0)
         model = tiny_transformer(dropout=0.3).train()
-        config = TrainConfig(r_drop=weight, label_smoothing=0.0)
+        config = LoopConfig()
+        loss_fn = partial(compute_loss, config=SequenceLossConfig(0.0, weight))
         optimizer = make_optimizer(model, config)
         optimizer.param_groups[0]["lr"] = 3e-3
         for _ in range(25):
-            train_step(model, one_batch(), optimizer, config)
+            train_step(model, one_batch(), optimizer, config, loss_fn)
         found = []
         for w in (0.0, 1.0):
             set_seed(1)
-            asked = TrainConfig(r_drop=w)
+            asked = SequenceLossConfig(r_drop=w)
             found.append(r_drop_loss(model, one_batch(), asked))
         apart[weight] = (found[1].loss - found[0].loss).item()
     assert apart[5.0] < apart[0.0] / 2
@@ -297,7 +300,7 @@ def test_a_loss_that_is_no_number_stops_the_training():
     with torch.no_grad():
         model.to_logits.weight.fill_(math.nan)
     norm = model.decoder.layers[0].add_norm_1.norm.weight
-    before, config = norm.clone(), TrainConfig()
+    before, config = norm.clone(), LoopConfig()
     with pytest.raises(DivergedError, match=r"diverged.*Lower the peak rate"):
         train_step(model, one_batch(), make_optimizer(model, config), config)
     assert torch.equal(norm, before)
@@ -312,10 +315,13 @@ def test_one_batch_can_be_overfitted(device, name):
     model, batch = MODELS[name]().to(device).train(), one_batch(name)
     if name == TEXT:  # it cannot know which of several begins
         batch = batch.take(torch.tensor([0]))
-    config = TrainConfig(label_smoothing=0.0)
+    config = LoopConfig()
     optimizer = make_optimizer(model, config)
     optimizer.param_groups[0]["lr"] = 1e-2
-    steps = [train_step(model, batch, optimizer, config) for _ in range(70)]
+    steps = [
+        train_step(model, batch, optimizer, config, batch_loss)
+        for _ in range(70)
+    ]
     assert abs(steps[0].means()["nll"] - math.log(VOCAB)) < 1
     last = evaluate(model, [batch.to(device)])
     assert last["accuracy"] == 1.0
@@ -324,7 +330,7 @@ def test_one_batch_can_be_overfitted(device, name):
 
 @each_model
 def test_the_same_seed_twice_gives_the_same_losses(name):
-    config = TrainConfig(epochs=2, warmup=5, peak_rate=1e-2)
+    config = LoopConfig(epochs=2, warmup=5, peak_rate=1e-2)
     runs = []
     for seed in (1, 1, 2):
         set_seed(seed)
@@ -334,7 +340,7 @@ def test_the_same_seed_twice_gives_the_same_losses(name):
 
 
 def test_every_epoch_goes_over_every_pair():
-    config = TrainConfig(epochs=3, warmup=5)
+    config = LoopConfig(epochs=3, warmup=5)
     batches, epochs, model = some_batches(), [], tiny_gru()
     progress = fit(
         model,
@@ -352,7 +358,7 @@ def test_means_of_an_epoch_are_over_its_tokens():
     batches = list(some_batches().epoch(0))
     for batch in batches:
         progress.count(batch_loss(model, batch, 0.1))
-    means = evaluate(model, batches, TrainConfig(label_smoothing=0.1))
+    means = evaluate(model, batches, compute_loss)  # smoothed by 0.1
     assert progress.means() == pytest.approx(means)
 
 
@@ -361,9 +367,8 @@ def test_evaluation_does_not_depend_on_how_pairs_are_batched():
     rows = [
         Batch(batch.src[i : i + 1], batch.tgt[i : i + 1]) for i in range(4)
     ]
-    config = TrainConfig(label_smoothing=0.1)
-    whole = evaluate(model, [batch], config)
-    assert evaluate(model, rows, config) == pytest.approx(whole)
+    whole = evaluate(model, [batch], compute_loss)
+    assert evaluate(model, rows, compute_loss) == pytest.approx(whole)
 
 
 @pytest.mark.parametrize("training", [True, False])
@@ -394,7 +399,7 @@ def test_going_on_from_any_step_gives_the_very_same_losses(
     tmp_path, name, bf16, make
 ):
     """With dropout, through a file, in the middle and at an epoch's end."""
-    config = TrainConfig(epochs=2, warmup=3, peak_rate=1e-2, bf16=bf16)
+    config = LoopConfig(epochs=2, warmup=3, peak_rate=1e-2, bf16=bf16)
     batches = some_batches()
     set_seed(0)
     whole = losses(MODELS[name](dropout=0.2), config, batches, make)
@@ -432,7 +437,7 @@ def test_going_on_from_any_step_gives_the_very_same_losses(
 
 
 def test_a_finished_training_has_nothing_left_to_do():
-    config = TrainConfig(epochs=2)
+    config = LoopConfig(epochs=2)
     progress = Progress(step=8, epoch=2)
     model = tiny_gru()
     before = {n: p.clone() for n, p in model.named_parameters()}
@@ -443,7 +448,7 @@ def test_a_finished_training_has_nothing_left_to_do():
 
 def test_the_state_of_another_model_is_refused():
     model, other = tiny_transformer(), tiny_gru()
-    config = TrainConfig()
+    config = LoopConfig()
     optimizer = make_optimizer(model, config)
     train_step(model, one_batch(), optimizer, config)
     state = resume_state(model, optimizer, Progress(step=1))
@@ -460,7 +465,6 @@ def test_the_state_of_another_model_is_refused():
         ({"epochs": 0}, "epochs is 0"),
         ({"warmup": 0}, "warmup is 0"),
         ({"save_every": -1}, "save_every is -1"),
-        ({"label_smoothing": 1.0}, "label_smoothing is 1.0"),
         ({"peak_rate": -0.1}, "peak_rate is -0.1"),
         ({"average_last": -2}, "average_last is -2"),
         ({"clip": -1.0}, "clip is -1.0"),
@@ -470,7 +474,7 @@ def test_the_state_of_another_model_is_refused():
 )
 def test_settings_that_cannot_work_are_refused(changes, message):
     with pytest.raises(ConfigError, match=message):
-        TrainConfig(**changes)
+        LoopConfig(**changes)
 
 
 # --- other devices ----------------------------------------------------------
@@ -517,7 +521,7 @@ def test_the_random_state_is_that_of_the_models_device(
     device, named, asked_of
 ):
     model = Elsewhere(device)
-    optimizer = make_optimizer(nn.Linear(1, 1), TrainConfig())
+    optimizer = make_optimizer(nn.Linear(1, 1), LoopConfig())
     state = resume_state(model, optimizer, Progress())
     restore(state, model, optimizer)
     assert asked_of == [("get", *named), ("set", *named)]
@@ -537,12 +541,12 @@ def test_the_mode_comes_back_when_the_loss_fails(training):
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        evaluate(model, [one_batch()], loss_fn=fails)
+        evaluate(model, [one_batch()], fails)
     assert model.training is training
 
 
 def test_weights_that_an_epoch_ends_with_are_numbers():
-    model, config = tiny_gru(), TrainConfig(epochs=1)
+    model, config = tiny_gru(), LoopConfig(epochs=1)
     last = len(some_batches())
     ended = []
 

@@ -16,7 +16,7 @@ from transformer_course.fast.optimize import (
 )
 from transformer_course.inference.model import TrainedModel
 from transformer_course.models.attention import MultiHeadAttention
-from transformer_course.training.config import TrainConfig
+from transformer_course.training.config import LoopConfig
 from transformer_course.training.loop import make_optimizer
 
 
@@ -58,7 +58,7 @@ def test_a_model_and_its_gradients_are_those_of_the_plain_model():
 def test_parameters_state_mode_and_an_earlier_optimizer_stay():
     model = tiny_transformer().eval()
     parameters, state = list(model.parameters()), model.state_dict()
-    optimizer = make_optimizer(model, TrainConfig())
+    optimizer = make_optimizer(model, LoopConfig())
     assert optimize(model) is model
     for one, other in zip(model.parameters(), parameters, strict=True):
         assert one is other

@@ -7,11 +7,10 @@ import torch
 from test_modern import tiny_modern
 from tiny import close
 
+from transformer_course.checkpoints import checkpoint
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.errors import ConfigError
-from transformer_course.training import checkpoint
-from transformer_course.training.config import TrainConfig
-from transformer_course.training.loss import compute_loss
+from transformer_course.training.loss import batch_loss
 from transformer_course.training.post_training import (
     Groups,
     LoRA,
@@ -35,7 +34,6 @@ ROWS = [
     ([1, 9], [4, EOS]),
     ([1, 3, 3, 3, 3], [11, 12, 13, EOS]),
 ]
-SETTINGS = TrainConfig(label_smoothing=0.0)
 
 
 def with_lora(learned: bool = True, **changes):
@@ -52,7 +50,7 @@ def with_lora(learned: bool = True, **changes):
 
 def test_loss_is_the_sum_over_answers_read_one_by_one():
     model = tiny_modern()
-    sums = compute_loss(model, answer_batch(ROWS), SETTINGS)
+    sums = batch_loss(model, answer_batch(ROWS))
     expected = 0.0
     for prompt, answer in ROWS:
         log_probs = model(torch.tensor([prompt + answer])).log_softmax(-1)[0]
@@ -65,7 +63,7 @@ def test_loss_is_the_sum_over_answers_read_one_by_one():
 def test_log_probs_of_answers_add_up_to_the_loss():
     model, batch = tiny_modern(), answer_batch(ROWS)
     log_probs = answer_log_probs(model, batch)
-    close(-log_probs.sum(), compute_loss(model, batch, SETTINGS).loss)
+    close(-log_probs.sum(), batch_loss(model, batch).loss)
 
 
 def test_only_the_answer_is_asked_for():
@@ -107,7 +105,7 @@ def test_without_lora_it_is_the_model_of_before_and_then_learns_on():
 def test_only_lora_learns(changes):
     """All of it: B at once, A as soon as B is not zero."""
     model = with_lora(**changes)
-    compute_loss(model, answer_batch(ROWS), SETTINGS).loss.backward()
+    batch_loss(model, answer_batch(ROWS)).loss.backward()
     for name, weight in model.named_parameters():
         learns = name.endswith((".narrow", ".widen"))
         assert (weight.grad is not None) == learns, name
@@ -168,13 +166,13 @@ def test_a_step_of_dpo_moves_the_pair_apart():
     model = with_lora(learned=False)
     others = answer_batch([(prompt, [2]) for prompt, _ in ROWS])
     pairs = Pairs(answer_batch(ROWS), others)
-    first = preference_loss(model, pairs, SETTINGS)
+    first = preference_loss(model, pairs)
     close(first.loss, 3 * torch.tensor(2.0).log())
     assert first.correct == 0 and first.tokens == 3
     first.loss.backward()
     learning = [p for p in model.parameters() if p.requires_grad]
     torch.optim.SGD(learning, lr=0.01).step()
-    second = preference_loss(model, pairs, SETTINGS)
+    second = preference_loss(model, pairs)
     assert second.loss < first.loss and second.correct == 3
 
 
@@ -209,7 +207,7 @@ def test_beyond_the_clip_there_is_nothing_to_gain(advantage):
 def test_gradient_of_grpo_is_the_policy_gradient():
     model, batch = tiny_modern(), answer_batch(ROWS)
     advantage = torch.tensor([1.0, -2.0, 0.5])
-    sums = group_loss(model, Groups(batch, advantage), SETTINGS)
+    sums = group_loss(model, Groups(batch, advantage))
     weight = model.layers[0].feed_forward.gate.weight
     (found,) = torch.autograd.grad(sums.loss, weight)
     of_answers = answer_log_probs(model, batch).sum(dim=1)

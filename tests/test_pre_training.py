@@ -33,7 +33,6 @@ from transformer_course.decoding.fill import encode_masked, fill
 from transformer_course.errors import ConfigError, CorpusError
 from transformer_course.models.bert import BertPreTraining
 from transformer_course.models.bert_config import BertConfig
-from transformer_course.training.loop import NO_SMOOTHING as PLAIN
 from transformer_course.training.loop import evaluate
 from transformer_course.training.loss import LossSums
 from transformer_course.training.run.prepare import prepare
@@ -186,14 +185,14 @@ def test_the_loss_is_that_of_chosen_words_and_of_pairs():
     made = prepare(tiny_masked())
     made.model.eval()
     batch = next(iter(made.batches.epoch(0)))
-    sums = made.task.loss(made.model, batch, PLAIN)
-    alone = made.task.loss(made.model, batch._replace(kinds=None), PLAIN)
+    sums = made.task.unsmoothed_loss(made.model, batch)
+    alone = made.task.unsmoothed_loss(made.model, batch._replace(kinds=None))
     assert sums.nll == alone.nll == alone.loss
     assert sums.loss > alone.loss
     assert int(sums.tokens) == int(batch.chosen.sum())
     changed = batch.words.clone()
     changed[~batch.chosen] = 7  # what is not asked for does not count
-    same = made.task.loss(made.model, batch._replace(words=changed), PLAIN)
+    same = made.task.unsmoothed_loss(made.model, batch._replace(words=changed))
     assert same.nll == sums.nll
 
 
@@ -201,7 +200,7 @@ def test_a_batch_without_a_chosen_word_has_a_finite_loss():
     made = prepare(tiny_masked())
     batch = next(iter(made.batches.epoch(0)))
     empty = batch._replace(chosen=torch.zeros_like(batch.chosen))
-    sums = made.task.loss(made.model, empty, PLAIN)
+    sums = made.task.unsmoothed_loss(made.model, empty)
     assert torch.isfinite(sums.loss / sums.tokens)
 
 
@@ -210,12 +209,12 @@ def test_words_and_pairs_of_a_small_world_are_learned(tmp_path):
     data = dataclasses.replace(settings.data, token_budget=512)
     settings = dataclasses.replace(settings, data=data)
     made = prepare(settings)
-    before = evaluate(made.model, made.dev_batches, loss_fn=made.task.loss)
+    before = evaluate(made.model, made.dev_batches, made.task.unsmoothed_loss)
     folder = run(settings, tmp_path, quiet=True)
     from transformer_course.inference.model import TrainedModel
 
     used = TrainedModel.load(folder)
-    after = evaluate(used.model, made.dev_batches, loss_fn=made.task.loss)
+    after = evaluate(used.model, made.dev_batches, made.task.unsmoothed_loss)
     assert after["nll"] < 0.7 * before["nll"]
     shares = next_accuracy(used.model, made.dev_batches)
     assert set(shares) <= {"follows", "other_work", "same_work", "all"}
@@ -230,7 +229,7 @@ def test_without_pairs_a_row_is_one_passage_and_is_learned():
     made = prepare(dataclasses.replace(settings, model=model))
     batch = next(iter(made.batches.epoch(0)))
     assert batch.kinds is None and not batch.segments.any()
-    assert isinstance(made.task.loss(made.model, batch, PLAIN), LossSums)
+    assert isinstance(made.task.unsmoothed_loss(made.model, batch), LossSums)
 
 
 # --- filling -----------------------------------------------------------------

@@ -10,8 +10,8 @@ from tiny import SIZES, close
 from tiny_bert import PIECES, SETTINGS, published, published_names, write
 
 from transformer_course.checkpoints import pretrained
+from transformer_course.checkpoints.find import load_found
 from transformer_course.checkpoints.pretrained import (
-    load,
     load_bert,
     minilm_folder,
     our_name,
@@ -68,7 +68,7 @@ def test_the_model_comes_back(folder, original):
 
 
 def test_with_its_heads_too(folder, original):
-    model = load(folder).model
+    model = load_found(folder).model
     for found, expected in zip(
         model(IDS, SEGMENTS), original(IDS, SEGMENTS), strict=True
     ):
@@ -291,7 +291,7 @@ def test_a_missing_weight(folder, tensors, name):
 def test_a_missing_head(folder, tensors):
     write(folder, body_alone(tensors))
     assert_refused(
-        folder, "a BERT without the heads of its pre-training", load=load
+        folder, "a BERT without the heads of its pre-training", load=load_found
     )
 
 
@@ -398,7 +398,7 @@ def test_our_heads_are_the_librarys(transformers, tmp_path):
     ).eval()
     reference.save_pretrained(tmp_path)
     (tmp_path / "vocab.txt").write_text("\n".join(PIECES) + "\n")
-    model = load(tmp_path).model
+    model = load_found(tmp_path).model
     expected = reference(
         IDS, attention_mask=attention_mask(IDS), token_type_ids=SEGMENTS
     )

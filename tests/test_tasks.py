@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from functools import partial
 from typing import NamedTuple
 
 import pytest
@@ -23,21 +24,31 @@ from torch import Tensor, nn
 
 from experiments import store
 from transformer_course.checkpoints import checkpoint
+from transformer_course.checkpoints.find import chosen_checkpoint
+from transformer_course.checkpoints.kinds import (
+    MODEL_KINDS,
+    TASK_KINDS,
+    TaskKind,
+)
 from transformer_course.data.config import DataConfig
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.errors import ConfigError, CorpusError
-from transformer_course.inference.report import Evaluation, first_command
 from transformer_course.models.config import (
     AnyModelConfig,
     LanguageModelConfig,
     ModelConfig,
     RecurrentConfig,
 )
-from transformer_course.training.config import Experiment, TrainConfig
+from transformer_course.training.config import (
+    Experiment,
+    LoopConfig,
+    LossConfig,
+)
 from transformer_course.training.loop import evaluate
 from transformer_course.training.loss import LossSums
 from transformer_course.training.presets import PRESETS
-from transformer_course.training.run.folder import RunFolder, settings_of
+from transformer_course.training.report import Evaluation
+from transformer_course.training.run.folder import settings_of
 from transformer_course.training.run.prepare import complete, prepare
 from transformer_course.training.run.recorder import format_sample
 from transformer_course.training.run.training import run
@@ -101,13 +112,11 @@ def training(name: str) -> Experiment:
 def test_a_task_is_found_by_its_name_and_says_what_it_takes(name):
     task = find_task(name)
     assert task.name == name
-    assert set(task.models) <= {
-        config for config, _ in checkpoint.KINDS.values()
-    }
-    assert task.models and task.examples
-    assert task.prompt_side in ("src", "tgt")
+    assert set(task.kind.models) <= MODEL_KINDS.keys()
+    assert task.kind.models and task.examples
+    assert task.kind.prompt_side in ("src", "tgt")
     assert any(supports(task, corpus) for corpus in CORPORA.values())
-    assert name in first_command(task, name)
+    assert "a/folder" in task.kind.use.format("a/folder")
 
 
 @each_task
@@ -117,11 +126,11 @@ def test_a_task_goes_from_settings_to_scores_and_samples(name):
     made = prepare(settings)
     task, text = made.task, (made.tokenizer, made.splits.dev)
     batch = next(iter(made.batches.epoch(0)))
-    loss = task.loss(made.model, batch, settings.train).loss
+    loss = task.loss(made.model, batch, settings.loss).loss
     loss.backward()
     assert loss > 0
-    smoothed = TrainConfig(label_smoothing=0.1)
-    means = evaluate(made.model, made.dev_batches, smoothed, task.loss)
+    smoothed = partial(task.loss, config=settings.loss)
+    means = evaluate(made.model, made.dev_batches, smoothed)
     metrics = means | task.metrics(made.model, *text, means)
     assert metrics["loss"] != metrics["nll"]  # smoothed
     assert isinstance(selection_value(task, metrics), float)
@@ -166,8 +175,8 @@ def test_a_model_that_does_not_fit_is_refused(task, model):
     settings = dataclasses.replace(training(task), model=model())
     with pytest.raises(ConfigError, match=f"{task} trains a ") as error:
         prepare(settings)
-    for fits in find_task(task).models:
-        assert fits.__name__ in str(error.value)
+    for fits in find_task(task).kind.models:
+        assert fits in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +202,7 @@ def test_a_corpus_that_is_not_there_is_refused():
 @each_task
 def test_text_is_filled_up_with_one_id(name):
     settings = training(name)
-    if find_task(name).input_kind == "images":
+    if find_task(name).kind.input == "images":
         pytest.skip("images are not padded")
     model = dataclasses.replace(settings.model, pad_id=5)
     with pytest.raises(ConfigError, match="pad_id is 5, but"):
@@ -231,8 +240,11 @@ def test_a_checkpoint_is_of_a_task_even_if_it_does_not_say(
     assert task_of(config, details).name == task
 
 
-def test_a_checkpoint_that_no_task_would_have_made_is_refused():
-    with pytest.raises(ConfigError, match="no task trains a DataConfig"):
+def test_a_checkpoint_that_no_task_would_have_made_is_refused(monkeypatch):
+    monkeypatch.setitem(MODEL_KINDS, "line", (LineConfig, ""))
+    with pytest.raises(ConfigError, match="no task trains a LineConfig"):
+        task_of(LineConfig())
+    with pytest.raises(ConfigError, match="made from a DataConfig"):
         task_of(DataConfig())
 
 
@@ -296,12 +308,11 @@ class Line(nn.Module):
 class Sides(Task):
     """On which side of a line a point lies: no text and no tokenizer."""
 
-    name = "sides"
-    models = (LineConfig,)
+    kind = TaskKind("sides", ("line",), "classes", "score {}")
     examples = "points"
     corpora = ("works",)
     selection_metric = "accuracy"
-    settings = ("label_smoothing",)
+    data_settings = ()
 
     def load(self, data):
         return Splits(list(zip(*points(0), strict=True)), points(1))
@@ -342,7 +353,9 @@ class Sides(Task):
 def sides(monkeypatch) -> Experiment:
     """A training of the made-up task, all that it needs in its tables."""
     monkeypatch.setitem(TASKS, "sides", Sides())
-    monkeypatch.setitem(checkpoint.KINDS, "line", (LineConfig, Line))
+    monkeypatch.setitem(TASK_KINDS, "sides", Sides.kind)
+    place = f"{__name__}:Line"
+    monkeypatch.setitem(MODEL_KINDS, "line", (LineConfig, place))
     monkeypatch.setitem(
         CORPORA, "plane", Corpus("plane", (), works=tiny_library)
     )
@@ -350,7 +363,7 @@ def sides(monkeypatch) -> Experiment:
         "sides",
         DataConfig(corpus="plane"),
         LineConfig(),
-        TrainConfig(
+        LoopConfig(
             epochs=4,
             peak_rate=0.1,
             warmup=2,
@@ -359,6 +372,7 @@ def sides(monkeypatch) -> Experiment:
             device="cpu",
         ),
         task="sides",
+        loss=LossConfig(),
     )
 
 
@@ -374,10 +388,12 @@ def test_a_made_up_task_is_trained_and_recorded(sides, tmp_path, capsys):
     assert "padding_share" not in epochs[-1]
     assert records(folder, "step")[0]["tokens"] == 10
     assert not (folder / "tokenizer.model").exists()
-    chosen = checkpoint.load(RunFolder(folder).chosen())
+    chosen = checkpoint.load(chosen_checkpoint(folder))
     assert chosen.tokenizer is None
     assert chosen.details["task"] == "sides"
-    means = evaluate(chosen.model, [points(1)], loss_fn=Sides().loss)
+    means = evaluate(
+        chosen.model, [points(1)], loss_fn=Sides().unsmoothed_loss
+    )
     (average,) = records(folder, "average")
     best = max(record["selection_metric"] for record in [*epochs, average])
     assert means["accuracy"] == pytest.approx(best)
@@ -398,14 +414,14 @@ def test_a_made_up_task_starts_from_another_training(sides, tmp_path):
     run(sides, tmp_path, quiet=True)
     settings = dataclasses.replace(sides.train, start_from="sides")
     after = dataclasses.replace(sides, name="after", train=settings)
-    start = checkpoint.load(RunFolder(tmp_path / "sides").chosen()).model
+    start = checkpoint.load(chosen_checkpoint(tmp_path / "sides")).model
     made = prepare(after, output_dir=tmp_path).model
     for name, weight in start.state_dict().items():
         assert torch.equal(weight, made.state_dict()[name])
 
 
 def test_a_made_up_task_refuses_what_does_not_fit(sides):
-    with pytest.raises(ConfigError, match="sides trains a LineConfig"):
+    with pytest.raises(ConfigError, match="sides trains a line, and a transf"):
         prepare(dataclasses.replace(sides, model=ModelConfig(**SIZES)))
     with pytest.raises(ConfigError, match="these have:.*plane"):
         prepare(other(sides, corpus="grammar"))
@@ -420,10 +436,10 @@ def test_an_experiment_is_what_its_settings_say(name):
     assert experiment_from_dict(experiment_to_dict(preset)) == preset
 
 
-@pytest.mark.parametrize("name", checkpoint.KINDS)
+@pytest.mark.parametrize("name", MODEL_KINDS)
 def test_a_config_is_read_back_as_its_own_kind(name):
     """Configs of two kinds may have the same settings."""
-    config = checkpoint.KINDS[name][0]()
+    config = MODEL_KINDS[name][0]()
     values = json.loads(json.dumps(checkpoint.config_to_dict(config)))
     assert values["model_type"] == name
     found = checkpoint.config_from_dict(values)
@@ -439,8 +455,8 @@ class CurveConfig(LineConfig):
 def test_a_config_with_some_settings_of_another_is_read_back_as_itself(
     sides, model, monkeypatch
 ):
-    monkeypatch.setitem(checkpoint.KINDS, "curve", (CurveConfig, Line))
-    monkeypatch.setattr(Sides, "models", (CurveConfig, LineConfig))
+    curve = CurveConfig, MODEL_KINDS["line"][1]
+    monkeypatch.setitem(MODEL_KINDS, "curve", curve)
     stored = experiment_to_dict(dataclasses.replace(sides, model=model))
     assert type(experiment_from_dict(stored).model) is type(model)
 

@@ -26,7 +26,12 @@ from transformer_course.models.config import (
     RecurrentConfig,
 )
 from transformer_course.models.vit_config import ConvolutionalConfig
-from transformer_course.training.config import Experiment, TrainConfig
+from transformer_course.training.config import (
+    Experiment,
+    LoopConfig,
+    LossConfig,
+    SequenceLossConfig,
+)
 
 SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
 MODELS = {
@@ -63,8 +68,9 @@ def tiny(model: str = "transformer", **train) -> Experiment:
         "tiny",
         DataConfig(pieces="word", token_budget=64),
         MODELS[model],
-        TrainConfig(**settings | train),
+        LoopConfig(**settings | train),
         TASKS.get(model, "translation"),
+        LossConfig() if "classifier" in model else SequenceLossConfig(),
     )
 
 
@@ -76,6 +82,7 @@ def tiny_images(**train) -> Experiment:
         data=DataConfig(corpus="digits", train_pairs=150, batch_size=50),
         model=ConvolutionalConfig(width=8, n_blocks=2, image_size=8),
         task="image_classification",
+        loss=LossConfig(),
     )
 
 
@@ -163,6 +170,7 @@ def tiny_masked(**train) -> Experiment:
         data=DataConfig(corpus="authors", pieces="word", token_budget=128),
         model=BertConfig(vocab_size=40, max_length=32, **SIZES),
         task="pre_training",
+        loss=LossConfig(),
     )
 
 

@@ -4,7 +4,11 @@ import io
 import os
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
+
+Say = Callable[[str], None]
+"""Prints or collects a text."""
 
 
 def log(text: str) -> None:

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -16,7 +17,7 @@ from transformer_course.fast.parallel import parallel_map
 from transformer_course.inference import ctranslate2_engine, ctranslate2_export
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.transformer import Transformer
-from transformer_course.training.config import TrainConfig
+from transformer_course.training.config import LoopConfig, SequenceLossConfig
 from transformer_course.training.loop import (
     make_optimizer,
     set_seed,
@@ -36,12 +37,15 @@ def training(batches, *, fast: bool = True, **changes) -> Turn:
     learner = model(work.config(norm_first=True, **changes)).train()
     if fast:
         learner = optimize(learner)
-    settings = TrainConfig(label_smoothing=work.SMOOTHING)
+    settings = LoopConfig()
     optimizer = make_optimizer(learner, settings)
     for group in optimizer.param_groups:
         group["lr"] = 1e-4
     tokens = work.real_tokens(batches)
-    loss_fn = chunked_loss if fast else compute_loss
+    loss_fn = partial(
+        chunked_loss if fast else compute_loss,
+        config=SequenceLossConfig(work.SMOOTHING),
+    )
 
     def turn() -> Round:
         for batch in batches:

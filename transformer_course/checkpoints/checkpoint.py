@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Literal, NamedTuple
 
 import safetensors.torch
@@ -22,6 +23,7 @@ from torch import Tensor, nn
 
 from transformer_course import files
 from transformer_course.checkpoints import int8
+from transformer_course.checkpoints.kinds import MODEL_KINDS, model_type_of
 from transformer_course.checks import from_dict, require_fits
 from transformer_course.data.tokenizer import AnyTokenizer, Tokenizer
 from transformer_course.data.wordpiece import VOCABULARY, WordPiece
@@ -30,47 +32,9 @@ from transformer_course.errors import (
     ConfigError,
     DivergedError,
 )
-from transformer_course.models.bert import BertPreTraining, TextClassifier
-from transformer_course.models.bert_config import (
-    BertConfig,
-    RecurrentClassifierConfig,
-    TextClassifierConfig,
-)
-from transformer_course.models.config import (
-    AnyModelConfig,
-    LanguageModelConfig,
-    ModelConfig,
-    RecurrentConfig,
-)
-from transformer_course.models.modern import ModernLanguageModel
-from transformer_course.models.modern_config import ModernConfig
-from transformer_course.models.recurrent import (
-    RecurrentClassifier,
-    RecurrentTranslator,
-)
-from transformer_course.models.transformer import LanguageModel, Transformer
-from transformer_course.models.vit import (
-    ConvolutionalNetwork,
-    VisionTransformer,
-)
-from transformer_course.models.vit_config import (
-    ConvolutionalConfig,
-    VisionConfig,
-)
+from transformer_course.models.config import AnyModelConfig
 
 FORMAT = 3
-KINDS: dict[str, tuple[type, type]] = {
-    "transformer": (ModelConfig, Transformer),
-    "language_model": (LanguageModelConfig, LanguageModel),
-    "recurrent": (RecurrentConfig, RecurrentTranslator),
-    "vision_transformer": (VisionConfig, VisionTransformer),
-    "convolutional": (ConvolutionalConfig, ConvolutionalNetwork),
-    "bert": (BertConfig, BertPreTraining),
-    "text_classifier": (TextClassifierConfig, TextClassifier),
-    "recurrent_classifier": (RecurrentClassifierConfig, RecurrentClassifier),
-    "modern_language_model": (ModernConfig, ModernLanguageModel),
-}
-"""From ``model_type`` in files to the classes of config and model."""
 Build = Callable[[AnyModelConfig], nn.Module]
 """Makes a new model from a config."""
 Tensors = dict[str, Tensor]
@@ -98,30 +62,30 @@ class Checkpoint(NamedTuple):
 
 def build(config: AnyModelConfig) -> nn.Module:
     """A new model of the class that the config belongs to."""
-    return KINDS[_model_type(config)][1](config)
+    return resolve_name(MODEL_KINDS[model_type_of(config)][1])(config)
 
 
 def config_to_dict(config: AnyModelConfig) -> dict[str, Any]:
     """The settings of a model for JSON, its ``model_type`` first.
 
     Raises:
-        ConfigError: its class is not in :data:`KINDS`.
+        ConfigError: its class is not in :data:`~.kinds.MODEL_KINDS`.
     """
-    return {"model_type": _model_type(config), **asdict(config)}
+    return {"model_type": model_type_of(config), **asdict(config)}
 
 
 def config_from_dict(values: dict[str, Any]) -> AnyModelConfig:
     """The inverse of :func:`config_to_dict`; settings may be left out.
 
     Raises:
-        ConfigError: ``model_type`` is not in :data:`KINDS`, or that kind has
-            no such setting, or it cannot have that value.
+        ConfigError: ``model_type`` is not in :data:`~.kinds.MODEL_KINDS`, or
+            that kind has no such setting, or it cannot have that value.
     """
     settings = dict(values)
     model_type = settings.pop("model_type", None)
     # pyrefly: ignore[invalid-literal], since it is no annotation
-    require_fits("model_type", model_type, Literal[tuple(KINDS)])
-    return from_dict(KINDS[model_type][0], settings)
+    require_fits("model_type", model_type, Literal[tuple(MODEL_KINDS)])
+    return from_dict(MODEL_KINDS[model_type][0], settings)
 
 
 def save(
@@ -136,7 +100,7 @@ def save(
 
     Args:
         folder: where.
-        model: any model of :data:`KINDS`.
+        model: any model of :data:`~.kinds.MODEL_KINDS`.
         tokenizer: its tokenizer.
         details: plain values to keep with it.
         resume: state of the training.
@@ -279,6 +243,14 @@ def read_config(folder: Path) -> dict[str, Any]:
     return header
 
 
+def is_published(folder: Path) -> bool:
+    """Whether a folder is in the form of Hugging Face's library."""
+    try:
+        return "model_type" in files.read_json(folder / "config.json")
+    except (OSError, ValueError):
+        return False
+
+
 def average(folders: list[Path], model: nn.Module) -> None:
     """Set the model's weights to the mean of those in several checkpoints.
 
@@ -384,16 +356,6 @@ def no_model(path: Path, why: Exception | str) -> CheckpointError:
     return CheckpointError(
         f"{path} does not describe a model ({reason}): take another "
         "checkpoint."
-    )
-
-
-def _model_type(config: AnyModelConfig) -> str:
-    for name, (config_class, _) in KINDS.items():
-        if type(config) is config_class:
-            return name
-    raise ConfigError(
-        f"no model can be made from a {type(config).__name__}: give one of "
-        f"{', '.join(c.__name__ for c, _ in KINDS.values())}."
     )
 
 

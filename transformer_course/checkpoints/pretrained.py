@@ -27,11 +27,12 @@ from torch import Tensor
 from transformer_course import files
 from transformer_course.batches.labelled import text_rows
 from transformer_course.batches.pairs import sorted_batches
-from transformer_course.checkpoints import checkpoint, smollm2
+from transformer_course.checkpoints import checkpoint
 from transformer_course.checkpoints.checkpoint import (
     Checkpoint,
     Tensors,
     fill,
+    is_published,
     no_model,
     not_finite,
     read_tensors,
@@ -126,8 +127,8 @@ def read_start(folder: str | Path) -> Start:
         TokenizerError: the vocabulary is none of BERT's, or of another size
             than the weights.
     """
-    if published := _published(Path(folder)):
-        return published
+    if is_published(Path(folder)):
+        return _published(Path(folder))
     if Path(folder).suffix == ".gguf":
         raise CheckpointError(
             f"{folder} holds a decoder, which writes (chat, generate): "
@@ -165,23 +166,16 @@ def load_bert(folder: str | Path) -> tuple[Bert, AnyTokenizer]:
     return _filled(Bert, BertConfig(**settings), body, folder), tokenizer
 
 
-def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
-    """A checkpoint, a GGUF file, or a published BERT with its heads.
+def load_published(
+    folder: Path, device: str | torch.device = "cpu"
+) -> Checkpoint:
+    """A published BERT with the heads of its pre-training.
 
     Raises:
-        CheckpointError: as for :func:`read_start`, and where a published BERT
-            has no heads.
+        CheckpointError: as for :func:`read_start`, and where it has no heads.
         TokenizerError: as for :func:`read_start`.
     """
-    folder = Path(folder)
-    if folder.suffix == ".gguf":
-        decoder, pieces = smollm2.load_gguf(folder)
-        details = {"task": "language_modelling"}
-        return Checkpoint(decoder.to(device), pieces, details, None)
-    published = _published(folder)
-    if published is None:
-        return checkpoint.load(folder, device)
-    config, tokenizer, weights = published
+    config, tokenizer, weights = _published(folder)
     if not any(name.startswith("masked_words.") for name in weights):
         raise CheckpointError(
             f"{folder} holds a BERT without the heads of its pre-training: "
@@ -279,15 +273,10 @@ def _is_passed_over(name: str) -> bool:
 # --- files -------------------------------------------------------------------
 
 
-def _published(folder: Path) -> Start | None:
-    """What a folder in the library's form holds; None if it is in another."""
-    try:
-        settings = files.read_json(folder / "config.json")
-    except (OSError, ValueError):
-        return None
-    if "model_type" not in settings:
-        return None
-    config = _config(settings, folder / "config.json")
+def _published(folder: Path) -> Start:
+    """What a folder in the library's form holds."""
+    path = folder / "config.json"
+    config = _config(files.read_json(path), path)
     pieces = WordPiece.load(folder)
     if pieces.vocab_size != config.vocab_size:
         raise TokenizerError(

@@ -54,7 +54,7 @@ def classify(
     used = load(model, device, raw)
     used.require_output("classes")
     check_writable(explain, model, used.path, *files)
-    if used.task.input_kind == "images":
+    if used.task.input == "images":
         items = _classify_images(used, files, top, fit, explain)
         title, note = (
             f"What {used.path} saw",
@@ -211,13 +211,13 @@ def similar(
         query: what to look for.
         top: number of lines, the most similar first.
     """
+    from transformer_course.checkpoints.find import find
     from transformer_course.checkpoints.pretrained import (
         load_bert,
         sentence_vectors,
     )
     from transformer_course.decoding.translate import too_long
     from transformer_course.device import pick_device
-    from transformer_course.training.run.folder import find
 
     require_fits("top", top, Size)
     if not query.strip():

@@ -1,13 +1,14 @@
 """``data``: list, fetch and verify corpora."""
 
 import os
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from transformer_course.data import download
-from transformer_course.data.corpora import CORPORA, find, manifest_entry
 from transformer_course.errors import CorpusError
+
+if TYPE_CHECKING:
+    from transformer_course.data.download import ManifestEntry
 
 
 def data(
@@ -27,6 +28,9 @@ def data(
     ] = "all",
 ) -> None:
     """List the corpora, fetch one, or verify its files."""
+    from transformer_course.data import download
+    from transformer_course.data.corpora import CORPORA, find, manifest_entry
+
     asked = CORPORA.values() if corpus == "all" else [find(corpus)]
     wrong: list[str] = []
     for entry in map(manifest_entry, asked):
@@ -56,7 +60,7 @@ def data(
         )
 
 
-def _size(entry: download.ManifestEntry) -> str:
+def _size(entry: "ManifestEntry") -> str:
     if not entry.files:
         return "built in"
     megabytes = f"{entry.bytes / 1e6:.1f} MB"

@@ -40,9 +40,9 @@ def export(
             by default.
     """
     from transformer_course.checkpoints import checkpoint, web_export
+    from transformer_course.checkpoints.find import find_trained
+    from transformer_course.checkpoints.kinds import task_kind_of
     from transformer_course.inference import ctranslate2_export
-    from transformer_course.training.run.folder import find_trained
-    from transformer_course.training.tasks.table import task_of
 
     if folder.exists():
         raise ConfigError(
@@ -58,8 +58,8 @@ def export(
     loaded = checkpoint.load(found)
     details = loaded.details
     if alpha is not None:
-        task = task_of(loaded.model.config, details)
-        if task.output_kind not in ("translation", "text") or (
+        task = task_kind_of(loaded.model.config, details)
+        if task.output not in ("translation", "text") or (
             task.prompt_side != "src"
         ):
             raise ConfigError(

@@ -211,13 +211,15 @@ def score(
         split: part of the corpus.
         files: the files that the model was trained on, if they were moved.
     """
-    from transformer_course.training.run.folder import find_trained
+    from transformer_course.checkpoints.find import find_trained
+    from transformer_course.data.corpora import corpus_of
+    from transformer_course.training.report import Evaluation
+    from transformer_course.training.tasks.table import find_task
 
     _check_search(beam_size, alpha, max_length)
     for path in (model, *others):
         find_trained(path)
     used = load(model, device, True, bf16, others)
-    used = replace(used, max_length=max_length)
     if files is not None:
         used = replace(used, details=used.details | {"files": files})
     if output is not None:
@@ -225,9 +227,20 @@ def score(
     text = map(Path, used.details.get("files") or ())
     check_writable(output, model, used.path, *others, *text)
     title = ", ".join(map(str, (used.path, *others)))
-    alpha = used.alpha if alpha is None else alpha
-    say = partial(print, flush=True)
-    written = used.report(title, split, say, beam_size, alpha)
+    task, data = find_task(used.task.name), used.data
+    splits = task.load(data)
+    evaluation = Evaluation(
+        task,
+        used.model,
+        used.tokenizer,
+        getattr(splits, split),
+        splits.train,
+        beam_size,
+        used.alpha if alpha is None else alpha,
+        max_length,
+    )
+    title = f"{title} on {corpus_of(data).name}, {split}"
+    written = evaluation.report(title, partial(print, flush=True))
     if output is not None:
         write_lines(output, [written])
 

@@ -14,7 +14,7 @@ from transformer_course.cli.options import PROGRAM
 from transformer_course.console import quoted
 from transformer_course.data.config import DataConfig
 from transformer_course.errors import ConfigError
-from transformer_course.training.config import Experiment, TrainConfig
+from transformer_course.training.config import Experiment, LoopConfig
 from transformer_course.training.presets import PRESETS
 
 
@@ -41,8 +41,10 @@ def _join_lines_of_help(kind: type) -> None:
                 field.metadata = {"help": text}
 
 
-for _kind in {Training, DataConfig, TrainConfig} | {
-    type(preset.model) for preset in PRESETS.values()
+for _kind in {Training, DataConfig, LoopConfig} | {
+    type(part)
+    for preset in PRESETS.values()
+    for part in (preset.model, preset.loss)
 }:
     _join_lines_of_help(_kind)
 Preset = tyro.extras.subcommand_type_from_defaults(
@@ -66,15 +68,22 @@ def train(
     Several processes train one model when torchrun starts them: torchrun
     --nproc-per-node 2 -m transformer_course.cli train enja.
     """
-    from transformer_course.inference.report import first_command
+    from transformer_course.checkpoints.kinds import find_task_kind
+    from transformer_course.fast.chunked_loss import LESS_MEMORY
+    from transformer_course.fast.optimize import optimize
     from transformer_course.training.run.training import run
-    from transformer_course.training.tasks.table import find_task
 
     values = dict(vars(training))
     output_dir, resume = values.pop("output_dir"), values.pop("resume")
-    folder = run(Experiment(**values), output_dir, resume)
+    folder = run(
+        Experiment(**values),
+        output_dir,
+        resume,
+        optimize=optimize,
+        losses=LESS_MEMORY,
+    )
     if os.environ.get("RANK", "0") == "0":  # set by torchrun
-        use = first_command(find_task(training.task), quoted(folder))
+        use = find_task_kind(training.task).use.format(quoted(folder))
         print(f"done: {folder}. Try: {PROGRAM} {use}")
 
 

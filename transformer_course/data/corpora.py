@@ -1,30 +1,39 @@
 """Every corpus by its name: the one place that says what a corpus is.
 
-The loaders are below; this is the table of them. A training reads a corpus
-as sentence pairs (:func:`load_corpus`), as running text
-(:func:`load_texts`), or as texts with labels (:func:`load_labelled`). A
+Each names the functions that load it, whose modules are imported on use. A
+training reads a corpus as sentence pairs (:func:`load_corpus`), as running
+text (:func:`load_texts`), or as texts with labels (:func:`load_labelled`). A
 reader's own files become a corpus beside the table (:func:`of_files`).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
-from transformer_course.data import download, own_text, small_parallel_enja
-from transformer_course.data import labelled as with_labels
-from transformer_course.data.aozora import authors, haiku, prose
-from transformer_course.data.aozora.authors import WorkSplits
 from transformer_course.data.config import DataConfig
-from transformer_course.data.grammar import grammar_corpus
-from transformer_course.data.labelled import LabelledSplits
 from transformer_course.data.text import LANGUAGES, Splits
 from transformer_course.errors import CorpusError
 
 if TYPE_CHECKING:
+    from transformer_course.data.aozora.authors import WorkSplits
+    from transformer_course.data.download import ManifestEntry
     from transformer_course.data.images import ImageSplits
+    from transformer_course.data.labelled import LabelledSplits
 
-Loader = Callable[[], Splits]
+
+def on_use(function: str) -> Callable[[], Any]:
+    """What loads a corpus, imported when it is called.
+
+    Args:
+        function: of ``transformer_course.data``, as "module:function".
+    """
+
+    def load() -> Any:
+        return resolve_name(f"transformer_course.data.{function}")()
+
+    return load
 
 
 @dataclass(frozen=True)
@@ -37,18 +46,17 @@ class Corpus:
     """What it is written in: two languages for translations."""
     spaced: bool = False
     """Whether its words stand apart by spaces."""
-    pairs: Loader | None = None
+    pairs: Callable[[], Splits] | None = None
     """Loads sentence pairs: translations, a sentence and the next, a keyword
     and its haiku; None when it has none, or no training reads them yet."""
-    texts: Loader | None = None
+    texts: Callable[[], Splits] | None = None
     """Loads running text, as targets; None when it has none, or no training
     reads it yet."""
-    labelled: Callable[[], LabelledSplits] | None = None
+    labelled: Callable[[], "LabelledSplits"] | None = None
     """Loads texts with labels; None when it has none."""
-    images: str | None = None
-    """What loads images with labels, by its name in ``data.images``, which
-    needs torch and is imported late; None when it has none."""
-    works: Callable[[], WorkSplits] | None = None
+    images: Callable[[], "ImageSplits"] | None = None
+    """Loads images with labels; None when it has none."""
+    works: Callable[[], "WorkSplits"] | None = None
     """Loads whole works, in chapters and sentences; None when it has none, or
     no training reads them yet."""
     licence: str = ""
@@ -75,14 +83,14 @@ CORPORA = {
             "grammar",
             LANGUAGES,
             True,
-            grammar_corpus,
+            on_use("grammar:grammar_corpus"),
             licence="MIT",
             description="bilingual grammar of English and Japanese",
         ),
         Corpus(
             "digits",
             (),
-            images="digits",
+            images=on_use("images:digits"),
             licence="CC BY 4.0",
             description="1,797 hand-written digits, from scikit-learn",
         ),
@@ -90,28 +98,28 @@ CORPORA = {
             "small_parallel_enja",
             LANGUAGES,
             True,
-            small_parallel_enja.load,
+            on_use("small_parallel_enja:load"),
         ),
         Corpus(
             "soseki",
             ("ja",),
-            pairs=prose.next_sentences,
-            texts=prose.running_text,
+            pairs=on_use("aozora.prose:next_sentences"),
+            texts=on_use("aozora.prose:running_text"),
         ),
         Corpus(
             "authors",
             ("ja",),
-            works=authors.works,
-            labelled=with_labels.authors,
+            works=on_use("aozora.authors:works"),
+            labelled=on_use("labelled:authors"),
         ),
-        Corpus("haiku", ("ja",), pairs=haiku.keyword_pairs),
+        Corpus("haiku", ("ja",), pairs=on_use("aozora.haiku:keyword_pairs")),
         Corpus(
             "sentence_polarity",
             ("en",),
             True,
-            labelled=with_labels.sentence_polarity,
+            labelled=on_use("labelled:sentence_polarity"),
         ),
-        Corpus("fashion_mnist", (), images="fashion_mnist"),
+        Corpus("fashion_mnist", (), images=on_use("images:fashion_mnist")),
     )
 }
 """Every corpus, by name.
@@ -141,6 +149,8 @@ def of_files(
 ) -> Corpus:
     """Files of one's own as a corpus; the arguments are those of
     :func:`~.own_text.load`, which reads them."""
+    from transformer_course.data import own_text
+
     load = partial(own_text.load, files, sha256, languages, spaced)
     return Corpus(" and ".join(files), languages, spaced, load)
 
@@ -157,8 +167,10 @@ def corpus_of(data: DataConfig) -> Corpus:
     return of_files(data.files, data.sha256, languages, data.spaced)
 
 
-def manifest_entry(corpus: Corpus) -> download.ManifestEntry:
+def manifest_entry(corpus: Corpus) -> "ManifestEntry":
     """Its licence, description and files; a built-in corpus has no files."""
+    from transformer_course.data import download
+
     built_in = download.ManifestEntry(
         corpus.name, corpus.licence, corpus.description, ()
     )
@@ -223,7 +235,7 @@ def load_texts(name: str) -> Splits:
     return corpus.texts()
 
 
-def load_labelled(name: str) -> LabelledSplits:
+def load_labelled(name: str) -> "LabelledSplits":
     """The texts of a corpus, with their labels.
 
     Args:
@@ -253,9 +265,7 @@ def load_images(name: str) -> "ImageSplits":
     corpus = find(name)
     if corpus.images is None:
         raise _unread(corpus, "images")
-    from transformer_course.data import images
-
-    return getattr(images, corpus.images)()
+    return corpus.images()
 
 
 def _unread(corpus: Corpus, what: str) -> CorpusError:

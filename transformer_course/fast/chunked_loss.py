@@ -17,33 +17,33 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from transformer_course.batches.pairs import Batch
-from transformer_course.checks import changed
-from transformer_course.training.config import LOOP_SETTINGS, TrainConfig
+from transformer_course.training.config import SequenceLossConfig
 from transformer_course.training.loss import (
     LossSums,
     compute_loss,
     smoothed,
 )
 
-KNOWN_SETTINGS = {*LOOP_SETTINGS, "label_smoothing"}
-"""With any other setting the loss is the plain form's."""
 ROWS = 256
 """Target tokens whose logits are there at a time."""
 
 
 def chunked_loss(
-    model: nn.Module, batch: Batch, config: TrainConfig
+    model: nn.Module,
+    batch: Batch,
+    config: SequenceLossConfig = SequenceLossConfig(),
 ) -> LossSums:
     """:func:`~.loss.compute_loss` in less memory.
 
     On a CPU, with gradients, for a model that has said
-    ``logits_are_linear``, and with settings that are known here; else the
+    ``logits_are_linear``, and where nothing but labels are smoothed; else the
     plain form.
     """
     # not inherited: a subclass may make its logits in another way
     linear = vars(type(model)).get("logits_are_linear", False)
     on_cpu = batch.tgt_out.device.type == "cpu"
-    known = changed(config).keys() <= KNOWN_SETTINGS
+    smoothing = config.label_smoothing
+    known = config == SequenceLossConfig(smoothing)
     if not (linear and on_cpu and torch.is_grad_enabled() and known):
         return compute_loss(model, batch, config)
     matrix = model.to_logits.weight
@@ -55,9 +55,13 @@ def chunked_loss(
         states.flatten(0, 1).index_select(0, real),
         matrix,
         targets[real],
-        config.label_smoothing,
+        smoothing,
     )
     return LossSums(*sums, torch.tensor(len(real)))
+
+
+LESS_MEMORY = {compute_loss: chunked_loss}
+"""What takes the place of a loss, for ``train``."""
 
 
 @contextlib.contextmanager

@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 import torch
 
+from transformer_course.console import Say
 from transformer_course.data.byte_bpe import ByteBPE
 from transformer_course.decoding.generate import sample
 from transformer_course.decoding.translate import TextStream
 from transformer_course.errors import ConfigError
 from transformer_course.inference.model import TrainedModel
-from transformer_course.inference.report import Say
 
 SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
 """What SmolLM2 is told where nobody tells it anything else."""

@@ -18,6 +18,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
+from transformer_course.checkpoints.kinds import task_kind_of
 from transformer_course.checks import from_dict
 from transformer_course.console import quoted
 from transformer_course.data.tokenizer import BOS, EOS, PAD, Tokenizer
@@ -37,7 +38,6 @@ from transformer_course.inference.ctranslate2_export import (
 )
 from transformer_course.inference.model import TrainedModel
 from transformer_course.models.config import ModelConfig
-from transformer_course.training.tasks.table import task_of
 
 PATIENCE = 2
 """Hypotheses that must have ended, in beams (Kasai et al. 2022): with one
@@ -115,7 +115,7 @@ def load_model(folder: Path, raw: bool = False) -> TrainedModel:
             f"({type(error).__name__}: {error}): export it again."
         ) from error
     details = header["details"]
-    task = task_of(config, details)
+    task = task_kind_of(config, details)
     searches = Searches(greedy_search, beam_search, limits=length_limits)
     return TrainedModel(
         folder, engine, tokenizer, task, details, raw, searches

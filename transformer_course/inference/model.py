@@ -5,33 +5,26 @@ is known about its text: it tokenises a user's sentence as the corpus is, and
 joins the words that the model writes, unless text is left raw.
 """
 
-from collections import ChainMap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from jaxtyping import UInt8
 from torch import Tensor, nn
 
-from transformer_course.batches.images import scaled
-from transformer_course.batches.labelled import text_rows
-from transformer_course.checkpoints import pretrained
+from transformer_course.checkpoints.find import find, load_found
+from transformer_course.checkpoints.kinds import TaskKind, task_kind_of
 from transformer_course.checks import from_dict
-from transformer_course.console import quoted
-from transformer_course.data import images, labelled, plain
+from transformer_course.console import Say, quoted
+from transformer_course.data import plain
 from transformer_course.data.byte_bpe import ByteBPE
 from transformer_course.data.config import DataConfig
 from transformer_course.data.corpora import corpus_of
 from transformer_course.data.tokenizer import BOS, AnyTokenizer
 from transformer_course.data.wordpiece import WordPiece
-from transformer_course.decoding.classify import (
-    Guess,
-    probabilities,
-    top_guesses,
-)
 from transformer_course.decoding.generate import sample
 from transformer_course.decoding.search import DEFAULT_ALPHA
 from transformer_course.decoding.translate import (
@@ -49,20 +42,10 @@ from transformer_course.device import pick_device
 from transformer_course.errors import CheckpointError, ConfigError
 from transformer_course.fast.optimize import optimize
 from transformer_course.fast.parallel import parallel_map
-from transformer_course.inference.report import (
-    Evaluation,
-    Say,
-    first_command,
-)
-from transformer_course.interpretation import explain
-from transformer_course.interpretation.explain import HeatMap
-from transformer_course.models.ensemble import Ensemble
-from transformer_course.training.run.folder import find
-from transformer_course.training.tasks.table import task_of
-from transformer_course.training.tasks.task import Task
 
-CLASSES = ChainMap(labelled.CLASSES, images.CLASSES)
-"""Class names of the corpora."""
+if TYPE_CHECKING:
+    from transformer_course.decoding.classify import Guess
+    from transformer_course.interpretation.explain import HeatMap
 
 
 class TokenAttribution(NamedTuple):
@@ -85,7 +68,7 @@ class TrainedModel:
     model: nn.Module
     tokenizer: AnyTokenizer | None
     """None for a model of images."""
-    task: Task
+    task: TaskKind
     details: dict[str, Any]
     """Stored with the model: corpus, languages."""
     raw: bool = False
@@ -116,9 +99,9 @@ class TrainedModel:
                 has no tokenizer.
         """
         folder, place = find(path), pick_device(device)
-        loaded = pretrained.load(folder, place)
-        task = task_of(loaded.model.config, loaded.details)
-        if task.input_kind == "text" and loaded.tokenizer is None:
+        loaded = load_found(folder, place)
+        task = task_kind_of(loaded.model.config, loaded.details)
+        if task.input == "text" and loaded.tokenizer is None:
             raise CheckpointError(
                 f"{path} has neither tokenizer.model nor vocab.txt, so it "
                 "cannot read text: save the model with its tokenizer."
@@ -137,17 +120,17 @@ class TrainedModel:
         """Raise a ConfigError unless the task has one of these outputs.
 
         Args:
-            kinds: of :attr:`.Task.output_kind`.
+            kinds: of :attr:`.TaskKind.output`.
             prompt_side: of the task, if it matters.
         """
         task = self.task
-        if task.output_kind not in kinds or (
+        if task.output not in kinds or (
             prompt_side not in ("", task.prompt_side)
         ):
             raise ConfigError(
                 f"{self.path} holds a model for "
                 f"{task.name.replace('_', ' ')}: transformer-course "
-                f"{first_command(task, quoted(self.path))}"
+                f"{task.use.format(quoted(self.path))}"
             )
 
     def ensemble_with(
@@ -181,6 +164,8 @@ class TrainedModel:
                     "--train.start-from the other, or both on the same text "
                     "with the same vocab-size."
                 )
+        from transformer_course.models.ensemble import Ensemble
+
         models = [self.model, *(other.model for other in others)]
         return replace(self, model=Ensemble(models))
 
@@ -304,21 +289,29 @@ class TrainedModel:
             ConfigError: the model is no classifier.
             CheckpointError: its corpus is unknown.
         """
+        from transformer_course.data import images, labelled
+
         self.require_output("classes")
         corpus = self._detail("corpus")
-        if corpus not in CLASSES:
+        known = labelled.CLASSES | images.CLASSES
+        if corpus not in known:
             raise CheckpointError(
                 f"{self.path} was trained on {corpus!r}, so its classes have "
-                f"no names; known are {', '.join(CLASSES)}."
+                f"no names; known are {', '.join(known)}."
             )
-        return CLASSES[corpus]
+        return known[corpus]
 
-    def classify(self, lines: list[str], top: int = 1) -> list[list[Guess]]:
+    def classify(self, lines: list[str], top: int = 1) -> list[list["Guess"]]:
         """The likeliest classes of each text; none for an empty text.
 
         Raises:
             ConfigError: ``top`` is not from 1 to the number of classes.
         """
+        from transformer_course.decoding.classify import (
+            probabilities,
+            top_guesses,
+        )
+
         names, texts = self.names, self.tokenise(lines)
         found = probabilities(self.model, self.tokenizer, texts)
         return [
@@ -330,21 +323,27 @@ class TrainedModel:
 
     def classify_images(
         self, pixels: UInt8[Tensor, "images channels height width"], top: int
-    ) -> list[list[Guess]]:
+    ) -> list[list["Guess"]]:
         """The likeliest classes of each image.
 
         Raises:
             ConfigError: ``top`` is not from 1 to the number of classes.
         """
+        from transformer_course.batches.images import scaled
+        from transformer_course.decoding.classify import top_guesses
+
         with torch.inference_mode():
             logits = self.model(scaled(pixels).to(self._device)).float()
         return top_guesses(logits.softmax(dim=-1), self.names, top)
 
     def heat_maps(
         self, pixels: UInt8[Tensor, "images channels height width"]
-    ) -> HeatMap:
+    ) -> "HeatMap":
         """The evidence for the predicted class: see
         :func:`~.explain.class_map`."""
+        from transformer_course.batches.images import scaled
+        from transformer_course.interpretation import explain
+
         inputs = scaled(pixels).to(self._device)
         return explain.class_map(self.model, inputs).cpu()
 
@@ -354,6 +353,9 @@ class TrainedModel:
         Raises:
             ConfigError: the model has no encoder with attention.
         """
+        from transformer_course.batches.labelled import text_rows
+        from transformer_course.interpretation import explain
+
         [text], limit = self.tokenise([line]), self.model.config.max_length
         ids = torch.tensor(text_rows(self.tokenizer, [text], limit))
         ids = ids.to(self._device)
@@ -368,42 +370,6 @@ class TrainedModel:
         if isinstance(self.tokenizer, WordPiece):  # spaces as in our pieces
             pieces = [f"▁{piece}".replace("▁##", "") for piece in pieces]
         return TokenAttribution(pieces, *rows)
-
-    # --- evaluation ----------------------------------------------------------
-
-    def report(
-        self,
-        title: str,
-        split: str,
-        say: Say,
-        beam_size: int = 5,
-        alpha: float = DEFAULT_ALPHA,
-    ) -> list[str] | None:
-        """Evaluate the model on its corpus; see :meth:`~.Evaluation.report`.
-
-        Args:
-            title: names the model.
-            split: dev or test.
-            say: called with each line.
-            beam_size: of a translator's search.
-            alpha: of its length penalty.
-        """
-        self._detail("corpus")
-        data = self._data()
-        splits = self.task.load(data)
-        evaluation = Evaluation(
-            self.task,
-            self.model,
-            self.tokenizer,
-            getattr(splits, split),
-            splits.train,
-            beam_size,
-            alpha,
-            self.max_length,
-        )
-        return evaluation.report(
-            f"{title} on {corpus_of(data).name}, {split}", say
-        )
 
     # --- the form of text ----------------------------------------------------
 
@@ -425,7 +391,7 @@ class TrainedModel:
             )
         lines = self.tokenise(lines, side)
         limit = self.model.config.max_length
-        ends = 2 if self.task.output_kind == "classes" else 1
+        ends = 2 if self.task.output == "classes" else 1
         long = too_long(self.model, self.tokenizer, lines, ends)
         for i in long if side == "src" else ():
             yield (
@@ -461,12 +427,18 @@ class TrainedModel:
 
     def _spaced_language(self, side: str) -> str | None:
         known = "corpus" in self.details
-        if self.raw or (known and not corpus_of(self._data()).spaced):
+        if self.raw or (known and not corpus_of(self.data).spaced):
             return None
         return self._detail(side)
 
-    def _data(self) -> DataConfig:
-        """The corpus that the model was trained on."""
+    @property
+    def data(self) -> DataConfig:
+        """The corpus that the model was trained on.
+
+        Raises:
+            CheckpointError: its checkpoint does not say.
+        """
+        self._detail("corpus")
         keys = ("corpus", "src", "tgt", "files", "sha256", "spaced")
         return from_dict(
             DataConfig,

@@ -35,7 +35,7 @@ class AnyModelConfig(Config):
     """Base class of all model configs.
 
     A config's class decides which model is built from it: see
-    ``checkpoint.KINDS``.
+    ``kinds.MODEL_KINDS``.
     """
 
     if TYPE_CHECKING:  # dataclasses.replace: the fields are the subclass's

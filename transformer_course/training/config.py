@@ -1,7 +1,7 @@
 """Settings of a training: its data, its model, how it is trained.
 
 The command line is made from these classes: ``--train.epochs 6`` sets
-``TrainConfig.epochs``. The training's task checks how they go together.
+``LoopConfig.epochs``. The training's task checks how they go together.
 """
 
 import dataclasses
@@ -23,24 +23,6 @@ from transformer_course.checks import (
 from transformer_course.data.config import DataConfig
 from transformer_course.models.config import AnyModelConfig, ModelConfig
 
-LOOP_SETTINGS = (
-    "epochs",
-    "seed",
-    "start_from",
-    "peak_rate",
-    "schedule",
-    "warmup",
-    "cooldown",
-    "beta2",
-    "epsilon",
-    "weight_decay",
-    "clip",
-    "bf16",
-    "average_last",
-    "save_every",
-    "device",
-)
-"""Settings of :class:`TrainConfig` that are the loop's, and not the loss's."""
 Steps = Annotated[
     int | float,
     Constraint(
@@ -59,7 +41,7 @@ FolderName = Annotated[
 
 
 @dataclass(frozen=True)
-class TrainConfig(Config):
+class LoopConfig(Config):
     """Optimisation and checkpoints (chapter 12)."""
 
     epochs: Size = 15
@@ -80,11 +62,6 @@ class TrainConfig(Config):
     cooldown: Count = 0
     """Number of last epochs in which the rate falls further, evenly, nearly to
     zero (Zhai et al. 2022, section 3.5); 0 leaves the paper's schedule."""
-    label_smoothing: Probability = 0.1
-    """Probability taken from the right token, spread over the vocabulary."""
-    r_drop: NonNegative = 0.0
-    """Weight of R-Drop: each batch is read twice, and the two predictions
-    are pulled together (Liang et al. 2021, who take 5); 0 reads it once."""
     beta2: Probability = 0.98
     """Adam's β₂: the decay rate of its mean of squared gradients."""
     epsilon: Positive = 1e-9
@@ -119,6 +96,23 @@ class TrainConfig(Config):
 
 
 @dataclass(frozen=True)
+class LossConfig(Config):
+    """The loss of a classifier, and of whoever guesses hidden words."""
+
+    label_smoothing: Probability = 0.1
+    """Probability taken from the right answer, spread over all answers."""
+
+
+@dataclass(frozen=True)
+class SequenceLossConfig(LossConfig):
+    """The loss of a translator or a language model."""
+
+    r_drop: NonNegative = 0.0
+    """Weight of R-Drop: each batch is read twice, and the two predictions
+    are pulled together (Liang et al. 2021, who take 5); 0 reads it once."""
+
+
+@dataclass(frozen=True)
 class Experiment(Config):
     """A training from raw text to a scored model."""
 
@@ -126,10 +120,11 @@ class Experiment(Config):
     """Names the folder of the run, outputs/NAME."""
     data: DataConfig = field(default_factory=DataConfig)
     model: AnyModelConfig = field(default_factory=ModelConfig)
-    train: TrainConfig = field(default_factory=TrainConfig)
+    train: LoopConfig = field(default_factory=LoopConfig)
     task: str = "translation"
     """What is learned: translation, next_sentence, language_modelling,
     image_classification, text_classification, pre_training."""
+    loss: LossConfig = field(default_factory=SequenceLossConfig)
 
 
 def changed_experiment(

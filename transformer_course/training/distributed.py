@@ -18,7 +18,6 @@ from torch.nn.parallel import DistributedDataParallel
 
 from transformer_course.batches.pairs import AnyBatch
 from transformer_course.errors import ConfigError
-from transformer_course.training.config import TrainConfig
 from transformer_course.training.loss import LossFunction, LossSums
 
 TIMEOUT = timedelta(days=1)
@@ -87,8 +86,8 @@ class _LossOfModel(nn.Module):
         super().__init__()
         self.model, self.loss_fn = model, loss_fn
 
-    def forward(self, batch: AnyBatch, config: TrainConfig) -> LossSums:
-        return self.loss_fn(self.model, batch, config)
+    def forward(self, batch: AnyBatch) -> LossSums:
+        return self.loss_fn(self.model, batch)
 
 
 def data_parallel(model: nn.Module, loss_fn: LossFunction) -> LossFunction:
@@ -101,10 +100,8 @@ def data_parallel(model: nn.Module, loss_fn: LossFunction) -> LossFunction:
         return loss_fn
     parallel = DistributedDataParallel(_LossOfModel(model, loss_fn))
 
-    def parallel_loss(
-        model: nn.Module, batch: AnyBatch, config: TrainConfig
-    ) -> LossSums:
-        sums = parallel(rows_of(batch, rank(), world_size()), config)
+    def parallel_loss(model: nn.Module, batch: AnyBatch) -> LossSums:
+        sums = parallel(rows_of(batch, rank(), world_size()))
         if rank() >= _rows(batch):
             sums = LossSums(*(0 * part for part in sums))
         return sums

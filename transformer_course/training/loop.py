@@ -26,16 +26,14 @@ from transformer_course.device import random_state, set_random_state
 from transformer_course.errors import CheckpointError, DivergedError
 from transformer_course.models.mode import eval_mode
 from transformer_course.training import distributed
-from transformer_course.training.config import TrainConfig
+from transformer_course.training.config import LoopConfig
 from transformer_course.training.loss import (
     LossFunction,
     LossSums,
+    batch_loss,
     compute_loss,
 )
 from transformer_course.training.optimizers import Schedule, cosine
-
-NO_SMOOTHING = TrainConfig(label_smoothing=0.0)
-"""Default settings of an evaluation."""
 
 
 def paper_peak_rate(d_model: int, warmup: int) -> float:
@@ -63,7 +61,7 @@ SCHEDULES: dict[str, Callable[[int], Schedule]] = {
 """From the number of all steps to the schedule, by its name."""
 
 
-def warmup_steps(config: TrainConfig, total: int) -> int:
+def warmup_steps(config: LoopConfig, total: int) -> int:
     """The steps of the warm-up, where a share of ``total`` may be given."""
     if config.warmup >= 1:
         return int(config.warmup)
@@ -84,7 +82,7 @@ def cooldown_factor(epoch: int, epochs: int, cooldown: int) -> float:
     return min(1.0, (epochs - epoch) / (cooldown + 1))
 
 
-def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.AdamW:
+def make_optimizer(model: nn.Module, config: LoopConfig) -> torch.optim.AdamW:
     """AdamW, which without decay is Adam; the rate is set at every step."""
     return torch.optim.AdamW(
         model.parameters(),
@@ -113,7 +111,7 @@ def train_step(
     model: nn.Module,
     batch: AnyBatch,
     optimizer: torch.optim.Optimizer,
-    config: TrainConfig,
+    config: LoopConfig,
     loss_fn: LossFunction = compute_loss,
 ) -> LossSums:
     """One update of the weights.
@@ -122,7 +120,7 @@ def train_step(
         model: in training mode.
         batch: on any device.
         optimizer: from :func:`make_optimizer`.
-        config: precision, clipping, and settings of the loss.
+        config: precision and clipping.
         loss_fn: the loss to minimise.
 
     Returns:
@@ -135,7 +133,7 @@ def train_step(
     batch = batch.to(device)
     optimizer.zero_grad(set_to_none=True)
     with autocast(device, config.bf16):
-        sums = loss_fn(model, batch, config)
+        sums = loss_fn(model, batch)
     total = distributed.all_reduce(sums)
     mean = total.loss / total.tokens
     if not torch.isfinite(mean):
@@ -201,7 +199,7 @@ def fit(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     batches: Batches,
-    config: TrainConfig,
+    config: LoopConfig,
     progress: Progress | None = None,
     on_step: Callable[[Progress, LossSums, float], Any] | None = None,
     on_epoch: Callable[[Progress, dict[str, float]], Any] | None = None,
@@ -263,20 +261,18 @@ def fit(
 def evaluate(
     model: nn.Module,
     batches: Iterable[AnyBatch],
-    config: TrainConfig = NO_SMOOTHING,
-    loss_fn: LossFunction = compute_loss,
+    loss_fn: LossFunction = batch_loss,
 ) -> dict[str, float]:
     """Means of loss, nll and accuracy over all batches, without dropout.
 
     Args:
         model: put into evaluation mode meanwhile.
         batches: on any device.
-        config: settings of the loss.
         loss_fn: the loss of one batch.
     """
     device = next(model.parameters()).device
     with eval_mode(model):
-        found = [loss_fn(model, b.to(device), config) for b in batches]
+        found = [loss_fn(model, b.to(device)) for b in batches]
     return sum(found[1:], found[0]).means()
 
 

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from transformer_course.batches.pairs import AnyBatch, Batch
-from transformer_course.training.config import TrainConfig
+from transformer_course.training.config import SequenceLossConfig
 
 
 class LossSums(NamedTuple):
@@ -40,8 +40,8 @@ class LossSums(NamedTuple):
         }
 
 
-LossFunction = Callable[[nn.Module, AnyBatch, TrainConfig], LossSums]
-"""The loss of a batch under a model and the settings of a training."""
+LossFunction = Callable[[nn.Module, AnyBatch], LossSums]
+"""The loss of a batch under a model."""
 
 
 def label_smoothed_loss(
@@ -148,7 +148,7 @@ def batch_loss(
 
 
 def r_drop_loss(
-    model: nn.Module, batch: Batch, config: TrainConfig
+    model: nn.Module, batch: Batch, config: SequenceLossConfig
 ) -> LossSums:
     """Cross entropy of two passes, plus ``config.r_drop`` times their
     divergence.
@@ -169,7 +169,9 @@ def r_drop_loss(
 
 
 def compute_loss(
-    model: nn.Module, batch: Batch, config: TrainConfig
+    model: nn.Module,
+    batch: Batch,
+    config: SequenceLossConfig = SequenceLossConfig(),
 ) -> LossSums:
     """The loss of a translator or a language model.
 

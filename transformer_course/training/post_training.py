@@ -18,7 +18,6 @@ from transformer_course.batches.pairs import pad_rows
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.errors import ConfigError
 from transformer_course.models.mode import for_inference
-from transformer_course.training.config import TrainConfig
 from transformer_course.training.loss import LossSums
 
 Ids = list[int]
@@ -205,9 +204,7 @@ class Pairs(NamedTuple):
         return Pairs(*(part.to(device) for part in self))
 
 
-def preference_loss(
-    model: nn.Module, batch: Pairs, config: TrainConfig
-) -> LossSums:
+def preference_loss(model: nn.Module, batch: Pairs) -> LossSums:
     """DPO's loss of a model with LoRA, whose reference has LoRA off.
 
     Returns:
@@ -269,9 +266,7 @@ class Groups(NamedTuple):
         return Groups(*(part.to(device) for part in self))
 
 
-def group_loss(
-    model: nn.Module, batch: Groups, config: TrainConfig
-) -> LossSums:
+def group_loss(model: nn.Module, batch: Groups) -> LossSums:
     """GRPO's loss right after the answers were drawn, without a KL term.
 
     The model is then the one that drew them: each ratio is 1, but has a

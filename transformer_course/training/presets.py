@@ -42,9 +42,13 @@ from transformer_course.models.vit_config import (
     ConvolutionalConfig,
     VisionConfig,
 )
-from transformer_course.training.config import Experiment, TrainConfig
+from transformer_course.training.config import (
+    Experiment,
+    LoopConfig,
+    LossConfig,
+)
 
-FINE_TUNING = TrainConfig(
+FINE_TUNING = LoopConfig(
     epochs=3,
     peak_rate=1e-4,
     schedule="cosine",
@@ -52,10 +56,10 @@ FINE_TUNING = TrainConfig(
     beta2=0.999,
     epsilon=1e-8,
     weight_decay=0.01,
-    label_smoothing=0.0,
     average_last=0,
 )
-"""How a pre-trained encoder learns to classify texts."""
+"""How a pre-trained encoder learns to classify texts, without smoothing."""
+_UNSMOOTHED = LossConfig(label_smoothing=0.0)
 
 _ENJA = DataConfig(corpus="small_parallel_enja", token_budget=1536)
 _SOSEKI = DataConfig(corpus="soseki", max_shapes=24)
@@ -68,15 +72,13 @@ _SMALL_SOSEKI = ModelConfig(
     vocab_size=8000, n_layers=4, max_length=64, norm_first=True
 )
 
-_ENJA_TRAINING = TrainConfig(epochs=18, warmup=1000, peak_rate=1e-3, bf16=True)
-_SHORT = TrainConfig(
+_ENJA_TRAINING = LoopConfig(epochs=18, warmup=1000, peak_rate=1e-3, bf16=True)
+_SHORT = LoopConfig(
     epochs=5, warmup=400, peak_rate=1e-3, bf16=True, average_last=0
 )
 _TEXT_ENCODER = replace(_SHORT, warmup=200, peak_rate=5e-4)
-_TEXT_GRU = TrainConfig(
-    epochs=4, warmup=100, peak_rate=4e-3, label_smoothing=0.0, average_last=0
-)
-_FASHION = TrainConfig(epochs=10, warmup=500, peak_rate=1e-3)
+_TEXT_GRU = LoopConfig(epochs=4, warmup=100, peak_rate=4e-3, average_last=0)
+_FASHION = LoopConfig(epochs=10, warmup=500, peak_rate=1e-3)
 
 _PRESETS = (
     Experiment(
@@ -90,7 +92,7 @@ _PRESETS = (
             n_layers=2,
             dropout=0.0,
         ),
-        TrainConfig(epochs=2, peak_rate=2e-3, warmup=100, average_last=0),
+        LoopConfig(epochs=2, peak_rate=2e-3, warmup=100, average_last=0),
     ),
     Experiment(
         "grammar-lm",
@@ -98,7 +100,7 @@ _PRESETS = (
         LanguageModelConfig(
             vocab_size=800, d_model=128, n_heads=4, d_ff=512, n_layers=2
         ),
-        TrainConfig(epochs=2, warmup=200, average_last=0),
+        LoopConfig(epochs=2, warmup=200, average_last=0),
         "language_modelling",
     ),
     Experiment("enja", _ENJA, _TRANSLATOR, _ENJA_TRAINING),
@@ -130,7 +132,7 @@ _PRESETS = (
         "soseki",
         _SOSEKI,
         replace(_SMALL_SOSEKI, d_model=512, n_heads=8, d_ff=2048),
-        TrainConfig(epochs=20, peak_rate=5e-4, bf16=True),
+        LoopConfig(epochs=20, peak_rate=5e-4, bf16=True),
         "next_sentence",
     ),
     Experiment("soseki-cpu", _SOSEKI, _SMALL_SOSEKI, _SHORT, "next_sentence"),
@@ -169,22 +171,23 @@ _PRESETS = (
             position="rotary",
             next_sentence=False,
         ),
-        TrainConfig(
+        LoopConfig(
             epochs=2,
             warmup=1000,
             peak_rate=1.5e-3,
-            label_smoothing=0.0,
             bf16=True,
             average_last=0,
         ),
         "pre_training",
+        _UNSMOOTHED,
     ),
     Experiment(
         "digits-vit",
         DataConfig(corpus="digits", batch_size=64),
         VisionConfig(image_size=8, patch_size=2, n_layers=2),
-        TrainConfig(epochs=20, warmup=100, peak_rate=3e-3, average_last=0),
+        LoopConfig(epochs=20, warmup=100, peak_rate=3e-3, average_last=0),
         "image_classification",
+        LossConfig(),
     ),
     Experiment(
         "fashion-vit",
@@ -198,6 +201,7 @@ _PRESETS = (
             average_last=0,
         ),
         "image_classification",
+        LossConfig(),
     ),
     Experiment(
         "fashion-cnn",
@@ -205,6 +209,7 @@ _PRESETS = (
         ConvolutionalConfig(),
         _FASHION,
         "image_classification",
+        LossConfig(),
     ),
     Experiment(
         "polarity",
@@ -212,6 +217,7 @@ _PRESETS = (
         TextClassifierConfig(n_layers=2, max_length=64, dropout=0.3),
         _TEXT_ENCODER,
         "text_classification",
+        LossConfig(),
     ),
     Experiment(
         "polarity-gru",
@@ -219,6 +225,7 @@ _PRESETS = (
         RecurrentClassifierConfig(max_length=64, dropout=0.3),
         _TEXT_GRU,
         "text_classification",
+        _UNSMOOTHED,
     ),
     Experiment(
         "authors",
@@ -226,6 +233,7 @@ _PRESETS = (
         TextClassifierConfig(dropout=0.3, n_classes=11),
         _TEXT_ENCODER,
         "text_classification",
+        LossConfig(),
     ),
     Experiment(
         "authors-gru",
@@ -233,6 +241,7 @@ _PRESETS = (
         RecurrentClassifierConfig(dropout=0.3, n_classes=11),
         _TEXT_GRU,
         "text_classification",
+        _UNSMOOTHED,
     ),
 )
 PRESETS = {preset.name: preset for preset in _PRESETS}
@@ -255,10 +264,10 @@ def begun_from(
         start: the name or the folder of the other model.
         config: of the other model.
     """
-    model, train = experiment.model, experiment.train
+    model, train, loss = experiment.model, experiment.train, experiment.loss
     sizes = {k: v for k, v in asdict(config).items() if hasattr(model, k)}
     if isinstance(model, TextClassifierConfig):
-        train = FINE_TUNING
+        train, loss = FINE_TUNING, _UNSMOOTHED
         own = {"dropout": BertConfig.dropout, "n_classes": model.n_classes}
         sizes = {"pooling": "mean"} | sizes | own
     return replace(
@@ -266,4 +275,5 @@ def begun_from(
         name=f"{experiment.name}-{Path(start).name}",
         model=replace(model, **sizes),
         train=replace(train, start_from=start),
+        loss=loss,
     )

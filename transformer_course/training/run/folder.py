@@ -1,7 +1,6 @@
 """The folder of a run: its settings, its metrics, its best checkpoint."""
 
 import json
-import math
 import shutil
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from transformer_course import files
-from transformer_course.checkpoints import (
-    checkpoint,
-    pretrained,
-    shipped,
-    smollm2,
+from transformer_course.checkpoints import checkpoint
+from transformer_course.checkpoints.find import (
+    Record,
+    is_checkpoint,
+    read_records,
 )
-from transformer_course.console import quoted
 from transformer_course.data.tokenizer import AnyTokenizer
 from transformer_course.device import joined, machine
 from transformer_course.errors import (
@@ -29,12 +27,8 @@ from transformer_course.training.tasks.table import (
     experiment_to_dict,
 )
 
-Record = dict[str, Any]
-"""A line of ``metrics.jsonl``."""
 FREE = ("epochs", "device", "save_every", "files")
 """Settings that may change on resuming: files may have moved."""
-CHECKPOINTS = ("average", "best", "last")
-"""Checkpoints of a finished run, in order of preference."""
 TRAIN = "transformer-course train"
 
 
@@ -62,7 +56,7 @@ class RunFolder:
     @property
     def has_last(self) -> bool:
         """Whether there is a checkpoint to resume from."""
-        return _is_checkpoint(self.checkpoints / "last")
+        return is_checkpoint(self.checkpoints / "last")
 
     def settings(self) -> dict[str, Any]:
         """The settings that the run began with, and its machines.
@@ -155,10 +149,7 @@ class RunFolder:
 
     def records(self) -> list[Record]:
         """The records of ``metrics.jsonl``, without incomplete lines."""
-        if not self.metrics.exists():
-            return []
-        lines = self.metrics.read_text("utf-8", "replace").splitlines()
-        return [record for line in lines if (record := _record(line))]
+        return read_records(self.metrics)
 
     def drop_records_after(self, step: int, epoch: int) -> None:
         """Drop the records that are later than a checkpoint."""
@@ -171,26 +162,6 @@ class RunFolder:
         ]
         if self.metrics.exists():
             files.write_atomic(self.metrics, "".join(lines))
-
-    def chosen(self) -> Path | None:
-        """The checkpoint that is best on the development set.
-
-        The better of the best epoch and the average, by their recorded
-        selection metric; where there is none, the first of
-        :data:`CHECKPOINTS`; None if there is no checkpoint.
-        """
-        values: dict[str, float] = {}
-        for record in self.records():
-            name = {"average": "average", "epoch": "best"}.get(record["kind"])
-            if name:
-                value = selection_metric_of(record)
-                values[name] = max(values.get(name, -math.inf), value)
-        there = [self.checkpoints / name for name in CHECKPOINTS]
-        return max(
-            filter(_is_checkpoint, there),
-            key=lambda path: values.get(path.name, -math.inf),
-            default=None,
-        )
 
 
 def settings_of(place: Path) -> dict[str, Any]:
@@ -226,66 +197,6 @@ def settings_of(place: Path) -> dict[str, Any]:
     )
 
 
-def chosen_checkpoint(folder: str | Path) -> Path | None:
-    """:meth:`RunFolder.chosen` of a folder that may be a run's."""
-    return RunFolder(Path(folder)).chosen()
-
-
-def find(path: Path) -> Path:
-    """The checkpoint of a path: that of a model that comes with the course,
-    the chosen one of a run, the published weights of "minilm" or "smollm2",
-    or the path itself.
-
-    Raises:
-        CheckpointError: there is none; the message names runs nearby.
-        CourseError: the package of "minilm" or "smollm2" is not installed.
-    """
-    found = shipped.find(path) or chosen_checkpoint(path)
-    if found is not None:
-        return found
-    if str(path) == "minilm" and not path.exists():
-        return pretrained.minilm_folder()
-    if str(path) == "smollm2" and not path.exists():
-        return smollm2.smollm2_file()
-    if path.suffix == ".gguf" and path.exists():
-        return path
-    try:
-        return checkpoint.existing(path)
-    except CheckpointError as error:
-        near = _runs_near(path) or shipped.hint(path)
-        raise CheckpointError(f"{error}{near}") from error
-
-
-def find_trained(path: Path) -> Path:
-    """The checkpoint of a path, which a training of the course has made.
-
-    Raises:
-        CheckpointError: there is none, or it is a published GGUF file.
-    """
-    found = find(path)
-    if found.suffix == ".gguf":
-        raise CheckpointError(
-            f"{path} holds published weights in a GGUF file, which are "
-            "neither scored on a corpus of the course nor exported: continue "
-            "a text with them (generate), or talk with them (chat)."
-        )
-    return found
-
-
-def _runs_near(path: Path) -> str:
-    """Runs in a folder, or beside it, in a sentence."""
-    for folder in (path, path.parent):
-        runs = sorted(p.parent for p in folder.glob("*/checkpoints"))
-        if runs := [quoted(run) for run in runs if run != path]:
-            return f" Runs are in {', '.join(runs)}."
-    return ""
-
-
-def selection_metric_of(record: Record) -> float:
-    """The number by which checkpoints are compared; greater is better."""
-    return record.get("selection_metric", -math.inf)
-
-
 def changed_setting(
     old: dict[str, Any], now: Experiment, free: Collection[str]
 ) -> str:
@@ -300,26 +211,9 @@ def changed_setting(
     given = experiment_to_dict(now)
     if before["task"] != given["task"]:
         return f"task {before['task']}, but {given['task']} is given now"
-    for part in ("data", "model", "train"):
+    for part in ("data", "model", "train", "loss"):
         for key in before[part] | given[part]:
             was, is_now = before[part].get(key), given[part].get(key)
             if was != is_now and key not in free:
                 return f"{part}.{key} {was}, but {is_now} is given now"
     return ""
-
-
-def _is_checkpoint(folder: Path) -> bool:
-    try:
-        checkpoint.existing(folder)
-    except CheckpointError:
-        return False
-    return True
-
-
-def _record(line: str) -> Record | None:
-    """The record of a line; None if the line is not complete."""
-    try:
-        record = json.loads(line)
-    except ValueError:
-        return None
-    return record if isinstance(record, dict) and "kind" in record else None

@@ -8,6 +8,7 @@ from torch import nn
 
 from transformer_course.batches.pairs import Batches
 from transformer_course.checkpoints import checkpoint, pretrained
+from transformer_course.checkpoints.find import find
 from transformer_course.checks import from_dict
 from transformer_course.data import own_text
 from transformer_course.data.config import DataConfig
@@ -18,7 +19,6 @@ from transformer_course.models.bert import TextClassifier
 from transformer_course.models.config import AnyModelConfig
 from transformer_course.training.config import Experiment
 from transformer_course.training.loop import set_seed
-from transformer_course.training.run.folder import find
 from transformer_course.training.tasks.table import find_task
 from transformer_course.training.tasks.task import Task, check
 

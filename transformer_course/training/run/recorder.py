@@ -8,9 +8,10 @@ import time
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
+from transformer_course.checkpoints.find import Record
 from transformer_course.training.loop import Progress
 from transformer_course.training.loss import LossSums
-from transformer_course.training.run.folder import Record, RunFolder
+from transformer_course.training.run.folder import RunFolder
 
 BOARD_EVERY = 20
 """Steps between two points of TensorBoard's curves."""

@@ -2,15 +2,17 @@
 
 import contextlib
 import time
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from torch import nn
 
 from transformer_course.checkpoints import checkpoint
+from transformer_course.checkpoints.find import Record
 from transformer_course.console import log
 from transformer_course.device import pick_device
 from transformer_course.errors import CheckpointError, ConfigError, Interrupted
-from transformer_course.fast.optimize import optimize
 from transformer_course.training import distributed
 from transformer_course.training.config import Experiment
 from transformer_course.training.loop import (
@@ -23,7 +25,7 @@ from transformer_course.training.loop import (
 )
 from transformer_course.training.loss import LossSums
 from transformer_course.training.run.checkpoints import Checkpoints
-from transformer_course.training.run.folder import Record, RunFolder
+from transformer_course.training.run.folder import RunFolder
 from transformer_course.training.run.prepare import (
     Prepared,
     complete,
@@ -40,6 +42,8 @@ def run(
     resume: bool = False,
     quiet: bool = False,
     build: checkpoint.Build = checkpoint.build,
+    optimize: Callable[[nn.Module], nn.Module] | None = None,
+    losses: Mapping[Callable, Callable] | None = None,
 ) -> Path:
     """Train an experiment in ``output_dir/NAME``, or resume it.
 
@@ -52,6 +56,9 @@ def run(
         resume: continue a run that was stopped.
         quiet: print nothing.
         build: makes the model from its config.
+        optimize: changes its layers, such as :func:`~.optimize.optimize`.
+        losses: what takes the place of a task's loss, such as
+            :data:`~.chunked_loss.LESS_MEMORY`.
 
     Returns:
         The folder.
@@ -87,7 +94,12 @@ def run(
         resumed = resume and folder.has_last
         prepared = prepare(experiment, tokenizer, output_dir, resumed, build)
         task, train = prepared.task, experiment.train
-        model = optimize(prepared.model.to(device))
+        loss_fn = partial(
+            (losses or {}).get(task.loss, task.loss), config=experiment.loss
+        )
+        model = prepared.model.to(device)
+        if optimize:
+            model = optimize(model)
         optimizer = make_optimizer(model, train)
         progress = Progress()
         if resumed:
@@ -140,7 +152,7 @@ def run(
             distributed.wait()
 
         def validate(title: str, record: Record) -> float:
-            found = evaluate(model, prepared.dev_batches, train, task.loss)
+            found = evaluate(model, prepared.dev_batches, loss_fn)
             text = prepared.tokenizer, prepared.splits.dev
             metrics = found | task.metrics(model, *text, found)
             value = selection_value(task, metrics)
@@ -158,7 +170,7 @@ def run(
             progress,
             on_step,
             on_epoch,
-            distributed.data_parallel(model, task.loss),
+            distributed.data_parallel(model, loss_fn),
         )
         if main and (epochs := checkpoints.average(progress)):
             record = {"kind": "average", "epochs": epochs}

@@ -15,6 +15,7 @@ from transformer_course.batches.labelled import (
     LabelledBatches,
     text_rows,
 )
+from transformer_course.checkpoints.kinds import TASK_KINDS
 from transformer_course.data.config import DataConfig
 from transformer_course.data.corpora import load_images, load_labelled
 from transformer_course.data.images import ImageSet, ImageSplits
@@ -22,17 +23,9 @@ from transformer_course.data.labelled import LabelledSplits, LabelledText
 from transformer_course.data.tokenizer import AnyTokenizer
 from transformer_course.decoding.classify import macro_f1, probabilities
 from transformer_course.errors import ConfigError
-from transformer_course.models.bert_config import (
-    RecurrentClassifierConfig,
-    TextClassifierConfig,
-)
 from transformer_course.models.config import AnyModelConfig
 from transformer_course.models.mode import eval_mode
-from transformer_course.models.vit_config import (
-    ConvolutionalConfig,
-    VisionConfig,
-)
-from transformer_course.training.config import Experiment, TrainConfig
+from transformer_course.training.config import Experiment, LossConfig
 from transformer_course.training.loss import LossSums, classification_loss
 from transformer_course.training.tasks.task import Task, warn_cut_off
 from transformer_course.training.tasks.writing import train_tokenizer
@@ -46,7 +39,7 @@ SAMPLES = 10
 
 
 def labelled_loss(
-    model: nn.Module, batch: ImageBatch | LabelledBatch, config: TrainConfig
+    model: nn.Module, batch: ImageBatch | LabelledBatch, config: LossConfig
 ) -> LossSums:
     """Label-smoothed cross entropy of the classes of texts or images."""
     inputs, labels = batch
@@ -56,14 +49,11 @@ def labelled_loss(
 class ImageClassification(Task):
     """One class for each image."""
 
-    name = "image_classification"
-    models = (VisionConfig, ConvolutionalConfig)
+    kind = TASK_KINDS["image_classification"]
     corpora = ("images",)
     examples = "images"
-    input_kind = "images"
-    output_kind = "classes"
     selection_metric = "accuracy"
-    settings = ("train_pairs", "batch_size", "shift", "label_smoothing")
+    data_settings = ("train_pairs", "batch_size", "shift")
     loss = staticmethod(labelled_loss)
 
     def load(self, data: DataConfig) -> ImageSplits:
@@ -114,20 +104,17 @@ class ImageClassification(Task):
 class TextClassification(Task):
     """One class for each text."""
 
-    name = "text_classification"
-    models = (TextClassifierConfig, RecurrentClassifierConfig)
+    kind = TASK_KINDS["text_classification"]
     corpora = ("labelled",)
     examples = "texts"
-    output_kind = "classes"
     selection_metric = "accuracy"
-    settings = (
+    data_settings = (
         "src",
         "tgt",
         "train_pairs",
         "pieces",
         "token_budget",
         "max_shapes",
-        "label_smoothing",
     )
     loss = staticmethod(labelled_loss)
 

@@ -13,6 +13,7 @@ from transformer_course.batches.masked import (
     MaskedBatches,
     joined,
 )
+from transformer_course.checkpoints.kinds import TASK_KINDS
 from transformer_course.data.aozora import Work
 from transformer_course.data.aozora.authors import WorkSplits
 from transformer_course.data.config import DataConfig
@@ -22,7 +23,7 @@ from transformer_course.decoding.fill import masked_probabilities
 from transformer_course.evaluation.bleu import perplexity
 from transformer_course.models.bert_config import BertConfig
 from transformer_course.models.mode import eval_mode
-from transformer_course.training.config import Experiment, TrainConfig
+from transformer_course.training.config import Experiment, LossConfig
 from transformer_course.training.loss import LossSums, classification_loss
 from transformer_course.training.tasks.task import Task, warn_cut_off
 
@@ -45,14 +46,12 @@ class PreTraining(Task):
     whether B follows A is learned too.
     """
 
-    name = "pre_training"
-    models = (BertConfig,)
+    kind = TASK_KINDS["pre_training"]
     corpora = ("works",)
     examples = "works"
-    output_kind = "hidden words"
     selection_metric = "nll"
     greater_is_better = False
-    settings = ("src", "tgt", "pieces", "token_budget", "label_smoothing")
+    data_settings = ("src", "tgt", "pieces", "token_budget")
 
     def load(self, data: DataConfig) -> WorkSplits:
         return corpus_of(data).works()
@@ -92,7 +91,7 @@ class PreTraining(Task):
         ).in_order()
 
     def loss(
-        self, model: nn.Module, batch: MaskedBatch, config: TrainConfig
+        self, model: nn.Module, batch: MaskedBatch, config: LossConfig
     ) -> LossSums:
         """Cross entropy of the chosen words.
 

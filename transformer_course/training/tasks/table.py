@@ -4,11 +4,15 @@ from dataclasses import asdict
 from typing import Any
 
 from transformer_course.checkpoints import checkpoint
+from transformer_course.checkpoints.kinds import (
+    find_task_kind,
+    task_kind_of,
+)
 from transformer_course.checks import from_dict, require_fits
 from transformer_course.data.config import DataConfig
 from transformer_course.errors import ConfigError
 from transformer_course.models.config import AnyModelConfig
-from transformer_course.training.config import Experiment, TrainConfig
+from transformer_course.training.config import Experiment, LoopConfig
 from transformer_course.training.tasks.classification import (
     ImageClassification,
     TextClassification,
@@ -40,33 +44,15 @@ def find_task(name: str) -> Task:
     Raises:
         ConfigError: there is none; those there are are named.
     """
-    if name not in TASKS:
-        raise ConfigError(
-            f"there is no task {name!r}; there are: {', '.join(TASKS)}."
-        )
-    return TASKS[name]
+    return TASKS[find_task_kind(name).name]
 
 
 def task_of(
     config: AnyModelConfig, details: dict[str, Any] | None = None
 ) -> Task:
-    """The task that a model was trained for.
-
-    Args:
-        config: of the model.
-        details: what its checkpoint says of the training. Where it names no
-            task, it is the first one with such models.
-
-    Raises:
-        ConfigError: there is no such task.
-    """
-    details = details or {}
-    if "task" in details:
-        return find_task(details["task"])
-    for task in TASKS.values():
-        if type(config) in task.models:
-            return task
-    raise ConfigError(f"no task trains a {type(config).__name__}.")
+    """The task that a model was trained for: see
+    :func:`~.kinds.task_kind_of`."""
+    return TASKS[task_kind_of(config, details).name]
 
 
 def experiment_to_dict(experiment: Experiment) -> dict[str, Any]:
@@ -85,7 +71,7 @@ def experiment_from_dict(settings: dict[str, Any]) -> Experiment:
         ConfigError: a part is missing, or a setting is unknown or has a value
             that it cannot have.
     """
-    for part in ("name", "data", "model", "train", "task"):
+    for part in ("name", "data", "model", "train", "task", "loss"):
         if part not in settings:
             raise ConfigError(
                 f"these are not the settings of a training: {part} is not "
@@ -93,10 +79,12 @@ def experiment_from_dict(settings: dict[str, Any]) -> Experiment:
             )
         kind = str if part in ("name", "task") else dict
         require_fits(part, settings[part], kind)
+    task = find_task(settings["task"])
     return Experiment(
         settings["name"],
         from_dict(DataConfig, settings["data"]),
         checkpoint.config_from_dict(settings["model"]),
-        from_dict(TrainConfig, settings["train"]),
-        find_task(settings["task"]).name,
+        from_dict(LoopConfig, settings["train"]),
+        task.name,
+        from_dict(task.loss_config, settings["loss"]),
     )

@@ -1,11 +1,12 @@
 """The base class of all tasks, and the checks that they share."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from torch import nn
 
 from transformer_course.batches.pairs import AnyBatch, Batches
+from transformer_course.checkpoints.kinds import TaskKind, model_type_of
 from transformer_course.checks import changed
 from transformer_course.console import log
 from transformer_course.data.config import DataConfig
@@ -13,11 +14,7 @@ from transformer_course.data.corpora import CORPORA, Corpus, corpus_of
 from transformer_course.data.tokenizer import PAD, AnyTokenizer
 from transformer_course.errors import ConfigError
 from transformer_course.models.config import AnyModelConfig
-from transformer_course.training.config import (
-    LOOP_SETTINGS,
-    Experiment,
-    TrainConfig,
-)
+from transformer_course.training.config import Experiment, LossConfig
 from transformer_course.training.loss import LossSums
 
 
@@ -28,28 +25,28 @@ class Task(ABC):
     None where there is no text.
     """
 
-    name: ClassVar[str]
-    """Its name in settings and checkpoints."""
-    models: ClassVar[tuple[type[AnyModelConfig], ...]]
-    """Config classes of the models that it trains."""
+    kind: ClassVar[TaskKind]
+    """Its name, the models that it trains, and what they are for."""
     corpora: ClassVar[tuple[str, ...]]
     """Fields of :class:`~.corpora.Corpus`; a corpus must have one of them."""
     languages: ClassVar[int | None] = None
     """Number of languages of a corpus; None for any."""
     examples: ClassVar[str]
     """Plural noun for the training examples."""
-    input_kind: ClassVar[Literal["text", "images"]] = "text"
-    output_kind: ClassVar[str] = "text"
-    """"text", "translation", "classes" or "hidden words"."""
-    prompt_side: ClassVar[Literal["src", "tgt"]] = "src"
-    """The side of the corpus that a user's text belongs to."""
     selection_metric: ClassVar[str]
     """Metric on the development set by which checkpoints are chosen."""
     greater_is_better: ClassVar[bool] = True
     """Whether a larger value of ``selection_metric`` is better."""
-    settings: ClassVar[tuple[str, ...]]
-    """Settings of data and loss that it follows, besides the corpus. The loop
-    follows its own; any other must have its default."""
+    loss_config: ClassVar[type[LossConfig]] = LossConfig
+    """The settings of its loss."""
+    data_settings: ClassVar[tuple[str, ...]]
+    """Settings of the data that it follows, besides the corpus; any other
+    must have its default."""
+
+    @property
+    def name(self) -> str:
+        """Its name in settings and checkpoints."""
+        return self.kind.name
 
     @abstractmethod
     def load(self, data: DataConfig):
@@ -89,9 +86,13 @@ class Task(ABC):
 
     @abstractmethod
     def loss(
-        self, model: nn.Module, batch: AnyBatch, config: TrainConfig
+        self, model: nn.Module, batch: AnyBatch, config: LossConfig
     ) -> LossSums:
-        """The loss of a batch, in training and in evaluation."""
+        """The loss of a batch."""
+
+    def unsmoothed_loss(self, model: nn.Module, batch: AnyBatch) -> LossSums:
+        """The loss of a batch in an evaluation."""
+        return self.loss(model, batch, self.loss_config(label_smoothing=0.0))
 
     @abstractmethod
     def metrics(
@@ -146,12 +147,12 @@ def check(task: Task, experiment: Experiment) -> None:
         CorpusError: no such corpus.
     """
     model, train = experiment.model, experiment.train
-    if type(model) not in task.models:
-        known = ", ".join(kind.__name__ for kind in task.models)
+    model_type = model_type_of(model)
+    if model_type not in task.kind.models:
         raise ConfigError(
-            f"the task {task.name} trains a {known}, and a "
-            f"{type(model).__name__} was given: choose another model, or "
-            "another task."
+            f"the task {task.name} trains a {' or '.join(task.kind.models)}, "
+            f"and a {model_type} was given: choose another model, or another "
+            "task."
         )
     corpus = corpus_of(experiment.data)
     if not supports(task, corpus):
@@ -160,20 +161,25 @@ def check(task: Task, experiment: Experiment) -> None:
             f"the corpus {corpus.name} has nothing for the task {task.name}; "
             f"these have: {', '.join(fit)}."
         )
-    followed = {"corpus", *LOOP_SETTINGS, *task.settings}
-    for name, value in (changed(experiment.data) | changed(train)).items():
-        if name not in followed:
+    if type(experiment.loss) is not task.loss_config:
+        raise ConfigError(
+            f"the task {task.name} has a loss with the settings of "
+            f"{task.loss_config.__name__}, and {experiment.loss} was given: "
+            f"give loss={task.loss_config.__name__}(...)."
+        )
+    for name, value in changed(experiment.data).items():
+        if name not in ("corpus", *task.data_settings):
             raise ConfigError(
                 f"{name} is {value}, which the task {task.name} does not use: "
                 "leave it out."
             )
     pad_id = getattr(model, "pad_id", PAD)
-    if task.input_kind == "text" and pad_id != PAD:
+    if task.kind.input == "text" and pad_id != PAD:
         raise ConfigError(
             f"pad_id is {pad_id}, but text is padded with {PAD}: leave "
             "--model.pad-id out."
         )
-    if task.output_kind == "classes" and train.peak_rate is None:
+    if task.kind.output == "classes" and train.peak_rate is None:
         raise ConfigError(
             "peak_rate is None, and the paper's rate is for translators: give "
             "one, for instance --train.peak-rate 1e-3."

@@ -22,6 +22,7 @@ from transformer_course.batches.pairs import (
     padded_batch,
     sampled_pairs,
 )
+from transformer_course.checkpoints.kinds import TASK_KINDS
 from transformer_course.console import log
 from transformer_course.data import more_pairs
 from transformer_course.data.config import DataConfig
@@ -33,15 +34,11 @@ from transformer_course.decoding.search import EXTRA_LENGTH
 from transformer_course.decoding.translate import draw, translate
 from transformer_course.errors import ConfigError
 from transformer_course.evaluation.bleu import corpus_bleu, perplexity
-from transformer_course.fast.chunked_loss import chunked_loss
 from transformer_course.models.config import (
     AnyModelConfig,
-    LanguageModelConfig,
-    ModelConfig,
-    RecurrentConfig,
 )
-from transformer_course.models.modern_config import ModernConfig
-from transformer_course.training.config import Experiment
+from transformer_course.training.config import Experiment, SequenceLossConfig
+from transformer_course.training.loss import compute_loss
 from transformer_course.training.tasks.task import Task, warn_cut_off
 
 TEXT_SETTINGS = (
@@ -54,8 +51,6 @@ TEXT_SETTINGS = (
     "pieces",
     "token_budget",
     "max_shapes",
-    "label_smoothing",
-    "r_drop",
 )
 """Settings that all of these tasks follow."""
 PAIR_SETTINGS = (*TEXT_SETTINGS, "more", "more_sha256", "subword_sampling")
@@ -186,15 +181,14 @@ def _warn_cut_off(
 class Translation(Task):
     """Translation of sentences, evaluated by BLEU."""
 
-    name = "translation"
-    models = (ModelConfig, RecurrentConfig)
+    kind = TASK_KINDS["translation"]
     corpora = ("pairs",)
     languages = 2
     examples = "pairs"
-    output_kind = "translation"
     selection_metric = "bleu"
-    settings = (*PAIR_SETTINGS, "both_ways")
-    loss = staticmethod(chunked_loss)
+    data_settings = (*PAIR_SETTINGS, "both_ways")
+    loss_config = SequenceLossConfig
+    loss = staticmethod(compute_loss)
     eval_batches = staticmethod(pair_eval_batches)
     samples = staticmethod(pair_samples)
 
@@ -234,15 +228,15 @@ class Translation(Task):
 class NextSentence(Task):
     """The sentence after a sentence; many are right, so the nll decides."""
 
-    name = "next_sentence"
-    models = (ModelConfig, RecurrentConfig)
+    kind = TASK_KINDS["next_sentence"]
     corpora = ("pairs",)
     languages = 1
     examples = "pairs"
     selection_metric = "nll"
     greater_is_better = False
-    settings = PAIR_SETTINGS
-    loss = staticmethod(chunked_loss)
+    data_settings = PAIR_SETTINGS
+    loss_config = SequenceLossConfig
+    loss = staticmethod(compute_loss)
     metrics = staticmethod(perplexity_metric)
     eval_batches = staticmethod(pair_eval_batches)
     samples = staticmethod(pair_samples)
@@ -266,15 +260,14 @@ class NextSentence(Task):
 class LanguageModelling(Task):
     """A text without a source: chapters, or the targets of pairs."""
 
-    name = "language_modelling"
-    models = (LanguageModelConfig, ModernConfig)
+    kind = TASK_KINDS["language_modelling"]
     corpora = ("pairs", "texts")
     examples = "texts"
-    prompt_side = "tgt"
     selection_metric = "nll"
     greater_is_better = False
-    settings = TEXT_SETTINGS
-    loss = staticmethod(chunked_loss)
+    data_settings = TEXT_SETTINGS
+    loss_config = SequenceLossConfig
+    loss = staticmethod(compute_loss)
     metrics = staticmethod(perplexity_metric)
 
     def load(self, data: DataConfig) -> Splits:

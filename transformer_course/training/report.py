@@ -1,14 +1,14 @@
 """Evaluation of a model on its corpus, as the command ``score`` prints it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
+from transformer_course.console import Say
 from transformer_course.data.text import ParallelText, unseen
-from transformer_course.data.tokenizer import MASK_PIECE, PAD, AnyTokenizer
+from transformer_course.data.tokenizer import PAD, AnyTokenizer
 from transformer_course.decoding.classify import f1_by_class
 from transformer_course.decoding.translate import translate
 from transformer_course.evaluation.bleu import perplexity, score_lines
@@ -18,9 +18,6 @@ from transformer_course.training.tasks.classification import (
 )
 from transformer_course.training.tasks.pre_training import next_accuracy
 from transformer_course.training.tasks.task import Task
-
-Say = Callable[[str], None]
-"""Prints or collects a text."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,7 @@ class Evaluation:
             "classes": self._classes,
             "hidden words": self._hidden_words,
         }
-        return reports[self.task.output_kind](title, say)
+        return reports[self.task.kind.output](title, say)
 
     def _translations(self, title: str, say: Say) -> list[str]:
         """BLEU and chrF, of all sentences and of those unseen in training."""
@@ -109,7 +106,7 @@ class Evaluation:
         hits, f1 = guesses == labels, f1_by_class(labels, guesses, len(names))
         say(
             f"{title}: {int(hits.sum()):,} of {len(labels):,} "
-            f"{self.task.input_kind} right, accuracy "
+            f"{self.task.kind.input} right, accuracy "
             f"{hits.float().mean():.4f}, macro F1 {f1.mean():.4f}"
         )
         for label, name in enumerate(names):
@@ -128,7 +125,7 @@ class Evaluation:
     def _hidden_words(self, title: str, say: Say) -> None:
         """nll and accuracy of hidden words, and of "does B follow?"."""
         batches = self._batches()
-        means = evaluate(self.model, batches, loss_fn=self.task.loss)
+        means = evaluate(self.model, batches, self.task.unsmoothed_loss)
         count = sum(int(batch.chosen.sum()) for batch in batches)
         say(
             f"{title}: {count:,} hidden words, nll {means['nll']:.4f}, "
@@ -171,7 +168,7 @@ def text_nll(
     running text is read in blocks, each without those before it.
     """
     batches = task.eval_batches(model.config, tokenizer, text)
-    means = evaluate(model, batches, loss_fn=task.loss)
+    means = evaluate(model, batches, task.unsmoothed_loss)
     targets = [row for batch in batches for row in batch.tgt_out.tolist()]
     return TextNll(
         means["nll"],
@@ -179,16 +176,3 @@ def text_nll(
         sum(i != PAD for row in targets for i in row),
         sum(len(tokenizer.decode(row)) for row in targets),
     )
-
-
-def first_command(task: Task, folder: str) -> str:
-    """The command that shows what a model has learned."""
-    if task.input_kind == "images":
-        return f"score {folder}"
-    prompts = {
-        "translation": f"translate {folder}",
-        "classes": f"classify {folder}",
-        "hidden words": f"fill {folder} '... {MASK_PIECE} ...'",
-    }
-    answer = " '...'" if task.prompt_side == "src" else ""
-    return prompts.get(task.output_kind, f"generate {folder}{answer}")
