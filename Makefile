@@ -10,6 +10,8 @@
 #   WORKERS    processes that run the tests                (2)
 #   ON         the processors that `make test-bare` imitates: default, avx2,
 #              1-thread, 4-threads                         (default)
+#   VERSIONS   of what the package needs, for `make test-versions`: oldest or
+#              newest                                  (newest)
 #   PAGES      what `make test-browser` opens: all, some (a few of each
 #              kind) or names, such as "04_attention api/interpretation"  (all)
 #   CHROMIUM   its browser                         (the system's)
@@ -68,6 +70,9 @@ BARE := $(shell grep -l 'import load_shipped' book/en/*.ipynb | \
 READING := $(patsubst %,tests/test_%.py,pages limits search lectures)
 # Tests beside other libraries.
 BESIDE := $(patsubst %,tests/test_%.py,bert wordpiece ctranslate2 benchmarks)
+# Tests of the package alone.
+VERSIONED := $(shell grep -LE 'built_book|experiments|tools|sphinx|_ext' \
+	tests/test_*.py)
 # Tests of the parts through which every tensor goes.
 TYPED := $(patsubst %,tests/test_%.py,attention masks positional_encoding \
 	layers transformer modern modern_parts vit bert recurrent loss chunked_loss \
@@ -275,6 +280,35 @@ ON_4-threads := OMP_NUM_THREADS=4 MKL_NUM_THREADS=4 \
 	MKL_DYNAMIC=FALSE OMP_WAIT_POLICY=passive
 PROCESSORS := default avx2 1-thread 4-threads
 ON ?= default
+
+.PHONY: coverage
+coverage: $(INSTALLED) ## say which lines of the package no test reaches
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest $(SHARED) tests
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+.PHONY: test-wheel
+test-wheel: $(INSTALLED) ## install the wheel into an empty environment, use it
+	PIP_FLAGS="$(PIP_FLAGS)" $(PYTEST) tests/wheel
+
+# The package beside other versions of what it needs, in an environment of its
+# own: the oldest that pyproject.toml allows, or the newest that there are.
+OTHER := _build/versions
+RESOLUTION_oldest := lowest-direct
+RESOLUTION_newest := highest
+VERSIONS ?= newest
+.PHONY: test-versions
+test-versions: ## test the package with other versions (VERSIONS=oldest)
+	@command -v uv >/dev/null || { \
+		echo "error: this needs uv: pip install uv"; exit 1; }
+	uv venv --quiet --clear --python "$(PYTHON)" $(OTHER)
+	uv pip install --quiet --python $(OTHER)/bin/python --only-binary :all: \
+		--resolution $(RESOLUTION_$(VERSIONS)) \
+		-r pyproject.toml --extra book $(PIP_FLAGS)
+	uv pip install --quiet --python $(OTHER)/bin/python --no-deps -e .
+	uv pip install --quiet --python $(OTHER)/bin/python --group test $(PIP_FLAGS)
+	$(OTHER)/bin/python -m pytest $(SHARED) $(VERSIONED)
 
 .PHONY: test-bare
 test-bare: $(INSTALLED) ## test without corpora, cache, network (ON=avx2: as there)
