@@ -39,7 +39,7 @@ def with_lora(learned: bool = True):
     model = add_lora(tiny_modern())
     for part in model.modules():
         if isinstance(part, LoRA) and learned:
-            torch.nn.init.normal_(part.widen, std=0.1)
+            torch.nn.init.normal_(part.lora_B, std=0.1)
     return model
 
 
@@ -101,7 +101,7 @@ def test_only_lora_learns():
     batch_loss(model, answer_batch(ROWS)).loss.backward()
     learning = [n for n, p in model.named_parameters() if p.grad is not None]
     assert learning and all(
-        name.endswith((".narrow", ".widen")) for name in learning
+        name.endswith((".lora_A", ".lora_B")) for name in learning
     )
 
 
@@ -171,7 +171,7 @@ def test_gradient_of_grpo_is_the_policy_gradient():
     model, batch = tiny_modern(), answer_batch(ROWS)
     advantage = torch.tensor([1.0, -2.0, 0.5])
     sums = group_loss(model, Groups(batch, advantage))
-    weight = model.layers[0].feed_forward.gate.weight
+    weight = model.layers[0].feed_forward.gate_proj.weight
     (found,) = torch.autograd.grad(sums.loss, weight)
     of_answers = answer_log_probs(model, batch).sum(dim=1)
     (wanted,) = torch.autograd.grad(-(advantage * of_answers).sum(), weight)

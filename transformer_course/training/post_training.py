@@ -88,20 +88,20 @@ class LoRA(nn.Module):
         super().__init__()
         self.linear, self.scale, self.on = linear, alpha / rank, True
         linear.requires_grad_(False)
-        narrow = torch.randn(rank, linear.in_features)
-        self.narrow = nn.Parameter(narrow / linear.in_features**0.5)  # A
-        self.widen = nn.Parameter(torch.zeros(linear.out_features, rank))  # B
+        drawn = torch.randn(rank, linear.in_features)
+        self.lora_A = nn.Parameter(drawn / linear.in_features**0.5)
+        self.lora_B = nn.Parameter(torch.zeros(linear.out_features, rank))
 
     def forward(self, x: Float[Tensor, "*batch d_in"]) -> Tensor:
         """Both maps; the frozen one alone where the other is off."""
         if not self.on:
             return self.linear(x)
-        return self.linear(x) + self.scale * x @ self.narrow.T @ self.widen.T
+        return self.linear(x) + self.scale * x @ self.lora_A.T @ self.lora_B.T
 
     @torch.no_grad()
     def merged(self) -> nn.Linear:
         """One linear map that does the same."""
-        self.linear.weight += self.scale * self.widen @ self.narrow
+        self.linear.weight += self.scale * self.lora_B @ self.lora_A
         return self.linear
 
 
