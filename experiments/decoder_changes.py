@@ -16,7 +16,11 @@ from torch import Tensor, nn
 from transformer_course.checks import Positive, Probability, Size, require
 from transformer_course.models.attention import KVCache
 from transformer_course.models.config import LanguageModelConfig
-from transformer_course.models.layers import LayerNorm, Stream, TokenEmbedding
+from transformer_course.models.layers import (
+    HiddenStates,
+    LayerNorm,
+    TokenEmbedding,
+)
 from transformer_course.models.positional_encoding import (
     RotaryPosition,
     position_module,
@@ -141,19 +145,21 @@ class SwitchedFeedForward(nn.Module):
         self, d_model: int, d_ff: int, activation: str, gated: bool = False
     ):
         super().__init__()
-        self.widen = nn.Linear(d_model, d_ff, bias=False)
-        self.gate = nn.Linear(d_model, d_ff, bias=False) if gated else None
-        self.narrow = nn.Linear(d_ff, d_model, bias=False)
+        self.up_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.gate_proj = (
+            nn.Linear(d_model, d_ff, bias=False) if gated else None
+        )
+        self.down_proj = nn.Linear(d_ff, d_model, bias=False)
         self.activation = ACTIVATIONS[activation]
 
     def forward(
         self, x: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch d_model"]:
         """Each position, by itself."""
-        inner = self.activation(self.widen(x))  # (..., d_ff)
-        if self.gate is not None:
-            inner = inner * self.gate(x)
-        return self.narrow(inner)
+        inner = self.activation(self.up_proj(x))  # (..., d_ff)
+        if self.gate_proj is not None:
+            inner = inner * self.gate_proj(x)
+        return self.down_proj(inner)
 
 
 class MixtureOfExperts(nn.Module):
@@ -188,7 +194,7 @@ class MixtureOfExperts(nn.Module):
         self.balance: Tensor | None = None
         self.load: Tensor | None = None
 
-    def forward(self, x: Stream) -> Stream:
+    def forward(self, x: HiddenStates) -> HiddenStates:
         """Each token, through the expert that the router chose for it."""
         rows = x.flatten(0, -2)  # (tokens, d_model)
         chances = self.router(rows).float().softmax(dim=-1)
@@ -270,11 +276,11 @@ class SwitchedAttention(nn.Module):
 
     def forward(
         self,
-        x: Stream,
+        x: HiddenStates,
         bias: Bias,
         first_values: Heads | None = None,
         cache: KVCache | None = None,
-    ) -> tuple[Stream, Heads]:
+    ) -> tuple[HiddenStates, Heads]:
         """Attend; return the output and the layer's own values.
 
         Args:
@@ -309,7 +315,7 @@ class SwitchedAttention(nn.Module):
         output = self.to_output(output.transpose(1, 2).flatten(2))
         return output, values
 
-    def _split(self, x: Stream, heads: int) -> Heads:
+    def _split(self, x: HiddenStates, heads: int) -> Heads:
         return x.unflatten(-1, (heads, self.d_head)).transpose(1, 2)
 
     def _repeat(self, x: Float[Tensor, "batch groups length d_head"]) -> Heads:
@@ -336,11 +342,11 @@ class SwitchedLayer(nn.Module):
 
     def forward(
         self,
-        x: Stream,
+        x: HiddenStates,
         bias: Bias,
         first_values: Heads | None = None,
         cache: KVCache | None = None,
-    ) -> tuple[Stream, Heads]:
+    ) -> tuple[HiddenStates, Heads]:
         """One step of the stream, and this layer's own values."""
         y, values = self.attention(self.norm_1(x), bias, first_values, cache)
         x = x + self.dropout(y)
@@ -383,7 +389,7 @@ class SwitchedDecoder(DecoderOnly):
             if not isinstance(module, nn.Linear):
                 continue
             nn.init.xavier_uniform_(module.weight)
-            last = name.endswith(("to_output", "narrow"))
+            last = name.endswith(("to_output", "down_proj"))
             if last and self.config.zero_start:
                 nn.init.zeros_(module.weight)
 

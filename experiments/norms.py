@@ -76,7 +76,7 @@ class SmallStart(Transformer):
         factor = (2 * self.config.n_layers) ** -0.5
         with torch.no_grad():
             for name, weight in self.named_parameters():
-                if name.endswith(("to_output.weight", "narrow.weight")):
+                if name.endswith(("to_output.weight", "down_proj.weight")):
                     weight.mul_(factor)
 
 

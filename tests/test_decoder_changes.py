@@ -67,7 +67,7 @@ def test_with_all_changes_off_it_is_the_decoder_of_2017():
     for name, value in weights.items():
         for there, here in names.items():
             name = name.replace(there, here)
-        if not name.endswith(("widen.bias", "narrow.bias")):
+        if not name.endswith(("up_proj.bias", "down_proj.bias")):
             renamed[name] = value
     modern.load_state_dict(renamed)
     ids = random_ids(3, 9)
@@ -152,10 +152,10 @@ def test_settings_that_do_not_go_together_are_refused(changes, complaint):
 def test_a_gate_of_ones_changes_nothing():
     part = SwitchedFeedForward(4, 6, "silu", gated=True)
     x = torch.randn(2, 3, 4)
-    inner = F.silu(part.widen(x))
-    close(part(x), part.narrow(inner * part.gate(x)))
-    part.gate.forward = lambda x: torch.ones_like(inner)
-    close(part(x), part.narrow(inner))
+    inner = F.silu(part.up_proj(x))
+    close(part(x), part.down_proj(inner * part.gate_proj(x)))
+    part.gate_proj.forward = lambda x: torch.ones_like(inner)
+    close(part(x), part.down_proj(inner))
 
 
 def test_slopes_are_those_of_the_paper():

@@ -95,7 +95,7 @@ def test_a_part_is_left_out_in_encoder_and_decoder(build, wanted):
 def test_a_small_start_changes_the_last_matrix_of_each_sub_layer_only():
     usual = dict(built().named_parameters())
     for name, weight in built(norms.SmallStart).named_parameters():
-        last = name.endswith(("to_output.weight", "narrow.weight"))
+        last = name.endswith(("to_output.weight", "down_proj.weight"))
         factor = 6**-0.5 if last else 1  # three layers, two sub-layers each
         assert_close(weight, factor * usual[name])
 

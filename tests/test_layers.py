@@ -118,26 +118,26 @@ def test_feed_forward_is_the_formula(activation):
     layer = FeedForward(8, 32, activation=activation)
     x = torch.randn(2, 3, 8)
     inner = getattr(nn.functional, activation)(
-        x @ layer.widen.weight.T + layer.widen.bias
+        x @ layer.up_proj.weight.T + layer.up_proj.bias
     )
-    close(layer(x), inner @ layer.narrow.weight.T + layer.narrow.bias)
+    close(layer(x), inner @ layer.down_proj.weight.T + layer.down_proj.bias)
 
 
 def test_feed_forward_equals_a_convolution_of_width_one():
     layer = FeedForward(8, 32)
     x = torch.randn(2, 3, 8)
-    widen, narrow = nn.Conv1d(8, 32, 1), nn.Conv1d(32, 8, 1)
-    for convolution, linear in ((widen, layer.widen), (narrow, layer.narrow)):
+    up, down = nn.Conv1d(8, 32, 1), nn.Conv1d(32, 8, 1)
+    for convolution, linear in ((up, layer.up_proj), (down, layer.down_proj)):
         convolution.weight.data = linear.weight.data[..., None]
         convolution.bias.data = linear.bias.data
     as_channels = x.transpose(1, 2)  # (batch, d_model, length)
-    output = narrow(widen(as_channels).relu()).transpose(1, 2)
+    output = down(up(as_channels).relu()).transpose(1, 2)
     close(layer(x), output)
 
 
 def test_feed_forward_dropout_acts_in_training_only():
     layer = FeedForward(8, 32, dropout=0.999_999)
     x = torch.randn(2, 3, 8)
-    close(layer(x), layer.narrow.bias.expand(2, 3, 8))
+    close(layer(x), layer.down_proj.bias.expand(2, 3, 8))
     layer.eval()
-    assert not torch.allclose(layer(x), layer.narrow.bias.expand(2, 3, 8))
+    assert not torch.allclose(layer(x), layer.down_proj.bias.expand(2, 3, 8))

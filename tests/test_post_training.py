@@ -41,7 +41,7 @@ def with_lora(learned: bool = True, **changes):
     model = add_lora(tiny_modern(**changes))
     for part in model.modules():
         if isinstance(part, LoRA) and learned:
-            torch.nn.init.normal_(part.widen, std=0.1)
+            torch.nn.init.normal_(part.lora_B, std=0.1)
     return model
 
 
@@ -107,7 +107,7 @@ def test_only_lora_learns(changes):
     model = with_lora(**changes)
     batch_loss(model, answer_batch(ROWS)).loss.backward()
     for name, weight in model.named_parameters():
-        learns = name.endswith((".narrow", ".widen"))
+        learns = name.endswith((".lora_A", ".lora_B"))
         assert (weight.grad is not None) == learns, name
     lora = sum(isinstance(part, LoRA) for part in model.modules())
     plain = tiny_modern(**changes).modules()
@@ -208,7 +208,7 @@ def test_gradient_of_grpo_is_the_policy_gradient():
     model, batch = tiny_modern(), answer_batch(ROWS)
     advantage = torch.tensor([1.0, -2.0, 0.5])
     sums = group_loss(model, Groups(batch, advantage))
-    weight = model.layers[0].feed_forward.gate.weight
+    weight = model.layers[0].feed_forward.gate_proj.weight
     (found,) = torch.autograd.grad(sums.loss, weight)
     of_answers = answer_log_probs(model, batch).sum(dim=1)
     (wanted,) = torch.autograd.grad(-(advantage * of_answers).sum(), weight)

@@ -297,12 +297,12 @@ class Line(nn.Module):
     def __init__(self, config: LineConfig):
         super().__init__()
         self.config = config
-        self.widen = nn.Linear(2, config.width)
+        self.up_proj = nn.Linear(2, config.width)
         self.drop = nn.Dropout(0.2)
         self.decide = nn.Linear(config.width, 2)
 
     def forward(self, found: Tensor) -> Tensor:
-        return self.decide(self.drop(self.widen(found).relu()))
+        return self.decide(self.drop(self.up_proj(found).relu()))
 
 
 class Sides(Task):

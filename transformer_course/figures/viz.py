@@ -624,7 +624,7 @@ def _shapes_inside(
             asks, asked = inputs[0], inputs[-1]
             found[part] = (len(asks), n_heads, asks.size(1), asked.size(1))
         elif part.endswith("feed_forward"):
-            found[part] = gave[f"{part}.widen"].shape
+            found[part] = gave[f"{part}.up_proj"].shape
     return {part: _by(shape) for part, shape in found.items()}
 
 

@@ -8,7 +8,7 @@ import torch
 from transformer_course.console import Say
 from transformer_course.data.byte_bpe import ByteBPE
 from transformer_course.decoding.generate import sample
-from transformer_course.decoding.translate import TextStream
+from transformer_course.decoding.translate import TextStreamer
 from transformer_course.errors import ConfigError
 from transformer_course.inference.model import TrainedModel
 
@@ -77,7 +77,7 @@ class Conversation:
                 f"the conversation has {len(ids):,} tokens, but the model "
                 f"reads {longest:,}: begin a new one, or say less."
             )
-        text = TextStream(self.used.tokenizer)
+        text = TextStreamer(self.used.tokenizer)
         try:
             sample(
                 self.used.model,

@@ -188,8 +188,8 @@ def _set_layer(spec, layer: EncoderLayer | DecoderLayer) -> None:
         _set_attention(spec.attention, layer.cross_attention, norms[1])
         norms.append(layer.add_norm_3.norm)
     _set_norm(spec.ffn.layer_norm, norms[-1])
-    _set_linear(spec.ffn.linear_0, layer.feed_forward.widen)
-    _set_linear(spec.ffn.linear_1, layer.feed_forward.narrow)
+    _set_linear(spec.ffn.linear_0, layer.feed_forward.up_proj)
+    _set_linear(spec.ffn.linear_1, layer.feed_forward.down_proj)
 
 
 def _set_attention(

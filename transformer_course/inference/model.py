@@ -31,7 +31,7 @@ from transformer_course.decoding.translate import (
     DEFAULT_SEARCHES,
     Candidate,
     Searches,
-    TextStream,
+    TextStreamer,
     candidates,
     encode_source,
     report_cut,
@@ -268,7 +268,7 @@ class TrainedModel:
         if say is None:
             [ids] = search()
             return self._join([self.tokenizer.decode(ids)])[0]
-        text = TextStream(self.tokenizer, self._language("tgt"))
+        text = TextStreamer(self.tokenizer, self._language("tgt"))
 
         def add(token: int | Tensor) -> None:
             say(text.add(int(token)))

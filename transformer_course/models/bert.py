@@ -15,7 +15,7 @@ from transformer_course.models.bert_config import (
     BertConfig,
     TextClassifierConfig,
 )
-from transformer_course.models.layers import LayerNorm, Stream, check_ids
+from transformer_course.models.layers import HiddenStates, LayerNorm, check_ids
 from transformer_course.models.masks import padding_mask
 from transformer_course.models.transformer import Encoder
 
@@ -54,7 +54,7 @@ class BertEmbeddings(nn.Module):
         with torch.no_grad():
             self.words.weight[config.pad_id].zero_()
 
-    def forward(self, ids: Ids, segments: Ids | None = None) -> Stream:
+    def forward(self, ids: Ids, segments: Ids | None = None) -> HiddenStates:
         """One vector for each token.
 
         Args:
@@ -107,7 +107,7 @@ class Bert(nn.Module):
             if isinstance(part, LayerNorm):
                 part.epsilon = config.norm_epsilon
 
-    def forward(self, ids: Ids, segments: Ids | None = None) -> Stream:
+    def forward(self, ids: Ids, segments: Ids | None = None) -> HiddenStates:
         """Encode each token; padding is masked.
 
         Args:
@@ -122,7 +122,7 @@ class Bert(nn.Module):
 
 
 def mean_of_tokens(
-    x: Stream, ids: Ids, pad_id: int = 0
+    x: HiddenStates, ids: Ids, pad_id: int = 0
 ) -> Float[Tensor, "batch d_model"]:
     """The mean of each row's vectors, [CLS] and [SEP] counted, padding not.
 
@@ -148,7 +148,7 @@ class Pooler(nn.Module):
         super().__init__()
         self.project = nn.Linear(d_model, d_model)
 
-    def forward(self, x: Stream) -> Float[Tensor, "batch d_model"]:
+    def forward(self, x: HiddenStates) -> Float[Tensor, "batch d_model"]:
         """One vector for each row."""
         return torch.tanh(self.project(x[:, 0]))
 

@@ -9,7 +9,9 @@ from torch import Tensor, nn
 
 from transformer_course.errors import ConfigError
 from transformer_course.models.masks import padding_mask
-from transformer_course.models.positional_encoding import reach
+from transformer_course.models.positional_encoding import (
+    max_position_embeddings,
+)
 
 
 class EnsembleCache:
@@ -61,7 +63,7 @@ class Ensemble(nn.Module):
                 "needs one vocabulary, and one tokenizer."
             )
         self.models = nn.ModuleList(models)
-        self.config = min(models, key=_reach).config
+        self.config = min(models, key=_length_limit).config
 
     def forward(
         self,
@@ -105,6 +107,6 @@ class Ensemble(nn.Module):
         return EnsembleCache([model.new_cache() for model in self.models])
 
 
-def _reach(model: nn.Module) -> tuple[bool, int]:
+def _length_limit(model: nn.Module) -> tuple[bool, int]:
     """Maximum length of a model; None without learned positions."""
-    return reach(model) is None, model.config.max_length
+    return max_position_embeddings(model) is None, model.config.max_length

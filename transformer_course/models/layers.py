@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from transformer_course.errors import ConfigError
 from transformer_course.models.config import Activation
 
-Stream = Float[Tensor, "batch length d_model"]
+HiddenStates = Float[Tensor, "batch length d_model"]
 
 
 def check_ids(ids: Int[Tensor, "batch length"], vocab_size: int) -> None:
@@ -60,7 +60,7 @@ class TokenEmbedding(nn.Module):
         with torch.no_grad():
             self.weight[pad_id].zero_()
 
-    def forward(self, ids: Int[Tensor, "batch length"]) -> Stream:
+    def forward(self, ids: Int[Tensor, "batch length"]) -> HiddenStates:
         """The vectors of ``ids``.
 
         Raises:
@@ -132,8 +132,8 @@ class AddNorm(nn.Module):
         self.norm_first = norm_first
 
     def forward(
-        self, x: Stream, sublayer: Callable[[Stream], Stream]
-    ) -> Stream:
+        self, x: HiddenStates, sublayer: Callable[[HiddenStates], HiddenStates]
+    ) -> HiddenStates:
         """``x`` with what the sub-layer adds to it."""
         if self.norm_first:
             return x + self.dropout(sublayer(self.norm(x)))
@@ -161,14 +161,14 @@ class FeedForward(nn.Module):
         activation: Activation = "relu",
     ):
         super().__init__()
-        self.widen = nn.Linear(d_model, d_ff)
+        self.up_proj = nn.Linear(d_model, d_ff)
         self.activation = {"relu": nn.ReLU, "gelu": nn.GELU}[activation]()
         self.dropout = nn.Dropout(dropout)
-        self.narrow = nn.Linear(d_ff, d_model)
+        self.down_proj = nn.Linear(d_ff, d_model)
 
     def forward(
         self, x: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch d_model"]:
         """Each position, through the two linear maps."""
-        inner = self.activation(self.widen(x))  # (..., d_ff)
-        return self.narrow(self.dropout(inner))
+        inner = self.activation(self.up_proj(x))  # (..., d_ff)
+        return self.down_proj(self.dropout(inner))

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from transformer_course.models.attention import KVCache
-from transformer_course.models.layers import Stream, check_ids
+from transformer_course.models.layers import HiddenStates, check_ids
 from transformer_course.models.modern_config import ModernConfig
 from transformer_course.models.modern_parts import (
     GatedDelta,
@@ -30,7 +30,7 @@ from transformer_course.models.positional_encoding import (
 )
 from transformer_course.models.rolling_cache import (
     RollingCache,
-    sight,
+    mask_or_causal,
     window_mask,
 )
 from transformer_course.models.transformer import DecoderCache, DecoderOnly
@@ -64,8 +64,8 @@ class Attention(nn.Module):
             self.sinks = nn.Parameter(torch.zeros(config.n_heads))
 
     def forward(
-        self, x: Stream, turns: Rotation, cache: KVCache | None = None
-    ) -> Stream:
+        self, x: HiddenStates, turns: Rotation, cache: KVCache | None = None
+    ) -> HiddenStates:
         """What each position takes from those that it may see."""
         query = rotate(self.query_norm(self._heads(self.to_query(x))), turns)
         key = rotate(self.key_norm(self._heads(self.to_key(x))), turns)
@@ -74,7 +74,7 @@ class Attention(nn.Module):
             key, value = cache.extend(key, value)
         seen = (query.size(2), key.size(2), self.window, x.device)
         if self.sinks is None:
-            mask, causal = sight(*seen)
+            mask, causal = mask_or_causal(*seen)
             output = F.scaled_dot_product_attention(
                 query, key, value, mask, is_causal=causal, enable_gqa=True
             )
@@ -87,7 +87,9 @@ class Attention(nn.Module):
         """An empty cache."""
         return RollingCache(self.window)
 
-    def _heads(self, x: Stream) -> Float[Tensor, "batch heads length d_head"]:
+    def _heads(
+        self, x: HiddenStates
+    ) -> Float[Tensor, "batch heads length d_head"]:
         return x.unflatten(-1, (-1, self.d_head)).transpose(1, 2)
 
 
@@ -101,15 +103,15 @@ class GatedFeedForward(nn.Module):
 
     def __init__(self, d_model: int, d_ff: int):
         super().__init__()
-        self.gate = nn.Linear(d_model, d_ff, bias=False)
-        self.widen = nn.Linear(d_model, d_ff, bias=False)
-        self.narrow = nn.Linear(d_ff, d_model, bias=False)
+        self.gate_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.up_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.down_proj = nn.Linear(d_ff, d_model, bias=False)
 
     def forward(
         self, x: Float[Tensor, "... d_model"]
     ) -> Float[Tensor, "... d_model"]:
         """Each position, by itself."""
-        return self.narrow(F.silu(self.gate(x)) * self.widen(x))
+        return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
 
 
 class ModernLayer(nn.Module):
@@ -136,8 +138,8 @@ class ModernLayer(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self, x: Stream, turns: Rotation, cache: KVCache | None = None
-    ) -> Stream:
+        self, x: HiddenStates, turns: Rotation, cache: KVCache | None = None
+    ) -> HiddenStates:
         """Add both to the stream."""
         y = self.attention(self.norm_1(x), turns, cache)
         x = x + self.dropout(y)
@@ -166,7 +168,7 @@ class ModernLanguageModel(DecoderOnly):
         )
         for name, weight in self.named_parameters():
             if weight.dim() == 2:  # what adds to the stream begins smaller
-                last = name.endswith(("to_output.weight", "narrow.weight"))
+                last = name.endswith(("to_output.weight", "down_proj.weight"))
                 shrink = (2 * config.n_layers) ** 0.5 if last else 1.0
                 nn.init.normal_(weight, std=0.02 / shrink)
         if config.tied:

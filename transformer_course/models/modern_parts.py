@@ -13,10 +13,13 @@ from torch import Tensor, nn
 
 from transformer_course.errors import ConfigError
 from transformer_course.models.attention import KVCache
-from transformer_course.models.layers import Stream
+from transformer_course.models.layers import HiddenStates
 from transformer_course.models.modern_config import ModernConfig
 from transformer_course.models.positional_encoding import Rotation, rotate
-from transformer_course.models.rolling_cache import RollingCache, sight
+from transformer_course.models.rolling_cache import (
+    RollingCache,
+    mask_or_causal,
+)
 
 BIAS_STEP = 1e-3
 """How far the bias of an expert moves at a step."""
@@ -77,8 +80,8 @@ class LatentAttention(nn.Module):
         self.to_output = nn.Linear(heads * d_head, config.d_model, bias=False)
 
     def forward(
-        self, x: Stream, turns: Rotation, cache: KVCache | None = None
-    ) -> Stream:
+        self, x: HiddenStates, turns: Rotation, cache: KVCache | None = None
+    ) -> HiddenStates:
         """What each position takes from those that it may see."""
         d_head = self.sizes[0]
         query = self.to_query(x).unflatten(-1, (-1, sum(self.sizes)))
@@ -89,7 +92,9 @@ class LatentAttention(nn.Module):
             latent, shared = cache.extend(latent, shared)
         to_key = self.to_key.weight.unflatten(0, (-1, d_head))
         to_value = self.to_value.weight.unflatten(0, (-1, d_head))
-        mask, causal = sight(x.size(1), latent.size(2), self.window, x.device)
+        mask, causal = mask_or_causal(
+            x.size(1), latent.size(2), self.window, x.device
+        )
         mixed = F.scaled_dot_product_attention(
             torch.cat([content @ to_key, rotate(turned, turns)], dim=-1),
             torch.cat([latent, shared], dim=-1),
@@ -186,8 +191,8 @@ class GatedDelta(nn.Module):
         self.to_output = nn.Linear(d_model, d_model, bias=False)
 
     def forward(
-        self, x: Stream, turns: Rotation, cache: StateCache | None = None
-    ) -> Stream:
+        self, x: HiddenStates, turns: Rotation, cache: StateCache | None = None
+    ) -> HiddenStates:
         """What each position reads from the state, itself included."""
         query, key, value = (
             to(x).unflatten(-1, (-1, self.d_head)).transpose(1, 2).float()
@@ -240,7 +245,7 @@ class MixtureOfExperts(nn.Module):
         self.shared = expert(config.d_expert)
         self.load: Float[Tensor, " experts"] | None = None
 
-    def forward(self, x: Stream) -> Stream:
+    def forward(self, x: HiddenStates) -> HiddenStates:
         """The shared expert's answer, and that of each token's own."""
         tokens = x.flatten(0, 1)
         affinity = self.router(tokens).float().sigmoid()

@@ -196,7 +196,7 @@ def position_module(kind: str, max_length: int, d_model: int) -> nn.Module:
     )
 
 
-def reach(model: nn.Module) -> int | None:
+def max_position_embeddings(model: nn.Module) -> int | None:
     """Tokens that a model has learned positions for.
 
     None where none of its parts has a table of learned positions: then it

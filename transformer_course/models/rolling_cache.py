@@ -98,7 +98,7 @@ def window_mask(
     return (distance >= 0) & (distance < (window or keys))
 
 
-def sight(
+def mask_or_causal(
     queries: int, keys: int, window: int | None, device: torch.device
 ) -> tuple[Bool[Tensor, "query key"] | None, bool]:
     """A mask, or None, and whether PyTorch is told ``is_causal`` instead.

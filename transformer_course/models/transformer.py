@@ -18,8 +18,8 @@ from transformer_course.models.config import (
 from transformer_course.models.layers import (
     AddNorm,
     FeedForward,
+    HiddenStates,
     LayerNorm,
-    Stream,
     TokenEmbedding,
 )
 from transformer_course.models.masks import causal_mask, padding_mask
@@ -77,7 +77,7 @@ class EncoderLayer(nn.Module):
         self.add_norm_1 = _add_norm(config)
         self.add_norm_2 = _add_norm(config)
 
-    def forward(self, x: Stream, mask: Mask = None) -> Stream:
+    def forward(self, x: HiddenStates, mask: Mask = None) -> HiddenStates:
         """Add attention and feed-forward to the stream."""
         x = self.add_norm_1(x, lambda y: self.self_attention(y, mask=mask))
         return self.add_norm_2(x, self.feed_forward)
@@ -108,12 +108,12 @@ class DecoderLayer(nn.Module):
 
     def forward(
         self,
-        x: Stream,
+        x: HiddenStates,
         memory: Float[Tensor, "sources source d_model"] | None = None,
         mask: Mask = None,
         memory_mask: Mask = None,
         cache: LayerCache | None = None,
-    ) -> Stream:
+    ) -> HiddenStates:
         """Add both attentions and feed-forward to the stream."""
         cache = cache or LayerCache()
         x = self.add_norm_1(
@@ -143,7 +143,7 @@ class Encoder(nn.Module):
         )
         self.norm = _final_norm(config)
 
-    def forward(self, x: Stream, mask: Mask = None) -> Stream:
+    def forward(self, x: HiddenStates, mask: Mask = None) -> HiddenStates:
         """``x`` through every layer."""
         for layer in self.layers:
             x = layer(x, mask)
@@ -167,12 +167,12 @@ class Decoder(nn.Module):
 
     def forward(
         self,
-        x: Stream,
+        x: HiddenStates,
         memory: Float[Tensor, "sources source d_model"] | None = None,
         mask: Mask = None,
         memory_mask: Mask = None,
         cache: DecoderCache | None = None,
-    ) -> Stream:
+    ) -> HiddenStates:
         """``x`` through every layer."""
         cache = cache or DecoderCache(len(self.layers))
         for layer, remembered in zip(self.layers, cache.layers, strict=True):

@@ -89,23 +89,23 @@ class LoRA(nn.Module):
         super().__init__()
         self.linear, self.scale, self.on = linear, alpha / rank, True
         linear.requires_grad_(False)
-        narrow = torch.randn(rank, linear.in_features).to(linear.weight)
-        self.narrow = nn.Parameter(narrow / linear.in_features**0.5)  # A
-        widen = torch.zeros(linear.out_features, rank).to(linear.weight)
-        self.widen = nn.Parameter(widen)  # B
+        drawn = torch.randn(rank, linear.in_features).to(linear.weight)
+        self.lora_A = nn.Parameter(drawn / linear.in_features**0.5)
+        zeros = torch.zeros(linear.out_features, rank).to(linear.weight)
+        self.lora_B = nn.Parameter(zeros)
 
     def forward(self, x: Float[Tensor, "*batch d_in"]) -> Tensor:
         """Both maps; the frozen one alone where the other is off."""
         if not self.on:
             return self.linear(x)
-        return self.linear(x) + self.scale * x @ self.narrow.T @ self.widen.T
+        return self.linear(x) + self.scale * x @ self.lora_A.T @ self.lora_B.T
 
     @property
     def weight(self) -> Float[Tensor, "d_out d_in"]:
         """The matrix of one linear map that does the same."""
         if not self.on:
             return self.linear.weight
-        return self.linear.weight + self.scale * self.widen @ self.narrow
+        return self.linear.weight + self.scale * self.lora_B @ self.lora_A
 
     @torch.no_grad()
     def merged(self) -> nn.Linear:

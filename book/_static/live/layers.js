@@ -93,11 +93,11 @@ course.part(function layers() {
 
   /* max(0, x W₁ + b₁) W₂ + b₂ (chapter 09). */
   function feedForward(x, weights, activation) {
-    const inner = linear(x, weights("widen.weight"), weights("widen.bias"));
+    const inner = linear(x, weights("up_proj.weight"), weights("up_proj.bias"));
     inner.data.forEach((value, i) => {
       inner.data[i] = activations[activation](value);
     });
-    return linear(inner, weights("narrow.weight"), weights("narrow.bias"));
+    return linear(inner, weights("down_proj.weight"), weights("down_proj.bias"));
   }
 
   /* The vectors of ids, times √d_model (chapter 02). */

@@ -24,7 +24,7 @@ class _NoInit(TorchFunctionMode):
 
 
 @contextmanager
-def skeleton() -> Iterator[None]:
+def init_empty_weights() -> Iterator[None]:
     """Models built here have parameters of the right shapes, without memory.
 
     To be filled by ``load_state_dict(weights, assign=True)``.
