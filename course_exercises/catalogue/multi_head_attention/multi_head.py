@@ -131,19 +131,12 @@ class Fused(MultiHead):
 
 
 def attend(query, key, value, mask=None, hidden=-torch.inf, axis=-1):
-    """Attention with the options that edits choose from."""
+    """Attention with the options that mistakes choose from."""
     scores = query @ key.mT / query.size(-1) ** 0.5
     if mask is not None:
         scores = scores.masked_fill(~mask, hidden)
     weights = scores.softmax(axis)
     return torch.einsum("bhqk,bhkd->bhqd", weights, value), weights
-
-
-def attend_by_exp(query, key, value, mask=None):
-    terms = (query @ key.mT / query.size(-1) ** 0.5).exp()
-    terms = terms if mask is None else terms * mask
-    weights = terms / terms.sum(dim=-1, keepdim=True)
-    return weights @ value, weights
 
 
 BY_HAND = "W_Q = I, W_K = 2I, W_V = 10I, W_O = -I"
