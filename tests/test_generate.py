@@ -613,9 +613,13 @@ def test_a_finished_hypothesis_leaves_the_beam_by_its_penalised_score():
     assert found[6.0] == {(4,), (4, 5)}
 
 
-def test_a_beam_of_none_is_refused():
-    with pytest.raises(ConfigError, match="beam_size is 0"):
-        beam_search(translator("none"), SOURCES, beam_size=0)
+@pytest.mark.parametrize(
+    "wrong", [{"beam_size": 0}, {"alpha": 2000}, {"alpha": math.nan}], ids=str
+)
+def test_a_beam_that_ranks_nothing_is_refused(wrong):
+    (name, value), *_ = wrong.items()
+    with pytest.raises(ConfigError, match=f"{name} is {value}"):
+        beam_search(translator("none"), SOURCES, **wrong)
 
 
 def test_a_source_for_a_language_model_is_refused():

@@ -5,11 +5,13 @@ import math
 import pytest
 import torch
 from test_modern import tiny_modern
-from tiny import close
+from tiny import close, on_each_device
 
 from transformer_course.checkpoints import checkpoint
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.errors import ConfigError
+from transformer_course.training.config import LoopConfig
+from transformer_course.training.loop import train_step
 from transformer_course.training.loss import batch_loss
 from transformer_course.training.post_training import (
     Groups,
@@ -183,6 +185,8 @@ def test_advantages_of_a_group_sum_to_zero():
     found = advantages(torch.tensor([[1.0, 0, 0, 0], [0, 1, 1, 0]]))
     close(found.sum(dim=1), torch.zeros(2))
     assert found[0, 0] > found[1, 1] > 0
+    with pytest.raises(ConfigError, match="1 answer: draw at least two"):
+        advantages(torch.tensor([[1.0], [0.0]]))
 
 
 def test_a_group_that_agrees_changes_nothing():
@@ -215,6 +219,26 @@ def test_gradient_of_grpo_is_the_policy_gradient():
     close(found, wanted, 1e-4)
 
 
+@on_each_device
+def test_answers_better_than_their_group_become_likelier(device):
+    model = tiny_modern().to(device)
+    prompts = [[1, 5], [1, 6], [1, 7], [1, 8]]
+    rollouts = Rollouts(model, prompts, lambda _, answer: len({*answer}), 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    gains = []
+
+    def worth(batch):
+        log_probs = answer_log_probs(model, batch.answers).sum(dim=1)
+        return (batch.advantage * log_probs).sum().item()
+
+    for batch in rollouts.epoch(0):
+        batch = batch.to(device)
+        before = worth(batch)
+        train_step(model, batch, optimizer, LoopConfig(), group_loss)
+        gains.append(worth(batch) - before)
+    assert min(gains) > 0 and len(gains) == len(rollouts.rewards) == 2
+
+
 # --- answers -----------------------------------------------------------------
 
 
@@ -229,9 +253,10 @@ def test_drawn_answers_follow_the_models_distribution():
     assert (counts - chances / chances.sum()).abs().max() < 0.04
 
 
-def test_an_answer_ends_with_eos_or_has_the_full_length():
-    model = tiny_modern()
-    generator = torch.Generator().manual_seed(1)
+@on_each_device
+def test_an_answer_ends_with_eos_or_has_the_full_length(device):
+    model = tiny_modern().to(device)
+    generator = torch.Generator(device).manual_seed(1)
     drawn = draw_answers(model, [1, 5, 6], 50, 6, generator)
     for answer in drawn:
         assert answer.count(EOS) == (answer[-1] == EOS)

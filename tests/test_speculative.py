@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from tiny import on_each_device
 
 from transformer_course.checkpoints.shipped import load_shipped
 from transformer_course.data.corpora import load_corpus
@@ -108,12 +109,23 @@ def test_max_length_is_kept(grammar, limit):
     assert found.ids == wanted
 
 
+@on_each_device
+def test_a_draft_is_where_its_model_is(device):
+    """And the sources may be elsewhere."""
+    model, src = little().to(device), torch.tensor([[9, 8, 7, EOS]])
+    draft = DraftModel(little(seed=1).to(device), src)
+    found = speculative_search(model, draft, src, max_length=9)
+    assert [found.ids] == greedy_search(model, src, max_length=9)
+    assert found.drafted > 0
+
+
+@on_each_device
 @pytest.mark.parametrize("count", [1, 4])
 @pytest.mark.parametrize("kind", DECODERS)
-def test_a_decoder_alone_looks_up_its_prompt(kind, count):
+def test_a_decoder_alone_looks_up_its_prompt(device, kind, count):
     torch.manual_seed(1)
     config = ModernConfig(**SMALL, n_layers=2, **DECODERS[kind])
-    model = ModernLanguageModel(config).eval()
+    model = ModernLanguageModel(config).eval().to(device)
     prompt = torch.randint(3, 40, (1, 12)).repeat(1, 2)
     settings = {"prefix": prompt, "max_length": 60}
     [wanted] = greedy_search(model, **settings)

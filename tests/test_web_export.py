@@ -2,7 +2,11 @@
 
 import base64
 import json
+import random
 import re
+import shutil
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +14,7 @@ import torch
 
 from transformer_course.checkpoints import int8, web_export
 from transformer_course.checkpoints.shipped import load_shipped
+from transformer_course.data.tokenizer import UNK
 from transformer_course.errors import ConfigError
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.transformer import Transformer
@@ -61,6 +66,49 @@ def test_the_scripts_hold_the_model_in_eight_bits(tmp_path):
         assert torch.equal(found[name].view(tensor.shape), tensor)
     pieces = manifest["tokenizer"]["pieces"]
     assert [piece for piece, _ in pieces] == loaded.tokenizer.all_pieces()
+
+
+LIVE = Path(__file__).parents[1] / "book" / "_static" / "live"
+ASK = """
+const fs = require("fs");
+const [scripts, given, lines, rows] = JSON.parse(fs.readFileSync(0));
+for (const script of scripts) (0, eval)(fs.readFileSync(script, "utf8"));
+const tokenizer = new Tokenizer(given);
+console.log(JSON.stringify([
+  lines.map((line) => tokenizer.encode(line)),
+  rows.map((ids) => tokenizer.decode(ids))]));
+"""
+
+
+@pytest.mark.parametrize("name", ["grammar", "en-ja"])
+def test_the_pages_tokenizer_is_sentencepieces(name):
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs node, to run the page's own script")
+    loaded, rng = load_shipped(name), random.Random(0)
+    tokenizer = loaded.tokenizer
+    signs = "ab the cat 猫 犬 は ▁ 🐈 é . , 1 " + tokenizer.piece(300)
+    lines = ["".join(rng.choices(signs, k=rng.randint(0, 12)))
+             for _ in range(200)]  # fmt: skip
+    # unknown words come at all places; bytes only as whole characters
+    known = [i for i in range(UNK + 1, tokenizer.vocab_size)
+             if not tokenizer.piece(i).startswith("<0x")]  # fmt: skip
+    rows = [rng.choices([UNK, *rng.sample(known, 4)], k=rng.randint(1, 5))
+            for _ in range(200)]  # fmt: skip
+    rows += map(tokenizer.encode, lines)
+    kind = loaded.details["pieces"]
+    given = {"type": kind, "pieces": tokenizer.scored_pieces()}
+    scripts = [str(LIVE / f"{part}.js") for part in ("parts", "tokenizer")]
+    done = subprocess.run(
+        [node, "-e", f"globalThis.UNK = {UNK};{ASK}"],
+        input=json.dumps([scripts, given, lines, rows]),
+        check=True,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    encoded, decoded = json.loads(done.stdout)
+    assert encoded == [*map(tokenizer.encode, lines)]
+    assert decoded == [*map(tokenizer.decode, rows)]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from transformer_course.checks import Alpha, require_fits
 from transformer_course.data.tokenizer import BOS
 from transformer_course.decoding.search import (
     Hypothesis,
@@ -222,13 +223,12 @@ def beam_search(
         For each sentence its beam, best first.
 
     Raises:
-        ConfigError: beam_size below 1, or alpha not a finite number.
+        ConfigError: beam_size below 1, or alpha not from -10 to 10.
         DivergedError: the model's predictions are not numbers.
     """
     if beam_size < 1:
         raise ConfigError(f"beam_size is {beam_size}: it must be at least 1.")
-    if not math.isfinite(alpha):
-        raise ConfigError(f"alpha is {alpha}: it must be a finite number.")
+    require_fits("alpha", alpha, Alpha)
     traced = on_step is not None  # it is shown the complete distribution
     given = model, src, prefix, max_length, cached
     search = Search(*given, beam_size, alpha, keep_finished=traced)

@@ -68,14 +68,14 @@ def speculative_search(
     """
     if count < 0:
         raise ConfigError(f"count is {count}: expected 0 or more guesses.")
-    source = _source(model, src)
+    source, device = _source(model, src), next(model.parameters()).device
     limit = int(length_limits(model, src, prefix, max_length))
     ids = [BOS, *([] if prefix is None else prefix[0].tolist())]
     cache, ended = model.new_cache(), False
     calls = drafted = accepted = 0
     while not ended and len(ids) <= limit:
         guess = draft(ids, min(count, limit - len(ids))) if count else []
-        new = torch.tensor([ids[cache.length :] + guess])
+        new = torch.tensor([ids[cache.length :] + guess], device=device)
         logits = model.decode(new, *source, cache=cache)
         own = choices(logits[0, -len(guess) - 1 :])
         right = agreeing(guess, own)
@@ -130,6 +130,7 @@ class DraftModel:
 
     def __init__(self, model: nn.Module, src: Tensor | None = None):
         self.model = model
+        self.device = next(model.parameters()).device
         with torch.inference_mode():
             self.source = _source(model, src)
         self.cache = model.new_cache()
@@ -141,10 +142,9 @@ class DraftModel:
         cut(self.cache, agreeing(self.read, ids[:-1]))
         guess: list[int] = []
         while len(guess) < count and EOS not in guess:
-            new = (ids + guess)[self.cache.length :]
-            logits = self.model.decode(
-                torch.tensor([new]), *self.source, cache=self.cache
-            )
+            new = [(ids + guess)[self.cache.length :]]
+            new = torch.tensor(new, device=self.device)
+            logits = self.model.decode(new, *self.source, cache=self.cache)
             guess += choices(logits[0, -1:])
         self.read = (ids + guess)[: self.cache.length]
         return guess
@@ -165,4 +165,7 @@ def prompt_lookup(ids: list[int], count: int, longest: int = 3) -> list[int]:
 
 def _source(model: nn.Module, src: Tensor | None) -> tuple:
     """Memory and mask, as ``decode`` takes them."""
-    return () if src is None else (model.encode(src), padding_mask(src, PAD))
+    if src is None:
+        return ()
+    src = src.to(next(model.parameters()).device)
+    return model.encode(src), padding_mask(src, PAD)

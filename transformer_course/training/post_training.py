@@ -231,7 +231,15 @@ def advantages(
     """How far each reward lies above its group's mean, in deviations.
 
     Shao et al. 2024, section 4.1.2; 0 where a group agrees.
+
+    Raises:
+        ConfigError: fewer than two answers in a group.
     """
+    if rewards.size(1) < 2:
+        raise ConfigError(
+            f"a group has {rewards.size(1)} answer: draw at least two to each "
+            "prompt, which are compared with each other."
+        )
     above = rewards - rewards.mean(dim=1, keepdim=True)
     return above / (rewards.std(dim=1, keepdim=True) + 1e-4)
 
@@ -300,17 +308,18 @@ def draw_answers(
         prompt: ids.
         count: how many.
         length: most tokens of an answer.
-        generator: source of randomness.
+        generator: source of randomness, on the model's device.
 
     Returns:
         Ids of each answer, with eos where it is complete.
     """
-    cache = model.new_cache()
-    logits = model.decode(torch.tensor([prompt]), cache=cache)[:, -1]
+    cache, device = model.new_cache(), next(model.parameters()).device
+    prompts = torch.tensor([prompt], device=device)
+    logits = model.decode(prompts, cache=cache)[:, -1]
+    first = torch.zeros(count, dtype=torch.long, device=device)
     for layer in cache.layers:
-        layer.own.select(torch.zeros(count, dtype=torch.long))
-    logits, drawn = logits.expand(count, -1), []
-    finished = torch.zeros(count, dtype=torch.bool)
+        layer.own.select(first)
+    logits, drawn, finished = logits.expand(count, -1), [], first.bool()
     while len(drawn) < length and not finished.all():
         if drawn:
             logits = model.decode(drawn[-1][:, None], cache=cache)[:, -1]
@@ -348,7 +357,8 @@ class Rollouts:
     ):
         self.model, self.prompts, self.reward = model, prompts, reward
         self.at_once, self.count, self.length = at_once, count, length
-        self.generator = torch.Generator().manual_seed(seed)
+        device = next(model.parameters()).device
+        self.generator = torch.Generator(device).manual_seed(seed)
         self.rewards: list[float] = []
         """Mean reward of each batch so far."""
 
@@ -365,7 +375,8 @@ class Rollouts:
                 [
                     [self.reward(place, answer) for answer in group]
                     for place, group in zip(places, drawn, strict=True)
-                ]
+                ],
+                dtype=torch.float32,
             )
             self.rewards.append(rewards.mean().item())
             rows = [

@@ -95,7 +95,8 @@ course.part(function tokenizer() {
         else if (id > UNK) bytes.push(...encoder.encode(this.pieces[id]));
       }
       const text = new TextDecoder().decode(new Uint8Array(bytes));
-      return text.replaceAll(SPACE, " ").replace(/^ /, "");
+      const begun = text.startsWith(SPACE) ? text.slice(1) : text;
+      return begun.replaceAll(SPACE, " ");
     }
   }
 
