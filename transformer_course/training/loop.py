@@ -20,6 +20,7 @@ from transformer_course.batches.pairs import AnyBatch, Batches
 from transformer_course.device import random_state, set_random_state
 from transformer_course.errors import CheckpointError, DivergedError
 from transformer_course.models.mode import eval_mode
+from transformer_course.models.modern_parts import mixtures
 from transformer_course.training import distributed
 from transformer_course.training.checkpoint import (
     Resume,
@@ -145,6 +146,8 @@ def train_step(
     if config.clip:
         nn.utils.clip_grad_norm_(model.parameters(), config.clip)
     optimizer.step()
+    for mixture in mixtures(model):
+        mixture.balance()
     return total
 
 
