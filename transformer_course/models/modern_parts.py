@@ -224,10 +224,10 @@ class GatedDelta(nn.Module):
 class MixtureOfExperts(nn.Module):
     """Small feed-forward networks, of which a router picks a few a token.
 
-    DeepSeek-AI 2024: one expert is shared by all
-    tokens, and a bias that is added for the choice alone keeps the others
-    evenly used. Training moves it by a step up for an expert that had too
-    few tokens, and down for one that had too many; no gradient reaches it.
+    DeepSeek-AI 2024, section 2.1.2: one expert is shared by all tokens, and a
+    bias that is added for the choice alone keeps the others evenly used. No
+    gradient reaches it; after each step of a training, :meth:`balance` moves
+    it.
 
     Args:
         config: settings; ``n_experts`` is a number.
@@ -243,7 +243,8 @@ class MixtureOfExperts(nn.Module):
         self.bias = nn.Parameter(torch.zeros(n), requires_grad=False)
         self.experts = nn.ModuleList(expert(config.d_expert) for _ in range(n))
         self.shared = expert(config.d_expert)
-        self.load: Float[Tensor, " experts"] | None = None
+        self.load = torch.zeros(n, dtype=torch.long)
+        """Number of tokens that each had in the last call."""
 
     def forward(self, x: HiddenStates) -> HiddenStates:
         """The shared expert's answer, and that of each token's own."""
@@ -257,9 +258,17 @@ class MixtureOfExperts(nn.Module):
             row, rank = (chosen == i).nonzero(as_tuple=True)
             answer = weights[row, rank, None] * expert(tokens[row])
             output = output.index_add(0, row, answer.to(output.dtype))
-        counts = chosen.flatten().bincount(minlength=len(self.experts))
-        self.load = counts / chosen.numel()
-        if self.training:
-            step = BIAS_STEP * (self.load.mean() - self.load).sign()
-            self.bias.data += step
+        self.load = chosen.flatten().bincount(minlength=len(self.experts))
         return output.view(x.shape)
+
+    @torch.no_grad()
+    def balance(self) -> None:
+        """Move the bias by a step: up for an expert with fewer tokens than
+        the mean, and down for one with more."""
+        fewer = self.load.sum() - len(self.load) * self.load
+        self.bias += BIAS_STEP * fewer.sign()
+
+
+def mixtures(model: nn.Module) -> list[MixtureOfExperts]:
+    """All mixtures of experts in a model."""
+    return [m for m in model.modules() if isinstance(m, MixtureOfExperts)]

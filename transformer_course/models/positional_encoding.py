@@ -36,7 +36,10 @@ def _angles(
 
 
 def sinusoidal_encoding(
-    length: int, d_model: int, layout: Layout = "interleaved"
+    length: int,
+    d_model: int,
+    layout: Layout = "interleaved",
+    offset: int = 0,
 ) -> Float[Tensor, "length d_model"]:
     """The fixed positional encoding of the paper.
 
@@ -44,17 +47,18 @@ def sinusoidal_encoding(
     of the same angle (Vaswani et al. 2017, section 3.5; chapter 03).
 
     Args:
-        length: number of positions, from 0.
+        length: number of positions.
         d_model: width of the encoding; even.
         layout: ``"interleaved"`` puts each cosine beside its sine, as the
             paper writes it; ``"concatenated"`` puts all sines first, as the
             authors' own code does (which spaces the speeds a little
             differently besides). The two differ by a permutation of columns.
+        offset: the first position.
 
     Raises:
         ConfigError: ``d_model`` is odd.
     """
-    angles = _angles(torch.arange(length), d_model)
+    angles = _angles(torch.arange(offset, offset + length), d_model)
     if layout == "concatenated":
         return torch.cat([angles.sin(), angles.cos()], dim=-1)
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
@@ -64,8 +68,8 @@ class SinusoidalPosition(nn.Module):
     """Adds the sinusoidal encoding to embeddings; has no weights.
 
     Args:
-        max_length: positions prepared in advance; longer input extends the
-            table.
+        max_length: positions prepared in advance; those beyond are computed
+            whenever they are needed.
         d_model: width of the embeddings; even.
     """
 
@@ -78,12 +82,11 @@ class SinusoidalPosition(nn.Module):
         self, x: Float[Tensor, "batch length d_model"], offset: int = 0
     ) -> Float[Tensor, "batch length d_model"]:
         """``x`` plus the encodings of positions offset, offset + 1, ..."""
-        end = offset + x.size(1)
-        table = self.table
-        if end > table.size(0):
-            table = sinusoidal_encoding(end, x.size(2)).to(table)
-            self.table = table
-        return x + table[offset:end]
+        length, d_model = x.shape[1:]
+        rows = self.table[offset : offset + length]
+        if len(rows) < length:
+            rows = sinusoidal_encoding(length, d_model, offset=offset)
+        return x + rows.to(self.table)
 
 
 class LearnedPosition(nn.Module):

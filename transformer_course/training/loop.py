@@ -25,6 +25,7 @@ from transformer_course.checkpoints.checkpoint import (
 from transformer_course.device import random_state, set_random_state
 from transformer_course.errors import CheckpointError, DivergedError
 from transformer_course.models.mode import eval_mode
+from transformer_course.models.modern_parts import mixtures
 from transformer_course.training import distributed
 from transformer_course.training.config import LoopConfig
 from transformer_course.training.loss import (
@@ -143,6 +144,8 @@ def train_step(
     if config.clip:
         nn.utils.clip_grad_norm_(model.parameters(), config.clip)
     optimizer.step()
+    for mixture in mixtures(model):
+        mixture.balance()
     return total
 
 
