@@ -133,7 +133,7 @@ def measure(output: Path) -> dict[str, np.ndarray]:
     found = {}
     for name in ("dev", "test"):
         found |= of_part(task, model, tokenizer, getattr(splits, name), name)
-    if task.prompt_side == "src":
+    if task.kind.prompt_side == "src":
         found |= of_sources(task, model, tokenizer, splits.dev)
     return found
 

@@ -119,7 +119,7 @@ def results(output: Path, context: RunContext) -> tuple[dict, None]:
         "dev": scores(task, model, tokenizer, splits.dev),
         "test": scores(task, model, tokenizer, splits.test),
     }
-    if task.prompt_side == "tgt":
+    if task.kind.prompt_side == "tgt":
         return found | results_of_text(model, tokenizer), None
     return found | results_of_pairs(task, model, tokenizer, splits), None
 

@@ -1,8 +1,5 @@
 """Corpora by name: one table, which is light, and what it refuses."""
 
-import subprocess
-import sys
-
 import pytest
 
 from transformer_course.data import small_parallel_enja
@@ -10,7 +7,6 @@ from transformer_course.data.corpora import (
     CORPORA,
     Corpus,
     load_corpus,
-    load_texts,
     manifest_entry,
 )
 from transformer_course.data.download import entries, is_available
@@ -39,21 +35,9 @@ def test_the_table_and_the_manifest_name_the_same_corpora():
         assert bool(about.files) == (not corpus.licence)
 
 
-def test_the_table_is_light():
-    program = (
-        "import sys; from transformer_course.data import corpora; "
-        "heavy = {'torch', 'numpy', 'sentencepiece', 'pooch', 'janome'}; "
-        "print(heavy & set(sys.modules))"
-    )
-    printed = subprocess.check_output([sys.executable, "-c", program])
-    assert printed.decode().strip() == "set()"
-
-
 def test_what_no_training_reads_yet():
     with pytest.raises(CorpusError, match="authors .* these can: grammar,"):
         load_corpus("authors", "ja", "ja")
-    with pytest.raises(CorpusError, match="running text; these can: soseki"):
-        load_texts("grammar")
 
 
 def test_an_unknown_corpus():

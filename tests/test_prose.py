@@ -9,7 +9,7 @@ from transformer_course.data.aozora.prose import (
     next_sentences,
     running_text,
 )
-from transformer_course.data.corpora import load_corpus, load_texts
+from transformer_course.data.corpora import find, load_corpus
 from transformer_course.data.download import is_available
 from transformer_course.errors import CorpusError
 
@@ -80,7 +80,7 @@ def test_the_twenty_works():
     filled = sum(bool(c.lines) for w in works for c in w.chapters)
     assert sum(sizes) == sentences - filled
     assert sizes == [68_616, 1_235, 3_515]
-    text = load_texts("soseki")
+    text = find("soseki").texts()
     held_out = "".join([*text.dev.tgt, *text.test.tgt])
     assert len(held_out) > 180_000
     trained = set("".join(text.train.tgt).split("。"))

@@ -1,8 +1,8 @@
 """Every corpus by its name: the one place that says what a corpus is.
 
 Each names the functions that load it, whose modules are imported on use. A
-training reads a corpus as sentence pairs (:func:`load_corpus`), as running
-text (:func:`load_texts`), or as texts with labels (:func:`load_labelled`). A
+training reads a corpus as sentence pairs (:func:`load_corpus`), running text,
+texts with labels (:func:`load_labelled`) or images (:func:`load_images`). A
 reader's own files become a corpus beside the table (:func:`of_files`).
 """
 
@@ -205,8 +205,7 @@ def pairs_of(
         CorpusError: it has none, or not in this direction; or its files
             cannot be had.
     """
-    if corpus.pairs is None:
-        raise _unread(corpus, "pairs")
+    load = _loader(corpus, "pairs", "sentence pairs")
     src, tgt = corpus.direction(src, tgt)
     first, last = corpus.languages[0], corpus.languages[-1]
     if (src, tgt) not in ((first, last), (last, first)):
@@ -215,24 +214,8 @@ def pairs_of(
             f"src and tgt, which gives {first} to {last}"
             + (f", or choose {last} to {first}." if first != last else ".")
         )
-    splits = corpus.pairs()
+    splits = load()
     return splits if (src, tgt) == (first, last) else splits.swap()
-
-
-def load_texts(name: str) -> Splits:
-    """The running text of a corpus, as targets; every source is empty.
-
-    Args:
-        name: ``"soseki"``: whole chapters.
-
-    Raises:
-        CorpusError: no such corpus, it has no running text, or its files
-            cannot be had.
-    """
-    corpus = find(name)
-    if corpus.texts is None:
-        raise _unread(corpus, "texts")
-    return corpus.texts()
 
 
 def load_labelled(name: str) -> "LabelledSplits":
@@ -246,10 +229,7 @@ def load_labelled(name: str) -> "LabelledSplits":
         CorpusError: no such corpus, it has no labels, or its files cannot be
             had.
     """
-    corpus = find(name)
-    if corpus.labelled is None:
-        raise _unread(corpus, "labelled")
-    return corpus.labelled()
+    return _loader(find(name), "labelled", "texts with labels")()
 
 
 def load_images(name: str) -> "ImageSplits":
@@ -262,22 +242,19 @@ def load_images(name: str) -> "ImageSplits":
         CorpusError: no such corpus, it has no images, or its files cannot be
             had.
     """
-    corpus = find(name)
-    if corpus.images is None:
-        raise _unread(corpus, "images")
-    return corpus.images()
+    return _loader(find(name), "images", "images with labels")()
 
 
-def _unread(corpus: Corpus, what: str) -> CorpusError:
-    """That a corpus cannot be read so, and which can."""
-    kind = {
-        "pairs": "sentence pairs",
-        "texts": "running text",
-        "labelled": "texts with labels",
-        "images": "images",
-    }[what]
-    others = [c.name for c in CORPORA.values() if getattr(c, what)]
-    return CorpusError(
-        f"{corpus.name} cannot be read as {kind}; these can: "
+def _loader(corpus: Corpus, field: str, what: str) -> Callable[[], Any]:
+    """What loads a corpus as sentence pairs, texts with labels or images.
+
+    Raises:
+        CorpusError: it cannot be read so; those that can are named.
+    """
+    if load := getattr(corpus, field):
+        return load
+    others = [c.name for c in CORPORA.values() if getattr(c, field)]
+    raise CorpusError(
+        f"{corpus.name} cannot be read as {what}; these can: "
         f"{', '.join(others)}."
     )
