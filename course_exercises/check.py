@@ -19,7 +19,7 @@ from course_exercises.engine.verdict import Answer, Verdict
 from transformer_course.errors import CourseError, MissingPackage
 
 try:
-    from course_exercises.parcel import pack
+    from course_exercises.payload import pack
     from course_exercises.process import Limits, verdict_on
 except ModuleNotFoundError as error:
     raise MissingPackage(error, "exercises") from error
@@ -55,8 +55,8 @@ def check(candidate: Any) -> Answer:
         candidate: the function or class itself: ``check(causal_mask)``.
     """
     exercise = find(name_of(candidate))
-    parcel = pack(candidate)
-    verdict = verdict_on(exercise, parcel, sources_of(candidate), LIMITS)
+    payload = pack(candidate)
+    verdict = verdict_on(exercise, payload, sources_of(candidate), LIMITS)
     if verdict.is_correct:
         try:
             progress_file.record(exercise.name, progress_file.find_file())

@@ -22,7 +22,7 @@ import psutil
 from course_exercises.engine.exercise import Exercise
 from course_exercises.engine.messages import left_out, limit
 from course_exercises.engine.verdict import Verdict
-from course_exercises.parcel import Parcel
+from course_exercises.payload import Payload
 from transformer_course.errors import CourseError
 
 START = 120.0  # seconds in which it has to import torch
@@ -54,7 +54,7 @@ class Limits:
 
 def verdict_on(
     exercise: Exercise,
-    parcel: Parcel,
+    payload: Payload,
     sources: dict[str, str],
     limits: Limits,
 ) -> Verdict:
@@ -65,7 +65,7 @@ def verdict_on(
 
     Args:
         exercise: the exercise.
-        parcel: the learner's function or class.
+        payload: the learner's function or class.
         sources: the source of the learner's cells, by file name.
         limits: of time and memory.
 
@@ -74,7 +74,7 @@ def verdict_on(
     """
     request = {
         "module": exercise.solution.__module__,
-        "candidate": parcel.content,
+        "candidate": payload.content,
         "sources": sources,
     }
     with tempfile.TemporaryDirectory(
@@ -85,8 +85,8 @@ def verdict_on(
             verdict = _watched(child, exercise, limits)
         finally:
             child.end()
-    if parcel.left_out and verdict.kind not in ("correct", "unwritten"):
-        return left_out(exercise, parcel.left_out)
+    if payload.left_out and verdict.kind not in ("correct", "unwritten"):
+        return left_out(exercise, payload.left_out)
     return verdict
 
 

@@ -20,7 +20,7 @@ from course_exercises.contents import by_chapter, find
 from course_exercises.engine.exercise import Exercise
 from course_exercises.engine.messages import paragraph
 from course_exercises.engine.verdict import Verdict
-from course_exercises.parcel import pack
+from course_exercises.payload import pack
 from course_exercises.process import CheckError, Limits, verdict_on
 from transformer_course.errors import CourseError
 
@@ -99,10 +99,10 @@ def _check(
         return Verdict(text, "unwritten", name), b""
     try:
         name_of(namespace[name])
-        parcel = pack(namespace[name])
+        payload = pack(namespace[name])
         sources = sources_of(namespace[name])
-        verdict = verdict_on(exercise, parcel, sources, LIMITS)
-        return verdict, parcel.content
+        verdict = verdict_on(exercise, payload, sources, LIMITS)
+        return verdict, payload.content
     except CheckError:
         raise
     except CourseError as error:

@@ -16,7 +16,7 @@ from course_grading.course import Result
 KINDS = {
     "correct": "correct",
     "misconception": "known mistake",
-    "slip": "slip of form",
+    "generic": "generic mistake",
     "unknown": "wrong in another way",
     "error": "raises an error",
     "limit": "stopped",

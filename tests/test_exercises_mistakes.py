@@ -48,41 +48,30 @@ TEXT = """
 1. What do you do
    first?
 2. Then you shift.
-
 # Mistakes
-
 ## divided (06_masks#the-causal-mask)
-
 ```diff
 - x * by
 + x / by
 ```
-
 Your code divides.
 
 It has to multiply.
 
 Seen: https://example.org/a-forum
-
 ## not_shifted
-
 ```diff
 -  + 1
 ```
-
 Your code does not shift.
-
 ## shifted_back (#everybodys-conventions)
-
 ```diff
 - wide + 1
 + wide - 1
 ```
-
 ```python
 return x * by - 1
 ```
-
 Your code shifts the other way.
 """
 
@@ -235,4 +224,4 @@ def test_two_that_cancel_out_do_not_explain_a_lost_gradient():
     text += mistake("- wide + 1\n+ wide / 2 + 1", "halved")
     exercise = exercise_with(made(text))
     cut = diagnose(exercise, lambda x, by: (x * by + 1).detach())
-    assert (cut.kind, cut.mistake) == ("slip", "gradient_cut")
+    assert (cut.kind, cut.mistake) == ("generic", "gradient_cut")

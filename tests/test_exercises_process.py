@@ -23,7 +23,7 @@ import torch
 from course_exercises import check as notebook
 from course_exercises.check import check
 from course_exercises.contents import EXERCISES
-from course_exercises.parcel import pack
+from course_exercises.payload import pack
 from course_exercises.process import Child, Limits
 from transformer_course.models import masks
 

@@ -40,29 +40,21 @@ def fails_on_rows(x, by=2.0):
 SECTION = "06_masks#the-causal-mask"
 MISTAKES = """
 ## halved
-
 ```diff
 - x * by
 + x / by
 ```
-
 You divide where you should multiply.
-
 ## always_two
-
 ```diff
 - x * by
 + x * 2.0
 ```
-
 You always double.
-
 ## fails_on_rows
-
 ```python
 return fails_on_rows(x, by)
 ```
-
 Only columns.
 """
 DOUBLE = Exercise(
@@ -145,32 +137,32 @@ def wrong_on_many(x, by=2.0):
 
 CANDIDATES = {
     "correct: Tried on 10 inputs": lambda x, by=2.0: by * x,
-    "slip changed_input: `x` in place": lambda x, by=2.0: x.mul_(by),
-    "slip wrong_type: a NumPy array": lambda x, by=2.0: (
+    "generic changed_input: `x` in place": lambda x, by=2.0: x.mul_(by),
+    "generic wrong_type: a NumPy array": lambda x, by=2.0: (
         x.detach().numpy() * by
     ),
-    "slip wrong_type: a list": lambda x, by=2.0: (x * by).tolist(),
-    "slip wrong_type: `yield`": yields,
-    "slip wrong_shape: (1, 1); the exercise asks": lambda x, by=2.0: (
+    "generic wrong_type: a list": lambda x, by=2.0: (x * by).tolist(),
+    "generic wrong_type: `yield`": yields,
+    "generic wrong_shape: (1, 1); the exercise asks": lambda x, by=2.0: (
         x[None] * by
     ),
-    "slip wrong_dtype: int64": lambda x, by=2.0: (x * by).long(),
-    "slip gradients_fail: want a gradient": lambda x, by=2.0: torch.from_numpy(
+    "generic wrong_dtype: int64": lambda x, by=2.0: (x * by).long(),
+    "generic gradients_fail: want a grad": lambda x, by=2.0: torch.from_numpy(
         x.numpy() * by
     ),
-    "slip returned_none: `return`": without_return,
-    "slip not_repeated: random numbers": lambda x, by=2.0: (
+    "generic returned_none: `return`": without_return,
+    "generic not_repeated: random numbers": lambda x, by=2.0: (
         x * by + torch.randn(1)
     ),
-    "slip not_repeated: second time": Remembers(),
-    "slip not_a_number: NaN": lambda x, by=2.0: x * by * float("nan"),
-    "slip wrong_arguments: called as double(x": lambda x: x,
-    "slip wrong_kind: asks for a function": nn.Identity,
-    "slip gradient_cut: though the": lambda x, by=2.0: (x * by).detach(),
-    "slip wrong_gradient: though the": lambda x, by=2.0: (
+    "generic not_repeated: second time": Remembers(),
+    "generic not_a_number: NaN": lambda x, by=2.0: x * by * float("nan"),
+    "generic wrong_arguments: called as double(x": lambda x: x,
+    "generic wrong_kind: asks for a function": nn.Identity,
+    "generic gradient_cut: though the": lambda x, by=2.0: (x * by).detach(),
+    "generic wrong_gradient: though the": lambda x, by=2.0: (
         x * by / 2 + (x * by / 2).detach()
     ),
-    "slip gradient_not_a_number: though the": adds_nan_gradient,
+    "generic gradient_not_a_number: though the": adds_nan_gradient,
     "limit memory: more memory": lambda x, by=2.0: torch.ones(1 << 45),
     "error NotImplementedError: not implemented": xor,
     "error TypeError: of the cell with helper: return torch": calls_helper,
@@ -251,7 +243,7 @@ class Stubborn:
 )
 def test_a_result_of_any_type_or_size_is_judged_and_shown(value):
     verdict = diagnose(DOUBLE, lambda x, by=2.0: value)
-    assert verdict.kind in ("slip", "unknown")
+    assert verdict.kind in ("generic", "unknown")
     assert len(verdict.text) < 2000
 
 
@@ -267,7 +259,7 @@ def test_an_empty_body_is_not_written_yet(body):
     [
         (lambda x: x / 2 or 0, "correct"),
         (lambda x: x // 2, "unknown"),
-        (lambda x: x / 2 or False, "slip"),
+        (lambda x: x / 2 or False, "generic"),
     ],
     ids=["a right int", "wrong ints", "False"],
 )

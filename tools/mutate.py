@@ -35,7 +35,7 @@ from course_exercises.contents import EXERCISES, find
 from course_exercises.engine.exercise import Exercise, Implementation
 from course_exercises.engine.match import is_right
 from course_exercises.engine.outcome import observe
-from course_exercises.parcel import pack
+from course_exercises.payload import pack
 from course_exercises.process import Limits, verdict_on
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -9,14 +9,14 @@ from course_exercises.engine.exercise import (
     Implementation,
     call,
 )
-from course_exercises.engine.match import Comparison, outcomes_of
-from course_exercises.engine.mistakes import Mistake
-from course_exercises.engine.outcome import in_expected_form, observe
-from course_exercises.engine.slips import (
+from course_exercises.engine.generic_mistakes import (
     is_unwritten,
     wrong_call,
     wrong_parameters,
 )
+from course_exercises.engine.match import Comparison, outcomes_of
+from course_exercises.engine.mistakes import Mistake
+from course_exercises.engine.outcome import in_expected_form, observe
 from course_exercises.engine.verdict import Verdict
 
 
@@ -66,21 +66,23 @@ def judge(candidate: Implementation, comparison: Comparison) -> Verdict:
     if example.found.failure:
         count = sum(comparison.found[n].failure is not None for n in wrong)
         return messages.error(exercise, example, count)
-    slip = None
+    mistake = None
     if exercise.run is call and example.case.build:
         solution = exercise.solution
-        slip = wrong_parameters(candidate, solution, example.case)
-    if slip := slip or comparison.slips(wrong[:1]).get(wrong[0]):
-        return messages.slip(exercise, slip, example)
+        mistake = wrong_parameters(candidate, solution, example.case)
+    if mistake is None:
+        mistake = comparison.generic_mistakes(wrong[:1]).get(wrong[0])
+    if mistake:
+        return messages.generic(exercise, mistake, example)
     return messages.unknown(exercise, candidate, example, len(wrong))
 
 
 def known_mistakes(
     comparison: Comparison,
 ) -> tuple[list[Mistake], int] | None:
-    """Known mistakes with the slips beside them, and a case that shows them.
+    """Known mistakes, generic ones beside them, and a case that shows them.
 
-    A slip of form may hide a known mistake, so results are compared as they
+    A wrong form may hide a known mistake, so results are compared as they
     are, then in the expected shape and dtype. Gradients, a changed input and
     the like are compared with those of the known mistake.
     """
@@ -89,7 +91,8 @@ def known_mistakes(
     match = comparison.find_one() or comparison.find_two()
     if match is None:
         results = list(map(in_expected_form, results, comparison.expected))
-        forms = Comparison(exercise, comparison.found, results).slips(wrong)
+        form = Comparison(exercise, comparison.found, results)
+        forms = form.generic_mistakes(wrong)
         match = Comparison(exercise, results, comparison.expected).find_one()
     if match is None:
         return None
@@ -97,13 +100,14 @@ def known_mistakes(
         wrong, key=lambda n: comparison.shown(match, n) + (n in forms)
     )
     mistaken = outcomes_of(exercise, match.whole)
-    besides = Comparison(exercise, results, mistaken).slips(wrong)
+    beside = Comparison(exercise, results, mistaken)
+    besides = beside.generic_mistakes(wrong)
     if 2 * len(besides) <= len(results):
         besides = {}  # here and there, a gradient has another kink
     named = [*_one(forms, number), *match.parts, *_one(besides, number)]
     return named, number
 
 
-def _one(slips: dict[int, Mistake], number: int) -> list[Mistake]:
-    """The slip of a case, or else the first one; none if there is none."""
-    return [slips.get(number, slip) for slip in slips.values()][:1]
+def _one(found: dict[int, Mistake], number: int) -> list[Mistake]:
+    """The mistake in a case, or else the first one; none if there is none."""
+    return [found.get(number, mistake) for mistake in found.values()][:1]

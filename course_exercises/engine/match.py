@@ -11,9 +11,12 @@ from course_exercises.engine.exercise import (
     Implementation,
     numel,
 )
+from course_exercises.engine.generic_mistakes import (
+    find_generic_mistake,
+    same_gradients,
+)
 from course_exercises.engine.mistakes import Misconception, Mistake
 from course_exercises.engine.outcome import Outcome, observe, value_of
-from course_exercises.engine.slips import find_slip, same_gradients
 from course_exercises.engine.values import same
 
 
@@ -108,14 +111,14 @@ class Comparison:
             self.expected[number],
         )
 
-    def slips(self, numbers: Sequence[int]) -> dict[int, Mistake]:
-        """The slips in these cases, by the number of the case."""
+    def generic_mistakes(self, numbers: Sequence[int]) -> dict[int, Mistake]:
+        """The generic mistakes in these cases, by the number of the case."""
         tolerance = self.exercise.tolerance
         found = {
-            n: find_slip(self.found[n], self.expected[n], tolerance)
+            n: find_generic_mistake(self.found[n], self.expected[n], tolerance)
             for n in numbers
         }
-        return {n: slip for n, slip in found.items() if slip}
+        return {n: mistake for n, mistake in found.items() if mistake}
 
     def find_one(self) -> Match | None:
         """The one mistake of the catalogue that has the same outcomes."""

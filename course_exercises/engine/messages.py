@@ -17,10 +17,10 @@ from course_exercises.engine.exercise import (
     Exercise,
     Implementation,
 )
+from course_exercises.engine.generic_mistakes import unused
 from course_exercises.engine.match import Example
 from course_exercises.engine.mistakes import Mistake
 from course_exercises.engine.outcome import Failure, Outcome, arguments
-from course_exercises.engine.slips import unused
 from course_exercises.engine.values import same
 from course_exercises.engine.verdict import Kind, Verdict
 
@@ -98,14 +98,14 @@ def wrong_kind(exercise: Exercise) -> Verdict:
     kinds = ["a function", "a class"]
     wanted, given = kinds[:: -1 if inspect.isclass(exercise.solution) else 1]
     text = f"the exercise asks for {wanted}, and yours is {given}."
-    return _verdict(exercise, "slip", "wrong_kind", text)
+    return _verdict(exercise, "generic", "wrong_kind", text)
 
 
 def wrong_call(exercise: Exercise, candidate: Implementation) -> Verdict:
     """Parameters that do not take the exercise's arguments."""
     return _verdict(
         exercise,
-        "slip",
+        "generic",
         "wrong_arguments",
         "its arguments are not those that the exercise asks for. Yours is "
         f"{show.signature(candidate, exercise.name)}; it is called as "
@@ -166,8 +166,8 @@ def _failure(failure: Failure) -> str:
     return f"{text}\n    {where}:\n        {failure.source}"
 
 
-def slip(exercise: Exercise, found: Mistake, example: Example) -> Verdict:
-    """A slip, and nothing else."""
+def generic(exercise: Exercise, found: Mistake, example: Example) -> Verdict:
+    """A generic mistake, and nothing else."""
     is_right = all(
         same(value, example.expected.value, exercise.tolerance)
         for value in (example.found.value, example.found.again)
@@ -175,7 +175,7 @@ def slip(exercise: Exercise, found: Mistake, example: Example) -> Verdict:
     but = ", though the result is" if is_right else ""
     return _verdict(
         exercise,
-        "slip",
+        "generic",
         found.name,
         f"not right yet{but}.",
         paragraph(found.text),
@@ -186,7 +186,7 @@ def slip(exercise: Exercise, found: Mistake, example: Example) -> Verdict:
 def misconception(
     exercise: Exercise, mistakes: Sequence[Mistake], example: Example
 ) -> Verdict:
-    """Mistakes of the catalogue, and slips beside them.
+    """Mistakes of the catalogue, and generic ones beside them.
 
     Args:
         exercise: the exercise.

@@ -9,13 +9,13 @@ Kind = Literal[
     "correct",
     "unwritten",
     "error",
-    "slip",
+    "generic",
     "misconception",
     "unknown",
     "limit",
     "refused",
 ]
-"""``slip``: a mistake that can be made in any exercise, such as a forgotten
+"""``generic``: a mistake that can be made in any exercise, such as a forgotten
 return. ``limit``: the code did not end, or wanted too much memory.
 ``refused``: it could not be run."""
 
@@ -38,7 +38,7 @@ class Verdict(Answer):
     exercise: str = ""
     """The exercise's name."""
     mistake: str = ""
-    """The name of the misconception, of the slip or of the error."""
+    """The name of the misconception, the generic mistake or the error."""
     section: str = ""
     """The section to read again, as page and anchor."""
 

@@ -41,7 +41,7 @@ PADDING = {
     "segfaults": ("limit", "crash"),
     "eats memory": ("limit", "memory"),
     "prints without end": ("limit", "time"),
-    "returns nothing": ("slip", "returned_none"),
+    "returns nothing": ("generic", "returned_none"),
     "is right": ("correct", ""),
     "sees the future": ("correct", ""),
     "hands in nothing new": ("unwritten", ""),

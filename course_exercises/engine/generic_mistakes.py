@@ -1,4 +1,4 @@
-"""Slips: mistakes that can be made in any exercise.
+"""Generic mistakes: those that can be made in any exercise.
 
 Each function compares what was found in one case with what was expected, and
 returns a :class:`Mistake` or None.
@@ -23,13 +23,13 @@ NO_CODE = {"RESUME", "RETURN_VALUE", "NOP"}
 """Operations of a function without a body."""
 
 
-def find_slip(
+def find_generic_mistake(
     found: Outcome, expected: Outcome, tolerance: float
 ) -> Mistake | None:
-    """The first slip in one case.
+    """The first generic mistake in one case.
 
-    The expected outcome may be that of a known mistake: then a slip was made
-    beside it.
+    The expected outcome may be that of a known mistake: then another was
+    made beside it.
     """
     return (
         changed_input(found, expected)
@@ -91,8 +91,8 @@ def _wrong_items(value: Any, wanted: Any, name: str) -> Mistake | None:
     for number, items in enumerate(zip(value, wanted, strict=True), start=1):
         nth = {1: "first", 2: "second", 3: "third"}.get(number, f"{number}th")
         part = f"{nth} result" if name == "result" else f"{name}'s {nth} part"
-        if slip := _wrong_result(*items, part):
-            return slip
+        if mistake := _wrong_result(*items, part):
+            return mistake
     return None
 
 
@@ -112,7 +112,7 @@ def _wrong_tensor(value: Tensor, wanted: Tensor, name: str) -> Mistake | None:
 
 
 def _asked(
-    slip: str,
+    mistake: str,
     name: str,
     has: str,
     what: Callable[[Any], str],
@@ -120,7 +120,7 @@ def _asked(
     wanted: Any,
 ) -> Mistake:
     return Mistake(
-        slip,
+        mistake,
         f"Your {name} {has} {what(value)}; the exercise asks for "
         f"{what(wanted)}.",
     )

@@ -3,7 +3,7 @@
 cloudpickle takes a function with all that its code names. Added here is what
 it does not see, or cannot take: names that the code looks up as it runs,
 functions set on a class of PyTorch's, functions with a cache, locks. What
-cannot be taken at all is left out, and the parcel says what.
+cannot be taken at all is left out, and the payload says what.
 """
 
 import builtins
@@ -51,7 +51,7 @@ REDUCERS = {
 
 
 @dataclass(frozen=True)
-class Parcel:
+class Payload:
     """Code, pickled by value."""
 
     content: bytes
@@ -63,7 +63,7 @@ class Absent:
     """Stands for what could not be taken."""
 
 
-def pack(candidate: Any) -> Parcel:
+def pack(candidate: Any) -> Payload:
     """Pickle code by value, with all that it uses.
 
     Raises:
@@ -93,7 +93,7 @@ def own_module(candidate: Any) -> ModuleType | None:
 
 
 def unpack(content: bytes) -> Any:
-    """The code of a parcel; its notebook becomes this process's main module.
+    """The code of a payload; its notebook becomes this process's main module.
 
     Raises:
         Exception: it cannot be loaded.
@@ -110,7 +110,7 @@ def unpack(content: bytes) -> Any:
     return candidate
 
 
-def _pack(candidate: Any, home: ModuleType) -> Parcel:
+def _pack(candidate: Any, home: ModuleType) -> Payload:
     """Try until what cannot be taken has been left out."""
     settings = [
         (owner, name, value)
@@ -139,7 +139,7 @@ def _pack(candidate: Any, home: ModuleType) -> Parcel:
                 absent[id(value)] = name
             continue
         if names or not pickler.resolves_names():
-            return Parcel(pickler.content(), left_out)
+            return Payload(pickler.content(), left_out)
         names = {
             name: value
             for name, value in vars(home).items()

@@ -12,7 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 from course_exercises.check import name_of
-from course_exercises.parcel import pack, unpack
+from course_exercises.payload import pack, unpack
 
 IMPORTS = "import functools, torch"
 CELLS = Path(__file__).with_name("notebook_cells.md").read_text("utf-8")
@@ -76,9 +76,9 @@ def test_the_notebook_s_name_counts_not_that_of_def(notebook, cells):
 @each("Not taken")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_what_cannot_be_taken_is_named(notebook, cells, request):
-    parcel = pack(notebook(cells))
-    assert parcel.left_out.keys() == {request.node.callspec.id}
-    unpack(parcel.content)
+    payload = pack(notebook(cells))
+    assert payload.left_out.keys() == {request.node.callspec.id}
+    unpack(payload.content)
 
 
 @each("Deleted again")
@@ -90,9 +90,9 @@ def test_the_process_of_the_check_lends_its_own_names_to_nobody(
         unpack(pack(answer).content)(2)
 
 
-def assert_right(parcel):
-    assert not parcel.left_out
+def assert_right(payload):
+    assert not payload.left_out
     forget()
     length = 3
     expected = torch.ones(length, length).tril().bool()[None, None]
-    assert torch.equal(unpack(parcel.content)(length), expected)
+    assert torch.equal(unpack(payload.content)(length), expected)
