@@ -26,7 +26,6 @@
 #   REPO       the address of the repository: buttons to edit and to launch
 #   SITE_URL   where the first page will be, such as
 #              https://example.org/course/                 (none)
-#   REVEAL     an unpacked release of reveal.js, for the slides
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
@@ -67,7 +66,7 @@ BARE := $(shell grep -l 'import load_shipped' book/en/*.ipynb | \
 	xargs grep -LE 'perf_counter|process_time') \
 	$(shell grep -lE 'download.is_available| is_available' tests/test_*.py)
 # Tests of the built pages.
-READING := $(patsubst %,tests/test_%.py,pages limits search lectures)
+READING := $(patsubst %,tests/test_%.py,pages limits search)
 # Tests beside other libraries.
 BESIDE := $(patsubst %,tests/test_%.py,bert wordpiece ctranslate2 benchmarks)
 # Tests of the package alone.
@@ -178,40 +177,36 @@ timings: $(INSTALLED) ## say how long notebooks and cells take (STORE=1: keep it
 # --- for lecturers -----------------------------------------------------------
 
 LECTURES := $(BIN)/python -m tools.lectures
-
-# reveal.js comes with a package, of which no code is run. Where it cannot be
-# had, and REVEAL names no folder either, what needs it says what to do.
-.PHONY: reveal
-reveal: $(INSTALLED)
-ifndef REVEAL
-	@-$(ADD) --no-deps --group slides \
-		$(if $(UV),,-qq --retries 1) 2>/dev/null || true
-endif
+CLASS := _build/class/en
 
 .PHONY: slides
-slides: reveal $(BUILT) ## make slides of every unit (REVEAL=folder: with that)
-	@$(LECTURES) slides --reveal "$(REVEAL)"
+slides: $(INSTALLED) ## make slides of every unit, handouts and figures
+	@$(LECTURES)
 
 .PHONY: handouts
-handouts: $(BUILT) ## make pages to hand out and board plans; PDF, if it can
-	@$(LECTURES) handouts
+handouts: $(INSTALLED) ## the same, and handouts and board plans as PDF
+	@$(LECTURES) --pdf
 
 .PHONY: figures
-figures: $(BUILT) ## write every figure as a file (SVG=04: as SVG too)
-	@$(LECTURES) figures --svg $(SVG)
+figures: $(INSTALLED) ## the same, and the figures of SVG="04 05" as SVG
+	@$(LECTURES) --svg $(SVG)
 
 .PHONY: lecture-pages
 lecture-pages: $(BUILT) ## make a copy of the book to project, answers out
-	@$(LECTURES) covered
+	@rm -rf $(CLASS)/pages
+	@mkdir -p $(CLASS)
+	@cp -r $(SITE) $(CLASS)/pages
+	@cat tools/lectures/projected.css >> $(CLASS)/pages/_static/course.css
+	@echo "Open: file://$(CURDIR)/$(CLASS)/pages/index.html"
 
 # --- for a web server --------------------------------------------------------
 
 # The book is built from nothing: Sphinx leaves the pages that are no more.
 .PHONY: site
-site: reveal ## make _build/site for a server (SITE_URL=..., REPO=...)
+site: $(INSTALLED) ## make _build/site for a server (SITE_URL=..., REPO=...)
 	@rm -rf _build/en
 	@$(MAKE) --no-print-directory $(BUILT)
-	@$(BIN)/python -m tools.site --reveal "$(REVEAL)"
+	@$(BIN)/python -m tools.site
 
 # --- for grading -------------------------------------------------------------
 
@@ -378,7 +373,7 @@ $(DRIVER): $(INSTALLED)
 PAGES ?= all
 
 .PHONY: test-browser
-test-browser: $(DRIVER) reveal $(BUILT) ## open pages and slides in Chromium (PAGES=some)
+test-browser: $(DRIVER) $(BUILT) ## open pages and slides in Chromium (PAGES=some)
 	PAGES="$(PAGES)" $(PYTEST) tests/browser -n $(WORKERS) --dist loadgroup
 
 .PHONY: test-live

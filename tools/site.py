@@ -9,13 +9,12 @@ nothing of an earlier site stays, and a site that cannot be made leaves the
 earlier one.
 """
 
-import argparse
 import shutil
 import sys
 from pathlib import Path
 
-from tools.lectures.publish import Publisher
-from tools.lectures.reveal import NoReveal
+from tools.lectures.plan import Plan, read_plan
+from tools.lectures.publish import publish
 from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
 
@@ -25,58 +24,34 @@ NO_JEKYLL = ".nojekyll"
 leave out each folder whose name begins with ``_``."""
 
 
-def gather(book: Path, target: Path, reveal: str = "") -> str:
+def gather(book: Path, target: Path, plan: Plan) -> None:
     """Put the site together.
 
     Args:
         book: the built book.
         target: the folder to make; what it held is removed.
-        reveal: an unpacked release of reveal.js; "" for that of the package.
-
-    Returns:
-        Why there are no slides; "" if there are.
+        plan: what the class is to do.
 
     Raises:
-        NoReveal: the folder that was named holds no reveal.js.
+        CourseError: the plan asks for what the chapters lack.
     """
     fresh = target.with_name(f"{target.name}.new")
     shutil.rmtree(fresh, ignore_errors=True)
     shutil.copytree(book, fresh)
     (fresh / NO_JEKYLL).touch()
-    publisher = Publisher(book, fresh / CLASS)
-    missing = ""
-    try:
-        publisher.slides(reveal)
-    except NoReveal as error:
-        if reveal:
-            raise
-        missing = str(error)
-    publisher.papers()
-    publisher.figure_page()
-    publisher.contents()
+    publish(fresh / CLASS, plan)
     shutil.rmtree(target, ignore_errors=True)
     fresh.rename(target)
-    return missing
 
 
 def main() -> int:
     """Make the site; 1 if it cannot be made."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.site", description=__doc__.splitlines()[0]
-    )
-    parser.add_argument(
-        "--reveal", default="", help="an unpacked release of reveal.js"
-    )
-    options = parser.parse_args()
-    book = ROOT / "_build/en/_build/html"
     target = ROOT / "_build" / "site"
     try:
-        missing = gather(book, target, options.reveal)
+        gather(ROOT / "_build/en/_build/html", target, read_plan())
     except CourseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    if missing:
-        print(f"warning: {missing}", file=sys.stderr)
     print(f"The site is in {target}. Open: file://{target}/index.html")
     return 0
 

@@ -1,19 +1,18 @@
-"""Slides as reveal.js shows them: decks of a few units, of the wide screen.
+"""Slides as reveal.js shows them, opened from a disk, on a wide screen.
 
-The tests make these decks anew, by what is here, and serve them: two of them
-with ``PAGES=some``.
+The tests make the decks of a few units: two of them with ``PAGES=some``.
 """
 
 import os
+import shutil
+from dataclasses import replace
 
 import pytest
-from browsing import Tab, audit, served
-from built_book import SITE, not_ready
+from browsing import Tab, audit
+from built_book import ROOT, SITE, not_ready
 
-from tools.lectures.parts import DOTS, LEAST, LETTERS
 from tools.lectures.plan import read_plan
-from tools.lectures.publish import Publisher
-from tools.lectures.reveal import NoReveal, find_reveal
+from tools.lectures.publish import publish
 
 pytestmark = pytest.mark.xdist_group("slides")
 """All on one worker, which makes the decks once."""
@@ -27,21 +26,18 @@ OVERLAY = ".pause-overlay"
 SMALLEST = 20
 """Pixels of a text's letters, as lectures.css says."""
 
-READY = "() => window.Reveal?.isReady()"
-PICTURES = """async () => {
-  const images = Reveal.getCurrentSlide().querySelectorAll("img");
-  await Promise.all([...images].map((image) => image.decode()));
+READY = """async () => {
+  await window.MathJax?.startup?.promise;
+  return window.Reveal?.isReady();
 }"""
-"""Those of the slide are here."""
 SEEN = """() => {
-  const section = Reveal.getCurrentSlide();
-  const slide = section.querySelector(".slide");
+  const slide = Reveal.getCurrentSlide();
+  const boxes = [], letters = [];
   const texts = document.createTreeWalker(slide, NodeFilter.SHOW_TEXT);
   const range = document.createRange();
-  const boxes = [], letters = [];
   for (let text; (text = texts.nextNode());) {
     const parent = text.parentElement;
-    if (!text.data.trim() || parent.closest("mjx-container")) continue;
+    if (!text.data.trim() || parent.closest("mjx-container, .notes")) continue;
     range.selectNodeContents(text);
     const block = parent.closest("h1, h2, p, li, td, th, pre, figcaption");
     for (const box of range.getClientRects()) {
@@ -49,7 +45,8 @@ SEEN = """() => {
     }
     letters.push([parseFloat(getComputedStyle(parent).fontSize), text.data]);
   }
-  for (const box of slide.querySelectorAll("mjx-container, img")) {
+  for (const box of slide.querySelectorAll("mjx-container, figure > svg")) {
+    if (box.closest(".notes")) continue;
     boxes.push([box, box.getBoundingClientRect(), box.tagName]);
   }
   const around = slide.getBoundingClientRect();
@@ -60,6 +57,7 @@ SEEN = """() => {
   const disjoint = (a, b) => !a.contains(b) && !b.contains(a);
   return {
     place: Reveal.getIndices().h,
+    size: [around.width, around.height],
     title: slide.querySelector("h1, h2").textContent,
     notes: Reveal.getSlideNotes(),
     letters,
@@ -68,11 +66,8 @@ SEEN = """() => {
       .filter(([b, other]) => disjoint(a, b) && meet(one, other))
       .map((other) => [said, other[2]])),
     raw: slide.innerText.match(/\\\\[([]|mjx-merror/g),
-    pictures: [...slide.querySelectorAll("img")].map((image) => [
-      image.src.split("/").pop(),
-      image.getBoundingClientRect().width / image.naturalWidth,
-      image.alt,
-    ]),
+    steps: new Set([...slide.querySelectorAll("rect.fragment")].map(
+      (cover) => cover.dataset.fragmentIndex)).size,
   };
 }"""
 """What a slide says, and how its parts lie."""
@@ -82,31 +77,15 @@ SEEN = """() => {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """What ``make slides`` makes, of a few units."""
-    if reason := not_ready():
-        pytest.skip(reason)
-    named = os.environ.get("REVEAL", "")
-    try:
-        find_reveal(named)
-    except NoReveal as missing:
-        if named:
-            raise
-        pytest.skip(str(missing))
+def screen(browser, tmp_path_factory):
+    """A tab of a projector's width, and the decks of a few units."""
     target = tmp_path_factory.mktemp("class")
-    units = {name.partition("-")[0] for name in DECKS}
-    made = Publisher(SITE, target)
-    made.slides(named, units)
-    return target
-
-
-@pytest.fixture(scope="module")
-def screen(browser, folder):
-    """A tab of a projector's width, and the address of a deck."""
-    with served(folder) as address:
-        context = browser.new_context(viewport=SIZE)
-        yield Tab(context.new_page(), address)
-        context.close()
+    plan = read_plan()
+    units = {name[:-3]: plan.units[name[:-3]] for name in DECKS}
+    publish(target, replace(plan, units=units))
+    context = browser.new_context(viewport=SIZE)
+    yield Tab(context.new_page(), target.as_uri())
+    context.close()
 
 
 def show(screen, deck: str, how: str = "") -> None:
@@ -123,7 +102,6 @@ def slides(request, screen) -> list[dict]:
     show(screen, request.param)
     found = []
     for _ in range(screen.page.evaluate("Reveal.getTotalSlides()")):
-        screen.page.evaluate(PICTURES)
         clicks = 0
         while screen.page.evaluate("Reveal.availableFragments().next"):
             screen.page.keyboard.press("ArrowRight")
@@ -141,61 +119,39 @@ def test_keys_go_through_slides_that_show_all_their_parts(slides):
     assert [slide["place"] for slide in slides] == [*range(len(slides))]
     for slide in slides:
         assert slide["title"].strip() and slide["notes"].strip()
+        assert slide["size"] == [*SIZE.values()]
         assert not slide["outside"], slide["title"]
         assert not slide["meeting"], slide["title"]
         assert not slide["raw"], slide["title"]
-
-
-def test_letters_are_large_enough(slides):
-    for slide in slides:
+        assert slide["clicks"] == slide["steps"], slide["title"]
         small = [one for one in slide["letters"] if one[0] < SMALLEST - 0.5]
         assert not small, slide["title"]
-        for name, scale, alt in slide["pictures"]:
-            assert alt.strip()
-            assert LETTERS * DOTS * scale >= LEAST, name
-
-
-def test_a_picture_appears_in_as_many_clicks_as_it_has_steps(slides):
-    builds = read_plan().builds
-    for slide in slides:
-        names = [name.split(".")[0] for name, *_ in slide["pictures"]]
-        assert slide["clicks"] == sum(len(builds.get(n, ())) for n in names)
 
 
 COVERED = """() => {
-  const picture = document.querySelector(".build").getBoundingClientRect();
-  return [...document.querySelectorAll(".build:first-of-type .cover")]
+  const figure = Reveal.getCurrentSlide().querySelector("figure > svg");
+  const { width, height } = figure.getBoundingClientRect();
+  return [...figure.querySelectorAll(".fragment")]
     .filter((cover) => cover.checkVisibility({ visibilityProperty: true }))
     .map((cover) => cover.getBoundingClientRect())
-    .reduce((sum, box) => sum + box.width * box.height, 0)
-    / (picture.width * picture.height);
+    .reduce((sum, box) => sum + box.width * box.height, 0) / (width * height);
 }"""
-"""Share of the first such picture that is still covered."""
+"""Share of the slide's picture that is still covered."""
 
 
 def test_each_click_uncovers_more_and_a_click_back_covers_it(screen):
     show(screen, DECKS[0], "#/2")
+    steps = len(read_plan().builds["04-by-hand"])
     keys, shares = screen.page.keyboard, []
-    for key in ("",) + ("ArrowRight",) * 6 + ("ArrowLeft",):
+    for key in ("", *["ArrowRight"] * steps, "ArrowLeft"):
         if key:
             keys.press(key)
         shares.append(screen.page.evaluate(COVERED))
     *forward, back = shares
     assert forward == sorted(forward, reverse=True)
-    assert len({*forward}) == 7 and forward[0] > 0.3
+    assert len({*forward}) == steps + 1 and forward[0] > 0.3
     assert forward[-1] == 0 and back == forward[-2]
     assert screen.page.evaluate("Reveal.getIndices().h") == 2
-
-
-def test_without_a_script_and_in_print_nothing_is_covered(screen):
-    for how in ("?plain", "?print-pdf"):
-        screen.page.goto(f"{screen.root}/slides/{DECKS[0]}.html{how}")
-        screen.page.locator(
-            ".pdf-page .cover" if "print" in how else ".cover"
-        ).first.wait_for(state="attached")
-        assert not screen.page.locator(".cover:visible").count()
-        caption = screen.page.locator(".build + figcaption").first
-        assert caption.evaluate("c => getComputedStyle(c).opacity") == "1"
 
 
 # --- what else a lecturer asks for -------------------------------------------
@@ -215,20 +171,17 @@ def test_the_speaker_sees_notes_pace_and_each_formula_once(screen):
     assert not screen.wrong
 
 
-def test_escape_shows_all_slides_and_one_again(screen):
-    show(screen, DECKS[1])
-    for overview in (True, False):
-        screen.page.keyboard.press("Escape")
-        assert screen.page.evaluate("Reveal.isOverview()") is overview
-
-
-def test_a_deck_is_printed_a_slide_to_a_page(screen):
-    show(screen, DECKS[1])
+def test_a_deck_is_printed_a_slide_to_a_page_with_nothing_covered(screen):
+    show(screen, DECKS[0])
     slides = screen.page.evaluate("Reveal.getTotalSlides()")
-    show(screen, DECKS[1], "?print-pdf")
+    show(screen, DECKS[0], "?print-pdf&showNotes=separate-page")
     pages = screen.page.locator(".pdf-page")
     pages.first.wait_for()
     assert pages.count() == slides
+    assert screen.page.locator(".speaker-notes-pdf").count() == slides
+    assert not screen.page.locator("rect.fragment:visible").count()
+    caption = screen.page.locator("figcaption.fragment").first
+    assert caption.evaluate("c => getComputedStyle(c).opacity") == "1"
 
 
 @pytest.mark.parametrize("deck", AUDITED)
@@ -237,3 +190,29 @@ def test_axe_finds_nothing_serious_on_slides(screen, deck):
     for place in (0, 2):
         screen.page.evaluate("place => Reveal.slide(place)", place)
         assert not audit(screen, {}, OVERLAY)
+
+
+def test_on_pages_to_project_a_guess_comes_before_what_follows(
+    browser, tmp_path
+):
+    if reason := not_ready():
+        pytest.skip(reason)
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    page_name = "04_attention.html"
+    shutil.copy(SITE / page_name, pages)
+    shutil.copytree(SITE / "_static", pages / "_static")
+    rules = (ROOT / "tools/lectures/projected.css").read_text("utf-8")
+    with (pages / "_static/course.css").open("a", encoding="utf-8") as style:
+        style.write(rules)
+    page = browser.new_page()
+    page.goto((pages / page_name).as_uri())
+    assert page.locator("details:has-text('Answer')").count()
+    assert not page.locator(
+        "#questions-to-think-about details:visible"
+    ).count()
+    following = page.locator(".guess >> nth=0 >> xpath=following-sibling::*")
+    assert not following.first.is_visible()
+    page.locator(".guess button").first.click()
+    assert following.first.is_visible()
+    page.close()

@@ -1,19 +1,20 @@
-"""Make what a lecturer needs from the built book.
+"""Make what a lecturer needs: decks, handouts, board plans and figures.
 
-python -m tools.lectures slides      a deck for each unit and length
-python -m tools.lectures handouts    pages to hand out, and board plans
-python -m tools.lectures figures     every figure as a file
-python -m tools.lectures covered     the book without its answers
+python -m tools.lectures            all of it, into _build/class/en
+python -m tools.lectures --pdf      and the papers as PDF
+python -m tools.lectures --svg 04   and the figures of a chapter as SVG
 """
 
 import argparse
 import sys
 
-from tools.lectures.covered import cover
-from tools.lectures.pdf import print_pdf
-from tools.lectures.publish import Publisher
+from tools.chromium import print_pdf
+from tools.lectures.plan import read_plan
+from tools.lectures.publish import publish
 from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
+
+TARGET = ROOT / "_build/class/en"
 
 
 def main() -> int:
@@ -21,47 +22,25 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tools.lectures", description=__doc__.splitlines()[0]
     )
-    parser.add_argument(
-        "what", choices=["slides", "handouts", "figures", "covered"]
-    )
-    parser.add_argument(
-        "--reveal", default="", help="an unpacked release of reveal.js"
-    )
+    parser.add_argument("--pdf", action="store_true", help="print the papers")
     parser.add_argument(
         "--svg",
         metavar="CHAPTER",
         nargs="*",
         default=[],
-        help="for figures: run these chapters (04 05) and write SVG as well",
+        help="run these chapters (04 05) and write their figures as SVG too",
     )
     options = parser.parse_args()
     try:
-        print(made(options))
+        publish(TARGET, read_plan(), options.svg)
     except CourseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    return 0
-
-
-def made(options: argparse.Namespace) -> str:
-    """Make it; a line that says where it is."""
-    site = ROOT / "_build/en/_build/html"
-    target = ROOT / "_build/class/en"
-    publisher = Publisher(site, target, options.svg)
-    if options.what == "covered":
-        taken = cover(site, target / "pages")
-        return (
-            f"{taken} answers taken out. Open: file://{target}/pages/"
-            "index.html"
-        )
-    if options.what == "slides":
-        publisher.slides(options.reveal)
-    papers = publisher.papers() if options.what == "handouts" else []
-    if not all(print_pdf(page) for page in papers):
+    papers = [*TARGET.glob("handouts/*.html"), *TARGET.glob("boards/*.html")]
+    if options.pdf and not all(map(print_pdf, papers)):
         print("no Chromium here, so no PDF; print the pages from a browser")
-    if options.what == "figures":
-        publisher.figure_page()
-    return f"Open: file://{publisher.contents()}"
+    print(f"Open: file://{TARGET}/index.html")
+    return 0
 
 
 if __name__ == "__main__":

@@ -7,25 +7,19 @@ the section's title where it has no words.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from functools import cache
-from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 import yaml
 
 from course_exercises.contents import by_chapter
 from course_exercises.engine.exercise import Exercise
-from tools.lectures.headings import BOOK, Heading, chapter_files, headings
-from transformer_course.errors import CourseError
+from tools.lectures.chapter import BOOK, BadPlan, chapter_files, section
 
 LENGTHS = (45, 90)
 LINK = re.compile(r"\[([^\]]*)\]\((\d\d)?#([\w-]*)\)")
 """A link to a section, or, without its name, to a chapter."""
-
-
-class BadPlan(CourseError):
-    """The plan says what cannot be."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +28,13 @@ class Topic:
 
     section: str
     minutes: int
-    question: str = ""
-    """How the question in the chapter begins; else its first guess."""
     asks: str = ""
-    """A question that the chapter does not put."""
+    """A question in place of the section's first guess."""
     show: str = ""
     """A figure's name, or output, math, table, code; else what follows."""
     result: str = ""
-    """How the result begins; else what follows the figure."""
+    """How the result begins; else the answer to the guess, or the paragraph
+    below what is shown."""
     says: str = ""
     """A result that the chapter does not say in a sentence."""
     board: str = ""
@@ -61,6 +54,8 @@ class Live:
     section: str
     line: str
     say: str = ""
+    length: int = 45
+    """Of the unit from which on it is run."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +82,11 @@ class Unit:
     more: list[Topic]
     read: str
     ask: str
-    live: Live
+    live: list[Live]
     after: list[Task]
     handout: str
     """The figure on the page to hand out."""
     ask_more: str = ""
-    live_more: Live | None = None
     formula: str = ""
     """The section whose last formula is on the handout; else the first."""
 
@@ -118,9 +112,13 @@ class Unit:
         """The sections that a student has met: shown in class, or read."""
         return self.sections(length) + linked(self.read, self.chapter)
 
-    def exercises(self) -> list[Exercise]:
-        """Exercises of the chapter's assignment."""
-        return by_chapter().get(self.notebook, [])
+    def covers(self, exercise: Exercise, length: int) -> bool:
+        """Whether an exercise rests on what was read or shown."""
+        return is_covered(self.rests_on(exercise), self.known(length))
+
+    def rests_on(self, exercise: Exercise) -> str:
+        """The section of one of its exercises, as ``03#clocks``."""
+        return f"{self.chapter}#{exercise.section.partition('#')[2]}"
 
 
 @dataclass(frozen=True)
@@ -143,6 +141,19 @@ class Chapter:
 
 
 @dataclass(frozen=True)
+class Drawing:
+    """The picture of the whole Transformer, or a piece of it."""
+
+    caption: str
+    view: list[float]
+    """Left, top, right and bottom of what is seen, in per cent."""
+    alt: str = ""
+    """What is to be seen; without it, what the picture says of itself."""
+    blank: list[list[float]] = field(default_factory=list)
+    """Rectangles of the piece that are left out."""
+
+
+@dataclass(frozen=True)
 class Plan:
     """All that the file says."""
 
@@ -154,31 +165,10 @@ class Plan:
     """Of pictures that appear step by step, by their files' names: at each
     click one more rectangle, or more than one, as left, top, right and bottom
     in per cent."""
-
-    def path(self, chapter: str) -> Path:
-        """A chapter's notebook."""
-        return chapter_files()[chapter]
-
-    def heading(self, name: str) -> Heading:
-        """The section ``03#clocks``.
-
-        Raises:
-            BadPlan: there is none.
-        """
-        chapter, _, section = name.partition("#")
-        files = chapter_files()
-        there = headings(files[chapter]) if chapter in files else {}
-        if section not in there:
-            raise BadPlan(
-                f"units.yml names the section {name}, which is not there; "
-                f"chapter {chapter} has: {', '.join(there) or 'no page'}"
-            )
-        return there[section]
-
-    def covers(self, sections: list[str], name: str) -> bool:
-        """Whether a section is among these, or a part of one of them."""
-        parent = f"{name[:2]}#{self.heading(name).parent}"
-        return name in sections or parent in sections
+    cuts: dict[str, list[float]] = field(default_factory=dict)
+    """Where tall figures are cut into parts, in per cent of their height."""
+    drawings: dict[str, Drawing] = field(default_factory=dict)
+    """The picture of the whole Transformer, and pieces of it."""
 
     def before(self, unit: Unit) -> list[Unit]:
         """Earlier units on the same chapter."""
@@ -189,31 +179,24 @@ class Plan:
 
     def exercises_of(self, unit: Unit) -> list[Exercise]:
         """Exercises of the chapter that no earlier unit on it has set."""
-        known = [s for one in self.before(unit) for s in one.known(90)]
+        earlier = self.before(unit)
         return [
             exercise
-            for exercise in unit.exercises()
-            if not self.covers(known, self.rests_on(unit, exercise))
+            for exercise in by_chapter().get(unit.notebook, [])
+            if not any(one.covers(exercise, 90) for one in earlier)
         ]
-
-    def doable(
-        self, unit: Unit, exercises: list[Exercise], length: int
-    ) -> list[Exercise]:
-        """Exercises that rest on what was read or shown."""
-        known = unit.known(length)
-        return [
-            e for e in exercises if self.covers(known, self.rests_on(unit, e))
-        ]
-
-    def rests_on(self, unit: Unit, exercise: Exercise) -> str:
-        """The section of a unit's exercise, as ``03#clocks``."""
-        return f"{unit.chapter}#{exercise.section.partition('#')[2]}"
 
 
 def linked(text: str, chapter: str) -> list[str]:
     """The sections that a text links, as ``03#clocks``."""
     found = LINK.findall(text)
     return [f"{to or chapter}#{name}" for _, to, name in found if name]
+
+
+def is_covered(name: str, sections: list[str]) -> bool:
+    """Whether a section is among these, or a part of one of them."""
+    parent = f"{name[:2]}#{section(name).parent}"
+    return name in sections or parent in sections
 
 
 @cache
@@ -223,34 +206,23 @@ def read_plan() -> Plan:
     Raises:
         BadPlan: an entry lacks something, or has what no entry has.
     """
-    path = BOOK / "units.yml"
-    data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    units = [_unit(entry) for entry in data["units"]]
-    return Plan(
-        {unit.unit: unit for unit in units},
-        {
-            number: [_made(Lecture, entry) for entry in entries]
-            for number, entries in data["lectures"].items()
-        },
-        [_made(Chapter, entry) for entry in data["chapters"]],
-        data["builds"],
-    )
+    data = yaml.safe_load((BOOK / "units.yml").read_text(encoding="utf-8"))
+    data["units"] = {unit["unit"]: unit for unit in data["units"]}
+    return made(Plan, data)
 
 
-def _unit(entry: dict[str, Any]) -> Unit:
-    parts = dict(entry)
-    for key in ("core", "more"):
-        parts[key] = [_made(Topic, one) for one in parts.get(key, [])]
-    for key in ("live", "live_more"):
-        if key in parts:
-            parts[key] = _made(Live, parts[key])
-    parts["after"] = [_made(Task, one) for one in parts.get("after", [])]
-    return _made(Unit, parts)
-
-
-def _made(kind: type, entry: dict[str, Any]) -> Any:
-    """One entry; YAML's values must fit the fields' names."""
-    try:
-        return kind(**entry)
-    except TypeError as error:
-        raise BadPlan(f"units.yml: {error}: {entry}") from None
+def made(kind: Any, value: Any) -> Any:
+    """A value of YAML as its type says, entries within entries."""
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        fields = {k: made(hints.get(k), each) for k, each in value.items()}
+        try:
+            return kind(**fields)
+        except TypeError as error:
+            raise BadPlan(f"units.yml: {error}: {value}") from None
+    *_, inner = get_args(kind) or [None]
+    if get_origin(kind) is list:
+        return [made(inner, each) for each in value]
+    if get_origin(kind) is dict:
+        return {name: made(inner, each) for name, each in value.items()}
+    return value
