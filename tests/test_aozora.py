@@ -397,14 +397,6 @@ def test_markup_that_is_not_balanced(line, sign):
     assert "expected both halves" in said
 
 
-def test_a_file_that_cannot_be_read(tmp_path):
-    with pytest.raises(CorpusError, match="cannot be read .*unpacked"):
-        aozora.read(tmp_path / "nothing.txt")
-    path = tmp_path / "cat.txt"
-    path.write_bytes(book("　本文。"))
-    assert aozora.read(path).title == "猫"
-
-
 # --- the corpora -------------------------------------------------------------
 
 

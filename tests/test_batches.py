@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from transformer_course.batches.pairs import (
-    Batch,
     encode_pairs,
     encode_texts,
     pad_rows,
@@ -61,12 +60,6 @@ def test_padded_batch():
     assert batch.src.dtype == batch.tgt.dtype == torch.int64
 
 
-def test_a_batch_moves_as_a_whole():
-    batch = padded_batch([([2], [1, 2])]).to("meta")
-    assert isinstance(batch, Batch)
-    assert batch.src.device.type == batch.tgt.device.type == "meta"
-
-
 def test_a_batch_without_sources():
     batch = padded_batch([(None, [1, 6, 7]), (None, [1, 2])])
     assert batch.src is None
@@ -76,13 +69,6 @@ def test_a_batch_without_sources():
     assert torch.equal(tgt_in, batch.tgt_in)
     assert batch.repeat(2).src is None
     assert batch.repeat(2).tgt.tolist() == 2 * batch.tgt.tolist()
-
-
-def test_a_model_is_called_with_source_and_target():
-    batch = padded_batch([([5, 2], [1, 6, 2]), ([2], [1, 2])])
-    src, tgt_in = batch.inputs
-    assert torch.equal(src, batch.src)
-    assert torch.equal(tgt_in, batch.tgt_in)
 
 
 def test_rows_of_a_batch():
@@ -149,18 +135,3 @@ def test_another_process_draws_the_same(unigram, text, tmp_path):
     drawn = unigram.encode_sampled(sentences, 0.2, 5)
     assert printed.decode().strip() == str(drawn)
     assert drawn != [unigram.encode(sentence) for sentence in sentences]
-
-
-def test_the_sharper_the_draw_the_likelier_the_pieces(unigram, text):
-    best = encode_pairs(unigram, text, 99)
-    agree = [
-        sum(
-            a == b
-            for a, b in zip(
-                sampled_pairs(unigram, text, 99, alpha, 0), best, strict=True
-            )
-        )
-        for alpha in (0.1, 1.0, 100.0)
-    ]
-    assert agree == sorted(agree) and agree[0] < len(best) / 2
-    assert agree[-1] > len(best) * 0.9

@@ -71,34 +71,12 @@ def test_bleu_equals_a_hand_count():
     assert math.isclose(score.value, by_hand, rel_tol=1e-9)
 
 
-def test_bleu_of_one_sentence_by_pencil():
-    """5 of 7 words, 3 of 6 pairs, 2 of 5 triples, 1 of 4; no penalty."""
-    score = corpus_bleu(["a b c d x y a"], ["a b c d e a"])
-    precisions = (5 / 7) * (3 / 6) * (2 / 5) * (1 / 4)
-    assert math.isclose(score.value, 100 * precisions**0.25, rel_tol=1e-9)
-
-
-def test_chrf_sees_parts_of_words():
-    written, right = ["he translates it"], ["he translated it"]
-    assert (
-        corpus_chrf(written, right).value > corpus_bleu(written, right).value
-    )
-
-
 def test_the_signature_names_the_tokenisation():
     kept = corpus_bleu(HYPOTHESES, REFERENCES)
     cut = corpus_bleu(HYPOTHESES, REFERENCES, tokenize="13a")
     assert "tok:none" in kept.signature
     assert "tok:13a" in cut.signature
     assert "version:" in kept.signature
-
-
-def test_tokenisation_changes_the_score():
-    written, right = ["end it, now. So."], ["end it , now . So ."]
-    kept = corpus_bleu(written, right)
-    cut = corpus_bleu(written, right, tokenize="13a")
-    assert kept.value < cut.value
-    assert math.isclose(cut.value, 100)
 
 
 @pytest.mark.parametrize(
@@ -264,13 +242,6 @@ def test_a_clear_difference_is_seen_and_none_is_not():
     assert same.difference == (0, 0, 0)
     assert same.better == 0
     assert same.p_value == 1
-
-
-def test_pairing_takes_out_what_is_hard_for_both():
-    good, worse = bleu_counts(GOOD, RIGHT), bleu_counts(WORSE, RIGHT)
-    paired = paired_bootstrap(good, worse).differences.std()
-    apart = bootstrap_bleu(good, seed=1) - bootstrap_bleu(worse, seed=2)
-    assert paired < apart.std()
 
 
 def test_the_interval_holds_the_score_and_shrinks_with_the_test_set():

@@ -107,14 +107,6 @@ def test_all_else_comes_back_too(saved, tokenizer):
     assert not loaded.model.training
 
 
-def test_what_was_not_saved_is_none(tmp_path):
-    checkpoint.save(tmp_path / "model", tiny_gru())
-    loaded = checkpoint.load(tmp_path / "model")
-    assert loaded.tokenizer is None
-    assert loaded.resume is None
-    assert loaded.details == {}
-
-
 def test_the_format_is_plain_files_with_a_number(saved):
     header = json.loads((saved / "config.json").read_text("utf-8"))
     assert header["format"] == checkpoint.FORMAT
@@ -135,14 +127,6 @@ def test_saving_again_replaces_all_of_it(saved):
     assert sorted(saved.parent.iterdir()) == [saved]
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_build_makes_a_model_of_the_configs_class(name):
-    model = MODELS[name]()
-    built = checkpoint.build(model.config)
-    assert type(built) is type(model)
-    assert built.config == model.config
-
-
 # --- averages ---------------------------------------------------------------
 
 
@@ -157,12 +141,6 @@ def test_average_is_the_mean_of_the_weights(tmp_path):
         expected = sum(weights(model)[name] for model in models) / 3
         torch.testing.assert_close(tensor, expected)
     assert mean.to_logits.weight is mean.tgt_embedding.weight
-
-
-def test_average_of_one_is_the_identity(saved):
-    model = tiny_transformer(seed=9)
-    checkpoint.average([saved], model)
-    assert_same_weights(model, MODELS["tied"]())
 
 
 def test_average_needs_every_checkpoint(saved):

@@ -33,8 +33,6 @@ from transformer_course.data.download import CorpusFile, ManifestEntry
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding import translate as decoding
 from transformer_course.decoding.translate import translate
-from transformer_course.device import pick_device
-from transformer_course.errors import ConfigError
 from transformer_course.inference import model as inference
 from transformer_course.inference.model import TrainedModel
 from transformer_course.models.bert_config import (
@@ -193,12 +191,6 @@ def test_many_lines_keep_their_order(run, model, file):
     assert lines[0] != lines[1]
 
 
-def test_as_is_keeps_words_apart(run, model, file):
-    _, joined, _ = run("translate", model, file)
-    _, apart, _ = run("translate", model, file, "--as-is")
-    assert apart.split("\n")[0].count(" ") > joined.split("\n")[0].count(" ")
-
-
 @pytest.mark.parametrize(
     ("src", "tgt"), [("de", "en"), ("en", "de"), ("fr", "deu")]
 )
@@ -215,13 +207,6 @@ def test_words_of_languages_without_rules_are_read_as_they_stand(
     assert (status, out.count("\n")) == (0, 1)
     assert ("no rules that cut" in err) == (src != "en")
     assert run("translate", "translator", file, "--as-is")[::2] == (0, "")
-
-
-def test_plain_english_is_cut_into_words_first(run, model, file):
-    file.write_text("Red cat.\n")
-    plain = run("translate", model, file)
-    file.write_text("red cat .\n")
-    assert run("translate", model, file) == plain
 
 
 def test_a_long_line_is_cut_off_with_a_warning(run, model, file):
@@ -429,17 +414,6 @@ def test_what_was_taken_of_a_run_is_said(run, model, file, tmp_path):
     assert_error(result, "no checkpoint", f"{tmp_path / 'run'}")
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.model"])
-@pytest.mark.parametrize("damage", ["missing", "cut short"])
-def test_a_damaged_checkpoint_is_named(run, here, name, damage):
-    path = here / "translator" / name
-    content = path.read_bytes()
-    path.unlink()
-    if damage == "cut short":
-        path.write_bytes(content[: len(content) // 2])
-    assert_error(run("translate", "translator", "text"), name)
-
-
 @pytest.mark.parametrize(
     ("name", "command"),
     [
@@ -518,9 +492,6 @@ def test_a_line_that_cannot_be_filled_does_not_end_the_others(
     assert_error(run("fill", models / "bert", "--top", 10**6), "top is 10")
 
 
-# --- generate ---------------------------------------------------------------
-
-
 def test_the_same_seed_draws_the_same_and_more_begin_with_the_same(
     run, models
 ):
@@ -530,6 +501,9 @@ def test_the_same_seed_draws_the_same_and_more_begin_with_the_same(
     two, four = (run(*command, "--count", count)[1] for count in (2, 4))
     assert (two.count("\n"), four.count("\n")) == (2, 4)
     assert four.startswith(two)
+
+
+# --- generate ---------------------------------------------------------------
 
 
 def test_texts_go_on_from_the_prompt_however_they_are_shown(
@@ -589,14 +563,6 @@ def test_a_gpu_that_is_not_there_is_one_line(run, here, command):
     files = ["translator", "text"] if verb == "translate" else ["grammar"]
     result = run(verb, *files, option, "cuda")
     assert_error(result, "'cuda' was asked for", "only: cpu")
-
-
-def test_auto_takes_what_there_is():
-    expected = "cuda" if torch.cuda.is_available() else pick_device().type
-    assert pick_device("auto").type == expected
-    assert pick_device("cpu") == torch.device("cpu")
-    with pytest.raises(ConfigError, match="'cuda:99' was asked for"):
-        pick_device("cuda:99")
 
 
 # --- score ------------------------------------------------------------------
@@ -740,12 +706,6 @@ def test_corpora_are_listed_fetched_and_verified(run, mirror):
     assert status == 1
     assert "whole: 0 ok, 0 missing, 1 damaged" in out
     assert err.count("\n") == 1 and str(mirror / "a.txt") in err
-
-
-@pytest.mark.parametrize("action", ["list", "fetch", "verify"])
-def test_an_unknown_corpus_names_the_known_ones(run, action):
-    result = run("data", action, "nonsense")
-    assert_error(result, "'nonsense'", "small_parallel_enja")
 
 
 # --- wrong usage ------------------------------------------------------------

@@ -20,12 +20,6 @@ needs_enja = pytest.mark.skipif(
 )
 
 
-needs_soseki = pytest.mark.skipif(
-    not is_available("soseki"),
-    reason="needs the corpus soseki, which is neither cached nor in a mirror",
-)
-
-
 def test_the_table_and_the_manifest_name_the_same_corpora():
     assert set(entries()) < set(CORPORA)
     for name, corpus in CORPORA.items():

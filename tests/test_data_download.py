@@ -143,13 +143,6 @@ def test_an_unknown_corpus_is_answered_by_the_names_there_are(ask):
         ask("nothing")
 
 
-def test_the_cache_can_be_named(monkeypatch):
-    monkeypatch.setenv("TRANSFORMER_COURSE_CACHE", "~/corpora")
-    assert download.cache_dir() == Path.home() / "corpora"
-    monkeypatch.delenv("TRANSFORMER_COURSE_CACHE")
-    assert download.cache_dir().name == "transformer-course"
-
-
 # --- where files come from --------------------------------------------------
 
 

@@ -2,7 +2,6 @@
 
 import itertools
 import random
-from pathlib import Path
 
 import pytest
 
@@ -87,14 +86,6 @@ def test_both_directions_hold_out_the_same_pairs():
     assert parts(back) == parts(there.swap())
 
 
-def test_the_split_does_not_ask_for_the_order_of_the_lines():
-    text = many_to_many()
-    mixed = text.take(random.Random(1).sample(range(len(text)), len(text)))
-    splits, again = (own_text.split(t, "a and b") for t in (text, mixed))
-    for one, other in zip(parts(splits), parts(again), strict=True):
-        assert sorted(one) == sorted(other)
-
-
 def test_no_more_is_held_out_than_needed():
     src = [f"s {i}" for i in range(20_000)]
     splits = own_text.split(ParallelText(src, src[::-1]), "a and b")
@@ -102,15 +93,6 @@ def test_no_more_is_held_out_than_needed():
     assert len(splits.dev) == len(splits.test) == held_out
     assert f"{20_000 - 2 * held_out:,} pairs" in splits.how
     assert "a and b" in splits.how and own_text.RULE in splits.how
-
-
-def test_chapter_15_says_how_many():
-    chapter = Path(__file__).parents[1] / "book/en/15_translation.ipynb"
-    assert (own_text.PAIRS_PER_HELD_OUT, own_text.MAX_HELD_OUT) == (20, 500)
-    said = (
-        "a twentieth of the pairs, at most 500, serves to choose checkpoints"
-    )
-    assert said in chapter.read_text("utf-8")
 
 
 def test_what_was_made_of_the_files_is_told(write, capsys):

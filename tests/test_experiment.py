@@ -76,12 +76,6 @@ def test_every_epoch_is_recorded_with_scores_and_samples(finished):
     assert epochs[-1]["dev_loss"] < epochs[0]["dev_loss"]
 
 
-def test_the_first_loss_is_near_a_uniform_guess(finished):
-    vocab = checkpoint.load(finished / "checkpoints" / "last")
-    size = vocab.tokenizer.vocab_size
-    assert abs(losses(finished)[0] - torch.tensor(size).log()) < 1.5
-
-
 def test_tensorboard_can_read_what_is_written(finished):
     from tensorboard.backend.event_processing.event_accumulator import (
         EventAccumulator,
@@ -216,11 +210,6 @@ def test_the_same_command_twice_gives_the_same_run(finished, tmp_path):
     assert_same_runs(folder, finished)
     run(tiny(), tmp_path, resume=True, quiet=True)  # all is done already
     assert_same_runs(folder, finished)
-
-
-def test_another_seed_gives_another_run(finished, tmp_path):
-    other = run(tiny(seed=1, epochs=1), tmp_path, quiet=True)
-    assert losses(other)[0] != losses(finished)[0]
 
 
 def test_more_epochs_later_equal_more_epochs_at_once(finished, tmp_path):

@@ -28,10 +28,8 @@ from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.errors import CheckpointError, ConfigError, CorpusError
-from transformer_course.evaluation.bleu import corpus_bleu
 from transformer_course.training.config import Experiment
 from transformer_course.training.loop import evaluate
-from transformer_course.training.presets import PRESETS
 from transformer_course.training.report import text_nll
 from transformer_course.training.run.folder import settings_of
 from transformer_course.training.run.prepare import complete, prepare
@@ -127,18 +125,6 @@ def test_pieces_are_drawn_anew_in_each_epoch_and_the_same_again(unigram):
             assert torch.equal(batch.tgt, other_batch.tgt)
 
 
-def test_a_run_with_drawn_pieces_killed_goes_on_as_if_it_had_not_been(
-    unigram, tmp_path, monkeypatch
-):
-    whole = run(unigram, tmp_path / "whole", quiet=True)
-    with monkeypatch.context() as patch:
-        dies_at(patch, checkpoint, "_replace", 4)
-        with pytest.raises(Killed):
-            run(unigram, tmp_path, quiet=True)
-    folder = run(unigram, tmp_path, resume=True, quiet=True)
-    assert_same_runs(whole, folder)
-
-
 def test_both_ways_of_each_pair_are_learned_and_one_is_scored():
     splits = tiny_splits()
     prepared = prepare(other(tiny(), both_ways=True))
@@ -172,20 +158,6 @@ def test_a_start_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(CheckpointError, match="train soseki-cpu") as told:
         prepare(tiny(start_from="soseki-cpu"), output_dir=tmp_path)
     assert f"{tmp_path} has none of that name" in str(told.value)
-
-
-def test_the_haiku_preset_has_the_sizes_of_what_it_starts_from():
-    haiku = PRESETS["haiku"]
-    start = PRESETS[haiku.train.start_from]
-    sizes = dataclasses.replace(haiku.model, dropout=start.model.dropout)
-    assert sizes == start.model
-
-
-def test_no_averaging_when_not_asked_for(tmp_path):
-    folder = run(tiny(epochs=2, average_last=0), tmp_path, quiet=True)
-    names = {path.name for path in (folder / "checkpoints").iterdir()}
-    assert names == {"last", "best"}
-    assert not records(folder, "average")
 
 
 def test_a_start_is_looked_for_among_runs_folders_and_shipped_models(
@@ -272,24 +244,6 @@ def test_a_run_goes_on_with_its_files_wherever_they_stand(
     assert now == list(moved.data.files)
 
 
-def test_files_that_have_changed_are_not_gone_on_with(tmp_path, of_files):
-    folder = run(of_files, tmp_path / "out", quiet=True)
-    like = experiment_from_dict(settings_of(folder))
-    with Path(of_files.data.files[1]).open("a", encoding="utf-8") as file:
-        file.write("。")
-    more = dataclasses.replace(of_files.train, epochs=3)
-    for settings in (
-        of_files,
-        dataclasses.replace(of_files, train=more),
-        like,
-    ):
-        with pytest.raises(CorpusError, match="b.ja is not the text"):
-            run(settings, tmp_path / "out", resume=True, quiet=True)
-    with pytest.raises(CorpusError, match="b.ja is not the text"):
-        run(like, tmp_path / "anew", quiet=True)
-    run(other(like, sha256=None), tmp_path / "anew", quiet=True)
-
-
 @pytest.fixture
 def with_more(tmp_path) -> Experiment:
     """A training on the corpus, and on two files of more pairs."""
@@ -327,40 +281,6 @@ def test_a_run_knows_its_more_pairs_but_is_judged_without_them(
     main(["score", str(folder), "--device", "cpu", "--beam-size", "1"])
     said = capsys.readouterr().out
     assert f"all {len(tiny_splits().test)} sentences" in said
-
-
-def test_a_run_on_a_corpus_does_not_go_on_with_files(tmp_path, of_files):
-    run(tiny("learned", epochs=2), tmp_path / "out", quiet=True)
-    with pytest.raises(ConfigError, match=r"data.corpus grammar, but files"):
-        run(of_files, tmp_path / "out", resume=True, quiet=True)
-
-
-def test_a_language_model_learns_the_targets_of_two_files(of_files):
-    settings = dataclasses.replace(tiny("decoder-only"), data=of_files.data)
-    splits = prepare(settings).splits
-    assert [len(s) for s in (splits.train, splits.dev, splits.test)] == [
-        90,
-        5,
-        5,
-    ]
-
-
-def test_no_next_sentence_is_learned_from_two_files(of_files):
-    with pytest.raises(ConfigError, match="a.en and .*b.ja has nothing for"):
-        prepare(dataclasses.replace(of_files, task="next_sentence"))
-
-
-def test_bleu_counts_the_characters_of_unspaced_text(tmp_path, of_files):
-    """Of the reference itself it is 100, in whatever way it is cut; of one
-    with two characters exchanged only words of characters find some."""
-    ja = Path(of_files.data.files[1])
-    ja.write_text(ja.read_text("utf-8").replace(" ", ""), encoding="utf-8")
-    settings = other(of_files, spaced=False, pieces="unigram")
-    dev = find_task("translation").load(settings.data).dev
-    assert corpus_bleu(dev.tgt, dev.tgt, dev.tokenize[1]).value > 99.9
-    near = [line[:-1] + "!" for line in dev.tgt]
-    assert corpus_bleu(near, dev.tgt, dev.tokenize[1]).value > 50
-    assert corpus_bleu(near, dev.tgt).value == 0
 
 
 @pytest.mark.parametrize(

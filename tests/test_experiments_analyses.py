@@ -26,22 +26,16 @@ from experiments import (
     enja_heads,
     faster,
     growth,
-    layer_times,
     memory_spread,
     timing,
 )
-from experiments.fashion_maps import blackened, deletion, shuffle, stages
+from experiments.fashion_maps import blackened, deletion
 from experiments.lab import RunContext, tiny_run
 from experiments.memory_spread import loss_from_means, spread_of
 from transformer_course.batches.pairs import Batch
 from transformer_course.checkpoints import checkpoint
 from transformer_course.data.tokenizer import EOS, PAD
-from transformer_course.interpretation.attribution import rank_correlation
 from transformer_course.models.config import ModelConfig
-from transformer_course.models.vit_config import (
-    ConvolutionalConfig,
-    VisionConfig,
-)
 from transformer_course.training.loss import batch_loss
 
 # --- the spread of a memory --------------------------------------------------
@@ -70,18 +64,6 @@ def test_the_share_is_0_for_equal_words_and_near_1_for_independent_ones():
     torch.manual_seed(0)
     assert of(ALIKE).share == 0
     assert 0.8 < of(torch.randn(2, 4, 4096)).share < 1.1
-
-
-def test_padding_and_batches_do_not_count():
-    torch.manual_seed(0)
-    memory = torch.randn(2, 4, 16)
-    other = memory.clone()
-    other[0, 3] = 1000  # padding
-    assert of(memory) == of(other)
-    model = tiny_transformer()
-    rows = SRC[:1, :3], SRC[1:]
-    apart, together = spread_of(model, rows), spread_of(model, [SRC])
-    assert apart == pytest.approx(together, rel=1e-5)
 
 
 def batch_of(src) -> Batch:
@@ -116,45 +98,6 @@ def test_the_loss_beside_the_spread_is_the_training_s(tmp_path, monkeypatch):
 
 
 # --- maps of images ----------------------------------------------------------
-
-VISION = VisionConfig(
-    image_size=8, patch_size=4, d_model=16, n_heads=2, d_ff=32, n_layers=2
-)
-CONVOLUTIONAL = ConvolutionalConfig(width=8, n_blocks=2, image_size=8)
-
-
-def test_ranks_are_compared_not_numbers():
-    one = torch.tensor([[1.0, 2.0, 3.0]]).repeat(4, 1)
-    other = torch.tensor(
-        [[1.0, 8.0, 9.0], [3.0, 2.0, 1.0], [5.0, 5.0, 5.0], [2.0, 1.0, 3.0]]
-    )
-    close(rank_correlation(one, other), torch.tensor([1.0, -1.0, 0.0, 0.5]))
-
-
-@pytest.mark.parametrize(
-    ("config", "names"),
-    [
-        (VISION, ["last map", "layer 2", "layer 1", "patches"]),
-        (CONVOLUTIONAL, ["last map", "layer 2", "layer 1"]),
-    ],
-)
-def test_stages_are_shuffled_from_the_last_one_down(config, names):
-    model = checkpoint.build(config)
-    found = stages(model)
-    assert list(found) == names
-    generator = torch.Generator().manual_seed(0)
-    left = {id(w) for w in model.parameters()}
-    for part in found.values():
-        before = [weight.clone() for weight in part.parameters()]
-        shuffle(part, generator)
-        for was, weight in zip(before, part.parameters(), strict=True):
-            close(weight.flatten().sort()[0], was.flatten().sort()[0])
-        left -= {id(w) for w in part.parameters()}
-    assert all(
-        name.startswith(("class_token", "position", "encoder.norm"))
-        for name, weight in model.named_parameters()
-        if id(weight) in left
-    )
 
 
 def test_the_hottest_places_become_black():
@@ -276,21 +219,6 @@ def test_the_operations_are_those_that_are_done(kind):
     size = growth.Size(length=6, batch=2, width=64, depth=2)
     work = getattr(growth, kind)(size)
     assert counted(work) == growth.operations(kind, size)
-
-
-@pytest.mark.parametrize("name", ["recurrence", "convolution"])
-def test_the_multiplications_of_a_layer_are_those_that_are_done(name):
-    layer, x = layer_times.LAYERS[name](16), torch.randn(1, 10, 16)
-    with torch.no_grad():
-        found = counted(lambda: layer(x))
-    assert found == 2 * layer_times.multiplications(name, 10, 16)
-
-
-def test_the_time_is_the_smallest(monkeypatch):
-    ticks = iter([0, 9, 10, 13, 20, 22, 30, 34, 40, 43, 50, 53])
-    monkeypatch.setattr(timing, "clock", lambda _: lambda: next(ticks))
-    cpu = torch.device("cpu")
-    assert timing.seconds(lambda: None, cpu, at_least=0) == 2
 
 
 @pytest.mark.exhaustive

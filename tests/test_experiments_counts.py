@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import torch
 from tiny import tiny_language_model, tiny_transformer
 
 from experiments import (
@@ -15,17 +14,11 @@ from experiments import (
     judging,
     leaks,
     padding,
-    soseki_pieces,
-    text_runs,
     translation_errors,
 )
-from experiments.authors_probe import Probe, ahead
 from experiments.classifiers import by_passage
-from experiments.few_labels import of_nb_svm
 from experiments.haiku import Shelf
-from experiments.haiku_forms import clauses
 from experiments.leaks import END, ORDER, signs_of, split_at_random
-from experiments.soseki_pieces import learn
 from experiments.surprise import nats_of_texts, of_part
 from transformer_course.batches.pairs import padded_batch
 from transformer_course.data.labelled import LabelledSplits, LabelledText
@@ -49,24 +42,6 @@ def shelf():
     return Shelf(LINES)
 
 
-def edit_distance(one: str, other: str) -> int:
-    """Levenshtein's definition, by recursion on the first characters."""
-    if not one or not other:
-        return len(one) + len(other)
-    return min(
-        edit_distance(one[1:], other) + 1,
-        edit_distance(one, other[1:]) + 1,
-        edit_distance(one[1:], other[1:]) + (one[0] != other[0]),
-    )
-
-
-def test_distances_are_levenshtein_s():
-    lines = ["abca", "b", "acab", "bcbca"]
-    for line in ("abc", "", "cabab"):
-        expected = [edit_distance(line, other) for other in lines]
-        assert Shelf(lines).distances(line).tolist() == expected
-
-
 def test_a_copy_is_known_whatever_its_signs_of_repetition(shelf):
     again = LINES[2].replace("越え〳〵", "越え越え")
     assert shelf.copied(LINES[0]) and shelf.copied(again)
@@ -79,51 +54,6 @@ def test_a_near_copy_is_off_by_one_or_two_characters(shelf):
     for changed in (pond[1:], pond + "かな", pond.replace("古池", "新海")):
         assert shelf.near(changed) == pond
     assert shelf.near(pond[3:]) is None
-
-
-def test_prose_is_cut_at_its_signs():
-    text = "「硝子戸の中から外を見渡すと、霜除をした芭蕉だの。」と云う。"
-    assert clauses([text]) == [
-        "硝子戸の中から外を見渡すと",
-        "霜除をした芭蕉だの",
-    ]
-
-
-def test_another_pairs_source_stands_before_every_target():
-    text = ParallelText(
-        [f"s{i}" for i in range(9)], [f"t{i}" for i in "abcdefghi"]
-    )
-    other = text_runs.other_sources(text)
-    assert other.tgt == text.tgt
-    assert sorted(other.src) == text.src
-    pairs = zip(other.src, text.src, strict=True)
-    assert all(one != own for one, own in pairs)
-    assert other == text_runs.other_sources(text)
-
-
-SENTENCES = ["猫がいる。", "犬がいる。", "猫が鳴く。"] * 20
-
-
-def test_what_is_not_on_the_list_is_unknown_and_lost():
-    characters = soseki_pieces.Listed(list, "猫がいる。")
-    found = soseki_pieces.count(characters, ["猫がいる。", "犬がいる。"])
-    assert (found["unknown_pieces"], found["sentences_with_unknown"]) == (1, 1)
-    assert (found["sentences_lost"], found["pieces"]) == (1, 10)
-    assert characters.there_and_back("犬。") == "?。"
-
-
-def test_pieces_that_are_bytes_hold_any_character():
-    new = ["🐈が鳴く。"]
-    with_bytes = learn(SENTENCES, vocab_size=280)
-    found = soseki_pieces.count(with_bytes, new)
-    assert found["unknown_pieces"] == found["sentences_lost"] == 0
-    without = learn(SENTENCES, vocab_size=20, byte_fallback=False)
-    assert soseki_pieces.count(without, new)["sentences_lost"] == 1
-
-
-def test_a_vocabulary_grows_with_what_is_new():
-    points = soseki_pieces.growth(["ab", "ab", "cd"], 6)["read_and_seen"]
-    assert points == [[0, 0], [2, 2], [4, 2], [6, 4]]
 
 
 CHAPTERS = [["猫が寝る。", "猫が鳴く。"], ["犬が鳴く。"]]
@@ -188,14 +118,6 @@ def test_a_budget_is_kept_and_used(way):
 # --- classes -----------------------------------------------------------------
 
 
-def test_nb_svm_learns_from_words_and_pairs():
-    train = LabelledText(
-        ["good", "so good", "not good", "bad"], [1, 1, 0, 0], ("n", "y"), []
-    )
-    votes = of_nb_svm(train)(["good", "not good", "bad"])
-    assert votes.argmax(dim=-1).tolist() == [1, 0, 0]
-
-
 def test_a_split_by_passage_has_the_same_sizes_and_works_in_all_parts():
     def part(first: int, size: int) -> LabelledText:
         places = range(first, first + size)
@@ -212,16 +134,6 @@ def test_a_split_by_passage_has_the_same_sizes_and_works_in_all_parts():
     assert list(map(len, parts)) == [60, 30, 30]
     assert len({text for p in parts for text in p.texts}) == 120
     assert set(found.test.groups) == set(found.train.groups)
-
-
-def test_who_is_ahead_in_one_of_two_works_may_be_ahead_in_none_or_all():
-    right, wrong = torch.ones(2), torch.zeros(2)
-    one = Probe([], {("mean", 1.0): torch.cat([right, wrong])})
-    other = Probe([], {("mean", 1.0): torch.zeros(4)})
-    [found] = ahead(one, other, ["a", "a", "b", "b"])
-    assert found["by"] == 0.5 and found["interval"] == [0.0, 1.0]
-    [nothing] = ahead(one, one, ["a", "a", "b", "b"])
-    assert nothing["by"] == 0 and nothing["interval"] == [0.0, 0.0]
 
 
 # --- surprise ----------------------------------------------------------------

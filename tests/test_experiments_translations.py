@@ -29,7 +29,7 @@ from transformer_course.checkpoints.checkpoint import weights_of
 from transformer_course.data.text import ParallelText, read_lines
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding import search
-from transformer_course.decoding.translate import Candidate, translate
+from transformer_course.decoding.translate import translate
 from transformer_course.errors import ConfigError, CourseError
 from transformer_course.evaluation.bleu import (
     bleu_counts,
@@ -85,20 +85,6 @@ def test_counts_give_the_scores_of_the_rows():
         assert round(bleu_of_counts(words[places]), 2) == row["bleu"]
 
 
-def test_a_cut_changes_how_long_the_same_text_is():
-    counts = translations.counts_of("best", 1, WRITTEN, TEXT, "ja")
-    lengths = {
-        name.removeprefix("best-1-"): found[:, 1].sum()
-        for name, found in counts.items()
-    }
-    assert set(lengths) == set(translations.CUTS)
-    characters = sum(len(line.replace(" ", "")) for line in TEXT.tgt)
-    assert lengths["characters"] == characters
-    assert lengths["words"] == sum(len(line.split()) for line in TEXT.tgt)
-    assert lengths["dictionary"] < lengths["words"]  # 飲む is one word
-    assert lengths["unspaced-13a"] == len(TEXT)  # a line is one "word"
-
-
 # --- the middle one of several -----------------------------------------------
 
 TEXTS = [
@@ -123,11 +109,6 @@ def test_agreement_is_sacrebleus_score_of_the_sentence(utility):
     ]
     found = mbr.agreement(utility, TEXTS)
     np.testing.assert_allclose(found, expected, atol=1e-9)
-
-
-def test_the_middle_one_is_of_the_first_draws_and_agrees_best():
-    agreed = np.array([[9, 0, 0, 8], [0, 9, 5, 0], [0, 6, 9, 0], [8] * 4])
-    assert [mbr.middle(agreed, draws) for draws in (1, 3, 4)] == [0, 2, 3]
 
 
 def test_counts_of_chrf_give_the_corpus_score():
@@ -185,35 +166,6 @@ def test_ways_are_scored_and_the_beams_counted_on_the_test_set(
     np.testing.assert_array_equal(
         counts["beam-1"], bleu_counts(written, SPLITS.test.tgt)
     )
-
-
-def test_a_penalty_is_chosen_for_each_beam():
-    rows = [
-        {"beam": 1, "alpha": 0.0, "bleu": 3.0},
-        {"beam": 2, "alpha": 0.0, "bleu": 4.0},
-        {"beam": 2, "alpha": 1.0, "bleu": 5.0},
-        {"temperature": 1.0, "bleu": 9.0},
-    ]
-    assert searches.chosen_penalties(rows) == {1: 0.0, 2: 1.0}
-
-
-def test_empty_and_short_translations_are_counted():
-    dev = ParallelText(["s"] * 4, ["a b c d"] * 4)
-    found = searches.quality(["", "a b", "a b c", "a b c d"], dev)
-    assert (found["empty"], found["short"]) == (1, 2)
-    assert found["length_ratio"] == round(9 / 16, 4)
-
-
-def test_examples_are_likelier_and_half_as_long():
-    dev = ParallelText(["s"] * 3, ["a b c d"] * 3)
-    greedy = [Candidate("a b c d", -2.0, -2.0)] * 3
-    best = [
-        Candidate("a b", -1.0, -1.0),
-        Candidate("a b c", -1.0, -1.0),
-        Candidate("a", -3.0, -3.0),
-    ]
-    (example,) = searches.likelier_but_short(best, greedy, dev)
-    assert (example["beam"], example["greedy"]) == ("a b", "a b c d")
 
 
 @pytest.mark.parametrize("one", [mbr, memory_spread, searches])

@@ -6,7 +6,6 @@ import pytest
 import torch
 from tiny import (
     close,
-    gradients,
     ragged_ids,
     random_ids,
     tiny_config,
@@ -21,7 +20,6 @@ from experiments import (
     feed_forward,
     norms,
     positions,
-    scores,
     since_2017,
     table_3,
     wrong_masks,
@@ -29,7 +27,6 @@ from experiments import (
 from experiments.broken_builds import MISTAKES, TEXT, MyTransformer, broken
 from experiments.decoder_changes import balance_of
 from experiments.embeddings import faster_tables, standard_normal, tables_of
-from experiments.image_classifiers import nearest, perceptron, share_right
 from experiments.lab import RunContext
 from experiments.since_2017 import CHANGES, WAYS, WHOLE
 from experiments.stacks import Shared, join, joined_loss
@@ -43,21 +40,16 @@ from experiments.translators import (
 )
 from transformer_course.batches.pairs import Batch
 from transformer_course.checkpoints import checkpoint
-from transformer_course.data.images import ImageSet
 from transformer_course.data.tokenizer import BOS, EOS, PAD
-from transformer_course.decoding.generate import greedy_search
 from transformer_course.errors import CheckpointError
 from transformer_course.models.attention import MultiHeadAttention
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.masks import causal_mask, padding_mask
-from transformer_course.models.positional_encoding import (
-    RotaryPosition,
-    sinusoidal_encoding,
-)
 from transformer_course.models.transformer import Transformer
-from transformer_course.models.vit import VisionTransformer
-from transformer_course.models.vit_config import VisionConfig
-from transformer_course.training.config import LoopConfig, SequenceLossConfig
+from transformer_course.training.config import (
+    LoopConfig,
+    SequenceLossConfig,
+)
 from transformer_course.training.loop import make_optimizer
 from transformer_course.training.loss import batch_loss, compute_loss
 
@@ -153,18 +145,6 @@ def test_an_inverted_causal_mask_shows_what_comes_after():
     assert not torch.allclose(model(IDS, IDS)[0, 0], model(IDS, other)[0, 0])
 
 
-def test_a_training_is_looked_at_now_and_then(tmp_path, monkeypatch):
-    tiny_corpus(monkeypatch)
-    context = RunContext(tmp_path, smoke=True)
-    moments = []
-    curve = follow(
-        Training(""), 0, context, lambda m: moments.append(m) or {}, every=1
-    )
-    assert [m.step for m in moments] == [1, 2]
-    assert [m.last for m in moments] == [False, True]
-    assert len(curve.steps) == 2 and curve.stopped is None
-
-
 def test_a_training_that_diverges_says_so(tmp_path, monkeypatch):
     tiny_corpus(monkeypatch)
 
@@ -256,29 +236,6 @@ def test_joined_batches_are_read_by_a_decoder_alone():
 SRC, TGT = random_ids(1, 6, seed=1), random_ids(1, 6, seed=2)
 
 
-def test_beside_the_word_stands_its_position_alone():
-    x = torch.randn(2, 5, 12)
-    found = positions.Beside(20, 12, 4)(x, offset=3)
-    assert_close(found[..., :8], x[..., :8])
-    assert_close(found[1, :, 8:], sinusoidal_encoding(20, 4)[3:8])
-
-
-def test_only_the_fastest_hands_turn():
-    rotary = RotaryPosition(8)
-    x = torch.randn(1, 2, 5, 8)
-    found = positions.FewHands(rotary, 2)(x, 3)
-    assert_close(found[..., :4], rotary(x, 3)[..., :4])
-    assert_close(found[..., 4:], x[..., 4:])
-
-
-def test_the_columns_of_the_wrong_table_are_no_pairs():
-    zeros = torch.zeros(1, 20, 8)
-    for paired in (True, False):
-        table = positions.DoubledExponent(20, 8, paired)(zeros)[0]
-        ones = table[:, 0::2] ** 2 + table[:, 1::2] ** 2
-        assert torch.allclose(ones, torch.ones(20, 4)) == paired
-
-
 @pytest.mark.parametrize("side", ["src", "tgt"])
 def test_without_positions_the_order_of_a_side_is_unknown(side):
     model = positions.without(side)(tiny_config(n_layers=1)).eval()
@@ -289,13 +246,6 @@ def test_without_positions_the_order_of_a_side_is_unknown(side):
             model(*{"src": src, "tgt": tgt}[side]),
         )
     assert_close(found[:, 2:], known[:, 2:])
-
-
-def test_letters_are_asked_that_stood_before():
-    generator = torch.Generator().manual_seed(0)
-    ids, asked = positions.letters_batch(3, 7, generator)
-    assert (asked[:, :2] == 0).all()
-    assert_close(asked[:, 2:], ids[:, :-2])
 
 
 # --- embeddings --------------------------------------------------------------
@@ -385,27 +335,6 @@ def count(model) -> int:
 # --- opponents of the Vision Transformer -------------------------------------
 
 
-def test_the_commonest_class_of_the_nearest_images_is_taken():
-    generator = torch.Generator().manual_seed(0)
-    drawn = torch.randint(256, (12, 1, 2, 2), generator=generator)
-    pixels, labels = drawn.to(torch.uint8), torch.arange(12) % 3
-    known = ImageSet(pixels[:10], labels[:10], ("a", "b", "c"))
-    asked = ImageSet(pixels[10:], labels[10:], known.names)
-    near = nearest(known, asked)
-    for image, found in zip(asked.images.float(), near, strict=True):
-        distance = (known.images.float() - image).square().sum(dim=(1, 2, 3))
-        assert torch.equal(found, known.labels[distance.argsort()[:9]])
-    votes = [row[:5].bincount(minlength=3).argmax() for row in near]
-    right = torch.stack(votes) == asked.labels
-    assert share_right(near[:, :5], asked) == right.float().mean()
-
-
-def test_the_perceptron_has_as_many_weights():
-    config = VisionConfig()
-    sizes = [count(m) for m in (perceptron(config), VisionTransformer(config))]
-    assert abs(sizes[0] - sizes[1]) < 0.01 * sizes[1]
-
-
 # --- table 3 -----------------------------------------------------------------
 
 
@@ -431,16 +360,6 @@ def test_keys_and_queries_are_narrow_and_values_are_not():
         assert layer.to_value.out_features == width
 
 
-def test_row_b_has_fewer_weights_by_what_queries_and_keys_lose():
-    settings = table_3.BASE.model
-    narrow = count(NarrowKeyed(settings))
-    layers = 3 * settings.n_layers  # of attention, in both stacks
-    lost = settings.d_model - settings.n_heads * D_KEY
-    per_layer = 2 * settings.d_model * lost
-    whole = count(checkpoint.build(settings))
-    assert whole - narrow == layers * per_layer
-
-
 def test_scores_of_narrow_keys_are_divided_by_the_root_of_their_width():
     torch.manual_seed(0)
     layer = NarrowKeys(16, 2)
@@ -451,15 +370,6 @@ def test_scores_of_narrow_keys_are_divided_by_the_root_of_their_width():
     scores = query @ key.transpose(-2, -1) / D_KEY**0.5
     close(weights, scores.softmax(-1))
     close(layer(x), layer(x, return_weights=True)[0])
-
-
-def test_a_model_with_narrow_keys_learns_and_writes():
-    torch.manual_seed(0)
-    model = NarrowKeyed(tiny_config())
-    src = ragged_ids([3, 5])
-    model(src, with_bos(src)).sum().backward()
-    assert all(g.abs().sum() > 0 for g in gradients(model).values())
-    assert len(greedy_search(model.eval(), src, max_length=4)) == 2
 
 
 def test_a_checkpoint_with_narrow_keys_is_built_as_it_was(tmp_path):
@@ -520,69 +430,3 @@ def test_balance_is_added_to_what_is_learned_and_not_to_what_is_told():
 
 
 # --- scores of attention -----------------------------------------------------
-
-WORDS = (40, 50)
-
-
-def first_scores(name: str, d_k: int):
-    torch.manual_seed(0)
-    model = scores.Aligner(name, d_k, WORDS)
-    src = torch.randint(1, WORDS[0], (20, 6))
-    tgt = torch.randint(1, WORDS[1], (20, 7))
-    with torch.no_grad():
-        return model(src, tgt)
-
-
-@pytest.mark.parametrize(
-    ("name", "size"),
-    [
-        ("dot", lambda d: d**0.5),
-        ("dot-small-start", lambda d: 1),
-        ("scaled", lambda d: 1),
-        ("general", lambda d: d**0.5),
-        ("wrong-root", lambda d: scores.HEADS**-0.5),
-        ("by-d", lambda d: d**-0.5),
-    ],
-)
-def test_scores_start_as_large_as_derived(name, size):
-    for d_k in (8, 128):
-        assert 0.5 < first_scores(name, d_k)[1].std() / size(d_k) < 2
-
-
-@pytest.mark.parametrize("name", scores.SCORES)
-def test_every_score_gives_weights_over_the_source(name):
-    logits, _, weights = first_scores(name, 16)
-    assert logits.shape == (20, 7, WORDS[1])
-    assert weights.shape == (20, 7, 6)
-    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(20, 7))
-
-
-def test_who_does_not_look_gives_every_word_the_same_weight():
-    weights = first_scores("no-look", 16)[2]
-    torch.testing.assert_close(weights, torch.full((20, 7, 6), 1 / 6))
-
-
-def test_the_small_step_moves_only_the_projections_more_slowly(
-    monkeypatch, tmp_path
-):
-    """One step of Adam moves a weight by the rate it is given."""
-    monkeypatch.setattr(scores, "STEPS", 1)
-    seen = {}
-
-    def look(model, task):
-        seen.setdefault("models", []).append(
-            {name: p.detach().clone() for name, p in model.named_parameters()}
-        )
-        return {}
-
-    monkeypatch.setattr(scores, "evaluate_aligner", look)
-    slow = scores.Trained("scaled-small-step", 16, 0.01)
-    slow.measure(0, RunContext(tmp_path))
-    before, after = seen["models"]
-    moved = {
-        name: (after[name] - before[name]).abs().max().item()
-        for name in before
-    }
-    assert moved["to_query.weight"] == pytest.approx(0.0025, rel=0.01)
-    assert moved["to_key.weight"] == pytest.approx(0.0025, rel=0.01)
-    assert moved["to_value.weight"] == pytest.approx(0.01, rel=0.01)

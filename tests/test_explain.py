@@ -10,7 +10,6 @@ from transformer_course.checkpoints import checkpoint
 from transformer_course.data.tokenizer import PAD
 from transformer_course.errors import ConfigError
 from transformer_course.interpretation.explain import (
-    class_map,
     encoder_attention,
     grad_cam,
     gradient_attention,
@@ -119,11 +118,6 @@ def test_rollout_by_hand():
     close(found[0], above @ below)
 
 
-def test_rollout_of_a_layer_that_attends_to_itself_changes_nothing():
-    still = torch.eye(4).expand(1, 3, 2, 4, 4)
-    close(rollout(still)[0], torch.eye(4))
-
-
 def test_gradient_times_attention_by_hand():
     """On one layer: (∂y/∂A ⊙ A)⁺ of the class token, from two differences."""
     config = dataclasses.replace(VISION, n_layers=1, dropout=0.0)
@@ -194,15 +188,6 @@ def test_grad_cam_of_convolutions_by_hand():
         close(found[image], total.clamp(min=0))
 
 
-def test_where_a_mean_follows_grad_cam_weighs_by_the_classifier_s_own_map():
-    """Equation 1 gives the class's weights, divided by the places."""
-    model, images = classifier(CONVOLUTIONAL).eval(), two_images()
-    found = grad_cam(model, images, CLASSES, part=model.blocks)
-    weights = model.to_logits.weight[CLASSES] / 4  # 2 × 2 places
-    by_hand = torch.einsum("bk,bkrc->brc", weights, model.features(images))
-    close(found, by_hand.clamp(min=0))
-
-
 def test_grad_cam_of_patches_leaves_out_the_class_token():
     model, images = classifier().eval(), two_images()
     torch.nn.init.normal_(model.position.table)  # patches that differ
@@ -225,14 +210,3 @@ def test_a_map_has_the_patches_in_their_places():
     assert patch_map(row).tolist() == [[[1, 2], [3, 4]]]
     with pytest.raises(ConfigError, match="6 positions are not a class token"):
         patch_map(torch.zeros(1, 6))
-
-
-@each_model
-def test_each_kind_of_model_has_a_map_of_its_own(config):
-    model, images = classifier(config).eval(), two_images()
-    found = class_map(model, images, CLASSES)
-    if config is CONVOLUTIONAL:
-        close(found, grad_cam(model, images, CLASSES))
-    else:
-        row = gradient_attention(model, images, classes=CLASSES)[:, 0]
-        close(found, patch_map(row))

@@ -12,16 +12,13 @@ from tiny_bert import PIECES, published, without_heads, write
 from tiny_runs import assert_same_runs, records, weights
 
 from transformer_course.checkpoints import checkpoint, pretrained
-from transformer_course.inference.model import TrainedModel
 from transformer_course.models.bert import BertPreTraining, TextClassifier
 from transformer_course.models.bert_config import (
     BertConfig,
     TextClassifierConfig,
 )
 from transformer_course.training import loop
-from transformer_course.training.presets import PRESETS, begun_from
 from transformer_course.training.run.prepare import init_from
-from transformer_course.training.run.training import run as train
 
 WORDS = " ".join(tiny_labelled().train.texts)
 COMMAND = (
@@ -70,16 +67,6 @@ def test_one_command_begins_with_the_weights_and_sizes_of_another(
     assert status == 1 and "a model for text classification" in err
 
 
-def test_it_learns_from_python_too(minilm):
-    """The lines that the module's page shows."""
-    start = pretrained.read_start(pretrained.minilm_folder())
-    training = begun_from(PRESETS["polarity"], "minilm", start.config)
-    folder = train(training, quiet=True)
-    model = TrainedModel.load(folder, "cpu")
-    [[guess]] = model.classify(["red cat ."])
-    assert guess.name in ("no", "yes")
-
-
 def test_stopped_it_goes_on_without_what_it_began_from(
     run, minilm, monkeypatch
 ):
@@ -91,18 +78,6 @@ def test_stopped_it_goes_on_without_what_it_began_from(
     stopped = "outputs/polarity-minilm"
     assert run("train", "--like", stopped, "--resume")[0] == 0
     assert_same_runs(*map(Path, ("whole/polarity-minilm", stopped)))
-
-
-def test_the_rate_falls_to_zero_as_a_cosine_whose_end_is_fixed(run, minilm):
-    assert run(*COMMAND)[0] == 0
-    folder = Path("outputs/polarity-minilm")
-    rates = [record["lr"] for record in records(folder, "step")]
-    top = rates.index(max(rates))
-    assert rates[:top] == sorted(rates[:top])
-    assert rates[top:] == sorted(rates[top:], reverse=True)
-    assert max(rates) == 0.01 and rates[-1] < 0.001
-    longer = run(*COMMAND, "--train.epochs", 9, "--resume")
-    assert longer[0] == 1 and "epochs" in longer[2]
 
 
 def test_any_setting_can_be_changed_and_help_shows_those_of_fine_tuning(
@@ -210,12 +185,6 @@ def test_what_cannot_be_compared_is_one_line(
     (tmp_path / "text").write_text("red cat\n")
     (tmp_path / "empty").write_text("\n")
     assert_error(run("similar", *arguments), words)
-
-
-def test_a_long_line_is_cut_off_with_a_warning(run, minilm, tmp_path):
-    (tmp_path / "text").write_text("fish\n" + "cat " * 39 + "\n")
-    status, _, err = run("similar", "minilm", "text", "--query", "cat")
-    assert status == 0 and "line 2 is longer than 40 tokens" in err
 
 
 # --- hidden words ------------------------------------------------------------

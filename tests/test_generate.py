@@ -12,7 +12,6 @@ from tiny import (
     on_each_device,
     padded,
     ragged_ids,
-    random_ids,
     tiny_gru,
     tiny_language_model,
     tiny_transformer,
@@ -40,7 +39,8 @@ each_translator = pytest.mark.parametrize("kind", TRANSLATORS)
 each_cache = pytest.mark.parametrize("kind", ["rotary", "gru", "ensemble"])
 """Those whose caches are of different kinds."""
 each_language_model = pytest.mark.parametrize("kind", POSITIONS)
-WRITTEN = [i for i in range(VOCAB) if i not in (PAD, BOS)]
+
+
 SOURCES = ragged_ids([7, 4, 1, 5, 6, 2, 7, 3], seed=1)
 PROMPTS = ragged_ids([3, 1, 4, 2, 4, 1], seed=2)
 
@@ -309,15 +309,6 @@ def test_by_default_a_target_is_at_most_50_longer_than_its_own_source(search):
         assert len(ids) == int((row != PAD).sum()) + EXTRA_LENGTH
 
 
-def test_learned_positions_end_a_target_where_they_end():
-    model = translator("learned", max_length=12)
-    for seed in range(3):
-        src = random_ids(4, 10, seed=seed)
-        for ids in greedy_search(model, src):
-            assert len(ids) <= 12
-        beam_search(model, src)
-
-
 def test_a_prompt_longer_than_the_target_may_be_is_refused():
     with pytest.raises(ConfigError, match="prefix has 4 tokens.*is 3"):
         greedy_search(language_model("none"), prefix=PROMPTS, max_length=3)
@@ -425,14 +416,6 @@ def test_ways_of_sampling_that_make_no_sense_are_refused(wrong):
         sample(Chain(LOGITS), prefix=PROMPTS[:, :0], **wrong)
 
 
-def test_a_temperature_of_zero_is_had_as_the_message_says():
-    with pytest.raises(ConfigError, match="greedy search, which is top_k 1"):
-        sample(tiny_language_model(), temperature=0.0)
-    model, settings = tiny_language_model(), {"max_length": 12}
-    drawn = sample(model, prefix=PROMPTS, top_k=1, **settings)
-    assert drawn == greedy_search(model, prefix=PROMPTS, **settings)
-
-
 # --- beam search ------------------------------------------------------------
 
 
@@ -445,13 +428,6 @@ def test_beam_of_one_is_greedy(device, kind, alpha):
         model, SOURCES, beam_size=1, alpha=alpha, max_length=12
     )
     greedy = greedy_search(model, SOURCES, max_length=12)
-    assert [beam[0].ids for beam in beams] == greedy
-
-
-def test_beam_of_one_is_greedy_after_a_prompt():
-    model = language_model("rotary")
-    beams = beam_search(model, prefix=PROMPTS, beam_size=1, max_length=12)
-    greedy = greedy_search(model, prefix=PROMPTS, max_length=12)
     assert [beam[0].ids for beam in beams] == greedy
 
 
@@ -502,23 +478,6 @@ def test_a_beam_that_holds_everything_ranks_everything(kind):
             for one, (score, log_prob, _) in zip(beam, ranked, strict=True):
                 assert math.isclose(one.score, score, abs_tol=1e-4)
                 assert math.isclose(one.log_prob, log_prob, abs_tol=1e-4)
-
-
-def test_a_wide_beam_finds_what_greedy_misses():
-    """Token 4 is likelier at first, but only 5 leads to a sure ending."""
-    probabilities = torch.full((6, 6), 1e-6)
-    probabilities[BOS, [4, 5]] = torch.tensor([0.6, 0.4])
-    probabilities[4, [EOS, 3, 4, 5]] = 0.25
-    probabilities[5, EOS] = 1.0
-    chain = Chain(probabilities.log())
-    start = torch.empty(1, 0, dtype=torch.long)
-    greedy = greedy_search(chain, prefix=start, max_length=4)
-    (beam,) = beam_search(
-        chain, prefix=start, beam_size=3, alpha=0.0, max_length=4
-    )
-    assert greedy[0][0] == 4
-    assert beam[0].ids == [5]
-    assert math.isclose(beam[0].log_prob, math.log(0.4), abs_tol=1e-3)
 
 
 def _flat(beams):
@@ -620,11 +579,6 @@ def test_a_beam_that_ranks_nothing_is_refused(wrong):
     (name, value), *_ = wrong.items()
     with pytest.raises(ConfigError, match=f"{name} is {value}"):
         beam_search(translator("none"), SOURCES, **wrong)
-
-
-def test_a_source_for_a_language_model_is_refused():
-    with pytest.raises(ConfigError, match="language model reads none"):
-        greedy_search(language_model("none"), SOURCES)
 
 
 class Counting(torch.nn.Module):

@@ -17,12 +17,6 @@ from transformer_course.data.grammar import (
     lexicon,
     simple,
 )
-from transformer_course.data.grammar.inflection import (
-    Meanings,
-    conjugate,
-    ja_quality,
-    te_form,
-)
 from transformer_course.data.grammar.predicates import Speaker
 from transformer_course.errors import ConfigError
 
@@ -72,12 +66,12 @@ def test_the_seed_decides(splits):
 
 def test_the_sentences_are_the_same_everywhere(pairs):
     """On every system and version of Python; a change here is a new corpus."""
-    text = "\n".join(f"{p.src}\t{p.tgt}\t{p.alignment}" for p in pairs[:1000])
+    text = "\n".join(f"{p.src}\t{p.tgt}\t{p.alignment}" for p in pairs)
     assert hashlib.sha256(text.encode()).hexdigest() == FINGERPRINT
 
 
 FINGERPRINT = (
-    "8bf2cdfc61b339a942fe9a94ede5fdc29abd7b0d70a63da5373c95e5508cf063"
+    "e7199e5092dd5489eff7ce22e0c0d175f3463a3a8bffe06e5f9bb679ea88907a"
 )
 
 
@@ -175,79 +169,6 @@ def test_the_words_are_those_of_a_dictionary(pairs):
     assert sum(same) / len(same) > 0.98
 
 
-INFLECTED = {
-    "読む": "読む 読ん だ 読ま ない 読ま なかっ た",
-    "書く": "書く 書い た 書か ない 書か なかっ た",
-    "買う": "買う 買っ た 買わ ない 買わ なかっ た",
-    "待つ": "待つ 待っ た 待た ない 待た なかっ た",
-    "走る": "走る 走っ た 走ら ない 走ら なかっ た",
-    "遊ぶ": "遊ぶ 遊ん だ 遊ば ない 遊ば なかっ た",
-    "泳ぐ": "泳ぐ 泳い だ 泳が ない 泳が なかっ た",
-    "話す": "話す 話し た 話さ ない 話さ なかっ た",
-    "行く": "行く 行っ た 行か ない 行か なかっ た",
-    "食べる": "食べる 食べ た 食べ ない 食べ なかっ た",
-    "着る": "着る 着 た 着 ない 着 なかっ た",
-    "来る": "来る 来 た 来 ない 来 なかっ た",
-    "する": "する し た し ない し なかっ た",
-    "ある": "ある あっ た ない なかっ た",
-}
-MEANINGS = Meanings(1, 2, 3, 4)
-
-
-def text_of(tagged):
-    return " ".join(word for word, _ in tagged)
-
-
-@pytest.mark.parametrize("verb", INFLECTED)
-def test_japanese_verbs(verb):
-    forms = [
-        text_of(conjugate(verb, past, negated, MEANINGS))
-        for negated in (False, True)
-        for past in (False, True)
-    ]
-    assert " ".join(forms) == INFLECTED[verb]
-
-
-@pytest.mark.parametrize(
-    ("word", "forms"),
-    [
-        ("賢い", ["賢い", "賢かっ た", "賢く ない", "賢く なかっ た"]),
-        (
-            "有名",
-            [
-                "有名 だ",
-                "有名 だっ た",
-                "有名 で は ない",
-                "有名 で は なかっ た",
-            ],
-        ),
-        (
-            "背 が 高い",
-            [
-                "背 が 高い",
-                "背 が 高かっ た",
-                "背 が 高く ない",
-                "背 が 高く なかっ た",
-            ],
-        ),
-    ],
-)
-def test_japanese_adjectives(word, forms):
-    assert forms == [
-        text_of(ja_quality(word, past, negated, False, MEANINGS))
-        for negated in (False, True)
-        for past in (False, True)
-    ]
-
-
-@pytest.mark.parametrize(
-    ("verb", "form"),
-    [("読む", "読ん で"), ("食べる", "食べ て"), ("買う", "買っ て")],
-)
-def test_the_te_form(verb, form):
-    assert text_of(te_form(verb, MEANINGS)) == form
-
-
 # What the grammar is for: something elsewhere in the sentence decides. An
 # English pattern, and what every translation of it has (or has not).
 RULES = [
@@ -307,61 +228,6 @@ def test_subjects_and_verbs_agree(pairs):
     )
     for pair in pairs:
         assert not any(re.search(w, pair.src) for w in wrong), pair
-
-
-def test_the_examples_of_the_course():
-    s = Speaker(0)
-    i, you = (s.pronoun(lexicon.PRONOUNS[word]) for word in ("i", "you"))
-    wise = next(a for a in lexicon.ADJECTIVES if a.en == "wise")
-    cats = s.common(lexicon.NOUN["cat"], "plural")
-    milk = s.kind_of(lexicon.NOUN["milk"])
-    love, drink = (
-        next(v for v in lexicon.VERBS if v.forms[0] == verb)
-        for verb in ("love", "drink")
-    )
-
-    def act(subject, verb, thing):
-        return s.state(
-            subject,
-            s.predicate(verb, subject, "present", thing=thing, plain=True),
-        )
-
-    sentences = {
-        (text_of(en), text_of(ja))
-        for en, ja in (
-            simple.compare(s, i, you, wise),
-            simple.compare(s, you, i, wise),
-            act(i, love, you),
-            act(cats, drink, milk),
-        )
-    }
-    assert sentences == {
-        ("i am wiser than you .", "私 は 君 より 賢い 。"),
-        ("you are wiser than me .", "君 は 私 より 賢い 。"),
-        ("i love you .", "私 は 君 を 愛し て いる 。"),
-        ("cats drink milk .", "猫 は ミルク を 飲む 。"),
-    }
-
-
-def test_the_alignment_of_a_sentence():
-    s = Speaker(0)
-    emi = s.name(unlike="ken")
-    read = next(v for v in lexicon.VERBS if v.forms[0] == "read")
-    book = s.common(lexicon.NOUN["book"], "the")
-    predicate = s.predicate(
-        read, emi, "past", negated=True, thing=book, plain=True
-    )
-    pair = grammar.aligned(*s.state(emi, predicate))
-    assert pair.src.split()[1:] == "did not read the book .".split()
-    assert pair.tgt.split()[1:] == "は 本 を 読ま なかっ た 。".split()
-    assert pair.alignment == (
-        (0, 0),  # the name
-        (1, 6),  # did, た
-        (2, 5),  # not, なかっ
-        (3, 4),  # read, 読ま
-        (5, 2),  # book, 本
-        (6, 7),  # the end
-    )
 
 
 def test_sizes_that_cannot_be_had():

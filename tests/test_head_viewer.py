@@ -9,7 +9,6 @@ from bs4 import BeautifulSoup
 from built_book import BOOK, build_project
 
 from experiments import store
-from transformer_course.errors import CourseError
 
 sys.path.insert(0, str(BOOK / "_ext"))
 viewer = importlib.import_module("course_head_viewer")
@@ -56,20 +55,6 @@ def test_tables_show_where_each_head_attends_most():
             assert box["scope"] == "row"
 
 
-def test_there_is_a_choice_for_each_kind_head_and_sentence():
-    soup = soup_of()
-    values = [i["value"] for i in soup.select('[name="fig-x--head"]')]
-    assert values == ["0-0", "0-1", "0-2"]  # the last is the mean
-    kinds = [i["value"] for i in soup.select('[name="fig-x--kind"]')]
-    assert kinds == list(viewer.KINDS)
-    assert len(soup.select("option")) == 1
-    for radio in soup.select('[type="radio"]'):
-        named = radio.get("aria-label") or radio.parent.get_text(strip=True)
-        assert named
-    live = soup.select_one(".hv-live")
-    assert live.has_attr("hidden")  # without a script
-
-
 def test_no_text_can_end_the_data():
     html = viewer.render("tiny", "fig-x")
     assert html.count("</script>") == 1
@@ -77,11 +62,6 @@ def test_no_text_can_end_the_data():
     data = json.loads(soup.select_one('[data-hv="data"]').string)
     assert data["sentences"][0]["source"] == ["a", "<b>", "eos"]
     assert data["sentences"][0]["maps"] == SENTENCE["maps"]
-
-
-def test_a_run_without_maps_is_an_error():
-    with pytest.raises(CourseError, match=r"'none' has no .*: tiny"):
-        viewer.render("none", "fig-x")
 
 
 def test_only_a_page_with_a_viewer_loads_its_files(tmp_path):

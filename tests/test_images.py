@@ -4,8 +4,6 @@ import base64
 import dataclasses
 import gzip
 import io
-import json
-import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -28,7 +26,6 @@ from transformer_course.data.corpora import load_images
 from transformer_course.data.download import is_available
 from transformer_course.data.images import ImageSet, read_idx
 from transformer_course.errors import ConfigError, CorpusError
-from transformer_course.figures.explain_page import image_heatmap
 from transformer_course.inference.model import TrainedModel
 from transformer_course.interpretation.explain import (
     grad_cam,
@@ -39,7 +36,7 @@ from transformer_course.models.vit_config import (
     ConvolutionalConfig,
     VisionConfig,
 )
-from transformer_course.training.config import Experiment, SequenceLossConfig
+from transformer_course.training.config import Experiment
 from transformer_course.training.loop import evaluate
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run.prepare import prepare
@@ -227,24 +224,6 @@ def test_a_model_for_other_images_is_refused():
         prepare(dataclasses.replace(settings, model=wrong))
 
 
-@pytest.mark.parametrize(
-    ("part", "change", "said"),
-    [
-        ("loss", {}, "give loss=LossConfig"),
-        ("train", {"peak_rate": None}, "peak_rate is None"),
-        ("data", {"both_ways": True}, "both_ways is True"),
-        ("data", {"corpus": "grammar"}, "digits, fashion_mnist"),
-    ],
-)
-def test_what_images_cannot_follow_is_refused(part, change, said):
-    settings = tiny()
-    changed = SequenceLossConfig(r_drop=1.0)
-    if part != "loss":
-        changed = dataclasses.replace(getattr(settings, part), **change)
-    with pytest.raises(ConfigError, match=said):
-        prepare(dataclasses.replace(settings, **{part: changed}))
-
-
 def test_what_is_judged_is_counted_in_images(digits):
     made = prepare(tiny())
     means = evaluate(
@@ -333,49 +312,9 @@ def test_what_is_no_image_is_one_line(trained, content, tmp_path, capsys):
     assert "Traceback" not in err
 
 
-def test_an_image_that_is_cut_short_is_refused(trained, tmp_path, capsys):
-    whole = tmp_path / "whole.png"
-    noise = np.random.default_rng(0).integers(0, 256, (8, 8), dtype=np.uint8)
-    Image.fromarray(noise).save(whole)
-    path = tmp_path / "cut.png"
-    path.write_bytes(whole.read_bytes()[:70])
-    status, _, err = said(capsys, "classify", trained, path)
-    assert status == 1 and "cannot be read as an image" in err
-
-
-@pytest.mark.parametrize(
-    ("options", "said_of_it"),
-    [
-        (["--top", 0], "top is 0"),
-        (["--top", 11], "from 1 to 10"),
-    ],
-)
-def test_so_many_classes_there_are_not(
-    trained, options, said_of_it, digits, tmp_path, capsys
-):
-    path = file_of(digits.test.images[0, 0], tmp_path / "0.png")
-    status, _, err = said(capsys, "classify", trained, path, *options)
-    assert status == 1 and said_of_it in err
-
-
 def test_translations_of_images_are_refused(trained, capsys):
     status, _, err = said(capsys, "score", trained, "--output", "x")
     assert status == 1 and "a model for image classification" in err
-
-
-@pytest.mark.parametrize("kind", [[], {}, None, "painter"])
-def test_a_checkpoint_of_no_known_kind_is_one_line(
-    trained, kind, tmp_path, capsys
-):
-    folder = tmp_path / "best"
-    shutil.copytree(trained / "checkpoints" / "best", folder)
-    header = json.loads((folder / "config.json").read_text("utf-8"))
-    header["model"]["model_type"] = kind
-    (folder / "config.json").write_text(json.dumps(header), "utf-8")
-    for command in (["score", folder], ["classify", folder, "a.png"]):
-        status, out, err = said(capsys, *command)
-        assert (status, out) == (1, "")
-        assert f"does not describe a model (model_type is {kind!r}" in err
 
 
 # --- a page that explains ----------------------------------------------------
@@ -438,34 +377,3 @@ def test_a_page_of_the_convolutional_network_has_grad_cam(digits):
     used = TrainedModel(Path(), model, None, task, {"corpus": "digits"})
     pixels = digits.test.images[:2]
     assert torch.equal(used.heat_maps(pixels), grad_cam(model, scaled(pixels)))
-
-
-def test_a_map_of_zeros_paints_nothing():
-    pixels = torch.zeros(3, 4, 4, dtype=torch.uint8)
-    shown = image_heatmap(pixels, torch.zeros(2, 2), "black")
-    assert "Nowhere above zero" in shown
-    over = Read(shown).sources[-1].split(",")[1]
-    alpha = np.array(Image.open(io.BytesIO(base64.b64decode(over))))[..., 3]
-    assert not alpha.any()
-
-
-@pytest.mark.parametrize("kind", ["folder", "missing", "read", "model"])
-def test_a_page_that_cannot_be_written_is_one_line(
-    trained, kind, digits, tmp_path, capsys
-):
-    image = file_of(digits.test.images[0, 0], tmp_path / "0.png")
-    to = {
-        "folder": tmp_path,
-        "missing": tmp_path / "nowhere" / "page.html",
-        "read": image,
-        "model": trained / "checkpoints" / "best" / "config.json",
-    }[kind]
-    before = image.read_bytes()
-    status, out, err = said(
-        capsys, "classify", trained, image, "--explain", to
-    )
-    assert (status, out) == (1, "")
-    assert err.splitlines()[-1].startswith("error: ")
-    assert "Name another file" in err or "cannot be written" in err
-    assert image.read_bytes() == before
-    checkpoint.load(trained / "checkpoints" / "best")

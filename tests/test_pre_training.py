@@ -82,12 +82,6 @@ def test_the_shares_are_those_of_the_paper():
     assert found.tolist() == pytest.approx(shares, abs=0.01)
 
 
-def test_the_draw_hangs_on_the_seed_alone():
-    words = torch.randint(5, VOCAB, (10, 20))
-    assert torch.equal(hidden(words, 1)[0], hidden(words, 1)[0])
-    assert not torch.equal(hidden(words, 1)[0], hidden(words, 2)[0])
-
-
 # --- rows --------------------------------------------------------------------
 
 
@@ -154,11 +148,6 @@ def test_an_epoch_is_the_same_each_time_and_the_next_is_another(
         other.ids, first[0].ids
     )
     assert (first[0].kinds is None) != pairs
-
-
-def test_a_batch_has_room_for_a_row(tokenizer):
-    with pytest.raises(ConfigError, match="max_length is 4"):
-        MaskedBatches(Documents([]), tokenizer, 4, 100, 0, True)
 
 
 # --- works -------------------------------------------------------------------

@@ -17,7 +17,6 @@ from tiny import (
     tiny_splits,
 )
 from tiny_runs import (
-    SIZES,
     assert_same_runs,
     other,
     records,
@@ -418,23 +417,6 @@ def test_a_made_up_task_goes_on_as_if_nothing_had_stopped_it(
     assert_same_runs(run(sides, tmp_path, resume=True, quiet=True), whole)
 
 
-def test_a_made_up_task_starts_from_another_training(sides, tmp_path):
-    run(sides, tmp_path, quiet=True)
-    settings = dataclasses.replace(sides.train, start_from="sides")
-    after = dataclasses.replace(sides, name="after", train=settings)
-    start = checkpoint.load(chosen_checkpoint(tmp_path / "sides")).model
-    made = prepare(after, output_dir=tmp_path).model
-    for name, weight in start.state_dict().items():
-        assert torch.equal(weight, made.state_dict()[name])
-
-
-def test_a_made_up_task_refuses_what_does_not_fit(sides):
-    with pytest.raises(ConfigError, match="sides trains a line, and a transf"):
-        prepare(dataclasses.replace(sides, model=ModelConfig(**SIZES)))
-    with pytest.raises(ConfigError, match="these have:.*plane"):
-        prepare(other(sides, corpus="grammar"))
-
-
 # --- settings that were stored ----------------------------------------------
 
 
@@ -452,21 +434,6 @@ def test_a_config_is_read_back_as_its_own_kind(name):
     assert values["model_type"] == name
     found = checkpoint.config_from_dict(values)
     assert (type(found), found) == (type(config), config)
-
-
-@dataclasses.dataclass(frozen=True)
-class CurveConfig(LineConfig):
-    degree: int = 2
-
-
-@pytest.mark.parametrize("model", [LineConfig(3), CurveConfig(3)], ids=str)
-def test_a_config_with_some_settings_of_another_is_read_back_as_itself(
-    sides, model, monkeypatch
-):
-    curve = CurveConfig, MODEL_KINDS["line"][1]
-    monkeypatch.setitem(MODEL_KINDS, "curve", curve)
-    stored = experiment_to_dict(dataclasses.replace(sides, model=model))
-    assert type(experiment_from_dict(stored).model) is type(model)
 
 
 @pytest.mark.parametrize("path", STORED, ids=lambda path: path.name)

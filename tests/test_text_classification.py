@@ -10,15 +10,13 @@ from tiny import (
     close,
     ragged_ids,
     random_ids,
-    tiny_corpus,
     tiny_labelled,
     tiny_labels,
 )
-from tiny_runs import SIZES, other, tiny, tiny_texts
+from tiny_runs import SIZES, other, tiny_texts
 
 from transformer_course.batches.labelled import (
     LabelledBatches,
-    in_order,
     text_rows,
 )
 from transformer_course.checkpoints import checkpoint
@@ -86,28 +84,12 @@ def test_an_epoch_holds_every_text_once_with_its_label(tokenizer):
     assert all(batch.ids.numel() <= 40 for batch in found)
 
 
-def test_epochs_differ_and_each_is_always_the_same(tokenizer):
-    text = tiny_labelled().train
-    one, two = (LabelledBatches(tokenizer, text, 128, 40) for _ in range(2))
-    first = [batch.ids.tolist() for batch in one.epoch(0)]
-    assert first == [batch.ids.tolist() for batch in two.epoch(0)]
-    assert first != [batch.ids.tolist() for batch in one.epoch(1)]
-
-
 def test_a_long_text_is_cut_before_its_end_sign(tokenizer):
     [row] = text_rows(tokenizer, ["red old cat dog fish"], 4)
     ends = tokenizer.cls_id, tokenizer.sep_id
     assert (row[0], row[-1], len(row)) == (*ends, 4)
     with pytest.raises(ConfigError, match="max_length is 2.*at least 3"):
         text_rows(tokenizer, ["red"], 2)
-
-
-def test_batches_in_order_keep_the_order(tokenizer):
-    text = tiny_labelled().dev
-    rows = text_rows(tokenizer, text.texts, 128)
-    found = in_order(rows, text.labels, 4)
-    assert torch.cat([b.labels for b in found]).tolist() == text.labels
-    assert [len(b.labels) for b in found] == [4, 2]
 
 
 # --- the recurrent classifier ------------------------------------------------
@@ -146,13 +128,6 @@ def test_f1_is_that_of_scikit_learn():
     found = f1_by_class(right, guesses, 4)
     close(found.double(), torch.tensor(wanted))
     assert macro_f1(right, guesses, 4) == pytest.approx(wanted.mean())
-
-
-def test_a_class_never_guessed_has_no_f1():
-    right = torch.tensor([0] * 9 + [1])
-    guesses = torch.zeros(10, dtype=torch.long)
-    assert f1_by_class(right, guesses, 3).tolist()[1:] == [0, 0]
-    assert macro_f1(right, guesses, 2) == pytest.approx(9 / 19)
 
 
 @pytest.mark.parametrize("kind", ["classifier", "gru-classifier"])
@@ -235,23 +210,6 @@ def test_from_a_pre_trained_model_body_and_pooler_are_taken(tokenizer):
         if not name.startswith("to_logits"):
             assert torch.equal(weight, theirs[name]), name
     assert torch.equal(model.to_logits.weight, before)
-
-
-def test_from_a_classifier_all_is_taken(tokenizer):
-    one, two = (gru(n_classes=3) for _ in range(2))
-    torch.nn.init.ones_(one.to_logits.weight)
-    init_from(two, one.state_dict())
-    for name, weight in two.state_dict().items():
-        assert torch.equal(weight, one.state_dict()[name]), name
-
-
-def test_a_start_that_does_not_fit_is_refused(tokenizer):
-    torch.manual_seed(0)
-    model = TextClassifier(TextClassifierConfig(vocab_size=17, **SIZES))
-    wider = BertPreTraining(BertConfig(vocab_size=18, **SIZES))
-    for start in (gru(), wider):
-        with pytest.raises(RuntimeError):
-            init_from(model, start.state_dict())
 
 
 # --- the command line --------------------------------------------------------
@@ -364,29 +322,3 @@ def test_a_classifier_is_scored(said, folder):
     assert [line.split()[0] for line in others] == ["no", "yes"]
     status, _, err = said("score", folder, "--with", folder)
     assert status == 1 and "a model for text classification" in err
-
-
-@pytest.mark.parametrize("command", ["translate", "generate"])
-def test_a_classifier_writes_no_text(said, folder, command):
-    status, lines, err = said(command, folder, given="red cat .")
-    assert (status, lines) == (1, [])
-    assert "classify" in err and err.count("\n") == 1
-
-
-def test_what_classifies_lines_reads_one_file_and_fits_none(said, folder):
-    for args, words in (
-        (["a", "b"], "give one file"),
-        (["--fit"], "leave out --fit"),
-    ):
-        status, _, err = said("classify", folder, *args)
-        assert status == 1 and words in err
-
-
-def test_what_writes_tells_no_classes(said, tmp_path, monkeypatch):
-    tiny_corpus(monkeypatch)
-    made = prepare(tiny())
-    details = checkpoints.details(tiny())
-    checkpoint.save(tmp_path / "m", made.model, made.tokenizer, details)
-    status, _, err = said("classify", tmp_path / "m", given="red cat .")
-    assert status == 1 and "a model for translation" in err
-    assert "translate" in err

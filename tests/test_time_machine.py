@@ -3,7 +3,6 @@
 import importlib
 import json
 import sys
-from itertools import pairwise
 
 import pytest
 from bs4 import BeautifulSoup
@@ -117,15 +116,6 @@ def test_the_page_holds_what_was_stored():
     assert last["greedy"] == "0 of 3 changed since epoch 2"
 
 
-def test_a_part_without_figures_has_no_column():
-    for name, parts in (
-        ("whole", ["training", "held-out"]),
-        ("held", ["held-out"]),
-    ):
-        heads = page(name).select(".tm-figures thead th")
-        assert [head.get_text() for head in heads] == parts
-
-
 def test_no_sample_becomes_markup():
     soup = page()
     assert not soup.select("img, b")
@@ -146,20 +136,6 @@ def test_only_what_was_stored_is_offered():
     assert "train_nll" not in data_of(drawn)["moments"][0]["figures"]
 
 
-def test_of_a_run_that_went_on_the_latest_records_count(stored):
-    records = [
-        epoch(1, greedy("a")),
-        average([1], greedy("early")),
-        epoch(2, greedy("b")),
-        epoch(2, greedy("again")),
-        average([1, 2], greedy("late")),
-    ]
-    file = stored / "went-on.jsonl"
-    file.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
-    kept = [r["samples"][0]["greedy"] for r in machine._sampled(file)]
-    assert kept == ["a", "again", "late"]
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -171,18 +147,6 @@ def test_of_a_run_that_went_on_the_latest_records_count(stored):
 def test_a_run_that_cannot_be_shown_is_an_error(name, message):
     with pytest.raises(CourseError, match=message):
         machine.render(name, "fig-m")
-
-
-def test_sentences_are_chosen_and_ordered():
-    html = machine.render("whole", "fig-m", "3 1")
-    soup = BeautifulSoup(html, "html.parser")
-    sources = [li.dd.text for li in soup.select(".tm-sentences li")]
-    assert sources == [SENTENCES[2][0], SENTENCES[0][0]]
-    first = data_of(soup)["moments"][0]
-    said = ["".join(segments) for segments in first["said"]["greedy"]]
-    assert said == [WRITTEN["greedy"][0][2], WRITTEN["greedy"][0][0]]
-    with pytest.raises(CourseError, match="1 to 3, and '4' is asked for"):
-        machine.render("whole", "fig-m", "1 4")
 
 
 # --- what is new -------------------------------------------------------------
@@ -207,39 +171,6 @@ def test_new_is_what_was_not_there_before(before, text, segments):
 
 
 # --- the curve ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("low", "high"), [(1.06, 4.5), (0, 0), (3.1, 3.14), (0.01, 812), (2, 3)]
-)
-def test_ticks_are_even_and_reach_around_the_values(low, high):
-    ticks = machine.nice_ticks(low, high)
-    assert ticks[0] <= low and high <= ticks[-1] and ticks[0] < ticks[-1]
-    assert 2 <= len(ticks) <= 7
-    steps = [b - a for a, b in pairwise(ticks)]
-    assert steps == pytest.approx([steps[0]] * len(steps))
-
-
-@pytest.mark.parametrize("name", ["whole", "greedy", "drawn"])
-def test_the_curve_stays_inside_its_axes_and_is_described(name):
-    records = machine.with_samples(name)
-    curve = machine.draw(records)
-    assert len(curve.x) == len(records) and curve.x == sorted(curve.x)
-    for points in curve.series.values():
-        for x, y, moment in points:
-            assert curve.left < x <= curve.right and x == curve.x[moment]
-            assert curve.top <= y <= curve.bottom
-    (svg,) = page(name).select("svg")
-    assert svg["role"] == "img" and svg["aria-label"] == curve.alt
-    assert "cross entropy, nats per token" in svg.get_text()
-
-
-def test_the_loss_falls_and_without_losses_there_is_no_curve():
-    points = machine.draw(machine.with_samples("greedy")).series["dev"]
-    heights = [y for _, y, _ in points]
-    assert heights == sorted(heights)  # y grows downwards
-    records = [{"kind": "epoch", "epoch": 1, "samples": greedy("a")}]
-    assert machine.draw(records) is None
 
 
 # --- the page ----------------------------------------------------------------

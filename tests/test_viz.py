@@ -12,12 +12,11 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 from IPython.display import Markdown
 from matplotlib.colors import to_rgba
-from tiny import VOCAB, random_ids, tiny_language_model, tiny_transformer
+from tiny import VOCAB, random_ids, tiny_transformer
 
-from transformer_course.data import aozora
 from transformer_course.errors import ConfigError
 from transformer_course.figures import viz
-from transformer_course.figures.ribbons import ribbons, strips
+from transformer_course.figures.ribbons import ribbons
 from transformer_course.models import attention
 from transformer_course.models.attention import MultiHeadAttention, dot_score
 
@@ -55,21 +54,6 @@ def test_show_source_is_the_source(obj, shown):
     assert block.data.endswith("\n````")
 
 
-def test_show_source_of_a_method_starts_at_the_margin(shown):
-    viz.show_source(MultiHeadAttention.forward)
-    assert "````python\ndef forward(" in shown[0].data
-
-
-def test_show_source_of_a_property(shown):
-    viz.show_source(attention.KVCache.length)
-    assert "def length(self)" in shown[0].data
-
-
-def test_show_source_names_the_file_of_a_package(shown):
-    viz.show_source(aozora.parse)
-    assert "`transformer_course/data/aozora/__init__.py`" in shown[0].data
-
-
 @pytest.mark.parametrize("obj", [torch.relu, 3])
 def test_show_source_refuses_what_has_none(obj):
     with pytest.raises(ConfigError, match="no Python source"):
@@ -87,12 +71,6 @@ def test_heatmap_prints_its_values_and_labels():
 def test_heatmap_of_many_cells_prints_no_values():
     names = [str(i) for i in range(6)]
     assert printed(viz.heatmap(torch.zeros(6, 6), names, names)) == []
-
-
-def test_heatmap_outlines_the_marked_cells():
-    ax = viz.heatmap(THREE, "ab", "xyz", marked=[(1, 2)])
-    (outline,) = ax.patches
-    assert outline.get_xy() == (1.5, 0.5)
 
 
 def test_ribbons_are_as_wide_as_their_weights():
@@ -115,16 +93,6 @@ def ends_of(ribbon):
     left = dict(zip(ax.get_yticks(), ax.get_yticklabels(), strict=True))
     right = {text.get_position()[1]: text for text in ax.texts}
     return left[start].get_text(), right[end].get_text(), ribbon
-
-
-def test_strips_tell_signs_by_colour_and_sizes_by_depth():
-    (image,) = strips(torch.tensor([[-2.0, 0, 1]]), ["a"]).images
-    colours = image.to_rgba(image.get_array())[0]
-    blue, white, orange = (to_rgba(c) for c in (viz.BLUE, "w", viz.ORANGE))
-    assert colours[0] == pytest.approx(blue)
-    assert colours[1] == pytest.approx(white, abs=0.01)
-    half = (torch.tensor(orange) + torch.tensor(white)) / 2
-    assert colours[2] == pytest.approx(half.tolist(), abs=0.01)
 
 
 @pytest.mark.parametrize("draw", [viz.heatmap, ribbons])
@@ -172,61 +140,6 @@ def test_vectors_are_drawn_with_their_numbers():
     assert places == [(x, y) for y in (1, 2) for x in (0, 1, 2)]
 
 
-@pytest.mark.parametrize(
-    ("values", "numbers"),
-    [
-        ([[-2.0, 10.0, -0.0]], ["−2", "10", "0"]),
-        ([[-0.5, 10.25, -0.001]], ["−0.5", "10.25", "0"]),
-        ([[2.3026, 1.0, -0.1997]], ["2.3", "1.0", "−0.2"]),
-    ],
-)
-def test_numbers_are_printed_short(values, numbers):
-    cells = viz.Cells(torch.tensor(values), (0, 0))
-    assert printed(viz.draw_vectors({"x": cells}))[:3] == numbers
-
-
-def test_a_larger_number_has_a_darker_cell():
-    cells = viz.Cells(torch.tensor([[0.0, -1.0, 3.0]]), (0, 0), viz.QUERY)
-    faces = [
-        patch.get_facecolor()
-        for patch in filled(viz.draw_vectors({"q": cells}))
-    ]
-    light = [sum(face[:3]) for face in faces]
-    assert light[1] > light[0] > light[2]
-
-
-def test_columns_have_labels_below_the_title():
-    cells = viz.Cells(THREE, (0, 2), title="scores", columns="abc")
-    ax = viz.draw_vectors({"S": cells})
-    places = {t.get_text(): t.get_position() for t in ax.texts}
-    assert [places[name][0] for name in "abc"] == [0.5, 1.5, 2.5]
-    assert places["scores"][1] < places["a"][1] < 2
-    assert cells.box[1] < places["scores"][1]
-
-
-def test_marked_rows_are_outlined():
-    cells = viz.Cells(THREE, (2, 1), marked=[1])
-    ax = viz.draw_vectors({"x": cells})
-    (outline,) = [patch for patch in ax.patches if not patch.get_fill()]
-    assert (outline.get_xy(), outline.get_width()) == ((2, 2), 3)
-
-
-@pytest.mark.parametrize(
-    ("at", "along"), [((5, 0), "right"), ((0, 4), "down")]
-)
-def test_steps_lead_to_the_right_or_down(at, along):
-    blocks = {"a": viz.Cells(THREE, (0, 0)), "b": viz.Cells(THREE, at)}
-    ax = viz.draw_vectors(blocks, [("a", "b", "softmax")])
-    (arrow,) = [
-        text
-        for text in ax.texts
-        if text.get_text() == "" and hasattr(text, "arrow_patch")
-    ]
-    (x, y), (tip_x, tip_y) = arrow.xyann, arrow.xy
-    assert (tip_x > x, tip_y > y) == (along == "right", along == "down")
-    assert "softmax" in printed(ax)
-
-
 def test_vectors_refuse_what_does_not_fit():
     with pytest.raises(ConfigError, match="3 labels given for 2 rows"):
         viz.Cells(THREE, (0, 0), rows="abc")
@@ -245,21 +158,6 @@ def test_attention_in_cells_is_attention():
     torch.testing.assert_close(cells["O"].values, output)
     colors = {name: cells[name].color for name in "QKV"}
     assert colors == viz.ROLES
-
-
-@pytest.mark.parametrize("keys", ["", "abc"])
-def test_factors_stand_beside_and_above_their_products(keys):
-    given = torch.randn(2, 4), torch.randn(3, 4), torch.randn(3, 5)
-    cells = viz.attention_cells(*given, head="1", at=(0, 9), keys=keys)
-    assert cells["S1"].columns == cells["A1"].columns == keys
-    for left, above, product in (("Q", "K", "S"), ("A", "V", "O")):
-        left, above, product = (
-            cells[name + "1"] for name in (left, above, product)
-        )
-        assert above.at[0] == product.at[0] and left.at[1] == product.at[1]
-        assert above.box[3] <= product.box[1] and left.box[2] < product.box[0]
-        assert above.values.size(1) == product.values.size(1)
-    assert viz.draw_vectors(cells, [("S1", "A1", "softmax")])
 
 
 @pytest.mark.parametrize("n_layers", [1, 3])
@@ -285,13 +183,6 @@ def test_flow_can_be_read_on_a_phone():
     ax = viz.draw_flow(model, random_ids(3, 10), random_ids(3, 14))
     ax.figure.canvas.draw()
     legible.check(ax.figure)
-
-
-def test_flow_of_a_decoder_alone_has_no_memory():
-    model = tiny_language_model(position="rotary")
-    texts = printed(viz.draw_flow(model, None, random_ids(2, 4)))
-    assert "tgt" in texts and not {"src", "M", "cross-attention"} & set(texts)
-    assert "embedding" in texts and "embedding + position" not in texts
 
 
 def test_flow_refuses_what_the_model_refuses():
