@@ -430,3 +430,11 @@ def test_positions_beyond_the_learned_ones_are_refused():
     model = tiny_transformer(position="learned", max_length=5)
     with pytest.raises(ConfigError, match="position 6"):
         model(random_ids(1, 6), random_ids(1, 3))
+
+
+def test_what_torch_exports_answers_alike():
+    model = tiny_transformer(n_layers=1)
+    ids = ragged_ids([7, 4]), with_bos(ragged_ids([5, 6], seed=2))
+    exported = torch.export.export(model, ids).module()
+    others = ragged_ids([3, 7]), with_bos(ragged_ids([6, 2], seed=4))
+    close(exported(*others), model(*others))
