@@ -245,22 +245,41 @@ def test_output_keeps_the_type_of_the_model(dtype):
     assert attention(torch.randn(1, 3, 4, dtype=dtype)).dtype == dtype
 
 
-def test_rows_that_share_a_memory_equal_rows_with_a_copy_each():
-    """Beams of a sentence look at one memory."""
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (2, 1, 1, KEYS),  # one for each memory
+        (8, 1, 1, KEYS),  # one for each row
+        (8, 3, QUERIES, KEYS),
+        (1, 3, QUERIES, KEYS),
+        (QUERIES, KEYS),
+        (KEYS,),
+    ],
+)
+def test_rows_that_share_a_memory_equal_rows_with_a_copy_each(shape):
+    """Beams of a sentence look at one memory, whatever the mask."""
     attention = MultiHeadAttention(12, 3)
     beams, sentences = 4, 2
     query = torch.randn(sentences * beams, QUERIES, 12)
     memory = torch.randn(sentences, KEYS, 12)
-    mask = torch.rand(sentences, 1, 1, KEYS) < 0.7
-    mask[..., 0] = True
-    shared = attention(query, memory, mask=mask, return_weights=True)
-    copied = attention(
-        query,
-        memory.repeat_interleave(beams, 0),
-        mask=mask.repeat_interleave(beams, 0),
-        return_weights=True,
-    )
-    close(shared, copied)
+    mask = torch.rand(shape) < 0.7
+    own = mask.repeat_interleave(beams, 0) if len(mask) == sentences else mask
+    copies = memory.repeat_interleave(beams, 0)
+    for weights in (True, False):
+        shared, copied = (
+            attention(query, keys, mask=one, return_weights=weights)
+            for keys, one in ((memory, mask), (copies, own))
+        )
+        close(shared, copied)
+
+
+@pytest.mark.parametrize("batch", [0, 1])
+def test_an_empty_batch_stays_empty(batch):
+    """As nothing of a batch depends on the rest of it."""
+    attention = MultiHeadAttention(12, 3)
+    query, memory = torch.randn(2, QUERIES, 12), torch.randn(2, KEYS, 12)
+    whole = attention(query, memory)
+    close(attention(query[:batch], memory[:batch]), whole[:batch])
 
 
 @pytest.mark.parametrize(("rows", "sources"), [(3, 2), (4, 8), (2, 3), (6, 4)])

@@ -258,6 +258,15 @@ def test_each_source_needs_one_prefix(rows):
         greedy_search(translator("gru"), SOURCES, prefix=prefix)
 
 
+@pytest.mark.parametrize("search", [greedy_search, sample, beam_search])
+def test_an_empty_batch_is_refused(search):
+    for model in (translator("gru"), translator("rotary")):
+        with pytest.raises(ConfigError, match="batch is empty: give"):
+            search(model, SOURCES[:0])
+    with pytest.raises(ConfigError, match="batch is empty: give"):
+        search(language_model("none"), prefix=PROMPTS[:0])
+
+
 @pytest.mark.parametrize(
     "search", [greedy_search, sample, beam_search], ids=lambda s: s.__name__
 )

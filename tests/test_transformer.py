@@ -383,3 +383,11 @@ def test_targets_that_cannot_share_the_sources_are_refused(rows):
 def test_an_encoder_decoder_without_a_source_is_refused():
     with pytest.raises(ConfigError, match="no source was given"):
         tiny_transformer().decode(src_and_tgt()[1])
+
+
+def test_what_torch_exports_answers_alike():
+    model = tiny_transformer(n_layers=1)
+    ids = ragged_ids([7, 4]), with_bos(ragged_ids([5, 6], seed=2))
+    exported = torch.export.export(model, ids).module()
+    others = ragged_ids([3, 7]), with_bos(ragged_ids([6, 2], seed=4))
+    close(exported(*others), model(*others))

@@ -60,6 +60,9 @@ class Search:
         keep_finished: keep finished sentences in the batch; else they leave
             it, which saves their computation.
         start: the token before all others.
+
+    Raises:
+        ConfigError: no sentence, or not a prefix for each.
     """
 
     def __init__(
@@ -79,6 +82,10 @@ class Search:
             raise ConfigError(
                 f"the batch of prefixes is {len(prefix)}, and that of "
                 f"sources {len(given)}: give each source one prefix."
+            )
+        if given is not None and not len(given):
+            raise ConfigError(
+                "the batch is empty: give at least one source, or one prefix."
             )
         self.device = next(model.parameters()).device
         self.model = model

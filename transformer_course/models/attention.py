@@ -199,6 +199,8 @@ def rows_per_source(rows: int, sources: int) -> int:
     Raises:
         ConfigError: the rows cannot be shared out evenly.
     """
+    if rows == sources:
+        return 1
     if not sources or rows % sources:
         raise ConfigError(
             f"the batch of queries is {rows}, and that of their memory "
@@ -263,7 +265,8 @@ class MultiHeadAttention(nn.Module):
             query: the query positions.
             memory: the key positions. Several successive rows of ``query``
                 may share one row of it, as beams do.
-            mask: True = may attend; broadcast to (batch, heads, query, key).
+            mask: True = may attend; broadcast to (batch, heads, query, key),
+                or, of rows that share a memory, (sources, heads, 1, key).
             cache: in self-attention, holds the earlier positions, to which
                 ``query``'s are added; with ``memory``, holds its keys and
                 values after the first call.
@@ -280,8 +283,14 @@ class MultiHeadAttention(nn.Module):
         """
         batch, length, d_model = query.shape
         if memory is not None:  # rows that share a memory become queries
-            shared = rows_per_source(batch, memory.size(0))
-            query = query.reshape(memory.size(0), shared * length, d_model)
+            sources = memory.size(0)
+            shared = rows_per_source(batch, sources)
+            query = query.reshape(sources, shared * length, d_model)
+            own = mask is not None and mask.shape[:-3] != (sources,)
+            if shared > 1 and own:  # a mask of the rows, not of the sources
+                mask = mask.expand(batch, self.n_heads, length, -1)
+                mask = mask.unflatten(0, (sources, shared))
+                mask = mask.transpose(1, 2).flatten(2, 3)
         q, k, v = self._project(query, memory, cache)
         if return_weights or (self.training and self.dropout.p > 0):
             output, weights = self._explicit(q, k, v, mask)
