@@ -435,6 +435,21 @@ def test_predictions_that_are_no_numbers_are_refused(run, here, name, command):
 
 
 @pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("classify classifier text", "--as-is"),
+        ("classify images image.png", "--device cpu"),
+        ("fill bert [MASK]", "--device cpu"),
+    ],
+)
+def test_what_an_option_leaves_as_it_is(run, here, command, option):
+    """Words that are cut already; a processor that is there."""
+    status, out, err = run(*command.split(), *option.split())
+    assert status == 0, err
+    assert out == run(*command.split())[1]
+
+
+@pytest.mark.parametrize(
     ("name", "verb"),
     [
         ("language-model", "generate"),
@@ -595,6 +610,12 @@ def test_a_model_is_scored_on_all_and_on_unseen(run, model, scored, tmp_path):
     scored.train.src[:8] = scored.test.src  # and now all have been seen
     status, out, _ = run("score", model)
     assert (status, out.count("sentences")) == (0, 1)
+
+
+def test_in_bf16_a_decided_model_scores_the_same(run, model, scored):
+    status, out, _ = run("score", model, "--bf16")
+    assert status == 0
+    assert out.splitlines() == run("score", model)[1].splitlines()
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,17 @@ def install(folder, what):
     locked = ["-c", ROOT / "constraints.txt"]
     program = folder / "env/bin/python"
     subprocess.run(
-        [program, "-m", "pip", "install", "--quiet", *locked, *flags, what],
+        [
+            program,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--no-compile",
+            *locked,
+            *flags,
+            what,
+        ],
         check=True,
     )
 

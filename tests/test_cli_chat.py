@@ -1,0 +1,59 @@
+"""The command ``chat``, with a small model that knows nothing."""
+
+from pathlib import Path
+
+import pytest
+from command_line import assert_error
+from test_modern import tiny_modern
+
+from transformer_course.cli import chatting
+from transformer_course.data.byte_bpe import ByteBPE, byte_signs
+from transformer_course.inference.model import TrainedModel
+
+SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+
+
+@pytest.fixture
+def chat(run, stdin, monkeypatch):
+    """What the command answers to two lines, with these options."""
+    tokenizer = ByteBPE([*SPECIAL, *byte_signs()], [], SPECIAL)
+    model = tiny_modern(vocab_size=tokenizer.vocab_size, max_length=999)
+    used = TrainedModel(Path("tiny"), model, tokenizer, None, {})
+    monkeypatch.setattr(chatting, "load", lambda path, device: used)
+
+    def call(*options):
+        stdin(b"hello\nand then?\n")
+        command = ["chat", "tiny", "--max-length", 9, *options]
+        return run(*map(str, command))
+
+    return call
+
+
+def test_a_seed_fixes_the_answers_and_another_changes_them(chat):
+    hot = ["--temperature", 5, "--min-p", 0, "--device", "cpu"]
+    one = chat(*hot, "--seed", 1)
+    assert one == chat(*hot, "--seed", 1)
+    assert one[0] == 0 and one != chat(*hot, "--seed", 2)
+
+
+def test_each_way_to_cut_off_leaves_the_likeliest_at_its_extreme(chat):
+    ways = [["--top-k", 1], ["--top-p", 1e-6], ["--min-p", 1]]
+    found = [chat(*way, "--seed", i) for i, way in enumerate(ways)]
+    assert found[0] == found[1] == found[2]
+    assert found[0] != chat(*ways[0], "--system", "answer in verse")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--max-length", 0),
+        ("--seed", -1),
+        ("--temperature", -1),
+        ("--top-k", -1),
+        ("--top-p", 0),
+        ("--min-p", 2),
+    ],
+)
+def test_an_option_that_cannot_be_is_one_line(chat, option, value):
+    name = option.strip("-").replace("-", "_")
+    assert_error(chat(option, value), f"{name} is {value}")
