@@ -171,6 +171,10 @@ def load_published(
 ) -> Checkpoint:
     """A published BERT with the heads of its pre-training.
 
+    Args:
+        folder: one that :func:`~.checkpoint.is_published`.
+        device: of the model.
+
     Raises:
         CheckpointError: as for :func:`read_start`, and where it has no heads.
         TokenizerError: as for :func:`read_start`.

@@ -8,5 +8,5 @@ end.
 
 :func:`~.run.training.run` trains: :mod:`~.prepare` makes what it needs,
 :mod:`~.folder` reads and writes the folder, :mod:`~.recorder` writes metrics
-and :mod:`~.checkpoints` checkpoints, :mod:`~.stopping` handles Ctrl-C.
+and :mod:`~.run.checkpoints` checkpoints, :mod:`~.stopping` handles Ctrl-C.
 """
