@@ -1,25 +1,19 @@
-"""One of two processes that ``test_distributed.py`` starts.
+"""One of the processes that ``test_distributed.py`` starts by ``torchrun``.
 
-It trains all of :func:`experiments` together with the other process, and
-leaves ``RANK.json`` in the folder: the errors and losses of this process.
+Together they make the trainings below; each leaves ``RANK.pt`` in the folder,
+with what it has seen.
 """
 
 import dataclasses
-import json
+import itertools
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 import torch
-import torch.distributed as dist
-from tiny import (
-    ragged_ids,
-    tiny_corpus,
-    tiny_labels,
-    tiny_transformer,
-    with_bos,
-)
+from tiny import tiny_corpus, tiny_digits, tiny_labels
 from tiny_runs import (
     other,
     tiny,
@@ -28,52 +22,74 @@ from tiny_runs import (
     tiny_masked,
     tiny_texts,
 )
-from torch.distributed.device_mesh import init_device_mesh
+from torch import nn
 
-from transformer_course.batches.pairs import Batch
+from transformer_course.cli import main as command
 from transformer_course.data.corpora import CORPORA, Corpus
-from transformer_course.errors import CourseError
-from transformer_course.training import distributed, loop
-from transformer_course.training.config import Experiment, TrainConfig
-from transformer_course.training.loop import train_step
-from transformer_course.training.loss import LossSums, compute_loss
+from transformer_course.errors import Interrupted
+from transformer_course.models.modern_config import ModernConfig
+from transformer_course.training import checkpoint, distributed, loop
+from transformer_course.training.config import Experiment
+from transformer_course.training.loop import make_optimizer, train_step
+from transformer_course.training.loss import LossSums
+from transformer_course.training.run.prepare import prepare
 from transformer_course.training.run.training import run
 
+Weights = dict[str, torch.Tensor]
+MAX_LENGTH = 4
+STEPS = 10
 STOPPED_AFTER = 3
-"""Steps after which the second process is asked to stop."""
+"""Steps of the second epoch after which the second process is asked to
+stop."""
+SIZES = {"d_model": 16, "n_heads": 2, "n_kv_heads": 1, "d_ff": 16}
+EXPERTS = ModernConfig(
+    vocab_size=30, n_layers=2, n_experts=4, d_expert=8, **SIZES
+)
+COMMAND = f"""
+train grammar --train.device cpu --train.epochs 2 --data.pieces word
+--model.d-model 16 --model.n-heads 2 --model.n-layers 1
+--model.max-length {MAX_LENGTH} --output-dir
+""".split()
 
 
 def experiments() -> dict[str, Experiment]:
-    """A training of each kind of batch, without dropout."""
-    short = {"epochs": 1, "peak_rate": 0.005}
-    text = tiny("learned", **short, clip=0.5, label_smoothing=0.1)
+    """Trainings of each kind of batch, and of experts, without dropout."""
+    text = tiny("learned", clip=0.5, label_smoothing=0.1)
     made = {
         "text": text,
-        "read twice": tiny("learned", **short, r_drop=1.0),
-        "a row a batch": other(text, token_budget=8),
-        "images": tiny_images(**short),
-        "labelled texts": tiny_texts(**short),
-        "hidden words": _one_passage(tiny_masked(**short | {"epochs": 4})),
-        "stopped": tiny("learned", epochs=1, save_every=500),
-        "resumed": resumed(epochs=2),
+        "read twice": tiny("learned", r_drop=1.0),
+        "experts": experts(dropout=0.0),
+        "images": tiny_images(),
+        "labelled texts": tiny_texts(),
+        "hidden words": tiny_masked(),
     }
-    return {name: _named(name, made) for name, made in made.items()}
+    return {name: _without_dropout(made[name]) for name in made}
+
+
+def experts(**changes) -> Experiment:
+    """A training of a decoder with a mixture of experts."""
+    model = dataclasses.replace(EXPERTS, **changes)
+    return dataclasses.replace(
+        tiny("decoder-only", epochs=1, average_last=0),
+        name="experts",
+        model=model,
+    )
 
 
 def resumed(epochs: int) -> Experiment:
     """The training that goes on with other numbers of processes."""
-    return _named("resumed", tiny("learned", epochs=epochs, peak_rate=0.005))
+    return _without_dropout(
+        tiny("learned", epochs=epochs, peak_rate=0.005, save_every=500)
+    )
 
 
-def _named(name: str, experiment: Experiment) -> Experiment:
-    model = dataclasses.replace(experiment.model, dropout=0.0)
-    return dataclasses.replace(experiment, name=name, model=model)
-
-
-def _one_passage(experiment: Experiment) -> Experiment:
-    model = dataclasses.replace(experiment.model, next_sentence=False)
-    experiment = dataclasses.replace(experiment, model=model)
-    return other(experiment, token_budget=512)
+def _without_dropout(experiment: Experiment) -> Experiment:
+    changes = {"dropout": 0.0}
+    if hasattr(experiment.model, "next_sentence"):
+        changes["next_sentence"] = False
+        experiment = other(experiment, token_budget=512)
+    model = dataclasses.replace(experiment.model, **changes)
+    return dataclasses.replace(experiment, model=model)
 
 
 def small_corpora(patch: pytest.MonkeyPatch) -> None:
@@ -82,77 +98,80 @@ def small_corpora(patch: pytest.MonkeyPatch) -> None:
     tiny_labels(patch)
     books = Corpus("authors", ("ja",), works=tiny_library)
     patch.setitem(CORPORA, "authors", books)
+    tiny_digits(patch)
 
 
-def main(folder: Path) -> None:
-    dist.init_process_group("gloo")
-    with pytest.MonkeyPatch.context() as patch:
-        small_corpora(patch)
-        seen = {"sharded": sharded_losses()}
-        for name, experiment in experiments().items():
-            if name == "stopped":
-                asked_to_stop(patch)
-            seen[name] = trained(experiment, folder)
-    (folder / f"{dist.get_rank()}.json").write_text(json.dumps(seen))
-    dist.barrier()
-    dist.destroy_process_group()
+def ten_steps(experiment: Experiment) -> Weights:
+    """The weights after ten updates in float64; the last batch has one row."""
+    prepared, config = prepare(experiment), experiment.train
+    model = prepared.model.double().train()
+    loss_fn = distributed.data_parallel(model, prepared.task.loss)
+    optimizer = make_optimizer(model, config)
+    epochs = map(prepared.batches.epoch, itertools.count())
+    every = itertools.chain.from_iterable(epochs)
+    *batches, last = itertools.islice(every, STEPS)
+    for batch in (*batches, distributed.rows_of(last, 0, 10_000)):
+        exact = (
+            p.double() if p is not None and p.is_floating_point() else p
+            for p in batch
+        )
+        train_step(model, type(batch)(*exact), optimizer, config, loss_fn)
+    return weights_of(model)
 
 
-def trained(experiment: Experiment, folder: Path) -> str:
-    """The error that a training ended with, if any."""
-    resume = experiment.name == "resumed"
-    try:
-        run(experiment, folder, resume, quiet=True)
-    except CourseError as error:
-        return f"{type(error).__name__}: {error}"
-    return ""
+def weights_of(model: nn.Module) -> Weights:
+    """All parameters, by name."""
+    return {name: p.detach() for name, p in model.named_parameters()}
 
 
-def asked_to_stop(patch: pytest.MonkeyPatch) -> None:
-    """Send a signal to the second process, once."""
+def with_dropout(folder: Path) -> tuple[Weights, torch.Tensor]:
+    """The weights after a run with dropout, and the first mask drawn."""
+    masks, models = [], []
+
+    def note(model, args) -> None:
+        if model.training and not masks:
+            with torch.random.fork_rng():
+                masks.append(nn.functional.dropout(torch.ones(64)))
+
+    def build(config) -> nn.Module:
+        model = checkpoint.build(config)
+        model.register_forward_pre_hook(note)
+        models.append(model)
+        return model
+
+    run(experts(dropout=0.2), folder, quiet=True, build=build)
+    return weights_of(models[0]), masks[0]
+
+
+def stopped(folder: Path) -> str:
+    """Go on with a training; the second process is asked to stop."""
     step, made = loop.train_step, []
 
     def signalled(*args) -> LossSums:
         made.append(step(*args))
-        if len(made) == STOPPED_AFTER and dist.get_rank() == 1:
+        if len(made) == STOPPED_AFTER and distributed.rank() == 1:
             os.kill(os.getpid(), signal.SIGTERM)
         return made[-1]
 
-    patch.setattr(loop, "train_step", signalled)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "train_step", signalled)
+        with pytest.raises(Interrupted) as told:
+            run(resumed(epochs=3), folder, resume=True, quiet=True)
+    return str(told.value)
 
 
-def sharded_losses() -> list[float]:
-    """Three steps of a model whose parameters FSDP2 shards."""
-    from torch.distributed.fsdp import fully_shard  # here: it takes seconds
-
-    model = tiny_transformer(seed=1).train()
-    mesh = init_device_mesh("cpu", (dist.get_world_size(),))
-    for layer in (*model.encoder.layers, *model.decoder.layers):
-        fully_shard(layer, mesh=mesh)
-    fully_shard(model, mesh=mesh)
-
-    def own_rows(model, batch, config) -> LossSums:
-        rank, size = dist.get_rank(), dist.get_world_size()
-        return compute_loss(
-            model, distributed.rows_of(batch, rank, size), config
-        )
-
-    return three_losses(model, own_rows)
+def main(folder: Path) -> None:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        distributed.process_group(torch.device("cpu")),
+    ):
+        small_corpora(patch)
+        command([*COMMAND, str(folder)])
+        seen = {name: ten_steps(e) for name, e in experiments().items()}
+        seen["with dropout"] = with_dropout(folder)
+        seen["stopped"] = stopped(folder)
+    torch.save(seen, folder / f"{os.environ['RANK']}.pt")
 
 
-def three_losses(model, loss_fn) -> list[float]:
-    """Losses of three steps on one batch."""
-    config, batch = TrainConfig(), one_batch()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    return [
-        train_step(model, batch, optimizer, config, loss_fn).means()["loss"]
-        for _ in range(3)
-    ]
-
-
-def one_batch() -> Batch:
-    """Four pairs of several lengths."""
-    lengths = [6, 4, 5, 2]
-    return Batch(
-        ragged_ids(lengths, seed=1), with_bos(ragged_ids(lengths, seed=2))
-    )
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,31 +1,34 @@
 """Laws of training in several processes: they do what one does."""
 
-import json
-import os
-import signal
 import socket
 from pathlib import Path
+from typing import NamedTuple
 
 import distributed_worker
 import pytest
 import torch
 import torch.distributed as dist
 from distributed_worker import (
+    EXPERTS,
+    MAX_LENGTH,
     STOPPED_AFTER,
     experiments,
     resumed,
     small_corpora,
-    three_losses,
+    ten_steps,
 )
-from tiny import tiny_transformer
 from tiny_runs import in_a_process, losses, records
+from torch.distributed.run import main as torchrun
 
 from transformer_course.batches.images import ImageBatch
 from transformer_course.batches.labelled import LabelledBatch
 from transformer_course.batches.masked import MaskedBatch
 from transformer_course.batches.pairs import Batch
 from transformer_course.errors import ConfigError
+from transformer_course.models.modern import ModernLanguageModel
+from transformer_course.models.modern_parts import mixtures
 from transformer_course.training import distributed
+from transformer_course.training.config import TrainConfig
 from transformer_course.training.loss import compute_loss
 from transformer_course.training.run.training import run as train_in_folder
 
@@ -78,6 +81,21 @@ def test_no_process_is_without_rows():
     assert torch.equal(share.src, rows(1))
 
 
+def test_a_process_without_rows_counts_for_nothing(monkeypatch):
+    """The third of three, with two rows."""
+    monkeypatch.setattr(distributed, "world_size", lambda: 3)
+    monkeypatch.setattr(distributed, "rank", lambda: 2)
+    monkeypatch.setattr(distributed, "DistributedDataParallel", lambda m: m)
+    monkeypatch.setattr(dist, "all_reduce", lambda mine: None)
+    model = ModernLanguageModel(EXPERTS)
+    loss_fn = distributed.data_parallel(model, compute_loss)
+    sums = loss_fn(model, BATCHES["one language"](2), TrainConfig())
+    sums.loss.backward()
+    loads = [mixture.load for mixture in mixtures(model)]
+    assert not any(part.any() for part in (*sums, *loads))
+    assert not any(part.grad.any() for part in model.embedding.parameters())
+
+
 # --- devices ----------------------------------------------------------------
 
 
@@ -103,120 +121,107 @@ def test_processes_do_not_share_a_gpu(monkeypatch, name, said):
 # --- two processes ----------------------------------------------------------
 
 
-def free_port() -> str:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
-
-
-def work(rank: str, port: str, folder: Path) -> None:
-    """What one of two processes does."""
-    meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    os.environ |= meeting | {"RANK": rank, "LOCAL_RANK": rank}
-    os.environ["WORLD_SIZE"] = "2"
-    distributed_worker.main(folder)
+        return probe.getsockname()[1]
 
 
 @pytest.fixture(scope="module")
-def together(tmp_path_factory) -> Path:
-    """The trainings of ``distributed_worker``, each made by two processes.
+def together(tmp_path_factory):
+    """What two processes have said and seen, and where they have trained.
 
-    Before, one process has begun the one that is resumed.
-
-    Seen once in some forty times: a process whose work is done is aborted by
-    gloo while it closes its connections. Then all is done once more.
+    Before, one process has begun the training that they go on with.
     """
-    folder, codes = trained_together(tmp_path_factory)
-    if codes in ([-signal.SIGABRT, 0], [0, -signal.SIGABRT]):
-        folder, codes = trained_together(tmp_path_factory)
-    assert codes == [0, 0]
-    return folder
-
-
-def trained_together(tmp_path_factory) -> tuple[Path, list[int | None]]:
-    """Where two processes have trained, and how each ended."""
     folder = tmp_path_factory.mktemp("together")
     with pytest.MonkeyPatch.context() as patch:
         small_corpora(patch)
         train_in_folder(resumed(epochs=1), folder, quiet=True)
-    port = free_port()
-    started = [in_a_process(work, rank, port, folder) for rank in "01"]
-    for process in started:
-        process.join(MOST)
-        process.kill()
-    return folder, [process.exitcode for process in started]
+    options = ("--nproc-per-node=2", f"--master-port={free_port()}")
+    logs = ("--redirects=3", f"--log-dir={folder / 'logs'}")
+    program = (distributed_worker.__file__, str(folder))
+    process = in_a_process(torchrun, [*options, *logs, *program])
+    process.join(MOST)
+    process.terminate()  # and with it the two
+    process.join()
+    if process.exitcode:
+        said = [path.read_text() for path in folder.rglob("stderr.log")]
+        pytest.fail("\n".join(said))
+    return Together(
+        folder, *(torch.load(folder / f"{rank}.pt") for rank in range(2))
+    )
 
 
-def seen(folder: Path, what: str) -> list:
-    """What each of the two processes has seen."""
-    files = [folder / f"{rank}.json" for rank in range(2)]
-    return [json.loads(file.read_text())[what] for file in files]
+class Together(NamedTuple):
+    """What is known of two processes."""
 
-
-@pytest.fixture
-def alone(tmp_path, monkeypatch):
-    """The folder of the same training, made by one process."""
-    small_corpora(monkeypatch)
-
-    def train(experiment) -> Path:
-        return train_in_folder(experiment, tmp_path, quiet=True)
-
-    return train
-
-
-def assert_same_losses(one: Path, other: Path) -> None:
-    """Up to the rounding of sums that are made in another order."""
-    assert losses(one) == pytest.approx(losses(other), rel=1e-5)
-    for key in ("tokens", "lr", "step"):
-        mine, yours = (
-            [r[key] for r in records(f, "step")] for f in (one, other)
-        )
-        assert mine == yours
-    for mine, yours in zip(
-        records(one, "epoch"), records(other, "epoch"), strict=True
-    ):
-        for key in ("train_loss", "dev_loss"):
-            assert mine[key] == pytest.approx(yours[key], rel=1e-3)
-
-
-SAME = [name for name in experiments() if name not in ("stopped", "resumed")]
+    folder: Path
+    first: dict
+    second: dict
 
 
 @needs_gloo
-@pytest.mark.parametrize("name", SAME)
-def test_two_processes_learn_what_one_does(name, together, alone):
-    assert seen(together, name) == ["", ""]
-    assert_same_losses(together / name, alone(experiments()[name]))
+def test_the_command_trains_and_validates_beyond_the_longest_text(together):
+    """Twice: what a validation leaves behind would be met after it."""
+    folder = together.folder / "grammar"
+    first, _ = records(folder, "epoch")
+    written = [sample["greedy"] for sample in first["samples"]]
+    assert max(len(text.split()) for text in written) > MAX_LENGTH
+
+
+@needs_gloo
+@pytest.mark.parametrize(
+    ("output", "words"), [("stdout", "done: "), ("stderr", "warning: 40 of")]
+)
+def test_the_first_process_alone_prints(output, words, together):
+    paths = sorted(together.folder.rglob(f"{output}.log"))
+    assert [path.read_text().count(words) for path in paths] == [1, 0]
+
+
+@needs_gloo
+@pytest.mark.parametrize("name", experiments())
+def test_two_processes_learn_what_one_does(name, together, monkeypatch):
+    """Ten steps in float64; the last batch has a row for one of them."""
+    small_corpora(monkeypatch)
+    alone = ten_steps(experiments()[name])
+    for key, weight in alone.items():
+        mine, yours = together.first[name][key], together.second[name][key]
+        assert torch.equal(mine, yours), key
+        assert (weight - mine).abs().max() < 1e-9, key
+    if name == "experts":
+        assert alone["layers.0.feed_forward.bias"].any()
+
+
+@needs_gloo
+def test_processes_draw_masks_of_their_own_and_keep_the_same_weights(together):
+    mine, mask = together.first["with dropout"]
+    yours, other_mask = together.second["with dropout"]
+    assert not torch.equal(mask, other_mask)
+    assert mine["layers.0.feed_forward.bias"].any()
+    for key, weight in mine.items():
+        assert torch.equal(weight, yours[key]), key
 
 
 @needs_gloo
 def test_a_training_goes_on_with_any_number_of_processes(
-    together, alone, monkeypatch
+    together, tmp_path, monkeypatch
 ):
-    """One process made the first epoch, two the second, one the third."""
-    assert seen(together, "resumed") == ["", ""]
+    """One process made the first epoch, and two began the second. A signal to
+    one stops both after the same step; then one process goes on.
+    """
+    told = together.first["stopped"]
+    assert told == together.second["stopped"]
     small_corpora(monkeypatch)
     settings = resumed(epochs=3)
-    folder = train_in_folder(settings, together, resume=True, quiet=True)
-    assert_same_losses(folder, alone(settings))
-
-
-@needs_gloo
-def test_a_signal_to_one_stops_all_after_the_same_step(together, alone):
-    told = seen(together, "stopped")
-    assert told[0] == told[1]
-    assert f"stopped after step {STOPPED_AFTER}, and saved" in told[0]
-    folder = together / "stopped"
-    assert len(losses(folder)) == STOPPED_AFTER
-    train_in_folder(
-        experiments()["stopped"], together, resume=True, quiet=True
-    )
-    assert_same_losses(folder, alone(experiments()["stopped"]))
-
-
-@needs_gloo
-def test_a_sharded_model_learns_what_a_whole_one_does(together):
-    """FSDP2, whose processes each hold a part of every matrix."""
-    whole = three_losses(tiny_transformer(seed=1).train(), compute_loss)
-    for of_rank in seen(together, "sharded"):
-        assert of_rank == pytest.approx(whole, rel=1e-5)
+    alone = train_in_folder(settings, tmp_path, quiet=True)
+    folder = together.folder / settings.name
+    made = len(losses(folder))
+    assert f"stopped after step {made}, and saved" in told
+    assert made == len(losses(alone)) // 3 + STOPPED_AFTER
+    train_in_folder(settings, together.folder, resume=True, quiet=True)
+    assert losses(folder) == pytest.approx(losses(alone), rel=1e-5)
+    for one, other in zip(
+        records(folder, "epoch"), records(alone, "epoch"), strict=True
+    ):
+        for key in ("train_loss", "dev_loss"):
+            assert one[key] == pytest.approx(other[key], rel=1e-3)

@@ -7,7 +7,14 @@ from typing import NamedTuple
 import pytest
 import torch
 import torch.nn.functional as F
-from tiny import Killed, dies_at, tiny_corpus, tiny_labels, tiny_splits
+from tiny import (
+    Killed,
+    dies_at,
+    tiny_corpus,
+    tiny_digits,
+    tiny_labels,
+    tiny_splits,
+)
 from tiny_runs import (
     SIZES,
     assert_same_runs,
@@ -73,6 +80,7 @@ STORED = [
 def small_corpora(monkeypatch):
     """A translated corpus, and one in Japanese with pairs and texts."""
     tiny_corpus(monkeypatch)
+    tiny_digits(monkeypatch)
     tiny_labels(monkeypatch)
     both = {"pairs": tiny_splits, "texts": tiny_splits}
     monkeypatch.setitem(CORPORA, "soseki", Corpus("soseki", ("ja",), **both))

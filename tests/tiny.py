@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from transformer_course.data import labelled
+from transformer_course.data import images, labelled
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.data.labelled import LabelledSplits, LabelledText
 from transformer_course.data.text import ParallelText, Splits
@@ -177,6 +177,16 @@ def tiny_labelled() -> LabelledSplits:
             LabelledText(text.src, labels, ("no", "yes"), list(text.src))
         )
     return LabelledSplits(*parts, "by their places")
+
+
+def tiny_digits(monkeypatch) -> None:
+    """Put noise in the digits' place: they take a second to be loaded."""
+    generator = torch.Generator().manual_seed(0)
+    pixels = torch.randint(256, (60, 1, 8, 8), generator=generator)
+    labels, names = torch.arange(60) % 10, images.CLASSES["digits"]
+    some = images.ImageSet(pixels.byte(), labels, names)
+    splits = images.ImageSplits(some, some.take(slice(20)), some)
+    monkeypatch.setattr(images, "digits", lambda: splits)
 
 
 class Killed(BaseException):

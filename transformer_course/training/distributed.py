@@ -13,11 +13,12 @@ from datetime import timedelta
 
 import torch
 import torch.distributed as dist
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from transformer_course.batches.pairs import AnyBatch
 from transformer_course.errors import ConfigError
+from transformer_course.models.modern_parts import mixtures
 from transformer_course.training.config import TrainConfig
 from transformer_course.training.loss import LossFunction, LossSums
 
@@ -44,6 +45,9 @@ def is_main_process() -> bool:
 @contextlib.contextmanager
 def process_group(device: torch.device) -> Iterator[torch.device]:
     """Join the other processes that ``torchrun`` has started, if it has.
+
+    They can join once, and inside this context another one does nothing: put
+    several trainings into one.
 
     Args:
         device: of the training.
@@ -72,10 +76,12 @@ def process_group(device: torch.device) -> Iterator[torch.device]:
             f"several processes cannot train on {device}: give --train.device "
             "cuda, for a GPU each, or cpu."
         )
-    dist.init_process_group("cpu:gloo,cuda:nccl", timeout=TIMEOUT)
+    # messages of a few numbers stay on the CPU: who waits leaves the GPU alone
+    backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
+    dist.init_process_group(backend, timeout=TIMEOUT)
     try:
         yield device
-        dist.barrier()
+        wait()
     finally:
         dist.destroy_process_group()
 
@@ -95,7 +101,10 @@ def data_parallel(model: nn.Module, loss_fn: LossFunction) -> LossFunction:
     """The loss function under which backward averages the gradients of all
     processes; with one process, the function itself.
 
-    Every process starts with the weights of the first.
+    Every process starts with the weights of the first, and gives experts the
+    load of all. A loss must be a sum over rows: the mean over the rows that
+    :class:`~.tasks.pre_training.PreTraining` adds for pairs of passages is
+    each process's own.
     """
     if world_size() == 1:
         return loss_fn
@@ -105,9 +114,10 @@ def data_parallel(model: nn.Module, loss_fn: LossFunction) -> LossFunction:
         model: nn.Module, batch: AnyBatch, config: TrainConfig
     ) -> LossSums:
         sums = parallel(rows_of(batch, rank(), world_size()), config)
-        if rank() >= _rows(batch):
-            sums = LossSums(*(0 * part for part in sums))
-        return sums
+        counts = int(rank() < _rows(batch))
+        for mixture in mixtures(model):
+            mixture.load = _sum(counts * mixture.load)
+        return LossSums(*(counts * part for part in sums))
 
     return parallel_loss
 
@@ -129,8 +139,7 @@ def all_reduce(sums: LossSums) -> LossSums:
     """Add the sums of all processes, without gradients."""
     if world_size() == 1:
         return LossSums(*(part.detach() for part in sums))
-    total = torch.stack([part.detach().double() for part in sums]).cpu()
-    dist.all_reduce(total)
+    total = _sum(torch.stack([part.detach().double() for part in sums]))
     return LossSums(*(t.to(p) for t, p in zip(total, sums, strict=True)))
 
 
@@ -138,9 +147,7 @@ def any_process(flag: bool) -> bool:
     """Whether the flag is set in any process; all get the same answer."""
     if world_size() == 1:
         return flag
-    flags = torch.tensor(int(flag))
-    dist.all_reduce(flags)
-    return bool(flags)
+    return bool(_sum(torch.tensor(int(flag))))
 
 
 def wait() -> None:
@@ -156,6 +163,13 @@ def seed_per_rank() -> None:
     """
     if rank():
         torch.manual_seed(int(torch.randint(2**62, ())) + rank())
+
+
+def _sum(mine: Tensor) -> Tensor:
+    """The sum over all processes, on the device of this one's part."""
+    total = mine.cpu().clone()
+    dist.all_reduce(total)
+    return total.to(mine.device)
 
 
 def _is_initialized() -> bool:

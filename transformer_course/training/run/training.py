@@ -1,6 +1,7 @@
 """A training from its first step, or its last checkpoint, to its end."""
 
 import contextlib
+import os
 import time
 from pathlib import Path
 
@@ -42,7 +43,8 @@ def run(
 ) -> Path:
     """Train an experiment in ``output_dir/NAME``, or resume it.
 
-    Under ``torchrun``, every process calls this; the main one alone writes.
+    Under ``torchrun``, every process calls this; the main one alone writes and
+    prints.
 
     Args:
         experiment: the settings.
@@ -74,7 +76,10 @@ def run(
         contextlib.ExitStack() as stack,
     ):
         main = distributed.is_main_process()
-        quiet = quiet or not main
+        if not main:
+            quiet = True
+            nowhere = stack.enter_context(open(os.devnull, "w"))
+            stack.enter_context(contextlib.redirect_stderr(nowhere))
         begun = folder.settings() if folder.begun else None
         experiment = complete(experiment, begun)
         folder.check(experiment, resume)
