@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.distributed as dist
 from distributed_worker import (
+    EXPERTS,
     MAX_LENGTH,
     STOPPED_AFTER,
     experiments,
@@ -24,7 +25,10 @@ from transformer_course.batches.labelled import LabelledBatch
 from transformer_course.batches.masked import MaskedBatch
 from transformer_course.batches.pairs import Batch
 from transformer_course.errors import ConfigError
+from transformer_course.models.modern import ModernLanguageModel
+from transformer_course.models.modern_parts import mixtures
 from transformer_course.training import distributed
+from transformer_course.training.loss import compute_loss
 from transformer_course.training.run.training import run as train_in_folder
 
 MOST = 300
@@ -74,6 +78,21 @@ def test_processes_have_each_row_once(kind, size):
 def test_no_process_is_without_rows():
     share = distributed.rows_of(BATCHES["pairs"](2), rank=3, world_size=4)
     assert torch.equal(share.src, rows(1))
+
+
+def test_a_process_without_rows_counts_for_nothing(monkeypatch):
+    """The third of three, with two rows."""
+    monkeypatch.setattr(distributed, "world_size", lambda: 3)
+    monkeypatch.setattr(distributed, "rank", lambda: 2)
+    monkeypatch.setattr(distributed, "DistributedDataParallel", lambda m: m)
+    monkeypatch.setattr(dist, "all_reduce", lambda mine: None)
+    model = ModernLanguageModel(EXPERTS)
+    loss_fn = distributed.data_parallel(model, compute_loss)
+    sums = loss_fn(model, BATCHES["one language"](2))
+    sums.loss.backward()
+    loads = [mixture.load for mixture in mixtures(model)]
+    assert not any(part.any() for part in (*sums, *loads))
+    assert not any(part.grad.any() for part in model.embedding.parameters())
 
 
 # --- devices ----------------------------------------------------------------
