@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from built_book import (
     BOOK,
+    ROOT,
     SITE,
     code_cells,
     loads_of_style,
