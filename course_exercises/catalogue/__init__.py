@@ -1,7 +1,8 @@
 """The exercises: solutions, cases and mistakes that people make.
 
 A folder holds the exercises of a chapter, each in a file of its own under the
-name ``EXERCISE``. ``contents`` lists them.
+name ``EXERCISE``; its hints and mistakes stand beside it, in
+``NAME.mistakes.md``. ``contents`` lists the exercises.
 """
 
 import torch

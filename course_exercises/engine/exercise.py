@@ -184,9 +184,7 @@ def exercise_of(solution: Implementation, **fields: Any) -> Exercise:
     return Exercise(
         solution=solution,
         hints=hints_of(text),
-        others=[
-            value for value in file.values() if hasattr(value, "is_other")
-        ],
+        others=[one for one in file.values() if hasattr(one, "is_other")],
         mistakes=mistakes,
         **fields,
     )
