@@ -1,9 +1,11 @@
 """Batches searched in parallel: the same results, in the same order."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 import torch
+from tiny import tiny_splits
 
 from transformer_course.cli.options import load
 from transformer_course.decoding.parallel import parallel_map
@@ -101,3 +103,17 @@ def test_translations_in_parallel_are_those_of_map(
 def test_the_command_searches_in_parallel_on_a_cpu(finished):
     used = load(finished, "cpu", raw=True)
     assert used.searches.map_batches is parallel_map
+
+
+@pytest.mark.usefixtures("small_corpus")
+def test_a_score_is_searched_as_translations_are(finished):
+    batches = []
+
+    def over(search, sources):
+        batches.extend(sources)
+        return map(search, sources)
+
+    used = load(finished, "cpu", raw=True)
+    used = replace(used, searches=Searches(map_batches=over))
+    used.report("", "test", lambda line: None)
+    assert sum(map(len, batches)) == len(tiny_splits().test)

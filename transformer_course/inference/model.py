@@ -399,6 +399,7 @@ class TrainedModel:
             beam_size,
             alpha,
             self.max_length,
+            self.searches,
         )
         return evaluation.report(
             f"{title} on {corpus_of(data).name}, {split}", say
