@@ -4,11 +4,14 @@ import threading
 
 import pytest
 import torch
+from tiny import tiny_splits
 
+from transformer_course.cli import main
 from transformer_course.cli.options import load
 from transformer_course.decoding.translate import Searches, translate
 from transformer_course.errors import ConfigError
 from transformer_course.fast.parallel import parallel_map
+from transformer_course.inference import model
 from transformer_course.inference.model import TrainedModel
 
 
@@ -101,3 +104,16 @@ def test_translations_in_parallel_are_those_of_map(
 def test_the_command_searches_in_parallel_on_a_cpu(finished):
     used = load(finished, "cpu", raw=True)
     assert used.searches.map_batches is parallel_map
+
+
+@pytest.mark.usefixtures("small_corpus")
+def test_a_score_is_searched_as_translations_are(finished, monkeypatch):
+    batches = []
+
+    def over(search, sources):
+        batches.extend(sources)
+        return map(search, sources)
+
+    monkeypatch.setattr(model, "parallel_map", over)
+    main(["score", str(finished), "--device", "cpu"])
+    assert sum(map(len, batches)) == len(tiny_splits().test)

@@ -238,6 +238,7 @@ def score(
         beam_size,
         used.alpha if alpha is None else alpha,
         max_length,
+        used.searches,
     )
     title = f"{title} on {corpus_of(data).name}, {split}"
     written = evaluation.report(title, partial(print, flush=True))

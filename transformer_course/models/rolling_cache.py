@@ -71,9 +71,9 @@ class RollingCache(KVCache):
             kept[:, :, before % window] = new[:, :, 0]
             return kept, kept
         if before:
-            held = min(before, window)
-            first = before % window if before > window else 0
-            new = torch.cat([kept[:, :, :held].roll(-first, 2), new], dim=2)
+            held = kept[:, :, : min(before, window)]
+            # the oldest first; a part that is not full turns a whole round
+            new = torch.cat([held.roll(-(before % window), 2), new], dim=2)
         return new[:, :, -window:].roll(self.seen % window, 2), new
 
     def _with_room(self, kept: Tensor | None, new: Tensor) -> Tensor:

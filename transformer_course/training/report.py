@@ -10,7 +10,11 @@ from transformer_course.console import Say
 from transformer_course.data.text import ParallelText, unseen
 from transformer_course.data.tokenizer import PAD, AnyTokenizer
 from transformer_course.decoding.classify import f1_by_class
-from transformer_course.decoding.translate import translate
+from transformer_course.decoding.translate import (
+    DEFAULT_SEARCHES,
+    Searches,
+    translate,
+)
 from transformer_course.evaluation.bleu import perplexity, score_lines
 from transformer_course.training.loop import evaluate
 from transformer_course.training.tasks.classification import (
@@ -37,6 +41,8 @@ class Evaluation:
     """Exponent of the length penalty."""
     max_length: int | None = None
     """Most tokens of a translation; None: 50 more than its source has."""
+    searches: Searches = DEFAULT_SEARCHES
+    """How a translator searches."""
 
     def report(self, title: str, say: Say) -> list[str] | None:
         """Evaluate the model, line by line.
@@ -67,6 +73,7 @@ class Evaluation:
             self.tokenizer,
             text.src,
             *how,
+            searches=self.searches,
             max_length=self.max_length,
             on_cut=cut.extend,
         )
