@@ -13,8 +13,9 @@
 #   PAGES      what `make test-browser` opens: all, some (a few of each
 #              kind) or names, such as "04_attention api/interpretation"  (all)
 #   CHROMIUM   its browser                         (the system's)
+#   OF         what `make mutants` breaks, such as "*.masks.*"  (all of it)
 #   EVENTS     what `make bench` times: training, "same batches", greedy,
-#              beam, smollm2                             (all, and stored)
+#              beam                                      (all, and stored)
 #   ALL=--all  let `make test-grading` grade all twenty of its class, each
 #              in processes of its own                     (eight, forks)
 #   GRADING    nbgrader's course folder                    (grading)
@@ -44,6 +45,7 @@ LIBRARIES := $(VENV)/.libraries
 PEERS := $(VENV)/.peers
 WEIGHTS := $(VENV)/.weights
 DRIVER := $(VENV)/.driver
+MUTMUT := $(VENV)/.mutmut
 GRADING ?= grading
 export SITE_URL REPO
 SITE := _build/en/_build/html
@@ -348,17 +350,18 @@ test-browser: $(DRIVER) reveal $(BUILT) ## open pages and slides in Chromium (PA
 	PAGES="$(PAGES)" $(PYTEST) tests/browser -n $(WORKERS) --dist loadgroup
 
 .PHONY: test-live
-test-live: $(DRIVER) $(BUILT) ## compare the page's translators with Python; time them
+test-live: $(DRIVER) $(BUILT) ## compare the page's translators with Python
 	$(PYTEST) tests/browser/test_live.py --all -n $(WORKERS)
-	$(BIN)/python -m tools.time_live
 
+$(MUTMUT): $(INSTALLED)
+	$(INSTALL) -c constraints.txt mutmut==3.8.1 $(PIP_FLAGS)
+	@touch $@
+
+# What was tried stays in mutants/: the next call goes on.
 .PHONY: mutants
-mutants: $(INSTALLED) ## break the package's core: which tests notice?
-	$(BIN)/python -m tools.mutate run
-
-.PHONY: mutants-exercises
-mutants-exercises: $(INSTALLED) ## break the exercises' solutions; what do checks say?
-	$(BIN)/python -m tools.mutate exercises
+mutants: $(MUTMUT) ## break the package: what does no test notice? (OF="*.masks.*": there)
+	OMP_NUM_THREADS=1 $(BIN)/mutmut run --max-children $(WORKERS) $(OF)
+	@$(BIN)/mutmut results
 
 # Bytes that a file may have: corpora are fetched and weights are trained; a
 # notebook has its figures in it, and a model a byte for each weight.
