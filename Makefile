@@ -142,7 +142,7 @@ book: $(BUILT) ## build the book and say where to open it
 # pages that it has already read, and the next build would pass.
 $(BUILT): $(BOOK_SOURCES) $(INSTALLED) $(ADDRESSES)
 	@$(if $(filter book/_% %.bib course_exercises/assignments/% $(ADDRESSES),$?),rm -rf _build/en)
-	$(BIN)/jupyter-book build book/en --quiet -W -n --keep-going \
+	PYTHONPATH="$(CURDIR)" $(BIN)/jupyter-book build book/en --quiet -W -n --keep-going \
 		--config _config.yml --toc "$(CURDIR)/_toc.yml" \
 		--path-output _build/en \
 		|| { rm -rf _build/en; exit 1; }
