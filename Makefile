@@ -15,8 +15,9 @@
 #   PAGES      what `make test-browser` opens: all, some (a few of each
 #              kind) or names, such as "04_attention api/interpretation"  (all)
 #   CHROMIUM   its browser                         (the system's)
+#   OF         what `make mutants` breaks, such as "*.masks.*"  (all of it)
 #   EVENTS     what `make bench` times: training, "same batches", greedy,
-#              beam, smollm2                             (all, and stored)
+#              beam                                      (all, and stored)
 #   ALL=--all  let `make test-grading` grade all twenty of its class, each
 #              in processes of its own                     (eight, forks)
 #   GRADING    nbgrader's course folder                    (grading)
@@ -45,6 +46,7 @@ LIBRARIES := $(VENV)/.libraries
 PEERS := $(VENV)/.peers
 WEIGHTS := $(VENV)/.weights
 DRIVER := $(VENV)/.driver
+MUTMUT := $(VENV)/.mutmut
 GRADING ?= grading
 export SITE_URL REPO
 SITE := _build/en/_build/html
@@ -147,7 +149,7 @@ book: $(BUILT) ## build the book and say where to open it
 # pages that it has already read, and the next build would pass.
 $(BUILT): $(BOOK_SOURCES) $(INSTALLED) $(ADDRESSES)
 	@$(if $(filter book/_% %.bib course_exercises/assignments/% $(ADDRESSES),$?),rm -rf _build/en)
-	$(BIN)/jupyter-book build book/en --quiet -W -n --keep-going \
+	PYTHONPATH="$(CURDIR)" $(BIN)/jupyter-book build book/en --quiet -W -n --keep-going \
 		--config _config.yml --toc "$(CURDIR)/_toc.yml" \
 		--path-output _build/en \
 		|| { rm -rf _build/en; exit 1; }
@@ -339,11 +341,10 @@ test-peers: $(LIBRARIES) ## compare our models with other libraries' and engines
 # The other programs of the benchmark; one that cannot be had is left out.
 $(PEERS): $(LIBRARIES)
 	-$(ADD) --group bench
-	-$(ADD) --group llama-cpp
 	@touch $@
 
 .PHONY: bench
-bench: $(PEERS) $(WEIGHTS) ## how fast beside other programs? (EVENTS=greedy: that)
+bench: $(PEERS) ## how fast beside other programs? (EVENTS=greedy: that)
 	$(BIN)/python -m experiments.benchmarks $(EVENTS)
 
 # Where one cannot be had, what needs it is skipped by name.
@@ -377,17 +378,18 @@ test-browser: $(DRIVER) $(BUILT) ## open pages and slides in Chromium (PAGES=som
 	PAGES="$(PAGES)" $(PYTEST) tests/browser -n $(WORKERS) --dist loadgroup
 
 .PHONY: test-live
-test-live: $(DRIVER) $(BUILT) ## compare the page's translators with Python; time them
+test-live: $(DRIVER) $(BUILT) ## compare the page's translators with Python
 	$(PYTEST) tests/browser/test_live.py --all -n $(WORKERS)
-	$(BIN)/python -m tools.time_live
 
+$(MUTMUT): $(INSTALLED)
+	$(INSTALL) -c constraints.txt mutmut==3.8.1 $(PIP_FLAGS)
+	@touch $@
+
+# What was tried stays in mutants/: the next call goes on.
 .PHONY: mutants
-mutants: $(INSTALLED) ## break the package's core: which tests notice?
-	$(BIN)/python -m tools.mutate run
-
-.PHONY: mutants-exercises
-mutants-exercises: $(INSTALLED) ## break the exercises' solutions; what do checks say?
-	$(BIN)/python -m tools.mutate exercises
+mutants: $(MUTMUT) ## break the package: what does no test notice? (OF="*.masks.*": there)
+	OMP_NUM_THREADS=1 $(BIN)/mutmut run --max-children $(WORKERS) $(OF)
+	@$(BIN)/mutmut results
 
 # Bytes that a file may have: corpora are fetched and weights are trained; a
 # notebook has its figures in it, and a model a byte for each weight.

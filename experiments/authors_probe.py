@@ -5,13 +5,11 @@ the mean of its tokens, or what stands at [CLS]. On these, logistic regression
 learns the authors, with 1 %, 10 % and all of the labels. Beside it stand the
 same body with first weights, and TF-IDF of characters on the same labels. A
 small share is drawn five times, from passages that do not overlap; held-out
-works are scored, and intervals draw works. ``ahead`` says by how much a body
-is more often right than first weights on the same passages, over all draws.
+works are scored, and intervals draw works.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -36,7 +34,6 @@ from transformer_course.batches.pairs import sorted_batches
 from transformer_course.checkpoints import checkpoint
 from transformer_course.data.labelled import LabelledSplits, LabelledText
 from transformer_course.data.tokenizer import Tokenizer
-from transformer_course.decoding.classify import interval_of_groups
 from transformer_course.models.bert import mean_of_tokens
 from transformer_course.models.mode import eval_mode
 from transformer_course.training.config import changed_experiment
@@ -106,17 +103,9 @@ def drawn(size: int, share: float) -> Iterator[range]:
         yield range(draw * count, (draw + 1) * count)
 
 
-class Probe(NamedTuple):
-    """Probe a body: a record for each way, share and draw."""
-
-    records: list[Record]
-    right: dict[tuple[str, float], Tensor]
-    """By way and share: how often each passage is right, over the draws."""
-
-
 def probed(
     ways: Sequence[str], answers: Answers, splits: LabelledSplits
-) -> Probe:
+) -> list[Record]:
     """Judge answers that were learned from each share of the labels.
 
     Args:
@@ -124,25 +113,18 @@ def probed(
         answers: from a way and passages to learn from to probabilities.
         splits: of the corpus.
     """
-    records, right = [], {}
-    labels = torch.tensor(splits.test.labels)
-    for way in ways:
-        for share in SHARES:
-            hits = []
-            for part in drawn(len(splits.train), share):
-                found = answers(way, part)
-                about = {"way": way, "share": share, "labels": len(part)}
-                records.append(
-                    about | classification_scores(splits.test, found)
-                )
-                hits.append(found.argmax(dim=-1) == labels)
-            right[way, share] = torch.stack(hits).float().mean(dim=0)
-    return Probe(records, right)
+    return [
+        {"way": way, "share": share, "labels": len(part)}
+        | classification_scores(splits.test, answers(way, part))
+        for way in ways
+        for share in SHARES
+        for part in drawn(len(splits.train), share)
+    ]
 
 
 def of_body(
     model: nn.Module, tokenizer: Tokenizer, splits: LabelledSplits
-) -> Probe:
+) -> list[Record]:
     """By logistic regression on the body's vectors."""
     learn, ask = (
         features(model, tokenizer, part.texts)
@@ -156,30 +138,13 @@ def of_body(
     return probed(WAYS, answers, splits)
 
 
-def of_counts(splits: LabelledSplits) -> Probe:
+def of_counts(splits: LabelledSplits) -> list[Record]:
     """Probe TF-IDF, which has one way."""
     return probed(
         ("counts",),
         lambda _, part: on_counts(splits.train.take(part), splits.test.texts),
         splits,
     )
-
-
-def ahead(one: Probe, other: Probe, works: Sequence[str]) -> list[Record]:
-    """By how much one is more often right, with an interval over works."""
-    found = []
-    for (way, share), right in one.right.items():
-        more = right - other.right[way, share]
-        low, high = interval_of_groups(more, works)
-        found.append(
-            {
-                "way": way,
-                "share": share,
-                "by": round(more.mean().item(), 4),
-                "interval": [round(low, 4), round(high, 4)],
-            }
-        )
-    return found
 
 
 def bodies(context: RunContext) -> Iterator[tuple[str, nn.Module, Tokenizer]]:
@@ -202,17 +167,10 @@ def analyse(context: RunContext) -> Iterator[str]:
     """Ask each body, and the counts."""
     splits = splits_of("authors", context)
     found: Record = made_of("authors-probe", context) | {"credit": CREDIT}
-    found["counts"] = of_counts(splits).records
-    probes = {}
+    found["counts"] = of_counts(splits)
     for name, model, tokenizer in bodies(context):
-        probes[name] = of_body(model, tokenizer, splits)
-        found[name] = probes[name].records
+        found[name] = of_body(model, tokenizer, splits)
         yield f"{name}: {found[name][0]}"
-    first = probes.pop(UNTRAINED)
-    found["ahead"] = {
-        name: ahead(probe, first, splits.test.groups)
-        for name, probe in probes.items()
-    }
     store.write_json(Path(context.folder) / "probe.json", found)
 
 

@@ -18,7 +18,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from experiments.benchmarks.limit import processor
 from experiments.lab import Experiment, Record, RunContext
 from experiments.timing import conditions, run_in_subprocess
 from transformer_course.models.attention import KVCache
@@ -139,7 +138,6 @@ def measured(asked: Question, steps: int) -> Record:
     make = static if asked.way in ("static", "compiled") else growing
     step = make(model, asked)
     newest = torch.ones(asked.batch, 1, dtype=torch.long)
-    began = time.process_time()
     for i in range(WARM + steps):
         if i == WARM:
             start = time.process_time()
@@ -147,7 +145,6 @@ def measured(asked: Question, steps: int) -> Record:
         newest = logits[:, -1:].argmax(dim=-1)
     return {
         "rate": rate(steps * asked.batch, start),
-        "first": round(start - began, 1),
         "largest": float(f"{logits.max():.4g}"),
     }
 
@@ -161,7 +158,7 @@ def measure(asked: Question, seed: int, context: RunContext) -> Record:
     """One way, once, in a process of its own."""
     steps = context.limit(STEPS[asked.size])
     found = run_in_subprocess(measured, asked, steps)
-    return {**conditions(), "processor": processor(), **found}
+    return {**conditions(), **found}
 
 
 def questions() -> dict[str, Question]:

@@ -8,7 +8,6 @@ sequence-level distillation (Kim & Rush 2016). The sources are the first
 into ``outputs/en-ja-draft/model``; the course ships a copy of it.
 """
 
-import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
@@ -36,6 +35,7 @@ from transformer_course.training.loop import (
     make_optimizer,
     set_seed,
 )
+from transformer_course.training.run.folder import find
 from transformer_course.training.tasks.writing import (
     pair_batches,
     pair_eval_batches,
@@ -83,7 +83,7 @@ def written(large: checkpoint.Checkpoint, src: list[str], path: Path):
 def analyse(context: RunContext) -> Iterator[str]:
     """Translate, train, save the model; store how it learned."""
     [folder] = context.inputs
-    large = checkpoint.load(folder)
+    large = checkpoint.load(find(folder))
     splits = splits_for(large.details, context)
     outputs = context.outputs / SETTINGS.name
     train, dev = (
@@ -101,7 +101,6 @@ def analyse(context: RunContext) -> Iterator[str]:
     batches = pair_batches(SETTINGS, large.tokenizer, train)
     unseen = pair_eval_batches(config, large.tokenizer, dev)
     epochs: list[Record] = []
-    started = time.process_time()
 
     def on_epoch(progress, means: Record) -> None:
         found = evaluate(model, unseen)
@@ -126,9 +125,7 @@ def analyse(context: RunContext) -> Iterator[str]:
     )
     results = {
         "parameters": sum(p.numel() for p in model.parameters()),
-        "sources": len(train),
         "epochs": epochs,
-        "processor_seconds": round(time.process_time() - started),
     }
     settings = asdict(SETTINGS) | {"model": checkpoint.config_to_dict(config)}
     about = {

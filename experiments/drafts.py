@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import torch
 
-from experiments.benchmarks.limit import processor
 from experiments.lab import Experiment, Record, RunContext
 from experiments.timing import conditions, run_in_subprocess
 from transformer_course.checkpoints.shipped import load_shipped
@@ -157,7 +156,7 @@ def measure(asked: Question, seed: int, context: RunContext) -> Record:
     """One way, once, in a process of its own."""
     number = len(QUESTIONS) if asked.task != "en-ja" else SENTENCES
     found = run_in_subprocess(measured, asked, context.limit(number))
-    return {**conditions(), "processor": processor(), **found}
+    return {**conditions(), **found}
 
 
 VARIANTS = {

@@ -184,7 +184,6 @@ def settings() -> Record:
         "variants": {
             name: {
                 "about": training.about,
-                "fast_tables": training.optimizer is faster_tables,
                 "experiment": experiment_to_dict(training.experiment(0)),
             }
             for name, training in VARIANTS.items()

@@ -15,8 +15,6 @@ from experiments.translations import (
     smoke_inputs,
     store_made_of_models,
 )
-from transformer_course.decoding.translate import translate
-from transformer_course.evaluation.bleu import corpus_bleu
 from transformer_course.inference.model import TrainedModel
 
 
@@ -26,12 +24,8 @@ def analyse(context: RunContext) -> Iterator[str]:
     loaded = models[0].ensemble_with(models[1:])
     model, tokenizer = loaded.model, loaded.tokenizer
     splits = splits_for(loaded.details, context)
-    greedy = corpus_bleu(
-        translate(model, tokenizer, splits.dev.src), splits.dev.tgt
-    )
     found = scored("ensemble", model, tokenizer, splits, loaded.details["tgt"])
     about = {
-        "dev_bleu_greedy": round(greedy.value, 2),
         "dev_bleu_of_the_beam": {"ensemble": found.dev_bleu},
         "split": "test",
         "rows": found.rows,

@@ -24,7 +24,6 @@ import torch
 from torch import nn
 from torch.profiler import ProfilerActivity, profile
 
-from experiments.benchmarks.limit import processor
 from experiments.lab import Experiment, Record, RunContext
 from experiments.timing import conditions, peak, run_in_subprocess
 from transformer_course.batches.buckets import BucketedBatches
@@ -207,7 +206,6 @@ def measure(question: Question, seed: int, context: RunContext) -> Record:
     record = run_in_subprocess(DONE[question.kind], question.way, much)
     return {
         **conditions(),
-        "processor": processor(),
         **record,
     }
 

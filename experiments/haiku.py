@@ -3,10 +3,9 @@
 The keywords are those of the development book and the commonest others of
 the training books. For each, a haiku is searched greedily and with a beam,
 and drawn at two temperatures: by the weights of the epoch that is best by the
-nll of the development book, and by the last. Counted are those that can be
-read as 5-7-5, that have their keyword in them, that differ from each other,
-and that stand in the training books, word for word or up to two characters.
-The same is counted of what the poet wrote.
+nll of the development book, and by the last. Counted are those that have their
+keyword in them, and that stand in the training books, word for word or up to
+two characters. The same is counted of what the poet wrote.
 
 ``experiments/results/NAME/`` gets ``run.json``, ``outputs.json`` (every line),
 ``samples.json`` (some, with glosses that are filled in by hand and kept when
@@ -20,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments import store
-from experiments.haiku_forms import CREDIT, SEED, forms
+from experiments.haiku_forms import CREDIT, SEED
 from experiments.lab import Analysis, RunContext, splits_for, tiny_run
 from experiments.text_runs import other_sources, scores
 from transformer_course.batches.pairs import pad_rows
@@ -137,14 +136,9 @@ def about(lines: list[str], keywords: Sequence[str], shelf: Shelf) -> dict:
     close = [line for line in lines if near[line]]
     return {
         "lines": len(lines),
-        "forms": forms(lines),
         "with_keyword": sum(word in line for word, line in pairs),
-        "different": len(set(lines)),
         "copied": len(copied),
-        "near_copies": len(close),
-        "copies": sorted(set(copied)),
         "near": [[line, near[line]] for line in dict.fromkeys(close)],
-        "mean_characters": round(sum(map(len, lines)) / len(lines), 2),
     }
 
 

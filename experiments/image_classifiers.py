@@ -91,7 +91,7 @@ def neighbours(training: Training, seed: int, context: RunContext) -> Record:
     best = max(dev, key=dev.__getitem__)
     near = nearest(splits.train, splits.test)[:, :best]
     test = share_right(near, splits.test)
-    return {"by_count": dev, "neighbours": best, "test": test}
+    return {"neighbours": best, "test": test}
 
 
 def nearest(known: ImageSet, asked: ImageSet) -> Tensor:
@@ -129,7 +129,6 @@ def simple(about: str, build: Any, preset: str = "fashion-cnn") -> Way:
 VARIANTS = {
     "neighbours": Way(Training("nearest training images"), neighbours),
     "logistic": simple("linear map", linear),
-    "logistic-longer": simple("linear map", linear, "fashion-vit"),
     "mlp": simple("perceptron", perceptron),
     "mlp-longer": simple("perceptron", perceptron, "fashion-vit"),
     "vit": Way(Training("Vision Transformer"), trained_in_a_folder),

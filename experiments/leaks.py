@@ -83,8 +83,6 @@ def at_random(
     return {
         "leaking": surprise(leaking, targets, signs),
         "clean": surprise(clean, targets, signs),
-        "train_leaking": len(leaking),
-        "train_clean": len(clean),
     }
 
 

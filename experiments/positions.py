@@ -194,9 +194,6 @@ LETTER_VARIANTS = {
     ),
     "none": Letters("none"),
     "none-causal": Letters("none, with a causal mask", causal=True),
-    "sinusoidal-causal": Letters(
-        "sinusoidal, with a causal mask", "sinusoidal", causal=True
-    ),
     "doubled": Letters("a wrong, much copied table", module=DoubledExponent),
     "doubled-paired": Letters(
         "sinusoidal, speeds falling twice as fast",

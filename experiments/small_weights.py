@@ -17,7 +17,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from experiments.benchmarks.limit import processor
 from experiments.lab import Experiment, Record, RunContext
 from experiments.timing import conditions, run_in_subprocess
 from transformer_course.batches.buckets import BucketedBatches
@@ -175,7 +174,7 @@ def measure(asked: Question, seed: int, context: RunContext) -> Record:
     else:
         much = rounded, asked, context.limit(SENTENCES)
     found = run_in_subprocess(*much)
-    return {**conditions(), "processor": processor(), **found}
+    return {**conditions(), **found}
 
 
 VARIANTS = {

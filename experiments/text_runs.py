@@ -65,7 +65,6 @@ def about_answers(answers: list[str], known: set[str]) -> dict:
         "answers": len(answers),
         "different": len(counts),
         "most_common": counts.most_common(5),
-        "mean_characters": round(sum(map(len, answers)) / len(answers), 2),
         "copied": len(copied),
         "copied_over_10_characters": len(long),
         "longest_copies": sorted(set(copied), key=len)[-3:],
@@ -83,7 +82,6 @@ def results_of_pairs(task: Task, model, tokenizer, splits) -> dict:
     }
     known = {*splits.train.src, *splits.train.tgt}
     return {
-        "dev_other_source": scores(task, model, tokenizer, other_sources(dev)),
         "answers": {
             way: about_answers(answers, known) for way, answers in ways.items()
         },

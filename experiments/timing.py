@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -68,11 +69,28 @@ def run_in_subprocess(work: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def conditions() -> dict[str, Any]:
-    """The date, and the load of the machine over the last minute."""
+    """The date, the machine's load over the last minute, the processor."""
     return {
         "date": datetime.date.today().isoformat(),
         "load": round(os.getloadavg()[0], 1),
+        "processor": processor(),
     }
+
+
+def processor(info: Path = Path("/proc/cpuinfo")) -> str:
+    """Its name, and on Linux family and model, for one name may mean several.
+
+    Two machines that both said "AMD EPYC" differed by a factor of two.
+    """
+    name = torch.cpu.get_capabilities().get("cpu_name") or "unknown"
+    try:
+        first, _, _ = info.read_text("utf-8").partition("\n\n")
+    except OSError:
+        return name
+    pairs = (line.partition(":") for line in first.splitlines())
+    fields = {key.strip(): value.strip() for key, _, value in pairs}
+    known = {"family": fields.get("cpu family"), "model": fields.get("model")}
+    return ", ".join([name, *(f"{k} {v}" for k, v in known.items() if v)])
 
 
 def peak() -> float:

@@ -18,7 +18,6 @@ import torch.multiprocessing as mp
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from experiments.benchmarks.limit import processor
 from experiments.faster import VOCABULARY, batches
 from experiments.lab import Experiment, Record, RunContext
 from experiments.timing import conditions
@@ -89,7 +88,6 @@ def measure(way: str, seed: int, context: RunContext) -> Record:
     tokens, taken = out.get()
     return {
         **conditions(),
-        "processor": processor(),
         "rate": round(tokens / taken, 1),
     }
 

@@ -6,7 +6,6 @@ network has, one thing after another is changed.
 """
 
 import dataclasses
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -69,7 +68,7 @@ def accuracy(prepared: Prepared, images: ImageSet) -> float:
 def followed(
     training: Training, seed: int, context: RunContext, test: bool = False
 ) -> tuple[Prepared, Record]:
-    """Train, and judge each epoch by dev; what it cost, in CPU seconds.
+    """Train, and judge each epoch by dev.
 
     Args:
         training: what is trained.
@@ -88,7 +87,6 @@ def followed(
         if test and dev[-1] > max(dev[:-1], default=-1):
             best["test"] = accuracy(prepared, prepared.splits.test)
 
-    started = time.process_time()
     fit(
         prepared.model,
         make_optimizer(prepared.model, settings.train),
@@ -102,7 +100,6 @@ def followed(
         "train": train,
         "dev": dev,
         **best,
-        "seconds": round(time.process_time() - started),
     }
 
 

@@ -248,14 +248,14 @@ FAULTS = {
     "```{live} translator\n:sentence: 6\n```": "sentences 1 to 5, and :sente",
     ASKED % ":answer: 1": "neither is given: write ':choices:",
     ASKED % ":choices: a | b\n:slider: 0 9": "both are given: write",
-    ASKED % ":choices: a\n:answer: 1": "two to four choices, and 'a' is",
+    ASKED % ":choices: a\n:answer: 1": "and 'a' is given",
     ASKED % ":choices: 1|2|3|4|5\n:answer: 1": "and '1|2|3|4|5' is given",
-    ASKED % ":choices: a | | b\n:answer: 1": "and leave none empty",
-    ASKED % ":choices: a | b": "1 to 2, and no :answer: is given",
-    ASKED % ":choices: a | b\n:answer: 0": "1 to 2, and '0' is given: write",
-    ASKED % ":slider: 0 all %\n:answer: 4": "and '0 all %' is given, and '4'",
+    ASKED % ":choices: a | | b\n:answer: 1": "two to four choices",
+    ASKED % ":choices: a | b": "'a | b' is given with the answer None",
+    ASKED % ":choices: a | b\n:answer: 0": "with the answer '0'",
+    ASKED % ":slider: 0 all %\n:answer: 4": "'0 all %' is given",
     ASKED % ":slider: 0 100 %\n:answer: 101": "a number between",
-    ASKED % ":slider: 0 100 %": "is given, and no :answer: is given",
+    ASKED % ":slider: 0 100 %": "'0 100 %' is given with the answer None",
 }
 """What a directive cannot do, and some words of what it says."""
 

@@ -5,14 +5,10 @@ name ends with a section that links it. The notebooks are made when the book is
 built, from the same sources as ``make exercises`` makes them.
 """
 
-import sys
-from pathlib import Path
-
 import nbformat
 from docutils import nodes
 from sphinx.application import Sphinx
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tools.exercise_notebooks import find_sources, learner_notebook
 
 FOLDER = "exercises"

@@ -14,7 +14,7 @@ With ``:slider: 0 100 %`` (lowest, highest, unit), ``:answer:`` is a number.
 Without scripts the answer is a fold.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -75,59 +75,46 @@ class Guess(SphinxDirective):
                 f"guess: expected either :choices: or a :slider:, and {given} "
                 "given: write ':choices: one | other' or ':slider: 0 100 %'."
             )
-        if slider is not None:
-            return self._slider(slider, answer)
-        texts = [text.replace("*", "").strip() for text in choices.split("|")]
-        if len(texts) not in CHOICES or not all(texts):
-            raise self.error(
-                f"guess: expected two to four choices, and {choices!r} is "
-                "given: separate them by |, and leave none empty."
-            )
-        if answer not in map(str, range(1, len(texts) + 1)):
-            raise self.error(
-                "guess: expected the number of the right choice, 1 to "
-                f"{len(texts)}, and {self._given(answer)}: write ':answer: "
-                "1' if it is the first."
-            )
-        return Markup('data-choices="{}" data-answer="{}"').format(
-            "|".join(texts), answer
+        found = (
+            _choices(choices, answer) if choices else _slider(slider, answer)
         )
-
-    def _slider(self, slider: str, answer: str | None) -> Markup:
-        """What the script is told of a slider."""
-        low, high, *unit = [*slider.split(), "", ""]
-        try:
-            numbers = [float(each) for each in (low, answer or "", high)]
-        except ValueError:
-            numbers = []
-        if not numbers or numbers != sorted(numbers) or low == high:
+        if found is None:
             raise self.error(
-                "guess: expected a slider's lowest and highest number, and as "
-                f"its answer a number between, and {slider!r} is given, and "
-                f"{self._given(answer)}: write ':slider: 0 100 %' and "
-                "':answer: 40'."
+                "guess: expected two to four choices and the number of the "
+                "right one (':choices: one | other', ':answer: 1'), or a "
+                "slider's ends and a number between (':slider: 0 100 %', "
+                f"':answer: 40'), and {choices or slider!r} is given with the "
+                f"answer {answer!r}."
             )
-        return Markup(
-            'data-low="{}" data-high="{}" data-unit="{}" data-answer="{}"'
-        ).format(low, high, " ".join(unit).strip(), answer)
-
-    @staticmethod
-    def _given(answer: str | None) -> str:
-        return f"{answer!r} is given" if answer else "no :answer: is given"
+        return found
 
 
-def add_files(
-    app: Sphinx, page: str, template: str, context: dict, doctree: Any
-) -> None:
-    """The script, for pages that ask."""
-    if doctree is not None and any(
-        "guess" in node["classes"] for node in doctree.findall(nodes.container)
-    ):
-        app.add_js_file("guess.js", loading_method="defer")
+def _choices(choices: str, answer: str | None) -> Markup | None:
+    """What the script is told of choices; None if they are none."""
+    texts = [text.replace("*", "").strip() for text in choices.split("|")]
+    numbers = map(str, range(1, len(texts) + 1))
+    if len(texts) not in CHOICES or not all(texts) or answer not in numbers:
+        return None
+    return Markup('data-choices="{}" data-answer="{}"').format(
+        "|".join(texts), answer
+    )
+
+
+def _slider(slider: str, answer: str | None) -> Markup | None:
+    """What the script is told of a slider; None if it is none."""
+    low, high, *unit = [*slider.split(), "", ""]
+    try:
+        numbers = [float(each) for each in (low, answer or "", high)]
+    except ValueError:
+        return None
+    if numbers != sorted(numbers) or low == high:
+        return None
+    return Markup(
+        'data-low="{}" data-high="{}" data-unit="{}" data-answer="{}"'
+    ).format(low, high, " ".join(unit).strip(), answer)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_directive("guess", Guess)
-    app.connect("html-page-context", add_files)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
@@ -177,16 +177,7 @@ def add_strip(app: Sphinx, doctree: nodes.document) -> None:
     title.parent.insert(1, nodes.raw("", html, format="html"))
 
 
-def add_files(
-    app: Sphinx, page: str, template: str, context: dict[str, Any], _: Any
-) -> None:
-    """The script, for pages with the switch."""
-    if 'class="read-run"' in context.get("body", ""):
-        app.add_js_file("read_run.js", loading_method="defer")
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.connect("doctree-read", add_strip)
-    app.connect("html-page-context", add_files)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

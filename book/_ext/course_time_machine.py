@@ -33,6 +33,7 @@ from typing import Any, ClassVar
 from course_run_figure import RunFigure, register
 from course_templates import template
 from docutils.parsers.rst import directives
+from matplotlib.ticker import MaxNLocator
 from sphinx.application import Sphinx
 
 from experiments import store
@@ -244,10 +245,9 @@ def draw(records: list[Record]) -> Curve | None:
         return None
     epochs = _epochs(records)
     across = _scale(min(epochs), max(epochs), Curve.left + 10, Curve.right)
-    marks = nice_ticks(
-        min(value for points in values.values() for _, value in points),
-        max(value for points in values.values() for _, value in points),
-    )
+    losses = [value for points in values.values() for _, value in points]
+    ticks = MaxNLocator(6, steps=[1, 2, 5, 10])
+    marks = ticks.tick_values(min(losses), max(losses)).tolist()
     up = _scale(marks[0], marks[-1], Curve.bottom, Curve.top)
     x = [across(epoch) for epoch in epochs]
     digits = max(0, -math.floor(math.log10(marks[1] - marks[0])))
@@ -274,26 +274,6 @@ def _scale(low: float, high: float, start: float, end: float):
     """From values to places in the drawing."""
     span = (high - low) or 1
     return lambda value: round(start + (value - low) / span * (end - start), 1)
-
-
-def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round values, evenly spaced, that reach from below to above.
-
-    Args:
-        low: the lowest value.
-        high: the highest value.
-        most: this many steps at most.
-    """
-    span = max(high - low, 1e-3)
-    power = 10 ** math.floor(math.log10(span / most))
-    step = next(
-        k * power
-        for k in (1, 2, 5, 10, 20)
-        if math.ceil(high / (k * power)) - math.floor(low / (k * power))
-        <= most
-    )
-    first, last = math.floor(low / step), math.ceil(high / step)
-    return [round(n * step, 9) for n in range(first, max(last, first + 1) + 1)]
 
 
 def _epoch_ticks(

@@ -12,9 +12,10 @@ import torch
 
 from experiments import store
 from experiments.benchmarks import work
-from experiments.benchmarks.contenders import EVENTS, THREADS
-from experiments.benchmarks.limit import Limits, limits, processor, steady
+from experiments.benchmarks.contenders import EVENTS
+from experiments.benchmarks.limit import Limits, limits, steady
 from experiments.benchmarks.rounds import Record, compete
+from experiments.timing import processor
 from transformer_course.device import machine
 
 BUSY = 0.5
@@ -28,7 +29,6 @@ def table(event: str, found: Record) -> str:
     lines += [
         f"{name:24} {row['rate']:>12,.0f}   {row['ratio']:.2f}   "
         f"({row['lowest']:.2f} – {row['highest']:.2f})  {row['megabytes']:,}"
-        + (f"   prefill {row['prefill']:,.0f}" if "prefill" in row else "")
         for name, row in found.items()
     ]
     return "\n".join(lines)
@@ -39,7 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("events", nargs="*", metavar="EVENT")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--threads", type=int, help="2; for smollm2 1")
+    parser.add_argument("--threads", type=int, default=2)
     asked = parser.parse_args()
     events = asked.events or list(EVENTS)
     if unknown := set(events) - set(EVENTS):
@@ -47,11 +47,10 @@ def main() -> None:
     load = os.getloadavg()[0]
     if load > BUSY:
         print(f"The machine is busy (load {load:.1f}): wait, or do not quote.")
-    torch.set_num_threads(asked.threads or 2)
+    torch.set_num_threads(asked.threads)
     found, speeds = {}, [limits()]
     for event in events:
-        threads = asked.threads or THREADS.get(event, 2)
-        found[event] = compete(event, asked.rounds, threads)
+        found[event] = compete(event, asked.rounds, asked.threads)
         speeds.append(limits())
         print(table(event, found[event]))
         print(f"matrix products, GFLOP/s: {speeds[-1]}\n", flush=True)
@@ -75,7 +74,6 @@ def write(
             "steps": work.STEPS,
             "sentences": work.SENTENCES,
             "new_tokens": work.NEW_TOKENS,
-            "answer": work.ANSWER,
             "processor": processor(),
         },
         "command": "make bench",

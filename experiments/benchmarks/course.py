@@ -1,7 +1,6 @@
 """The course's own model, as its presets train it, and in plainer ways."""
 
 import tempfile
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -9,7 +8,6 @@ import torch
 
 from experiments.benchmarks import work
 from experiments.benchmarks.work import Round, Turn
-from transformer_course.checkpoints.smollm2 import load_gguf, smollm2_file
 from transformer_course.decoding.generate import beam_search, greedy_search
 from transformer_course.fast.chunked_loss import chunked_loss
 from transformer_course.fast.optimize import optimize
@@ -112,19 +110,3 @@ def by_ctranslate2(
         return Round(len(output), output)
 
     return turn
-
-
-def smollm2(dtype: torch.dtype = torch.float32) -> Turn:
-    """SmolLM2's answer, with its weights unpacked."""
-    writer, _ = load_gguf(smollm2_file())
-    writer = optimize(writer.to(dtype))  # as the command does it
-
-    def write(prompt: list[int], add: Callable[[int], None]) -> None:
-        greedy_search(
-            writer,
-            prefix=torch.tensor([prompt[1:]]),  # the first is bos
-            max_length=len(prompt) - 1 + work.ANSWER,
-            on_token=lambda token: add(int(token)),
-        )
-
-    return work.answering(write)

@@ -7,7 +7,6 @@ more than what is limited by memory.
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import torch
 
@@ -41,19 +40,3 @@ def steady(found: Sequence[Limits]) -> bool:
         min(each) >= STEADY * max(each)
         for each in ([one[name] for one in found] for name in PRECISIONS)
     )
-
-
-def processor(info: Path = Path("/proc/cpuinfo")) -> str:
-    """Its name, and on Linux family and model, for one name may mean several.
-
-    Two machines that both said "AMD EPYC" differed by a factor of two.
-    """
-    name = torch.cpu.get_capabilities().get("cpu_name") or "unknown"
-    try:
-        first, _, _ = info.read_text("utf-8").partition("\n\n")
-    except OSError:
-        return name
-    pairs = (line.partition(":") for line in first.splitlines())
-    fields = {key.strip(): value.strip() for key, _, value in pairs}
-    known = {"family": fields.get("cpu family"), "model": fields.get("model")}
-    return ", ".join([name, *(f"{k} {v}" for k, v in known.items() if v)])

@@ -1,14 +1,11 @@
 """Other people's models of the same size, trained as they are shipped.
 
-They are the groups ``bench`` and ``llama-cpp`` of ``pyproject.toml``.
-One that is not installed is named and left out. Those that write with SmolLM2
-read the same file as ours. JoeyNMT is not among them: its last version, 2.3.0,
-asks for protobuf below 3.21, and what writes our logs for a newer one.
+They are the group ``bench`` of ``pyproject.toml``. One that is not installed
+is named and left out. JoeyNMT is not among them: its last version, 2.3.0, asks
+for protobuf below 3.21, and what writes our logs for a newer one.
 """
 
-from collections.abc import Callable, Sequence
-from itertools import islice
-from types import SimpleNamespace
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
@@ -17,7 +14,6 @@ from torch import Tensor, nn
 from experiments.benchmarks import work
 from experiments.benchmarks.work import Round, Turn
 from transformer_course.batches.pairs import Batch
-from transformer_course.checkpoints.smollm2 import smollm2_file
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.models.masks import causal_mask
 from transformer_course.models.positional_encoding import SinusoidalPosition
@@ -236,58 +232,3 @@ def greedy_by_x_transformers() -> Turn:
         return Round(len(output), output)
 
     return turn
-
-
-def smollm2(dtype: torch.dtype = torch.float32) -> Turn:
-    """SmolLM2's answer by Hugging Face's Llama, with its weights unpacked."""
-    from transformers import AutoModelForCausalLM
-
-    file = smollm2_file()
-    writer = AutoModelForCausalLM.from_pretrained(
-        file.parent, gguf_file=file.name, dtype=dtype
-    )
-
-    @torch.inference_mode()
-    def write(prompt: list[int], add: Callable[[int], None]) -> None:
-        ids = torch.tensor([prompt])
-
-        def put(new: Tensor) -> None:
-            if new.numel() == 1:  # first it is told of the whole prompt
-                add(int(new))
-
-        writer.generate(
-            ids,
-            attention_mask=torch.ones_like(ids),
-            do_sample=False,
-            max_new_tokens=work.ANSWER,
-            eos_token_id=EOS,
-            pad_token_id=PAD,
-            streamer=SimpleNamespace(put=put, end=lambda: None),
-        )
-
-    return work.answering(write)
-
-
-def smollm2_by_llama_cpp() -> Turn:
-    """SmolLM2's answer by llama.cpp, which leaves the weights in four bits.
-
-    It multiplies whole numbers, having rounded activations to eight bits: its
-    answer may be another one.
-    """
-    from llama_cpp import Llama
-
-    threads = torch.get_num_threads()
-    engine = Llama(
-        str(smollm2_file()),
-        n_threads=threads,
-        n_threads_batch=threads,
-        verbose=False,
-    )
-
-    def write(prompt: list[int], add: Callable[[int], None]) -> None:
-        engine.reset()  # or it would keep what it has read of the prompt
-        tokens = engine.generate(prompt, temp=0.0)
-        for token in islice(tokens, work.ANSWER):
-            add(token)
-
-    return work.answering(write)

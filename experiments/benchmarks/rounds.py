@@ -80,14 +80,10 @@ def summary(turns: list[Record], last: list[float]) -> Record:
     """Medians over the rounds, and the smallest and largest ratio."""
     rates = [turn["rate"] for turn in turns]
     ratios = [a / b for a, b in zip(rates, last, strict=True)]
-    found = {
+    return {
         "rate": round(statistics.median(rates), 1),
         "ratio": round(statistics.median(ratios), 3),
         "lowest": round(min(ratios), 3),
         "highest": round(max(ratios), 3),
         "megabytes": round(turns[-1]["megabytes"]),
     }
-    if "prefill" in turns[0]:
-        prefill = statistics.median(turn["prefill"] for turn in turns)
-        found["prefill"] = round(prefill, 1)
-    return found

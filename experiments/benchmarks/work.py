@@ -2,12 +2,10 @@
 
 The configuration is called small: 3 + 3 layers, d_model 256, 4 heads, d_ff
 1024, dropout .1, label smoothing .1, some 6,000 pieces. Tokens are those of
-the target, padding left out. SmolLM2 reads a prompt (prefill) and writes an
-answer token by token (decode), one text at a time.
+the target, padding left out.
 """
 
 import random
-import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import islice
@@ -21,10 +19,8 @@ from transformer_course.batches.pairs import (
     pad_rows,
     padded_batch,
 )
-from transformer_course.checkpoints.smollm2 import load_tokenizer, smollm2_file
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.tokenizer import PAD, Tokenizer
-from transformer_course.inference.chat import Message, chat_text
 from transformer_course.models.config import ModelConfig
 
 PAIRS = 20_000
@@ -38,11 +34,6 @@ STEPS = 20
 SENTENCES, DECODED_ROWS, NEW_TOKENS = 200, 50, 24
 """Decoded in a round; in a batch; tokens written for each sentence."""
 SMOOTHING, DROPOUT, BEAM_SIZE = 0.1, 0.1, 5
-SCENE = " A fox, a bear and a boat at sea."
-QUESTION = "Tell a story about them:" + 20 * SCENE
-"""What SmolLM2 is asked: 256 tokens, with its template."""
-ANSWER = 64
-"""Tokens that it writes in a round."""
 
 
 class Round(NamedTuple):
@@ -52,10 +43,6 @@ class Round(NamedTuple):
     """Target tokens learned from, or sentences translated."""
     output: list[list[int]]
     """Tokens written; empty in training."""
-    prompt: int = 0
-    """Tokens read before the first that was written."""
-    prefill: float = 0.0
-    """Seconds until that one, which does not count as done."""
 
 
 Turn = Callable[[], Round]
@@ -106,29 +93,3 @@ def sources() -> list:
 def real_tokens(batches: Sequence[Batch]) -> int:
     """Target tokens in these batches."""
     return sum(int((batch.tgt_out != PAD).sum()) for batch in batches)
-
-
-def answering(
-    write: Callable[[list[int], Callable[[int], None]], None],
-) -> Turn:
-    """SmolLM2's answer to the prompt; tokens behind its first are counted.
-
-    Args:
-        write: given the prompt's ids, and what to call with each new id.
-    """
-    text = chat_text([Message("user", QUESTION)])
-    prompt = load_tokenizer(smollm2_file()).encode(text)
-
-    def turn() -> Round:
-        answer, times = [], []
-
-        def add(token: int) -> None:
-            answer.append(token)
-            times.append(time.perf_counter())
-
-        start = time.perf_counter()
-        write(prompt, add)
-        prefill = times[0] - start
-        return Round(len(answer) - 1, [answer], len(prompt), prefill)
-
-    return turn

@@ -32,10 +32,8 @@ def main(event: str, name: str, threads: str) -> None:
     for _ in sys.stdin:
         start = time.perf_counter()
         found = turn()
-        seconds = time.perf_counter() - start - found.prefill
+        seconds = time.perf_counter() - start
         said = {"rate": found.done / seconds, "megabytes": peak()}
-        if found.prompt:
-            said["prefill"] = found.prompt / found.prefill
         print(json.dumps(said), flush=True)
 
 
