@@ -4,8 +4,6 @@ Each command imports what does its work when it is called, so that help is
 fast. ``transformer-course COMMAND --help`` describes the options.
 """
 
-import inspect
-import re
 from importlib.metadata import entry_points, version
 
 from transformer_course.cli.chatting import chat
@@ -37,9 +35,6 @@ COMMANDS = {
     "data": data,
 } | {found.name: found.load() for found in entry_points(group=GROUP)}
 """Commands by name: the package's own, then those of other packages."""
-for command in COMMANDS.values():  # tyro would keep their line breaks
-    doc = inspect.getdoc(command) or ""
-    command.__doc__ = re.sub(r"\n {8}", " ", doc)
 VERSION = f"{PROGRAM} {version(PROGRAM)}"
 OPTIONS = {
     "prog": PROGRAM,
