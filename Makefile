@@ -382,7 +382,7 @@ test-live: $(DRIVER) $(BUILT) ## compare the page's translators with Python
 	$(PYTEST) tests/browser/test_live.py --all -n $(WORKERS)
 
 $(MUTMUT): $(INSTALLED)
-	$(INSTALL) -c constraints.txt mutmut==3.8.1 $(PIP_FLAGS)
+	$(ADD) --group mutants
 	@touch $@
 
 # What was tried stays in mutants/: the next call goes on.
