@@ -87,8 +87,8 @@ LIVE = 150_000
 """Bytes of the scripts of all figures that answer."""
 SEARCHED = 400_000
 """Zipped bytes of what the search page alone loads."""
-STRIP = 4000
-"""Bytes of the strip below a chapter's title."""
+MINIMAP = 4000
+"""Bytes of the minimap below a chapter's title."""
 
 # --- chapters ----------------------------------------------------------------
 
@@ -285,7 +285,9 @@ def test_what_is_searched_is_light_and_asked_for_by_its_page_alone(site):
     assert len(gzip.compress(script)) <= SEARCHED
 
 
-def test_a_strip_is_light(site):
+def test_a_minimap_is_light(site):
     for page in site.glob("[0-9][0-9]_*.html"):
-        strip, *_ = html.parse(page).getroot().find_class("transformer-strip")
-        assert len(html.tostring(strip)) < STRIP, page.name
+        minimap, *_ = (
+            html.parse(page).getroot().find_class("transformer-minimap")
+        )
+        assert len(html.tostring(minimap)) < MINIMAP, page.name

@@ -48,7 +48,7 @@ NO_TEXT = """
     | .//*[contains(@class, 'viewcode-link')]
     | .//ul[contains(@class, 'glossary-index')]
     | .//*[contains(@class, 'time-machine')]
-    | .//*[contains(@class, 'transformer-strip')]
+    | .//*[contains(@class, 'transformer-minimap')]
     | .//*[contains(@class, 'toctree-wrapper')]
     | .//div[contains(@class, 'output')][not(.//figcaption)]
     | .//div[contains(@class, 'math')]
