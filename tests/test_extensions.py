@@ -22,13 +22,13 @@ from PIL import Image
 sys.path.insert(0, str(BOOK / "_ext"))
 course_live = importlib.import_module("course_live")
 course_site = importlib.import_module("course_site")
-course_strip = importlib.import_module("course_strip")
+course_minimap = importlib.import_module("course_minimap")
 
 REPO = "https://github.com/nobody/invented"
 SITE = "https://course.example/books/transformer"
 CHAPTER = "book/en/06_masks.ipynb"
 EXTENSIONS = """myst_nb sphinx_togglebutton sphinx_copybutton sphinx_design
-sphinx_book_theme course_chapters course_strip course_pages course_site
+sphinx_book_theme course_chapters course_minimap course_pages course_site
 course_search"""
 """In the order of ``_config.yml``."""
 PROSE = "A sentence which is long enough to say what this page is about. "
@@ -203,13 +203,13 @@ def test_a_server_has_the_buttons_that_it_can_serve(address, launched):
     assert buttons == (launched or set())
 
 
-# --- the strip below a chapter's title ---------------------------------------
+# --- the minimap below a chapter's title -------------------------------------
 
-SVG = course_strip.SVG
+SVG = course_minimap.SVG
 
 
-def test_a_strip_lights_what_the_picture_links_to_its_chapter():
-    path = BOOK / "en" / course_strip.PICTURE
+def test_a_minimap_lights_what_the_picture_links_to_its_chapter():
+    path = BOOK / "en" / course_minimap.PICTURE
     picture = ElementTree.parse(path).getroot()
     for path in (BOOK / "en").glob("[0-9][0-9]_*.ipynb"):
         number = path.name[:2]
@@ -219,7 +219,7 @@ def test_a_strip_lights_what_the_picture_links_to_its_chapter():
             if part.get("href", "").startswith(path.stem)
             or number in part.get("data-also", "").split()
         ]
-        drawn = course_strip.drawing(picture, number)
+        drawn = course_minimap.drawing(picture, number)
         assert drawn.findall("g[@class='lit']"), path.stem
         label = drawn.get("aria-label")
         assert ("the whole" in label) == (not about)
@@ -231,11 +231,11 @@ def test_a_strip_lights_what_the_picture_links_to_its_chapter():
 def test_a_chapter_without_a_place_in_the_picture_is_a_warning(built):
     (warning,) = built.warnings.strip().splitlines()
     assert "99_later" in warning and "course_places.yml" in warning
-    (strip,) = built.page("06_masks").find_class("transformer-strip")
-    assert strip.getprevious().tag == "h1"
-    assert strip.find("a").get("href") == "index.html#transformer"
-    assert strip.find(".//p").text_content() == (
-        f"Chapter 06 · {course_strip.PLACES['06_masks']}"
+    (minimap,) = built.page("06_masks").find_class("transformer-minimap")
+    assert minimap.getprevious().tag == "h1"
+    assert minimap.find("a").get("href") == "index.html#transformer"
+    assert minimap.find(".//p").text_content() == (
+        f"Chapter 06 · {course_minimap.PLACES['06_masks']}"
     )
 
 

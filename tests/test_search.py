@@ -22,6 +22,7 @@ RANK = """
 const { readFileSync } = require("fs");
 const { runInThisContext } = require("vm");
 const [queries, ...scripts] = process.argv.slice(1);
+globalThis.exports = undefined;  // as on a page, for MiniSearch
 const text = scripts.map((path) => readFileSync(path, "utf8")).join("\\n;");
 const found = runInThisContext(`${text}
   ((queries) => {
@@ -146,7 +147,8 @@ def found(site) -> dict[str, list[str]]:
     queries = [*QUERIES["known"], *QUERIES["new"], *NOTHING]
     queries += [way for ways in SPELLINGS for way in ways]
     static, script = site / "_static", site / course_search.INDEX
-    scripts = [static / "language_data.js", script, static / "search_rank.js"]
+    scripts = [static / "language_data.js", script]
+    scripts += [static / "minisearch.js", static / "search_rank.js"]
     done = subprocess.run(
         [node, "-e", RANK, "--", json.dumps(queries), *map(str, scripts)],
         check=True,

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 from xml.etree import ElementTree
 
-import course_strip
+import course_minimap
 from course_templates import template
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -233,7 +233,7 @@ def search_data(options: dict[str, Any]) -> dict[str, Any]:
 
 def lit(name: str) -> str:
     """The whole model in small, with the parts of this name lit."""
-    drawn = course_strip.drawing(ElementTree.parse(DRAWING).getroot(), name)
+    drawn = course_minimap.drawing(ElementTree.parse(DRAWING).getroot(), name)
     return ElementTree.tostring(drawn, encoding="unicode")
 
 

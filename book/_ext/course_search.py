@@ -4,8 +4,8 @@ Sphinx's own index says which words a page has, and no more. Here each section
 becomes an entry, with its title, its text and its code; so does each term of
 the glossary and each name of the package. They are read from the built pages,
 where all references stand as a reader sees them, and written into one script:
-a page that was opened as a file may load no other data. Ranking and display
-are in ``_static/search_rank.js`` and ``_static/search_page.js``.
+a page that was opened as a file may load no other data. MiniSearch ranks them;
+``_static/search_rank.js`` asks it, and ``_static/search_page.js`` shows them.
 """
 
 import json
@@ -48,7 +48,7 @@ NO_TEXT = """
     | .//*[contains(@class, 'viewcode-link')]
     | .//ul[contains(@class, 'glossary-index')]
     | .//*[contains(@class, 'time-machine')]
-    | .//*[contains(@class, 'transformer-strip')]
+    | .//*[contains(@class, 'transformer-minimap')]
     | .//*[contains(@class, 'toctree-wrapper')]
     | .//div[contains(@class, 'output')][not(.//figcaption)]
     | .//div[contains(@class, 'math')]

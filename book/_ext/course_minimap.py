@@ -1,6 +1,6 @@
 """Where we are: below a chapter's title, the whole model with its part lit.
 
-The strip is the picture of the first page in small, ``transformer.svg``,
+The minimap is the picture of the first page in small, ``transformer.svg``,
 without its words. What is lit is read there: a box belongs to the chapter that
 it links to, and to those that its attribute ``data-also`` names by number. A
 chapter that no box belongs to is about the whole, and all of it is lit. The
@@ -30,7 +30,7 @@ GEOMETRY = {
     "rect": ("class", "x", "y", "width", "height", "rx"),
     "circle": ("class", "cx", "cy", "r"),
 }
-"""Attributes of a shape in the strip."""
+"""Attributes of a shape in the minimap."""
 LETTER, LINE = 6.5, 10
 """Width of a letter and height of a word, in units of the picture."""
 
@@ -128,14 +128,14 @@ def names(parts: list[Part]) -> str:
     )
 
 
-def strip(picture: Element, page: str, home: str, runs: bool) -> str:
+def minimap(picture: Element, page: str, home: str, runs: bool) -> str:
     """HTML: the drawing, a link to the picture in full, words, and a switch.
 
     ``home`` is the address of the page that has the picture. The switch
     stands in a chapter that ``runs``: ``read_run.js`` moves it.
     """
     chapter = page[:2]
-    box = Element("div", {"class": "transformer-strip"})
+    box = Element("div", {"class": "transformer-minimap"})
     href = f"{home}#{picture.get('id')}"
     link = SubElement(box, "a", href=href, title="To the picture in full")
     link.append(drawing(picture, chapter))
@@ -153,8 +153,8 @@ def strip(picture: Element, page: str, home: str, runs: bool) -> str:
     return ElementTree.tostring(box, encoding="unicode")
 
 
-def add_strip(app: Sphinx, doctree: nodes.document) -> None:
-    """Put the strip below a chapter's title."""
+def add_minimap(app: Sphinx, doctree: nodes.document) -> None:
+    """Put the minimap below a chapter's title."""
     page = app.env.docname
     if not re.match(r"\d\d_", page):
         return
@@ -167,7 +167,7 @@ def add_strip(app: Sphinx, doctree: nodes.document) -> None:
         return
     path = Path(app.srcdir, PICTURE)
     app.env.note_dependency(str(path))
-    html = strip(
+    html = minimap(
         ElementTree.parse(path).getroot(),
         page,
         app.builder.get_relative_uri(page, app.config.root_doc),
@@ -179,5 +179,5 @@ def add_strip(app: Sphinx, doctree: nodes.document) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.connect("doctree-read", add_strip)
+    app.connect("doctree-read", add_minimap)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
