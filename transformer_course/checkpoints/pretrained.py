@@ -165,15 +165,21 @@ def load_bert(folder: str | Path) -> tuple[Bert, AnyTokenizer]:
     return _filled(Bert, BertConfig(**settings), body, folder), tokenizer
 
 
-def load(folder: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
+def load(
+    folder: str | Path, device: str | torch.device | None = None
+) -> Checkpoint:
     """A checkpoint, a GGUF file, or a published BERT with its heads.
+
+    Args:
+        folder: of the model, or the file.
+        device: see :func:`.checkpoint.load`.
 
     Raises:
         CheckpointError: as for :func:`read_start`, and where a published BERT
             has no heads.
         TokenizerError: as for :func:`read_start`.
     """
-    folder = Path(folder)
+    folder, device = Path(folder), device or torch.get_default_device()
     if folder.suffix == ".gguf":
         decoder, pieces = smollm2.load_gguf(folder)
         details = {"task": "language_modelling"}
@@ -210,8 +216,9 @@ def sentence_vectors(
     found = torch.empty(len(rows), model.config.d_model)
     with eval_mode(model), torch.inference_mode():
         for places, ids in sorted_batches(rows, ROWS):
-            means = mean_of_tokens(model(ids.to(device)).cpu(), ids)
-            found[places] = F.normalize(means, dim=-1)
+            ids = ids.to(device)
+            means = mean_of_tokens(model(ids), ids)
+            found[places] = F.normalize(means, dim=-1).to(found.device)
     return found
 
 
