@@ -65,7 +65,7 @@ SHARED := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # most of it and prints least that could differ; and tests that ask which
 # corpora are there.
 BARE := $(shell grep -l 'import load_shipped' book/en/*.ipynb | \
-	xargs grep -LE 'perf_counter|process_time') \
+	xargs grep -L 'device import clock') \
 	$(shell grep -lE 'download.is_available| is_available' tests/test_*.py)
 # Tests of the built pages.
 READING := $(patsubst %,tests/test_%.py,pages limits search)
@@ -260,6 +260,14 @@ test-all: $(INSTALLED) ## run every test, not only a sample of the exhaustive
 .PHONY: test-exercises
 test-exercises: $(INSTALLED) ## try every mistake of the exercises, not a sample
 	$(PYTEST) -n $(WORKERS) --dist load --all tests/test_exercises*.py
+
+.PHONY: test-gpu
+test-gpu: $(INSTALLED) ## run notebooks, tests and a training on a GPU
+	PYTHON=$(BIN)/python .ci/gpu
+
+.PHONY: test-device
+test-device: $(INSTALLED) ## the same on a pretended GPU, which refuses to mix
+	PYTHON=$(BIN)/python WORKERS=$(WORKERS) PRETEND_CUDA=1 .ci/gpu
 
 .PHONY: test-experiments
 test-experiments: $(INSTALLED) ## make a little of every experiment, not a sample

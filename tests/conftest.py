@@ -5,6 +5,7 @@ the tests of the masks pays for no Sphinx and no training.
 """
 
 import io
+import os
 import sys
 from pathlib import Path
 
@@ -59,3 +60,14 @@ def stdin(monkeypatch):
         monkeypatch.setattr(sys, "stdin", text)
 
     return put
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item):
+    """Pretend the CUDA device that a test needs, where that is asked for."""
+    if not (item.get_closest_marker("gpu") and os.environ.get("PRETEND_CUDA")):
+        return (yield)
+    from pretended_cuda import cuda
+
+    with cuda():
+        return (yield)

@@ -1,6 +1,7 @@
 """Small models and ids that several test files share."""
 
 import itertools
+import os
 
 import pytest
 import torch
@@ -29,7 +30,9 @@ DEVICES = [
         marks=[
             pytest.mark.gpu,
             pytest.mark.skipif(
-                not torch.cuda.is_available(), reason="no CUDA device"
+                not torch.cuda.is_available()
+                and not os.environ.get("PRETEND_CUDA"),
+                reason="no CUDA device",
             ),
         ],
     ),

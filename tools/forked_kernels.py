@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import signal
 import sys
+from contextlib import nullcontext
 
 from jupyter_client.provisioning import local_provisioner
 
@@ -77,7 +78,7 @@ def _run(started, options: list[str], cwd: str, env: dict[str, str]) -> None:
     started.send(True)
     os.chdir(cwd)
     os.environ.update(env)
-    sys.path += env.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path += filter(None, env.get("PYTHONPATH", "").split(os.pathsep))
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (1, 2):
         os.dup2(nothing, stream)
@@ -86,4 +87,14 @@ def _run(started, options: list[str], cwd: str, env: dict[str, str]) -> None:
     from ipykernel.kernelapp import launch_new_instance
 
     matplotlib.rcParams["backend"] = INLINE
-    launch_new_instance(argv=options)
+    with _device():
+        launch_new_instance(argv=options)
+
+
+def _device():
+    """The machine's own, or the one that PRETEND_CUDA asks for."""
+    if not os.environ.get("PRETEND_CUDA"):
+        return nullcontext()
+    from pretended_cuda import cuda  # of the tests
+
+    return cuda()

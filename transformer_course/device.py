@@ -1,10 +1,13 @@
 """Device selection and random state."""
 
 import platform
+import time
+from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from transformer_course.errors import ConfigError
 
@@ -39,6 +42,109 @@ def pick_device(name: str = "auto") -> torch.device:
             f"{there}. Use --device auto{cuda}."
         )
     return torch.device(name)
+
+
+def use_device(name: str = "auto") -> torch.device:
+    """Let PyTorch make tensors and layers on a device, from now on.
+
+    On the CPU that is so already, and nothing is installed. Elsewhere random
+    numbers are still drawn on the CPU, by its generators, and then moved: a
+    seed gives the same weights and samples on every device (but for dropout,
+    whose numbers come from the device).
+
+    Args:
+        name: ``"auto"`` takes CUDA when there is one, else the CPU: ``mps``
+            has no ``float64``, in which some cells compute. Any other name is
+            taken as it stands.
+
+    Raises:
+        ConfigError: the device named is not on this machine.
+    """
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    device = pick_device(name)
+    while _installed:
+        _installed.pop().__exit__(None, None, None)
+    torch.set_default_device(None if device.type == "cpu" else device)
+    if device.type != "cpu":
+        torch.backends.cudnn.allow_tf32 = False  # convolutions, rounded less
+        _installed.append(_AsOnCPU(device))
+        _installed[-1].__enter__()
+    return device
+
+
+_NEW = "bernoulli multinomial normal rand randint randn randperm"
+_LIKE = "rand_like randint_like randn_like"
+_OF_TENSOR = "bernoulli bernoulli_ multinomial normal_ random_ uniform_"
+_INITIAL = "kaiming_uniform_ normal_ uniform_"
+_DRAWING = {
+    *(getattr(torch, name) for name in f"{_NEW} {_LIKE}".split()),
+    *(getattr(Tensor, name) for name in _OF_TENSOR.split()),
+    *(getattr(nn.init, name) for name in _INITIAL.split()),
+}
+
+
+class _AsOnCPU(TorchFunctionMode):
+    """Random numbers of the CPU for a device, whose tensors numpy can read."""
+
+    def __init__(self, device: torch.device):
+        super().__init__()
+        self.device = device
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if function is Tensor.__array__:
+            return function(args[0].cpu(), *args[1:], **kwargs)
+        if function in _DRAWING:
+            return self._drawn(function, args, dict(kwargs))
+        return function(*args, **kwargs)
+
+    def _drawn(self, function, args, kwargs):
+        values = [*args, *kwargs.values()]
+        tensors = [value for value in values if isinstance(value, Tensor)]
+        if self._elsewhere(kwargs, tensors):
+            return function(*args, **kwargs)
+        learned = kwargs.pop("requires_grad", False)
+        if not tensors:
+            kwargs["device"] = "cpu"
+        drawn = function(
+            *map(_on_cpu, args),
+            **{name: _on_cpu(value) for name, value in kwargs.items()},
+        )
+        if function.__name__.endswith("_"):
+            tensors[0].detach().copy_(drawn)
+            return tensors[0]
+        return drawn.to(self.device).requires_grad_(learned)
+
+    def _elsewhere(self, kwargs, tensors) -> bool:
+        """Is it for another device, or by a generator of this one?"""
+        here = tensors[0].device if tensors else self.device
+        device = torch.device(kwargs.get("device") or here)
+        generator = kwargs.get("generator")
+        drawn_there = generator is not None and generator.device.type != "cpu"
+        return device.type != self.device.type or drawn_there
+
+
+def _on_cpu(value):
+    return value.detach().cpu() if isinstance(value, Tensor) else value
+
+
+_installed: list[_AsOnCPU] = []
+
+
+def clock(on_cpu: Callable[[], float] = time.process_time) -> float:
+    """Seconds since some moment, for differences.
+
+    Args:
+        on_cpu: the clock where tensors are on the CPU: by default the
+            processor's, as others may be using it. For another device it is
+            the clock on the wall, read when all that was begun there is done.
+    """
+    device = torch.get_default_device()
+    if device.type == "cpu":
+        return on_cpu()
+    getattr(torch, device.type).synchronize()
+    return time.perf_counter()
 
 
 def random_state(device: torch.device) -> Tensor:

@@ -150,14 +150,14 @@ def save(
 
 def load(
     folder: str | Path,
-    device: str | torch.device = "cpu",
+    device: str | torch.device | None = None,
     build: Build = build,
 ) -> Checkpoint:
     """Read a checkpoint that :func:`save` wrote.
 
     Args:
         folder: where it stands.
-        device: of the model.
+        device: of the model; where tensors are made by default, if None.
         build: makes the model, if not :func:`build`.
 
     Raises:
@@ -178,7 +178,7 @@ def load(
             read_tensors(folder / "resume.safetensors"),
             _read_json(folder / "resume.json"),
         )
-    model = model.to(device).eval()
+    model = model.to(device or torch.get_default_device()).eval()
     return Checkpoint(model, tokenizer, header["details"], resume)
 
 

@@ -63,8 +63,14 @@ def find_trained(path: Path) -> Path:
     return found
 
 
-def load_found(place: Path, device: str | torch.device = "cpu") -> Checkpoint:
+def load_found(
+    place: Path, device: str | torch.device | None = None
+) -> Checkpoint:
     """What :func:`find` has found, as a checkpoint.
+
+    Args:
+        place: of the model.
+        device: see :func:`.checkpoint.load`.
 
     Raises:
         CheckpointError: a file is missing, damaged or a pickle; or it is a
@@ -76,7 +82,8 @@ def load_found(place: Path, device: str | torch.device = "cpu") -> Checkpoint:
 
         decoder, pieces = load_gguf(place)
         details = {"task": "language_modelling"}
-        return Checkpoint(decoder.to(device), pieces, details, None)
+        decoder = decoder.to(device or torch.get_default_device())
+        return Checkpoint(decoder, pieces, details, None)
     if checkpoint.is_published(place):
         from transformer_course.checkpoints.pretrained import load_published
 

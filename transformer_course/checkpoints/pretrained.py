@@ -167,13 +167,13 @@ def load_bert(folder: str | Path) -> tuple[Bert, AnyTokenizer]:
 
 
 def load_published(
-    folder: Path, device: str | torch.device = "cpu"
+    folder: Path, device: str | torch.device | None = None
 ) -> Checkpoint:
     """A published BERT with the heads of its pre-training.
 
     Args:
         folder: one that :func:`~.checkpoint.is_published`.
-        device: of the model.
+        device: see :func:`.checkpoint.load`.
 
     Raises:
         CheckpointError: as for :func:`read_start`, and where it has no heads.
@@ -186,7 +186,8 @@ def load_published(
             "compare sentences with it (similar), or fine-tune it (train "
             "polarity --from)."
         )
-    model = _filled(BertPreTraining, config, weights, folder).to(device)
+    model = _filled(BertPreTraining, config, weights, folder)
+    model = model.to(device or torch.get_default_device())
     return Checkpoint(model, tokenizer, {"task": "pre_training"}, None)
 
 
@@ -208,8 +209,9 @@ def sentence_vectors(
     found = torch.empty(len(rows), model.config.d_model)
     with eval_mode(model), torch.inference_mode():
         for places, ids in sorted_batches(rows, ROWS):
-            means = mean_of_tokens(model(ids.to(device)).cpu(), ids)
-            found[places] = F.normalize(means, dim=-1)
+            ids = ids.to(device)
+            means = mean_of_tokens(model(ids), ids)
+            found[places] = F.normalize(means, dim=-1).to(found.device)
     return found
 
 

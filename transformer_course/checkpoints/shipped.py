@@ -24,7 +24,7 @@ def find(path: Path) -> Path | None:
 
 
 def load_shipped(name: str) -> Checkpoint:
-    """A model that comes with the course, on the CPU.
+    """A model that comes with the course, where tensors are made by default.
 
     Raises:
         CheckpointError: there is no such model.

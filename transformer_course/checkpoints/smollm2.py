@@ -88,6 +88,8 @@ def smollm2_file() -> Path:
 def load_gguf(path: str | Path) -> tuple[ModernLanguageModel, ByteBPE]:
     """A model of Llama's kind, with its tokenizer, from a GGUF file.
 
+    It is where tensors are made by default.
+
     Args:
         path: of the file; its weights may have any type that the package
             gguf can unpack, and are unpacked to float32.
@@ -114,7 +116,8 @@ def load_gguf(path: str | Path) -> tuple[ModernLanguageModel, ByteBPE]:
         ) from error
     if config.tied:  # one parameter again
         model.to_logits.weight = model.embedding.weight
-    return model.eval(), _tokenizer(fields)
+    model = model.to(torch.get_default_device()).eval()
+    return model, _tokenizer(fields)
 
 
 def load_tokenizer(path: str | Path) -> ByteBPE:

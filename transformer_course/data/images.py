@@ -128,13 +128,13 @@ def digits() -> ImageSplits:
     from sklearn.datasets import load_digits  # takes a second
 
     loaded = load_digits()
-    pixels = torch.from_numpy(loaded.images * (255 / 16)).round()
+    pixels = torch.as_tensor(loaded.images * (255 / 16)).round()
     drawn = torch.randperm(
         len(pixels), generator=torch.Generator().manual_seed(0)
     )
     images = ImageSet(
         pixels.to(torch.uint8)[:, None],
-        torch.from_numpy(loaded.target).long(),
+        torch.as_tensor(loaded.target).long(),
         CLASSES["digits"],
     ).take(drawn)
     dev, test = (
@@ -185,4 +185,4 @@ def read_idx(path: str | Path) -> UInt8[Tensor, "..."]:
             "short or damaged. Fetch it again."
         )
     numbers = np.frombuffer(content, dtype=np.uint8, offset=start)
-    return torch.from_numpy(numbers.reshape(shape).copy())
+    return torch.as_tensor(numbers.reshape(shape).copy())

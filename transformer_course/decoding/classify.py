@@ -66,7 +66,8 @@ def probabilities(
         texts: truncated to the model's ``max_length``.
 
     Returns:
-        On the CPU, in the order of the texts.
+        In the order of the texts; on the CPU, or where tensors are made by
+        default.
     """
     rows = text_rows(tokenizer, texts, model.config.max_length)
     device = next(model.parameters()).device
@@ -74,7 +75,7 @@ def probabilities(
     with eval_mode(model):
         for places, ids in sorted_batches(rows, EVAL_BATCH_SIZE):
             logits = model(ids.to(device)).float()
-            found[places] = logits.softmax(dim=-1).cpu()
+            found[places] = logits.softmax(dim=-1).to(found.device)
     return found
 
 

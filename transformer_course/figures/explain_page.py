@@ -88,7 +88,8 @@ def image_heatmap(
     """
     largest = float(heat.max())
     share = heat / largest if largest > 0 else heat
-    paint = torch.tensor(ORANGE, dtype=torch.uint8).expand(*heat.shape, 3)
+    paint = torch.tensor(ORANGE, dtype=torch.uint8, device=heat.device)
+    paint = paint.expand(*heat.shape, 3)
     alpha = (share * OPACITY * 255).round().to(torch.uint8)[..., None]
     below = _img(pixels.permute(1, 2, 0), alt)
     over = _img(torch.cat([paint, alpha], dim=-1), "")
@@ -125,7 +126,7 @@ def text_heatmap(tokens: Sequence[str], heat: Float[Tensor, " tokens"]) -> str:
 
 def _img(pixels: UInt8[Tensor, "height width channels"], alt: str) -> str:
     """An inline PNG image."""
-    array = np.ascontiguousarray(pixels.numpy())
+    array = np.ascontiguousarray(pixels.cpu().numpy())
     file = io.BytesIO()
     Image.fromarray(array.squeeze(-1) if array.shape[-1] == 1 else array).save(
         file, "PNG"

@@ -190,7 +190,7 @@ class Progress:
 
     def means(self) -> dict[str, float]:
         """Loss, nll and accuracy over the epoch under way."""
-        sums = torch.tensor(self.sums, dtype=torch.float64)
+        sums = torch.tensor(self.sums, dtype=torch.float64, device="cpu")
         return LossSums(*sums).means()
 
     def next_epoch(self) -> None:

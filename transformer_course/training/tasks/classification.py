@@ -186,15 +186,15 @@ class TextClassification(Task):
 def class_probabilities(
     model: nn.Module, batches: list[ImageBatch] | list[LabelledBatch]
 ) -> Float[Tensor, "items classes"]:
-    """The probability of each class for each text or image, on the CPU.
+    """The probability of each class for each text or image.
 
     Args:
         model: put into evaluation mode meanwhile.
-        batches: on any device.
+        batches: on any device; so is the result.
     """
     device = next(model.parameters()).device
     with eval_mode(model):
-        logits = [model(inputs.to(device)).cpu() for inputs, _ in batches]
+        logits = [model(x.to(device)).to(x.device) for x, _ in batches]
     return torch.cat(logits).float().softmax(dim=-1)
 
 

@@ -189,7 +189,7 @@ def next_accuracy(
                 batch.segments.to(device),
                 torch.zeros_like(batch.chosen).to(device),
             )
-            answers.append(to_next.argmax(dim=-1).cpu())
+            answers.append(to_next.argmax(dim=-1).to(batch.kinds.device))
             kinds.append(batch.kinds)
     kind, answer = torch.cat(kinds), torch.cat(answers)
     right = (answer == 1) == (kind == FOLLOWS)
