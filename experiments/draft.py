@@ -17,6 +17,7 @@ from experiments import store
 from experiments.lab import Analysis, Record, RunContext, made_of, splits_for
 from experiments.translations import smoke_inputs
 from transformer_course.checkpoints import checkpoint
+from transformer_course.checkpoints.find import find
 from transformer_course.data.config import DataConfig
 from transformer_course.data.text import ParallelText, read_lines
 from transformer_course.decoding.translate import translate
@@ -35,7 +36,6 @@ from transformer_course.training.loop import (
     make_optimizer,
     set_seed,
 )
-from transformer_course.training.run.folder import find
 from transformer_course.training.tasks.writing import (
     pair_batches,
     pair_eval_batches,

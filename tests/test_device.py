@@ -35,7 +35,7 @@ from transformer_course.fast.speculative import DraftModel, speculative_search
 from transformer_course.figures.viz import heatmap
 from transformer_course.interpretation.attribution import source_relevance
 from transformer_course.interpretation.hooks import attention_maps
-from transformer_course.training.config import TrainConfig
+from transformer_course.training.config import LoopConfig
 from transformer_course.training.loop import make_optimizer, train_step
 from transformer_course.training.post_training import add_lora, merge_lora
 from transformer_course.training.run.training import run
@@ -247,15 +247,15 @@ def test_attention_can_be_looked_into(gpu):
 def trained():
     """A step of a model with LoRA, and of one without."""
     found = []
-    for learner, inputs in (
-        (add_lora(tiny_modern()), None),
-        (tiny_transformer(), ids()),
+    for learner, inputs, result in (
+        (add_lora(tiny_modern()), None, merge_lora),
+        (tiny_transformer(), ids(), nn.Module.eval),
     ):
-        settings = TrainConfig(peak_rate=0.01, warmup=1)
+        settings = LoopConfig(peak_rate=0.01, warmup=1)
         optimizer = make_optimizer(learner.train(), settings)
         batch = Batch(inputs, ids().clamp(max=16))
         train_step(learner, batch, optimizer, settings)
-        found += merge_lora(learner).parameters()
+        found += result(learner).parameters()
     return found
 
 

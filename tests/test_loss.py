@@ -43,9 +43,8 @@ def test_equals_torchs_cross_entropy_and_its_gradient(device, smoothing):
 def test_a_barred_word_is_as_in_torchs_cross_entropy(far, smoothing):
     logits, right = torch.tensor([[[3e38, 3e38, far]]]), torch.tensor([[1]])
     theirs = F.cross_entropy(logits[0], right[0], label_smoothing=smoothing)
-    row = logits[0], right[0], right[0] == 0, smoothing
     assert label_smoothed_loss(logits, right, smoothing).loss == theirs
-    assert chunked_loss._rows(*row)[0][0] == theirs
+    assert chunked_loss._rows(logits[0], right[0], smoothing)[0][0] == theirs
     assert classification_loss(logits[0], right[0], smoothing).loss == theirs
 
 
