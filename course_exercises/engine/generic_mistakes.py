@@ -1,7 +1,7 @@
 """Generic mistakes: those that can be made in any exercise.
 
 Each function compares what was found in one case with what was expected, and
-returns a :class:`Mistake` or None.
+returns a ``Mistake`` or None.
 """
 
 import dis

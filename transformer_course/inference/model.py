@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
-from jaxtyping import UInt8
+from jaxtyping import Float, UInt8
 from torch import Tensor, nn
 
 from transformer_course.checkpoints.find import find, load_found
@@ -45,7 +45,6 @@ from transformer_course.fast.parallel import parallel_map
 
 if TYPE_CHECKING:
     from transformer_course.decoding.classify import Guess
-    from transformer_course.interpretation.explain import HeatMap
 
 
 class TokenAttribution(NamedTuple):
@@ -338,7 +337,7 @@ class TrainedModel:
 
     def heat_maps(
         self, pixels: UInt8[Tensor, "images channels height width"]
-    ) -> "HeatMap":
+    ) -> Float[Tensor, "images rows columns"]:
         """The evidence for the predicted class: see
         :func:`~.explain.class_map`."""
         from transformer_course.batches.images import scaled
