@@ -132,10 +132,16 @@ class Child:
 
     Args:
         folder: an empty one, for its request and its files.
-        request: the pickled request.
+        request: what it reads first.
+        module: its code.
     """
 
-    def __init__(self, folder: Path, request: bytes):
+    def __init__(
+        self,
+        folder: Path,
+        request: bytes,
+        module: str = "course_exercises.child",
+    ):
         work = folder / "work"
         work.mkdir()
         (folder / "request").write_bytes(request)
@@ -145,7 +151,7 @@ class Child:
         self._errors = folder / "errors"
         with self._errors.open("wb") as errors:
             self.process = psutil.Popen(
-                [sys.executable, "-m", "course_exercises.child", folder],
+                [sys.executable, "-m", module, folder],
                 stdin=subprocess.PIPE,  # closes when the notebook ends
                 stdout=subprocess.DEVNULL,
                 stderr=errors,

@@ -125,7 +125,9 @@ def require_fits(name: str, value: Any, hint: Any) -> None:
 def _fits(value: Any, hint: Any) -> bool:
     origin, args = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return _fits(value, args[0]) and bool(args[1].holds(value))
+        return _fits(value, args[0]) and all(
+            one.holds(value) for one in _constraints(args)
+        )
     if origin is Literal:
         return value in args
     if origin is tuple and args[-1] is Ellipsis:
@@ -145,11 +147,17 @@ def _fits(value: Any, hint: Any) -> bool:
     return isinstance(value, (int, float) if hint is float else hint)
 
 
+def _constraints(args: tuple) -> list[Constraint]:
+    """Those of an ``Annotated``, which may hold other marks."""
+    return [one for one in args if isinstance(one, Constraint)]
+
+
 def _named(hint: Any) -> str:
     """A type in words."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return f"{_named(args[0])} {args[1].text}".strip()
+        texts = [one.text for one in _constraints(args)]
+        return " ".join([_named(args[0]), *texts]).strip()
     if origin is Literal:
         return " or ".join(args)
     if origin is tuple and args[-1] is Ellipsis:

@@ -93,6 +93,32 @@ def unwritten(exercise: Exercise) -> Verdict:
     )
 
 
+def no_python(exercise: Exercise, problem: str) -> Verdict:
+    """A part of a file whose text is no Python."""
+    return _verdict(
+        exercise, "error", "SyntaxError", "this is no Python yet.", problem
+    )
+
+
+def missing(exercise: Exercise, renamed: str) -> Verdict:
+    """A part that a file does not have, and what may be meant to be it."""
+    text = "it is not in your file."
+    if renamed:
+        text += f" Is {renamed} meant to be it? Call it {exercise.name}."
+    return _verdict(exercise, "unwritten", "missing", text)
+
+
+def file_fails(exercise: Exercise, failure: Failure) -> Verdict:
+    """A file that cannot be loaded, so that no part can be tried."""
+    return _verdict(
+        exercise,
+        "error",
+        failure.kind,
+        "the file raises an error when it is loaded, outside its functions.",
+        _failure(failure),
+    )
+
+
 def wrong_kind(exercise: Exercise) -> Verdict:
     """A class in place of a function, or the reverse."""
     kinds = ["a function", "a class"]
@@ -162,7 +188,7 @@ def _failure(failure: Failure) -> str:
         return text
     where = f"in line {failure.line}"
     if failure.function.isidentifier():  # not so: <lambda>, <listcomp>
-        where += f" of the cell with {failure.function}"
+        where += f", in {failure.function}"
     return f"{text}\n    {where}:\n        {failure.source}"
 
 

@@ -25,6 +25,7 @@ from transformer_course import files
 from transformer_course.checkpoints import int8
 from transformer_course.checkpoints.kinds import MODEL_KINDS, model_type_of
 from transformer_course.checks import from_dict, require_fits
+from transformer_course.console import log
 from transformer_course.data.tokenizer import AnyTokenizer, Tokenizer
 from transformer_course.data.wordpiece import VOCABULARY, WordPiece
 from transformer_course.errors import (
@@ -32,7 +33,7 @@ from transformer_course.errors import (
     ConfigError,
     DivergedError,
 )
-from transformer_course.models.config import AnyModelConfig
+from transformer_course.models.config import AnyModelConfig, CustomConfig
 
 FORMAT = 3
 Build = Callable[[AnyModelConfig], nn.Module]
@@ -167,7 +168,10 @@ def load(
     folder = existing(folder)
     header = read_config(folder)
     try:
-        model = build(config_from_dict(header["model"]))
+        config = config_from_dict(header["model"])
+        if isinstance(config, CustomConfig):
+            _say_whose_code(config, folder)
+        model = build(config)
     except (ConfigError, RuntimeError, TypeError, ValueError) as error:
         raise no_model(folder / "config.json", error) from error
     fill(model, _finite_weights(folder), folder)
@@ -180,6 +184,24 @@ def load(
         )
     model = model.to(device or torch.get_default_device()).eval()
     return Checkpoint(model, tokenizer, header["details"], resume)
+
+
+def _say_whose_code(config: CustomConfig, folder: Path) -> None:
+    """Warn, before it runs, of code that is not the user's file of today."""
+    try:
+        text = Path(config.file).read_text("utf-8").rstrip()
+    except OSError:
+        log(
+            f"warning: {folder} holds a model with code of its own, which "
+            "runs now. If you did not train it, read that code first: it "
+            "stands in config.json there."
+        )
+        return
+    if not config.code.startswith(text):  # the course's parts may follow
+        log(
+            f"{config.file} has changed since {folder} was trained: the copy "
+            "that is stored there is used."
+        )
 
 
 def save_tokenizer(folder: Path, tokenizer: AnyTokenizer | None) -> None:

@@ -14,6 +14,7 @@ from transformer_course.models.bert_config import (
 )
 from transformer_course.models.config import (
     AnyModelConfig,
+    CustomConfig,
     LanguageModelConfig,
     ModelConfig,
     RecurrentConfig,
@@ -29,6 +30,7 @@ MODEL_KINDS: dict[str, tuple[type, str]] = {
     for name, config, model in (
         ("transformer", ModelConfig, "transformer:Transformer"),
         ("language_model", LanguageModelConfig, "transformer:LanguageModel"),
+        ("custom", CustomConfig, "custom:CustomTransformer"),
         ("recurrent", RecurrentConfig, "recurrent:RecurrentTranslator"),
         ("vision_transformer", VisionConfig, "vit:VisionTransformer"),
         ("convolutional", ConvolutionalConfig, "vit:ConvolutionalNetwork"),
@@ -81,13 +83,13 @@ TASK_KINDS = {
     for kind in (
         TaskKind(
             "translation",
-            ("transformer", "recurrent"),
+            ("transformer", "recurrent", "custom"),
             "translation",
             "translate {}",
         ),
         TaskKind(
             "next_sentence",
-            ("transformer", "recurrent"),
+            ("transformer", "recurrent", "custom"),
             "text",
             "generate {} '...'",
         ),

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from transformer_course.checkpoints.int8 import quantized
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.errors import ConfigError
+from transformer_course.models.custom import CustomTransformer, as_transformer
 from transformer_course.models.transformer import Transformer
 
 BYTES_PER_SCRIPT = 3 * 2**18
@@ -44,6 +45,8 @@ def save(
     Raises:
         ConfigError: the page's code does not support the model.
     """
+    if isinstance(model, CustomTransformer):
+        model = as_transformer(model)
     _require_supported(model, details)
     table, content = [], b""
     for name, parameter in model.named_parameters():

@@ -11,6 +11,7 @@ from transformer_course.cli.classes import classify, fill, similar
 from transformer_course.cli.corpora import data
 from transformer_course.cli.exporting import export
 from transformer_course.cli.options import PROGRAM
+from transformer_course.cli.own import check, start, watch
 from transformer_course.cli.texts import (
     generate,
     score,
@@ -20,6 +21,9 @@ from transformer_course.cli.texts import (
 from transformer_course.cli.training import train
 
 COMMANDS = {
+    "start": start,
+    "check": check,
+    "watch": watch,
     "train": train,
     "translate": translate,
     "generate": generate,

@@ -1,15 +1,16 @@
 """``train``: a preset, or a run once more, with any setting changed."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
 from transformer_course.cli.options import PROGRAM
-from transformer_course.console import quoted
-from transformer_course.errors import ConfigError
+from transformer_course.console import log, quoted
+from transformer_course.errors import ConfigError, CourseError
+from transformer_course.models.config import CustomConfig, ModelConfig
 from transformer_course.training.config import Experiment
 from transformer_course.training.presets import PRESETS
 
@@ -51,6 +52,8 @@ def train(
     from transformer_course.training.run.training import run
 
     values = dict(vars(training))
+    if isinstance(training.model, CustomOptions):
+        values["model"] = CustomConfig(**vars(training.model))
     output_dir, resume = values.pop("output_dir"), values.pop("resume")
     folder = run(
         Experiment(**values),
@@ -70,11 +73,20 @@ class Origin:
 
     like: Path | None = None
     start: Annotated[str | None, tyro.conf.arg(name="from")] = None
+    model: Path | None = None
     output_dir: Path = Path("outputs")
 
 
+@dataclass(frozen=True)
+class CustomOptions(CustomConfig):
+    """The sizes of the user's own model; its code is no option."""
+
+    code: tyro.conf.Suppress[str] = ""
+    file: tyro.conf.Suppress[str] = ""
+
+
 def train_from(args: list[str]) -> bool:
-    """Train as ``train --like RUN`` or ``train PRESET --from MODEL`` asks.
+    """Train as --like RUN, PRESET --from MODEL or PRESET --model FILE ask.
 
     Returns:
         False without these options.
@@ -87,7 +99,7 @@ def train_from(args: list[str]) -> bool:
     found, others = tyro.cli(
         Origin, args=args, return_unknown_args=True, add_help=False
     )
-    if found.like is None and found.start is None:
+    if (found.like, found.start, found.model) == (None, None, None):
         return False
     from transformer_course.training.presets import begun_from
     from transformer_course.training.run.folder import settings_of
@@ -102,14 +114,19 @@ def train_from(args: list[str]) -> bool:
         experiment = PRESETS[base]
     else:
         raise ConfigError(
-            "--from begins a preset's training with another model's weights: "
-            "name the preset first, as in train polarity --from minilm."
+            "--from begins a preset's training with another model's weights, "
+            "--model trains the Transformer of a file: name the preset "
+            "first, as in train polarity --from minilm."
         )
     if found.start:
         config = find_start(found.start, found.output_dir).config
         experiment = begun_from(experiment, found.start, config)
         base += f" --from {found.start}"
         title += ", begun from that model"
+    if found.model:
+        experiment = with_file(experiment, found.model)
+        base += f" --model {found.model}"
+        title += ", with the Transformer of that file"
     train(
         tyro.cli(
             Training,
@@ -121,3 +138,36 @@ def train_from(args: list[str]) -> bool:
         )
     )
     return True
+
+
+def with_file(experiment: Experiment, file: Path) -> Experiment:
+    """The same training, of the Transformer that a user's file holds.
+
+    The course's parts stand in for those that are not written yet; the run
+    keeps the text.
+
+    Raises:
+        ConfigError: the preset trains no encoder–decoder.
+        CourseError: the file cannot be used.
+    """
+    from course_exercises.path.file import read
+
+    sizes = experiment.model
+    if type(sizes) is not ModelConfig:
+        raise ConfigError(
+            f"--model {file} is an encoder–decoder, and this preset trains "
+            f"another kind of model ({type(sizes).__name__}): take grammar, "
+            "enja or soseki-cpu."
+        )
+    own = read(file)
+    for problem in own.broken.values():
+        raise CourseError(f"{file}, {' '.join(problem.split())}")
+    code, absent = own.completed()
+    if absent:
+        log(f"the course's stand in for parts of {file} that are not written "
+            f"yet: {', '.join(absent)}")
+    shared = {f.name for f in fields(CustomConfig)} - {"code", "file"}
+    given = {name: getattr(sizes, name) for name in shared}
+    options = CustomOptions(**given, code=code, file=str(file))
+    name = f"my-{experiment.name}"
+    return replace(experiment, model=options, name=name)

@@ -9,6 +9,7 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
+    ClassVar,
     Literal,
     Protocol,
     Self,
@@ -111,6 +112,34 @@ class ModelConfig(AnyModelConfig):
 @dataclass(frozen=True)
 class LanguageModelConfig(ModelConfig):
     """A decoder-only Transformer: one stack, no cross-attention."""
+
+
+@dataclass(frozen=True)
+class CustomConfig(AnyModelConfig):
+    """A Transformer from the user's own file (:mod:`~.models.custom`)."""
+
+    vocab_size: Size = 6000
+    """Number of pieces, the special ones included."""
+    d_model: Size = 256
+    """Width of the residual stream."""
+    n_heads: Size = 4
+    """Heads per attention layer."""
+    d_ff: Size = 1024
+    """Width inside the feed-forward network."""
+    n_layers: Layers = 3
+    """Layers of each stack."""
+    max_length: Size = 128
+    """Tokens per sequence, in training and in use: longer ones are cut off."""
+    code: str = ""
+    """The text of the file."""
+    file: str = ""
+    """Where the file was."""
+    pad_id: ClassVar[int] = 0
+    """The id of padding."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        require_divisible(self.d_model, self.n_heads)
 
 
 @dataclass(frozen=True)

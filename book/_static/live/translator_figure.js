@@ -9,6 +9,9 @@
   function start(root, data) {
     const find = (name) => root.querySelector(`[data-lv="${name}"]`);
     const model = translator("grammar", data.folder);
+    // the course's own model, beside that of a reader
+    const other = data.beside &&
+      new course.Translator("grammar", `${data.beside}/grammar`);
     const languages = ["en", "ja"];
     const stage = new course.Stage(root, { gloss: data.gloss, languages });
     const switches = [...root.querySelectorAll("[data-switch]")];
@@ -63,7 +66,7 @@
     const isOff = (name) =>
       switches.some((box) => box.dataset.switch === name && box.checked);
 
-    async function search(changed) {
+    async function search(changed, asked = model) {
       const steps = [];
       const off = (name) => changed && isOff(name);
       const details = {
@@ -75,7 +78,7 @@
           crossAttention: off("cross") ? data.firstLayers : null,
         },
       };
-      const found = await model.ask("translate", details, (step) =>
+      const found = await asked.ask("translate", details, (step) =>
         steps.push(step));
       return { ...found, steps };
     }
@@ -88,6 +91,7 @@
       const whole = await search(false);
       const changed = switches.some((box) => box.checked);
       const now = changed ? await search(true) : whole;
+      const theirs = other && await search(changed, other);
       if (mine !== run) return;
       const glossed = ({ text }) => {
         const words = text.split(" ");
@@ -99,6 +103,9 @@
         : whole.text === now.text
           ? `Unchanged: it still writes ${glossed(now)}`
           : `With everything on: ${glossed(whole)} Now: ${glossed(now)}`;
+      if (theirs)
+        find("status").textContent = `Yours: ${find("status").textContent} ` +
+          `The course's, of this sentence: ${glossed(theirs)}`;
       for (const note of root.querySelectorAll("[data-note]"))
         note.hidden = !isOff(note.dataset.note);
       await stage.play(now.steps);
@@ -114,7 +121,7 @@
     showSource(data.sentences[sentence.value]);
     model.load((share) => {
       find("status").textContent = `Loading, ${Math.round(100 * share)} %`;
-    }).then(translate, (error) => {
+    }).then(() => other?.load()).then(translate, (error) => {
       find("status").textContent = String(error.message);
     });
   }

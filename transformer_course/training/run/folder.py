@@ -21,14 +21,17 @@ from transformer_course.errors import (
     ConfigError,
     CourseError,
 )
+from transformer_course.models.config import CustomConfig
 from transformer_course.training.config import Experiment
 from transformer_course.training.tasks.table import (
     experiment_from_dict,
     experiment_to_dict,
 )
 
-FREE = ("epochs", "device", "save_every", "files")
+FREE = ("epochs", "device", "save_every", "files", "file")
 """Settings that may change on resuming: files may have moved."""
+CODE = "my_transformer.py"
+"""The copy of the user's own model."""
 TRAIN = "transformer-course train"
 
 
@@ -139,6 +142,8 @@ class RunFolder:
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir(parents=True)
             checkpoint.save_tokenizer(place, tokenizer)
+            if isinstance(experiment.model, CustomConfig):
+                files.write_atomic(place / CODE, experiment.model.code)
         settings = experiment_to_dict(experiment) | {"machine": machines}
         if split:
             settings["split"] = split
@@ -214,6 +219,11 @@ def changed_setting(
     for part in ("data", "model", "train", "loss"):
         for key in before[part] | given[part]:
             was, is_now = before[part].get(key), given[part].get(key)
+            if was != is_now and key == "code":
+                return (
+                    f"other code of {CODE}, of which the run's folder has a "
+                    "copy"
+                )
             if was != is_now and key not in free:
                 return f"{part}.{key} {was}, but {is_now} is given now"
     return ""

@@ -1,0 +1,1 @@
+"""A Transformer of the learner's own: one file, written part by part."""

@@ -1,0 +1,158 @@
+"""What a check of a file says: as text, in a terminal's colours, as a page."""
+
+import html
+import re
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+from course_exercises.engine import reading
+from course_exercises.engine.verdict import Verdict
+from course_exercises.path.file import LearnersFile
+from course_exercises.path.parts import PARTS, chapter_of, exercise_of
+
+_BOX = re.compile(r"\[(\w+) *\]")
+_COLOURS = {"right": "32", "wrong": "31", "course": "2"}
+MARKS = {"right": "✓", "wrong": "✗", "course": "·"}
+"""Right, wrong; and the course's, since the learner's is not written yet."""
+WIDTH = 79
+_STYLE = """
+:root { color-scheme: light dark }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto;
+  max-width: 52rem; padding: 0 1rem }
+pre { font: 14px/1.35 ui-monospace, monospace; overflow-x: auto }
+.right { background: #2a9d5c; color: #fff }
+.wrong { background: #c8452f; color: #fff }
+.course { color: #777; outline: 1px dashed #999; outline-offset: -1px }
+"""
+
+
+def state_of(verdict: Verdict) -> str:
+    """A key of :data:`MARKS`."""
+    if verdict.is_correct:
+        return "right"
+    return "course" if verdict.kind == "unwritten" else "wrong"
+
+
+def text(
+    file: LearnersFile, verdicts: dict[str, Verdict], colours: bool
+) -> str:
+    """The whole answer of a check.
+
+    Args:
+        file: the learner's.
+        verdicts: of all parts.
+        colours: for a terminal.
+    """
+    paint = _in_colours if colours else _plain
+    wrong = [v for v in verdicts.values() if state_of(v) == "wrong"]
+    messages = [
+        f"{'─' * WIDTH}\n{MARKS['wrong']} {verdict.text}" for verdict in wrong
+    ]
+    messages += [
+        verdict.text
+        for verdict in verdicts.values()
+        if verdict.mistake == "missing"
+    ]
+    if "" in file.broken:
+        messages.append(f"{file.path.name}, {file.broken['']}")
+    parts = [table(verdicts, paint), picture(verdicts, paint), *messages]
+    return "\n\n".join([*parts, summary(file, verdicts)])
+
+
+def table(
+    verdicts: dict[str, Verdict], paint: Callable[[str, str], str]
+) -> str:
+    """A line for each part, by chapter."""
+    lines = []
+    for number, names in PARTS.items():
+        for name in names:
+            verdict = verdicts[name]
+            state = state_of(verdict)
+            said = {
+                "right": "right",
+                "course": "not written yet: the course's stands in",
+                "wrong": f"wrong: {verdict.mistake.replace('_', ' ')}"
+                if verdict.mistake
+                else "wrong",
+            }[state]
+            text = f"{MARKS[state]} {name:<30}{said}"
+            lines.append(f"{number}  {paint(text, state)}")
+            number = "  "
+    return "\n".join(lines)
+
+
+def picture(
+    verdicts: dict[str, Verdict], paint: Callable[[str, str], str]
+) -> str:
+    """The whole model, with the learner's parts marked."""
+
+    def box(match: re.Match) -> str:
+        state = state_of(verdicts[match[1]])
+        shown = f"{MARKS[state]} {match[1]}"
+        return paint(shown.ljust(len(match[0])), state)
+
+    drawing = Path(__file__).with_name("picture.txt").read_text("utf-8")
+    return _BOX.sub(box, drawing.rstrip("\n"))
+
+
+def summary(file: LearnersFile, verdicts: dict[str, Verdict]) -> str:
+    """How many parts are right, and what comes next."""
+    count = sum(verdict.is_correct for verdict in verdicts.values())
+    text = f"{count} of {len(verdicts)} parts are right."
+    left = [name for name, v in verdicts.items() if not v.is_correct]
+    if not left:
+        return (
+            f"{text} This Transformer is all yours. Next:\n\n"
+            f"    transformer-course check {file.path} --laws\n"
+            f"    transformer-course train grammar --model {file.path}"
+        )
+    name = next((n for n in left if n not in file.written), left[0])
+    section = exercise_of(name).section
+    return (
+        f'{text} Next: {name}, chapter {chapter_of(name)}, "'
+        f'{reading.title(section)}".'
+    )
+
+
+def page(file: LearnersFile, verdicts: dict[str, Verdict]) -> str:
+    """The answer as a page in HTML."""
+
+    def paint(text: str, state: str) -> str:
+        return f'<span class="{state}">{html.escape(text)}</span>'
+
+    wrong = "".join(
+        f"<pre>{html.escape(verdict.text)}</pre>"
+        for verdict in verdicts.values()
+        if state_of(verdict) == "wrong"
+    )
+    title = html.escape(file.path.name)
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>{title}</title><style>{_STYLE}</style>"
+        f"<h1>{title}</h1><p>{html.escape(summary(file, verdicts))}</p>"
+        f"<pre>{picture(verdicts, paint)}</pre>{wrong}"
+        f"<pre>{table(verdicts, paint)}</pre></html>\n"
+    )
+
+
+def laws_text(broken: dict[str, str], count: int) -> str:
+    """Which laws are broken, and what each means."""
+    if not broken:
+        return f"All {count} laws hold."
+    lines = [f"{len(broken)} of {count} laws are broken.", ""]
+    for name, meaning in broken.items():
+        title = f"{MARKS['wrong']} {name.replace('_', ' ')}: "
+        lines.append(
+            textwrap.fill(title + meaning, WIDTH, subsequent_indent="  ")
+        )
+    return "\n".join(lines)
+
+
+def _plain(text: str, state: str) -> str:
+    return text
+
+
+def _in_colours(text: str, state: str) -> str:
+    return f"\x1b[{_COLOURS[state]}m{text}\x1b[0m"
