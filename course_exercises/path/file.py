@@ -10,7 +10,6 @@ from pathlib import Path
 from course_exercises.path.parts import (
     FILE,
     NAMES,
-    exercise_of,
     solution,
     stub,
     stubs_text,
@@ -176,7 +175,9 @@ def _is_empty(body: list[ast.stmt]) -> bool:
     """Whether a body is only a docstring, ``pass`` or ``...``."""
     return all(
         isinstance(node, ast.Pass)
-        or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        or (
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        )
         for node in body
     )
 
@@ -193,5 +194,3 @@ def sources(file: LearnersFile) -> Iterator[tuple[str, str]]:
     for name in NAMES:
         if name in nodes:
             yield name, ast.unparse(nodes[name])
-
-

@@ -97,7 +97,9 @@ def in_order_of_need() -> list[str]:
 
 @cache
 def _modules() -> dict[str, str]:
-    return {name: at for found in MODULES.values() for name, at in found.items()}
+    return {
+        name: at for found in MODULES.values() for name, at in found.items()
+    }
 
 
 def _text(parts) -> str:

@@ -62,7 +62,9 @@ def check(
     file: File = FILE,
     laws: bool = False,
     watch: bool = False,
-    page: Annotated[Path | None, tyro.conf.arg(name="html", metavar="PAGE")] = None,
+    page: Annotated[
+        Path | None, tyro.conf.arg(name="html", metavar="PAGE")
+    ] = None,
 ) -> None:
     """Say of each part of your Transformer whether it is right.
 

@@ -164,8 +164,10 @@ def with_file(experiment: Experiment, file: Path) -> Experiment:
         raise CourseError(f"{file}, {' '.join(problem.split())}")
     code, absent = own.completed()
     if absent:
-        log(f"the course's stand in for parts of {file} that are not written "
-            f"yet: {', '.join(absent)}")
+        log(
+            f"the course's stand in for parts of {file} that are not written "
+            f"yet: {', '.join(absent)}"
+        )
     shared = {f.name for f in fields(CustomConfig)} - {"code", "file"}
     given = {name: getattr(sizes, name) for name in shared}
     options = CustomOptions(**given, code=code, file=str(file))

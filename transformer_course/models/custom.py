@@ -273,12 +273,15 @@ def as_transformer(model: CustomTransformer) -> Transformer:
     }
     generator = torch.Generator().manual_seed(0)
     src, tgt = (
-        torch.randint(3, max(4, config.vocab_size), (2, n), generator=generator)
+        torch.randint(
+            3, max(4, config.vocab_size), (2, n), generator=generator
+        )
         for n in (6, 5)
     )
-    src, tgt = src.clamp(max=config.vocab_size - 1).to(device), tgt.clamp(
-        max=config.vocab_size - 1
-    ).to(device)
+    src, tgt = (
+        src.clamp(max=config.vocab_size - 1).to(device),
+        tgt.clamp(max=config.vocab_size - 1).to(device),
+    )
     src[1, 4:] = config.pad_id
     with eval_mode(model), torch.no_grad():
         expected = model(src, tgt)
