@@ -60,6 +60,8 @@ def broken_laws(file: LearnersFile) -> dict[str, str]:
 class Checker:
     """Checks files, and remembers what was said of parts that stay."""
 
+    limits: Limits = LIMITS
+    """Of time and memory, for each part."""
     said: dict[tuple[str, ...], Verdict] = field(default_factory=dict)
     """By the part's name, its text and those of all that it uses."""
 
@@ -87,23 +89,27 @@ class Checker:
             if name not in written
         }
         todo = [name for name in in_order_of_need() if name in written]
-        keys: dict[str, tuple[str, ...]] = {}
+
+        def key(name: str) -> tuple[str, ...]:
+            right = [n for n in needs(name) if _is_right(found, n)]
+            return name, *(texts[n] for n in ("", name, *right))
+
         while todo:
-            for name in list(todo):  # what is known already
-                right = [n for n in needs(name) if _is_right(found, n)]
-                keys[name] = name, *(texts[n] for n in ("", name, *right))
-                if keys[name] not in self.said:
-                    break
-                found[name] = self.said[keys[name]]
-                todo.remove(name)
-            for name, verdict in self._tried(file, todo, found, progress):
-                right = [n for n in needs(name) if _is_right(found, n)]
-                key = name, *(texts[n] for n in ("", name, *right))
-                found[name] = self.said[key] = verdict
+            while todo and (known := self.said.get(key(todo[0]))):
+                found[todo.pop(0)] = known
+            # todo changes as verdicts come
+            for name, verdict in self._tried(file, [*todo], found, progress):
+                found[name] = self.said[key(name)] = verdict
                 todo.remove(name)
         return {name: found[name] for name in NAMES}
 
-    def _tried(self, file, todo, found, progress):
+    def _tried(
+        self,
+        file: LearnersFile,
+        todo: list[str],
+        found: dict[str, Verdict],
+        progress: Callable[[str], None],
+    ) -> Iterator[tuple[str, Verdict]]:
         """The verdicts of one process: until a part exceeds a limit."""
         if not todo:
             return
@@ -112,7 +118,7 @@ class Checker:
         with _child(
             text=file.text, path=path, names=todo, right=right
         ) as child:
-            yield from _verdicts(child, progress)
+            yield from _verdicts(child, progress, self.limits)
 
 
 @contextmanager
@@ -129,7 +135,9 @@ def _child(**request: Any) -> Iterator[Child]:
             child.end()
 
 
-def _verdicts(child: Child, progress: Callable[[str], None]):
+def _verdicts(
+    child: Child, progress: Callable[[str], None], limits: Limits
+) -> Iterator[tuple[str, Verdict]]:
     """Wait for verdicts, or for a limit to be exceeded."""
     deadline = time.monotonic() + START
     memory, name, number = None, None, 0
@@ -140,8 +148,8 @@ def _verdicts(child: Child, progress: Callable[[str], None]):
                 case {"part": str(name)}:
                     progress(name)
                     number = 0
-                    memory = memory or child.memory() + LIMITS.memory
-                    deadline = time.monotonic() + LIMITS.seconds
+                    memory = memory or child.memory() + limits.memory
+                    deadline = time.monotonic() + limits.seconds
                 case {"tried": int(tried)}:
                     last = len(exercise_of(name).tried)
                     number = min(tried, last - 1)
@@ -170,7 +178,7 @@ def _verdicts(child: Child, progress: Callable[[str], None]):
             case = exercise.tried[number]
             yield (
                 name,
-                messages.limit(exercise, exceeded, case, LIMITS.seconds),
+                messages.limit(exercise, exceeded, case, limits.seconds),
             )
             return
         time.sleep(PAUSE)

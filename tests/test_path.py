@@ -1,0 +1,195 @@
+"""The learner's own Transformer: the file, its check, its laws."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from course_exercises.path import parts, report
+from course_exercises.path.checking import Checker, broken_laws
+from course_exercises.path.file import begin, read
+from course_exercises.path.laws import LAWS
+from course_exercises.process import Limits
+from transformer_course.errors import CourseError
+from transformer_course.models.custom import definitions
+
+SOLUTION = parts.solution_text()
+CODE_LINES = 220
+"""Most lines of the finished file, without blanks, comments, docstrings."""
+
+
+@pytest.fixture
+def learners_file(tmp_path):
+    def write(text: str):
+        path = tmp_path / parts.FILE
+        path.write_text(text, "utf-8")
+        return read(path)
+
+    return write
+
+
+def without(name: str, text: str = SOLUTION) -> str:
+    """The finished file without one part."""
+    return text.replace(parts.solution(name), "")
+
+
+def with_stub(name: str, text: str = SOLUTION) -> str:
+    """The finished file with one part not written yet."""
+    return text.replace(parts.solution(name), parts.stub(name))
+
+
+# --- the file ----------------------------------------------------------------
+
+
+def test_the_finished_file_stands_alone():
+    """It imports torch and the standard library, and is short."""
+    tree = ast.parse(SOLUTION)
+    imported = {
+        (node.module if isinstance(node, ast.ImportFrom) else alias.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    roots = {name.partition(".")[0] for name in imported}
+    assert roots - set(sys.stdlib_module_names) == {"torch"}
+    comments = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            comments.update(range(node.lineno, node.end_lineno + 1))
+    lines = [
+        line
+        for number, line in enumerate(SOLUTION.splitlines(), start=1)
+        if number not in comments and not re.match(r"\s*(#|$)", line)
+    ]
+    assert len(lines) <= CODE_LINES
+
+
+def test_the_finished_file_trains_and_writes_without_the_package(tmp_path):
+    path = tmp_path / parts.FILE
+    path.write_text(SOLUTION, "utf-8")
+    code = (
+        "import sys, runpy; sys.modules['transformer_course'] = None; "
+        f"runpy.run_path({str(path)!r})['main'](steps=2)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code], capture_output=True, text=True
+    )
+    assert "BLEU" in done.stdout, done.stderr
+
+
+def test_every_part_is_asked_for_by_its_own_chapter():
+    for number, names in parts.PARTS.items():
+        for name in names:
+            assert parts.exercise_of(name).chapter[:2] == number
+
+
+def test_a_new_file_has_stubs_alone_and_is_never_written_over(tmp_path):
+    path = tmp_path / parts.FILE
+    assert begin(path) == []
+    new = read(path)
+    assert new.written == new.missing == []
+    path.write_text(without("bleu", new.text) + "mine = 1\n", "utf-8")
+    text = path.read_text("utf-8").replace(parts.stub("bleu"), "")
+    path.write_text(text, "utf-8")
+    assert begin(path) == [parts.stub("bleu")]
+    assert path.read_text("utf-8") == text
+
+
+def test_parts_that_are_not_written_are_the_courses(learners_file):
+    own = learners_file(with_stub("AddNorm", without("bleu")))
+    text, absent = own.completed()
+    assert absent == ["AddNorm", "bleu"]
+    assert own.text.rstrip() in text
+    module = definitions(text, "completed")
+    assert module.bleu and module.MyTransformer(9, 4, 2, 8, 1)
+
+
+@pytest.mark.parametrize("name", ["mine.txt", "mine.ipynb", "not-there.py"])
+def test_what_is_no_file_of_a_learner_is_refused(name, tmp_path):
+    if "not-there" not in name:
+        (tmp_path / name).touch()
+    with pytest.raises(CourseError, match=name):
+        read(tmp_path / name)
+
+
+# --- the check ---------------------------------------------------------------
+
+
+def test_each_mistake_is_named_and_counts_once(learners_file):
+    """Everything that can be wrong with a part, at once in one file."""
+    text = SOLUTION
+    for old, new in {
+        "def stable_softmax(": "def stable_softmax(:\n\ndef other(",
+        "def causal_mask(": "def casual_mask(",
+        parts.solution("merge_heads"): "merge_heads = 3",
+        parts.solution("split_heads"): parts.stub("split_heads"),
+        "self.norm(x + answer)": "self.norm(answer)",
+        parts.solution("bleu"): "def bleu(counts):\n    import os\n"
+        "    os._exit(0)",
+        parts.solution("learning_rate"): "def learning_rate(step, d_model, "
+        "warmup):\n    while True:\n        pass",
+    }.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    text += "\nwhile True:\n    pass\n"  # a trial run at the end
+    own = learners_file(text)
+    found = Checker(Limits(seconds=2)).check(own)
+    states = {name: report.state_of(verdict) for name, verdict in found.items()}
+    wrong = ["stable_softmax", "AddNorm", "learning_rate", "bleu"]
+    assert [n for n in states if states[n] == "wrong"] == wrong
+    absent = ["causal_mask", "split_heads", "merge_heads"]
+    assert [n for n in states if states[n] == "course"] == absent
+    assert found["stable_softmax"].mistake == "SyntaxError"
+    assert found["AddNorm"].kind == "misconception"
+    assert "casual_mask" in found["causal_mask"].text
+    assert found["learning_rate"].mistake == "time"
+    assert found["bleu"].mistake == "crash"
+    said = report.text(own, found, colours=False)
+    assert f"{len(states) - 7} of {len(states)} parts are right" in said
+    assert said.rstrip().splitlines()[-1].startswith(
+        f"{len(states) - 7} of {len(states)}"
+    )
+    assert "✗ AddNorm" in said and "· split_heads" in said
+
+
+def test_what_stays_is_not_tried_again(learners_file, monkeypatch):
+    own = learners_file(with_stub("bleu", parts.stubs_text()))
+    own = learners_file(
+        parts.stubs_text().replace(
+            parts.stub("padding_mask"), parts.solution("padding_mask")
+        )
+    )
+    checker = Checker()
+    first = checker.check(own)
+    assert first["padding_mask"].is_correct
+    monkeypatch.setattr(Checker, "_tried", None)  # no process is begun
+    assert checker.check(own) == first
+
+
+def test_the_page_shows_the_picture(learners_file):
+    own = learners_file(parts.stubs_text())
+    found = Checker().check(own)
+    page = report.page(own, found)
+    assert page.count('<span class="course">') >= 2 * len(parts.NAMES)
+
+
+# --- the laws ----------------------------------------------------------------
+
+
+def test_the_laws_hold_for_the_solution_and_notice_a_mask(learners_file):
+    assert broken_laws(learners_file(SOLUTION)) == {}
+    seen = "causal_mask(tgt.size(1)).to(tgt.device) & "
+    assert SOLUTION.count(seen) == 1
+    broken = broken_laws(learners_file(SOLUTION.replace(seen, "")))
+    assert set(broken) == {"no_future"}
+    said = report.laws_text(broken, len(LAWS))
+    assert "no future" in said and "causal mask" in said
+
+
+def test_the_picture_has_every_part():
+    path = Path(report.__file__).with_name("picture.txt")
+    boxes = re.findall(r"\[(\w+) *\]", path.read_text("utf-8"))
+    assert set(boxes) == set(parts.NAMES)
