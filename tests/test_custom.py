@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from transformer_course.checkpoints import checkpoint, web_export
 from transformer_course.cli.training import with_file
-from transformer_course.decoding.generate import beam_search, greedy
+from transformer_course.decoding.generate import beam_search, greedy_search
 from transformer_course.errors import ConfigError, CourseError
 from transformer_course.models.config import CustomConfig
 from transformer_course.models.custom import (
@@ -46,7 +46,9 @@ def edited(*edits: tuple[str, str]) -> str:
 
 def test_it_searches_with_and_without_a_cache_alike():
     model = model_of()
-    assert greedy(model, SRC, cached=True) == greedy(model, SRC, cached=False)
+    assert greedy_search(model, SRC, cached=True) == greedy_search(
+        model, SRC, cached=False
+    )
     beams = [
         beam_search(model, SRC, beam_size=3, cached=cached)
         for cached in (True, False)

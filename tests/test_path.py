@@ -137,7 +137,9 @@ def test_each_mistake_is_named_and_counts_once(learners_file):
     text += "\nwhile True:\n    pass\n"  # a trial run at the end
     own = learners_file(text)
     found = Checker(Limits(seconds=2)).check(own)
-    states = {name: report.state_of(verdict) for name, verdict in found.items()}
+    states = {
+        name: report.state_of(verdict) for name, verdict in found.items()
+    }
     wrong = ["stable_softmax", "AddNorm", "learning_rate", "bleu"]
     assert [n for n in states if states[n] == "wrong"] == wrong
     absent = ["causal_mask", "split_heads", "merge_heads"]
@@ -149,8 +151,10 @@ def test_each_mistake_is_named_and_counts_once(learners_file):
     assert found["bleu"].mistake == "crash"
     said = report.text(own, found, colours=False)
     assert f"{len(states) - 7} of {len(states)} parts are right" in said
-    assert said.rstrip().splitlines()[-1].startswith(
-        f"{len(states) - 7} of {len(states)}"
+    assert (
+        said.rstrip()
+        .splitlines()[-1]
+        .startswith(f"{len(states) - 7} of {len(states)}")
     )
     assert "✗ AddNorm" in said and "· split_heads" in said
 

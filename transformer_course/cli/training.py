@@ -15,6 +15,11 @@ from transformer_course.training.config import Experiment
 from transformer_course.training.presets import PRESETS
 
 
+METRICS = "metrics.jsonl"
+LITTLE = 10.0
+"""BLEU below which something is wrong with a model, or with its training."""
+
+
 @dataclass(frozen=True)
 class Training(Experiment):
     """An experiment, where to put it, and whether it goes on."""
@@ -63,8 +68,27 @@ def train(
         losses=LESS_MEMORY,
     )
     if os.environ.get("RANK", "0") == "0":  # set by torchrun
+        if isinstance(values["model"], CustomConfig):
+            _say_if_little_learned(folder, values["model"].file)
         use = find_task_kind(training.task).use.format(quoted(folder))
         print(f"done: {folder}. Try: {PROGRAM} {use}")
+
+
+def _say_if_little_learned(folder: Path, file: str) -> None:
+    """Say what a model that hardly translates may suffer from."""
+    from transformer_course.checkpoints.find import read_records
+
+    bleu = max(
+        (one.get("dev_bleu", 100.0) for one in read_records(folder / METRICS)),
+        default=100.0,
+    )
+    if bleu < LITTLE:
+        log(
+            f"warning: BLEU on the development set is {bleu:.1f}, so this "
+            "model has learned little. If it is the code, "
+            f"{PROGRAM} check {file} --laws may say why; else train longer, "
+            "or at another --train.peak-rate."
+        )
 
 
 @dataclass(frozen=True)
