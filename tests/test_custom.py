@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 import torch
-from course_exercises.path.parts import solution_text
 from torch.testing import assert_close
 
+from course_exercises.path.parts import solution_text
 from transformer_course.checkpoints import checkpoint, web_export
 from transformer_course.cli.training import with_file
 from transformer_course.decoding.generate import beam_search, greedy_search

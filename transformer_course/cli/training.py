@@ -14,7 +14,6 @@ from transformer_course.models.config import CustomConfig, ModelConfig
 from transformer_course.training.config import Experiment
 from transformer_course.training.presets import PRESETS
 
-
 METRICS = "metrics.jsonl"
 LITTLE = 10.0
 """BLEU below which something is wrong with a model, or with its training."""
