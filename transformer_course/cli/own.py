@@ -165,5 +165,5 @@ def _with_yours(page: str, name: str) -> str:
         f'"folder": "{folder}", "beside": "{MODELS}"',
         page,
     )
-    title = html.escape(f"Yours: {name}")
-    return re.sub(r"00 · Watch it translate", title, page)
+    title = rf"\1{html.escape(f'Yours: {name}')}"
+    return re.sub(r"(<(?:title|h1)>)00 · Watch it translate", title, page)
