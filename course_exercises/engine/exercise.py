@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from course_exercises.engine.draw import Draw
 from course_exercises.engine.mistakes import (
@@ -44,6 +45,8 @@ class Case:
     """Keyword arguments."""
     build: tuple[Any, ...] = ()
     """Arguments of a class's ``__init__``; empty for a function."""
+    weights: dict[str, Tensor] = field(default_factory=dict)
+    """Parameters of the module that the case sets; the others are drawn."""
 
 
 def case(note: str, *args: Any, **kwargs: Any) -> Case:
@@ -52,22 +55,28 @@ def case(note: str, *args: Any, **kwargs: Any) -> Case:
 
 
 def module_case(
-    note: str, build: tuple[Any, ...], *args: Any, **kwargs: Any
+    note: str,
+    build: tuple[Any, ...],
+    *args: Any,
+    weights: dict[str, Tensor] | None = None,
+    **kwargs: Any,
 ) -> Case:
     """One call of a module that is built with the arguments ``build``."""
-    return Case(note, args, kwargs, build)
+    return Case(note, args, kwargs, build, weights or {})
 
 
 def call(candidate: Implementation, given: Case) -> Any:
     """Call a function, or build a module, give it weights and call it.
 
-    Each parameter is filled with numbers that depend on its name alone, so
-    the order in which a module makes its parameters does not matter.
+    A parameter that the case does not set is filled with numbers that depend
+    on its name alone, so the order in which a module makes its parameters
+    does not matter.
     """
-    if given.build:
-        candidate = candidate(*given.build)
-        give_weights(candidate)
-    return candidate(*given.args, **given.kwargs)
+    if not given.build:
+        return candidate(*given.args, **given.kwargs)
+    module = candidate(*given.build)
+    give_weights(module)
+    return functional_call(module, given.weights, given.args, given.kwargs)
 
 
 def call_without_grad(candidate: Implementation, given: Case) -> Any:

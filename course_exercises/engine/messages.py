@@ -296,6 +296,8 @@ def _given(exercise: Exercise, case: Case) -> str:
     if case.build:
         built = ", ".join(map(show.short, case.build))
         text = f"built as {exercise.name}({built}), called with\n{text}"
+    if case.weights:
+        text += f"\nand with the weights\n{show.assignments(case.weights)}"
     return textwrap.indent(text, "    ")
 
 

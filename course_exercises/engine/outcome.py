@@ -4,6 +4,7 @@ import inspect
 import linecache
 import sysconfig
 import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -57,7 +58,8 @@ class Outcome:
     """The error of the second call."""
     gradients: tuple[Tensor, ...] = ()
     """Gradients of a weighted sum of the results, one for each argument of
-    floats; empty where the results have no gradient."""
+    floats and each weight that the case sets; empty where the results have
+    no gradient."""
 
 
 def observe(
@@ -82,7 +84,7 @@ def observe(
         return Outcome(failure=failure)
     first = Outcome(value, changed=_changed(exercise, case, given))
     given = _copy(case)
-    for tensor in tensors_in((given.args, given.kwargs)):
+    for tensor in _inputs(given):
         tensor.requires_grad_(tensor.is_floating_point())
     torch.default_generator.manual_seed(1)
     try:
@@ -114,7 +116,12 @@ def in_expected_form(found: Outcome, expected: Outcome) -> Outcome:
 
 
 def _copy(case: Case) -> Case:
-    return replace(case, args=copied(case.args), kwargs=copied(case.kwargs))
+    parts = ("args", "kwargs", "weights")
+    return replace(case, **{p: copied(getattr(case, p)) for p in parts})
+
+
+def _inputs(case: Case) -> Iterator[Tensor]:
+    return tensors_in((case.args, case.kwargs, case.weights))
 
 
 def arguments(exercise: Exercise, case: Case) -> dict[str, Any]:
@@ -161,11 +168,7 @@ def _gradients(value: Any, given: Case) -> tuple[Tensor, ...]:
         for result in tensors_in(value)
         if result.is_floating_point() and result.requires_grad
     ]
-    leaves = [
-        leaf
-        for leaf in tensors_in((given.args, given.kwargs))
-        if leaf.requires_grad
-    ]
+    leaves = [leaf for leaf in _inputs(given) if leaf.requires_grad]
     if not (results and leaves):
         return ()
     total = sum(

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_exercises.catalogue.feed_forward import (
     ONE_WORD,
@@ -11,64 +11,96 @@ from course_exercises.catalogue.feed_forward import (
     random_part,
 )
 from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import case, exercise_of, other
+from course_exercises.engine.exercise import (
+    Case,
+    exercise_of,
+    module_case,
+    other,
+)
 
 
-def feed_forward(
-    x: Float[Tensor, "batch length d_model"],
-    W_1: Float[Tensor, "d_model d_ff"],
-    b_1: Float[Tensor, " d_ff"],
-    W_2: Float[Tensor, "d_ff d_model"],
-    b_2: Float[Tensor, " d_model"],
-) -> Float[Tensor, "batch length d_model"]:
-    """Send each word through two linear maps with a ReLU between.
+class FeedForward(nn.Module):
+    """Two linear maps with a ReLU between, for each word by itself.
+
+    Both maps have a bias. There is no dropout, and no sum with the input.
 
     Args:
-        x: the stream.
-        W_1: makes a word's vector wider; one column for each unit.
-        b_1: one number for each unit.
-        W_2: makes it as narrow as it was; one row for each unit.
-        b_2: one number for each number of the result.
-
-    Returns:
-        What the part answers; the stream is not yet added to it.
+        d_model: width of a word's vector.
+        d_ff: the number of units, which is the width inside.
     """
-    ### BEGIN SOLUTION
-    sums = x @ W_1 + b_1
-    units = sums.clamp(min=0)
-    return units @ W_2 + b_2
-    ### END SOLUTION
+
+    def __init__(self, d_model: int, d_ff: int):
+        super().__init__()
+        self.up_proj = nn.Linear(d_model, d_ff)
+        self.down_proj = nn.Linear(d_ff, d_model)
+
+    def forward(
+        self, x: Float[Tensor, "batch length d_model"]
+    ) -> Float[Tensor, "batch length d_model"]:
+        """Send each word through both maps.
+
+        Args:
+            x: the stream.
+
+        Returns:
+            What the part answers; the stream is not yet added to it.
+        """
+        ### BEGIN SOLUTION
+        hidden = self.up_proj(x).relu()
+        return self.down_proj(hidden)
+        ### END SOLUTION
 
 
 @other
-def feed_forward_by_linear(x, W_1, b_1, W_2, b_2):
-    return F.linear(F.relu(F.linear(x, W_1.T, b_1)), W_2.T, b_2)
+class FeedForwardByProducts(FeedForward):
+    def forward(self, x):
+        up, down = self.up_proj, self.down_proj
+        hidden = (x @ up.weight.T + up.bias).clamp(min=0)
+        return hidden @ down.weight.T + down.bias
 
 
 @other
-def feed_forward_word_by_word(x, W_1, b_1, W_2, b_2):
-    words = x.reshape(-1, x.size(-1))
-    answers = [torch.relu(word @ W_1 + b_1) @ W_2 + b_2 for word in words]
-    return torch.stack(answers).view(x.shape)
+class FeedForwardWordByWord(FeedForward):
+    def forward(self, x):
+        words = x.reshape(-1, x.size(-1))
+        answers = [self.down_proj(F.relu(self.up_proj(w))) for w in words]
+        return torch.stack(answers).view(x.shape)
 
 
 @other
-def feed_forward_as_memory(x, W_1, b_1, W_2, b_2):
-    answer = b_2.expand_as(x)
-    for key, bias, value in zip(W_1.T, b_1, W_2, strict=True):
-        match = torch.einsum("bld,d->bl", x, key) + bias
-        fires = torch.maximum(match, match.new_zeros(()))
-        answer = answer + fires[..., None] * value
-    return answer
+class FeedForwardAsMemory(FeedForward):
+    def forward(self, x):
+        answer = self.down_proj.bias.expand_as(x)
+        keys, values = self.up_proj.weight, self.down_proj.weight.T
+        for key, bias, value in zip(
+            keys, self.up_proj.bias, values, strict=True
+        ):
+            match = torch.einsum("bld,d->bl", x, key) + bias
+            fires = torch.maximum(match, match.new_zeros(()))
+            answer = answer + fires[..., None] * value
+        return answer
+
+
+def part_case(
+    note: str, x: Tensor, W_1: Tensor, b_1: Tensor, W_2: Tensor, b_2: Tensor
+) -> Case:
+    """The weights of the formula, as ``nn.Linear`` keeps them."""
+    weights = {
+        "up_proj.weight": W_1.T,
+        "up_proj.bias": b_1,
+        "down_proj.weight": W_2.T,
+        "down_proj.bias": b_2,
+    }
+    return module_case(note, tuple(W_1.shape), x, weights=weights)
 
 
 EXERCISE = exercise_of(
-    feed_forward,
+    FeedForward,
     section="09_feed_forward#the-formula",
     points=1,
     cases=[
-        case(*ONE_WORD),
-        case(
+        part_case(*ONE_WORD),
+        part_case(
             "a negative word, and a negative answer",
             torch.tensor([[[-1.0]]]),
             torch.tensor([[2.0, -3.0]]),
@@ -76,7 +108,7 @@ EXERCISE = exercise_of(
             torch.tensor([[10.0], [-100.0]]),
             torch.tensor([-1.0]),
         ),
-        case(
+        part_case(
             "subject and verb disagree",
             torch.tensor([[[0.5, 0.5], [0.5, 0.0]]]),
             torch.tensor([[2.0, -2.0], [-2.0, 2.0]]),
@@ -84,10 +116,11 @@ EXERCISE = exercise_of(
             torch.tensor([[1.0, 0.0], [1.0, 0.0]]),
             torch.zeros(2),
         ),
-        case("as wide inside as outside", *draw_part(Draw(1), 1, 1, 2, 2)),
-        case("as many words as numbers", *draw_part(Draw(2), 1, 3, 3, 4)),
-        case("two sentences", *draw_part(Draw(3), 2, 3, 2, 8)),
-        case("float64", *(t.double() for t in draw_part(Draw(4), 1, 2, 3, 5))),
+        part_case(
+            "as wide inside as outside", *draw_part(Draw(1), 1, 1, 2, 2)
+        ),
+        part_case("as many words as numbers", *draw_part(Draw(2), 1, 3, 3, 4)),
+        part_case("two sentences", *draw_part(Draw(3), 2, 3, 2, 8)),
     ],
-    draw=lambda draw: case("random numbers", *random_part(draw)),
+    draw=lambda draw: part_case("random numbers", *random_part(draw)),
 )

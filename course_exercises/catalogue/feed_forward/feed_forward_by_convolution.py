@@ -23,7 +23,7 @@ def feed_forward_by_convolution(
 ) -> Float[Tensor, "batch length d_model"]:
     """Compute the feed-forward part as two convolutions of width one.
 
-    The numbers are those of ``feed_forward``, the exercise before, with its
+    The numbers are those of ``FeedForward``, the exercise before, with its
     two linear maps, biases and ReLU; the weights are only kept in another
     shape.
 

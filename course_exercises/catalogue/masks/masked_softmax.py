@@ -4,6 +4,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from course_exercises.catalogue.score_functions.stable_softmax import (
+    stable_softmax,
+)
 from course_exercises.engine.draw import Draw
 from course_exercises.engine.exercise import Case, case, exercise_of, other
 
@@ -26,7 +29,7 @@ def masked_softmax(
     ### BEGIN SOLUTION
     somewhere = mask.any(dim=-1, keepdim=True)
     opened = mask | ~somewhere  # rows that are empty see all, for now
-    weights = scores.masked_fill(~opened, -torch.inf).softmax(dim=-1)
+    weights = stable_softmax(scores.masked_fill(~opened, -torch.inf))
     return weights * somewhere
     ### END SOLUTION
 

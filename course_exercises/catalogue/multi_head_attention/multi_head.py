@@ -5,6 +5,15 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from course_exercises.catalogue.attention.scaled_dot_product_attention import (
+    scaled_dot_product_attention,
+)
+from course_exercises.catalogue.multi_head_attention.merge_heads import (
+    merge_heads,
+)
+from course_exercises.catalogue.multi_head_attention.split_heads import (
+    split_heads,
+)
 from course_exercises.engine.draw import Draw
 from course_exercises.engine.exercise import (
     Case,
@@ -13,11 +22,7 @@ from course_exercises.engine.exercise import (
     module_case,
     other,
 )
-from transformer_course.models.attention import scaled_dot_product_attention
 from transformer_course.models.masks import causal_mask, padding_mask
-
-from .merge_heads import merge_heads
-from .split_heads import split_heads
 
 
 class MultiHead(nn.Module):
