@@ -1,6 +1,5 @@
 """Decoder layer."""
 
-import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
