@@ -1,6 +1,5 @@
 """Decoder layer."""
 
-import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
@@ -12,16 +11,18 @@ from course_exercises.engine.exercise import (
     module_case,
     other,
 )
-from transformer_course.models.attention import MultiHeadAttention
-from transformer_course.models.layers import FeedForward, LayerNorm
-from transformer_course.models.masks import causal_mask
+
+from ..masks.causal_mask import causal_mask
+from ..multi_head_attention.multi_head import MultiHead
+from .parts_until_merged import AddNorm, FeedForward
 
 
 class MyDecoderLayer(nn.Module):
     """Self-attention, cross-attention, feed-forward, in post-norm.
 
-    Each has a sum and a norm; the norms are numbered in this order. A norm is
-    given the sum of the stream and what a part answers. There is no dropout.
+    Each is followed by an ``AddNorm``, called as ``add_norm(x, answer)``: it
+    normalises the sum of what a part has read and what it answers. They are
+    numbered in this order. There is no dropout.
 
     Attention is called as ``attention(query, memory, mask=mask)``, without a
     memory if it looks at the query itself. It returns one tensor, of the
@@ -36,12 +37,12 @@ class MyDecoderLayer(nn.Module):
 
     def __init__(self, d_model: int, n_heads: int, d_ff: int):
         super().__init__()
-        self.self_attention = MultiHeadAttention(d_model, n_heads)
-        self.cross_attention = MultiHeadAttention(d_model, n_heads)
+        self.self_attention = MultiHead(d_model, n_heads)
+        self.cross_attention = MultiHead(d_model, n_heads)
         self.feed_forward = FeedForward(d_model, d_ff)
-        self.norm_1 = LayerNorm(d_model)
-        self.norm_2 = LayerNorm(d_model)
-        self.norm_3 = LayerNorm(d_model)
+        self.add_norm_1 = AddNorm(d_model)
+        self.add_norm_2 = AddNorm(d_model)
+        self.add_norm_3 = AddNorm(d_model)
 
     def forward(
         self,
@@ -64,21 +65,19 @@ class MyDecoderLayer(nn.Module):
             The stream after all three parts.
         """
         ### BEGIN SOLUTION
-        own = self.self_attention(x, mask=mask)
-        said = self.norm_1(x + own)
+        said = self.add_norm_1(x, self.self_attention(x, mask=mask))
         across = self.cross_attention(said, memory, mask=src_mask)
-        heard = self.norm_2(said + across)
-        made = self.feed_forward(heard)
-        return self.norm_3(heard + made)
+        heard = self.add_norm_2(said, across)
+        return self.add_norm_3(heard, self.feed_forward(heard))
         ### END SOLUTION
 
 
 @other
 class DecoderInSteps(MyDecoderLayer):
     def forward(self, x, memory, mask, src_mask):
-        x = self.norm_1(x + self.self_attention(x, x, mask=mask))
-        x = self.norm_2(x + self.cross_attention(x, memory, mask=src_mask))
-        return self.norm_3(x + self.feed_forward(x))
+        x = self.add_norm_1(x, self.self_attention(x, x, mask=mask))
+        x = self.add_norm_2(x, self.cross_attention(x, memory, src_mask))
+        return self.add_norm_3.norm(x + self.feed_forward(x))
 
 
 @other
@@ -89,9 +88,9 @@ class DecoderByLoop(MyDecoderLayer):
             lambda y: self.cross_attention(y, memory, mask=src_mask),
             self.feed_forward,
         ]
-        norms = [self.norm_1, self.norm_2, self.norm_3]
-        for step, norm in zip(steps, norms, strict=True):
-            x = norm(torch.stack([step(x), x]).sum(dim=0))
+        sums = [self.add_norm_1, self.add_norm_2, self.add_norm_3]
+        for step, add_norm in zip(steps, sums, strict=True):
+            x = add_norm(step(x), x)
         return x
 
 

@@ -12,15 +12,17 @@ from course_exercises.engine.exercise import (
     module_case,
     other,
 )
-from transformer_course.models.attention import MultiHeadAttention
-from transformer_course.models.layers import AddNorm, FeedForward, LayerNorm
+
+from ..multi_head_attention.multi_head import MultiHead
+from .parts_until_merged import AddNorm, FeedForward
 
 
 class MyEncoderLayer(nn.Module):
     """Self-attention, then feed-forward, each with a sum and a norm.
 
-    In post-norm, as in the paper: a norm is given the sum of what a part has
-    read and what it answers. The first norm belongs to attention. There is
+    In post-norm, as in the paper: what is normalised is the sum of what a
+    part has read and what it answers. Both are done by an ``AddNorm``, called
+    as ``add_norm(x, answer)``; the first one belongs to attention. There is
     no dropout.
 
     Attention is called as ``attention(query, memory, mask=mask)``, without a
@@ -36,10 +38,10 @@ class MyEncoderLayer(nn.Module):
 
     def __init__(self, d_model: int, n_heads: int, d_ff: int):
         super().__init__()
-        self.self_attention = MultiHeadAttention(d_model, n_heads)
+        self.self_attention = MultiHead(d_model, n_heads)
         self.feed_forward = FeedForward(d_model, d_ff)
-        self.norm_1 = LayerNorm(d_model)
-        self.norm_2 = LayerNorm(d_model)
+        self.add_norm_1 = AddNorm(d_model)
+        self.add_norm_2 = AddNorm(d_model)
 
     def forward(
         self,
@@ -57,23 +59,19 @@ class MyEncoderLayer(nn.Module):
             The stream after both parts.
         """
         ### BEGIN SOLUTION
-        answer = self.self_attention(x, mask=mask)
-        heard = self.norm_1(x + answer)
-        made = self.feed_forward(heard)
-        return self.norm_2(heard + made)
+        heard = self.add_norm_1(x, self.self_attention(x, mask=mask))
+        return self.add_norm_2(heard, self.feed_forward(heard))
         ### END SOLUTION
 
 
 @other
-class EncoderByAddNorm(MyEncoderLayer):
+class EncoderByLoop(MyEncoderLayer):
     def forward(self, x, mask):
-        for norm, sublayer in (
-            (self.norm_1, lambda y: self.self_attention(y, y, mask=mask)),
-            (self.norm_2, self.feed_forward),
+        for add_norm, part in (
+            (self.add_norm_1, lambda y: self.self_attention(y, y, mask)),
+            (self.add_norm_2, self.feed_forward),
         ):
-            around = AddNorm(x.size(-1))
-            around.norm = norm
-            x = around(x, sublayer)
+            x = add_norm(part(x), x)
         return x
 
 
@@ -84,9 +82,9 @@ class EncoderBySentence(MyEncoderLayer):
         rows = []
         for sentence, own in zip(x.split(1), masks.split(1), strict=True):
             answer = self.self_attention(sentence, mask=own)
-            heard = self.norm_1(answer + sentence)
+            heard = self.add_norm_1.norm(answer + sentence)
             words = [heard[:, i : i + 1] for i in range(x.size(1))]
-            done = [self.norm_2(self.feed_forward(w) + w) for w in words]
+            done = [self.add_norm_2(w, self.feed_forward(w)) for w in words]
             rows.append(torch.cat(done, dim=1))
         return torch.cat(rows)
 
