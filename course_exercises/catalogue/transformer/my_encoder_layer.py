@@ -4,6 +4,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from course_exercises.catalogue.add_and_norm.add_norm import AddNorm
+from course_exercises.catalogue.feed_forward.feed_forward import FeedForward
 from course_exercises.catalogue.transformer import SIZES, real_keys
 from course_exercises.engine.draw import Draw
 from course_exercises.engine.exercise import (
@@ -14,7 +16,6 @@ from course_exercises.engine.exercise import (
 )
 
 from ..multi_head_attention.multi_head import MultiHead
-from .parts_until_merged import AddNorm, FeedForward
 
 
 class MyEncoderLayer(nn.Module):

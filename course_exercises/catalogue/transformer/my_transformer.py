@@ -4,6 +4,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from course_exercises.catalogue.tokens_and_embeddings.embedding import (
+    Embedding,
+)
 from course_exercises.engine.draw import Draw
 from course_exercises.engine.exercise import (
     Case,
@@ -20,7 +23,6 @@ from ..positional_encoding.sinusoidal_encoding import sinusoidal_encoding
 from .my_decoder_layer import MyDecoderLayer
 from .my_encoder_layer import MyEncoderLayer
 from .my_stack import MyStack
-from .parts_until_merged import Embedding
 
 
 class MyTransformer(nn.Module):
