@@ -68,6 +68,7 @@ def words(markdown: str) -> str:
     for pattern, stands in [
         # code, and blocks without prose; a live figure has its caption
         (r"^(`{3,})\{live\}(?:(?!^\1).)*?^:caption: ([^\n]*).*?^\1 *$", r"\2"),
+        (r"^(`{3,})\{write\}\n(.*?)^\1 *$", r"\2"),
         (r"^(`{3,})[a-z{].*?^\1 *$", ""),
         (r"<!--.*?-->", ""),
         (r"\$\$.*?\$\$", "x"),

@@ -1,0 +1,1 @@
+"""The reader's own Transformer: one file, written part by part."""
