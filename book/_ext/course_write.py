@@ -68,13 +68,17 @@ def code(text: str, language: str) -> nodes.literal_block:
 
 def map_of(picture: Element, chapter: str) -> str:
     """HTML: the picture in small, and what its shades mean."""
-    box = Element("div", {"class": "transformer-minimap"})
     earlier = {number for number in PARTS if number < chapter}
-    box.append(drawing(picture, chapter, earlier))
+    drawn = drawing(picture, chapter, earlier)
+    shades = {group.get("class") for group in drawn.iter("g")}
+    box = Element("div", {"class": "transformer-minimap"})
+    box.append(drawn)
     words = SubElement(box, "p")
     words.text = "Lit: what you write now."
-    if earlier:
+    if "earlier" in shades:
         words.text += " Shaded: what you have from earlier chapters."
+    elif earlier:  # and nothing is shaded: the chapter is about the whole
+        words.text = "Lit: the whole model, which is yours now."
     return ElementTree.tostring(box, encoding="unicode")
 
 
