@@ -144,11 +144,11 @@ book: $(BUILT) ## build the book and say where to open it
 
 # Sphinx notices a changed page or docstring, but not a changed extension, nor
 # that a new reference renumbers those on the other pages, nor that a page has
-# exercises now.
+# exercises now, or other stubs.
 # A failed build leaves nothing behind: Sphinx would not repeat the warnings of
 # pages that it has already read, and the next build would pass.
 $(BUILT): $(BOOK_SOURCES) $(INSTALLED) $(ADDRESSES)
-	@$(if $(filter book/_% %.bib course_exercises/assignments/% $(ADDRESSES),$?),rm -rf _build/en)
+	@$(if $(filter book/_% %.bib course_exercises/% $(ADDRESSES),$?),rm -rf _build/en)
 	PYTHONPATH="$(CURDIR)" $(BIN)/jupyter-book build book/en --quiet -W -n --keep-going \
 		--config _config.yml --toc "$(CURDIR)/_toc.yml" \
 		--path-output _build/en \

@@ -11,7 +11,7 @@ Where a chapter has code, a switch below these words folds or opens it.
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -91,12 +91,15 @@ def bar(text: Element) -> Element:
     return Element("rect", {"class": "data"} | numbers)
 
 
-def drawing(picture: Element, chapter: str) -> Element:
+def drawing(
+    picture: Element, chapter: str, earlier: Set[str] = frozenset()
+) -> Element:
     """The picture in small, with the parts lit that a chapter is about.
 
     Args:
         picture: in full.
         chapter: its number, or another name that ``data-also`` has.
+        earlier: numbers of chapters whose parts are shaded.
     """
     parts = list(parts_of(picture))
     lit = [part for part in parts if chapter in part.chapters]
@@ -112,9 +115,10 @@ def drawing(picture: Element, chapter: str) -> Element:
     flows = picture.iterfind(f"{SVG}g/{SVG}path")
     SubElement(svg, "path", d="".join(path.get("d", "") for path in flows))
     for part in parts:
-        group = SubElement(
-            svg, "g", {"class": "lit"} if part in (lit or parts) else {}
-        )
+        shade = "earlier" if part.chapters & earlier else None
+        if part in (lit or parts):
+            shade = "lit"
+        group = SubElement(svg, "g", {"class": shade} if shade else {})
         group.extend(part.shapes)
     return svg
 

@@ -1,0 +1,88 @@
+"""The next step: what a chapter adds to the reader's own Transformer.
+
+The directive ``write`` stands at a chapter's end. Its content says in words
+what is asked::
+
+    ```{write}
+    An attention for several sentences at once, with a mask or without one.
+    ```
+
+Below it are the picture of the model, with the chapter's parts lit and those
+of earlier chapters shaded, the stub of each part as it stands in the reader's
+file, and the command that checks the file.
+"""
+
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from course_minimap import PICTURE, drawing
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from course_exercises.path.parts import PARTS, stub
+
+CHECK = "transformer-course check my_transformer.py"
+BEGIN = (
+    "Not begun? `make start` or `transformer-course start` writes "
+    "`my_transformer.py`, with a stub for each part: "
+    "{doc}`your own Transformer <my_transformer>`."
+)
+
+
+class Write(SphinxDirective):
+    """``write``: the parts of a chapter, to be written by the reader."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """What is asked, the picture, the stubs and the command."""
+        self.assert_has_content()
+        chapter = self.env.docname[:2]
+        if chapter not in PARTS:
+            raise self.error(
+                f"write: {self.env.docname!r} has no part of the reader's "
+                f"Transformer. Chapters {', '.join(PARTS)} have some: see "
+                "course_exercises/path/parts.py."
+            )
+        path = Path(self.env.srcdir, PICTURE)
+        self.env.note_dependency(str(path))
+        picture = map_of(ElementTree.parse(path).getroot(), chapter)
+        box = nodes.container(classes=["write"])
+        self.state.nested_parse(self.content, self.content_offset, box)
+        box += nodes.raw("", picture, format="html")
+        box += [code(stub(name), "python") for name in PARTS[chapter]]
+        box += code(CHECK, "bash")
+        begin = StringList([BEGIN], source=self.get_source_info()[0])
+        self.state.nested_parse(begin, self.content_offset, box)
+        self.set_source_info(box)
+        return [box]
+
+
+def code(text: str, language: str) -> nodes.literal_block:
+    """A block of code."""
+    return nodes.literal_block(text, text, language=language)
+
+
+def map_of(picture: Element, chapter: str) -> str:
+    """HTML: the picture in small, and what its shades mean."""
+    earlier = {number for number in PARTS if number < chapter}
+    drawn = drawing(picture, chapter, earlier)
+    shades = {group.get("class") for group in drawn.iter("g")}
+    box = Element("div", {"class": "transformer-minimap"})
+    box.append(drawn)
+    words = SubElement(box, "p")
+    words.text = "Lit: what you write now."
+    if "earlier" in shades:
+        words.text += " Shaded: what you have from earlier chapters."
+    elif earlier:  # and nothing is shaded: the chapter is about the whole
+        words.text = "Lit: the whole model, which is yours now."
+    return ElementTree.tostring(box, encoding="unicode")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.add_directive("write", Write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
