@@ -70,7 +70,7 @@ BARE := $(shell grep -l 'import load_shipped' book/en/*.ipynb | \
 # Tests of the built pages.
 READING := $(patsubst %,tests/test_%.py,pages limits search)
 # Tests beside other libraries.
-BESIDE := $(patsubst %,tests/test_%.py,bert wordpiece ctranslate2 benchmarks)
+BESIDE := $(patsubst %,tests/test_%.py,bert wordpiece benchmarks)
 # Tests of the package alone.
 VERSIONED := $(shell grep -LE 'built_book|experiments|tools|sphinx|_ext' \
 	tests/test_*.py)
@@ -335,15 +335,14 @@ define test_bare_on
 
 endef
 
-# The libraries that ours is compared with, and the engine that a model can be
-# exported for. Where one cannot be had, what needs it is skipped by name.
+# The libraries that ours is compared with. Where one cannot be had, what needs
+# it is skipped by name.
 $(LIBRARIES): $(INSTALLED)
 	-$(ADD) --group peers
-	-$(ADD) ctranslate2
 	@touch $@
 
 .PHONY: test-peers
-test-peers: $(LIBRARIES) ## compare our models with other libraries' and engines
+test-peers: $(LIBRARIES) ## compare our models with other libraries'
 	$(PYTEST) $(SHARED) --all $(BESIDE)
 
 # The other programs of the benchmark; one that cannot be had is left out.

@@ -218,6 +218,11 @@ def read_json(path: Path) -> Any:
     return json.loads(path.read_text("utf-8"))
 
 
+def rows_in(path: Path, key: str = "samples") -> list[Record]:
+    """A list in a JSON file, which has notes by hand; none without the file."""
+    return read_json(path)[key] if path.is_file() else []
+
+
 def read_lines(path: Path) -> list[Record]:
     """The records of a file that has one in each line."""
     return list(map(json.loads, path.read_text("utf-8").splitlines()))

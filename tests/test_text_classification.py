@@ -1,7 +1,6 @@
 """Laws of classifying texts: batches, baselines, starts, the command line."""
 
 import dataclasses
-import io
 
 import pytest
 import torch
@@ -20,7 +19,6 @@ from transformer_course.batches.labelled import (
     text_rows,
 )
 from transformer_course.checkpoints import checkpoint
-from transformer_course.cli import main
 from transformer_course.data.tokenizer import PAD, Tokenizer
 from transformer_course.decoding.classify import (
     f1_by_class,
@@ -229,18 +227,12 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def said(capsys, monkeypatch):
+def said(run, stdin):
     """Runs a command, with lines on standard input."""
 
     def run_it(*args, given: str = "") -> tuple[int, list[str], str]:
-        stdin = io.TextIOWrapper(io.BytesIO(given.encode()))
-        monkeypatch.setattr("sys.stdin", stdin)
-        status = 0
-        try:
-            main([*map(str, args), "--device", "cpu"])
-        except SystemExit as stop:
-            status = stop.code
-        out, err = capsys.readouterr()
+        stdin(given.encode())
+        status, out, err = run(*args, "--device", "cpu")
         return status, out.splitlines(), err
 
     return run_it
