@@ -368,9 +368,8 @@ test-minilm: $(LIBRARIES) $(WEIGHTS) ## compare published weights with Hugging F
 	$(PYTEST) tests/test_pretrained.py
 
 .PHONY: test-smollm2
-test-smollm2: ALL := --all
-test-smollm2: $(LIBRARIES) $(WEIGHTS) ## compare SmolLM2 with Hugging Face's library (ALL=: a few texts)
-	$(PYTEST) $(ALL) tests/test_smollm2.py
+test-smollm2: $(LIBRARIES) $(WEIGHTS) ## compare SmolLM2 with Hugging Face's library
+	$(PYTEST) --all tests/test_smollm2.py
 
 # What drives a browser; the browser itself is the system's. Where it cannot
 # be had, what needs it is skipped by name.

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from tiny_runs import assert_same_runs
+from tiny_runs import assert_same_runs, other
 
 from transformer_course.batches.images import (
     ImageBatches,
@@ -35,7 +35,7 @@ from transformer_course.models.vit_config import (
     ConvolutionalConfig,
     VisionConfig,
 )
-from transformer_course.training.config import Experiment
+from transformer_course.training.config import Experiment, changed_experiment
 from transformer_course.training.loop import evaluate
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run.prepare import prepare
@@ -50,19 +50,14 @@ def digits():
     return load_images("digits")
 
 
-def tiny(name: str = "tiny", **train) -> Experiment:
+def tiny(**train) -> Experiment:
     """A few steps on few digits."""
-    settings = PRESETS["digits-vit"]
     values = {"epochs": 2, "warmup": 4, "save_every": 2, "device": "cpu"}
-    return dataclasses.replace(
-        settings,
-        name=name,
-        data=dataclasses.replace(
-            settings.data, train_pairs=200, batch_size=50
-        ),
-        model=VisionConfig(image_size=8, patch_size=4, **SIZES),
-        train=dataclasses.replace(settings.train, **values | train),
-    )
+    values = {f"train.{k}": value for k, value in (values | train).items()}
+    settings = changed_experiment(PRESETS["digits-vit"], values)
+    model = VisionConfig(image_size=8, patch_size=4, **SIZES)
+    settings = dataclasses.replace(settings, name="tiny", model=model)
+    return other(settings, train_pairs=200, batch_size=50)
 
 
 # --- the corpora -------------------------------------------------------------
@@ -217,10 +212,8 @@ def test_a_shifted_image_is_itself_moved_and_perhaps_mirrored():
 
 
 def test_a_model_for_other_images_is_refused():
-    settings = tiny()
-    wrong = dataclasses.replace(settings.model, image_size=12)
     with pytest.raises(ConfigError, match="image_size is 12.*--model.image-s"):
-        prepare(dataclasses.replace(settings, model=wrong))
+        prepare(other(tiny(), {"image_size": 12}))
 
 
 def test_what_is_judged_is_counted_in_images(digits):

@@ -189,10 +189,8 @@ def test_labels_are_limited_and_pieces_are_not(monkeypatch):
 
 
 def test_another_number_of_classes_is_refused():
-    settings = tiny_texts()
-    model = dataclasses.replace(settings.model, n_classes=3)
     with pytest.raises(ConfigError, match="n_classes is 3.*is 2"):
-        prepare(dataclasses.replace(settings, model=model))
+        prepare(other(tiny_texts(), {"n_classes": 3}))
 
 
 def test_from_a_pre_trained_model_body_and_pooler_are_taken(tokenizer):
