@@ -18,8 +18,8 @@ HEIGHT = 800
 BAD = ("error", "warning")
 """Kinds of messages that a page must not have."""
 KINDS = {
-    "chapter": (r"\d\d_", 5),
-    "reference": (r"api/", 2),
+    "chapter": (r"\d\d_", 3),
+    "reference": (r"api/", 1),
     "source": (r"_modules/", 1),
     "other": (r"", 6),
 }
