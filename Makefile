@@ -10,6 +10,7 @@
 #   WORKERS    processes that run the tests                (2)
 #   ON         the processors that `make test-bare` imitates: default, avx2,
 #              1-thread, 4-threads                         (default)
+#   SKIP       chapters that it leaves out, such as "13 20"     (none)
 #   VERSIONS   of what the package needs, for `make test-versions`: oldest or
 #              newest                                  (newest)
 #   PAGES      what `make test-browser` opens: all, some (a few of each
@@ -331,7 +332,8 @@ define test_bare_on
 	unset TRANSFORMER_COURSE_MIRROR; \
 	export http_proxy=http://127.0.0.1:9 https_proxy=http://127.0.0.1:9 \
 		no_proxy=127.0.0.1,localhost $(ON_$(1)); \
-	$(PYTEST) --nbval $(SHARED) $(BARE)
+	$(PYTEST) --nbval $(SHARED) \
+		$(filter-out $(patsubst %,book/en/%_%,$(SKIP)),$(BARE))
 
 endef
 
