@@ -98,15 +98,8 @@ def translate(
         how = {"beam_size": beam_size, "alpha": alpha} | settings
         return [beam[0].ids for beam in beam_search(model, src, **how)]
 
-    found, limits = _search_batches(
-        model,
-        tokenizer,
-        sentences,
-        batch_size,
-        search,
-        map_batches,
-        max_length,
-    )
+    given = model, tokenizer, sentences, batch_size
+    found, limits = _search_batches(*given, search, map_batches, max_length)
     report_cut(found, limits, on_cut)
     return [tokenizer.decode(ids or []) for ids in found]
 
@@ -134,15 +127,8 @@ def candidates(
     def search(src: Tensor) -> list[list[Hypothesis]]:
         return beam_search(model, src, **how)
 
-    found, limits = _search_batches(
-        model,
-        tokenizer,
-        sentences,
-        batch_size,
-        search,
-        map_batches,
-        max_length,
-    )
+    given = model, tokenizer, sentences, batch_size
+    found, limits = _search_batches(*given, search, map_batches, max_length)
     best = [beam[0].ids if beam else None for beam in found]
     report_cut(best, limits, on_cut)
     nothing = [Hypothesis([], 0.0, 0.0)]

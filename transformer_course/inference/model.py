@@ -190,10 +190,8 @@ class TrainedModel:
         ]
 
     def _search(self, search: Callable, sentences: list[str], settings: dict):
-        settings |= {
-            "map_batches": self.map_batches,
-            "max_length": self.max_length,
-        }
+        settings["map_batches"] = self.map_batches
+        settings["max_length"] = self.max_length
         given = self.model, self.tokenizer, self.tokenise(sentences)
         return search(*given, **settings)
 
