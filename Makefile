@@ -10,6 +10,7 @@
 #   WORKERS    processes that run the tests                (2)
 #   ON         the processors that `make test-bare` imitates: default, avx2,
 #              1-thread, 4-threads                         (default)
+#   SKIP       chapters that it leaves out, such as "13 20"     (none)
 #   VERSIONS   of what the package needs, for `make test-versions`: oldest or
 #              newest                                  (newest)
 #   PAGES      what `make test-browser` opens: all, some (a few of each
@@ -70,7 +71,7 @@ BARE := $(shell grep -l 'import load_shipped' book/en/*.ipynb | \
 # Tests of the built pages.
 READING := $(patsubst %,tests/test_%.py,pages limits search)
 # Tests beside other libraries.
-BESIDE := $(patsubst %,tests/test_%.py,bert wordpiece ctranslate2 benchmarks)
+BESIDE := $(patsubst %,tests/test_%.py,bert wordpiece benchmarks)
 # Tests of the package alone.
 VERSIONED := $(shell grep -LE 'built_book|experiments|tools|sphinx|_ext' \
 	tests/test_*.py)
@@ -331,19 +332,19 @@ define test_bare_on
 	unset TRANSFORMER_COURSE_MIRROR; \
 	export http_proxy=http://127.0.0.1:9 https_proxy=http://127.0.0.1:9 \
 		no_proxy=127.0.0.1,localhost $(ON_$(1)); \
-	$(PYTEST) --nbval $(SHARED) $(BARE)
+	$(PYTEST) --nbval $(SHARED) \
+		$(filter-out $(patsubst %,book/en/%_%,$(SKIP)),$(BARE))
 
 endef
 
-# The libraries that ours is compared with, and the engine that a model can be
-# exported for. Where one cannot be had, what needs it is skipped by name.
+# The libraries that ours is compared with. Where one cannot be had, what needs
+# it is skipped by name.
 $(LIBRARIES): $(INSTALLED)
 	-$(ADD) --group peers
-	-$(ADD) ctranslate2
 	@touch $@
 
 .PHONY: test-peers
-test-peers: $(LIBRARIES) ## compare our models with other libraries' and engines
+test-peers: $(LIBRARIES) ## compare our models with other libraries'
 	$(PYTEST) $(SHARED) --all $(BESIDE)
 
 # The other programs of the benchmark; one that cannot be had is left out.
@@ -369,9 +370,8 @@ test-minilm: $(LIBRARIES) $(WEIGHTS) ## compare published weights with Hugging F
 	$(PYTEST) tests/test_pretrained.py
 
 .PHONY: test-smollm2
-test-smollm2: ALL := --all
-test-smollm2: $(LIBRARIES) $(WEIGHTS) ## compare SmolLM2 with Hugging Face's library (ALL=: a few texts)
-	$(PYTEST) $(ALL) tests/test_smollm2.py
+test-smollm2: $(LIBRARIES) $(WEIGHTS) ## compare SmolLM2 with Hugging Face's library
+	$(PYTEST) --all tests/test_smollm2.py
 
 # What drives a browser; the browser itself is the system's. Where it cannot
 # be had, what needs it is skipped by name.

@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from experiments.lab import Experiment, Record, RunContext
-from experiments.timing import conditions, run_in_subprocess
+from experiments.timing import measured_alone
 from transformer_course.models.attention import KVCache
 from transformer_course.models.modern import ModernLanguageModel
 from transformer_course.models.modern_config import ModernConfig
@@ -157,8 +157,7 @@ def rate(tokens: int, start: float) -> float:
 def measure(asked: Question, seed: int, context: RunContext) -> Record:
     """One way, once, in a process of its own."""
     steps = context.limit(STEPS[asked.size])
-    found = run_in_subprocess(measured, asked, steps)
-    return {**conditions(), **found}
+    return measured_alone(measured, asked, steps)
 
 
 def questions() -> dict[str, Question]:

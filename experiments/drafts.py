@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 
 from experiments.lab import Experiment, Record, RunContext
-from experiments.timing import conditions, run_in_subprocess
+from experiments.timing import measured_alone
 from transformer_course.checkpoints.shipped import load_shipped
 from transformer_course.checkpoints.smollm2 import load_gguf, smollm2_file
 from transformer_course.data.corpora import load_corpus
@@ -155,8 +155,7 @@ def measured(asked: Question, number: int) -> Record:
 def measure(asked: Question, seed: int, context: RunContext) -> Record:
     """One way, once, in a process of its own."""
     number = len(QUESTIONS) if asked.task != "en-ja" else SENTENCES
-    found = run_in_subprocess(measured, asked, context.limit(number))
-    return {**conditions(), **found}
+    return measured_alone(measured, asked, context.limit(number))
 
 
 VARIANTS = {

@@ -133,10 +133,9 @@ def words_of(text: ParallelText, known: dict[str, dict]) -> list[dict]:
 
 def analyse(context: RunContext) -> Iterator[str]:
     """Look at each model's attention, and keep what was written by hand."""
-    path, known = context.folder / "words.json", {}
-    if path.is_file():
-        old = store.read_json(path)["sentences"]
-        known = {one["text"]: one for one in old}
+    path = context.folder / "words.json"
+    old = store.rows_in(path, "sentences")
+    known = {one["text"]: one for one in old}
     dev = dev_of(context.inputs[0])
     text = dev.take(range(0, len(dev), EVERY)[: context.limit(len(dev))])
     arrays, chosen = {}, {}

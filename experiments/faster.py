@@ -25,7 +25,7 @@ from torch import nn
 from torch.profiler import ProfilerActivity, profile
 
 from experiments.lab import Experiment, Record, RunContext
-from experiments.timing import conditions, peak, run_in_subprocess
+from experiments.timing import measured_alone, peak
 from transformer_course.batches.buckets import BucketedBatches
 from transformer_course.batches.pairs import (
     Batch,
@@ -203,11 +203,7 @@ class Question(NamedTuple):
 def measure(question: Question, seed: int, context: RunContext) -> Record:
     """One way, once, in a process of its own."""
     much = context.limit(STEPS, 1)
-    record = run_in_subprocess(DONE[question.kind], question.way, much)
-    return {
-        **conditions(),
-        **record,
-    }
+    return measured_alone(DONE[question.kind], question.way, much)
 
 
 FULL = Way(shapes=True, keeps=True, draws=True)

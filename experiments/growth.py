@@ -20,7 +20,7 @@ from typing import NamedTuple
 import torch
 
 from experiments.lab import Experiment, Record, RunContext
-from experiments.timing import conditions, peak, run_in_subprocess
+from experiments.timing import measured_alone, peak
 from transformer_course.batches.pairs import Batch
 from transformer_course.fast.optimize import optimize, swap
 from transformer_course.models.attention import (
@@ -167,10 +167,7 @@ def measured(kind: str, size: Size, steps: int) -> Record:
 def measure(point: Point, seed: int, context: RunContext) -> Record:
     """One point, once."""
     steps = context.limit(STEPS, 1)
-    return {
-        **conditions(),
-        **run_in_subprocess(measured, point.kind, point.size, steps),
-    }
+    return measured_alone(measured, point.kind, point.size, steps)
 
 
 SWEEPS = {

@@ -20,7 +20,7 @@ import numpy as np
 
 from experiments import store
 from experiments.haiku_forms import CREDIT, SEED
-from experiments.lab import Analysis, RunContext, splits_for, tiny_run
+from experiments.lab import Analysis, RunContext, each_of, splits_for, tiny_run
 from experiments.text_runs import other_sources, scores
 from transformer_course.batches.pairs import pad_rows
 from transformer_course.checkpoints import checkpoint
@@ -170,12 +170,9 @@ def sample_rows(
 
 def read_glosses(path: Path) -> dict[str, str]:
     """The glosses of a file of samples; none where there is no file."""
-    if not path.is_file():
-        return {}
-    rows = store.read_json(path)["samples"]
     texts = [
         text
-        for row in rows
+        for row in store.rows_in(path)
         for text in (row["keyword"], row["poet"], *row["outputs"].values())
     ]
     return {text["text"]: text["gloss"] for text in texts if text["gloss"]}
@@ -295,16 +292,10 @@ def store_haiku(output: Path, context: RunContext) -> Iterator[str]:
         yield f"{output.name}: {name} {found[name]['dev']}"
 
 
-def analyse(context: RunContext) -> Iterator[str]:
-    """Store what each training wrote."""
-    for output in context.inputs:
-        yield from store_haiku(output, context)
-
-
 EXPERIMENT = Analysis(
     name="haiku",
     chapter="16_soseki",
-    analyse=analyse,
+    analyse=each_of(store_haiku),
     inputs=("outputs/haiku", "outputs/haiku-scratch"),
     smoke_inputs=lambda scratch: [tiny_run(scratch, "tiny")],
     writes=("haiku", "haiku-scratch"),

@@ -34,9 +34,7 @@ def annotated(text: str, notes: Notes, verdict: bool = True) -> dict:
 def analyse(context: RunContext) -> Iterator[str]:
     """Translate, and keep what was written by hand."""
     path = context.folder / "samples.json"
-    notes = {}
-    if path.is_file():
-        notes = notes_of(store.read_json(path)["samples"])
+    notes = notes_of(store.rows_in(path))
     places = PLACES[: context.limit(len(PLACES))]
     text = translations.dev_of(context.inputs[0]).take(places)
     systems, written = translations.decoded_by_all(context, text)

@@ -80,10 +80,8 @@ def count_lengths(preset: str, context: RunContext) -> np.ndarray:
 
 def lengths_of(corpus: str, context: RunContext) -> Lengths:
     """Lengths of all pairs of a corpus, cut off; counted once, then stored."""
-    path, known = context.folder / "lengths.npz", {}
-    if path.exists():
-        with np.load(path) as arrays:
-            known = dict(arrays)
+    path = context.folder / "lengths.npz"
+    known = store.arrays_in(path)
     if corpus not in known:
         known[corpus] = count_lengths(CORPORA[corpus], context)
         store.write_arrays(path, known)

@@ -94,14 +94,6 @@ def check_made_from(original: Path, model: Path) -> None:
         )
 
 
-def kept_counts(path: Path) -> dict[str, np.ndarray]:
-    """Earlier counts of models that are not measured now too."""
-    if not path.exists():
-        return {}
-    with np.load(path) as arrays:
-        return dict(arrays)
-
-
 def analyse(context: RunContext) -> Iterator[str]:
     """Measure each model that is named, and store what was found."""
     if len(context.inputs) % 2:
@@ -110,7 +102,7 @@ def analyse(context: RunContext) -> Iterator[str]:
             "and the checkpoint that it was made from."
         )
     path = context.folder / "counts.npz"
-    counts = kept_counts(path)
+    counts = store.arrays_in(path)  # also of models not measured now
     pairs = zip(context.inputs[::2], context.inputs[1::2], strict=True)
     for model, original in pairs:
         found, of_model = measured(model, find(original), context)

@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from experiments.lab import Experiment, Record, RunContext
-from experiments.timing import conditions, run_in_subprocess
+from experiments.timing import measured_alone
 from transformer_course.batches.buckets import BucketedBatches
 from transformer_course.batches.pairs import encode_pairs
 from transformer_course.checkpoints.int8 import quantized
@@ -170,11 +170,8 @@ def rounded(asked: Question, sentences: int) -> Record:
 def measure(asked: Question, seed: int, context: RunContext) -> Record:
     """One way, once, in a process of its own."""
     if asked.kind == "product":
-        much = multiplied, asked, context.limit(ROWS, 64)
-    else:
-        much = rounded, asked, context.limit(SENTENCES)
-    found = run_in_subprocess(*much)
-    return {**conditions(), **found}
+        return measured_alone(multiplied, asked, context.limit(ROWS, 64))
+    return measured_alone(rounded, asked, context.limit(SENTENCES))
 
 
 VARIANTS = {

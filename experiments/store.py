@@ -164,6 +164,13 @@ def read_counts(name: str) -> dict[str, np.ndarray]:
             f"{', '.join(there) or 'none'}. python -m experiments "
             f"translations outputs/{name} makes them."
         )
+    return arrays_in(path)
+
+
+def arrays_in(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of a file, by name; none without the file."""
+    if not path.is_file():
+        return {}
     with np.load(path) as arrays:
         return dict(arrays)
 
@@ -216,6 +223,11 @@ def save(
 def read_json(path: Path) -> Any:
     """The content of a JSON file."""
     return json.loads(path.read_text("utf-8"))
+
+
+def rows_in(path: Path, key: str = "samples") -> list[Record]:
+    """A list in a JSON file with notes by hand; none without the file."""
+    return read_json(path)[key] if path.is_file() else []
 
 
 def read_lines(path: Path) -> list[Record]:

@@ -68,6 +68,13 @@ def run_in_subprocess(work: Callable[..., Any], *arguments: Any) -> Any:
         return process.submit(work, *arguments).result()
 
 
+def measured_alone(
+    work: Callable[..., dict[str, Any]], *arguments: Any
+) -> dict[str, Any]:
+    """The record of a work in a process of its own, under what conditions."""
+    return {**conditions(), **run_in_subprocess(work, *arguments)}
+
+
 def conditions() -> dict[str, Any]:
     """The date, the machine's load over the last minute, the processor."""
     return {

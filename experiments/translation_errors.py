@@ -74,18 +74,14 @@ def judged_again(samples: list[dict], notes: Notes) -> list[dict[str, str]]:
 
 def sheet_notes(path: Path) -> Notes:
     """Notes of the second judge, by source and translation."""
-    if not path.is_file():
-        return {}
-    verdicts = store.read_json(path)["verdicts"]
+    verdicts = store.rows_in(path, "verdicts")
     return {(note["src"], note["text"]): note for note in verdicts}
 
 
 def analyse(context: RunContext) -> Iterator[str]:
     """Translate, and keep what was written by hand."""
     path = context.folder / "judged.json"
-    notes = {}
-    if path.is_file():
-        notes = notes_of(store.read_json(path)["samples"])
+    notes = notes_of(store.rows_in(path))
     dev = translations.dev_of(context.inputs[0])
     places = range(0, len(dev), EVERY)[: context.limit(len(dev))]
     text = dev.take(places)

@@ -8,7 +8,6 @@ stored too, with the text cut up in several ways, so that intervals and
 comparisons can be made without the corpus.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,9 +18,9 @@ from experiments.lab import (
     Analysis,
     Record,
     RunContext,
-    like,
     made_of,
     splits_for,
+    store_each,
     tiny_run,
 )
 from transformer_course.checkpoints import checkpoint
@@ -209,14 +208,10 @@ def describe_row(row: Record) -> str:
     )
 
 
-def analyse(context: RunContext) -> Iterator[str]:
-    """Score and store each training."""
-    for output in context.inputs:
-        found, counts = results(output, context)
-        name = output.name
-        to = context.stored(name)
-        store.save(output, name, like(name), found, counts, to=to)
-        yield from (f"{name} {describe_row(row)}" for row in found["rows"])
+analyse = store_each(
+    results, lambda found: "\n".join(map(describe_row, found["rows"]))
+)
+"""Score and store each training."""
 
 
 def store_made_of_models(

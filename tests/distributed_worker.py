@@ -18,8 +18,8 @@ from tiny import tiny_corpus, tiny_digits, tiny_labels
 from tiny_runs import (
     other,
     tiny,
+    tiny_books,
     tiny_images,
-    tiny_library,
     tiny_masked,
     tiny_texts,
 )
@@ -27,7 +27,6 @@ from torch import nn
 
 from transformer_course.checkpoints import checkpoint
 from transformer_course.cli import main as command
-from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.errors import Interrupted
 from transformer_course.models.modern_config import ModernConfig
 from transformer_course.training import distributed, loop
@@ -90,19 +89,17 @@ def resumed(epochs: int) -> Experiment:
 
 def _without_dropout(experiment: Experiment) -> Experiment:
     changes = {"dropout": 0.0}
-    if hasattr(experiment.model, "next_sentence"):
-        changes["next_sentence"] = False
-        experiment = other(experiment, token_budget=512)
-    model = dataclasses.replace(experiment.model, **changes)
-    return dataclasses.replace(experiment, model=model)
+    if not hasattr(experiment.model, "next_sentence"):
+        return other(experiment, changes)
+    changes["next_sentence"] = False
+    return other(experiment, changes, token_budget=512)
 
 
 def small_corpora(patch: pytest.MonkeyPatch) -> None:
     """What they learn from."""
     tiny_corpus(patch)
     tiny_labels(patch)
-    books = Corpus("authors", ("ja",), works=tiny_library)
-    patch.setitem(CORPORA, "authors", books)
+    tiny_books(patch)
     tiny_digits(patch)
 
 

@@ -84,18 +84,6 @@ def test_a_round_of_x_transformers_learns_and_writes():
     assert lengths == [work.NEW_TOKENS] * work.SENTENCES
 
 
-@pytest.mark.parametrize("beam_size", [1, 3])
-def test_ctranslate2_writes_as_many_by_the_same_weights(beam_size):
-    pytest.importorskip("ctranslate2")
-    ours = course.decoding(beam_size, fast=False)().output
-    theirs = course.by_ctranslate2(beam_size, "float32")().output
-    if beam_size == 1:
-        assert theirs == ours
-    in_8_bits = course.by_ctranslate2(beam_size, "int8")()
-    assert in_8_bits.done == len(theirs) == work.SENTENCES
-    assert all(len(ids) <= work.NEW_TOKENS for ids in theirs)
-
-
 def test_ratios_are_those_of_the_same_round():
     turns = [{"rate": r, "megabytes": 10.0} for r in (2.0, 9.0, 4.0)]
     found = rounds.summary(turns, [1.0, 3.0, 4.0])

@@ -65,28 +65,16 @@ def on_both(gpu, work):
 # --- the device --------------------------------------------------------------
 
 
-def mixed_sum(there, here):
-    return there + here
-
-
-def mixed_stack(there, here):
-    return torch.stack([there[0], here[0]])
-
-
-def mixed_choice(there, here):
-    return here[there.long()]
-
-
-def to_numpy(there, here):
-    return there.numpy()
-
-
-def other_generator(there, here):
-    return torch.randn(2, device="cuda", generator=torch.Generator())
-
-
 @pytest.mark.parametrize(
-    "work", [mixed_sum, mixed_stack, mixed_choice, to_numpy, other_generator]
+    "work",
+    [
+        lambda there, here: there + here,
+        lambda there, here: torch.stack([there[0], here[0]]),
+        lambda there, here: here[there.long()],
+        lambda there, here: there.numpy(),
+        lambda there, here: there.normal_(generator=torch.Generator()),
+    ],
+    ids=["sum", "stack", "choice", "numpy", "generator"],
 )
 def test_it_refuses_what_a_gpu_refuses(gpu, work):
     here = torch.zeros(3)

@@ -1,6 +1,5 @@
 """Laws of a run's folder: begun, gone on with, chosen from, refused."""
 
-import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -8,11 +7,12 @@ from pathlib import Path
 import pytest
 import torch
 from tiny import tiny_corpus
-from tiny_runs import MODELS, records, tiny
+from tiny_runs import other, records, tiny
 
 from transformer_course.checkpoints.find import chosen_checkpoint
 from transformer_course.device import machine
 from transformer_course.errors import CheckpointError, ConfigError, CorpusError
+from transformer_course.training.config import changed_experiment
 from transformer_course.training.run import folder as module
 from transformer_course.training.run.folder import RunFolder
 from transformer_course.training.run.training import run
@@ -99,10 +99,9 @@ def test_a_run_is_not_written_over(finished):
 
 
 def test_other_settings_are_not_advised_to_go_on(finished):
-    deeper = dataclasses.replace(MODELS["transformer"], n_layers=3)
-    other = dataclasses.replace(tiny(), model=deeper)
+    deeper = other(tiny(), {"n_layers": 3})
     with pytest.raises(ConfigError, match=r"model\.n_layers") as error:
-        run(other, finished.parent, quiet=True)
+        run(deeper, finished.parent, quiet=True)
     assert "another --name" in str(error.value)
     assert "--resume" not in str(error.value)
 
@@ -114,20 +113,18 @@ def test_there_must_be_something_to_go_on_with(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("part", "change"),
+    ("setting", "value"),
     [
-        ("train", {"peak_rate": 0.5}),
-        ("train", {"seed": 3}),
-        ("data", {"token_budget": 32}),
-        ("model", {"d_model": 32}),
+        ("train.peak_rate", 0.5),
+        ("train.seed", 3),
+        ("data.token_budget", 32),
+        ("model.d_model", 32),
     ],
 )
-def test_going_on_with_other_settings_is_refused(finished, part, change):
-    changed = dataclasses.replace(getattr(tiny(), part), **change)
-    other = dataclasses.replace(tiny(), **{part: changed})
-    name = next(iter(change))
-    with pytest.raises(ConfigError, match=f"{part}.{name}"):
-        run(other, finished.parent, resume=True, quiet=True)
+def test_going_on_with_other_settings_is_refused(finished, setting, value):
+    changed = changed_experiment(tiny(), {setting: value})
+    with pytest.raises(ConfigError, match=setting):
+        run(changed, finished.parent, resume=True, quiet=True)
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[1]"])

@@ -15,7 +15,7 @@ from tiny_runs import (
     own_files,
     records,
     tiny,
-    tiny_library,
+    tiny_books,
     tiny_masked,
     tiny_texts,
     weights,
@@ -75,9 +75,8 @@ def test_a_language_model_learns_from_all_of_a_long_text(
     text = "\n".join(" ".join(words) for _ in range(30))
     splits = Splits(*(ParallelText([""], [text]) for _ in range(3)))
     settings = tiny("decoder-only", epochs=1)
-    model = dataclasses.replace(settings.model, max_length=8)
-    settings = dataclasses.replace(settings, model=model)
-    settings = other(settings, **in_japanese(texts=lambda: splits))
+    text_alone = in_japanese(texts=lambda: splits)
+    settings = other(settings, {"max_length": 8}, **text_alone)
     prepared = prepare(settings)
     seen = sum(
         int((batch.tgt_out != 0).sum()) for batch in prepared.batches.epoch(0)
@@ -103,11 +102,8 @@ def unigram(monkeypatch) -> Experiment:
     """Pieces that can be put together in several ways."""
     splits = grammar_corpus(train=60, dev=2, test=2)
     tiny_corpus(monkeypatch, pairs=lambda: splits)
-    settings = other(tiny(epochs=2), **UNIGRAM, token_budget=256)
-    model = dataclasses.replace(
-        settings.model, vocab_size=520, position="learned", max_length=12
-    )
-    return dataclasses.replace(settings, model=model)
+    model = {"vocab_size": 520, "position": "learned", "max_length": 12}
+    return other(tiny(epochs=2), model, **UNIGRAM, token_budget=256)
 
 
 def test_pieces_are_drawn_anew_in_each_epoch_and_the_same_again(unigram):
@@ -296,13 +292,11 @@ def test_examples_that_are_cut_off_are_a_warning(
 ):
     tiny_corpus(monkeypatch)
     tiny_labels(monkeypatch)
-    books = Corpus("authors", ("ja",), works=tiny_library)
-    monkeypatch.setitem(CORPORA, "authors", books)
+    tiny_books(monkeypatch)
     settings = make()
     prepare(settings)
     assert "cut off" not in capsys.readouterr().err
-    short = dataclasses.replace(settings.model, max_length=5)
-    prepare(dataclasses.replace(settings, model=short))
+    prepare(other(settings, {"max_length": 5}))
     told = capsys.readouterr().err
     assert f"{things} are longer than " in told and "max-length" in told
 
@@ -310,7 +304,6 @@ def test_examples_that_are_cut_off_are_a_warning(
 def test_targets_that_no_search_would_write_are_a_warning(monkeypatch, capsys):
     text = ParallelText(["red"] * 20, ["猫 " * 60] * 19 + ["猫 " * 50])
     tiny_corpus(monkeypatch, pairs=lambda: Splits(text, text, text))
-    model = dataclasses.replace(tiny().model, max_length=70)
-    prepare(dataclasses.replace(tiny(), model=model))
+    prepare(other(tiny(), {"max_length": 70}))
     told = capsys.readouterr().err
     assert "in 19 of 20 training pairs" in told and "--max-length" in told

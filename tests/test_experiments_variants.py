@@ -332,9 +332,6 @@ def count(model) -> int:
     return sum(p.numel() for p in model.parameters())
 
 
-# --- opponents of the Vision Transformer -------------------------------------
-
-
 # --- table 3 -----------------------------------------------------------------
 
 
@@ -427,6 +424,3 @@ def test_balance_is_added_to_what_is_learned_and_not_to_what_is_told():
     added = since_2017.BALANCE * balance_of(model) * plain.tokens
     torch.testing.assert_close(sums.loss, plain.loss + added)
     assert sums.nll == plain.nll
-
-
-# --- scores of attention -----------------------------------------------------

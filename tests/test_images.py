@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from tiny_runs import assert_same_runs
+from tiny_runs import assert_same_runs, other
 
 from transformer_course.batches.images import (
     ImageBatches,
@@ -20,7 +20,6 @@ from transformer_course.batches.images import (
     shifted,
 )
 from transformer_course.checkpoints import checkpoint
-from transformer_course.cli import main
 from transformer_course.data import images
 from transformer_course.data.corpora import load_images
 from transformer_course.data.download import is_available
@@ -36,11 +35,11 @@ from transformer_course.models.vit_config import (
     ConvolutionalConfig,
     VisionConfig,
 )
-from transformer_course.training.config import Experiment
+from transformer_course.training.config import Experiment, changed_experiment
 from transformer_course.training.loop import evaluate
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run.prepare import prepare
-from transformer_course.training.run.training import run
+from transformer_course.training.run.training import run as train
 from transformer_course.training.tasks.table import find_task
 
 SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
@@ -51,19 +50,14 @@ def digits():
     return load_images("digits")
 
 
-def tiny(name: str = "tiny", **train) -> Experiment:
+def tiny(**train) -> Experiment:
     """A few steps on few digits."""
-    settings = PRESETS["digits-vit"]
     values = {"epochs": 2, "warmup": 4, "save_every": 2, "device": "cpu"}
-    return dataclasses.replace(
-        settings,
-        name=name,
-        data=dataclasses.replace(
-            settings.data, train_pairs=200, batch_size=50
-        ),
-        model=VisionConfig(image_size=8, patch_size=4, **SIZES),
-        train=dataclasses.replace(settings.train, **values | train),
-    )
+    values = {f"train.{k}": value for k, value in (values | train).items()}
+    settings = changed_experiment(PRESETS["digits-vit"], values)
+    model = VisionConfig(image_size=8, patch_size=4, **SIZES)
+    settings = dataclasses.replace(settings, name="tiny", model=model)
+    return other(settings, train_pairs=200, batch_size=50)
 
 
 # --- the corpora -------------------------------------------------------------
@@ -218,10 +212,8 @@ def test_a_shifted_image_is_itself_moved_and_perhaps_mirrored():
 
 
 def test_a_model_for_other_images_is_refused():
-    settings = tiny()
-    wrong = dataclasses.replace(settings.model, image_size=12)
     with pytest.raises(ConfigError, match="image_size is 12.*--model.image-s"):
-        prepare(dataclasses.replace(settings, model=wrong))
+        prepare(other(tiny(), {"image_size": 12}))
 
 
 def test_what_is_judged_is_counted_in_images(digits):
@@ -240,17 +232,7 @@ def test_what_is_judged_is_counted_in_images(digits):
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("images")
-    return run(tiny(), folder, quiet=True)
-
-
-def said(capsys, *args) -> tuple[int, str, str]:
-    """Exit status, standard output, standard error."""
-    status = 0
-    try:
-        main([str(arg) for arg in args])
-    except SystemExit as leaving:
-        status = leaving.code
-    return status, *capsys.readouterr()
+    return train(tiny(), folder, quiet=True)
 
 
 def file_of(pixels, path):
@@ -260,24 +242,24 @@ def file_of(pixels, path):
 
 def test_a_stopped_training_goes_on_as_if_it_had_not_been(trained, tmp_path):
     first = tiny(epochs=1)
-    run(first, tmp_path, quiet=True)
-    longer = run(tiny(), tmp_path, resume=True, quiet=True)
+    train(first, tmp_path, quiet=True)
+    longer = train(tiny(), tmp_path, resume=True, quiet=True)
     assert_same_runs(longer, trained)
 
 
-def test_a_run_is_scored_by_class(trained, capsys):
-    status, out, _ = said(capsys, "score", trained)
+def test_a_run_is_scored_by_class(trained, run):
+    status, out, _ = run("score", trained)
     assert status == 0
     assert "on digits, test:" in out and "of 300 images right" in out
     assert len(out.splitlines()) == 11
 
 
-def test_files_are_classified(trained, digits, tmp_path, capsys):
+def test_files_are_classified(trained, digits, tmp_path, run):
     paths = [
         file_of(digits.test.images[i, 0], tmp_path / f"{i}.png")
         for i in range(3)
     ]
-    status, out, _ = said(capsys, "classify", trained, *paths, "--top", 2)
+    status, out, _ = run("classify", trained, *paths, "--top", 2)
     assert status == 0
     rows = [line.split("\t") for line in out.splitlines()]
     assert [row[0] for row in rows] == [str(p) for p in paths for _ in "12"]
@@ -291,29 +273,29 @@ def test_files_are_classified(trained, digits, tmp_path, capsys):
 
 
 def test_another_size_is_refused_unless_it_shall_be_fitted(
-    trained, tmp_path, capsys
+    trained, tmp_path, run
 ):
     path = tmp_path / "photo.png"
     Image.new("RGB", (30, 20), "red").save(path)
-    status, _, err = said(capsys, "classify", trained, path)
+    status, _, err = run("classify", trained, path)
     assert status == 1
     assert "30 × 20 pixels of mode RGB" in err and "--fit" in err
-    status, out, _ = said(capsys, "classify", trained, path, "--fit")
+    status, out, _ = run("classify", trained, path, "--fit")
     assert status == 0 and out.count("\n") == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"no image", b"\x89PNG\r\n\x1a\n"])
-def test_what_is_no_image_is_one_line(trained, content, tmp_path, capsys):
+def test_what_is_no_image_is_one_line(trained, content, tmp_path, run):
     path = tmp_path / "a.png"
     path.write_bytes(content)
-    status, out, err = said(capsys, "classify", trained, path)
+    status, out, err = run("classify", trained, path)
     assert (status, out) == (1, "")
     assert "cannot be read as an image" in err
     assert "Traceback" not in err
 
 
-def test_translations_of_images_are_refused(trained, capsys):
-    status, _, err = said(capsys, "score", trained, "--output", "x")
+def test_translations_of_images_are_refused(trained, run):
+    status, _, err = run("score", trained, "--output", "x")
     assert status == 1 and "a model for image classification" in err
 
 
@@ -336,17 +318,15 @@ class Read(HTMLParser):
         self.said += data
 
 
-def test_a_page_shows_each_image_under_its_map(
-    trained, digits, tmp_path, capsys
-):
+def test_a_page_shows_each_image_under_its_map(trained, digits, tmp_path, run):
     name = "<script>alert(1)</script>&.png".replace("/", "∕")
     paths = [
         file_of(digits.test.images[i, 0], tmp_path / file)
         for i, file in enumerate([name, "b.png"])
     ]
     to = tmp_path / "page.html"
-    plain = said(capsys, "classify", trained, *paths)
-    status, out, _ = said(capsys, "classify", trained, *paths, "--explain", to)
+    plain = run("classify", trained, *paths)
+    status, out, _ = run("classify", trained, *paths, "--explain", to)
     assert (status, out) == plain[:2]
     page = Read(to.read_text("utf-8"))
     assert page.tags.count("section") == 2 and "script" not in page.tags

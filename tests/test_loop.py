@@ -159,16 +159,6 @@ def test_a_target_is_shifted_by_one(name):
     close(batch_loss(model, batch, 0.1).loss, expected.loss)
 
 
-@on_each_device
-@each_model
-def test_gradients_reach_every_parameter_in_a_step(device, name):
-    model = MODELS[name]().to(device).train()
-    config = LoopConfig(clip=0.0)
-    optimizer = make_optimizer(model, config)
-    train_step(model, one_batch(name), optimizer, config)
-    gradients(model)
-
-
 def test_old_gradients_take_no_memory_in_the_forward_pass():
     model = tiny_transformer()
     optimizer = make_optimizer(model, LoopConfig())

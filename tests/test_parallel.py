@@ -8,7 +8,7 @@ from tiny import tiny_splits
 
 from transformer_course.cli import main
 from transformer_course.cli.options import load
-from transformer_course.decoding.translate import Searches, translate
+from transformer_course.decoding.translate import translate
 from transformer_course.errors import ConfigError
 from transformer_course.fast.parallel import parallel_map
 from transformer_course.inference import model
@@ -92,7 +92,7 @@ def test_translations_in_parallel_are_those_of_map(
             lines * 3,
             beam_size,
             batch_size=3,
-            searches=Searches(map_batches=over),
+            map_batches=over,
         )
         for over in (map, watched)
     ]
@@ -103,7 +103,7 @@ def test_translations_in_parallel_are_those_of_map(
 
 def test_the_command_searches_in_parallel_on_a_cpu(finished):
     used = load(finished, "cpu", raw=True)
-    assert used.searches.map_batches is parallel_map
+    assert used.map_batches is parallel_map
 
 
 @pytest.mark.usefixtures("small_corpus")

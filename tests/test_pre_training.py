@@ -7,7 +7,7 @@ from itertools import chain, pairwise
 
 import pytest
 import torch
-from tiny_runs import SIZES, tiny_library, tiny_masked, tiny_works
+from tiny_runs import SIZES, other, tiny_books, tiny_masked, tiny_works
 
 from transformer_course.batches.masked import (
     FOLLOWS,
@@ -21,7 +21,6 @@ from transformer_course.batches.masked import (
 )
 from transformer_course.cli import main
 from transformer_course.data.aozora import authors
-from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.data.tokenizer import (
     BOS,
     EOS,
@@ -50,8 +49,7 @@ def tokenizer() -> Tokenizer:
 
 @pytest.fixture(autouse=True)
 def small_library(monkeypatch):
-    small = Corpus("authors", ("ja",), works=tiny_library)
-    monkeypatch.setitem(CORPORA, "authors", small)
+    tiny_books(monkeypatch)
 
 
 def hidden(words, seed: int = 0):
@@ -195,8 +193,7 @@ def test_a_batch_without_a_chosen_word_has_a_finite_loss():
 
 def test_words_and_pairs_of_a_small_world_are_learned(tmp_path):
     settings = tiny_masked(epochs=25, peak_rate=0.02, average_last=0)
-    data = dataclasses.replace(settings.data, token_budget=512)
-    settings = dataclasses.replace(settings, data=data)
+    settings = other(settings, token_budget=512)
     made = prepare(settings)
     before = evaluate(made.model, made.dev_batches, made.task.unsmoothed_loss)
     folder = run(settings, tmp_path, quiet=True)
@@ -213,9 +210,7 @@ def test_words_and_pairs_of_a_small_world_are_learned(tmp_path):
 
 
 def test_without_pairs_a_row_is_one_passage_and_is_learned():
-    settings = tiny_masked()
-    model = dataclasses.replace(settings.model, next_sentence=False)
-    made = prepare(dataclasses.replace(settings, model=model))
+    made = prepare(other(tiny_masked(), {"next_sentence": False}))
     batch = next(iter(made.batches.epoch(0)))
     assert batch.kinds is None and not batch.segments.any()
     assert isinstance(made.task.unsmoothed_loss(made.model, batch), LossSums)

@@ -9,12 +9,12 @@ import random
 
 import pytest
 import torch
+from command_line import assert_error
 from test_byte_bpe import SPECIAL, as_hugging_face, hard_text
 from tiny import close
 
 from transformer_course.checkpoints import smollm2
 from transformer_course.checkpoints.smollm2 import load_gguf, smollm2_file
-from transformer_course.cli import main
 from transformer_course.data.byte_bpe import byte_signs
 from transformer_course.errors import CheckpointError, CourseError
 from transformer_course.inference.chat import Conversation, Message, chat_text
@@ -259,13 +259,10 @@ def test_another_file_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("command", ["score {}", "export {} {}-small"])
-def test_it_is_neither_scored_nor_exported(tmp_path, command, capsys):
+def test_it_is_neither_scored_nor_exported(tmp_path, command, run):
     path = tmp_path / "a.gguf"
     path.touch()
-    with pytest.raises(SystemExit):
-        main(command.format(path, path).split())
-    said = capsys.readouterr().err
-    assert "neither scored" in said and said.count("\n") == 1
+    assert_error(run(*command.format(path, path).split()), "neither scored")
 
 
 def test_without_the_package_the_error_says_what_to_install(monkeypatch):

@@ -21,6 +21,7 @@ from tiny_runs import (
     other,
     records,
     tiny,
+    tiny_books,
     tiny_images,
     tiny_library,
     tiny_masked,
@@ -91,11 +92,7 @@ def small_corpora(monkeypatch):
     tiny_labels(monkeypatch)
     both = {"pairs": tiny_splits, "texts": tiny_splits}
     monkeypatch.setitem(CORPORA, "soseki", Corpus("soseki", ("ja",), **both))
-    monkeypatch.setitem(
-        CORPORA,
-        "authors",
-        Corpus("authors", ("ja",), works=tiny_library),
-    )
+    tiny_books(monkeypatch)
 
 
 def training(name: str) -> Experiment:
@@ -211,9 +208,8 @@ def test_text_is_filled_up_with_one_id(name):
     settings = training(name)
     if find_task(name).kind.input == "images":
         pytest.skip("images are not padded")
-    model = dataclasses.replace(settings.model, pad_id=5)
     with pytest.raises(ConfigError, match="pad_id is 5, but"):
-        prepare(dataclasses.replace(settings, model=model))
+        prepare(other(settings, {"pad_id": 5}))
 
 
 @pytest.mark.parametrize(

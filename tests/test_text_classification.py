@@ -1,7 +1,6 @@
 """Laws of classifying texts: batches, baselines, starts, the command line."""
 
 import dataclasses
-import io
 
 import pytest
 import torch
@@ -20,7 +19,6 @@ from transformer_course.batches.labelled import (
     text_rows,
 )
 from transformer_course.checkpoints import checkpoint
-from transformer_course.cli import main
 from transformer_course.data.tokenizer import PAD, Tokenizer
 from transformer_course.decoding.classify import (
     f1_by_class,
@@ -191,10 +189,8 @@ def test_labels_are_limited_and_pieces_are_not(monkeypatch):
 
 
 def test_another_number_of_classes_is_refused():
-    settings = tiny_texts()
-    model = dataclasses.replace(settings.model, n_classes=3)
     with pytest.raises(ConfigError, match="n_classes is 3.*is 2"):
-        prepare(dataclasses.replace(settings, model=model))
+        prepare(other(tiny_texts(), {"n_classes": 3}))
 
 
 def test_from_a_pre_trained_model_body_and_pooler_are_taken(tokenizer):
@@ -229,18 +225,12 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def said(capsys, monkeypatch):
+def said(run, stdin):
     """Runs a command, with lines on standard input."""
 
     def run_it(*args, given: str = "") -> tuple[int, list[str], str]:
-        stdin = io.TextIOWrapper(io.BytesIO(given.encode()))
-        monkeypatch.setattr("sys.stdin", stdin)
-        status = 0
-        try:
-            main([*map(str, args), "--device", "cpu"])
-        except SystemExit as stop:
-            status = stop.code
-        out, err = capsys.readouterr()
+        stdin(given.encode())
+        status, out, err = run(*args, "--device", "cpu")
         return status, out.splitlines(), err
 
     return run_it

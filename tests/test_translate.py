@@ -16,7 +16,6 @@ from transformer_course.data.tokenizer import EOS, Tokenizer
 from transformer_course.decoding.search import Hypothesis
 from transformer_course.decoding.translate import (
     BROKEN,
-    Searches,
     TextStreamer,
     candidates,
     encode_source,
@@ -210,19 +209,6 @@ def test_the_mode_comes_back_when_a_search_fails(tokenizer, monkeypatch):
     assert model.training
 
 
-def writes(*lengths: int) -> Searches:
-    """Searches that find targets of these lengths, one a sentence."""
-    rows = [[5] * length for length in lengths]
-
-    def greedy(model, src, *, max_length):
-        return rows
-
-    def beam(model, src, *, beam_size, alpha, max_length):
-        return [[Hypothesis(ids, -1.0, -1.0)] for ids in rows]
-
-    return Searches(greedy, beam)
-
-
 @pytest.mark.parametrize("way", ["greedy", "beam", "candidates"])
 @pytest.mark.parametrize(
     ("lengths", "max_length", "cut"),
@@ -233,11 +219,16 @@ def writes(*lengths: int) -> Searches:
     ],
 )
 def test_translations_that_were_cut_off_are_reported(
-    tokenizer, way, lengths, max_length, cut
+    tokenizer, monkeypatch, way, lengths, max_length, cut
 ):
+    rows = [[5] * length for length in lengths]
+    beams = [[Hypothesis(ids, -1.0, -1.0)] for ids in rows]
+    module = "transformer_course.decoding.translate."
+    monkeypatch.setattr(module + "greedy_search", lambda *_, **how: rows)
+    monkeypatch.setattr(module + "beam_search", lambda *_, **how: beams)
     model = tiny_transformer(vocab_size=tokenizer.vocab_size)
-    found, settings = [], {"searches": writes(*lengths)}
-    settings |= {"max_length": max_length, "on_cut": found.extend}
+    found = []
+    settings = {"max_length": max_length, "on_cut": found.extend}
     given = model, tokenizer, ["red cat old", "old dog red"]
     if way == "candidates":
         candidates(*given, **settings)

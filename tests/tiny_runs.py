@@ -15,6 +15,7 @@ from transformer_course.checkpoints import checkpoint
 from transformer_course.data.aozora import Chapter, Work
 from transformer_course.data.aozora.authors import WorkSplits
 from transformer_course.data.config import DataConfig
+from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.models.bert_config import (
     BertConfig,
     RecurrentClassifierConfig,
@@ -31,6 +32,7 @@ from transformer_course.training.config import (
     LoopConfig,
     LossConfig,
     SequenceLossConfig,
+    changed_experiment,
 )
 
 SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
@@ -86,10 +88,11 @@ def tiny_images(**train) -> Experiment:
     )
 
 
-def other(settings: Experiment, **data) -> Experiment:
-    """The same training on other text."""
-    data = dataclasses.replace(settings.data, **data)
-    return dataclasses.replace(settings, data=data)
+def other(settings: Experiment, model=None, **data) -> Experiment:
+    """The same training of a model with changes, or on other text."""
+    changes = {f"model.{k}": value for k, value in (model or {}).items()}
+    changes |= {f"data.{k}": value for k, value in data.items()}
+    return changed_experiment(settings, changes)
 
 
 def tiny_texts(model: str = "classifier", **train) -> Experiment:
@@ -160,6 +163,12 @@ def tiny_works(count: int = 3, chapters: int = 2) -> list[Work]:
 def tiny_library() -> WorkSplits:
     """The same in three parts."""
     return WorkSplits(tiny_works(4), tiny_works(2), tiny_works(2))
+
+
+def tiny_books(monkeypatch) -> None:
+    """Put them into the table."""
+    corpus = Corpus("authors", ("ja",), works=tiny_library)
+    monkeypatch.setitem(CORPORA, "authors", corpus)
 
 
 def tiny_masked(**train) -> Experiment:

@@ -1,8 +1,11 @@
-"""Atomic file writes, and JSON objects read from files."""
+"""Atomic file writes, JSON objects read from files, packages' files."""
 
+import importlib.metadata
 import json
 from pathlib import Path
 from typing import Any
+
+from transformer_course.errors import CourseError
 
 
 def write_atomic(path: str | Path, content: str | bytes) -> None:
@@ -42,3 +45,18 @@ def parse_json(content: bytes) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise ValueError("not a JSON object")
     return values
+
+
+def of_package(package: str, advice: str) -> list[Path]:
+    """The files of an installed package.
+
+    Raises:
+        CourseError: it is not installed; ``advice`` says how it would be.
+    """
+    try:
+        found = importlib.metadata.files(package) or []
+    except importlib.metadata.PackageNotFoundError as error:
+        raise CourseError(
+            f"the package {package} is not installed: {advice}"
+        ) from error
+    return [Path(path.locate()) for path in found]

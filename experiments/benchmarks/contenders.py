@@ -19,7 +19,6 @@ class Contender(NamedTuple):
 
 LIBRARY = ("transformers",)
 X = ("x_transformers",)
-ENGINE = ("ctranslate2",)
 OURS = "the course"
 MARIAN = "Marian"
 
@@ -35,11 +34,8 @@ def _library(kind: str, batches) -> Contender:
 
 def _decoding(beam_size: int) -> dict[str, Contender]:
     decode = partial(course.decoding, beam_size)
-    convert = partial(course.by_ctranslate2, beam_size)
     marian = partial(peers.decoding, "Marian")
     return {
-        "CTranslate2, int8": Contender(partial(convert, "int8"), ENGINE),
-        "CTranslate2": Contender(partial(convert, "float32"), ENGINE),
         OURS: Contender(decode),
         f"{OURS}, plain": Contender(partial(decode, fast=False)),
         f"{MARIAN}, side by side": Contender(

@@ -1,8 +1,6 @@
 """The course's own model, as its presets train it, and in plainer ways."""
 
-import tempfile
 from functools import partial
-from pathlib import Path
 
 import torch
 
@@ -12,7 +10,6 @@ from transformer_course.decoding.generate import beam_search, greedy_search
 from transformer_course.fast.chunked_loss import chunked_loss
 from transformer_course.fast.optimize import optimize
 from transformer_course.fast.parallel import parallel_map
-from transformer_course.inference import ctranslate2_engine, ctranslate2_export
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.transformer import Transformer
 from transformer_course.training.config import LoopConfig, SequenceLossConfig
@@ -72,41 +69,6 @@ def decoding(beam_size: int, *, fast: bool = True) -> Turn:
     def turn() -> Round:
         found = (parallel_map if fast else map)(decode, sources)
         output = [ids for batch in found for ids in batch]
-        return Round(len(output), output)
-
-    return turn
-
-
-def by_ctranslate2(
-    beam_size: int, quantization: ctranslate2_export.Quantization
-) -> Turn:
-    """The same translations by the same weights, computed by CTranslate2.
-
-    All sources are given one limit. Where limits follow the sources' lengths,
-    a beam goes through CTranslate2 in smaller batches, and is slower.
-    """
-    config = work.config(norm_first=True)
-    pieces = ["<pad>", "<s>", "</s>"]
-    pieces += [str(i) for i in range(len(pieces), config.vocab_size)]
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        ctranslate2_export.write(folder, model(config), pieces, quantization)
-        engine = ctranslate2_engine.Engine(config, pieces, folder)
-    sources = work.sources()
-    length = work.NEW_TOKENS
-
-    def decode(src: torch.Tensor) -> list[list[int]]:
-        if beam_size == 1:
-            return ctranslate2_engine.greedy_search(
-                engine, src, max_length=length
-            )
-        beams = ctranslate2_engine.beam_search(
-            engine, src, beam_size=beam_size, max_length=length
-        )
-        return [beam[0].ids for beam in beams]
-
-    def turn() -> Round:
-        output = [ids for src in sources for ids in decode(src)]
         return Round(len(output), output)
 
     return turn

@@ -1,7 +1,7 @@
 """The figures that answer, used by pointer and keyboard, from a disk."""
 
 import pytest
-from browsing import from_disk
+from browsing import from_disk, script
 from built_book import SITE, not_ready
 
 PAGE = "00_watch_it_translate.html"
@@ -48,16 +48,7 @@ def test_a_switch_changes_what_is_written_and_names_its_chapter(opened):
     assert not figure.get_by_role("link", name="Chapter 06").is_visible()
 
 
-REACHED = """(root) => {
-  const stage = root.querySelector("[data-lv=stage]").getBoundingClientRect();
-  const ends = [...root.querySelectorAll(".lv-ribbons path")].map((path) =>
-    path.getPointAtLength(path.getTotalLength()));
-  return [...root.querySelectorAll(".is-empty")].filter((word) => {
-    const { left, right, bottom } = word.getBoundingClientRect();
-    return ends.some(({ x, y }) => y + stage.top > bottom - 2
-      && x + stage.left > left && x + stage.left < right);
-  }).length;
-}"""
+REACHED = script("reached")
 """How many empty positions a ribbon leads to."""
 
 

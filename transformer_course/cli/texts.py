@@ -55,7 +55,6 @@ def translate(
     raw: Raw = False,
     bf16: Bf16 = False,
     others: Others = (),
-    engine: Literal["torch", "ctranslate2"] = "torch",
     device: Device = "auto",
 ) -> None:
     """Translate a file, or what comes from the keyboard or a pipe.
@@ -71,9 +70,9 @@ def translate(
             translation alone.
         stream: write words as they are decided, with --beam-size 1; on a
             terminal that is so without this option.
-        engine: what computes: ctranslate2 takes a folder that export --to
-            ctranslate2 has written, and uses the CPU.
     """
+    from transformer_course.fast.parallel import n_workers
+
     _check_search(beam_size, alpha, max_length)
     ranks = Annotated[int, checks.between(0, beam_size)]
     checks.require_fits("n_best", n_best, ranks)
@@ -86,22 +85,8 @@ def translate(
         )
     by_hand = file is None and typed()
     stream = stream or (greedy and by_hand and sys.stdout.isatty())
-    size = 1 if by_hand or stream else CHUNK
-    if engine == "torch":
-        from transformer_course.fast.parallel import n_workers
-
-        used = load(model, device, raw, bf16, others)
-        size *= n_workers() if size > 1 else 1
-    else:
-        from transformer_course.inference import ctranslate2_engine
-
-        if others or bf16 or device not in ("auto", "cpu"):
-            raise ConfigError(
-                "--engine ctranslate2 computes one model on the CPU, in the "
-                "precision that it was exported in: leave out --with, --bf16 "
-                "and --device, or leave out --engine."
-            )
-        used = ctranslate2_engine.load_model(model, raw)
+    size = 1 if by_hand or stream else CHUNK * n_workers()
+    used = load(model, device, raw, bf16, others)
     used.require_output("translation", "text", prompt_side="src")
     used = replace(used, max_length=max_length)
     alpha = used.alpha if alpha is None else alpha
@@ -238,7 +223,7 @@ def score(
         beam_size,
         used.alpha if alpha is None else alpha,
         max_length,
-        used.searches,
+        used.map_batches,
     )
     title = f"{title} on {corpus_of(data).name}, {split}"
     written = evaluation.report(title, partial(print, flush=True))

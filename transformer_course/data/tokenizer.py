@@ -236,10 +236,6 @@ class Tokenizer:
         """Piece of one id."""
         return self._processor.id_to_piece(index)
 
-    def all_pieces(self) -> list[str]:
-        """Pieces in the order of their ids."""
-        return [self.piece(index) for index in range(self.vocab_size)]
-
     def save(self, path: str | Path) -> None:
         """Write the model to a file, for :meth:`load`."""
         Path(path).write_bytes(self.model_proto)

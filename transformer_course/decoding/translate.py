@@ -1,7 +1,7 @@
 """Translation of text by a model and its tokenizer (chapters 13 and 15)."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -42,19 +42,8 @@ def encode_source(
     return [*ids, EOS]
 
 
-class Searches(NamedTuple):
-    """The decoding functions to use; both take a model and source ids."""
-
-    greedy: Callable[..., list[list[int]]] = greedy_search
-    beam: Callable[..., list[list[Hypothesis]]] = beam_search
-    map_batches: Callable[..., Iterable] = map
-    """Applies a search to batches; yields its results in their order."""
-    limits: Callable[..., Tensor] = length_limits
-    """Maximum number of target tokens of each source."""
-
-
-DEFAULT_SEARCHES = Searches()
-"""The searches of :mod:`~.generate`, one batch after another."""
+MapBatches: TypeAlias = Callable[..., Iterable]
+"""Applies a search to batches; yields its results in their order."""
 OnCut = Callable[[list[int]], None]
 """Called with the indices of sentences whose translation was cut off."""
 
@@ -76,7 +65,7 @@ def translate(
     beam_size: int = 1,
     alpha: float = 0.6,
     batch_size: int = 64,
-    searches: Searches = DEFAULT_SEARCHES,
+    map_batches: MapBatches = map,
     max_length: int | None = None,
     on_cut: OnCut | None = None,
 ) -> list[str]:
@@ -92,7 +81,7 @@ def translate(
         beam_size: 1 searches greedily.
         alpha: exponent of the beam's length penalty.
         batch_size: sentences at a time.
-        searches: the decoding functions.
+        map_batches: how batches are searched; ``map``, one after another.
         max_length: maximum number of target tokens; when None, 50 more than
             the source has.
         on_cut: called with the indices of the sentences whose translation
@@ -105,13 +94,12 @@ def translate(
 
     def search(src: Tensor) -> list[list[int]]:
         if beam_size == 1:
-            return searches.greedy(model, src, **settings)
+            return greedy_search(model, src, **settings)
         how = {"beam_size": beam_size, "alpha": alpha} | settings
-        return [beam[0].ids for beam in searches.beam(model, src, **how)]
+        return [beam[0].ids for beam in beam_search(model, src, **how)]
 
-    found, limits = _search_batches(
-        model, tokenizer, sentences, batch_size, search, searches, max_length
-    )
+    given = model, tokenizer, sentences, batch_size
+    found, limits = _search_batches(*given, search, map_batches, max_length)
     report_cut(found, limits, on_cut)
     return [tokenizer.decode(ids or []) for ids in found]
 
@@ -123,7 +111,7 @@ def candidates(
     beam_size: int = 5,
     alpha: float = 0.6,
     batch_size: int = 64,
-    searches: Searches = DEFAULT_SEARCHES,
+    map_batches: MapBatches = map,
     max_length: int | None = None,
     on_cut: OnCut | None = None,
 ) -> list[list[Candidate]]:
@@ -137,11 +125,10 @@ def candidates(
     how = {"beam_size": beam_size, "alpha": alpha, "max_length": max_length}
 
     def search(src: Tensor) -> list[list[Hypothesis]]:
-        return searches.beam(model, src, **how)
+        return beam_search(model, src, **how)
 
-    found, limits = _search_batches(
-        model, tokenizer, sentences, batch_size, search, searches, max_length
-    )
+    given = model, tokenizer, sentences, batch_size
+    found, limits = _search_batches(*given, search, map_batches, max_length)
     best = [beam[0].ids if beam else None for beam in found]
     report_cut(best, limits, on_cut)
     nothing = [Hypothesis([], 0.0, 0.0)]
@@ -160,7 +147,7 @@ def _search_batches(
     sentences: Sequence[str],
     batch_size: int,
     search: Callable[[Tensor], list[Found]],
-    searches: Searches,
+    map_batches: MapBatches,
     max_length: int | None,
 ) -> tuple[list[Found | None], list[int]]:
     """Result of ``search`` for each sentence, and the limit of its length;
@@ -174,9 +161,9 @@ def _search_batches(
     limits = [0] * len(sentences)
     batches = list(sorted_batches(ids, batch_size))
     with eval_mode(model):  # once for all searches, which may be threads
-        results = searches.map_batches(search, [src for _, src in batches])
+        results = map_batches(search, [src for _, src in batches])
         for (places, src), some in zip(batches, results, strict=True):
-            longest = searches.limits(model, src, None, max_length).tolist()
+            longest = length_limits(model, src, None, max_length).tolist()
             for place, *result in zip(places, some, longest, strict=True):
                 found[filled[place]], limits[filled[place]] = result
     return found, limits

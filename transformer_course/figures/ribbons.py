@@ -5,7 +5,6 @@ A ribbon is a curve from a word to a word that it looks at.
 
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
@@ -18,6 +17,7 @@ from transformer_course.figures.viz import (
     GREY,
     ORANGE,
     check_labels,
+    new_axes,
 )
 
 _WIDEST = 9  # points, of a ribbon with all the weight
@@ -52,9 +52,7 @@ def ribbons(
     rows, columns = weights.shape
     check_labels("queries", queries, "rows", rows)
     check_labels("keys", keys, "columns", columns)
-    if ax is None:
-        size = (2.7, 0.7 + 0.3 * max(rows, columns))
-        _, ax = plt.subplots(figsize=size)
+    ax = ax or new_axes(2.7, 0.7 + 0.3 * max(rows, columns))
     heights = [(key + 0.5) * rows / columns - 0.5 for key in range(columns)]
     for row, line in enumerate(weights.tolist()):
         for height, weight in zip(heights, line, strict=True):
@@ -109,8 +107,7 @@ def strips(
         ConfigError: there is not one label for each vector.
     """
     check_labels("labels", labels, "rows", len(vectors))
-    if ax is None:
-        _, ax = plt.subplots(figsize=(5.2, 0.5 + 0.3 * len(vectors)))
+    ax = ax or new_axes(5.2, 0.5 + 0.3 * len(vectors))
     most = largest or vectors.abs().max().item()
     ax.imshow(vectors, cmap=_SIGNS, vmin=-most, vmax=most, aspect="auto")
     for row in range(1, len(vectors)):

@@ -62,6 +62,7 @@ DASHES = (
 _RADIUS = 0.27  # of a tensor's circle, in units of a graph's grid
 _PRINTED = 5  # a heat map of up to so many rows and columns shows its values
 _ARROW = {"arrowstyle": "-|>", "color": GREY, "linewidth": 1.3}
+_CENTRED = {"ha": "center", "va": "center"}
 _PARTS = ("self_attention", "cross_attention", "feed_forward")
 _COLUMNS = {"encoder": 1.2, "M": 2.68, "decoder": 4.1}  # of a flow
 _FLOOR = 1.03  # from one box of a flow up to the next
@@ -152,9 +153,7 @@ def heatmap(
     rows, columns = weights.shape
     check_labels("queries", queries, "rows", rows)
     check_labels("keys", keys, "columns", columns)
-    if ax is None:
-        size = (1.3 + 0.55 * columns, 1.0 + 0.42 * rows)
-        _, ax = plt.subplots(figsize=size)
+    ax = ax or new_axes(1.3 + 0.55 * columns, 1.0 + 0.42 * rows)
     values = weights.detach().float().cpu()
     low, high = limits
     ax.imshow(values.numpy(), cmap="Blues", vmin=low, vmax=high, aspect="auto")
@@ -201,9 +200,7 @@ def draw_graph(
     for start, end, _ in arrows:
         _check_ends(start, end, places)
     box = _bounds(places)
-    if ax is None:
-        size = (box[1] - box[0], box[3] - box[2])
-        _, ax = plt.subplots(figsize=size)
+    ax = ax or new_axes(box[1] - box[0], box[3] - box[2])
     nodes = {
         name: _draw_tensor(ax, name, at, colors.get(name, GREY))
         for name, at in tensors.items()
@@ -244,8 +241,7 @@ def draw_flow(
     inside = _shapes_inside(given, gave, model.config.n_heads)
     tensors, boxes, arrows = _flow_graph(model, src, tgt_in, gave, inside)
     left, right, bottom, top = _bounds({**tensors, **boxes})
-    size = ((right - left) * _ON_PHONE, (top - bottom) * _ON_PHONE)
-    _, ax = plt.subplots(figsize=size)
+    ax = new_axes((right - left) * _ON_PHONE, (top - bottom) * _ON_PHONE)
     draw_graph(tensors, boxes, arrows, colors=STREAMS, ax=ax)
     if src is not None:
         _draw_memory(ax, tensors["M"], boxes, _by(gave["encoder"].shape))
@@ -326,9 +322,7 @@ def draw_vectors(
     top = min(box[1] for box in boxes) - 0.1
     bottom = max(box[3] for box in boxes) + 0.1
     width, height = _CELL
-    if ax is None:
-        size = ((right - left) * width, (bottom - top) * height)
-        _, ax = plt.subplots(figsize=size)
+    ax = ax or new_axes((right - left) * width, (bottom - top) * height)
     for cells in blocks.values():
         _draw_cells(ax, cells)
     for start, end, text in arrows:
@@ -405,6 +399,11 @@ def attention_cells(
     }
 
 
+def new_axes(width: float, height: float) -> Axes:
+    """Axes in a figure of their own, of so many inches."""
+    return plt.subplots(figsize=(width, height))[1]
+
+
 def check_labels(
     what: str, labels: Sequence[str], side: str, count: int
 ) -> None:
@@ -429,14 +428,7 @@ def _print_values(ax: Axes, values: Tensor, dark: float) -> None:
     for row, line in enumerate(values.tolist()):
         for column, value in enumerate(line):
             color = "white" if value > dark else "black"
-            ax.text(
-                column,
-                row,
-                f"{value:.2f}",
-                color=color,
-                ha="center",
-                va="center",
-            )
+            ax.text(column, row, f"{value:.2f}", color=color, **_CENTRED)
 
 
 def _label_axes(ax: Axes, queries: Sequence[str], keys: Sequence[str]) -> None:
@@ -492,7 +484,7 @@ def _draw_cells(ax: Axes, cells: Cells) -> None:
             face = tuple(1 - tint * (1 - part) for part in color)
             ax.add_patch(Rectangle(corner, 1, 1, fc=face, ec="white", lw=1.2))
             middle = (corner[0] + 0.5, corner[1] + 0.5)
-            ax.text(*middle, number, ha="center", va="center")
+            ax.text(*middle, number, **_CENTRED)
     for row, label in enumerate(cells.rows):
         at = (left - 0.2, top + row + 0.5)
         ax.text(*at, label, ha="right", va="center")
@@ -503,9 +495,9 @@ def _draw_cells(ax: Axes, cells: Cells) -> None:
         )
     for column, label in enumerate(cells.columns):
         at = (left + column + 0.5, top - 0.5)
-        ax.text(*at, label, color=GREY, ha="center", va="center")
+        ax.text(*at, label, color=GREY, **_CENTRED)
     above = (left + columns / 2, cells.box[1] + 0.5)
-    ax.text(*above, cells.title, color=cells.color, ha="center", va="center")
+    ax.text(*above, cells.title, color=cells.color, **_CENTRED)
 
 
 def _draw_step(ax: Axes, start: Box, end: Box, text: str) -> None:
@@ -516,17 +508,16 @@ def _draw_step(ax: Axes, start: Box, end: Box, text: str) -> None:
     if beside:
         level = (max(top, next_top) + min(bottom, next_bottom)) / 2
         tail, tip = (right + 0.1, level), (next_left - 0.1, level)
-        at, place = (
-            ((tail[0] + tip[0]) / 2, level - 0.15),
-            ("center", "bottom"),
-        )
+        at = ((tail[0] + tip[0]) / 2, level - 0.15)
+        place = {"ha": "center", "va": "bottom"}
     else:
         middle = (max(left, next_left) + min(right, next_right)) / 2
         tail, tip = (middle, bottom + 0.1), (middle, next_top - 0.05)
-        at, place = (middle + 0.2, (tail[1] + tip[1]) / 2), ("left", "center")
+        at = (middle + 0.2, (tail[1] + tip[1]) / 2)
+        place = {"ha": "left", "va": "center"}
     style = {**_ARROW, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", tip, tail, arrowprops=style)
-    ax.text(*at, text, color=GREY, ha=place[0], va=place[1])
+    ax.text(*at, text, color=GREY, **place)
 
 
 def _text(name: str) -> str:
@@ -547,14 +538,7 @@ def _bounds(places: Mapping[str, Place]) -> tuple[float, float, float, float]:
 def _draw_tensor(ax: Axes, name: str, at: Place, color: str) -> Circle:
     node = Circle(at, _RADIUS, facecolor=color, edgecolor="none", zorder=2)
     ax.add_patch(node)
-    ax.text(
-        *at,
-        _text(name),
-        color="white",
-        ha="center",
-        va="center",
-        zorder=3,
-    )
+    ax.text(*at, _text(name), color="white", zorder=3, **_CENTRED)
     return node
 
 
@@ -572,7 +556,7 @@ def _draw_operation(ax: Axes, name: str, at: Place) -> FancyBboxPatch:
         zorder=2,
     )
     ax.add_patch(node)
-    style = {"ha": "center", "va": "center", "zorder": 3}
+    style = {"zorder": 3, **_CENTRED}
     ax.text(at[0], at[1] + 0.11 * len(second), first, **style)
     for line in second:
         below = (at[0], at[1] - 0.12)
@@ -599,15 +583,8 @@ def _draw_arrow(ax: Axes, start, end, shape: str, tail: Place, tip: Place):
 
 def _label(ax: Axes, at: Place, shape: str) -> None:
     """Write a shape over a line."""
-    ax.text(
-        *at,
-        shape,
-        color=GREY,
-        ha="center",
-        va="center",
-        zorder=4,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
-    )
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+    ax.text(*at, shape, color=GREY, zorder=4, bbox=box, **_CENTRED)
 
 
 def _by(shape: Sequence[int]) -> str:

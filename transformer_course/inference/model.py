@@ -25,12 +25,11 @@ from transformer_course.data.config import DataConfig
 from transformer_course.data.corpora import corpus_of
 from transformer_course.data.tokenizer import BOS, AnyTokenizer
 from transformer_course.data.wordpiece import WordPiece
-from transformer_course.decoding.generate import sample
-from transformer_course.decoding.search import DEFAULT_ALPHA
+from transformer_course.decoding.generate import greedy_search, sample
+from transformer_course.decoding.search import DEFAULT_ALPHA, length_limits
 from transformer_course.decoding.translate import (
-    DEFAULT_SEARCHES,
     Candidate,
-    Searches,
+    MapBatches,
     TextStreamer,
     candidates,
     encode_source,
@@ -72,7 +71,8 @@ class TrainedModel:
     """Stored with the model: corpus, languages."""
     raw: bool = False
     """Whether text is left as it is: tokenised, as in the corpus."""
-    searches: Searches = DEFAULT_SEARCHES
+    map_batches: MapBatches = map
+    """How batches are searched: one after another, or in parallel."""
     max_length: int | None = None
     """Most tokens of a translation; None: 50 more than its source has."""
 
@@ -112,7 +112,7 @@ class TrainedModel:
             task,
             loaded.details,
             raw or isinstance(loaded.tokenizer, ByteBPE),
-            Searches(map_batches=parallel_map if place.type == "cpu" else map),
+            parallel_map if place.type == "cpu" else map,
         )
 
     def require_output(self, *kinds: str, prompt_side: str = "") -> None:
@@ -190,7 +190,8 @@ class TrainedModel:
         ]
 
     def _search(self, search: Callable, sentences: list[str], settings: dict):
-        settings |= {"searches": self.searches, "max_length": self.max_length}
+        settings["map_batches"] = self.map_batches
+        settings["max_length"] = self.max_length
         given = self.model, self.tokenizer, self.tokenise(sentences)
         return search(*given, **settings)
 
@@ -203,10 +204,10 @@ class TrainedModel:
 
         def search(**how) -> None:
             how["max_length"] = limit
-            found.extend(self.searches.greedy(self.model, src, **how))
+            found.extend(greedy_search(self.model, src, **how))
 
         self._decode(search, say)
-        limits = self.searches.limits(self.model, src, None, self.max_length)
+        limits = length_limits(self.model, src, None, self.max_length)
         report_cut(found, limits.tolist(), on_cut)
 
     def sample(

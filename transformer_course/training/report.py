@@ -10,11 +10,7 @@ from transformer_course.console import Say
 from transformer_course.data.text import ParallelText, unseen
 from transformer_course.data.tokenizer import PAD, AnyTokenizer
 from transformer_course.decoding.classify import f1_by_class
-from transformer_course.decoding.translate import (
-    DEFAULT_SEARCHES,
-    Searches,
-    translate,
-)
+from transformer_course.decoding.translate import MapBatches, translate
 from transformer_course.evaluation.bleu import perplexity, score_lines
 from transformer_course.training.loop import evaluate
 from transformer_course.training.tasks.classification import (
@@ -41,8 +37,8 @@ class Evaluation:
     """Exponent of the length penalty."""
     max_length: int | None = None
     """Most tokens of a translation; None: 50 more than its source has."""
-    searches: Searches = DEFAULT_SEARCHES
-    """How a translator searches."""
+    map_batches: MapBatches = map
+    """How a translator searches batches."""
 
     def report(self, title: str, say: Say) -> list[str] | None:
         """Evaluate the model, line by line.
@@ -73,7 +69,7 @@ class Evaluation:
             self.tokenizer,
             text.src,
             *how,
-            searches=self.searches,
+            map_batches=self.map_batches,
             max_length=self.max_length,
             on_cut=cut.extend,
         )

@@ -1,0 +1,6 @@
+// Formulas that the keyboard stops at, though they do not scroll.
+() => [...document.querySelectorAll("mjx-container")]
+  .filter((formula) => !formula.dataset.scrolls)
+  .filter((formula) => formula.tabIndex >= 0
+    || formula.querySelector("[tabindex='0'], [href]"))
+  .map((formula) => formula.textContent)
