@@ -11,7 +11,7 @@ import sys
 import time
 import webbrowser
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote
 
 import tyro
@@ -20,6 +20,9 @@ from transformer_course import files
 from transformer_course.cli.options import Model
 from transformer_course.console import log
 from transformer_course.errors import CourseError, MissingPackage
+
+if TYPE_CHECKING:
+    from course_exercises.path.checking import Checker
 
 File = Annotated[
     Path,
@@ -71,6 +74,7 @@ def check(
     A part that is wrong gets the mistake's name, where it is known, and the
     smallest input that shows it. The course's stand in for parts that are not
     right, so one mistake counts once. Your code runs in a process of its own.
+    The exit status is 1 if a part is wrong, or a law broken.
 
     Args:
         laws: also try what must be true of every Transformer (chapter 10).
@@ -88,17 +92,20 @@ def check(
         if changed != seen:
             seen = changed
             try:
-                _check_once(checker, file, laws, page)
+                right = _check_once(checker, file, laws, page)
             except CourseError as error:
                 if not watch:
                     raise
                 log(f"error: {error}")
         if not watch:
-            return
+            sys.exit(0 if right else 1)
         time.sleep(PAUSE)
 
 
-def _check_once(checker, file: Path, laws: bool, page: Path | None) -> None:
+def _check_once(
+    checker: "Checker", file: Path, laws: bool, page: Path | None
+) -> bool:
+    """Check a file as it is now; whether nothing in it is wrong."""
     from course_exercises.path import report
     from course_exercises.path.checking import broken_laws
     from course_exercises.path.file import read
@@ -109,9 +116,12 @@ def _check_once(checker, file: Path, laws: bool, page: Path | None) -> None:
     print(report.text(own, verdicts, colours), flush=True)
     if page:
         files.write_atomic(page, report.page(own, verdicts))
+    broken = broken_laws(own) if laws else {}
     if laws:
         print()
-        print(report.laws_text(broken_laws(own), len(LAWS)), flush=True)
+        print(report.laws_text(broken, len(LAWS)), flush=True)
+    states = set(map(report.state_of, verdicts.values()))
+    return not broken and "wrong" not in states
 
 
 def _progress(name: str) -> None:
