@@ -93,7 +93,8 @@ def picture(
         return paint(shown.ljust(len(match[0])), state)
 
     drawing = Path(__file__).with_name("picture.txt").read_text("utf-8")
-    return _BOX.sub(box, drawing.rstrip("\n"))
+    lines = _BOX.sub(box, drawing).splitlines()
+    return "\n".join(map(str.rstrip, lines))
 
 
 def summary(file: LearnersFile, verdicts: dict[str, Verdict]) -> str:

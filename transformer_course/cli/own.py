@@ -86,9 +86,9 @@ def check(
     except ModuleNotFoundError as error:
         raise MissingPackage(error, "exercises") from error
 
-    checker, seen = Checker(), None
+    checker, right, seen = Checker(), False, ""
     while True:
-        changed = file.stat().st_mtime_ns if file.exists() else None
+        changed = str(file.stat().st_mtime_ns) if file.exists() else "absent"
         if changed != seen:
             seen = changed
             try:
