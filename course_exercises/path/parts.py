@@ -7,6 +7,7 @@ for both. It imports torch and the standard library alone.
 
 import ast
 import re
+import textwrap
 from functools import cache
 from importlib import import_module
 from itertools import chain
@@ -35,7 +36,7 @@ PARTS = {
 """The parts by chapter, in the order of the file."""
 NAMES = tuple(chain.from_iterable(PARTS.values()))
 """All parts, in the order of the file."""
-WIDTH = 79
+WIDTH = 88
 """Columns of the file."""
 _TENSOR = re.compile(r'(Float|Int|Bool)\[\s*Tensor,\s*"\s*([^"]*?)\s*",?\s*\]')
 _DEFAULT = re.compile(r"(\w+: [^=,]+)=")
@@ -107,7 +108,7 @@ def _text(parts) -> str:
     text, sources = [_frame("begin")], iter(parts)
     for number, names in PARTS.items():
         title = f"# --- chapter {number} "
-        text.append(title + "-" * (79 - len(title)))
+        text.append(title + "-" * (WIDTH - len(title)))
         text += [next(sources) for _ in names]
     return "\n\n\n".join([*text, _frame("end")]) + "\n"
 
@@ -128,9 +129,7 @@ def _plain(source: str) -> str:
     ]
     for node in sorted(functions, key=lambda node: -node.lineno):
         first, last = node.lineno - 1, node.body[0].lineno - 1
-        header = "\n".join(lines[first:last])
-        if _TENSOR.search(header):
-            lines[first:last] = _header(node)
+        lines[first:last] = _header(node)
     return "\n".join(lines)
 
 
@@ -141,13 +140,20 @@ def _header(node: ast.FunctionDef) -> list[str]:
         if argument is not None and argument.annotation:
             argument.annotation, axes = _without_shapes(argument.annotation)
             shapes += [f"{argument.arg}: {axes}"] if axes else []
-    returns, axes = _without_shapes(node.returns)
+    returns, axes = _without_shapes(node.returns or ast.Constant(None))
     shapes += [f"returns {axes}"] if axes else []
     arguments = _DEFAULT.sub(r"\1 = ", ast.unparse(node.args))
-    end = f") -> {ast.unparse(returns)}:"
+    end = f") -> {ast.unparse(returns)}:" if node.returns else "):"
     lines = [f"{indent}def {node.name}({arguments}{end}"]
     if len(lines[0]) > WIDTH:
-        lines = [f"{indent}def {node.name}(", f"{indent}    {arguments}"]
+        inner = textwrap.indent(
+            textwrap.fill(
+                arguments.replace(" ", "\xa0").replace(",\xa0", ", "),
+                WIDTH - 8,
+            ),
+            f"{indent}    ",
+        ).replace("\xa0", " ")
+        lines = [f"{indent}def {node.name}(", *inner.splitlines()]
         lines.append(indent + end)
     return lines + [f"{indent}    # {shape}" for shape in shapes]
 
