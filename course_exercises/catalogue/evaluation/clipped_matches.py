@@ -33,9 +33,7 @@ def clipped_matches(
     for reference in references:
         allowed |= n_grams(reference)  # the larger of two counts
     written = n_grams(hypothesis)
-    matches = (written & allowed).total()
-    total = written.total()
-    return matches, total
+    return (written & allowed).total(), written.total()
     ### END SOLUTION
 
 
