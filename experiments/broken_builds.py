@@ -69,12 +69,18 @@ class MyTransformer(nn.Module):
     def start(self, ids):
         return self.embed(ids) + sinusoidal_encoding(ids.size(1), self.d)
 
-    def forward(self, src, tgt):
+    def encode(self, src):
         src_mask = padding_mask(src)
-        memory = self.encoder(self.start(src), src_mask)
+        return self.encoder(self.start(src), src_mask)
+
+    def decode(self, tgt, memory, src_mask):
         mask = causal_mask(tgt.size(1)) & padding_mask(tgt)
         x = self.decoder(self.start(tgt), memory, mask, src_mask)
         return x @ self.embed.weight.T
+
+    def forward(self, src, tgt):
+        memory = self.encode(src)
+        return self.decode(tgt, memory, padding_mask(src))
 
 
 BUILT = (MyEncoderLayer, MyDecoderLayer, MyStack, MyTransformer)
