@@ -164,6 +164,10 @@ pdf: $(DRIVER) $(BUILT) ## make one PDF of the book (NB="04_attention": of these
 exercises: $(INSTALLED) ## put the exercises into my_exercises/; keep work
 	$(BIN)/python -m tools.exercise_notebooks
 
+.PHONY: start
+start: $(INSTALLED) ## begin a Transformer of your own: my_transformer.py
+	@$(BIN)/transformer-course start
+
 .PHONY: lab
 lab: exercises ## open the chapters in JupyterLab
 	$(BIN)/jupyter-lab --ServerApp.root_dir="$(CURDIR)" \

@@ -69,7 +69,9 @@ def parse(command: str) -> None:
 
 def parse_course(args: list[str]) -> None:
     """A command of the package and its options."""
-    if {"--like", "--from", "--version"} & {*args}:
+    if {"--like", "--from", "--version"} & {*args} or (
+        args[0] == "train" and "--model" in args
+    ):
         return
     unused = {
         name: functools.wraps(command)(lambda *args, **options: None)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from course_exercises.path import parts, report
+from course_exercises.path import checking, parts, report
 from course_exercises.path.checking import Checker, broken_laws
 from course_exercises.path.file import begin, read
 from course_exercises.path.laws import LAWS
@@ -136,7 +136,7 @@ def test_each_mistake_is_named_and_counts_once(learners_file):
         text = text.replace(old, new)
     text += "\nwhile True:\n    pass\n"  # a trial run at the end
     own = learners_file(text)
-    found = Checker(Limits(seconds=2)).check(own)
+    found = Checker(Limits(seconds=5)).check(own)
     states = {
         name: report.state_of(verdict) for name, verdict in found.items()
     }
@@ -169,7 +169,7 @@ def test_what_stays_is_not_tried_again(learners_file, monkeypatch):
     checker = Checker()
     first = checker.check(own)
     assert first["padding_mask"].is_correct
-    monkeypatch.setattr(Checker, "_tried", None)  # no process is begun
+    monkeypatch.setattr(checking, "_child", None)  # no process is begun
     assert checker.check(own) == first
 
 
