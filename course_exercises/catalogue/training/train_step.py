@@ -13,6 +13,7 @@ from course_exercises.engine.exercise import (
     give_weights,
     other,
 )
+from course_exercises.engine.values import copied
 
 from .smoothed_loss import smoothed_loss
 from .teacher_forcing import teacher_forcing
@@ -73,7 +74,7 @@ def step_by_torch(model, optimizer, src, tgt, rate, smoothing=0.1):
     nn.utils.clip_grad_norm_(model.parameters(), max_norm=1)
     optimizer.step()
     model.zero_grad()
-    return float(loss)
+    return float(loss.detach())
 
 
 @other
@@ -119,7 +120,7 @@ def sgd_in_two_groups(model: nn.Module) -> torch.optim.Optimizer:
 
 def two_steps(candidate, given: Case) -> dict:
     """Take two steps on one batch; return what they say and leave."""
-    model, make_optimizer, *batch = given.args
+    model, make_optimizer, *batch = copied(given.args)
     optimizer = make_optimizer(model)
     losses = [candidate(model, optimizer, *batch) for _ in range(2)]
     return {
