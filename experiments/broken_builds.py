@@ -70,7 +70,8 @@ class MyTransformer(nn.Module):
         return self.embed(ids) + sinusoidal_encoding(ids.size(1), self.d)
 
     def encode(self, src):
-        return self.encoder(self.start(src), padding_mask(src))
+        src_mask = padding_mask(src)
+        return self.encoder(self.start(src), src_mask)
 
     def decode(self, tgt, memory, src_mask):
         mask = causal_mask(tgt.size(1)) & padding_mask(tgt)
@@ -89,13 +90,12 @@ LOOP = "x = layer(x, *others)\n        return x"
 CROSS = "(y, memory, mask=src_mask)"
 HEADS = "cross_attention = MultiHeadAttention(d, h)"
 FEED = "return self.add_norm_2(x, self.feed_forward)"
-ENCODER = "self.encoder(self.start(src), padding_mask(src))"
 TABLE = "self.embed = TokenEmbedding(vocab, d)"
 MISTAKES = {
     "no causal mask": ("causal_mask(tgt.size(1)) & ", ""),
     "causal mask inverted": ("= causal_mask(", "= ~causal_mask("),
     "target's padding not hidden": (" & padding_mask(tgt)", ""),
-    "encoder sees padding": (ENCODER, "self.encoder(self.start(src), None)"),
+    "encoder sees padding": ("(src), src_mask", "(src), None"),
     "decoder sees the source's padding": (CROSS, "(y, memory)"),
     "cross-attention to the target": (CROSS, "(y)"),
     "query and memory swapped": (CROSS, "(memory, y)"),

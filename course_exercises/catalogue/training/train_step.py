@@ -122,12 +122,16 @@ def two_steps(candidate, given: Case) -> dict:
     """Take two steps on one batch; return what they say and leave."""
     model, make_optimizer, *batch = copied(given.args)
     optimizer = make_optimizer(model)
-    losses = [candidate(model, optimizer, *batch) for _ in range(2)]
-    return {
-        "losses of two steps": losses,
-        "rates": [group["lr"] for group in optimizer.param_groups],
-        **{name: w.detach() for name, w in model.named_parameters()},
+    losses = {
+        f"loss of step {number}": candidate(model, optimizer, *batch)
+        for number in (1, 2)
     }
+    lengths = {
+        f"lengths of {name}'s rows": table.detach().norm(dim=1)
+        for name, table in model.named_parameters()
+    }
+    rates = [group["lr"] for group in optimizer.param_groups]
+    return {**losses, "rates": rates, **lengths}
 
 
 def batch_case(
