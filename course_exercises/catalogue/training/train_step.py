@@ -171,8 +171,8 @@ EXERCISE = exercise_of(
             0.2,
         ),
         batch_case(
-            "large gradients, and padding",
-            4.0,
+            "very large gradients, and padding",
+            20.0,
             [[3, 4], [5, 0]],
             [[1, 4, 5, 2], [1, 3, 2, 0]],
             0.1,
