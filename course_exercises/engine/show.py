@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from course_exercises.engine.values import differs
+from course_exercises.engine.values import differs, same
 
 WIDTH = 76
 COLUMN = 36
@@ -101,7 +101,15 @@ def numbers(tensor: Tensor, width: int = WIDTH, digits: int = 3) -> str:
 
 
 def beside(expected: Any, found: Any) -> str:
-    """Format two results, with as many digits as show the difference."""
+    """Format two results, with as many digits as show the difference.
+
+    Of two that have the same named parts, only what differs is shown.
+    """
+    dicts = isinstance(expected, dict) and isinstance(found, dict)
+    if dicts and found.keys() == expected.keys():
+        names = [n for n in found if not same(found[n], expected[n], 1e-4)]
+        expected = {name: expected[name] for name in names} or expected
+        found = {name: found[name] for name in names} or found
     for digits in (3, 6, 9):
         texts = [short(v, COLUMN, digits) for v in (expected, found)]
         if texts[0] != texts[1]:

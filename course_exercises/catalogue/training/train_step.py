@@ -13,6 +13,7 @@ from course_exercises.engine.exercise import (
     give_weights,
     other,
 )
+from course_exercises.engine.values import copied
 
 from .smoothed_loss import smoothed_loss
 from .teacher_forcing import teacher_forcing
@@ -73,7 +74,7 @@ def step_by_torch(model, optimizer, src, tgt, rate, smoothing=0.1):
     nn.utils.clip_grad_norm_(model.parameters(), max_norm=1)
     optimizer.step()
     model.zero_grad()
-    return float(loss)
+    return float(loss.detach())
 
 
 @other
@@ -119,14 +120,18 @@ def sgd_in_two_groups(model: nn.Module) -> torch.optim.Optimizer:
 
 def two_steps(candidate, given: Case) -> dict:
     """Take two steps on one batch; return what they say and leave."""
-    model, make_optimizer, *batch = given.args
+    model, make_optimizer, *batch = copied(given.args)
     optimizer = make_optimizer(model)
-    losses = [candidate(model, optimizer, *batch) for _ in range(2)]
-    return {
-        "losses of two steps": losses,
-        "rates": [group["lr"] for group in optimizer.param_groups],
-        **{name: w.detach() for name, w in model.named_parameters()},
+    losses = {
+        f"loss of step {number}": candidate(model, optimizer, *batch)
+        for number in (1, 2)
     }
+    lengths = {
+        f"lengths of {name}'s rows": table.detach().norm(dim=1)
+        for name, table in model.named_parameters()
+    }
+    rates = [group["lr"] for group in optimizer.param_groups]
+    return {**losses, "rates": rates, **lengths}
 
 
 def batch_case(
@@ -166,8 +171,8 @@ EXERCISE = exercise_of(
             0.2,
         ),
         batch_case(
-            "large gradients, and padding",
-            4.0,
+            "very large gradients, and padding",
+            20.0,
             [[3, 4], [5, 0]],
             [[1, 4, 5, 2], [1, 3, 2, 0]],
             0.1,
