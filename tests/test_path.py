@@ -136,7 +136,7 @@ def test_each_mistake_is_named_and_counts_once(learners_file):
         text = text.replace(old, new)
     text += "\nwhile True:\n    pass\n"  # a trial run at the end
     own = learners_file(text)
-    found = Checker(Limits(seconds=5)).check(own)
+    found = Checker(Limits(seconds=8)).check(own)
     states = {
         name: report.state_of(verdict) for name, verdict in found.items()
     }
