@@ -17,6 +17,8 @@ from pybtex.richtext import Text
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "_build/en/_build/html"
+SERVED = "/static"
+"""Where `make lab` lets JupyterLab serve these pages."""
 PARSER = MarkdownIt("commonmark").disable("lheading").use(colon_fence_plugin)
 """Finds fences and headings; a line of signs in a formula heads nothing."""
 NOTE = re.compile(r"^\{\.[\w-]+\}\n", re.M)
@@ -123,7 +125,7 @@ class Book:
     targets: dict[str, tuple[str, str]]
     """By label: a page that is no chapter, and the heading there."""
     pages: str
-    """Where the book's pages are, as seen from a copy."""
+    """Address of the folder with the book's pages."""
     is_built: bool
     headings: dict[tuple[str, str], str] = field(default_factory=dict)
     """By chapter and address within it."""
@@ -149,7 +151,7 @@ class Book:
                     r"^\(([\w-]+)\)=\n+(.+)", page.read_text("utf-8"), re.M
                 )
             },
-            site or f"../{PAGES.relative_to(ROOT).as_posix()}",
+            site or SERVED,
             bool(site) or PAGES.is_dir(),
         )
         for page, cells in chapters.items():
@@ -188,7 +190,8 @@ def chapter_link(words: str, here: str, page: str, heading: str = "") -> str:
     """A link from copy to copy; JupyterLab's address of a heading."""
     file = "" if page == here and heading else f"{page}.ipynb"
     name = re.sub("[*`]", "", heading).replace(" ", "-")
-    return f"[{words}](<{file}{name and '#' + name}>)"
+    address = f"{file}{name and '#' + name}"
+    return f"[{words}]({f'<{address}>' if '(' in address else address})"
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ def frame_cell(frame: Frame, name: str) -> NotebookNode:
     height = HEIGHTS.get(frame.name, 640)
     source = FRAME.format(frame.address, height)
     html = (
-        f'<iframe width="100%" height="{height}" src="{frame.address}" '
+        f'<iframe src="{frame.address}" width="100%" height="{height}" '
         'frameborder="0" allowfullscreen></iframe>'
     )
     data = {"text/html": html, "text/plain": f"<IFrame {frame.address}>"}
