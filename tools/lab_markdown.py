@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import count, groupby
 from pathlib import Path
 
 import yaml
@@ -19,8 +19,11 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "_build/en/_build/html"
 SERVED = "/static"
 """Where `make lab` lets JupyterLab serve these pages."""
-PARSER = MarkdownIt("commonmark").disable("lheading").use(colon_fence_plugin)
-"""Finds fences and headings; a line of signs in a formula heads nothing."""
+PARSER = MarkdownIt("commonmark").use(colon_fence_plugin)
+PARSER.disable(["lheading", "inline"])
+"""Finds fences and headings; a line of = in a formula makes no heading."""
+FRAMED = ("live", "raw", "time-machine", "head-viewer")
+"""Directives of figures that only a page of the book can show."""
 NOTE = re.compile(r"^\{\.[\w-]+\}\n", re.M)
 ROLE = re.compile(r"\{([\w:-]+)\}`([^`]+)`")
 LINK = re.compile(r"\[([^\[\]]+)\]\(([^()\s]+)\)")
@@ -32,7 +35,6 @@ NAMED = re.compile(r"(.+?)\s*<(.+)>", re.S)
 class Frame:
     """A figure of the book that moves, to be shown in a frame."""
 
-    name: str
     address: str
 
 
@@ -49,12 +51,12 @@ class Block:
 
 
 def blocks_of(text: str) -> Iterator[Block | str]:
-    """The fences of a text in their order, and the headings between."""
+    """The fences of a text, and the headings between; a title is ""."""
     lines = text.splitlines()
     tokens = PARSER.parse(text)
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         if token.type == "heading_open":
-            yield following.content
+            yield "" if token.tag == "h1" else following.content
         if token.type in ("fence", "colon_fence"):
             where = slice(*token.map)
             whole = "\n".join(lines[where])
@@ -63,7 +65,7 @@ def blocks_of(text: str) -> Iterator[Block | str]:
                 yield Block(where, whole)
                 continue
             head, content = re.match(
-                r"((?::[\w-]+:.*\n?)*)(.*)", token.content, re.S
+                r"((?::[\w-]+:[^\n]*\n)*)(.*)", token.content, re.S
             ).groups()
             options = dict(re.findall(r"^:([\w-]+): *(.*)$", head, re.M))
             yield Block(where, whole, *name.groups(), options, content)
@@ -160,25 +162,28 @@ class Book:
 
     def _add(self, page: str, cells: list[NotebookNode]) -> None:
         """Note what stands in a chapter."""
-        heading, figures, live = "", 0, 0
+        heading, live = "", count()
+        numbers = (f"Figure {int(page[:2])}.{n}" for n in count(1))
+
+        def note(label: str | None) -> None:
+            if label:
+                self.figures[label] = (page, next(numbers), heading)
+
         for cell in cells:
-            is_text = cell.cell_type == "markdown"
-            settings = cell.metadata.get("mystnb", {})
-            labels = [settings.get("figure", {}).get("name")]
-            for block in blocks_of(cell.source) if is_text else ():
+            if cell.cell_type == "code":
+                figure = cell.metadata.get("mystnb", {}).get("figure", {})
+                note(figure.get("name"))
+                continue
+            for block in blocks_of(cell.source):
                 if isinstance(block, str):
                     heading = block
                     self.headings[page, section_id(block)] = block
-                    continue
-                labels.append(block.options.get("label"))
-                anchor = labels[-1] or section_id(heading)
-                if block.name == "live":
-                    anchor, live = f"live-{live}", live + 1
-                self.frames[page, block.text] = anchor
-            for label in filter(None, labels):
-                figures += 1
-                name = f"Figure {int(page[:2])}.{figures}"
-                self.figures[label] = (page, name, heading)
+                elif block.name in FRAMED:
+                    label = block.options.get("label")
+                    note(label)
+                    file = Path(block.options.get("file", "")).stem
+                    anchor = label or file or f"live-{next(live)}"
+                    self.frames[page, block.text] = anchor
 
 
 def section_id(heading: str) -> str:
@@ -229,8 +234,8 @@ class Writer:
                 return self.guess(block)
             case "dropdown":
                 return fold(block.argument, self.text(block.content))
-            case "live" | "raw" | "time-machine" | "head-viewer":
-                return self.frame(block)
+        if block.name in FRAMED:
+            return self.frame(block)
         raise ValueError(f"say how a copy shows {block.text!r}")
 
     def text(self, text: str) -> str:
@@ -259,16 +264,17 @@ class Writer:
     def frame(self, block: Block) -> str | Frame:
         """A figure of the book's page, or where to find it."""
         anchor = self.book.frames[self.page, block.text]
-        address = f"{self.book.pages}/{self.page}.html#{anchor}"
+        address = f"{self.book.pages}/{self.page}.html"
         if self.book.is_built:
-            return Frame(block.argument, address)
+            return Frame(f"{address}?only={anchor}")
         label, caption = map(block.options.get, ("label", "caption"))
         said = caption or ""
         if label:
             said = f"{self.book.figures[label][1]}. {said}"
         return self.prose(
-            f"> **A figure that moves** stands [in the book]({address}): "
-            "`make book` builds it, and `make lab` then puts it here. " + said
+            "> **A figure that moves** stands [in the book]"
+            f"({address}#{anchor}): `make book` builds it, and `make lab` "
+            f"then puts it here. {said}"
         )
 
     def caption(self, figure: dict[str, str]) -> str:
@@ -342,7 +348,8 @@ class Writer:
 
 def fold(title: str, content: str) -> str:
     """A text that opens by a click."""
-    return f"<details><summary>{title}</summary>\n\n{content}\n\n</details>\n"
+    start = f"<details><summary>{title}</summary>"
+    return f"{start}\n\n{content}\n\n</details>\n<p></p>\n"
 
 
 def sources(cells: list[NotebookNode], book: Book) -> str:

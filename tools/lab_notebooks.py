@@ -28,6 +28,8 @@ from nbformat.v4 import (
     new_markdown_cell,
     new_notebook,
     new_output,
+    reads,
+    writes,
 )
 
 from tools.lab_markdown import PAGES, Book, Frame, Writer, sources
@@ -43,9 +45,13 @@ FOLDED = {
     "hide-output": {"outputs_hidden": True},
     "hide-cell": {"source_hidden": True, "outputs_hidden": True},
 }
-HEIGHTS = {"translator": 820}
-"""Of frames, in pixels; 640 for the others."""
-FRAME = 'from IPython.display import IFrame\n\nIFrame("{}", "100%", {})'
+FRAME = """\
+# A figure that moves, from the book
+from IPython.display import IFrame
+
+IFrame("{}", "100%", {})"""
+HEIGHT = 640
+"""Of a frame in pixels, until its page says another (`_static/only.js`)."""
 
 
 def chapter_paths() -> list[Path]:
@@ -60,7 +66,7 @@ def chapter_paths() -> list[Path]:
 def read_chapter(path: Path) -> NotebookNode:
     """A chapter; of one that is a page, each section becomes a cell."""
     if path.suffix == ".ipynb":
-        return nbformat.read(path, as_version=4)
+        return reads(path.read_text(encoding="utf-8"))
     sections = re.split(r"\n(?=## )", path.read_text(encoding="utf-8"))
     return new_notebook(
         cells=[
@@ -98,7 +104,7 @@ def learner_notebook(path: Path, book: Book) -> NotebookNode:
         cells=cells, metadata=FIXED_METADATA | {"transformer_course": own}
     )
     nbformat.validate(notebook)
-    whole = hashlib.sha256(nbformat.writes(notebook).encode()).hexdigest()
+    whole = hashlib.sha256(writes(notebook).encode()).hexdigest()
     notebook.metadata["copy"] = {"made": whole, "text": text_hash(notebook)}
     return notebook
 
@@ -139,23 +145,21 @@ def text_cells(cell: NotebookNode, writer: Writer) -> list[NotebookNode]:
     for number, part in enumerate(writer.parts(cell.source)):
         own = f"{cell.id}-{number}" if number else cell.id
         if isinstance(part, Frame):
-            cells.append(frame_cell(part, own))
+            cells.append(frame_cell(part.address, own))
         else:
             cells.append(new_markdown_cell(part, id=own))
     return cells
 
 
-def frame_cell(frame: Frame, name: str) -> NotebookNode:
+def frame_cell(address: str, name: str) -> NotebookNode:
     """A figure of the book in a frame."""
-    height = HEIGHTS.get(frame.name, 640)
-    source = FRAME.format(frame.address, height)
     html = (
-        f'<iframe src="{frame.address}" width="100%" height="{height}" '
+        f'<iframe src="{address}" width="100%" height="{HEIGHT}" '
         'frameborder="0" allowfullscreen></iframe>'
     )
-    data = {"text/html": html, "text/plain": f"<IFrame {frame.address}>"}
+    data = {"text/html": html, "text/plain": f"<IFrame {address}>"}
     return new_code_cell(
-        f"# A figure that moves: {frame.name}\n{source}",
+        FRAME.format(address, HEIGHT),
         id=name,
         metadata={"jupyter": FOLDED["hide-input"]},
         outputs=[new_output("execute_result", data)],
@@ -219,7 +223,7 @@ def write_copy(
         if is_changed(there):
             return "left"
         done = "renewed"
-    files.write_atomic(path, nbformat.writes(notebook) + "\n")
+    files.write_atomic(path, writes(notebook) + "\n")
     sign(nbformat.read(path, as_version=4))
     return done
 
