@@ -217,8 +217,10 @@ class Writer:
         parts.append(self.prose("\n".join(lines[end:])))
         joined = []
         for is_text, some in groupby(parts, lambda p: isinstance(p, str)):
-            some = list(some)
-            joined += ["\n".join(some).strip()] if is_text else some
+            if is_text:
+                lines = (part.strip("\n") for part in some)
+                some = ["\n\n".join(filter(None, lines))]
+            joined += some
         return list(filter(None, joined))
 
     def block(self, block: Block) -> str | Frame:
@@ -256,10 +258,9 @@ class Writer:
             choices = [choice.strip() for choice in choices]
             asked = "\n".join(f"1. {choice}" for choice in choices)
             right = choices[int(answer) - 1]
-        content = f"**{right}**\n\n{block.content}"
-        return self.prose(f"**Guess.** {block.argument}\n\n{asked}\n\n") + (
-            fold("Answer", self.text(content))
-        )
+        content = f"**{right}**\n\n{block.content.strip()}"
+        question = self.prose(f"**Guess.** {block.argument}\n\n{asked}")
+        return f"{question}\n\n{fold('Answer', self.text(content))}"
 
     def frame(self, block: Block) -> str | Frame:
         """A figure of the book's page, or where to find it."""
@@ -349,7 +350,7 @@ class Writer:
 def fold(title: str, content: str) -> str:
     """A text that opens by a click."""
     start = f"<details><summary>{title}</summary>"
-    return f"{start}\n\n{content}\n\n</details>\n<p></p>\n"
+    return f"{start}\n\n{content}\n\n</details>\n<p></p>"
 
 
 def sources(cells: list[NotebookNode], book: Book) -> str:
