@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count, groupby
 from pathlib import Path
 
@@ -50,8 +51,13 @@ class Block:
     content: str = ""
 
 
-def blocks_of(text: str) -> Iterator[Block | str]:
+@cache
+def blocks_of(text: str) -> tuple[Block | str, ...]:
     """The fences of a text, and the headings between; a title is ""."""
+    return tuple(_blocks(text))
+
+
+def _blocks(text: str) -> Iterator[Block | str]:
     lines = text.splitlines()
     tokens = PARSER.parse(text)
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):

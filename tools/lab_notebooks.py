@@ -25,7 +25,6 @@ from nbformat import NotebookNode
 from nbformat.sign import NotebookNotary
 from nbformat.v4 import (
     new_code_cell,
-    new_markdown_cell,
     new_notebook,
     new_output,
     reads,
@@ -70,10 +69,16 @@ def read_chapter(path: Path) -> NotebookNode:
     sections = re.split(r"\n(?=## )", path.read_text(encoding="utf-8"))
     return new_notebook(
         cells=[
-            new_markdown_cell(text.strip(), id=f"section-{number}")
+            text_cell(text.strip(), f"section-{number}")
             for number, text in enumerate(sections)
         ]
     )
+
+
+def text_cell(text: str, name: str) -> NotebookNode:
+    """A cell of text; nbformat's own function would validate each."""
+    fields = {"cell_type": "markdown", "id": name, "metadata": {}}
+    return nbformat.from_dict({**fields, "source": text})
 
 
 def read_book(paths: list[Path]) -> Book:
@@ -98,7 +103,7 @@ def learner_notebook(path: Path, book: Book) -> NotebookNode:
         else:
             cells += text_cells(cell, writer)
     if listed:
-        cells.append(new_markdown_cell(listed, id="cited-sources"))
+        cells.append(text_cell(listed, "cited-sources"))
     own = chapter.metadata.get("transformer_course", {})
     notebook = new_notebook(
         cells=cells, metadata=FIXED_METADATA | {"transformer_course": own}
@@ -147,7 +152,7 @@ def text_cells(cell: NotebookNode, writer: Writer) -> list[NotebookNode]:
         if isinstance(part, Frame):
             cells.append(frame_cell(part.address, own))
         else:
-            cells.append(new_markdown_cell(part, id=own))
+            cells.append(text_cell(part, own))
     return cells
 
 
@@ -186,9 +191,7 @@ def code_cells(
         describe(output, settings.get("image", {}))
     if not (figure := settings.get("figure")):
         return [cell]
-    caption = new_markdown_cell(
-        writer.caption(figure), id=f"{cell.id[:50]}-caption"
-    )
+    caption = text_cell(writer.caption(figure), f"{cell.id[:50]}-caption")
     return [cell, caption]
 
 
