@@ -105,10 +105,13 @@ class Paper:
             entry.fields.get("url", address),
         )
 
-    def cited(self, in_brackets: bool) -> str:
-        """As a sentence names it, or as it stands in brackets."""
+    def cited(self, in_brackets: bool, page: str) -> str:
+        """As a sentence of a chapter names it, or as it stands in brackets."""
         year = f", {self.year}" if in_brackets else f" ({self.year})"
-        return f"[{self.authors}{year}]({self.address or '#Sources'})"
+        words = self.authors + year
+        if self.address:
+            return f"[{words}]({self.address})"
+        return chapter_link(words, page, "Sources")
 
     def listed(self) -> str:
         """As the chapter's last cell has it."""
@@ -197,11 +200,14 @@ def section_id(heading: str) -> str:
     return make_id(re.sub("['’]", "", heading))
 
 
-def chapter_link(words: str, here: str, page: str, heading: str = "") -> str:
-    """A link from copy to copy; JupyterLab's address of a heading."""
-    file = "" if page == here and heading else f"{page}.ipynb"
+def chapter_link(words: str, page: str, heading: str = "") -> str:
+    """A link to a copy, and to JupyterLab's address of a heading in it.
+
+    JupyterLab finds a heading that it has not drawn yet only where the link
+    names the file, in the same file, too.
+    """
     name = re.sub("[*`]", "", heading).replace(" ", "-")
-    address = f"{file}{name and '#' + name}"
+    address = f"{page}.ipynb{name and '#' + name}"
     return f"[{words}]({f'<{address}>' if '(' in address else address})"
 
 
@@ -315,7 +321,7 @@ class Writer:
         if re.match(r"\d\d_|$", page):
             page = page or self.page
             heading = section and self.book.headings[page, make_id(section)]
-            return chapter_link(words, self.page, page, heading)
+            return chapter_link(words, page, heading)
         section = section and f"#{section}"
         return f"[{words}]({self.book.pages}/{page}.html{section})"
 
@@ -334,11 +340,11 @@ class Writer:
                 papers = [
                     book.papers[key.strip()] for key in target.split(",")
                 ]
-                said = [paper.cited(inside) for paper in papers]
+                said = [paper.cited(inside, self.page) for paper in papers]
                 return f"({'; '.join(said)})" if inside else ", ".join(said)
             case "numref":
                 page, number, heading = book.figures[target]
-                return chapter_link(number, self.page, page, heading)
+                return chapter_link(number, page, heading)
             case "ref":
                 page, heading = book.targets[target]
                 words = words if named else heading.lstrip("# ")
@@ -349,7 +355,7 @@ class Writer:
                 target = f"term-{target.replace(' ', '-')}"
                 return f"[{words}]({book.pages}/glossary.html#{target})"
             case "chapter":
-                return chapter_link(f"chapter {target[:2]}", self.page, target)
+                return chapter_link(f"chapter {target[:2]}", target)
         raise ValueError(f"say how a copy shows {{{name}}}`{content}`")
 
 
