@@ -71,25 +71,20 @@ def test_copies_are_valid_and_name_no_place_of_this_machine(copies):
         assert not is_changed(copy)
 
 
-def test_links_between_copies_lead_to_headings(copies):
-    """As JupyterLab names them: the words, with hyphens between."""
-    headings = {
-        page: {
-            re.sub("[*`]", "", heading).replace(" ", "-")
-            for heading in re.findall(r"^#+ (.+)$", texts_of(copy), re.M)
-        }
+def test_links_between_copies_lead_to_cells(copies):
+    ids = {
+        page: {"", *(f"cell-id={cell.id}" for cell in copy.cells)}
         for page, copy in copies.items()
     }
-    count = 0
-    for copy in copies.values():
-        for target in re.findall(r"\]\(<?([^)\s>]+)", texts_of(copy)):
-            if target.startswith(("http", "/static/")):
-                continue
-            file, _, heading = target.partition("#")
-            there = file.removesuffix(".ipynb")
-            assert not heading or heading in headings[there], target
-            count += 1
-    assert count > 300
+    targets = [
+        target.partition("#")
+        for copy in copies.values()
+        for target in re.findall(r"\]\(([^)\s]+)", texts_of(copy))
+        if not target.startswith(("http", "/static/"))
+    ]
+    assert len(targets) > 300
+    for file, _, cell in targets:
+        assert cell in ids[file.removesuffix(".ipynb")], (file, cell)
 
 
 def test_what_the_book_folds_is_folded(copies):
@@ -147,10 +142,8 @@ def test_roles_become_words_and_links(writer):
         ),
         "{cite:p}`vaswani2017attention,hochreiter1997long`": (
             f"([Vaswani et al., 2017]({vaswani}); "
-            "[Hochreiter and Schmidhuber, 1997](04_attention.ipynb#Sources))"
-        ),
-        "{numref}`fig-04-lookup`": (
-            "[Figure 4.1](04_attention.ipynb#A-lookup-that-can-learn)"
+            "[Hochreiter and Schmidhuber, 1997]"
+            "(04_attention.ipynb#cell-id=cited-sources))"
         ),
         "{term}`TF-IDF`": "[TF-IDF](/static/glossary.html#term-TF-IDF)",
         "{doc}`text <api/training>`": "[text](/static/api/training.html)",
@@ -162,6 +155,15 @@ def test_roles_become_words_and_links(writer):
         writer.prose("{kbd}`x`")
     with pytest.raises(ValueError, match="figure"):
         writer.parts(":::{figure} x.png\n:::")
+
+
+def test_a_reference_leads_to_the_cell_of_the_figure(writer, copies):
+    link = writer.prose("{numref}`fig-04-lookup`")
+    words, name = re.fullmatch(
+        r"\[(.+)\]\(04_attention.ipynb#cell-id=(.+)\)", link
+    ).groups()
+    [cell] = [c for c in copies["04_attention"].cells if c.id == name]
+    assert words == "Figure 4.1" and "draw_vectors" in cell.source
 
 
 def test_a_figure_that_moves_is_framed_once_the_book_is_built(writer):

@@ -23,6 +23,8 @@ SERVED = "/static"
 PARSER = MarkdownIt("commonmark").use(colon_fence_plugin)
 PARSER.disable(["lheading", "inline"])
 """Finds fences and headings; a line of = in a formula makes no heading."""
+SOURCES = "cited-sources"
+"""Id of a copy's last cell."""
 FRAMED = ("live", "raw", "time-machine", "head-viewer")
 """Directives of figures that only a page of the book can show."""
 NOTE = re.compile(r"^\{\.[\w-]+\}\n", re.M)
@@ -53,7 +55,7 @@ class Block:
 
 @cache
 def blocks_of(text: str) -> tuple[Block | str, ...]:
-    """The fences of a text, and the headings between; a title is ""."""
+    """The fences of a text, and the headings between."""
     return tuple(_blocks(text))
 
 
@@ -62,7 +64,7 @@ def _blocks(text: str) -> Iterator[Block | str]:
     tokens = PARSER.parse(text)
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         if token.type == "heading_open":
-            yield "" if token.tag == "h1" else following.content
+            yield following.content
         if token.type in ("fence", "colon_fence"):
             where = slice(*token.map)
             whole = "\n".join(lines[where])
@@ -111,7 +113,7 @@ class Paper:
         words = self.authors + year
         if self.address:
             return f"[{words}]({self.address})"
-        return chapter_link(words, page, "Sources")
+        return chapter_link(words, page, SOURCES)
 
     def listed(self) -> str:
         """As the chapter's last cell has it."""
@@ -139,9 +141,9 @@ class Book:
     """Address of the folder with the book's pages."""
     is_built: bool
     headings: dict[tuple[str, str], str] = field(default_factory=dict)
-    """By chapter and address within it."""
+    """By chapter and address within it: the cell."""
     figures: dict[str, tuple[str, str, str]] = field(default_factory=dict)
-    """By label: the chapter, the figure's name, and the heading above."""
+    """By label: the chapter, the figure's name, and its cell."""
     frames: dict[tuple[str, str], str] = field(default_factory=dict)
     """By chapter and directive: the address in the page."""
 
@@ -171,25 +173,24 @@ class Book:
 
     def _add(self, page: str, cells: list[NotebookNode]) -> None:
         """Note what stands in a chapter."""
-        heading, live = "", count()
+        live = count()
         numbers = (f"Figure {int(page[:2])}.{n}" for n in count(1))
 
-        def note(label: str | None) -> None:
+        def note(label: str | None, cell: NotebookNode) -> None:
             if label:
-                self.figures[label] = (page, next(numbers), heading)
+                self.figures[label] = (page, next(numbers), cell.id)
 
         for cell in cells:
             if cell.cell_type == "code":
                 figure = cell.metadata.get("mystnb", {}).get("figure", {})
-                note(figure.get("name"))
+                note(figure.get("name"), cell)
                 continue
             for block in blocks_of(cell.source):
                 if isinstance(block, str):
-                    heading = block
-                    self.headings[page, section_id(block)] = block
+                    self.headings[page, section_id(block)] = cell.id
                 elif block.name in FRAMED:
                     label = block.options.get("label")
-                    note(label)
+                    note(label, cell)
                     file = Path(block.options.get("file", "")).stem
                     anchor = label or file or f"live-{next(live)}"
                     self.frames[page, block.text] = anchor
@@ -200,15 +201,13 @@ def section_id(heading: str) -> str:
     return make_id(re.sub("['’]", "", heading))
 
 
-def chapter_link(words: str, page: str, heading: str = "") -> str:
-    """A link to a copy, and to JupyterLab's address of a heading in it.
+def chapter_link(words: str, page: str, cell: str = "") -> str:
+    """A link to a copy, or to one of its cells.
 
-    JupyterLab finds a heading that it has not drawn yet only where the link
-    names the file, in the same file, too.
+    JupyterLab finds a heading by its words only once it has drawn it, but a
+    cell by its id always, if the link also names the file.
     """
-    name = re.sub("[*`]", "", heading).replace(" ", "-")
-    address = f"{page}.ipynb{name and '#' + name}"
-    return f"[{words}]({f'<{address}>' if '(' in address else address})"
+    return f"[{words}]({page}.ipynb{cell and '#cell-id=' + cell})"
 
 
 @dataclass(frozen=True)
@@ -320,8 +319,8 @@ class Writer:
             return self.role("ref", f"{words} <{target}>")
         if re.match(r"\d\d_|$", page):
             page = page or self.page
-            heading = section and self.book.headings[page, make_id(section)]
-            return chapter_link(words, page, heading)
+            cell = section and self.book.headings[page, make_id(section)]
+            return chapter_link(words, page, cell)
         section = section and f"#{section}"
         return f"[{words}]({self.book.pages}/{page}.html{section})"
 
@@ -343,8 +342,8 @@ class Writer:
                 said = [paper.cited(inside, self.page) for paper in papers]
                 return f"({'; '.join(said)})" if inside else ", ".join(said)
             case "numref":
-                page, number, heading = book.figures[target]
-                return chapter_link(number, page, heading)
+                page, number, cell = book.figures[target]
+                return chapter_link(number, page, cell)
             case "ref":
                 page, heading = book.targets[target]
                 words = words if named else heading.lstrip("# ")

@@ -31,7 +31,14 @@ from nbformat.v4 import (
     writes,
 )
 
-from tools.lab_markdown import PAGES, Book, Frame, Writer, sources
+from tools.lab_markdown import (
+    PAGES,
+    SOURCES,
+    Book,
+    Frame,
+    Writer,
+    sources,
+)
 from tools.refresh_outputs import FIXED_METADATA
 from transformer_course import files
 
@@ -103,7 +110,7 @@ def learner_notebook(path: Path, book: Book) -> NotebookNode:
         else:
             cells += text_cells(cell, writer)
     if listed:
-        cells.append(text_cell(listed, "cited-sources"))
+        cells.append(text_cell(listed, SOURCES))
     own = chapter.metadata.get("transformer_course", {})
     notebook = new_notebook(
         cells=cells, metadata=FIXED_METADATA | {"transformer_course": own}
