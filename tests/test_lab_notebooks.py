@@ -218,3 +218,6 @@ def test_only_a_copy_that_nobody_changed_is_renewed(
         nbformat.read(first, as_version=4).cells[0].source
     )
     assert "My note." in second.read_text("utf-8")
+    first.write_text("no notebook")
+    assert write() == ["left", "left"]
+    assert first.read_text() == "no notebook"

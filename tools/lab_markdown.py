@@ -148,7 +148,9 @@ class Book:
     """By chapter and directive: the address in the page."""
 
     @classmethod
-    def read(cls, folder: Path, chapters: dict[str, list[NotebookNode]]):
+    def read(
+        cls, folder: Path, chapters: dict[str, list[NotebookNode]]
+    ) -> "Book":
         """From the folder of the book, and the cells of its chapters."""
         entries = parse_file(folder.parent / "references.bib").entries
         config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
@@ -229,8 +231,8 @@ class Writer:
         joined = []
         for is_text, some in groupby(parts, lambda p: isinstance(p, str)):
             if is_text:
-                lines = (part.strip("\n") for part in some)
-                some = ["\n\n".join(filter(None, lines))]
+                stripped = (part.strip("\n") for part in some)
+                some = ["\n\n".join(filter(None, stripped))]
             joined += some
         return list(filter(None, joined))
 

@@ -224,7 +224,10 @@ def write_copy(
     """Write a copy where that harms nobody; what was done, in a word."""
     done = "made"
     if path.exists():
-        there = nbformat.read(path, as_version=4)
+        try:
+            there = nbformat.read(path, as_version=4)
+        except ValueError:  # no notebook any more, but somebody's
+            return "left"
         if (
             there.metadata.get("copy", {}).get("made")
             == (notebook.metadata["copy"]["made"])
