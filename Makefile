@@ -169,9 +169,11 @@ start: $(INSTALLED) ## begin a Transformer of your own: my_transformer.py
 	@$(BIN)/transformer-course start
 
 .PHONY: lab
-lab: exercises ## open the chapters in JupyterLab
+lab: exercises ## open copies of the chapters in JupyterLab; keep work
+	$(BIN)/python -m tools.lab_notebooks
 	$(BIN)/jupyter-lab --ServerApp.root_dir="$(CURDIR)" \
-		--LabApp.default_url=/lab/tree/book/en
+		--ServerApp.extra_static_paths="$(CURDIR)/$(SITE)" \
+		--LabApp.default_url=/lab/tree/my_chapters
 
 .PHONY: outputs
 outputs: $(INSTALLED) ## run the notebooks (NB="...": these) and store outputs

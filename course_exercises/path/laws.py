@@ -1,6 +1,6 @@
 """What must be true of any Transformer, whatever its weights (chapter 10).
 
-Each law takes a new model of sizes :data:`SIZES` and fails by an
+Each law takes a new model of sizes ``SIZES`` and fails by an
 AssertionError.
 """
 

@@ -48,6 +48,14 @@ def test_a_switch_changes_what_is_written_and_names_its_chapter(opened):
     assert not figure.get_by_role("link", name="Chapter 06").is_visible()
 
 
+def test_a_figure_stands_alone_in_the_frame_of_a_notebook(opened):
+    opened.goto(f"{opened.url}?only=live-1")
+    figure = opened.locator("[data-live=plane]")
+    figure.get_by_role("button", name="Start again").wait_for()
+    for other in ("h1", "[data-live=translator]", ".bd-header"):
+        assert not opened.locator(other).first.is_visible()
+
+
 REACHED = script("reached")
 """How many empty positions a ribbon leads to."""
 

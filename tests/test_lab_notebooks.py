@@ -1,0 +1,223 @@
+"""The copies of the chapters that `make lab` opens."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import nbformat
+import pytest
+from built_book import ROOT, SITE, not_ready
+
+from tools.lab_markdown import Frame, Writer, fold
+from tools.lab_notebooks import (
+    chapter_paths,
+    is_changed,
+    learner_notebook,
+    read_book,
+    write_copy,
+)
+
+PATHS = chapter_paths()
+LEFT_OVER = re.compile(
+    r":::|^`{3,} *\{|\{[a-z][\w:-]*\}`|^\([\w-]+\)=$|^\{[.#]|\]\(\)|\[\]\(",
+    re.M,
+)
+"""Marks of MyST, and links without words or without an end."""
+
+
+@pytest.fixture(scope="module")
+def book():
+    return read_book(PATHS)
+
+
+@pytest.fixture(scope="module")
+def copies(book):
+    """The copy of each chapter, by its page."""
+    book = replace(book, is_built=True)
+    return {path.stem: learner_notebook(path, book) for path in PATHS}
+
+
+@pytest.fixture
+def writer(book):
+    return Writer("04_attention", replace(book))
+
+
+def texts_of(notebook) -> str:
+    return "\n\n".join(
+        cell.source for cell in notebook.cells if cell.cell_type == "markdown"
+    )
+
+
+def test_no_mark_of_myst_is_left_in_a_copy(copies):
+    assert len(copies) == 24
+    for page, copy in copies.items():
+        assert not LEFT_OVER.findall(texts_of(copy)), page
+        assert not re.search(r"\\(softmax|Attention|R|T)\b", texts_of(copy))
+
+
+def test_where_the_book_is_not_built_a_sentence_says_so(book):
+    book = replace(book, is_built=False)
+    for page, directive in book.frames:
+        [text] = Writer(page, book).parts(directive)
+        assert "`make book`" in text and not LEFT_OVER.findall(text)
+
+
+def test_copies_are_valid_and_name_no_place_of_this_machine(copies):
+    for copy in copies.values():
+        nbformat.validate(copy)
+        ids = [cell.id for cell in copy.cells]
+        assert len(ids) == len(set(ids))
+        assert str(ROOT) not in nbformat.writes(copy)
+        assert not is_changed(copy)
+
+
+def test_links_between_copies_lead_to_cells(copies):
+    ids = {
+        page: {"", *(f"cell-id={cell.id}" for cell in copy.cells)}
+        for page, copy in copies.items()
+    }
+    targets = [
+        target.partition("#")
+        for copy in copies.values()
+        for target in re.findall(r"\]\(([^)\s]+)", texts_of(copy))
+        if not target.startswith(("http", "/static/"))
+    ]
+    assert len(targets) > 300
+    for file, _, cell in targets:
+        assert cell in ids[file.removesuffix(".ipynb")], (file, cell)
+
+
+def test_what_the_book_folds_is_folded(copies):
+    for page, copy in copies.items():
+        code = [cell for cell in copy.cells if cell.cell_type == "code"]
+        assert code[0].id == "install-course"
+        for cell in code:
+            tags = cell.metadata.get("tags", [])
+            jupyter = cell.metadata.get("jupyter", {})
+            hidden = {"hide-input", "hide-cell"} & {*tags}
+            assert not hidden or jupyter["source_hidden"]
+            assert "hide-cell" not in tags or jupyter["outputs_hidden"]
+            if "use_device()" in cell.source:
+                assert jupyter["source_hidden"], page
+
+
+def test_a_figure_has_its_caption_below(copies):
+    copy = copies["04_attention"]
+    ids = [cell.id for cell in copy.cells]
+    captions = [cell for cell in copy.cells if cell.id.endswith("-caption")]
+    for number, cell in enumerate(captions, 1):
+        above = copy.cells[ids.index(cell.id) - 1]
+        assert above.cell_type == "code"
+        assert cell.source.startswith(f"**Figure 4.{number}.** ")
+
+
+def test_figures_have_the_numbers_of_the_built_book(writer):
+    if reason := not_ready():
+        pytest.skip(reason)
+    for page in (path.stem for path in PATHS):
+        html = Path(SITE, f"{page}.html").read_text("utf-8")
+        built = re.findall(r'"caption-number">(Figure [\d.]+)', html)
+        figures = writer.book.figures.values()
+        assert built == [name for there, name, _ in figures if there == page]
+
+
+def test_a_guess_keeps_its_answer_in_a_fold(writer):
+    guess = ":::{guess} What?\n:choices: one | *two*\n:answer: 2\n\nSo.\n:::"
+    [text] = writer.parts(guess)
+    assert text == (
+        "**Guess.** What?\n\n1. one\n1. *two*\n\n"
+        + fold("Answer", "***two***\n\nSo.")
+    )
+    slider = ":::{guess} Who?\n:slider: 0 100 %\n:answer: 85\n\nSo.\n:::"
+    [text] = writer.parts(slider)
+    assert "*Guess a number from 0 to 100 %.*" in text
+    assert "**85 %**" in text.partition("<details>")[2]
+
+
+def test_roles_become_words_and_links(writer):
+    vaswani = "https://arxiv.org/abs/1706.03762"
+    for text, plain in {
+        "as {cite:t}`vaswani2017attention`": (
+            f"as [Vaswani et al. (2017)]({vaswani})"
+        ),
+        "{cite:p}`vaswani2017attention,hochreiter1997long`": (
+            f"([Vaswani et al., 2017]({vaswani}); "
+            "[Hochreiter and Schmidhuber, 1997]"
+            "(04_attention.ipynb#cell-id=cited-sources))"
+        ),
+        "{term}`TF-IDF`": "[TF-IDF](/static/glossary.html#term-TF-IDF)",
+        "{doc}`text <api/training>`": "[text](/static/api/training.html)",
+        "[here](05_score_functions.ipynb)": "[here](05_score_functions.ipynb)",
+        r"$\softmax(x)$": r"$\operatorname{softmax}(x)$",
+    }.items():
+        assert writer.prose(text) == plain
+    with pytest.raises(ValueError, match="kbd"):
+        writer.prose("{kbd}`x`")
+    with pytest.raises(ValueError, match="figure"):
+        writer.parts(":::{figure} x.png\n:::")
+
+
+def test_a_reference_leads_to_the_cell_of_the_figure(writer, copies):
+    link = writer.prose("{numref}`fig-04-lookup`")
+    words, name = re.fullmatch(
+        r"\[(.+)\]\(04_attention.ipynb#cell-id=(.+)\)", link
+    ).groups()
+    [cell] = [c for c in copies["04_attention"].cells if c.id == name]
+    assert words == "Figure 4.1" and "draw_vectors" in cell.source
+
+
+def test_a_figure_that_moves_is_framed_once_the_book_is_built(writer):
+    live = "Before\n\n```{live} plane\n:controls:\n```\n\nafter"
+    address = "/static/04_attention.html"
+    writer.book.is_built = True
+    frame = Frame(f"{address}?only=live-0")
+    assert writer.parts(live) == ["Before", frame, "after"]
+    writer.book.is_built = False
+    [text] = writer.parts(live)
+    assert f"[in the book]({address}#live-0)" in text
+
+
+def test_the_framed_figures_are_in_the_built_pages(writer):
+    if reason := not_ready():
+        pytest.skip(reason)
+    for (page, _), anchor in writer.book.frames.items():
+        html = Path(SITE, f"{page}.html").read_text("utf-8")
+        assert f'id="{anchor}"' in html, (page, anchor)
+
+
+def test_only_a_copy_that_nobody_changed_is_renewed(
+    book, tmp_path, monkeypatch
+):
+    for variable in ("REPO", "SITE_URL"):
+        monkeypatch.delenv(variable, raising=False)
+    paths = PATHS[4:6]
+    signed = []
+
+    def write():
+        done = []
+        for path in paths:
+            copy = tmp_path / f"{path.stem}.ipynb"
+            notebook = learner_notebook(path, book)
+            done.append(write_copy(notebook, copy, signed.append))
+        return done
+
+    assert write() == ["made", "made"] and len(signed) == 2
+    assert write() == ["kept", "kept"] and len(signed) == 2
+
+    first, second = (tmp_path / f"{path.stem}.ipynb" for path in paths)
+    run = nbformat.read(first, as_version=4)
+    run.cells[0].execution_count = 1
+    run.metadata.language_info["version"] = "3.14"
+    nbformat.write(run, first)
+    changed = nbformat.read(second, as_version=4)
+    changed.cells[1].source += "\n\nMy note."
+    nbformat.write(changed, second)
+    monkeypatch.setenv("REPO", "https://example.org/someone/course.git")
+    assert write() == ["renewed", "left"]
+    assert "clone --quiet --depth 1 https://example.org/someone/course\n" in (
+        nbformat.read(first, as_version=4).cells[0].source
+    )
+    assert "My note." in second.read_text("utf-8")
+    first.write_text("no notebook")
+    assert write() == ["left", "left"]
+    assert first.read_text() == "no notebook"
