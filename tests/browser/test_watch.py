@@ -63,6 +63,6 @@ def test_the_readers_model_stands_beside_the_courses(browser, site, mine):
     status = page.locator('[data-live="translator"] [data-lv="status"]')
     status.get_by_text("The course's").wait_for()
     said = status.inner_text()
-    assert said.startswith("Yours:") and said.count(WRITTEN) == 2
-    assert page.locator("h1").inner_text().startswith("Yours: mine")
+    assert said.startswith("Yours.") and said.count(WRITTEN) == 2
+    assert page.locator("h1").first.text_content().startswith("Yours: mine")
     page.close()

@@ -104,8 +104,8 @@
           ? `Unchanged: it still writes ${glossed(now)}`
           : `With everything on: ${glossed(whole)} Now: ${glossed(now)}`;
       if (theirs)
-        find("status").textContent = `Yours: ${find("status").textContent} ` +
-          `The course's, of this sentence: ${glossed(theirs)}`;
+        find("status").textContent = `Yours. ${find("status").textContent} ` +
+          `The course's writes ${glossed(theirs)}`;
       for (const note of root.querySelectorAll("[data-note]"))
         note.hidden = !isOff(note.dataset.note);
       await stage.play(now.steps);
