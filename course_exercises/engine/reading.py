@@ -30,7 +30,8 @@ def link(section: str) -> str:
     page = section.partition("#")[0]
     if not _headings(page):
         return reference(section)
-    anchor = title(section).replace(" ", "-")  # as Jupyter writes it
+    heading = _heading(section)
+    anchor = heading.replace(" ", "-")  # as Jupyter writes it
     return (
         f"Read again: chapter {page[:2]}, "
         f"[{title(section)}](<../book/en/{page}.ipynb#{anchor}>)"
@@ -39,8 +40,18 @@ def link(section: str) -> str:
 
 def title(section: str) -> str:
     """A section's heading, or the words of its anchor without the book."""
+    return re.sub(r"\$([^$]*)\$", _formula, _heading(section))
+
+
+def _heading(section: str) -> str:
     page, _, anchor = section.partition("#")
     return _headings(page).get(anchor, anchor.replace("-", " "))
+
+
+def _formula(match: re.Match) -> str:
+    """A short formula without its markup."""
+    text = match[1].replace(r"\sqrt", "√")
+    return re.sub(r"\\[a-z]+|[{}]", "", text)
 
 
 @cache

@@ -72,7 +72,7 @@ def table(
             said = {
                 "right": "right",
                 "course": "not written yet: the course's stands in",
-                "wrong": f"wrong: {verdict.mistake.replace('_', ' ')}"
+                "wrong": f"wrong: {_in_words(verdict.mistake)}"
                 if verdict.mistake
                 else "wrong",
             }[state]
@@ -80,6 +80,11 @@ def table(
             lines.append(f"{number}  {paint(text, state)}")
             number = "  "
     return "\n".join(lines)
+
+
+def _in_words(name: str) -> str:
+    """The name of a mistake as words: of norm_first, or NormFirst."""
+    return re.sub(r"_|(?<=[a-z])(?=[A-Z])", " ", name).lower()
 
 
 def picture(
@@ -106,6 +111,7 @@ def summary(file: LearnersFile, verdicts: dict[str, Verdict]) -> str:
         return (
             f"{text} This Transformer is all yours. Next:\n\n"
             f"    transformer-course check {file.path} --laws\n"
+            f"    python {file.path}\n"
             f"    transformer-course train grammar --model {file.path}"
         )
     name = next((n for n in left if n not in file.written), left[0])

@@ -19,7 +19,7 @@ def source_batch(
         max_length: the most ids that a row may have, eos included.
 
     Returns:
-        A tensor of integers with a row for each sentence: its ids from the
+        A tensor of int64 with a row for each sentence: its ids from the
         beginning, eos, and padding on the right, up to the longest row of
         this batch. A sentence that is too long loses words at its end, but
         not its eos.

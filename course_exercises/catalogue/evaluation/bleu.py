@@ -14,9 +14,10 @@ def bleu(counts: Int[Tensor, "sentence 10"]) -> float:
     """BLEU of a corpus, from the counts of its sentences; not smoothed.
 
     Args:
-        counts: a row for each sentence: the number of words written, h, and
-            of the reference, r; then the clipped matches of n = 1, 2, 3, 4
-            words in a row, and how many of these were written. In a short
+        counts: a row for each sentence, with the columns h, r, m_1, m_2, m_3,
+            m_4, t_1, t_2, t_3, t_4. These are the number of words written, h,
+            and of the reference, r; the clipped matches m_n of n words in a
+            row; and how many n words in a row were written, t_n. In a short
             sentence some are 0.
 
     Returns:

@@ -272,6 +272,7 @@ EXERCISE = exercise_of(
             [[1, 4, 5], [1, 3, 0]],
             2,
         ),
+        sentences("a source of 70 words", [[3] * 70], [[1]]),
     ],
     draw=draw_sentences,
     run=run_transformer,
