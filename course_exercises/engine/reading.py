@@ -40,7 +40,7 @@ def link(section: str) -> str:
 
 def title(section: str) -> str:
     """A section's heading, or the words of its anchor without the book."""
-    return re.sub(r"\$([^$]*)\$", _formula, _heading(section))
+    return plain(_heading(section))
 
 
 def _heading(section: str) -> str:
@@ -48,10 +48,14 @@ def _heading(section: str) -> str:
     return _headings(page).get(anchor, anchor.replace("-", " "))
 
 
-def _formula(match: re.Match) -> str:
-    """A short formula without its markup."""
-    text = match[1].replace(r"\sqrt", "√")
-    return re.sub(r"\\[a-z]+|[{}]", "", text)
+def plain(heading: str) -> str:
+    """A heading with its formulas without their markup."""
+
+    def formula(match: re.Match) -> str:
+        text = match[1].replace(r"\sqrt", "√")
+        return re.sub(r"\\[a-z]+|[{}]", "", text)
+
+    return re.sub(r"\$([^$]*)\$", formula, heading)
 
 
 @cache

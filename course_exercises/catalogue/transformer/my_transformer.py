@@ -133,7 +133,7 @@ class MyTransformer(nn.Module):
 @other
 class TransformerOfOneForward(MyTransformer):
     def start(self, ids):
-        places = sinusoidal_encoding(50, self.d_model).to(ids.device)
+        places = sinusoidal_encoding(100, self.d_model).to(ids.device)
         return self.embedding(ids) + places[: ids.shape[1]]
 
     def encode(self, src):
