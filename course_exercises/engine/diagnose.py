@@ -56,6 +56,9 @@ def diagnose(
 def judge(candidate: Implementation, comparison: Comparison) -> Verdict:
     """Name what is wrong in outcomes."""
     exercise, wrong = comparison.exercise, comparison.wrong
+    other = _other_parameters(exercise, candidate)
+    if not wrong and other:
+        return messages.generic(exercise, other, comparison.example(0))
     if not wrong:
         return messages.correct(exercise, comparison.expected)
     if known := known_mistakes(comparison):
@@ -63,18 +66,28 @@ def judge(candidate: Implementation, comparison: Comparison) -> Verdict:
         example = comparison.example(number)
         return messages.misconception(exercise, mistakes, example)
     example = comparison.example(wrong[0])
+    if other:
+        return messages.generic(exercise, other, example)
     if example.found.failure:
         count = sum(comparison.found[n].failure is not None for n in wrong)
         return messages.error(exercise, example, count)
-    mistake = None
-    if exercise.run is call and example.case.build:
-        solution = exercise.solution
-        mistake = wrong_parameters(candidate, solution, example.case)
-    if mistake is None:
-        mistake = comparison.generic_mistakes(wrong[:1]).get(wrong[0])
+    mistake = comparison.generic_mistakes(wrong[:1]).get(wrong[0])
     if mistake:
         return messages.generic(exercise, mistake, example)
     return messages.unknown(exercise, candidate, example, len(wrong))
+
+
+def _other_parameters(
+    exercise: Exercise, candidate: Implementation
+) -> Mistake | None:
+    """Parameters that are not those of the ``__init__`` that was given."""
+    case = exercise.cases[0]
+    if exercise.run is not call or not case.build:
+        return None
+    try:
+        return wrong_parameters(candidate, exercise.solution, case)
+    except Exception:  # it cannot be built: an outcome says so
+        return None
 
 
 def known_mistakes(

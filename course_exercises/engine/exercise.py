@@ -76,6 +76,8 @@ def call(candidate: Implementation, given: Case) -> Any:
         return candidate(*given.args, **given.kwargs)
     module = candidate(*given.build)
     give_weights(module)
+    for name in given.weights:
+        module.get_parameter(name)  # functional_call would make it
     return functional_call(module, given.weights, given.args, given.kwargs)
 
 

@@ -173,8 +173,8 @@ def _wrong_gradients(
         )
     return Mistake(
         "gradient_cut",
-        "No gradient flows back through your result, so that nothing before "
-        "it could learn. What takes it out of the graph: `detach`, `.data`, "
+        "No gradient flows back through your result, so that neither weights "
+        "of this part nor anything before it could learn. What takes it out of the graph: `detach`, `.data`, "
         "`no_grad`, `item`, NumPy, a new tensor made of old numbers?",
     )
 
@@ -221,7 +221,8 @@ def wrong_parameters(
     return Mistake(
         "wrong_parameters",
         "Your class has other parameters than it was given. To be checked, "
-        f"it gets fixed weights by their names. {' '.join(parts)}",
+        f"it gets fixed weights by their names. {' '.join(parts)} Keep the "
+        "names of the `__init__` that was given.",
     )
 
 

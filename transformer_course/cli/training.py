@@ -185,6 +185,10 @@ def with_file(experiment: Experiment, file: Path) -> Experiment:
     own = read(file)
     for problem in own.broken.values():
         raise CourseError(f"{file}, {' '.join(problem.split())}")
+    log(
+        f"{file} is trained as it is: {PROGRAM} check {file} says whether "
+        "its parts are right."
+    )
     code, absent = own.completed()
     if absent:
         log(
