@@ -174,8 +174,9 @@ def _wrong_gradients(
     return Mistake(
         "gradient_cut",
         "No gradient flows back through your result, so that neither weights "
-        "of this part nor anything before it could learn. What takes it out of the graph: `detach`, `.data`, "
-        "`no_grad`, `item`, NumPy, a new tensor made of old numbers?",
+        "of this part nor anything before it could learn. What takes it out "
+        "of the graph: `detach`, `.data`, `no_grad`, `item`, NumPy, a new "
+        "tensor made of old numbers?",
     )
 
 
