@@ -30,18 +30,17 @@ def site(tmp_path, monkeypatch) -> Path:
     return site
 
 
-@pytest.fixture
-def mine(tmp_path) -> Path:
-    """The finished file's Transformer, with the weights of the course's."""
+def saved(tmp_path: Path, code: str) -> Path:
+    """A file's Transformer, with the weights of the course's."""
     shipped = load_shipped("grammar")
     config = shipped.model.config
     sizes = ("vocab_size", "d_model", "n_heads", "d_ff", "n_layers")
     file = tmp_path / "my_transformer.py"
-    file.write_text(solution_text(), "utf-8")
+    file.write_text(code, "utf-8")
     model = CustomTransformer(
         CustomConfig(
             **{name: getattr(config, name) for name in sizes},
-            code=solution_text(),
+            code=code,
             file=str(file),
         )
     )
@@ -56,8 +55,18 @@ def mine(tmp_path) -> Path:
     return folder
 
 
-def test_the_readers_model_stands_beside_the_courses(browser, site, mine):
-    own.watch(mine, show=False)
+def test_of_another_architecture_translations_are_printed(
+    site, tmp_path, capsys
+):
+    code = solution_text().replace("x + answer", "x + 2 * answer")
+    own.watch(saved(tmp_path, code), show=False)
+    out, err = capsys.readouterr()
+    assert "cats drink milk .  →  " in out and "cannot compute" in err
+    assert not list(site.glob("yours-*"))
+
+
+def test_the_readers_model_stands_beside_the_courses(browser, site, tmp_path):
+    own.watch(saved(tmp_path, solution_text()), show=False)
     page = browser.new_page(reduced_motion="reduce")
     page.goto((site / "yours-mine.html").as_uri())
     status = page.locator('[data-live="translator"] [data-lv="status"]')

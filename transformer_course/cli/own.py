@@ -19,7 +19,11 @@ import tyro
 from transformer_course import files
 from transformer_course.cli.options import Model
 from transformer_course.console import log
-from transformer_course.errors import CourseError, MissingPackage
+from transformer_course.errors import (
+    ConfigError,
+    CourseError,
+    MissingPackage,
+)
 
 if TYPE_CHECKING:
     from course_exercises.path.checking import Checker
@@ -35,6 +39,13 @@ PAUSE = 0.5
 BOOK = Path(__file__).parents[2] / "_build/en/_build/html"
 """The built book."""
 WATCHED = "00_watch_it_translate.html"
+SENTENCES = [
+    "cats drink milk .",
+    "i am wiser than you .",
+    "where did emi buy this hat ?",
+    "the boy will not ride the bicycle because it is raining .",
+]
+"""What a model that the page cannot compute translates."""
 MODELS = "_static/live/models"
 """Where the book's pages find the weights of the course's models."""
 
@@ -135,13 +146,15 @@ def watch(model: Model, show: bool = True) -> None:
     It writes chapter 00's page with your weights beside the built book, and
     opens it: everything there is computed by your model, and the course's
     stands beside it. It takes a model of the built-in corpus, as train grammar
-    makes one.
+    makes one. Of an architecture that the page cannot compute, translations
+    are printed.
 
     Args:
         show: open the page; else only say where it is.
     """
     from transformer_course.checkpoints import checkpoint, web_export
     from transformer_course.checkpoints.find import find_trained
+    from transformer_course.decoding.translate import translate
 
     page = BOOK / WATCHED
     if not page.exists():
@@ -159,7 +172,14 @@ def watch(model: Model, show: bool = True) -> None:
     name = model.resolve().name
     folder = BOOK / "_static/live/yours" / name / "grammar"
     shutil.rmtree(folder.parent, ignore_errors=True)
-    web_export.save(folder, loaded.model, loaded.tokenizer, loaded.details)
+    try:
+        web_export.save(folder, loaded.model, loaded.tokenizer, loaded.details)
+    except ConfigError as error:
+        log(f"the page cannot compute this model: {error} It writes:")
+        written = translate(loaded.model, loaded.tokenizer, SENTENCES)
+        for pair in zip(SENTENCES, written, strict=True):
+            print(*pair, sep="  →  ")
+        return
     yours = BOOK / f"yours-{name}.html"
     files.write_atomic(yours, _with_yours(page.read_text("utf-8"), name))
     log(f"yours, beside the course's: {yours.as_uri()}")

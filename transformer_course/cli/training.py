@@ -150,6 +150,9 @@ def train_from(args: list[str]) -> bool:
         experiment = with_file(experiment, found.model)
         base += f" --model {found.model}"
         title += ", with the Transformer of that file"
+    if type(experiment.model) is CustomConfig:  # hide the code in the help
+        options = CustomOptions(**vars(experiment.model))
+        experiment = replace(experiment, model=options)
     train(
         tyro.cli(
             Training,
@@ -197,6 +200,6 @@ def with_file(experiment: Experiment, file: Path) -> Experiment:
         )
     shared = {f.name for f in fields(CustomConfig)} - {"code", "file"}
     given = {name: getattr(sizes, name) for name in shared}
-    options = CustomOptions(**given, code=code, file=str(file))
+    config = CustomConfig(**given, code=code, file=str(file))
     name = f"my-{experiment.name}"
-    return replace(experiment, model=options, name=name)
+    return replace(experiment, model=config, name=name)
