@@ -172,19 +172,26 @@ class Plan:
 
     def before(self, unit: Unit) -> list[Unit]:
         """Earlier units on the same chapter."""
-        names = list(self.units)
-        earlier = names[: names.index(unit.unit)]
-        same = (self.units[name] for name in earlier)
-        return [one for one in same if one.chapter == unit.chapter]
+        same = self._same(unit)
+        return same[: same.index(unit)]
 
     def exercises_of(self, unit: Unit) -> list[Exercise]:
-        """Exercises of the chapter that no earlier unit on it has set."""
-        earlier = self.before(unit)
+        """Exercises of the chapter that no other unit on it sets.
+
+        The first unit that covers an exercise sets it; where none does, the
+        last one.
+        """
+        same = self._same(unit)
         return [
             exercise
             for exercise in by_chapter().get(unit.notebook, [])
-            if not any(one.covers(exercise, 90) for one in earlier)
+            if unit
+            is next((u for u in same if u.covers(exercise, 90)), same[-1])
         ]
+
+    def _same(self, unit: Unit) -> list[Unit]:
+        """The units on a unit's chapter, in order."""
+        return [u for u in self.units.values() if u.chapter == unit.chapter]
 
 
 def linked(text: str, chapter: str) -> list[str]:
