@@ -37,7 +37,10 @@ FILE = Path("my_transformer.py")
 PAUSE = 0.5
 """Seconds between two looks at a file that is watched."""
 BOOK = Path(__file__).parents[2] / "_build/en/_build/html"
-"""The built book."""
+"""The built book.
+
+:meta hide-value:
+"""
 WATCHED = "00_watch_it_translate.html"
 SENTENCES = [
     "cats drink milk .",
