@@ -98,6 +98,15 @@ def test_a_run_is_not_written_over(finished):
     assert (finished / "metrics.jsonl").read_bytes() == before
 
 
+def test_two_processes_do_not_train_in_one_folder(finished):
+    with RunFolder(finished).locked():
+        for resume in (False, True):
+            with pytest.raises(ConfigError, match="another process"):
+                run(tiny(), finished.parent, resume=resume, quiet=True)
+    with pytest.raises(ConfigError, match="holds a run already"):
+        run(tiny(), finished.parent, quiet=True)
+
+
 def test_other_settings_are_not_advised_to_go_on(finished):
     deeper = other(tiny(), {"n_layers": 3})
     with pytest.raises(ConfigError, match=r"model\.n_layers") as error:

@@ -166,4 +166,5 @@ def _without_shapes(annotation: ast.expr) -> tuple[ast.expr, str]:
         for kind, axes in _TENSOR.findall(text)
     ]
     plain = ast.parse(_TENSOR.sub("Tensor", text), mode="eval").body
-    return plain, ", ".join(shapes)
+    is_call = text.startswith("Callable")
+    return plain, (" -> " if is_call else ", ").join(shapes)

@@ -114,10 +114,11 @@ def summary(file: LearnersFile, verdicts: dict[str, Verdict]) -> str:
             f"    python {file.path}\n"
             f"    transformer-course train grammar --model {file.path}"
         )
-    name = next((n for n in left if n not in file.written), left[0])
+    wrong = [n for n in left if state_of(verdicts[n]) == "wrong"]
+    name, todo = (wrong or left)[0], "First mend" if wrong else "Next:"
     section = exercise_of(name).section
     return (
-        f'{text} Next: {name}, chapter {chapter_of(name)}, "'
+        f'{text} {todo} {name}, chapter {chapter_of(name)}, "'
         f'{reading.title(section)}".'
     )
 

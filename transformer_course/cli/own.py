@@ -101,6 +101,8 @@ def check(
         raise MissingPackage(error, "exercises") from error
 
     checker, right, seen = Checker(), False, ""
+    if watch:
+        log(f"watching {file}: save it to check it again; Ctrl-C ends.")
     while True:
         changed = str(file.stat().st_mtime_ns) if file.exists() else "absent"
         if changed != seen:

@@ -12,7 +12,7 @@ from course_exercises.engine.exercise import Case, case, exercise_of, other
 def merge_heads(
     x: Float[Tensor, "batch heads length d_head"],
 ) -> Float[Tensor, "batch length d_model"]:
-    """Lay the heads' answers side by side: the way back from a split.
+    """Concatenate the heads' answers, the reverse of ``split_heads``.
 
     Args:
         x: what each head says at each token.

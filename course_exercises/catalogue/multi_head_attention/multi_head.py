@@ -61,7 +61,7 @@ class MultiHead(nn.Module):
                 None means the query's own.
             mask: True = may attend; four axes, each as long as in (batch,
                 heads, query, key) or 1. None means that all may be looked
-                at. No row is without a key that may be looked at.
+                at. Each query may look at one key at least.
 
         Returns:
             What the heads say, laid side by side and mixed by the output

@@ -11,7 +11,7 @@ from course_exercises.engine.exercise import Case, case, exercise_of, other
 def stable_softmax(
     scores: Float[Tensor, "..."], dim: int = -1
 ) -> Float[Tensor, "..."]:
-    """Make shares of scores, along one axis, however large they are.
+    """Turn scores of any size into weights that sum to 1 along an axis.
 
     Args:
         scores: any finite numbers, or minus infinity for what may get

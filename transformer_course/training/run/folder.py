@@ -2,10 +2,13 @@
 
 import json
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from transformer_course import files
 from transformer_course.checkpoints import checkpoint
@@ -60,6 +63,30 @@ class RunFolder:
     def has_last(self) -> bool:
         """Whether there is a checkpoint to resume from."""
         return is_checkpoint(self.checkpoints / "last")
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from training in this folder.
+
+        The lock ends with the process, whatever ends that.
+
+        Raises:
+            ConfigError: one is training here.
+        """
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        place = self.path.with_name(f".{self.path.name}.lock")
+        lock = FileLock(place, timeout=0)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise ConfigError(
+                f"{self.path} is being trained by another process: wait for "
+                "it, stop it, or give another --name."
+            ) from error
+        try:
+            yield
+        finally:
+            lock.release()
 
     def settings(self) -> dict[str, Any]:
         """The settings that the run began with, and its machines.

@@ -88,6 +88,8 @@ def run(
             quiet = True
             nowhere = stack.enter_context(open(os.devnull, "w"))
             stack.enter_context(contextlib.redirect_stderr(nowhere))
+        else:
+            stack.enter_context(folder.locked())
         begun = folder.settings() if folder.begun else None
         experiment = complete(experiment, begun)
         folder.check(experiment, resume)
