@@ -46,6 +46,8 @@ def test_a_switch_changes_what_is_written_and_names_its_chapter(opened):
     assert "".join(whole[:-1]) in status.inner_text()
     assert figure.get_by_role("link", name="Chapter 03").is_visible()
     assert not figure.get_by_role("link", name="Chapter 06").is_visible()
+    minimap = figure.locator("[data-note=positions] svg").bounding_box()
+    assert minimap["height"] < 150
 
 
 def test_a_figure_stands_alone_in_the_frame_of_a_notebook(opened):
