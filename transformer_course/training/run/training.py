@@ -88,8 +88,6 @@ def run(
             quiet = True
             nowhere = stack.enter_context(open(os.devnull, "w"))
             stack.enter_context(contextlib.redirect_stderr(nowhere))
-        else:
-            stack.enter_context(folder.locked())
         begun = folder.settings() if folder.begun else None
         experiment = complete(experiment, begun)
         folder.check(experiment, resume)
@@ -119,6 +117,8 @@ def run(
             print(text, flush=True)
         stop = StopSignal(quiet)
         if main:
+            stack.enter_context(folder.locked())
+            folder.check(experiment, resume)  # nobody has begun it meanwhile
             split = getattr(prepared.splits, "how", "")
             folder.begin(experiment, prepared.tokenizer, split)
             steps = train.epochs * len(prepared.batches)
