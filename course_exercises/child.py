@@ -58,8 +58,22 @@ class Prints(io.TextIOBase):
 
 def main() -> None:
     """Check one implementation, then wait to be killed."""
+
+    def check(content: bytes, send: Callable[..., None]) -> None:
+        verdict = verdict_on(pickle.loads(content), send)
+        send(verdict=asdict(verdict))
+
+    serve(check)
+
+
+def serve(work: Callable[[bytes, Callable[..., None]], None]) -> None:
+    """Do what the folder's request asks, then wait to be killed.
+
+    Args:
+        work: takes the request, and a function that sends a message.
+    """
     folder = Path(sys.argv[1])
-    request = pickle.loads((folder / "request").read_bytes())
+    content = (folder / "request").read_bytes()
     with (folder / "messages").open("a", encoding="utf-8") as file:
 
         def send(**message: Any) -> None:
@@ -68,7 +82,7 @@ def main() -> None:
 
         isolate()
         try:
-            send(verdict=asdict(verdict_on(request, send)))
+            work(content, send)
         except Exception:  # a fault of the engine; the notebook reports it
             send(fault=traceback.format_exc())
         threading.Event().wait()  # the notebook kills it with its children

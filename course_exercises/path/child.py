@@ -7,19 +7,15 @@ as in :mod:`course_exercises.child`.
 """
 
 import json
-import sys
-import threading
-import traceback
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict, replace
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import torch
 
-from course_exercises.child import Prints, isolate
+from course_exercises.child import Prints, serve
 from course_exercises.engine import messages
 from course_exercises.engine.diagnose import diagnose
 from course_exercises.engine.outcome import describe
@@ -31,23 +27,15 @@ from transformer_course.models.custom import CLASS, definitions
 
 def main() -> None:
     """Check the parts that are asked for, then wait to be killed."""
-    folder = Path(sys.argv[1])
-    request = json.loads((folder / "request").read_bytes())
-    with (folder / "messages").open("a", encoding="utf-8") as file:
 
-        def send(**message: Any) -> None:
-            file.write(json.dumps(message) + "\n")
-            file.flush()
+    def answer(content: bytes, send: Callable[..., None]) -> None:
+        request = json.loads(content)
+        if "laws" in request:
+            send(laws=broken_laws(_transformer(request)))
+        else:
+            check(request, send)
 
-        isolate()
-        try:
-            if "laws" in request:
-                send(laws=broken_laws(_transformer(request)))
-            else:
-                check(request, send)
-        except Exception:  # a fault of the engine
-            send(fault=traceback.format_exc())
-        threading.Event().wait()
+    serve(answer)
 
 
 def _transformer(request: dict[str, Any]) -> Callable[..., Any]:

@@ -14,7 +14,6 @@ from transformer_course.models.config import CustomConfig, ModelConfig
 from transformer_course.training.config import Experiment
 from transformer_course.training.presets import PRESETS
 
-METRICS = "metrics.jsonl"
 LITTLE = 10.0
 """BLEU below which something is wrong with a model, or with its training."""
 
@@ -75,10 +74,10 @@ def train(
 
 def _say_if_little_learned(folder: Path, file: str) -> None:
     """Say what a model that hardly translates may suffer from."""
-    from transformer_course.checkpoints.find import read_records
+    from transformer_course.training.run.folder import RunFolder
 
     bleu = max(
-        (one.get("dev_bleu", 100.0) for one in read_records(folder / METRICS)),
+        (one.get("dev_bleu", 100.0) for one in RunFolder(folder).records()),
         default=100.0,
     )
     if bleu < LITTLE:

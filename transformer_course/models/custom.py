@@ -35,6 +35,7 @@ SIZES = (
     "n_layers",
     "max_length",
 )
+"""Settings that the package's config has too."""
 DEFINITIONS = (
     ast.Import,
     ast.ImportFrom,
@@ -271,41 +272,32 @@ def as_transformer(model: CustomTransformer) -> Transformer:
         ): weight
         for name, weight in model.model.named_parameters()
     }
-    generator = torch.Generator().manual_seed(0)
+    shapes = {name: weight.shape for name, weight in renamed.items()}
+    draw = torch.Generator().manual_seed(0)
     src, tgt = (
-        torch.randint(
-            3, max(4, config.vocab_size), (2, n), generator=generator
-        )
+        torch.randint(3, config.vocab_size, (2, n), generator=draw).to(device)
         for n in (6, 5)
     )
-    src, tgt = (
-        src.clamp(max=config.vocab_size - 1).to(device),
-        tgt.clamp(max=config.vocab_size - 1).to(device),
-    )
     src[1, 4:] = config.pad_id
+    sizes = {name: getattr(config, name) for name in SIZES}
     with eval_mode(model), torch.no_grad():
         expected = model(src, tgt)
         for position, activation, norm_first in product(
             ("sinusoidal", "none"), ("relu", "gelu"), (False, True)
         ):
-            sizes = {f: getattr(config, f) for f in SIZES}
-            found = Transformer(
-                ModelConfig(
-                    **sizes,
-                    dropout=0.0,
-                    norm_first=norm_first,
-                    activation=activation,
-                    position=position,
-                )
-            ).to(device)
+            other = ModelConfig(
+                **sizes,
+                dropout=0.0,
+                norm_first=norm_first,
+                activation=activation,
+                position=position,
+            )
+            found = Transformer(other).to(device).eval()
             own = dict(found.named_parameters())
-            if {n: w.shape for n, w in own.items()} != {
-                n: w.shape for n, w in renamed.items()
-            }:
+            if {name: weight.shape for name, weight in own.items()} != shapes:
                 continue
             for name, weight in own.items():
                 weight.copy_(renamed[name])
-            found.eval()
             if torch.allclose(found(src, tgt), expected, 1e-3, 1e-3):
                 return found
     raise ConfigError(
