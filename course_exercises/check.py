@@ -12,14 +12,14 @@ from functools import wraps
 from typing import Any
 
 from course_exercises import progress as progress_file
+from course_exercises.candidate.outcome import files_of
 from course_exercises.contents import EXERCISES, find
 from course_exercises.engine.messages import paragraph
-from course_exercises.engine.outcome import files_of
 from course_exercises.engine.verdict import Answer, Verdict
 from transformer_course.errors import CourseError, MissingPackage
 
 try:
-    from course_exercises.payload import pack
+    from course_exercises.candidate.payload import PayloadError, pack
     from course_exercises.process import Limits, verdict_on
 except ModuleNotFoundError as error:
     raise MissingPackage(error, "exercises") from error
@@ -39,7 +39,7 @@ def answers(function: Callable[..., Answer]) -> Callable[..., Answer]:
     def wrapped(*args: Any) -> Answer:
         try:
             return function(*args)
-        except CourseError as error:
+        except (CourseError, PayloadError) as error:
             return Verdict(paragraph(str(error)), "refused")
 
     return wrapped

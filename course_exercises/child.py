@@ -26,10 +26,10 @@ from typing import Any
 import psutil
 import torch
 
+from course_exercises.candidate.payload import unpack
 from course_exercises.engine import messages
 from course_exercises.engine.diagnose import diagnose
 from course_exercises.engine.verdict import Verdict
-from course_exercises.payload import unpack
 
 MAX_PRINTED = 1000
 """Characters of printed text that are kept."""

@@ -19,10 +19,10 @@ from typing import Any
 
 import psutil
 
+from course_exercises.candidate.payload import Payload
 from course_exercises.engine.exercise import Exercise
 from course_exercises.engine.messages import left_out, limit
 from course_exercises.engine.verdict import Verdict
-from course_exercises.payload import Payload
 from transformer_course.errors import CourseError
 
 START = 120.0  # seconds in which it has to import torch

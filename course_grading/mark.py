@@ -15,12 +15,12 @@ from typing import Any
 
 import torch
 
+from course_exercises.candidate.payload import pack
 from course_exercises.check import name_of, sources_of
 from course_exercises.contents import by_chapter, find
 from course_exercises.engine.exercise import Exercise
 from course_exercises.engine.messages import paragraph
 from course_exercises.engine.verdict import Verdict
-from course_exercises.payload import pack
 from course_exercises.process import CheckError, Limits, verdict_on
 from transformer_course.errors import CourseError
 

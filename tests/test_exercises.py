@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from built_book import BOOK, headings, section_ids
 
+from course_exercises.candidate.values import same
 from course_exercises.contents import EXERCISES
 from course_exercises.engine import reading
 from course_exercises.engine.diagnose import diagnose
@@ -20,7 +21,6 @@ from course_exercises.engine.exercise import STUB, numel, stub_of
 from course_exercises.engine.messages import prose
 from course_exercises.engine.mistakes import BEGIN, END
 from course_exercises.engine.show import WIDTH
-from course_exercises.engine.values import same
 from course_exercises.names import CATALOGUE
 
 FEWEST = {"cases": 4, "mistakes": 3, "others": 2}

@@ -11,8 +11,8 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
+from course_exercises.candidate.payload import pack, unpack
 from course_exercises.check import name_of
-from course_exercises.payload import pack, unpack
 
 IMPORTS = "import functools, torch"
 CELLS = Path(__file__).with_name("notebook_cells.md").read_text("utf-8")

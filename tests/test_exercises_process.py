@@ -21,9 +21,9 @@ import pytest
 import torch
 
 from course_exercises import check as notebook
+from course_exercises.candidate.payload import pack
 from course_exercises.check import check
 from course_exercises.contents import EXERCISES
-from course_exercises.payload import pack
 from course_exercises.process import Child, Limits
 from transformer_course.models import masks
 

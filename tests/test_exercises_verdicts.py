@@ -8,12 +8,12 @@ import pytest
 import torch
 from torch import nn
 
+from course_exercises.candidate.values import like
 from course_exercises.contents import EXERCISES
 from course_exercises.engine import show
 from course_exercises.engine.diagnose import diagnose
 from course_exercises.engine.exercise import Exercise, case, module_case
 from course_exercises.engine.mistakes import misconceptions_of
-from course_exercises.engine.values import like
 
 
 def double(x, by=2.0):

@@ -1,23 +1,32 @@
-"""From an implementation to a verdict."""
+"""From what was found to a verdict."""
 
 import inspect
 from collections.abc import Callable
 
+from course_exercises.candidate.cases import Implementation
+from course_exercises.candidate.findings import (
+    Findings,
+    Task,
+    parameters_of,
+    study,
+    unused,
+)
 from course_exercises.engine import messages
-from course_exercises.engine.exercise import (
-    Exercise,
-    Implementation,
-    call,
+from course_exercises.engine.exercise import Exercise
+from course_exercises.engine.generic_mistakes import wrong_parameters
+from course_exercises.engine.match import (
+    Comparison,
+    in_expected_form,
+    outcomes_of,
 )
-from course_exercises.engine.generic_mistakes import (
-    is_unwritten,
-    wrong_call,
-    wrong_parameters,
-)
-from course_exercises.engine.match import Comparison, outcomes_of
 from course_exercises.engine.mistakes import Mistake
-from course_exercises.engine.outcome import in_expected_form, observe
 from course_exercises.engine.verdict import Verdict
+
+
+def task_of(exercise: Exercise) -> Task:
+    """What is tried, without a solution in it."""
+    is_class = inspect.isclass(exercise.solution)
+    return Task(exercise.run, exercise.tried, is_class)
 
 
 def diagnose(
@@ -30,37 +39,32 @@ def diagnose(
     Args:
         exercise: the exercise.
         candidate: the learner's implementation.
-        progress: called before each case and after the last one with the
-            number of cases tried.
+        progress: see :func:`course_exercises.candidate.findings.study`.
     """
-    expected = outcomes_of(exercise, exercise.solution)
-    if is_unwritten(candidate):
+    outcomes_of(exercise, exercise.solution)  # not in the learner's time
+    return judge(exercise, study(task_of(exercise), candidate, progress))
+
+
+def judge(exercise: Exercise, findings: Findings) -> Verdict:
+    """Name what is wrong in what was found about an implementation."""
+    if findings.is_unwritten:
         return messages.unwritten(exercise)
-    if inspect.isclass(candidate) != inspect.isclass(exercise.solution):
+    if findings.is_class != inspect.isclass(exercise.solution):
         return messages.wrong_kind(exercise)
-    if any(wrong_call(candidate, case) for case in exercise.tried):
-        return messages.wrong_call(exercise, candidate)
-    found = []
-    try:
-        for number, case in enumerate(exercise.tried):
-            progress(number)
-            found.append(observe(exercise, candidate, case))
-            if messages.is_memory(found[-1].failure):
-                return messages.limit(exercise, "memory", case)
-    except NotImplementedError:
-        return messages.unwritten(exercise)
-    progress(len(found))
-    return judge(candidate, Comparison(exercise, found, expected))
-
-
-def judge(candidate: Implementation, comparison: Comparison) -> Verdict:
-    """Name what is wrong in outcomes."""
-    exercise, wrong = comparison.exercise, comparison.wrong
-    other = _other_parameters(exercise, candidate)
+    if not findings.takes_arguments:
+        return messages.wrong_call(exercise, findings.signature)
+    last = findings.outcomes[-1].failure
+    if last and last.is_memory:
+        case = exercise.tried[len(findings.outcomes) - 1]
+        return messages.limit(exercise, "memory", case)
+    expected = outcomes_of(exercise, exercise.solution)
+    comparison = Comparison(exercise, findings.outcomes, expected)
+    other = _other_parameters(exercise, findings)
+    wrong = comparison.wrong
     if not wrong and other:
         return messages.generic(exercise, other, comparison.example(0))
     if not wrong:
-        return messages.correct(exercise, comparison.expected)
+        return messages.correct(exercise, expected)
     if known := known_mistakes(comparison):
         mistakes, number = known
         example = comparison.example(number)
@@ -74,20 +78,19 @@ def judge(candidate: Implementation, comparison: Comparison) -> Verdict:
     mistake = comparison.generic_mistakes(wrong[:1]).get(wrong[0])
     if mistake:
         return messages.generic(exercise, mistake, example)
-    return messages.unknown(exercise, candidate, example, len(wrong))
+    by_solution = unused(exercise.solution)
+    ignored = sorted(set(findings.unused) - set(by_solution))
+    return messages.unknown(exercise, ignored, example, len(wrong))
 
 
 def _other_parameters(
-    exercise: Exercise, candidate: Implementation
+    exercise: Exercise, findings: Findings
 ) -> Mistake | None:
     """Parameters that are not those of the ``__init__`` that was given."""
-    case = exercise.cases[0]
-    if exercise.run is not call or not case.build:
+    wanted = parameters_of(exercise.solution, exercise.cases[0])
+    if findings.parameters is None or wanted is None:
         return None
-    try:
-        return wrong_parameters(candidate, exercise.solution, case)
-    except Exception:  # it cannot be built: an outcome says so
-        return None
+    return wrong_parameters({*findings.parameters}, {*wanted})
 
 
 def known_mistakes(

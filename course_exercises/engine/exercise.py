@@ -1,23 +1,22 @@
 """An exercise as its author writes it: solution, cases, mistakes, hints."""
 
+import inspect
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-import torch
-from torch import Tensor, nn
-from torch.func import functional_call
+from torch import Tensor
 
-from course_exercises.engine.draw import Draw
+from course_exercises.candidate.cases import Case, Implementation, call
+from course_exercises.candidate.draw import Draw
 from course_exercises.engine.mistakes import (
     BEGIN,
     END,
     EditError,
-    Implementation,
     Misconception,
     hints_of,
     misconceptions_of,
@@ -31,22 +30,6 @@ DRAWN = 6
 """Number of random cases of a check."""
 STUB = "raise NotImplementedError  # your code here"
 """The line in place of the part to be written."""
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """One input."""
-
-    note: str
-    """What is special about it, such as "a batch of one"."""
-    args: tuple[Any, ...] = ()
-    """Positional arguments."""
-    kwargs: dict[str, Any] = field(default_factory=dict)
-    """Keyword arguments."""
-    build: tuple[Any, ...] = ()
-    """Arguments of a class's ``__init__``; empty for a function."""
-    weights: dict[str, Tensor] = field(default_factory=dict)
-    """Parameters of the module that the case sets; the others are drawn."""
 
 
 def case(note: str, *args: Any, **kwargs: Any) -> Case:
@@ -63,41 +46,6 @@ def module_case(
 ) -> Case:
     """One call of a module that is built with the arguments ``build``."""
     return Case(note, args, kwargs, build, weights or {})
-
-
-def call(candidate: Implementation, given: Case) -> Any:
-    """Call a function, or build a module, give it weights and call it.
-
-    A parameter that the case does not set is filled with numbers that depend
-    on its name alone, so the order in which a module makes its parameters
-    does not matter.
-    """
-    if not given.build:
-        return candidate(*given.args, **given.kwargs)
-    module = candidate(*given.build)
-    give_weights(module)
-    for name in given.weights:
-        module.get_parameter(name)  # functional_call would make it
-    return functional_call(module, given.weights, given.args, given.kwargs)
-
-
-def call_without_grad(candidate: Implementation, given: Case) -> Any:
-    """Call a function under ``no_grad``: its gradients are not compared."""
-    with torch.no_grad():
-        return call(candidate, given)
-
-
-def give_weights(module: nn.Module) -> None:
-    """Fill each parameter with numbers that depend on its name alone."""
-    with torch.no_grad():
-        for name, weight in module.named_parameters():
-            weight.copy_(_weight(name, weight.shape))
-
-
-@cache
-def _weight(name: str, shape: torch.Size) -> Tensor:
-    draw = Draw(sum(i * ord(sign) for i, sign in enumerate(name, 1)))
-    return draw.normal(*shape) * 0.5
 
 
 def other(right: Decorated) -> Decorated:
@@ -152,6 +100,24 @@ class Exercise:
     def drawn(self, seed: int) -> Case:
         """A random case."""
         return self.draw(Draw(seed))
+
+    def arguments(self, given: Case) -> dict[str, Any]:
+        """The arguments of a case, by the names in the signature."""
+        function = self.solution
+        if inspect.isclass(function):
+            bound = inspect.signature(function.forward).bind(
+                None, *given.args, **given.kwargs
+            )
+            return {k: v for k, v in bound.arguments.items() if k != "self"}
+        try:
+            bound = inspect.signature(function).bind(
+                *given.args, **given.kwargs
+            )
+        except TypeError:  # the exercise's own `run` calls it differently
+            names = [f"input {i}" for i, _ in enumerate(given.args, start=1)]
+            return dict(zip(names, given.args, strict=True)) | given.kwargs
+        bound.apply_defaults()
+        return dict(bound.arguments)
 
     @cached_property
     def source(self) -> str:

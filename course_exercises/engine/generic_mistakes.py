@@ -4,44 +4,53 @@ Each function compares what was found in one case with what was expected, and
 returns a ``Mistake`` or None.
 """
 
-import dis
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
+from course_exercises.candidate.outcome import Outcome
+from course_exercises.candidate.values import is_number, same, tensors_in
 from course_exercises.engine import show
-from course_exercises.engine.exercise import Case, Implementation
 from course_exercises.engine.mistakes import Mistake
-from course_exercises.engine.outcome import Outcome
-from course_exercises.engine.values import is_number, same, tensors_in
 
 GRADIENT_TOLERANCE = 10
 """The tolerance of gradients, as a multiple of that of results."""
-NO_CODE = {"RESUME", "RETURN_VALUE", "NOP"}
-"""Operations of a function without a body."""
 
 
 def find_generic_mistake(
-    found: Outcome, expected: Outcome, tolerance: float
+    found: Outcome,
+    expected: Outcome,
+    names: Sequence[str],
+    tolerance: float,
 ) -> Mistake | None:
     """The first generic mistake in one case.
 
-    The expected outcome may be that of a known mistake: then another was
-    made beside it.
+    Args:
+        found: the learner's outcome.
+        expected: that of the solution, or of a known mistake: then another
+            was made beside it.
+        names: those of the arguments.
+        tolerance: of the results.
     """
     return (
-        changed_input(found, expected)
+        changed_input(found, expected, names)
         or _wrong_result(found.value, expected.value)
         or _not_repeated(found, expected, tolerance)
         or _wrong_gradients(found, expected, tolerance)
     )
 
 
-def changed_input(found: Outcome, expected: Outcome) -> Mistake | None:
+def changed_input(
+    found: Outcome, expected: Outcome, arguments: Sequence[str]
+) -> Mistake | None:
     """An argument that was changed in place."""
-    changed = [name for name in found.changed if name not in expected.changed]
+    changed = [
+        arguments[which] if isinstance(which, int) else which
+        for which in found.changed
+        if which not in expected.changed
+    ]
     if not changed:
         return None
     names = " and ".join(f"`{name}`" for name in changed)
@@ -189,26 +198,13 @@ def same_gradients(
     )
 
 
-def is_unwritten(candidate: Implementation) -> bool:
-    """Whether a function's body is only ``pass``, ``...`` or a docstring."""
-    code = getattr(inspect.unwrap(candidate), "__code__", None)
-    return code is not None and all(
-        step.opname in NO_CODE or step.argval is None
-        for step in dis.get_instructions(code)
-    )
+def wrong_parameters(found: set[str], wanted: set[str]) -> Mistake | None:
+    """A class whose ``nn.Parameter`` names or shapes are not those given.
 
-
-def wrong_parameters(
-    candidate: type[nn.Module], solution: type[nn.Module], case: Case
-) -> Mistake | None:
-    """A class whose ``nn.Parameter`` names or shapes are not those given."""
-    found, wanted = (
-        {
-            f"{name} {show.shape(weight)}"
-            for name, weight in module(*case.build).named_parameters()
-        }
-        for module in (candidate, solution)
-    )
+    Args:
+        found: the names and shapes of a learner's class.
+        wanted: those of the solution.
+    """
     if found == wanted:
         return None
     parts = [
@@ -225,30 +221,3 @@ def wrong_parameters(
         f"it gets fixed weights by their names. {' '.join(parts)} Keep the "
         "names of the `__init__` that was given.",
     )
-
-
-def wrong_call(candidate: Implementation, case: Case) -> bool:
-    """Whether a function does not take a case's arguments."""
-    if inspect.isclass(candidate):
-        return False
-    try:
-        inspect.signature(candidate).bind(*case.args, **case.kwargs)
-    except TypeError:
-        return True
-    except ValueError:  # a builtin without a signature
-        pass
-    return False
-
-
-def unused(candidate: Implementation) -> list[str]:
-    """The parameters that a function never reads."""
-    code = getattr(inspect.unwrap(candidate), "__code__", None)
-    if code is None:
-        return []
-    read = set(code.co_cellvars)  # read by an inner function
-    for step in dis.get_instructions(code):
-        if "LOAD_" in step.opname:  # may load two at once
-            names = step.argval
-            read.update(names if isinstance(names, tuple) else (names,))
-    count = code.co_argcount + code.co_kwonlyargcount
-    return [name for name in code.co_varnames[:count] if name not in read]

@@ -1,10 +1,12 @@
 """Compare outcomes, and find the known mistakes that have the same ones."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import NamedTuple
 
+from course_exercises.candidate.outcome import Outcome, observe, value_of
+from course_exercises.candidate.values import like, same
 from course_exercises.engine.exercise import (
     Case,
     Exercise,
@@ -16,8 +18,6 @@ from course_exercises.engine.generic_mistakes import (
     same_gradients,
 )
 from course_exercises.engine.mistakes import Misconception, Mistake
-from course_exercises.engine.outcome import Outcome, observe, value_of
-from course_exercises.engine.values import same
 
 
 @cache
@@ -25,7 +25,7 @@ def known(
     exercise: Exercise, implementation: Implementation, number: int
 ) -> Outcome:
     """The outcome of the solution or a mistake on one case; cached."""
-    return observe(exercise, implementation, exercise.tried[number])
+    return observe(exercise.run, implementation, exercise.tried[number])
 
 
 def outcomes_of(
@@ -47,6 +47,15 @@ def is_right(found: Outcome, expected: Outcome, tolerance: float) -> bool:
         and same(found.again, found.value, tolerance)
         and set(found.changed) <= set(expected.changed)
         and same_gradients(found, expected, tolerance)
+    )
+
+
+def in_expected_form(found: Outcome, expected: Outcome) -> Outcome:
+    """The same results in the expected shape and dtype, where possible."""
+    return replace(
+        found,
+        value=like(found.value, expected.value),
+        again=like(found.again, expected.value),
     )
 
 
@@ -113,9 +122,14 @@ class Comparison:
 
     def generic_mistakes(self, numbers: Sequence[int]) -> dict[int, Mistake]:
         """The generic mistakes in these cases, by the number of the case."""
-        tolerance = self.exercise.tolerance
+        exercise = self.exercise
         found = {
-            n: find_generic_mistake(self.found[n], self.expected[n], tolerance)
+            n: find_generic_mistake(
+                self.found[n],
+                self.expected[n],
+                [*exercise.arguments(exercise.tried[n])],
+                exercise.tolerance,
+            )
             for n in numbers
         }
         return {n: mistake for n, mistake in found.items() if mistake}
@@ -147,7 +161,7 @@ class Comparison:
             return None
         case, value, _ = self.example(numbers[0])
         for one, other, both in self.exercise.pairs:
-            tried = value_of(self.exercise, both, case)
+            tried = value_of(self.exercise.run, both, case)
             if same(
                 tried, value.value, self.exercise.tolerance
             ) and self._is_like(both):

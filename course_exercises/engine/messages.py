@@ -10,23 +10,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
+from course_exercises.candidate.findings import signature_of
+from course_exercises.candidate.outcome import Failure, Outcome
+from course_exercises.candidate.payload import INSIDE
+from course_exercises.candidate.values import same
 from course_exercises.engine import reading, show
 from course_exercises.engine.exercise import (
     DRAWN,
     Case,
     Exercise,
-    Implementation,
 )
-from course_exercises.engine.generic_mistakes import unused
 from course_exercises.engine.match import Example
 from course_exercises.engine.mistakes import Mistake
-from course_exercises.engine.outcome import Failure, Outcome, arguments
-from course_exercises.engine.values import same
 from course_exercises.engine.verdict import Kind, Verdict
 
 PRINTED_LINES = 6
 NUMBERS = ["no", "one", "two", "three", "four"]
-NO_MEMORY = r"can't allocate memory|not enough memory|bad alloc"
 LIMITS = {
     "memory": "your code wants more memory than it may have. Is some tensor "
     "far larger than its inputs, or does something grow without end?",
@@ -36,8 +35,6 @@ LIMITS = {
     "notebook is not harmed: it ran beside it.",
 }
 """What a learner reads when a limit was exceeded, by its name."""
-INSIDE = "Make that inside the function, or give it as an argument."
-"""Advice on what cannot be brought to another process."""
 NO_HYPHENS = {"width": show.WIDTH, "break_on_hyphens": False}
 
 
@@ -127,15 +124,15 @@ def wrong_kind(exercise: Exercise) -> Verdict:
     return _verdict(exercise, "generic", "wrong_kind", text)
 
 
-def wrong_call(exercise: Exercise, candidate: Implementation) -> Verdict:
+def wrong_call(exercise: Exercise, signature: str) -> Verdict:
     """Parameters that do not take the exercise's arguments."""
     return _verdict(
         exercise,
         "generic",
         "wrong_arguments",
         "its arguments are not those that the exercise asks for. Yours is "
-        f"{show.signature(candidate, exercise.name)}; it is called as "
-        f"{show.signature(exercise.solution, exercise.name)}.",
+        f"{exercise.name}{signature}; it is called as "
+        f"{exercise.name}{signature_of(exercise.solution)}.",
     )
 
 
@@ -163,14 +160,6 @@ def _inputs(exercise: Exercise, count: int) -> str:
     """Write "every input", or "3 of 10 inputs"."""
     number = len(exercise.tried)
     return "every input" if count == number else f"{count} of {number} inputs"
-
-
-def is_memory(failure: Failure | None) -> bool:
-    """Whether an error says that there is not enough memory."""
-    return failure is not None and (
-        failure.kind == "MemoryError"
-        or bool(re.search(NO_MEMORY, failure.message))
-    )
 
 
 def _failure(failure: Failure) -> str:
@@ -237,7 +226,7 @@ def misconception(
 
 def unknown(
     exercise: Exercise,
-    candidate: Implementation,
+    ignored: Sequence[str],
     example: Example,
     count: int,
 ) -> Verdict:
@@ -245,12 +234,11 @@ def unknown(
 
     Args:
         exercise: the exercise.
-        candidate: the learner's implementation.
+        ignored: the parameters that only the learner's code never uses.
         example: the case to show.
         count: the number of wrong cases.
     """
-    ignored = set(unused(candidate)) - set(unused(exercise.solution))
-    never = " and ".join(f"`{name}`" for name in sorted(ignored))
+    never = " and ".join(f"`{name}`" for name in ignored)
     return _verdict(
         exercise,
         "unknown",
@@ -292,7 +280,7 @@ def _gradients(found: Outcome, expected: Outcome) -> str:
 
 def _given(exercise: Exercise, case: Case) -> str:
     """The arguments of a case."""
-    text = show.assignments(arguments(exercise, case))
+    text = show.assignments(exercise.arguments(case))
     if case.build:
         built = ", ".join(map(show.short, case.build))
         text = f"built as {exercise.name}({built}), called with\n{text}"

@@ -45,15 +45,13 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations
-from typing import Any
 
-Implementation = Callable[..., Any]
-"""A function or class that solves, or should solve, an exercise."""
+from course_exercises.candidate.cases import Implementation
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 """The lines around the part that the stub leaves out, as in nbgrader;

@@ -1,6 +1,5 @@
 """Format values for a learner: short, rounded, side by side."""
 
-import inspect
 import re
 from itertools import zip_longest
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from course_exercises.engine.values import differs, same
+from course_exercises.candidate.values import differs, same
 
 WIDTH = 76
 COLUMN = 36
@@ -162,13 +161,3 @@ def assignments(values: dict[str, Any]) -> str:
             text = short(value)
         lines.append(f"{name} = {_indent(text, len(name) + 3)}")
     return "\n".join(lines)
-
-
-def signature(function: Any, name: str) -> str:
-    """Format ``name(a, b=0)``, without annotations."""
-    parameters = [
-        parameter.replace(annotation=inspect.Parameter.empty)
-        for parameter in inspect.signature(function).parameters.values()
-        if parameter.name != "self"
-    ]
-    return f"{name}{inspect.Signature(parameters)}"

@@ -15,10 +15,10 @@ from typing import Any
 
 import torch
 
+from course_exercises.candidate.outcome import describe
 from course_exercises.child import Prints, serve
 from course_exercises.engine import messages
 from course_exercises.engine.diagnose import diagnose
-from course_exercises.engine.outcome import describe
 from course_exercises.engine.verdict import Verdict
 from course_exercises.path.laws import broken_laws
 from course_exercises.path.parts import NAMES, exercise_of, solution_text

@@ -5,13 +5,9 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import (
-    Case,
-    exercise_of,
-    module_case,
-    other,
-)
+from course_exercises.candidate.cases import Case
+from course_exercises.candidate.draw import Draw
+from course_exercises.engine.exercise import exercise_of, module_case, other
 
 
 class LayerNorm(nn.Module):

@@ -4,16 +4,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from course_exercises.candidate.cases import Case
+from course_exercises.candidate.draw import Draw
 from course_exercises.catalogue.attention import (
     scaled_dot_product_attention as attention,
 )
-from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import (
-    Case,
-    exercise_of,
-    module_case,
-    other,
-)
+from course_exercises.engine.exercise import exercise_of, module_case, other
 
 scaled_dot_product_attention = attention.scaled_dot_product_attention
 

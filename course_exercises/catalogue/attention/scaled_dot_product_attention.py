@@ -7,12 +7,13 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from course_exercises.candidate.cases import Case
+from course_exercises.candidate.draw import Draw
 from course_exercises.catalogue.masks.masked_softmax import masked_softmax
 from course_exercises.catalogue.score_functions.stable_softmax import (
     stable_softmax,
 )
-from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import Case, case, exercise_of, other
+from course_exercises.engine.exercise import case, exercise_of, other
 
 
 def scaled_dot_product_attention(

@@ -1,7 +1,8 @@
 """WordPiece tokenization of one word."""
 
-from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import Case, case, exercise_of, other
+from course_exercises.candidate.cases import Case
+from course_exercises.candidate.draw import Draw
+from course_exercises.engine.exercise import case, exercise_of, other
 
 
 def wordpiece(word: str, pieces: list[str]) -> list[str]:

@@ -2,8 +2,9 @@
 
 from collections import Counter
 
-from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import Case, case, exercise_of, other
+from course_exercises.candidate.cases import Case
+from course_exercises.candidate.draw import Draw
+from course_exercises.engine.exercise import case, exercise_of, other
 
 
 def clipped_matches(

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from course_exercises.engine.draw import Draw
+from course_exercises.candidate.draw import Draw
 
 ONE_WORD = (
     "one word, two units: one fires, one does not",

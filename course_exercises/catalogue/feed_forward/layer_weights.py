@@ -3,8 +3,9 @@
 import torch
 from torch import nn
 
-from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import Case, case, exercise_of, other
+from course_exercises.candidate.cases import Case
+from course_exercises.candidate.draw import Draw
+from course_exercises.engine.exercise import case, exercise_of, other
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.transformer import DecoderLayer, EncoderLayer
 

@@ -5,6 +5,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from course_exercises.candidate.cases import Case, call
+from course_exercises.candidate.draw import Draw
 from course_exercises.catalogue.attention.scaled_dot_product_attention import (
     scaled_dot_product_attention,
 )
@@ -14,14 +16,7 @@ from course_exercises.catalogue.multi_head_attention.merge_heads import (
 from course_exercises.catalogue.multi_head_attention.split_heads import (
     split_heads,
 )
-from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import (
-    Case,
-    call,
-    exercise_of,
-    module_case,
-    other,
-)
+from course_exercises.engine.exercise import exercise_of, module_case, other
 from transformer_course.models.masks import causal_mask, padding_mask
 
 

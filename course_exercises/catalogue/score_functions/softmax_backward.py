@@ -4,8 +4,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import Case, case, exercise_of, other
+from course_exercises.candidate.cases import Case
+from course_exercises.candidate.draw import Draw
+from course_exercises.engine.exercise import case, exercise_of, other
 
 
 def softmax_backward(

@@ -1,7 +1,8 @@
 """Joining a pair of pieces, the step of byte-pair encoding."""
 
-from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import Case, case, exercise_of, other
+from course_exercises.candidate.cases import Case
+from course_exercises.candidate.draw import Draw
+from course_exercises.engine.exercise import case, exercise_of, other
 
 
 def merge_pair(pieces: list[str], pair: tuple[str, str]) -> list[str]:

@@ -2,8 +2,9 @@
 
 import math
 
-from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import Case, case, exercise_of, other
+from course_exercises.candidate.cases import Case
+from course_exercises.candidate.draw import Draw
+from course_exercises.engine.exercise import case, exercise_of, other
 
 
 def learning_rate(step: int, d_model: int, warmup: int) -> float:

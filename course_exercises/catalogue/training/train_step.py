@@ -5,15 +5,10 @@ import torch.nn.functional as F
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import (
-    Case,
-    case,
-    exercise_of,
-    give_weights,
-    other,
-)
-from course_exercises.engine.values import copied
+from course_exercises.candidate.cases import Case, give_weights
+from course_exercises.candidate.draw import Draw
+from course_exercises.candidate.values import copied
+from course_exercises.engine.exercise import case, exercise_of, other
 
 from .smoothed_loss import smoothed_loss
 from .teacher_forcing import teacher_forcing

@@ -4,16 +4,12 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from course_exercises.candidate.cases import Case
+from course_exercises.candidate.draw import Draw
 from course_exercises.catalogue.add_and_norm.add_norm import AddNorm
 from course_exercises.catalogue.feed_forward.feed_forward import FeedForward
 from course_exercises.catalogue.transformer import SIZES, real_keys
-from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import (
-    Case,
-    exercise_of,
-    module_case,
-    other,
-)
+from course_exercises.engine.exercise import exercise_of, module_case, other
 
 from ..multi_head_attention.multi_head import MultiHead
 

@@ -7,13 +7,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import (
-    Case,
-    exercise_of,
-    module_case,
-    other,
-)
+from course_exercises.candidate.cases import Case
+from course_exercises.candidate.draw import Draw
+from course_exercises.engine.exercise import exercise_of, module_case, other
 
 
 class MyStack(nn.Module):

@@ -4,17 +4,12 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from course_exercises.candidate.cases import Case, give_weights
+from course_exercises.candidate.draw import Draw
 from course_exercises.catalogue.tokens_and_embeddings.embedding import (
     Embedding,
 )
-from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import (
-    Case,
-    exercise_of,
-    give_weights,
-    module_case,
-    other,
-)
+from course_exercises.engine.exercise import exercise_of, module_case, other
 
 from ..masks.causal_mask import causal_mask
 from ..masks.padding_mask import padding_mask

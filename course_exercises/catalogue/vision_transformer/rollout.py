@@ -4,14 +4,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_exercises.engine.draw import Draw
-from course_exercises.engine.exercise import (
-    Case,
-    call_without_grad,
-    case,
-    exercise_of,
-    other,
-)
+from course_exercises.candidate.cases import Case, call_without_grad
+from course_exercises.candidate.draw import Draw
+from course_exercises.engine.exercise import case, exercise_of, other
 
 
 def rollout(

@@ -23,10 +23,10 @@ from typing import Any
 import cloudpickle
 import torch
 
-from course_exercises.engine.messages import INSIDE
-from course_exercises.engine.outcome import is_learners
-from transformer_course.errors import CourseError
+from course_exercises.candidate.outcome import is_learners
 
+INSIDE = "Make that inside the function, or give it as an argument."
+"""Advice on what cannot be brought to another process."""
 LOOKS_UP = {"globals", "vars", "eval", "exec", "modules", "__main__"}
 """Names in code that may look up any other name as it runs."""
 SHELL = {"In", "Out", "get_ipython", "exit", "quit", "open"}
@@ -50,6 +50,10 @@ REDUCERS = {
 }
 
 
+class PayloadError(Exception):
+    """Something is no code, or cannot be pickled."""
+
+
 @dataclass(frozen=True)
 class Payload:
     """Code, pickled by value."""
@@ -67,10 +71,10 @@ def pack(candidate: Any) -> Payload:
     """Pickle code by value, with all that it uses.
 
     Raises:
-        CourseError: it is no code, or cannot be pickled.
+        PayloadError: it is no code, or cannot be pickled.
     """
     if not callable(candidate):
-        raise CourseError(
+        raise PayloadError(
             "Give the function itself, not its name: check(causal_mask)."
         )
     own = own_module(candidate)
@@ -130,7 +134,7 @@ def _pack(candidate: Any, home: ModuleType) -> Payload:
         except Exception as error:
             found = dict(_culprits(pickler, names))
             if not found:
-                raise CourseError(
+                raise PayloadError(
                     "Your code uses something that cannot be brought to "
                     f"the process that checks it ({error}). {INSIDE}"
                 ) from error

@@ -2,9 +2,10 @@
 
 import inspect
 import linecache
+import re
 import sysconfig
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -13,9 +14,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-import transformer_course
-from course_exercises.engine.exercise import Case, Exercise, Implementation
-from course_exercises.engine.values import copied, like, tensors_in, truncated
+from course_exercises.candidate.cases import Case, Implementation
+from course_exercises.candidate.values import copied, tensors_in, truncated
+
+NO_MEMORY = r"can't allocate memory|not enough memory|bad alloc"
+
+
+Run = Callable[[Implementation, Case], Any]
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,13 @@ class Failure:
             not self.message or self.kind in self.source
         )
 
+    @property
+    def is_memory(self) -> bool:
+        """Whether it says that there is not enough memory."""
+        return self.kind == "MemoryError" or bool(
+            re.search(NO_MEMORY, self.message)
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
@@ -50,8 +62,8 @@ class Outcome:
     """The result of the first call."""
     failure: Failure | None = None
     """The error of the first call."""
-    changed: tuple[str, ...] = ()
-    """The arguments that it changed in place."""
+    changed: tuple[int | str, ...] = ()
+    """The arguments that it changed in place, by position or keyword."""
     again: Any = None
     """The result of the second call."""
     again_failure: Failure | None = None
@@ -62,13 +74,16 @@ class Outcome:
     no gradient."""
 
 
-def observe(
-    exercise: Exercise, candidate: Implementation, case: Case
-) -> Outcome:
+def observe(run: Run, candidate: Implementation, case: Case) -> Outcome:
     """Call an implementation on a case, twice.
 
     The two calls have different random seeds, so that results which depend
     on random numbers differ.
+
+    Args:
+        run: calls an implementation on a case.
+        candidate: the implementation.
+        case: the input.
 
     Raises:
         NotImplementedError: the code is still to be written.
@@ -76,43 +91,32 @@ def observe(
     given = _copy(case)
     torch.default_generator.manual_seed(0)  # the CPU's only
     try:
-        value = truncated(exercise.run(candidate, given))
+        value = truncated(run(candidate, given))
     except (Exception, SystemExit) as error:
         failure = describe(error, candidate)
         if failure.is_stub:
             raise
         return Outcome(failure=failure)
-    first = Outcome(value, changed=_changed(exercise, case, given))
+    first = Outcome(value, changed=_changed(case, given))
     given = _copy(case)
     for tensor in _inputs(given):
         tensor.requires_grad_(tensor.is_floating_point())
     torch.default_generator.manual_seed(1)
     try:
-        again = truncated(exercise.run(candidate, given))
+        again = truncated(run(candidate, given))
         gradients = _gradients(again, given)
     except (Exception, SystemExit) as error:
         return replace(first, again_failure=describe(error, candidate))
     return replace(first, again=again, gradients=gradients)
 
 
-def value_of(
-    exercise: Exercise, implementation: Implementation, case: Case
-) -> Any:
+def value_of(run: Run, candidate: Implementation, case: Case) -> Any:
     """Call once; return the result or the error."""
     torch.default_generator.manual_seed(0)
     try:
-        return exercise.run(implementation, _copy(case))
+        return run(candidate, _copy(case))
     except (Exception, SystemExit) as error:
         return error
-
-
-def in_expected_form(found: Outcome, expected: Outcome) -> Outcome:
-    """The same results in the expected shape and dtype, where possible."""
-    return replace(
-        found,
-        value=like(found.value, expected.value),
-        again=like(found.again, expected.value),
-    )
 
 
 def _copy(case: Case) -> Case:
@@ -124,26 +128,11 @@ def _inputs(case: Case) -> Iterator[Tensor]:
     return tensors_in((case.args, case.kwargs, case.weights))
 
 
-def arguments(exercise: Exercise, case: Case) -> dict[str, Any]:
-    """The arguments of a case, by the names in the solution's signature."""
-    function = exercise.solution
-    if inspect.isclass(function):
-        bound = inspect.signature(function.forward).bind(
-            None, *case.args, **case.kwargs
-        )
-        return {k: v for k, v in bound.arguments.items() if k != "self"}
-    try:
-        bound = inspect.signature(function).bind(*case.args, **case.kwargs)
-    except TypeError:  # the exercise's own `run` calls it differently
-        names = [f"input {i}" for i, _ in enumerate(case.args, start=1)]
-        return dict(zip(names, case.args, strict=True)) | case.kwargs
-    bound.apply_defaults()
-    return dict(bound.arguments)
-
-
-def _changed(exercise: Exercise, case: Case, given: Case) -> tuple[str, ...]:
-    """The names of the arguments that the call has changed."""
-    before, after = arguments(exercise, case), arguments(exercise, given)
+def _changed(case: Case, given: Case) -> tuple[int | str, ...]:
+    """The arguments of the case that the call has changed."""
+    before, after = (
+        dict(enumerate(one.args)) | one.kwargs for one in (case, given)
+    )
     return tuple(
         name for name in before if not _is_equal(before[name], after[name])
     )
@@ -202,11 +191,12 @@ def is_learners(filename: str) -> bool:
     """Whether a file is neither a library's nor the course's."""
     paths = sysconfig.get_paths()
     names = ("stdlib", "platstdlib", "purelib", "platlib")
+    course = Path(__file__).parents[2]
     libraries = [
         *(paths[name] for name in names),
         Path(torch.__file__).parent,
-        Path(transformer_course.__file__).parent,
-        Path(__file__).parents[1],
+        course / "transformer_course",
+        course / "course_exercises",
     ]
     return not filename.startswith("<") and not any(
         Path(filename).is_relative_to(library) for library in libraries
