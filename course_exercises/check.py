@@ -4,7 +4,6 @@ Each takes the learner's function or class, under the name that the exercise
 gave it, and returns a text.
 """
 
-import linecache
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -12,14 +11,17 @@ from functools import wraps
 from typing import Any
 
 from course_exercises import progress as progress_file
-from course_exercises.candidate.outcome import files_of
 from course_exercises.contents import EXERCISES, find
 from course_exercises.engine.messages import paragraph
 from course_exercises.engine.verdict import Answer, Verdict
 from transformer_course.errors import CourseError, MissingPackage
 
 try:
-    from course_exercises.candidate.payload import PayloadError, pack
+    from course_exercises.candidate.payload import (
+        PayloadError,
+        pack,
+        sources_of,
+    )
     from course_exercises.process import Limits, verdict_on
 except ModuleNotFoundError as error:
     raise MissingPackage(error, "exercises") from error
@@ -133,19 +135,3 @@ def name_of(candidate: Any) -> str:
             "write your own, then this one."
         )
     return name
-
-
-def sources_of(candidate: Any) -> dict[str, str]:
-    """The source of all notebook cells and the code's files, by file name.
-
-    ``linecache`` keeps cells as files without a modification time.
-    """
-    cells = {
-        name
-        for name, entry in list(linecache.cache.items())
-        if len(entry) == 4 and entry[1] is None
-    }
-    return {
-        name: "".join(linecache.getlines(name))
-        for name in cells | files_of(candidate)
-    }

@@ -6,13 +6,9 @@ The folder holds the pickled ``request`` that ``process`` has written.
 Messages go into its file ``messages``, one JSON object a line.
 """
 
-import builtins
-import io
 import json
-import linecache
 import os
 import pickle
-import random
 import sys
 import threading
 import traceback
@@ -24,36 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-import torch
 
+from course_exercises.candidate.__main__ import remember
 from course_exercises.candidate.payload import unpack
+from course_exercises.candidate.streams import Prints, isolate
 from course_exercises.engine import messages
 from course_exercises.engine.diagnose import diagnose
 from course_exercises.engine.verdict import Verdict
-
-MAX_PRINTED = 1000
-"""Characters of printed text that are kept."""
-
-
-class Prints(io.TextIOBase):
-    """A stream that keeps the beginning of what is printed."""
-
-    def __init__(self) -> None:
-        self._text = ""
-
-    def writable(self) -> bool:
-        """Always true."""
-        return True
-
-    def write(self, text: str) -> int:
-        """Keep what there is room for, and one character more."""
-        self._text += text[: MAX_PRINTED + 1 - len(self._text)]
-        return len(text)
-
-    def text(self) -> str:
-        """The text, with a mark where it was cut off."""
-        is_cut = len(self._text) > MAX_PRINTED
-        return self._text[:MAX_PRINTED] + (" …" if is_cut else "")
 
 
 def main() -> None:
@@ -80,28 +53,16 @@ def serve(work: Callable[[bytes, Callable[..., None]], None]) -> None:
             file.write(json.dumps(message) + "\n")
             file.flush()
 
+        notebook = os.dup(0)
+        threading.Thread(
+            target=end_with, args=(notebook,), daemon=True
+        ).start()
         isolate()
         try:
             work(content, send)
         except Exception:  # a fault of the engine; the notebook reports it
             send(fault=traceback.format_exc())
         threading.Event().wait()  # the notebook kills it with its children
-
-
-def isolate() -> None:
-    """Prepare this process for a learner's code.
-
-    It has no input, and no output but what Python's streams catch;
-    ``display`` prints, as in a notebook.
-    """
-    notebook = os.dup(0)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nothing, descriptor)
-    threading.Thread(target=end_with, args=(notebook,), daemon=True).start()
-    builtins.display = print
-    torch.set_num_threads(1)
-    random.seed(0)  # the same code, the same verdict
 
 
 def end_with(notebook: int) -> None:
@@ -121,15 +82,14 @@ def verdict_on(request: dict[str, Any], send: Callable[..., None]) -> Verdict:
         send: called with the number of cases tried.
     """
     exercise = import_module(request["module"]).EXERCISE
-    for name, text in request["sources"].items():  # for errors' lines
-        lines = text.splitlines(keepends=True)
-        linecache.cache[name] = (len(text), None, lines, name)
+    remember(request["sources"])
     prints = Prints()
     with redirect_stdout(prints), redirect_stderr(Prints()):
         try:
-            candidate = unpack(request["candidate"])
+            candidate, _ = unpack(request["candidate"])
         except Exception as error:
-            return messages.not_carried(exercise, error)
+            why = f"{type(error).__name__}: {error}"
+            return messages.not_carried(exercise, why)
         verdict = diagnose(exercise, candidate, lambda n: send(tried=n))
     verdict = messages.with_prints(verdict, prints.text())
     text = verdict.text.encode("utf-8", "replace").decode()

@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 
 from course_grading.assignment import find_assignments, source_notebook
-from course_grading.course import Course, GradingError, require_image
+from course_grading.course import NOT_GRADED, Course, GradingError, Result
 from course_grading.report import report
 from course_grading.roster import read_roster
+from course_grading.sandbox import SandboxError, find_sandbox
 from course_grading.submissions import find_submissions
 from course_grading.tables import write_tables
 from transformer_course.errors import CourseError
@@ -46,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     add = grade.add_argument
     add("--roster", type=Path, help="the class, from Moodle or Canvas")
     add("--partial", type=float, default=0.0, help="share for known mistakes")
-    add("--container", default="", help="docker or podman")
+    add("--unsafe", action="store_true", help="run code with your rights")
     add("--again", action="store_true", help="also what is graded already")
     return parser
 
@@ -63,12 +64,12 @@ def run_grade(options: argparse.Namespace) -> None:
     """Grade the submissions, then write feedback, tables and the report."""
     if not 0 <= options.partial <= 1:
         raise CourseError(f"--partial {options.partial}: give 0 to 1")
-    if options.container:
-        require_image(options.container)
+    sandbox = find_sandbox(options.unsafe)
+    print(f"Submissions run in: {sandbox.kind}")
     names = find_assignments(options.names)
     roster = read_roster(options.roster) if options.roster else None
     found = find_submissions(options.submissions, names, roster)
-    course = Course(options.to, options.partial, options.container)
+    course = Course(options.to, options.partial, options.unsafe)
     for name in sorted({name for _, name in found.files}):
         if not course.notebook("release", name).is_file():
             course.release(name, source_notebook(name))
@@ -78,18 +79,23 @@ def run_grade(options: argparse.Namespace) -> None:
         try:
             course.submit(name, student, path)
             course.autograde(name, student, options.again)
-        except (GradingError, OSError) as error:
-            failed.append(f"{student} ({name})")
+        except (GradingError, SandboxError, OSError) as error:
+            verdict = {"kind": NOT_GRADED, "mistake": str(error)[-300:]}
+            failed.append((name, Result(student, "", 0, 0, True, verdict)))
             print(error)
     if not course.graded():
         raise CourseError("nothing could be graded")
+    notes = list(found.notes)
     for name in course.graded():
+        notes += course.changes(name)
         course.feedback(name)
     results = {name: course.results(name) for name in course.graded()}
+    for name, result in failed:
+        results.setdefault(name, []).append(result)
     written = write_tables(course.folder, results, roster)
     page = course.folder / "report.html"
     page.write_text(report(results), encoding="utf-8")
-    for note in found.notes:
+    for note in notes:
         print(note)
     print("In", course.folder, *(path.name for path in [*written, page]))
     if waiting := sum(
@@ -97,7 +103,8 @@ def run_grade(options: argparse.Namespace) -> None:
     ):
         print(f"{waiting} answers to be marked by hand: make formgrader")
     if failed:
-        raise CourseError(f"could not be graded: {', '.join(failed)}")
+        names = (f"{result.student} ({name})" for name, result in failed)
+        raise CourseError(f"could not be graded: {', '.join(names)}")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from course_exercises.engine.mistakes import source_lines
+from course_grading.run import TEST
 from tools.exercise_notebooks import (
     SOURCES,
     Code,
@@ -25,14 +26,12 @@ from tools.exercise_notebooks import (
 from tools.refresh_outputs import FIXED_METADATA
 from transformer_course.errors import CourseError
 
-TEST = "-test"
-"""End of the name of the cell that marks an exercise."""
 TEST_SOURCE = """\
 # {name}, {points}: this cell marks it. Leave it as it is.
 ### BEGIN HIDDEN TESTS
-from course_grading.mark import mark
+from course_exercises.candidate.handed import hand_over
 
-mark("{name}", globals())
+hand_over("{name}", globals())
 ### END HIDDEN TESTS"""
 SOLUTION_OFFER = (
     " `solution(...)` shows how it can be written: it is the last thing to "
@@ -48,7 +47,9 @@ HAND_IN = """\
 
 Hand in this file under its own name, `{name}.ipynb`. Tests mark your code; a \
 person marks your answers in words. Run all cells from the top before you \
-hand in; you may add cells.
+hand in; you may add cells. Your code \
+is marked where it can import `torch` and the standard library, and of this \
+course what the first cell imports, nothing more.
 
 | | points |
 |---|---|

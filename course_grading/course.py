@@ -1,48 +1,56 @@
 """nbgrader's course folder: release, autograde, feedback, results.
 
 nbgrader's own steps do the work, with one of its preprocessors replaced: it
-runs each notebook in a process, or a container, that sees nothing else of the
-class.
+runs each notebook in a sandbox and marks what that hands over. Verdicts are
+kept beside nbgrader's gradebook, and the points in all tables come from them.
 """
 
+import hashlib
+import json
 import logging
 import os
-import subprocess
-import sys
+import shutil
 import sysconfig
-import tempfile
-import uuid
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
+from platform import python_version
 from typing import Any
 
 import nbformat
-import psutil
+import torch
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
 from nbgrader.converters import Autograde
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor
-from traitlets import Float, Unicode
+from traitlets import Bool, Float
 from traitlets.config import Config
 
+from course_exercises.candidate.handed import MIME as HANDED
 from course_exercises.engine.exercise import STUB
-from course_grading.assignment import TEST
-from course_grading.mark import MIME, PARTIAL
-from course_grading.run import is_test
+from course_exercises.engine.verdict import Verdict
+from course_grading.given import PROGRAM, course_folder
+from course_grading.mark import Answer, BadAnswer, Marker, points
+from course_grading.run import TEST, exercise_of, is_test
+from course_grading.sandbox import Limits, Sandbox, find_sandbox
 from course_grading.submissions import read_submission
 from tools.exercise_notebooks import PLACE, ROOT
+from transformer_course import files
 from transformer_course.errors import CourseError
 
 COURSE = "transformer"
-IMAGE = "transformer-grading"
+MIME = "application/vnd.transformer-course.verdict+json"
+"""Type under which a test cell's output holds the verdict."""
 NOTEBOOK_SECONDS = 1800
 """Seconds that all cells of one notebook may take."""
+NOT_GRADED = "not graded"
+"""Kind of the verdict on a submission that could not be graded."""
 SETTINGS = '''\
 """nbgrader's settings for this course folder, written by `make grade`."""
 
@@ -53,7 +61,7 @@ sys.path.insert(0, {root!r})
 from course_grading.course import settings
 
 c = get_config()  # noqa: F821
-c.merge(settings({folder!r}, {partial!r}, {container!r}))
+c.merge(settings({folder!r}, {partial!r}, {unsafe!r}))
 '''
 
 
@@ -62,10 +70,9 @@ class GradingError(CourseError):
 
 
 class Isolated(NbGraderPreprocessor):
-    """Runs a notebook in place of nbgrader's ``Execute``."""
+    """Runs and marks a notebook in place of nbgrader's ``Execute``."""
 
-    container = Unicode(help="docker or podman; else no container")
-    container.tag(config=True)
+    unsafe = Bool(help="without a sandbox").tag(config=True)
     partial = Float(help="share of the points for a known misconception")
     partial.tag(config=True)
 
@@ -73,127 +80,97 @@ class Isolated(NbGraderPreprocessor):
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
         """Add outputs. Nothing else of what ran is taken over."""
-        outputs = run_isolated(nb, self.container, self.partial)
+        sandbox = find_sandbox(self.unsafe)
+        with course_folder(nb) as folder:
+            outputs = run_notebook(nb, sandbox, folder)
+            answers = _answers(nb, outputs)
+            verdicts = Marker(sandbox, folder).verdicts(answers)
         for cell, found in zip(nb.cells, outputs, strict=True):
             if is_test(cell):
-                errors = [o for o in found if o.output_type == "error"]
-                found = [o for o in found if MIME in o.get("data", {})][:1]
-                cell.outputs = found or errors or [_no_verdict()]
+                verdict = verdicts.get(exercise_of(cell)) or no_verdict(cell)
+                cell.outputs = [_shown(verdict, self.partial)]
             elif cell.cell_type == "code":
                 cell.outputs = found
         return nb, resources
 
 
-def run_isolated(
-    notebook: NotebookNode, container: str, partial: float
+def run_notebook(
+    notebook: NotebookNode, sandbox: Sandbox, folder: Path
 ) -> list[list[NotebookNode]]:
-    """Run a notebook in a process or a container of its own.
+    """Run a notebook in a sandbox.
 
     Args:
         notebook: the one to run; it is not changed.
-        container: ``docker`` or ``podman``; empty for a plain process, which
-            has the rights of whoever grades.
-        partial: share of the points for a known misconception.
+        sandbox: where.
+        folder: what it sees of the course.
 
     Returns:
         The outputs of each cell. All are empty if the notebook's code ended
-        the process, or took longer than NOTEBOOK_SECONDS.
+        the process, or exceeded a limit.
 
     Raises:
         GradingError: the process failed by no fault of the notebook.
     """
-    name = f"grading-{uuid.uuid4().hex}"
-    command = container_command(container, name, partial)
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        process = subprocess.Popen(
-            command or [sys.executable, "-m", "course_grading.run"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=folder,
-            env=os.environ | {PARTIAL: str(partial), "PYTHONPATH": _path()},
-            encoding="utf-8",
-            errors="replace",
-        )
-        try:
-            content = nbformat.writes(notebook)
-            output, errors = process.communicate(content, NOTEBOOK_SECONDS)
-        except subprocess.TimeoutExpired:
-            return [[] for _ in notebook.cells]
-        finally:
-            _end(process)
-            if command:
-                subprocess.run([container, "kill", name], capture_output=True)
-    if process.returncode < 0 or process.returncode > 128:  # by a signal
-        return [[] for _ in notebook.cells]
-    if process.returncode:
-        reason = errors.strip()[-1000:]
-        raise GradingError(f"{' '.join(process.args[:3])} failed: {reason}")
-    cells = nbformat.reads(output, as_version=4).cells
-    return [cell.get("outputs", []) for cell in cells]
+    nothing = [[] for _ in notebook.cells]
+    program = f"{sandbox.course(folder)}/{PROGRAM}"
+    content = nbformat.writes(notebook).encode()
+    limits = Limits(NOTEBOOK_SECONDS)
+    ending = sandbox.run(folder, [program], content, limits)
+    was_killed = ending.status < 0 or ending.status > 128
+    if ending.reason != "done" or was_killed:
+        return nothing
+    if ending.status:
+        reason = ending.errors.strip()[-1000:]
+        raise GradingError(f"a notebook could not be run: {reason}")
+    try:
+        cells = nbformat.reads(ending.output.decode(), as_version=4).cells
+    except Exception:  # a student's code has written in its place
+        return nothing
+    found = [cell.get("outputs", []) for cell in cells]
+    return found if len(found) == len(nothing) else nothing
 
 
-def container_command(container: str, name: str, partial: float) -> list[str]:
-    """The command that runs a container; empty without one.
-
-    It has no network, nothing of this machine's files, and limits of memory
-    and processes.
-    """
-    if not container:
-        return []
-    return [
-        *(container, "run", "--rm", "--interactive", "--name", name),
-        *("--network", "none", "--read-only", "--tmpfs", "/tmp"),
-        *("--memory", "6g", "--memory-swap", "6g", "--pids-limit", "512"),
-        *("--cap-drop", "ALL", "--security-opt", "no-new-privileges"),
-        *("--env", f"{PARTIAL}={partial}", IMAGE),
-    ]
+def _answers(
+    notebook: NotebookNode, outputs: list[list[NotebookNode]]
+) -> dict[str, Answer]:
+    """What the test cells have handed over, by the exercise's name."""
+    found = {}
+    for cell, every in zip(notebook.cells, outputs, strict=True):
+        if is_test(cell):
+            for output in every:
+                with suppress(BadAnswer):
+                    about = output.get("data", {})[HANDED]
+                    found[exercise_of(cell)] = Answer.read(about)
+                    break
+    return found
 
 
-def require_image(container: str) -> None:
-    """Check that a container can be started.
-
-    Raises:
-        GradingError: the engine does not run, or the image is not built.
-    """
-    command = [container, "image", "inspect", IMAGE]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8")
-    if done.returncode:
-        raise GradingError(
-            f"{' '.join(command)} failed: {done.stderr.strip()}. Build the "
-            'image first; "For lecturers" says how'
-        )
+def no_verdict(cell: NotebookNode) -> Verdict:
+    """What is said of a test cell that hands no answer over."""
+    name = exercise_of(cell)
+    text = f"{name}: its test ended without an answer, so it has no points."
+    return Verdict(text, "refused", name)
 
 
-def _end(process: subprocess.Popen) -> None:
-    """Kill a process and all that it started."""
-    with suppress(psutil.Error):
-        for child in psutil.Process(process.pid).children(recursive=True):
-            with suppress(psutil.Error):
-                child.kill()
-    process.kill()
-    process.communicate()
+def _shown(verdict: Verdict, partial: float) -> NotebookNode:
+    """A verdict as a test cell's output, with the points for nbgrader."""
+    data = {
+        "text/plain": repr(points(verdict, partial)),
+        "text/markdown": verdict.text,
+        MIME: asdict(verdict),
+    }
+    return new_output("execute_result", data, execution_count=1)
 
 
-def _path() -> str:
-    """The import path of the process: this one's."""
-    return os.pathsep.join(map(os.path.abspath, sys.path))
-
-
-def _no_verdict() -> NotebookNode:
-    text = "This test ended without a verdict: 0 points."
-    return new_output(
-        "error", ename="NoVerdict", evalue=text, traceback=[text]
-    )
-
-
-def settings(folder: str, partial: float = 0.0, container: str = "") -> Config:
+def settings(
+    folder: str, partial: float = 0.0, unsafe: bool = False
+) -> Config:
     """nbgrader's settings.
 
     Args:
         folder: the course folder.
         partial: share of the points for a known misconception, 0 to 1.
-        container: see :func:`run_isolated`.
+        unsafe: whether submissions run without a sandbox.
     """
     config = Config()
     config.CourseDirectory.root = str(Path(folder).resolve())
@@ -201,8 +178,10 @@ def settings(folder: str, partial: float = 0.0, container: str = "") -> Config:
     config.ClearSolutions.code_stub = {"python": STUB}
     config.ClearSolutions.text_stub = PLACE
     config.HTMLExporter.sanitize_html = True
+    for name in ("mathjax", "require_js", "jquery", "mermaid_js"):
+        config.HTMLExporter[f"{name}_url"] = ""  # pages load nothing
     config.Isolated.partial = partial
-    config.Isolated.container = container
+    config.Isolated.unsafe = unsafe
     config.Autograde.autograde_preprocessors = [
         Isolated if step is Execute else step
         for step in Autograde.autograde_preprocessors.default()
@@ -223,7 +202,9 @@ class Result:
     needs_mark: bool
     """Whether a person has to mark it, or to look at it again."""
     verdict: dict[str, str] | None
-    """Of an exercise; None for a question, or if the test gave none."""
+    """Of an exercise; None for a question."""
+    unsafe: bool = False
+    """Whether it ran without a sandbox."""
 
 
 class Course:
@@ -232,24 +213,25 @@ class Course:
     Args:
         folder: made if it is not there.
         partial: share of the points for a known misconception, 0 to 1.
-        container: see :func:`run_isolated`.
+        unsafe: whether submissions run without a sandbox.
     """
 
     def __init__(
-        self, folder: Path, partial: float = 0.0, container: str = ""
+        self, folder: Path, partial: float = 0.0, unsafe: bool = False
     ):
         self.folder = folder.resolve()
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._partial, self._unsafe = partial, unsafe
         text = SETTINGS.format(
             root=str(ROOT),
             folder=str(self.folder),
             partial=partial,
-            container=container,
+            unsafe=unsafe,
         )
         (self.folder / "nbgrader_config.py").write_text(text)
         scripts = sysconfig.get_path("scripts")  # nbgrader calls alembic
         os.environ["PATH"] = scripts + os.pathsep + os.environ.get("PATH", "")
-        config = settings(str(self.folder), partial, container)
+        config = settings(str(self.folder), partial, unsafe)
         self._api = NbGraderAPI(config=config)
 
     def notebook(self, step: str, name: str, student: str = "") -> Path:
@@ -286,12 +268,36 @@ class Course:
         (target.parent / "timestamp.txt").write_text(time)
 
     def autograde(self, name: str, student: str, again: bool = False) -> None:
-        """Grade a submission that is new, or any if ``again``.
+        """Grade a submission, unless this very one has been graded.
+
+        Only when all is done is that noted, with the verdicts; what was
+        interrupted is graded again.
+
+        Args:
+            name: the assignment's.
+            student: whose.
+            again: grade it in any case.
 
         Raises:
             GradingError: it could not be graded.
         """
-        self._done(self._api.autograde, name, student, force=again)
+        submitted = self.notebook("submitted", name, student).read_bytes()
+        digest = hashlib.sha256(submitted).hexdigest()
+        known = self._kept(name, student)
+        if known and known["submission"] == digest and not again:
+            return
+        self._done(self._api.autograde, name, student, force=True)
+        kept = {
+            "submission": digest,
+            "partial": self._partial,
+            "unsafe": self._unsafe,
+            "python": python_version(),
+            "torch": torch.__version__,
+            "verdicts": _verdicts(self.notebook("autograded", name, student)),
+        }
+        path = self._kept_at(name, student)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.write_atomic(path, json.dumps(kept, ensure_ascii=False))
 
     def feedback(self, name: str) -> None:
         """Write the feedback for every student who was graded.
@@ -303,38 +309,75 @@ class Course:
 
     def graded(self) -> list[str]:
         """Names of the assignments that somebody was graded for."""
-        paths = self.folder.glob("autograded/*/*/*.ipynb")
-        return sorted({path.stem for path in paths})
+        paths = (self.folder / "verdicts").glob("*/*.json")
+        return sorted({path.parent.name for path in paths})
 
     def results(self, name: str) -> list[Result]:
-        """All marks of an assignment, student by student."""
+        """All marks of an assignment, student by student.
+
+        Points for code come from the verdicts, unless a person has given
+        others.
+        """
         results = []
         with self.gradebook() as book:
             for submission in book.assignment_submissions(name):
                 student = submission.student.id
-                path = self.notebook("autograded", name, student)
-                if path.is_file():
-                    verdicts = _verdicts(path)
+                if kept := self._kept(name, student):
                     results += [
-                        Result(
-                            student,
-                            grade.name.removesuffix(TEST),
-                            grade.score,
-                            grade.max_score,
-                            grade.needs_manual_grade,
-                            verdicts.get(grade.name),
-                        )
+                        _result(student, grade, kept)
                         for grade in submission.notebooks[0].grades
                     ]
         return sorted(results, key=lambda result: result.student)
 
+    def changes(self, name: str) -> list[str]:
+        """Put the gradebook right where its points are not the verdicts'.
+
+        The gradebook as it was is kept beside it, as ``gradebook.N.db``.
+
+        Returns:
+            What was changed since the grading, a line each.
+        """
+        found = []
+        with self.gradebook() as book:
+            for submission in book.assignment_submissions(name):
+                student = submission.student.id
+                kept = self._kept(name, student)
+                for grade in submission.notebooks[0].grades if kept else ():
+                    verdict = kept["verdicts"].get(grade.name)
+                    due = _due(verdict, kept) if verdict else None
+                    if due is not None and grade.auto_score != due:
+                        found.append(
+                            f"gradebook.db gave {student} "
+                            f"{grade.auto_score or 0:g} points for "
+                            f"{grade.name.removesuffix(TEST)} ({name}); by "
+                            f"the verdict they are {due:g}, and are so again"
+                        )
+                        grade.auto_score = due
+            if found:
+                shutil.copy(book_path := self._book, _unused(book_path))
+                book.db.commit()
+        return found
+
+    @property
+    def _book(self) -> Path:
+        return self.folder / "gradebook.db"
+
+    def _kept_at(self, name: str, student: str) -> Path:
+        return self.folder / "verdicts" / name / f"{student}.json"
+
+    def _kept(self, name: str, student: str) -> dict[str, Any] | None:
+        """What was noted when a submission had been graded, if it was."""
+        with suppress(OSError, ValueError):
+            text = self._kept_at(name, student).read_text(encoding="utf-8")
+            return json.loads(text)
+        return None
+
     @contextmanager
     def gradebook(self) -> Iterator[Gradebook]:
         """nbgrader's gradebook."""
-        address = f"sqlite:///{self.folder / 'gradebook.db'}"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with Gradebook(address, COURSE) as book:
+            with Gradebook(f"sqlite:///{self._book}", COURSE) as book:
                 yield book
 
     def _done(self, step: Any, name: str, *args: str, **options: bool) -> None:
@@ -343,9 +386,35 @@ class Course:
             answer = step(name, *args, **options)
         if not answer["success"]:
             what = " ".join((step.__name__, name, *args))
-            raise GradingError(
-                f"nbgrader: {what} failed:\n{answer.get('log', '').strip()}"
-            )
+            reason = answer.get("error") or answer.get("log") or "no reason"
+            raise GradingError(f"nbgrader: {what} failed:\n{reason.strip()}")
+
+
+def _result(student: str, grade: Any, kept: dict[str, Any]) -> Result:
+    verdict = kept["verdicts"].get(grade.name)
+    score = grade.score
+    if verdict and grade.manual_score is None:
+        score = _due(verdict, kept) + (grade.extra_credit or 0)
+    return Result(
+        student,
+        grade.name.removesuffix(TEST),
+        score,
+        grade.max_score,
+        grade.needs_manual_grade,
+        verdict,
+        kept["unsafe"],
+    )
+
+
+def _due(verdict: dict[str, str], kept: dict[str, Any]) -> float:
+    """The points of a verdict, with the share of the day it was given."""
+    return points(Verdict(**verdict), kept["partial"])
+
+
+def _unused(path: Path) -> Path:
+    """A name beside a file that nothing has yet: ``gradebook.1.db``."""
+    numbered = (path.with_suffix(f".{n}{path.suffix}") for n in count(1))
+    return next(one for one in numbered if not one.exists())
 
 
 def _verdicts(path: Path) -> dict[str, dict[str, str]]:

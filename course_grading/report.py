@@ -8,8 +8,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from html import escape
 
+from markdown_it import MarkdownIt
+
 from course_exercises.contents import find
-from course_exercises.engine.messages import prose
 from course_exercises.engine.reading import reference
 from course_grading.course import Result
 
@@ -54,7 +55,10 @@ def report(results: dict[str, Sequence[Result]]) -> str:
 
 def _assignment(name: str, results: Sequence[Result]) -> str:
     students = {result.student for result in results}
-    waiting = sum(result.needs_mark for result in results)
+    failed = {result.student for result in results if not result.cell}
+    waiting = sum(result.needs_mark for result in results if result.cell)
+    unsafe = "These submissions ran without a sandbox, with the rights of "
+    unsafe += "whoever graded: they could change marks. "
     by_exercise = defaultdict(list)
     for result in results:
         if result.cell in _exercises(results):
@@ -62,7 +66,8 @@ def _assignment(name: str, results: Sequence[Result]) -> str:
     parts = [
         f"<h2>{escape(name)}</h2>",
         f"<p>Submissions: {len(students)}. Answers to be marked by hand: "
-        f"{waiting}.</p>",
+        f"{waiting}. Could not be graded: {len(failed)}. "
+        f"{unsafe if any(result.unsafe for result in results) else ''}</p>",
         _counts(by_exercise),
     ]
     for exercise, verdicts in by_exercise.items():
@@ -72,7 +77,9 @@ def _assignment(name: str, results: Sequence[Result]) -> str:
 
 def _exercises(results: Sequence[Result]) -> set[str]:
     """The exercises; what has no verdict from anybody is a question."""
-    return {result.cell for result in results if result.verdict}
+    return {
+        result.cell for result in results if result.cell and result.verdict
+    }
 
 
 Verdicts = Sequence[dict[str, str] | None]
@@ -104,16 +111,21 @@ def _mistakes(name: str, verdicts: Verdicts) -> list[str]:
         return []
     exercise = find(name)
     texts = {
-        mistake.name: f"{prose(mistake.text)}\n{reference(mistake.section)}"
+        mistake.name: f"{mistake.text}\n\n{reference(mistake.section)}"
         for mistake in exercise.mistakes
     }
     rows = "".join(
         f'<tr><td class="n">{count}</td><td>{KINDS[kind]}: '
         f"<code>{escape(_public(kind, mistake))}</code>"
-        f"<pre>{escape(texts.get(mistake, ''))}</pre></td></tr>"
+        f"{_shown(texts.get(mistake, ''))}</td></tr>"
         for (kind, mistake), count in counts.most_common()
     )
     return [f"<h3>{escape(name)}</h3>", f"<table>{rows}</table>"]
+
+
+def _shown(text: str) -> str:
+    """Markdown of the catalogue as HTML."""
+    return MarkdownIt().render(text)
 
 
 def _public(kind: str, mistake: str) -> str:

@@ -2,9 +2,10 @@
 
     python -m course_grading.run < handed_in.ipynb > executed.ipynb
 
-A container runs this too; nothing here needs nbgrader or the marks. A cell
-that ends the kernel, or does not end, is stopped, and the notebook runs again
-with an error in its place, so that the other cells are marked all the same.
+It runs in a sandbox; nothing here needs nbgrader, the marks or the course. A
+cell that ends the kernel, or does not end, is stopped, and the notebook runs
+again with an error in its place, so that the other cells are marked all the
+same.
 """
 
 import os
@@ -19,10 +20,12 @@ from nbformat import NotebookNode
 
 CELL_SECONDS = 60
 """Seconds that a student's cell may run."""
-TEST_SECONDS = 600
-"""Seconds for a test cell, which has limits of its own."""
 MAX_OUTPUT = 100_000
 """Characters of output that are kept for each cell."""
+MAX_ANSWER = 10_000_000
+"""The same for a cell that hands an answer over."""
+NO_EXIT = "get_ipython().ask_exit = lambda: None"
+"""``exit()`` ends no kernel, and so costs the cells below nothing."""
 CUT = "\n[The rest of the output is left out.]\n"
 
 
@@ -34,9 +37,10 @@ class Client(NotebookClient):
             notebook,
             kernel_name="python3",
             allow_errors=True,
-            timeout_func=_seconds,
+            timeout=CELL_SECONDS,
             shutdown_kernel="immediate",
             on_cell_execute=self._begin,
+            extra_arguments=[f"--IPKernelApp.exec_lines={NO_EXIT}"],
         )
         self.running = 0
         self._printed: Counter[int] = Counter()
@@ -49,8 +53,9 @@ class Client(NotebookClient):
         if msg["msg_type"] in ("stream", "display_data", "execute_result"):
             before = self._printed[cell_index]
             self._printed[cell_index] += len(str(content))
-            if self._printed[cell_index] > MAX_OUTPUT:
-                if before > MAX_OUTPUT or msg["msg_type"] != "stream":
+            most = MAX_ANSWER if is_test(cell) else MAX_OUTPUT
+            if self._printed[cell_index] > most:
+                if before > most or msg["msg_type"] != "stream":
                     return None
                 content["text"] = content["text"][:1000] + CUT
         return super().process_message(msg, cell, cell_index)
@@ -82,14 +87,19 @@ def execute(notebook: NotebookNode) -> NotebookNode:
     return notebook
 
 
+TEST = "-test"
+"""End of the name of the cell that marks an exercise."""
+
+
 def is_test(cell: NotebookNode) -> bool:
     """Whether a cell marks an exercise."""
     role = cell.metadata.get("nbgrader", {})
     return cell.cell_type == "code" and bool(role.get("grade"))
 
 
-def _seconds(cell: NotebookNode) -> int:
-    return TEST_SECONDS if is_test(cell) else CELL_SECONDS
+def exercise_of(cell: NotebookNode) -> str:
+    """The exercise that a test cell marks."""
+    return cell.metadata.nbgrader.grade_id.removesuffix(TEST)
 
 
 def main() -> None:

@@ -87,7 +87,7 @@ def test_the_process_of_the_check_lends_its_own_names_to_nobody(
 ):
     answer = notebook(cells)
     with pytest.raises(NameError):
-        unpack(pack(answer).content)(2)
+        unpack(pack(answer).content)[0](2)
 
 
 def assert_right(payload):
@@ -95,4 +95,4 @@ def assert_right(payload):
     forget()
     length = 3
     expected = torch.ones(length, length).tril().bool()[None, None]
-    assert torch.equal(unpack(payload.content)(length), expected)
+    assert torch.equal(unpack(payload.content)[0](length), expected)

@@ -10,6 +10,7 @@ import builtins
 import functools
 import inspect
 import io
+import linecache
 import pickle
 import sys
 import threading
@@ -23,7 +24,7 @@ from typing import Any
 import cloudpickle
 import torch
 
-from course_exercises.candidate.outcome import is_learners
+from course_exercises.candidate.outcome import files_of, is_learners
 
 INSIDE = "Make that inside the function, or give it as an argument."
 """Advice on what cannot be brought to another process."""
@@ -87,6 +88,22 @@ def pack(candidate: Any) -> Payload:
             cloudpickle.unregister_pickle_by_value(own)
 
 
+def sources_of(candidate: Any) -> dict[str, str]:
+    """The source of all notebook cells and the code's files, by file name.
+
+    ``linecache`` keeps cells as files without a modification time.
+    """
+    cells = {
+        name
+        for name, entry in list(linecache.cache.items())
+        if len(entry) == 4 and entry[1] is None
+    }
+    return {
+        name: "".join(linecache.getlines(name))
+        for name in cells | files_of(candidate)
+    }
+
+
 def own_module(candidate: Any) -> ModuleType | None:
     """The learner's own file that the code was imported from, if any."""
     module = inspect.getmodule(candidate)
@@ -96,8 +113,12 @@ def own_module(candidate: Any) -> ModuleType | None:
     return module if is_learners(path) else None
 
 
-def unpack(content: bytes) -> Any:
+def unpack(content: bytes) -> tuple[Any, dict[str, Any]]:
     """The code of a payload; its notebook becomes this process's main module.
+
+    Returns:
+        The code, and the global names that it shares with all other code of
+        its notebook.
 
     Raises:
         Exception: it cannot be loaded.
@@ -111,7 +132,7 @@ def unpack(content: bytes) -> Any:
     vars(home).update(anchor.__globals__)
     for owner, name, value in settings:
         setattr(owner, name, value)
-    return candidate
+    return candidate, anchor.__globals__
 
 
 def _pack(candidate: Any, home: ModuleType) -> Payload:

@@ -4,7 +4,6 @@ Each function compares what was found in one case with what was expected, and
 returns a ``Mistake`` or None.
 """
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -77,7 +76,7 @@ def _wrong_result(
         return _wrong_items(value, wanted, name)
     if is_number(value) and isinstance(wanted, float):
         return None
-    if inspect.isgenerator(value):
+    if type(value).__name__ == "generator":
         return Mistake(
             "wrong_type",
             f"Your {name} is a generator. Is there a `yield` in place of a "

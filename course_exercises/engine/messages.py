@@ -31,6 +31,8 @@ LIMITS = {
     "far larger than its inputs, or does something grow without end?",
     "time": "your code did not end within {seconds:g} s, and was stopped. "
     "Does a loop never reach its end, or print very much?",
+    "processes": "your code started very many processes, and was stopped.",
+    "output": "your code wrote far more than it may, and was stopped.",
     "crash": "your code ended the Python process that it ran in. Your "
     "notebook is not harmed: it ran beside it.",
 }
@@ -310,14 +312,14 @@ def limit(
     )
 
 
-def not_carried(exercise: Exercise, error: Exception) -> Verdict:
+def not_carried(exercise: Exercise, why: str) -> Verdict:
     """Code that the process of the check cannot load."""
     return _verdict(
         exercise,
         "refused",
         "",
         "your code could not be brought to the process that checks it: "
-        f"{type(error).__name__}: {error}. {INSIDE}",
+        f"{why}. {INSIDE}",
     )
 
 

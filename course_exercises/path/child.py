@@ -16,7 +16,8 @@ from typing import Any
 import torch
 
 from course_exercises.candidate.outcome import describe
-from course_exercises.child import Prints, serve
+from course_exercises.candidate.streams import Prints
+from course_exercises.child import serve
 from course_exercises.engine import messages
 from course_exercises.engine.diagnose import diagnose
 from course_exercises.engine.verdict import Verdict

@@ -10,9 +10,9 @@ from pathlib import Path
 from course_exercises.path.parts import (
     FILE,
     NAMES,
-    solution,
     stub,
     stubs_text,
+    text_of,
 )
 from transformer_course import files
 from transformer_course.errors import CourseError
@@ -69,9 +69,8 @@ class LearnersFile:
         absent = [n for n in NAMES if n not in self.written]
         if not absent:
             return self.text, []
-        imports = stubs_text().partition("\n\n\n")[0].partition('"""\n\n')[2]
-        parts = [COURSES, imports, *map(solution, absent)]
-        return "\n\n\n".join([self.text.rstrip(), *parts]) + "\n", absent
+        parts = [self.text.rstrip(), COURSES, text_of(absent)]
+        return "\n\n\n".join(parts), absent
 
 
 def begin(path: Path) -> list[str]:

@@ -8,6 +8,7 @@ for both. It imports torch and the standard library alone.
 import ast
 import re
 import textwrap
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from itertools import chain
@@ -75,6 +76,12 @@ def solution_text() -> str:
     return _text(map(solution, NAMES))
 
 
+def text_of(names: Iterable[str]) -> str:
+    """A module that holds finished parts, and what they import."""
+    imports = _frame("begin").partition('"""\n\n')[2]
+    return "\n\n\n".join([imports, *map(solution, names)]) + "\n"
+
+
 @cache
 def needs(name: str) -> tuple[str, ...]:
     """The parts that a part's solution uses, also through others.
@@ -103,7 +110,7 @@ def _modules() -> dict[str, str]:
     }
 
 
-def _text(parts) -> str:
+def _text(parts: Iterable[str]) -> str:
     """The file with these texts of all parts, in order."""
     text, sources = [_frame("begin")], iter(parts)
     for number, names in PARTS.items():
