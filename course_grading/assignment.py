@@ -5,12 +5,14 @@ tests for the grading.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from course_exercises.engine.mistakes import source_lines
+from course_exercises.path import parts
 from course_grading.run import TEST
 from tools.exercise_notebooks import (
     SOURCES,
@@ -54,6 +56,13 @@ course what the first cell imports, nothing more.
 | | points |
 |---|---|
 """
+WHOLE = Path(parts.FILE).stem
+"""The assignment that is a file of the student's, not a notebook."""
+ABOUT = f"""\
+# Your own Transformer
+
+Hand in your `{parts.FILE}`. This notebook shows its parts as they are marked.\
+"""
 SECTION = re.compile(r"^## (\w+)\n+(.*?)(?=^## |\Z)", re.M | re.S)
 
 
@@ -66,7 +75,7 @@ def find_assignments(names: Sequence[str] = ()) -> list[str]:
     Raises:
         CourseError: there is no assignment of that name.
     """
-    known = [path.stem for path in find_sources()]
+    known = [*(path.stem for path in find_sources()), WHOLE]
     for name in names:
         if name not in known:
             raise CourseError(
@@ -87,12 +96,14 @@ def source_notebook(
         site: address of the book for links; empty for links that work in
             ``my_exercises/`` in the course's folder.
     """
-    parts = read_parts(SOURCES / f"{name}.md")
+    sections = list(_whole())
+    if name != WHOLE:
+        sections = read_parts(SOURCES / f"{name}.md")
     answers = read_model_answers(name)
     cells: list[NotebookNode] = []
-    for number, part in enumerate(parts):
+    for number, part in enumerate(sections):
         cells += _cells(part, f"part-{number}", answers)
-    cells.insert(1, new_markdown_cell(_terms(name, parts), id="handing-in"))
+    cells.insert(1, new_markdown_cell(_terms(name, sections), id="handing-in"))
     if not solutions:
         code = next(n for n, c in enumerate(cells) if c.cell_type == "code")
         cells.insert(code + 1, new_code_cell(NO_SOLUTIONS, id="no-solutions"))
@@ -106,6 +117,15 @@ def source_notebook(
                 cell.source,
             )
     return new_notebook(cells=cells, metadata=FIXED_METADATA)
+
+
+def _whole() -> Iterator[Part]:
+    """The parts of the assignment that is a file."""
+    yield Prose(ABOUT)
+    yield Code(parts.text_of(()))
+    for number, names in parts.PARTS.items():
+        yield Prose(f"## Chapter {number}")
+        yield from (Task(parts.exercise_of(name)) for name in names)
 
 
 def read_model_answers(name: str) -> dict[str, str]:
@@ -163,10 +183,10 @@ def _with_role(
     return cell
 
 
-def _terms(name: str, parts: Sequence[Part]) -> str:
+def _terms(name: str, sections: Sequence[Part]) -> str:
     """The cell that says how to hand in, and the points."""
     rows = []
-    for part in parts:
+    for part in sections:
         if isinstance(part, Task):
             rows.append((f"`{part.exercise.name}`", part.exercise.points))
         if isinstance(part, Question):

@@ -9,6 +9,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 import shutil
 import sysconfig
 import warnings
@@ -21,22 +22,36 @@ from pathlib import Path
 from platform import python_version
 from typing import Any
 
+import bleach
 import nbformat
 import torch
+from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
 from nbformat import NotebookNode
-from nbformat.v4 import new_output
+from nbformat.v4 import new_markdown_cell, new_output
 from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
 from nbgrader.converters import Autograde
-from nbgrader.preprocessors import Execute, NbGraderPreprocessor
+from nbgrader.preprocessors import (
+    Execute,
+    GetGrades,
+    NbGraderPreprocessor,
+)
 from traitlets import Bool, Float
 from traitlets.config import Config
 
 from course_exercises.candidate.handed import MIME as HANDED
 from course_exercises.engine.exercise import STUB
 from course_exercises.engine.verdict import Verdict
+from course_exercises.path.parts import stubs_text
+from course_grading.assignment import WHOLE
 from course_grading.given import PROGRAM, course_folder
-from course_grading.mark import Answer, BadAnswer, Marker, points
+from course_grading.mark import (
+    Answer,
+    BadAnswer,
+    Marker,
+    points,
+    ready_made,
+)
 from course_grading.run import TEST, exercise_of, is_test
 from course_grading.sandbox import Limits, Sandbox, find_sandbox
 from course_grading.submissions import read_submission
@@ -49,6 +64,10 @@ MIME = "application/vnd.transformer-course.verdict+json"
 """Type under which a test cell's output holds the verdict."""
 NOTEBOOK_SECONDS = 1800
 """Seconds that all cells of one notebook may take."""
+TAGS = "p pre br hr div span table thead tbody tr th td h1 h2 h3 h4".split()
+"""Of Markdown, beside those that bleach allows."""
+REMOTE = re.compile(r"<script\s[^>]*src=\"https?:[^>]*>\s*</script>")
+"""What nbgrader's feedback would load from elsewhere."""
 NOT_GRADED = "not graded"
 """Kind of the verdict on a submission that could not be graded."""
 SETTINGS = '''\
@@ -92,6 +111,30 @@ class Isolated(NbGraderPreprocessor):
             elif cell.cell_type == "code":
                 cell.outputs = found
         return nb, resources
+
+
+class WithoutTests(NbGraderPreprocessor):
+    """Leaves the code of tests out of the feedback."""
+
+    def preprocess(
+        self, nb: NotebookNode, resources: dict[str, Any]
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        """Keep the first line of each test; say at the end what graded."""
+        for cell in nb.cells:
+            if is_test(cell):
+                cell.source = cell.source.partition("\n")[0]
+        about = f"Python {python_version()} and torch {torch.__version__}"
+        nb.cells.append(new_markdown_cell(f"Graded with {about}."))
+        return nb, resources
+
+
+def clean_html(text: str) -> str:
+    """HTML without scripts; nbconvert's own filter shows ``<p>`` as text."""
+    return bleach.clean(
+        text,
+        tags=[*bleach.ALLOWED_TAGS, *TAGS],
+        attributes={**bleach.ALLOWED_ATTRIBUTES, "*": ["class", "id"]},
+    )
 
 
 def run_notebook(
@@ -145,6 +188,11 @@ def _answers(
     return found
 
 
+def _as_markdown(text: str) -> str:
+    """A verdict's text, in which a student's words may stand."""
+    return re.sub(r"<(?=[a-zA-Z/!?])", "&lt;", text)
+
+
 def no_verdict(cell: NotebookNode) -> Verdict:
     """What is said of a test cell that hands no answer over."""
     name = exercise_of(cell)
@@ -156,7 +204,7 @@ def _shown(verdict: Verdict, partial: float) -> NotebookNode:
     """A verdict as a test cell's output, with the points for nbgrader."""
     data = {
         "text/plain": repr(points(verdict, partial)),
-        "text/markdown": verdict.text,
+        "text/markdown": _as_markdown(verdict.text),
         MIME: asdict(verdict),
     }
     return new_output("execute_result", data, execution_count=1)
@@ -178,8 +226,10 @@ def settings(
     config.ClearSolutions.code_stub = {"python": STUB}
     config.ClearSolutions.text_stub = PLACE
     config.HTMLExporter.sanitize_html = True
-    for name in ("mathjax", "require_js", "jquery", "mermaid_js"):
-        config.HTMLExporter[f"{name}_url"] = ""  # pages load nothing
+    config.HTMLExporter.filters = {"clean_html": clean_html}
+    config.GenerateFeedback.preprocessors = [
+        *(GetGrades, WithoutTests, CSSHTMLHeaderPreprocessor)
+    ]
     config.Isolated.partial = partial
     config.Isolated.unsafe = unsafe
     config.Autograde.autograde_preprocessors = [
@@ -205,6 +255,8 @@ class Result:
     """Of an exercise; None for a question."""
     unsafe: bool = False
     """Whether it ran without a sandbox."""
+    ready_made: tuple[str, ...] = ()
+    """What PyTorch has ready-made for it, and its code names."""
 
 
 class Course:
@@ -255,7 +307,11 @@ class Course:
         path.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(source, path)
         self._done(self._api.generate_assignment, name)
-        return self.notebook("release", name)
+        made = self.notebook("release", name)
+        if name == WHOLE:  # students get, and hand in, a file
+            files.write_atomic(made.with_suffix(".py"), stubs_text())
+            return made.with_suffix(".py")
+        return made
 
     def submit(self, name: str, student: str, path: Path) -> None:
         """Put a student's file where nbgrader looks for it."""
@@ -306,6 +362,9 @@ class Course:
             GradingError: it could not be written.
         """
         self._done(self._api.generate_feedback, name)
+        for path in self.folder.glob(f"feedback/*/{name}/*.html"):
+            text = path.read_text(encoding="utf-8")
+            files.write_atomic(path, REMOTE.sub("", text))
 
     def graded(self) -> list[str]:
         """Names of the assignments that somebody was graded for."""
@@ -323,8 +382,11 @@ class Course:
             for submission in book.assignment_submissions(name):
                 student = submission.student.id
                 if kept := self._kept(name, student):
+                    path = self.notebook("submitted", name, student)
+                    cells = nbformat.read(path, as_version=4).cells
+                    sources = {cell.id: cell.source for cell in cells}
                     results += [
-                        _result(student, grade, kept)
+                        _result(student, grade, kept, sources)
                         for grade in submission.notebooks[0].grades
                     ]
         return sorted(results, key=lambda result: result.student)
@@ -390,19 +452,23 @@ class Course:
             raise GradingError(f"nbgrader: {what} failed:\n{reason.strip()}")
 
 
-def _result(student: str, grade: Any, kept: dict[str, Any]) -> Result:
+def _result(
+    student: str, grade: Any, kept: dict[str, Any], sources: dict[str, str]
+) -> Result:
     verdict = kept["verdicts"].get(grade.name)
     score = grade.score
     if verdict and grade.manual_score is None:
         score = _due(verdict, kept) + (grade.extra_credit or 0)
+    cell = grade.name.removesuffix(TEST)
     return Result(
         student,
-        grade.name.removesuffix(TEST),
+        cell,
         score,
         grade.max_score,
         grade.needs_manual_grade,
         verdict,
         kept["unsafe"],
+        tuple(ready_made(cell, sources.get(cell, ""))),
     )
 
 

@@ -125,122 +125,153 @@ class Marker:
         Raises:
             SandboxError: the sandbox failed.
         """
-        found = {n: self.verdict(find(n), a) for n, a in answers.items()}
-        right = {name for name in found if found[name].is_correct}
-        for name in answers.keys() - right:
-            wrong = answers.keys() - right - {name}
-            used = answers[name].uses(sorted(wrong))
-            if used:
-                again = self.verdict(find(name), answers[name], used)
-                if again.is_correct:
-                    note = (
-                        f"It is correct with the course's {' and '.join(used)}"
-                        " in place of yours."
-                    )
-                    text = f"{again.text}\n\n{paragraph(note)}"
-                    found[name] = replace(again, text=text)
+        found = self._tried([Trial(find(n), a) for n, a in answers.items()])
+        wrong = {name for name in found if not found[name].is_correct}
+        again = [
+            Trial(find(name), answers[name], stand_ins)
+            for name in wrong
+            if (stand_ins := answers[name].uses(sorted(wrong - {name})))
+        ]
+        for name, verdict in self._tried(again).items():
+            if verdict.is_correct:
+                used = answers[name].uses(sorted(wrong - {name}))
+                note = f"It is correct with the course's {' and '.join(used)} "
+                note += "in place of yours."
+                text = f"{verdict.text}\n\n{paragraph(note)}"
+                found[name] = replace(verdict, text=text)
         return found
 
-    def verdict(
-        self, exercise: Exercise, answer: Answer, stand_ins: Sequence[str] = ()
-    ) -> Verdict:
-        """Judge one answer.
+    def _tried(self, trials: Sequence["Trial"]) -> dict[str, Verdict]:
+        """The verdicts, from as few processes as may be.
 
-        Args:
-            exercise: the exercise.
-            answer: the student's.
-            stand_ins: other exercises whose solutions stand in for the
-                student's answers.
-
-        Raises:
-            SandboxError: the sandbox failed.
+        An answer that exceeds a limit ends its process; another one goes on
+        with those after it.
         """
-        name = exercise.name
-        if answer.is_missing:
+        found = {
+            trial.exercise.name: verdict
+            for trial in trials
+            if (verdict := trial.untried())
+        }
+        todo = [t for t in trials if t.exercise.name not in found]
+        while todo:
+            telling = _Telling(todo)
+            ending = self.sandbox.run(
+                self.course,
+                ["-m", "course_exercises.candidate"],
+                by_value([trial.request() for trial in todo]),
+                Limits(START, MEMORY),
+                telling.told,
+            )
+            verdicts = telling.verdicts(ending)
+            found |= {v.exercise: v for v in verdicts}
+            todo = todo[len(verdicts) :]
+        return found
+
+
+@dataclass(frozen=True)
+class Trial:
+    """An answer, and how it is to be tried."""
+
+    exercise: Exercise
+    answer: Answer
+    stand_ins: Sequence[str] = ()
+    """Other exercises, whose solutions stand in for the student's answers."""
+
+    def untried(self) -> Verdict | None:
+        """The verdict on an answer that cannot be tried."""
+        name = self.exercise.name
+        if self.answer.is_missing:
             text = f"{name} is not defined: its cell is missing or failed."
             return Verdict(text, "unwritten", name)
-        if answer.refused:
-            return Verdict(paragraph(answer.refused), "refused", name)
-        trial = _Trial(exercise)
-        request = {
-            "answer": answer.content,
-            "sources": answer.sources,
-            "task": task_of(exercise),
-            "stand_ins": {one: find(one).solution for one in stand_ins},
-        }
-        ending = self.sandbox.run(
-            self.course,
-            ["-m", "course_exercises.candidate"],
-            by_value(request),
-            Limits(START, MEMORY),
-            trial.told,
-        )
-        verdict = trial.verdict(ending)
-        if answer.left_out and verdict.kind not in ("correct", "unwritten"):
-            return messages.left_out(exercise, answer.left_out)
-        return verdict
-
-
-class _Trial:
-    """What the process of one answer has said so far."""
-
-    def __init__(self, exercise: Exercise):
-        self._exercise = exercise
-        self._has_started = False
-        self._number: int | None = None
-        self._last: dict[str, Any] = {}
-
-    def told(self, line: bytes) -> float | None:
-        """Take a line in; returns the seconds that are left."""
-        try:
-            message = json.loads(line)
-        except ValueError:
-            return None
-        count = len(self._exercise.tried)
-        match message:
-            case {"tried": int(number)} if 0 <= number <= count:
-                is_first, self._number = self._number is None, number
-                if number == count:
-                    return COMPARING
-                return SECONDS if is_first else None
-            case {"started": True}:
-                self._has_started = True
-            case dict():
-                self._last = message
+        if self.answer.refused:
+            return Verdict(paragraph(self.answer.refused), "refused", name)
         return None
 
-    def verdict(self, ending: Ending) -> Verdict:
-        """Judge what was found, or say which limit was exceeded."""
-        exercise = self._exercise
-        match self._last:
+    def request(self) -> dict[str, Any]:
+        """What the process is given; no solution of this exercise."""
+        return {
+            "answer": self.answer.content,
+            "sources": self.answer.sources,
+            "task": task_of(self.exercise),
+            "stand_ins": {n: find(n).solution for n in self.stand_ins},
+        }
+
+    def verdict(self, said: dict[str, Any], number: int, end: str) -> Verdict:
+        """Judge what was found, or say which limit was exceeded.
+
+        Args:
+            said: the last that the process said of it.
+            number: of cases tried.
+            end: the limit that was exceeded, if it said nothing.
+        """
+        exercise, left_out = self.exercise, self.answer.left_out
+        match said:
             case {"findings": str(text), "printed": str(printed)}:
-                verdict = self._judged(text)
-                printed = printed[: MAX_PRINTED + 2]
-                return messages.with_prints(verdict, printed)
+                verdict = messages.with_prints(
+                    self._judged(text), printed[: MAX_PRINTED + 2]
+                )
             case {"not_carried": str(why)}:
                 return messages.not_carried(exercise, why[:1000])
-        if not self._has_started:
-            raise SandboxError(
-                f"the process that tries {exercise.name} did not start: "
-                f"{ending.errors.strip()[-500:] or ending.reason}"
-            )
-        reason = "crash" if ending.reason == "done" else ending.reason
-        last = len(exercise.tried) - 1
-        case = exercise.tried[min(self._number or 0, last)]
-        return messages.limit(exercise, reason, case, SECONDS)
+            case _:
+                case = exercise.tried[min(number, len(exercise.tried) - 1)]
+                verdict = messages.limit(exercise, end, case, SECONDS)
+        if left_out and verdict.kind not in ("correct", "unwritten"):
+            return messages.left_out(exercise, left_out)
+        return verdict
 
     def _judged(self, text: str) -> Verdict:
-        exercise = self._exercise
+        exercise = self.exercise
         try:
             findings = plain.loads(text)
             _require_all_cases(findings, exercise)
         except ValueError as error:
-            return Verdict(
-                paragraph(f"{exercise.name}: it gave no findings ({error})."),
-                "refused",
-                exercise.name,
-            )
+            why = f"{exercise.name}: it gave no findings ({error})."
+            return Verdict(paragraph(why), "refused", exercise.name)
         return judge(exercise, findings)
+
+
+class _Telling:
+    """What the process of some trials has said so far."""
+
+    def __init__(self, trials: Sequence[Trial]):
+        self._trials = trials
+        self._said: list[dict[str, Any]] = []
+        self._numbers: list[int] = []
+
+    def told(self, line: bytes) -> float | None:
+        """Take a line in; returns the seconds that are left from now."""
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            return None
+        match message:
+            case {"begun": int(number)} if number == len(self._said):
+                self._said.append({})
+                self._numbers.append(0)
+                return SECONDS
+            case {"tried": int(number)} if self._said and number >= 0:
+                self._numbers[-1] = number
+                trial = self._trials[len(self._said) - 1]
+                if number == len(trial.exercise.tried):
+                    return COMPARING
+            case {"findings": _} | {"not_carried": _} if self._said:
+                self._said[-1] = message
+        return None
+
+    def verdicts(self, ending: Ending) -> list[Verdict]:
+        """Judge the trials up to the one that ended the process.
+
+        Raises:
+            SandboxError: the process did not start.
+        """
+        if not self._said:
+            raise SandboxError(
+                "the process that tries answers did not start: "
+                f"{ending.errors.strip()[-500:] or ending.reason}"
+            )
+        reason = "crash" if ending.reason == "done" else ending.reason
+        said = zip(self._trials, self._said, self._numbers, strict=False)
+        return [trial.verdict(one, n, reason) for trial, one, n in said]
 
 
 def _require_all_cases(findings: Findings, exercise: Exercise) -> None:
@@ -255,7 +286,7 @@ def _require_all_cases(findings: Findings, exercise: Exercise) -> None:
         raise ValueError(f"of {len(exercise.tried)} cases {len(tried)}")
 
 
-def by_value(request: dict[str, Any]) -> bytes:
+def by_value(request: Any) -> bytes:
     """Pickle with the catalogue's functions by value.
 
     The process that reads it cannot import the catalogue.

@@ -29,10 +29,10 @@ FIRST = ("firstname", "givenname", "名")
 LAST = ("lastname", "surname", "familyname", "姓")
 ID = ("idnumber", "sisuserid", "studentid", "idナンバー", "学籍番号")
 EMAIL = ("emailaddress", "email", "sisloginid", "メールアドレス")
-NUMBER = ("identifier", "id")
+NUMBER = ("identifier", "識別子", "id")
 GRADE = ("grade", "評点")
 """Columns, the likeliest first, as :func:`_key` writes them."""
-PARTICIPANT = re.compile(r"\D+ \d+")
+PARTICIPANT = re.compile(r"\D+ ?\d+")
 """Moodle's own number of a student, as a worksheet has it."""
 NOT_STUDENTS = ("points possible", "student, test", "student test")
 """Rows of Canvas' gradebook that are about no student."""

@@ -4,6 +4,7 @@ Files may lie as nbgrader has them (``STUDENT/06_masks/06_masks.ipynb``), as
 Moodle or Canvas exports them, or be called ``STUDENT_06_masks.ipynb``.
 """
 
+import ast
 import copy
 import json
 import re
@@ -21,6 +22,9 @@ from nbformat.v4 import (
     new_raw_cell,
 )
 
+from course_exercises.path.file import parsed
+from course_exercises.path.parts import FILE, NAMES
+from course_grading.assignment import WHOLE
 from course_grading.roster import Roster, decoded
 from transformer_course.errors import CourseError
 
@@ -29,6 +33,7 @@ MOODLE = re.compile(r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_.+")
 (``mod/assign/locallib.php``)."""
 CANVAS = re.compile(r"(?P<name>\w+?)(_LATE)?_(?P<number>\d+)_\d{3,}_.+")
 """Name that Canvas gives to a downloaded file (``lib/content_zipper.rb``)."""
+SUFFIXES = (".ipynb", ".py")
 ID = re.compile(r"[\w-]{1,64}", re.A)
 """Of a cell."""
 
@@ -62,12 +67,14 @@ def find_submissions(
         raise CourseError(f"there is no folder of submissions at {folder}")
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
-        is_notebook = path.suffix == ".ipynb" and path.is_file()
+        is_notebook = path.suffix.lower() in SUFFIXES and path.is_file()
         is_student = path.is_dir() and len(parts) == 1
         is_hidden = any(part.startswith((".", "__MACOSX")) for part in parts)
         if is_hidden or path.is_symlink() or not (is_notebook or is_student):
             continue
         assignment = _assignment(parts, assignments) if is_notebook else ""
+        if assignment and _is_python(path) != (assignment == WHOLE):
+            assignment = None
         student, is_known = _student(parts[0], assignment or "", roster)
         students.add(student)
         if not is_known:
@@ -108,7 +115,8 @@ def read_submission(path: Path, release: NotebookNode) -> NotebookNode:
         release: the notebook that students got.
     """
     try:
-        notebook = _plain(decoded(path.read_bytes()))
+        text = decoded(path.read_bytes())
+        notebook = _parts(text) if _is_python(path) else _plain(text)
     except Exception as error:  # whatever it is, it cannot be graded
         reason = f"{type(error).__name__}: {error!s:.200}"
         text = f"**{path.name} cannot be read as a notebook** ({reason})."
@@ -116,11 +124,14 @@ def read_submission(path: Path, release: NotebookNode) -> NotebookNode:
     roles = {
         cell.id: cell for cell in release.cells if "nbgrader" in cell.metadata
     }
+    tags = {cell.id: cell.metadata.get("tags") for cell in release.cells}
     for cell in notebook.cells:
         role = cell.metadata.pop("nbgrader", None)
         name = role.get("grade_id") if isinstance(role, dict) else None
         if given := roles.pop(name or cell.get("id"), None):
             cell.metadata["nbgrader"] = copy.deepcopy(given.metadata.nbgrader)
+        if given_tags := tags.get(cell.get("id")):
+            cell.metadata["tags"] = given_tags
         if cell.cell_type == "markdown":  # nbgrader's pages would run scripts
             cell.source = re.sub(r"<(?=[a-zA-Z/!?])", "&lt;", cell.source)
     for missing in map(copy.deepcopy, roles.values()):
@@ -155,6 +166,46 @@ def _plain(text: str) -> NotebookNode:
     return new_notebook(cells=cells)
 
 
+def _is_python(path: Path) -> bool:
+    return path.suffix.lower() == ".py"
+
+
+def _parts(text: str) -> NotebookNode:
+    """A student's file as a notebook, with a cell for each part.
+
+    What stands between the parts is in cells of its own; what the file does
+    when it is run as a program is left out.
+    """
+    file = parsed(Path(FILE), text)
+    lines = file.text.splitlines()
+    cells = [new_code_cell("", id="others-0")]
+    for node in ast.parse(file.text).body:
+        first = min(
+            [
+                node.lineno,
+                *(d.lineno for d in getattr(node, "decorator_list", ())),
+            ]
+        )
+        source = "\n".join(lines[first - 1 : node.end_lineno])
+        name = getattr(node, "name", "")
+        if name in NAMES:
+            cells.append(new_code_cell(source, id=name))
+        elif not _is_program(node):
+            if cells[-1].id in NAMES:
+                cells.append(new_code_cell("", id=f"others-{len(cells)}"))
+            cells[-1].source += f"{source}\n"
+    for name, problem in file.broken.items():
+        if name in NAMES:
+            said = "\n".join(f"# {line}" for line in problem.splitlines())
+            cells.append(new_code_cell(said, id=name))
+    return new_notebook(cells=cells)
+
+
+def _is_program(node: ast.stmt) -> bool:
+    """Whether it is ``if __name__ == "__main__":``."""
+    return isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
+
+
 def student_id(text: str) -> str:
     """An id that can be the name of nbgrader's folder."""
     return re.sub(r"[^\w.@ -]", "_", text).strip("-.@ ") or "_"
@@ -174,7 +225,9 @@ def _student(
 ) -> tuple[str, bool]:
     """Id of the student whose file or folder it is; whether in the class."""
     match = MOODLE.fullmatch(first) or CANVAS.fullmatch(first)
-    name = match["name"] if match else first.removesuffix(".ipynb")
+    name = (
+        match["name"] if match else re.sub(r"\.ipynb$", "", first, flags=re.I)
+    )
     number = match["number"] if match else ""
     if assignment and not match:
         name = name.partition(assignment)[0].rstrip("_- ") or name

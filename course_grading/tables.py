@@ -82,6 +82,7 @@ def _marks(assignment: str, result: Result) -> dict[str, str]:
         "verdict": verdict.get("kind", ""),
         "mistake": verdict.get("mistake", ""),
         "needs mark": "yes" if result.needs_mark else "",
+        "ready-made": " ".join(result.ready_made),
     }
 
 

@@ -1,10 +1,12 @@
-"""The process that tries an answer and says what it does, as plain data.
+"""The process that tries answers and says what they do, as plain data.
 
-    python -m course_exercises.candidate < request
+    python -m course_exercises.candidate < requests
 
-The request is pickled by whoever asks, and holds the answer as bytes. Lines
-of JSON are written: that it has ``started``, the number of cases ``tried``, at
-last ``findings`` and what was ``printed``, or what was ``not_carried``.
+The requests are pickled by whoever asks; each holds an answer as bytes. Each
+is tried in a fork, so that none meets what another one left. Lines of JSON are
+written: ``begun`` with the number of the answer, the number of cases
+``tried``, at last ``findings`` and what was ``printed``, or what was
+``not_carried``; in the end, ``done``.
 """
 
 import json
@@ -12,18 +14,23 @@ import linecache
 import os
 import pickle
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
+
+import torch
 
 from course_exercises.candidate import plain
 from course_exercises.candidate.findings import study
 from course_exercises.candidate.payload import unpack
 from course_exercises.candidate.streams import Prints, isolate
 
+Send = Callable[..., None]
+
 
 def main() -> None:
-    """Try the answer on standard input."""
-    request = pickle.loads(sys.stdin.buffer.read())
+    """Try the answers on standard input."""
+    requests = pickle.loads(sys.stdin.buffer.read())
     with open(os.dup(1), "w", encoding="utf-8") as output:
 
         def send(**message: Any) -> None:
@@ -31,15 +38,27 @@ def main() -> None:
             output.flush()
 
         isolate()
-        send(started=True)
-        prints = Prints()
-        with redirect_stdout(prints), redirect_stderr(Prints()):
-            told = _try(request, send)
-        send(**told, printed=prints.text())
-    os._exit(0)  # whatever threads the answer has left
+        # imports PyTorch's compiler, which is not the answers' time
+        torch.optim.SGD([torch.zeros(1, requires_grad=True)])
+        for number, request in enumerate(requests):
+            send(begun=number)
+            child = os.fork()
+            if not child:
+                _tell(request, send)
+                os._exit(0)  # whatever threads the answer has left
+            os.waitpid(child, 0)
+        send(done=True)
 
 
-def _try(request: dict[str, Any], send: Any) -> dict[str, str]:
+def _tell(request: dict[str, Any], send: Send) -> None:
+    """Try one answer, and say what was found."""
+    prints = Prints()
+    with redirect_stdout(prints), redirect_stderr(Prints()):
+        told = _try(request, send)
+    send(**told, printed=prints.text())
+
+
+def _try(request: dict[str, Any], send: Send) -> dict[str, str]:
     remember(request["sources"])
     try:
         answer, names = unpack(request["answer"])

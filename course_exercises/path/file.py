@@ -116,11 +116,12 @@ def read(path: Path) -> LearnersFile:
         raise CourseError(
             f"{path} cannot be read as text in UTF-8 ({error}): save it so."
         ) from error
-    return _parsed(path, text.replace("\r\n", "\n").replace("\r", "\n"))
+    return parsed(path, text)
 
 
-def _parsed(path: Path, text: str) -> LearnersFile:
-    """Leave out one broken statement after another."""
+def parsed(path: Path, text: str) -> LearnersFile:
+    """Parse a learner's file; statements that are no Python are left out."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines, broken = text.split("\n"), {}
     while True:
         try:
