@@ -182,7 +182,7 @@ def _answers(
         if is_test(cell):
             for output in every:
                 with suppress(BadAnswer):
-                    about = output.get("data", {})[HANDED]
+                    about = output.get("data", {}).get(HANDED)
                     found[exercise_of(cell)] = Answer.read(about)
                     break
     return found

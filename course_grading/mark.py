@@ -38,8 +38,8 @@ READY_MADE = {
     "Embedding": r"nn\.Embedding|F\.embedding",
     "scaled_dot_product_attention": r"F\.scaled_dot_product_attention"
     r"|functional\.scaled_dot_product_attention",
-    "stable_softmax": r"softmax\(",
-    "masked_softmax": r"F\.softmax|\.softmax\(",
+    "stable_softmax": r"\.(?:log_)?softmax\(|nn\.Softmax",
+    "masked_softmax": r"\.(?:log_)?softmax\(|nn\.Softmax",
     "MultiHead": r"MultiheadAttention|multi_head_attention",
     "LayerNorm": r"nn\.LayerNorm|layer_norm\(",
     "AddNorm": r"nn\.LayerNorm|layer_norm\(",

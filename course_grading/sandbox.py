@@ -314,8 +314,8 @@ class _Running:
             memory, count = self._used()
             for reason, exceeded in (
                 ("time", time.monotonic() > deadline),
-                ("memory", memory > limits.memory),
                 ("processes", count > PROCESSES),
+                ("memory", memory > limits.memory),
                 ("output", self._output.is_over),
             ):
                 if exceeded:

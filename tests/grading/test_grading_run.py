@@ -1,79 +1,130 @@
-"""Marks in a student's kernel, and the process that runs a notebook."""
+"""The marks of answers, the sandbox, and what runs a notebook there."""
 
+import re
 import sys
 import textwrap
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
 
+import psutil
 import pytest
-import torch
-from jupyter_client.launcher import launch_kernel
-from jupyter_client.provisioning import local_provisioner
 from nbformat.v4 import new_code_cell, new_notebook
 
-from course_exercises.contents import by_chapter, find
-from course_grading import course, run
-from course_grading.mark import MIME, PARTIAL, mark
+from course_exercises.candidate import plain
+from course_exercises.candidate.findings import study
+from course_exercises.candidate.handed import hand_over
+from course_exercises.contents import EXERCISES, by_chapter, find
+from course_exercises.engine.diagnose import judge, task_of
+from course_exercises.engine.verdict import Verdict
+from course_exercises.path.parts import needs, text_of
+from course_grading import run, sandbox
+from course_grading.course import run_notebook
+from course_grading.given import course_folder
+from course_grading.mark import (
+    Answer,
+    BadAnswer,
+    Marker,
+    by_value,
+    points,
+)
+from course_grading.sandbox import SandboxError, find_sandbox
 
 IMPORTS = """
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-
-from transformer_course.models.attention import scaled_dot_product_attention
-"""
-BACKWARDS = """
-def causal_mask(length):
-    import torch
-    ones = torch.ones(length, length, dtype=torch.bool)
-    return ones.triu()[None, None]
 """
 
 
-def namespace(*sources):
-    """The names of a notebook with these cells."""
-    names = {"__name__": "__main__"}
-    for source in (IMPORTS, *sources):
-        exec(source, names)
-    return names
+@pytest.fixture
+def answers(monkeypatch):
+    """Ask what a notebook with some cells hands over."""
+
+    def ask(*sources, exercises):
+        notebook = ModuleType("__main__")
+        monkeypatch.setitem(sys.modules, "__main__", notebook)
+        names = vars(notebook)
+        for source in (IMPORTS, *sources):
+            exec(source, names)
+        return {
+            name: Answer.read(hand_over(name, names)._about)
+            for name in exercises
+        }
+
+    return ask
 
 
-@pytest.mark.parametrize(("share", "points"), [(None, 0.0), ("0.5", 1.0)])
-def test_a_known_mistake_has_the_share_that_the_lecturer_gives(
-    monkeypatch, share, points
-):
-    if share:
-        monkeypatch.setenv(PARTIAL, share)
-    found = mark("causal_mask", namespace(BACKWARDS))
-    assert found.points == points
-    assert found.verdict.mistake == "causal_backwards"
-    shown = found._repr_mimebundle_()
-    assert float(shown["text/plain"]) == points
-    assert shown[MIME]["mistake"] == "causal_backwards"
-    assert f"torch {torch.__version__}" in shown["text/html"]
+@pytest.fixture(scope="module")
+def marker():
+    """Marks in a sandbox, with what an assignment without imports sees."""
+    with course_folder(new_notebook()) as folder:
+        yield Marker(find_sandbox(), folder)
 
 
-def test_a_mistake_in_an_earlier_exercise_is_not_counted_twice():
+def test_a_known_mistake_has_the_share_that_the_lecturer_gives():
+    known = Verdict("", "misconception", "causal_mask", "causal_backwards")
+    assert points(known, 0.0) == 0
+    assert points(known, 0.5) == 1
+    assert points(replace(known, kind="unknown"), 0.5) == 0
+    assert points(replace(known, kind="correct"), 0.0) == 2
+
+
+def test_a_mistake_in_another_exercise_is_not_counted_twice(marker, answers):
+    """Nor does what ends the process cost those after it."""
     sources = {
         e.name: e.source for e in by_chapter()["07_multi_head_attention"]
     }
     broken = "def split_heads(x, n_heads):\n    return x"
-    cells = sources | {"split_heads": broken}
-    names = namespace(*cells.values())
-    assert mark("split_heads", names).points == 0
-    found = mark("MultiHead", names)
-    assert found.points == find("MultiHead").points
-    assert "course's split_heads" in " ".join(found.verdict.text.split())
-    assert names["split_heads"].__module__ == "__main__"
+    ends = "def merge_heads(x):\n    import os\n    os._exit(0)"
+    cells = sources | {"split_heads": broken, "merge_heads": ends}
+    given = text_of(needs("scaled_dot_product_attention"))
+    given += EXERCISES["scaled_dot_product_attention"].source
+    handed = answers(given, *cells.values(), exercises=[*cells, "causal_mask"])
+    found = marker.verdicts(handed)
+    kinds = {name: verdict.kind for name, verdict in found.items()}
+    assert kinds == {
+        "split_heads": kinds["split_heads"],
+        "merge_heads": "limit",
+        "MultiHead": "correct",
+        "causal_mask": "unwritten",
+    }
+    assert kinds["split_heads"] != "correct"
+    text = " ".join(found["MultiHead"].text.split())
+    assert "with the course's merge_heads and split_heads in place" in text
 
 
-def test_an_exercise_that_is_not_there_has_no_points():
-    found = mark("causal_mask", {})
-    assert (found.points, found.verdict.kind) == (0, "unwritten")
+def test_no_task_holds_what_a_sandbox_hides():
+    ours = rb"transformer_course|course_exercises\.(?!candidate|catalogue)"
+    for exercise in EXERCISES.values():
+        pickled = by_value(task_of(exercise))
+        assert not re.search(ours, pickled), exercise.name
+        hidden = [m for m in exercise.source.splitlines() if len(m) > 30]
+        assert not any(line.encode() in pickled for line in hidden)
+
+
+def test_findings_are_the_same_after_a_journey_as_plain_data():
+    tried = [(exercise, exercise.solution) for exercise in EXERCISES.values()]
+    for name in ("causal_mask", "MyStack", "bleu"):
+        wrong = (m.implementation for m in find(name).mistakes[:3])
+        tried += [(find(name), code) for code in wrong]
+    for exercise, code in tried:
+        findings = study(task_of(exercise), code)
+        there = plain.loads(plain.dumps(findings))
+        verdicts = judge(exercise, findings), judge(exercise, there)
+        assert verdicts[0].text == verdicts[1].text
+
+
+@pytest.mark.parametrize(
+    "about", [None, 3, {}, {"content": "%"}, {"content": "", "sources": 1}]
+)
+def test_what_is_no_answer_is_refused(about):
+    with pytest.raises(BadAnswer):
+        Answer.read(about)
 
 
 def test_a_cell_that_ends_the_kernel_or_does_not_end_costs_itself(monkeypatch):
     monkeypatch.setattr(run, "CELL_SECONDS", 4)
-    # the tests' kernels are forks; a student's is a process of its own
-    monkeypatch.setattr(local_provisioner, "launch_kernel", launch_kernel)
     stubborn = """
         while True:
             try:
@@ -99,46 +150,53 @@ def test_a_cell_that_ends_the_kernel_or_does_not_end_costs_itself(monkeypatch):
     assert cells[5].outputs[0].data["text/plain"] == "7"
 
 
-def graded_cell(source):
-    """A cell that marks an exercise."""
-    role = {"grade": True, "solution": False, "grade_id": "x-test"}
-    return new_code_cell(source, metadata={"nbgrader": role})
+def test_code_cannot_write_into_the_notebook_that_comes_back(marker):
+    """It has no network, no files of this machine, and leaves nothing."""
+    tried = f"""
+        import os, socket, subprocess
+        from pathlib import Path
+
+        os.write(1, b'no JSON')
+        print(Path({__file__!r}).exists(), Path.home())
+        try:
+            Path('/usr/mine').write_text('')
+        except OSError:
+            print('read-only')
+        try:
+            socket.create_connection(('192.0.2.1', 80), 1)
+        except OSError:
+            print('no network')
+        sleep = ['setsid', 'sleep', '987654']
+        subprocess.Popen(sleep, start_new_session=True)"""
+    notebook = new_notebook(cells=[new_code_cell(textwrap.dedent(tried))])
+    (outputs,) = run_notebook(notebook, marker.sandbox, marker.course)
+    printed = "".join(output.get("text", "") for output in outputs)
+    for said in ("False /tmp", "read-only", "no network"):
+        assert said in printed
+    commands = (p.info["cmdline"] for p in psutil.process_iter(["cmdline"]))
+    assert not any("987654" in (command or ()) for command in commands)
 
 
-@pytest.mark.parametrize(
-    "source",
-    ["3.0", "pass", "import os, signal\nos.kill(os.getppid(), 9)"],
-)
-def test_a_test_without_a_verdict_has_no_points(source):
-    notebook = new_notebook(cells=[graded_cell(source)])
-    done, _ = course.Isolated().preprocess(notebook, {})
-    (output,) = done.cells[0].outputs
-    assert output.output_type == "error"
-
-
-def test_code_cannot_write_into_the_notebook_that_comes_back():
-    source = "import os\nos.write(1, b'no JSON')\nprint('well')"
-    notebook = new_notebook(cells=[new_code_cell(source)])
-    ((output,),) = course.run_isolated(notebook, "", 0.0)
-    assert "well" in output.text
-
-
-def test_an_engine_that_does_not_run_is_no_fault_of_the_student(tmp_path):
+def test_without_a_sandbox_nothing_is_graded(tmp_path, monkeypatch):
     engine = tmp_path / "docker"
     engine.write_text(
         f"#!{sys.executable}\nimport sys\nsys.exit('no daemon is running')"
     )
     engine.chmod(0o755)
-    with pytest.raises(course.GradingError, match="no daemon is running"):
-        course.run_isolated(new_notebook(), str(engine), 0.0)
-    with pytest.raises(course.GradingError, match="Build the image first"):
-        course.require_image(str(engine))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    find_sandbox.cache_clear()
+    with pytest.raises(SandboxError) as error:
+        find_sandbox()
+    assert "docker: no daemon is running" in str(error.value)
+    assert "apt install bubblewrap" in str(error.value)
+    find_sandbox.cache_clear()
 
 
-def test_a_container_has_no_network_and_no_files_of_this_machine():
-    command = course.container_command("docker", "one", 0.5)
-    assert command[:2] == ["docker", "run"]
+def test_a_container_has_no_network_and_only_the_folder_it_is_given():
+    command = sandbox._container("docker", Path("/given"), "one")
     assert command[command.index("--network") + 1] == "none"
-    assert f"{PARTIAL}=0.5" in command
-    assert not {"--volume", "-v", "--mount"} & {*command}
-    assert command[-1] == course.IMAGE
+    assert command.count("--volume") == 1
+    given = command[command.index("--volume") + 1]
+    assert given == f"/given:{sandbox.COURSE}:ro"
+    assert "--mount" not in command and "-v" not in command
+    assert command[-1] == sandbox.IMAGE
