@@ -11,9 +11,10 @@ from functools import wraps
 from typing import Any
 
 from course_exercises import progress as progress_file
+from course_exercises.answers import find_answer
 from course_exercises.contents import EXERCISES, find
 from course_exercises.engine.messages import paragraph
-from course_exercises.engine.verdict import Answer, Verdict
+from course_exercises.engine.verdict import Answer, ModelAnswer, Verdict
 from transformer_course.errors import CourseError, MissingPackage
 
 try:
@@ -84,9 +85,17 @@ def hint(candidate: Any) -> Answer:
 
 @answers
 def solution(candidate: Any) -> Answer:
-    """The source of the solution."""
-    exercise = find(name_of(candidate))
-    return Answer(WITHHELD if _withheld else exercise.source)
+    """The source of the solution.
+
+    Args:
+        candidate: the function or class, or the name of a question in words:
+            then it is the model answer.
+    """
+    if _withheld:
+        return Answer(WITHHELD)
+    if isinstance(candidate, str) and (answer := find_answer(candidate)):
+        return ModelAnswer(answer)
+    return Answer(find(name_of(candidate)).source)
 
 
 def without_solutions() -> None:

@@ -7,6 +7,7 @@ python -m course_grading grade SUBMISSIONS [NB ...]
 import argparse
 import os
 import sys
+from datetime import datetime
 from pathlib import Path
 
 from course_grading.assignment import find_assignments, source_notebook
@@ -48,8 +49,14 @@ def _parser() -> argparse.ArgumentParser:
     add("--roster", type=Path, help="the class, from Moodle or Canvas")
     add("--partial", type=float, default=0.0, help="share for known mistakes")
     add("--unsafe", action="store_true", help="run code with your rights")
+    add("--due", type=_time, help="'2026-11-30 18:00', to name the late")
     add("--again", action="store_true", help="also what is graded already")
     return parser
+
+
+def _time(text: str) -> datetime:
+    """A time of this machine's clock."""
+    return datetime.fromisoformat(text).astimezone()
 
 
 def run_release(options: argparse.Namespace) -> None:
@@ -85,7 +92,7 @@ def run_grade(options: argparse.Namespace) -> None:
             print(error)
     if not course.graded():
         raise CourseError("nothing could be graded")
-    notes = list(found.notes)
+    notes = [*found.notes, *found.late(options.due)]
     for name in course.graded():
         notes += course.changes(name)
         course.feedback(name)

@@ -11,6 +11,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from course_exercises.answers import model_answers
 from course_exercises.engine.mistakes import source_lines
 from course_exercises.path import parts
 from course_grading.run import TEST
@@ -63,7 +64,6 @@ ABOUT = f"""\
 
 Hand in your `{parts.FILE}`. This notebook shows its parts as they are marked.\
 """
-SECTION = re.compile(r"^## (\w+)\n+(.*?)(?=^## |\Z)", re.M | re.S)
 
 
 def find_assignments(names: Sequence[str] = ()) -> list[str]:
@@ -99,7 +99,7 @@ def source_notebook(
     sections = list(_whole())
     if name != WHOLE:
         sections = read_parts(SOURCES / f"{name}.md")
-    answers = read_model_answers(name)
+    answers = model_answers(name)
     cells: list[NotebookNode] = []
     for number, part in enumerate(sections):
         cells += _cells(part, f"part-{number}", answers)
@@ -126,19 +126,6 @@ def _whole() -> Iterator[Part]:
     for number, names in parts.PARTS.items():
         yield Prose(f"## Chapter {number}")
         yield from (Task(parts.exercise_of(name)) for name in names)
-
-
-def read_model_answers(name: str) -> dict[str, str]:
-    """Model answers of an assignment in Markdown, by question.
-
-    They stand in ``course_exercises/assignments/answers/NAME.md``. Only the
-    source notebook and nbgrader's solution version show them.
-    """
-    path = SOURCES / "answers" / f"{name}.md"
-    if not path.is_file():  # a lecturer's own assignment
-        return {}
-    sections = SECTION.findall(path.read_text(encoding="utf-8"))
-    return {question: text.strip() for question, text in sections}
 
 
 def _cells(

@@ -349,7 +349,7 @@ class _Running:
         memory, count = 0, 0
         for process in [*self._known]:
             try:
-                memory += process.memory_info().rss
+                memory += _memory(process)
                 count += 1
             except psutil.Error:  # it has just ended
                 self._known.discard(process)
@@ -359,3 +359,11 @@ class _Running:
         errors = self._errors.content.decode("utf-8", "replace")
         status = self._process.returncode or 0
         return Ending(reason, bytes(self._output.content), errors, status)
+
+
+def _memory(process: psutil.Process) -> int:
+    """The bytes that are a process's own, not its parent's."""
+    try:
+        return process.memory_full_info().uss
+    except psutil.AccessDenied:
+        return process.memory_info().rss

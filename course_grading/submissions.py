@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 import nbformat
@@ -46,6 +47,17 @@ class Submissions:
     """The newest notebook of each student and assignment."""
     notes: list[str] = field(default_factory=list)
     """What the lecturer should know, a line each."""
+
+    def late(self, due: datetime | None) -> list[str]:
+        """A line for each file that is newer, or that Canvas calls late."""
+        lines = []
+        for (student, name), path in self.files.items():
+            changed = datetime.fromtimestamp(path.stat().st_mtime).astimezone()
+            if "_LATE_" in path.name or (due and changed > due):
+                lines.append(
+                    f"late: {student} ({name}), {changed:%d %b %H:%M}"
+                )
+        return lines
 
 
 def find_submissions(

@@ -25,13 +25,12 @@ def wheel(tmp_path_factory):
 
 
 def test_the_wheel_holds_both_packages_whole_and_nothing_else(wheel):
-    """Model answers are the lecturers'."""
     sources = {
         path.relative_to(ROOT).as_posix()
         for package in PACKAGES
         for path in (ROOT / package).rglob("*")
         if path.is_file()
-        and not {"__pycache__", "answers"} & {*path.parts}
+        and "__pycache__" not in path.parts
         and not path.name.startswith(".")
     }
     info = f"transformer_course-{version('transformer-course')}.dist-info/"

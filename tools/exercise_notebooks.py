@@ -127,7 +127,11 @@ def learner_cells(part: Part, name: str) -> list[NotebookNode]:
                 ),
             ]
         case Question(question, _):
-            return [new_markdown_cell(PLACE, id=question)]
+            offer = f'# when yours is written: solution("{question}")'
+            return [
+                new_markdown_cell(PLACE, id=question),
+                new_code_cell(offer, id=f"{question}-answer"),
+            ]
 
 
 def check_source(exercise: Exercise) -> str:

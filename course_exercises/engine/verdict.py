@@ -30,6 +30,13 @@ class Answer:
         return self.text
 
 
+class ModelAnswer(Answer):
+    """The answer to a question in words, in Markdown."""
+
+    def _repr_markdown_(self) -> str:
+        return self.text
+
+
 @dataclass(frozen=True, repr=False)
 class Verdict(Answer):
     """The answer to one attempt."""

@@ -3,11 +3,13 @@
 import copy
 import json
 import os
+from datetime import datetime
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from course_exercises.path import parts
 from course_grading.course import Result
 from course_grading.roster import read_roster
 from course_grading.submissions import (
@@ -34,13 +36,13 @@ def roster(tmp_path):
     return read_roster(written(tmp_path / "class.csv", MOODLE, CLASS))
 
 
-def found(folder, places, roster=None):
+def found(folder, places, roster=None, names=NAMES):
     """What is found where these files are."""
     for place in places:
         path = folder / "in" / place
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("{}")
-    return find_submissions(folder / "in", NAMES, roster)
+    return find_submissions(folder / "in", names, roster)
 
 
 @pytest.mark.parametrize(
@@ -306,3 +308,32 @@ def test_html_in_an_answer_is_plain_text(tmp_path):
     nbformat.write(new_notebook(cells=[answer]), path)
     (cell,) = read_submission(path, new_notebook()).cells
     assert cell.source == "1 < 2 &lt;script>alert(1)&lt;/script>"
+
+
+def test_what_came_late_is_named(tmp_path):
+    places = ["anna_06_masks.ipynb", "ben_LATE_12_345_06_masks.ipynb"]
+    submissions = found(tmp_path, [*places, "cara_06_masks.ipynb"])
+    os.utime(tmp_path / "in" / places[0], (0, 0))
+    os.utime(tmp_path / "in" / places[1], (0, 0))
+    due = datetime.fromisoformat("2020-01-01 12:00").astimezone()
+    ben, cara = submissions.late(due)
+    assert ben.startswith("late: ben 12") and cara.startswith("late: cara")
+    assert submissions.late(None) == [ben]
+
+
+def test_a_file_of_ones_own_becomes_cells(tmp_path):
+    """One part is no Python, which costs that part only."""
+    path = found(
+        tmp_path, ["anna/my_transformer.py"], names=["my_transformer"]
+    ).files["anna", "my_transformer"]
+    text = parts.solution_text().replace("def bleu(", "def bleu((")
+    path.write_text(text.replace("\nPAD,", "\nprint('hello')\nPAD,"))
+    notebook = read_submission(path, new_notebook())
+    cells = {cell.id: cell.source for cell in notebook.cells}
+    assert set(parts.NAMES) <= set(cells)
+    assert cells["causal_mask"].startswith("def causal_mask(length: int)")
+    assert "hello" in cells["others-0"] and "import torch" in cells["others-0"]
+    assert all(line[0] == "#" for line in cells["bleu"].splitlines())
+    names = {}
+    exec("\n".join(cells.values()), names)
+    assert callable(names["main"])  # not called
