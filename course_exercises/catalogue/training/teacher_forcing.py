@@ -25,7 +25,8 @@ def teacher_forcing(
         included, stay as they are in ``tgt``.
     """
     ### BEGIN SOLUTION
-    return tgt[:, :-1], tgt[:, 1:]
+    tgt_in, tgt_out = tgt[:, :-1], tgt[:, 1:]
+    return tgt_in, tgt_out
     ### END SOLUTION
 
 
