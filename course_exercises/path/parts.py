@@ -37,7 +37,7 @@ PARTS = {
 """The parts by chapter, in the order of the file."""
 NAMES = tuple(chain.from_iterable(PARTS.values()))
 """All parts, in the order of the file."""
-WIDTH = 88
+WIDTH = 100
 """Columns of the file."""
 _TENSOR = re.compile(r'(Float|Int|Bool)\[\s*Tensor,\s*"\s*([^"]*?)\s*",?\s*\]')
 _DEFAULT = re.compile(r"(\w+: [^=,]+)=")

@@ -40,10 +40,9 @@ class LayerNorm(nn.Module):
             with its bias then added.
         """
         ### BEGIN SOLUTION
-        mean = x.mean(dim=-1, keepdim=True)
-        variance = (x - mean).square().mean(dim=-1, keepdim=True)
-        normed = (x - mean) / (variance + self.epsilon).sqrt()
-        return self.gain * normed + self.bias
+        x = x - x.mean(dim=-1, keepdim=True)
+        variance = x.square().mean(dim=-1, keepdim=True)
+        return self.gain * x / (variance + self.epsilon).sqrt() + self.bias
         ### END SOLUTION
 
 

@@ -31,9 +31,8 @@ def bleu(counts: Int[Tensor, "sentence 10"]) -> float:
     if 0 in matches:
         return 0.0
     precisions = [m / t for m, t in zip(matches, totals, strict=True)]
-    mean = math.prod(precisions) ** (1 / 4)
     brevity = math.exp(min(0.0, 1 - r / h))
-    return 100 * brevity * mean
+    return 100 * brevity * math.prod(precisions) ** (1 / 4)
     ### END SOLUTION
 
 

@@ -27,8 +27,7 @@ def clipped_matches(
 
     ### BEGIN SOLUTION
     def n_grams(words: list[str]) -> Counter:
-        starts = range(len(words) - n + 1)
-        return Counter(tuple(words[i : i + n]) for i in starts)
+        return Counter(zip(*(words[i:] for i in range(n)), strict=False))
 
     allowed = Counter()
     for reference in references:

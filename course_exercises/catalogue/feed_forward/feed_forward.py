@@ -42,8 +42,7 @@ class FeedForward(nn.Module):
             What the part answers; the stream is not yet added to it.
         """
         ### BEGIN SOLUTION
-        hidden = self.up_proj(x).relu()
-        return self.down_proj(hidden)
+        return self.down_proj(self.up_proj(x).relu())
         ### END SOLUTION
 
 

@@ -40,11 +40,10 @@ def greedy_search(
     """
     ### BEGIN SOLUTION
     tgt = torch.full((batch, 1), bos)
-    ended = torch.zeros(batch, dtype=torch.bool)
     for _ in range(max_length):
         newest = decode(tgt)[:, -1].argmax(dim=-1)
         tgt = torch.cat([tgt, newest[:, None]], dim=1)
-        ended = ended | (newest == eos)
+        ended = (tgt[:, 1:] == eos).any(dim=1)
         if ended.all():
             break
     rows = tgt[:, 1:].tolist()

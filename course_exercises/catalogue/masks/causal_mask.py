@@ -19,8 +19,7 @@ def causal_mask(length: int) -> Bool[Tensor, "1 1 query key"]:
         heads.
     """
     ### BEGIN SOLUTION
-    everything = torch.ones(length, length, dtype=torch.bool)
-    return everything.tril()[None, None]
+    return torch.ones(length, length, dtype=torch.bool).tril()[None, None]
     ### END SOLUTION
 
 

@@ -23,8 +23,7 @@ def padding_mask(
         size 1 stand for all heads and all queries.
     """
     ### BEGIN SOLUTION
-    real = ids != pad_id
-    return real[:, None, None, :]
+    return (ids != pad_id)[:, None, None, :]
     ### END SOLUTION
 
 

@@ -23,8 +23,7 @@ def merge_heads(
         second, and so on; ``d_model`` is heads · d_head.
     """
     ### BEGIN SOLUTION
-    batch, _, length, _ = x.shape
-    return x.transpose(1, 2).reshape(batch, length, -1)
+    return x.transpose(1, 2).flatten(2)
     ### END SOLUTION
 
 

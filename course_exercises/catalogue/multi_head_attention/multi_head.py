@@ -63,10 +63,8 @@ class MultiHead(nn.Module):
             matrix.
         """
         ### BEGIN SOLUTION
-        source = query if memory is None else memory
-        q = self.to_query(query)
-        k = self.to_key(source)
-        v = self.to_value(source)
+        seen = query if memory is None else memory
+        q, k, v = self.to_query(query), self.to_key(seen), self.to_value(seen)
         q, k, v = (split_heads(x, self.n_heads) for x in [q, k, v])
         answers, _ = scaled_dot_product_attention(q, k, v, mask)
         return self.to_output(merge_heads(answers))

@@ -27,10 +27,7 @@ def split_heads(
         next, and so on.
     """
     ### BEGIN SOLUTION
-    batch, length, d_model = x.shape
-    d_head = d_model // n_heads
-    pieces = x.view(batch, length, n_heads, d_head)
-    return pieces.transpose(1, 2)
+    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
     ### END SOLUTION
 
 

@@ -30,8 +30,7 @@ def sinusoidal_encoding(
     place = torch.arange(length)[:, None]
     column = torch.arange(0, d_model, 2)  # 2i: that of the sine
     angle = place / 10_000 ** (column / d_model)
-    sin, cos = angle.sin(), angle.cos()
-    return torch.stack([sin, cos], dim=-1).flatten(1)
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
     ### END SOLUTION
 
 

@@ -25,9 +25,8 @@ class Embedding(nn.Module):
 
     def __init__(self, vocab_size: int, d_model: int):
         super().__init__()
-        self.weight = nn.Parameter(
-            torch.randn(vocab_size, d_model) / math.sqrt(d_model)
-        )
+        table = torch.randn(vocab_size, d_model) / math.sqrt(d_model)
+        self.weight = nn.Parameter(table)
 
     def forward(
         self, ids: Int[Tensor, "batch length"]

@@ -21,9 +21,7 @@ def learning_rate(step: int, d_model: int, warmup: int) -> float:
         highest of all.
     """
     ### BEGIN SOLUTION
-    rising = step * warmup**-1.5
-    falling = step**-0.5
-    return d_model**-0.5 * min(rising, falling)
+    return d_model**-0.5 * min(step * warmup**-1.5, step**-0.5)
     ### END SOLUTION
 
 

@@ -26,8 +26,7 @@ def teacher_forcing(
         included, stay as they are in ``tgt``.
     """
     ### BEGIN SOLUTION
-    tgt_in = tgt[:, :-1]
-    tgt_out = tgt[:, 1:]
+    tgt_in, tgt_out = tgt[:, :-1], tgt[:, 1:]
     return tgt_in, tgt_out
     ### END SOLUTION
 

@@ -28,8 +28,7 @@ class MyStack(nn.Module):
     def __init__(self, make_layer: Callable[[], nn.Module], n_layers: int):
         super().__init__()
         ### BEGIN SOLUTION
-        layers = [make_layer() for _ in range(n_layers)]
-        self.layers = nn.ModuleList(layers)
+        self.layers = nn.ModuleList(make_layer() for _ in range(n_layers))
         ### END SOLUTION
 
     def forward(
