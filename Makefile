@@ -19,12 +19,11 @@
 #   OF         what `make mutants` breaks, such as "*.masks.*"  (all of it)
 #   EVENTS     what `make bench` times: training, "same batches", greedy,
 #              beam                                      (all, and stored)
-#   ALL=--all  let `make test-grading` grade all twenty of its class, each
-#              in processes of its own                     (eight, forks)
+#   ALL=--all  let `make test-grading` grade all twenty of its class (eight)
 #   GRADING    nbgrader's course folder                    (grading)
 #   ROSTER     the class, as Moodle or Canvas exports it   (none)
 #   FLAGS      more words for `make grade`, such as --partial 0.5 or
-#              --container docker, and for `make release`: --no-solutions
+#              --unsafe, and for `make release`: --no-solutions
 #   REPO       the address of the repository: buttons to edit and to launch
 #   SITE_URL   where the first page will be, such as
 #              https://example.org/course/                 (none)

@@ -6,8 +6,10 @@ otter-grader needs Docker for a class and Gradescope for marks by hand. It
 also adds less to what the course installs.
 
 ``assignment``   an assignment's notebook, solutions and tests included
-``mark``         what a test cell calls: the exercise's check, as points
-``run``          runs one notebook, in a process or a container of its own
+``sandbox``      where a student's code runs: it sees no solution and no mark
+``given``        what it sees of the course
+``run``          runs one notebook there
+``mark``         tries the answers there, and judges here what came out
 ``course``       nbgrader's course folder: release, autograde, feedback
 ``roster``       the class, as Moodle or Canvas exports it
 ``submissions``  which file belongs to which student and assignment

@@ -7,7 +7,6 @@ text. Whoever reads them runs nothing of the learner's.
 
 import base64
 import json
-import reprlib
 from dataclasses import fields
 from typing import Any
 
@@ -161,7 +160,7 @@ def _described(value: Any) -> str:
     if callable(value):
         return f"the function {getattr(value, '__name__', 'given')}"
     try:
-        return reprlib.Repr(maxother=400, maxstring=400).repr(value)
+        return repr(value)[:1000]
     except Exception:
         return "something that cannot be shown"
 
