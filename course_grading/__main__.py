@@ -84,8 +84,7 @@ def run_grade(options: argparse.Namespace) -> None:
     for (student, name), path in found.files.items():
         print(f"{name}  {student}", flush=True)
         try:
-            course.submit(name, student, path)
-            course.autograde(name, student, options.again)
+            course.grade(name, student, path, options.again)
         except (GradingError, SandboxError, OSError) as error:
             verdict = {"kind": NOT_GRADED, "mistake": str(error)[-300:]}
             failed.append((name, Result(student, "", 0, 0, True, verdict)))

@@ -313,18 +313,10 @@ class Course:
             return made.with_suffix(".py")
         return made
 
-    def submit(self, name: str, student: str, path: Path) -> None:
-        """Put a student's file where nbgrader looks for it."""
-        release = nbformat.read(self.notebook("release", name), as_version=4)
-        target = self.notebook("submitted", name, student)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        nbformat.write(read_submission(path, release), target)
-        changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-        time = changed.strftime("%Y-%m-%d %H:%M:%S.%f UTC")
-        (target.parent / "timestamp.txt").write_text(time)
-
-    def autograde(self, name: str, student: str, again: bool = False) -> None:
-        """Grade a submission, unless this very one has been graded.
+    def grade(
+        self, name: str, student: str, path: Path, again: bool = False
+    ) -> None:
+        """Grade a student's file, unless this very one has been graded.
 
         Only when all is done is that noted, with the verdicts; what was
         interrupted is graded again.
@@ -332,16 +324,17 @@ class Course:
         Args:
             name: the assignment's.
             student: whose.
+            path: of the file.
             again: grade it in any case.
 
         Raises:
             GradingError: it could not be graded.
         """
-        submitted = self.notebook("submitted", name, student).read_bytes()
-        digest = hashlib.sha256(submitted).hexdigest()
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
         known = self._kept(name, student)
         if known and known["submission"] == digest and not again:
             return
+        self._submit(name, student, path)
         self._done(self._api.autograde, name, student, force=True)
         kept = {
             "submission": digest,
@@ -354,6 +347,16 @@ class Course:
         path = self._kept_at(name, student)
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write_atomic(path, json.dumps(kept, ensure_ascii=False))
+
+    def _submit(self, name: str, student: str, path: Path) -> None:
+        """Put a file where nbgrader looks for it."""
+        release = nbformat.read(self.notebook("release", name), as_version=4)
+        target = self.notebook("submitted", name, student)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(read_submission(path, release), target)
+        changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+        time = changed.strftime("%Y-%m-%d %H:%M:%S.%f UTC")
+        (target.parent / "timestamp.txt").write_text(time)
 
     def feedback(self, name: str) -> None:
         """Write the feedback for every student who was graded.
