@@ -212,7 +212,9 @@ def test_a_gradebook_that_was_changed_is_put_right(marked, capsys):
     book = marked / "g" / "gradebook.db"
     with sqlite3.connect(book) as changed:
         changed.execute("update grade set auto_score = 2 where auto_score = 0")
-    (marked / "g" / "verdicts" / NAME / f"{student('loops')}.json").unlink()
+    (
+        marked / "g" / "verdicts" / NAME / f"{student('sees the future')}.json"
+    ).unlink()
     capsys.readouterr()
     assert grade(marked, marked / "canvas.csv") == 0
     told = capsys.readouterr().out
@@ -221,8 +223,8 @@ def test_a_gradebook_that_was_changed_is_put_right(marked, capsys):
     row = rows(marked, "padding_mask")[student("inverts")]
     assert row["points"] == "0"
     assert book.with_name("gradebook.1.db").exists()
-    row = rows(marked, "padding_mask")[student("loops")]
-    assert (row["points"], row["mistake"]) == ("0", "time")
+    row = rows(marked, "causal_mask")[student("sees the future")]
+    assert (row["points"], row["mistake"]) == ("0", "causal_backwards")
     capsys.readouterr()
     assert grade(marked, marked / "canvas.csv") == 0
     assert "gradebook.db gave" not in capsys.readouterr().out
