@@ -40,7 +40,7 @@ BASE = ("parts", "ui")
 """Scripts that every figure needs, in their order."""
 ENGINE = (
     *("layers", "attention", "transformer", "search", "tokenizer"),
-    *("weights", "worker", "translator", "stage"),
+    *("plain", "weights", "worker", "translator", "stage"),
 )
 """Scripts of figures that run a model."""
 DRAWING = Path(__file__).parents[1] / "en/figures/transformer.svg"
