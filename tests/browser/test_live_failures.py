@@ -136,6 +136,7 @@ def test_the_larger_translator_writes_as_people_do(page, figure):
     page.unroute("**/weights-07.js")
     again(root).click()
     root.get_by_text("It's raining since yesterday.").wait_for()
+    assert not page.evaluate(FOREIGN)
     root.get_by_label("English to Japanese").check()
     root.get_by_label("Your sentence").fill("“Don’t!”")
     root.get_by_role("button", name="Load").click()
