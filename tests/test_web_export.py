@@ -129,7 +129,7 @@ def test_the_pages_tokenizer_is_sentencepieces(name):
 @pytest.mark.parametrize(
     ("language", "signs"),
     [
-        ("en", [*"aIé1 ..,!?'‘’“”\"猫", " i ", "''", " ' ", " Mr. ", "u.s."]),
+        ("en", [*"aIé10 .,!?'‘’“”\"猫", " i ", "''", " Mr. ", " and ", "'n'"]),
         ("ja", ["猫 ", "ガ ", "、 ", "ab ", "é ", "1 ", "ｶﾞ ", "Ａ ", "　"]),
     ],
 )

@@ -8,16 +8,22 @@ course.part(function plain() {
   const LETTER = String.raw`[\p{L}\p{Nl}\p{No}]`;
   const WORD = String.raw`[\p{L}\p{N}_]`;
   const PART = String.raw`[^\s.,!?;:()'"]+`;
+  const TITLE = String.raw`(?<!${WORD})(?:mrs?|ms|dr)\.`;
+  const SHORT = // words that begin with an apostrophe
+    String.raw`'(?:n'|em|tis|twas|till?|cause|\p{Nd}0s)(?!${WORD})`;
   const TOKEN = new RegExp(
-    String.raw`(?:[a-z]\.){2,}|(?:mr|mrs|ms|dr)\.` +
+    String.raw`(?:[a-z]\.){2,}|${TITLE}|(?<!${WORD})${SHORT}` +
       String.raw`|${PART}(?:(?:\.|(?<=\p{Nd})[,:](?=\p{Nd}))${PART})*` +
       String.raw`|(?<=${WORD})'${LETTER}+|\.+|\S`, "gu");
   const DOUBLE_QUOTED = /''((?:(?: .*?)?? '')?)/gu;
   const SINGLE_QUOTED = /(?:^|(?<=, ))'((?: .*?[,.!?] '(?= |$))?)/gu;
-  const JOINED = / (?=[.,!?;:)'”])|(?<=[“‘(]) /gu;
+  const JOINED = new RegExp(
+    String.raw` (?!${SHORT})(?=[.,!?;:)'”])|(?<=[“‘(]) `, "gu");
   const CAPITAL = new RegExp(
     String.raw`(?:^|(?<=${WORD}${WORD}[.!?] )|(?<=, )(?=[“‘]))[“‘(]*${LETTER}` +
       String.raw`|(?<!${WORD})i(?!${WORD}|\.${WORD})`, "gu");
+  const TITLED =
+    new RegExp(String.raw`${TITLE}(?: (?:and|or)(?!${WORD}))?`, "giu");
   const UNSPACED = String.raw`[\u0e00-\u109f\u1780-\u17ff` +
     String.raw`\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]`;
   const GAP = new RegExp(`(?<=${UNSPACED}) *(?=${UNSPACED})`, "gu");
@@ -51,7 +57,9 @@ course.part(function plain() {
       return straight(text
         .replace(DOUBLE_QUOTED, "“$1").replaceAll("''", "”")
         .replace(SINGLE_QUOTED, "‘$1").replace(JOINED, "")
-        .replace(CAPITAL, (found) => found.toUpperCase()));
+        .replace(CAPITAL, (found) => found.toUpperCase())
+        .replace(TITLED, ([first, ...rest]) =>
+          first.toUpperCase() + rest.join("").toLowerCase()));
     return single(text).split(" ").reduce((joined, word) => {
       const neighbours = [[...joined].at(-1), [...word][0]];
       const spaced = neighbours.every((one) => LATIN.test(one));
