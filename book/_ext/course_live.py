@@ -9,8 +9,8 @@ The directive ``live`` puts one of its figures into a page::
 
 ``_static/live`` has the Transformer in JavaScript; the weights are written
 from ``transformer_course/shipped/`` when the book is built, as
-``transformer-course export --to web`` does. Without scripts a reader has a
-sentence or a table instead.
+``transformer-course export --to web`` does. Without scripts, and where
+the model cannot be loaded, a reader has a sentence or a table instead.
 """
 
 import shutil

@@ -4,7 +4,8 @@
 "use strict";
 
 (() => {
-  const { h, svg, figure, slider, drawing, translator, withModels } = course.ui;
+  const { h, svg, figure, slider, drawing, translator, withModels } =
+    course.ui;
   const SENTENCE = "cats drink milk .";
   const ROW = 76; // pixels from depth to depth
   const LAYER = [["add_norm_1", "self-attention"], ["add_norm_2", "feed-forward"]];

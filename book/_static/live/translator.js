@@ -3,7 +3,8 @@
 "use strict";
 
 course.Translator = class {
-  static MISSING = "The model could not be loaded: the connection may be down.";
+  static MISSING =
+    "The model could not be loaded: the connection may be down.";
   static STOPPED = "The translator has stopped.";
 
   /* name: of a model whose scripts lie in folder. */
@@ -37,7 +38,8 @@ course.Translator = class {
 
   /* A promise that is rejected once the worker has failed. */
   stopped() {
-    return new Promise((_, reject) => this.pending.set(this.next++, { reject }));
+    return new Promise((_, reject) =>
+      this.pending.set(this.next++, { reject }));
   }
 
   /* The answer to a call; onPart is called with each answer before the last. */
