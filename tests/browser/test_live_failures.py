@@ -146,6 +146,8 @@ def test_the_larger_translator_writes_as_people_do(page, figure):
 
 
 def test_japanese_is_marked_as_such(page, figure):
-    figure("walk").get_by_label("Step").press("End")
-    page.get_by_text("It writes").wait_for()
+    root = figure("walk")
+    assert is_live(root)
+    root.get_by_label("Step").press("End")
+    page.get_by_text("It writes").first.wait_for()
     assert not page.evaluate(FOREIGN)
