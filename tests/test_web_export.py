@@ -14,6 +14,7 @@ import torch
 
 from transformer_course.checkpoints import int8, web_export
 from transformer_course.checkpoints.shipped import load_shipped
+from transformer_course.data.plain import from_plain, to_plain
 from transformer_course.data.tokenizer import UNK
 from transformer_course.errors import ConfigError
 from transformer_course.models.config import ModelConfig
@@ -71,22 +72,42 @@ def test_the_scripts_hold_the_model_in_eight_bits(tmp_path):
 
 
 LIVE = Path(__file__).parents[1] / "book" / "_static" / "live"
-ASK = """
+ASK = f"""
+globalThis.UNK = {UNK};
 const fs = require("fs");
-const [scripts, given, lines, rows] = JSON.parse(fs.readFileSync(0));
+const [scripts, given] = JSON.parse(fs.readFileSync(0));
 for (const script of scripts) (0, eval)(fs.readFileSync(script, "utf8"));
-const tokenizer = new Tokenizer(given);
-console.log(JSON.stringify([
-  lines.map((line) => tokenizer.encode(line)),
-  rows.map((ids) => tokenizer.decode(ids))]));
+console.log(JSON.stringify(answer(...given)));
 """
+TOKENIZER = """
+const answer = (settings, lines, rows) => {
+  const tokenizer = new Tokenizer(settings);
+  return [lines.map((line) => tokenizer.encode(line)),
+    rows.map((ids) => tokenizer.decode(ids))];
+};"""
+PLAIN = """
+const answer = (texts, language) => texts.map((text) =>
+  [fromPlain(text, language), toPlain(text, language)]);"""
+
+
+def in_page(part, code, *given):
+    """What ``answer`` of the code gives, beside the page's own script."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs node, to run the page's own script")
+    scripts = [str(LIVE / f"{name}.js") for name in ("parts", part)]
+    done = subprocess.run(
+        [node, "-e", code + ASK],
+        input=json.dumps([scripts, given]),
+        check=True,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    return json.loads(done.stdout)
 
 
 @pytest.mark.parametrize("name", ["grammar", "en-ja"])
 def test_the_pages_tokenizer_is_sentencepieces(name):
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("needs node, to run the page's own script")
     loaded, rng = load_shipped(name), random.Random(0)
     tokenizer = loaded.tokenizer
     signs = "ab the cat 猫 犬 は ▁ 🐈 é . , 1 " + tokenizer.piece(300)
@@ -100,17 +121,26 @@ def test_the_pages_tokenizer_is_sentencepieces(name):
     rows += map(tokenizer.encode, lines)
     kind = loaded.details["pieces"]
     given = {"type": kind, "pieces": tokenizer.scored_pieces()}
-    scripts = [str(LIVE / f"{part}.js") for part in ("parts", "tokenizer")]
-    done = subprocess.run(
-        [node, "-e", f"globalThis.UNK = {UNK};{ASK}"],
-        input=json.dumps([scripts, given, lines, rows]),
-        check=True,
-        capture_output=True,
-        encoding="utf-8",
-    )
-    encoded, decoded = json.loads(done.stdout)
+    encoded, decoded = in_page("tokenizer", TOKENIZER, given, lines, rows)
     assert encoded == [*map(tokenizer.encode, lines)]
     assert decoded == [*map(tokenizer.decode, rows)]
+
+
+@pytest.mark.parametrize(
+    ("language", "signs"),
+    [
+        ("en", [*"aIé10 .,!?'‘’“”\"猫", " i ", "''", " Mr. ", " and ", "'n'"]),
+        ("ja", ["猫 ", "ガ ", "、 ", "ab ", "é ", "1 ", "ｶﾞ ", "Ａ ", "　"]),
+    ],
+)
+def test_the_page_writes_plain_text_as_python_does(language, signs):
+    rng = random.Random(0)
+    texts = ["".join(rng.choices(signs, k=rng.randint(0, 25)))
+             for _ in range(1000)]  # fmt: skip
+    assert in_page("plain", PLAIN, texts, language) == [
+        [from_plain(text, language), to_plain(text, language)]
+        for text in texts
+    ]
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ The directive ``live`` puts one of its figures into a page::
 
 ``_static/live`` has the Transformer in JavaScript; the weights are written
 from ``transformer_course/shipped/`` when the book is built, as
-``transformer-course export --to web`` does. Without scripts a reader has a
-sentence or a table instead.
+``transformer-course export --to web`` does. Without scripts, and where
+the model cannot be loaded, a reader has a sentence or a table instead.
 """
 
 import shutil
@@ -40,7 +40,7 @@ BASE = ("parts", "ui")
 """Scripts that every figure needs, in their order."""
 ENGINE = (
     *("layers", "attention", "transformer", "search", "tokenizer"),
-    *("weights", "worker", "translator", "stage"),
+    *("plain", "weights", "worker", "translator", "stage"),
 )
 """Scripts of figures that run a model."""
 DRAWING = Path(__file__).parents[1] / "en/figures/transformer.svg"

@@ -3,82 +3,82 @@
 "use strict";
 
 (() => {
-  const { figure, translator } = course.ui;
-
-  /* A sentence near to the corpus's form; see transformer_course/data/plain.py.
-     Japanese is cut into words by the browser. */
-  function fromPlain(text, language) {
-    if (language === "en")
-      return text
-        .toLowerCase()
-        .replaceAll("’", "'")
-        .replace(/(?<=[a-z])('(?:s|m|d|ll|re|ve|t)\b)/g, " $1")
-        .replaceAll('"', " '' ")
-        .replace(/([.,!?;:()]+)/g, " $1 ")
-        .replace(/(?<=\d) ([.,:]) (?=\d)/g, "$1")
-        .trim()
-        .replace(/\s+/g, " ");
-    const cut = new Intl.Segmenter("ja", { granularity: "word" });
-    return [...cut.segment(text.normalize("NFC").replace(/\s+/g, ""))]
-      .map(({ segment }) => segment)
-      .join(" ");
-  }
+  const { h, figure, translator } = course.ui;
+  const NAMES = { en: "English", ja: "Japanese" };
 
   function start(root, data) {
     const find = (name) => root.querySelector(`[data-lv="${name}"]`);
     const radios = [...root.querySelectorAll('input[type="radio"]')];
-    const [field, status, progress] = ["text", "status", "progress"].map(find);
+    const [field, status, progress, go] =
+      ["text", "status", "progress", "go"].map(find);
     const name = () => radios.find((radio) => radio.checked).value;
-    const loaded = new Set();
+    const model = () => translator(name(), data.folder);
     const stage = new course.Stage(root, { languages: ["en", "ja"] });
+    const say = (...parts) => status.replaceChildren(...parts);
 
     root.classList.add("is-live");
     find("app").hidden = false;
 
+    const offer = () => {
+      go.textContent = model().share === 1
+        ? "Translate" : "Load the model (15 MB) and translate";
+    };
+
     function choose() {
-      field.value = data.examples[name()].text;
-      field.lang = name().slice(0, 2);
-      find("go").textContent = loaded.has(name())
-        ? "Translate"
-        : "Load the model (15 MB) and translate";
-      status.textContent = "";
+      const language = name().slice(0, 2);
+      if (!field.value.trim() || !mayBeIn(field.value, language))
+        field.value = data.examples[name()].text;
+      field.lang = language;
+      offer();
+      say();
     }
 
-    async function load(chosen, model) {
-      progress.hidden = loaded.has(chosen);
-      await model.load((share) => {
-        progress.value = share;
-      });
-      progress.hidden = true;
-      loaded.add(chosen);
-      find("go").textContent = "Translate";
+    /* What the reader is asked for where there is nothing to translate. */
+    function wanted(written, [source, target]) {
+      const [own, other] = [NAMES[source], NAMES[target]];
+      if (!written.trim()) return `Write a sentence in ${own} first.`;
+      return mayBeIn(written, source) ? null
+        : `This does not look like ${own}, which is all that this model ` +
+          `reads. Write ${own}, or choose “${other} to ${own}”.`;
     }
 
-    async function translate() {
-      const [chosen, written] = [name(), field.value];
-      const model = translator(chosen, data.folder);
-      const languages = chosen.split("-");
-      await load(chosen, model);
-      const text = fromPlain(written, languages[0]);
-      const { pieces } = await model.ask("encode", { text });
+    async function translate(chosen, written, languages) {
+      const used = model();
       const example = data.examples[chosen];
+      say("Loading the model …");
+      progress.hidden = used.share === 1;
+      await used.load((share) => (progress.value = share));
+      progress.hidden = true;
+      say("Translating …");
+      const text = fromPlain(written, languages[0]);
+      const { pieces } = await used.ask("encode", { text });
       stage.languages = languages;
       stage.gloss = written === example.text ? example.gloss : {};
       stage.setSource(
         [...pieces, "</s>"].map((piece, i) => stage.token(piece, i)));
-      const found = await model.ask("translate", { text }, (step) =>
+      const found = await used.ask("translate", { text }, (step) =>
         stage.add(step));
       stage.selectClearest();
-      const apart = languages[1] === "ja" ? "" : " ";
-      status.textContent = found.text.replaceAll(" ", apart);
+      say(h("span", { lang: languages[1] },
+        toPlain(found.text, languages[1])));
     }
 
-    find("form").addEventListener("submit", (event) => {
+    find("form").addEventListener("submit", async (event) => {
       event.preventDefault();
-      find("go").disabled = true;
-      translate()
-        .catch((error) => (status.textContent = String(error.message)))
-        .finally(() => (find("go").disabled = false));
+      const [chosen, written] = [name(), field.value];
+      const languages = chosen.split("-");
+      const missing = wanted(written, languages);
+      if (missing) return say(missing);
+      go.disabled = true;
+      try {
+        await translate(chosen, written, languages);
+        offer();
+      } catch (error) {
+        progress.hidden = true;
+        say(error.message);
+        go.textContent = "Try again";
+      }
+      go.disabled = false;
     });
     for (const radio of radios) radio.addEventListener("change", choose);
     choose();

@@ -4,7 +4,7 @@
 "use strict";
 
 (() => {
-  const { h, figure, percent, translator } = course.ui;
+  const { h, figure, percent, translator, withModels } = course.ui;
 
   /* Of all that was written, the end too: the product of the words' own. */
   const probability = (steps) =>
@@ -17,9 +17,6 @@
     const stage = new course.Stage(root, { gloss: data.gloss, languages });
     const [sentence, seen] = [find("sentence"), find("seen")];
     const layers = Map.groupBy(data.heads, ({ part }) => part);
-
-    root.classList.add("is-live");
-    find("app").hidden = false;
 
     for (const head of data.heads)
       head.box = h("input", {
@@ -111,11 +108,7 @@
       translate();
     });
 
-    model.load((share) => {
-      find("status").textContent = `Loading, ${Math.round(100 * share)} %`;
-    }).then(showSource, (error) => {
-      find("status").textContent = String(error.message);
-    });
+    withModels(root, [model], showSource);
   }
 
   figure("heads", start);

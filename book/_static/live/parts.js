@@ -17,15 +17,28 @@ globalThis.course = {
     Object.assign(globalThis, definitions());
   },
 
-  /* A worker that runs all parts registered so far. */
-  worker() {
+  /* A worker that runs all parts registered so far; where none can start, a
+     port at which the page itself answers. */
+  async worker() {
     const source = course.parts
       .map((part) => `Object.assign(self, (${part})());`)
       .join("\n");
-    const blob = new Blob([`"use strict";\n${source}\nlisten();`], {
+    const begin = "listen(self);\npostMessage(null);";
+    const blob = new Blob([`"use strict";\n${source}\n${begin}`], {
       type: "text/javascript",
     });
-    return new Worker(URL.createObjectURL(blob));
+    try {
+      const worker = new Worker(URL.createObjectURL(blob));
+      await new Promise((resolve, reject) => {
+        worker.onmessage = resolve;
+        worker.onerror = reject;
+      });
+      return worker;
+    } catch {
+      const { port1, port2 } = new MessageChannel();
+      listen(port2);
+      return port1;
+    }
   },
 
   /* A model's settings, tokenizer and table of tensors; see export --to web. */

@@ -4,7 +4,8 @@
 "use strict";
 
 (() => {
-  const { h, svg, figure, slider, drawing, translator } = course.ui;
+  const { h, svg, figure, slider, drawing, translator, withModels } =
+    course.ui;
   const SENTENCE = "cats drink milk .";
   const ROW = 76; // pixels from depth to depth
   const LAYER = [["add_norm_1", "self-attention"], ["add_norm_2", "feed-forward"]];
@@ -87,7 +88,8 @@
       show();
     }
 
-    model.load().then(async () => {
+    find("word").addEventListener("change", choose);
+    withModels(root, [model], async () => {
       const steps = [];
       const { parts } = await model.ask(
         "translate", { text: SENTENCE, parts: true }, (step) => steps.push(step));
@@ -99,15 +101,12 @@
         ...read.map((piece, i) => ({ word: `${course.Stage.shown(piece)} ` +
           (course.Stage.meaning(piece, data.gloss) ?? ""), side: "decoder", parts: parts[i + 1], place: 0 })),
       ];
-      for (const side of ["encoder", "decoder"])
-        find("word").append(h("optgroup", { label: side },
+      find("word").replaceChildren(...["encoder", "decoder"].map((side) =>
+        h("optgroup", { label: side },
           ...streams.map((stream, i) => stream.side === side &&
-            h("option", { value: i }, stream.word)).filter(Boolean)));
-      root.classList.add("is-live");
-      find("app").hidden = false;
-      find("word").addEventListener("change", choose);
+            h("option", { value: i }, stream.word)).filter(Boolean))));
       choose();
-    }, () => {});
+    });
   }
 
   figure("river", start);

@@ -4,8 +4,9 @@
 "use strict";
 
 (() => {
-  const { h, svg, figure, latest, percent, slider, drawing, translator } =
-    course.ui;
+  const {
+    h, svg, figure, latest, percent, slider, drawing, translator, withModels,
+  } = course.ui;
   const SHOWN = 6; // candidates of a step, or words with a bar
   const ROW = 68; // pixels from step to step
   const score = (value) => value.toFixed(2).replace("-", "−");
@@ -19,8 +20,6 @@
     const say = (...parts) => find("status").replaceChildren(...parts);
     const sentence = find("sentence");
     const meaningOf = (piece) => course.Stage.meaning(piece, data.gloss) ?? "";
-    root.classList.add("is-live");
-    find("app").hidden = false;
 
     // --- beam search ---
 
@@ -171,8 +170,9 @@
     sentence.addEventListener("change", go);
     for (const radio of radios) radio.addEventListener("change", go);
     find("draw").addEventListener("click", go);
-    model.load((share) => say(`Loading, ${Math.round(100 * share)} %`))
-      .then(go, (error) => say(String(error.message)));
+    withModels(root, [model], () => {
+      go();
+    });
   }
 
   figure("search", start);

@@ -167,7 +167,7 @@ course.Stage = class {
   /* Bars of the likeliest words at the selected place; where it looked, in
      words, for those who do not see the ribbons. */
   showNext() {
-    const { h, percent } = course.ui;
+    const { h, marked, percent } = course.ui;
     const { best, piece, looks } = this.steps[this.selected];
     const rows = best.map(({ piece: other, share }) =>
       h(
@@ -184,9 +184,9 @@ course.Stage = class {
       h("p", { class: "lv-title" }, "The likeliest words here"),
       h("ol", {}, ...rows),
       h("p", { class: "lv-looks" },
-        looks.some((weight) => weight > 0)
+        ...marked(looks.some((weight) => weight > 0)
           ? `It attends most to ${said.join(" and ")}.`
-          : "It attends to nothing."),
+          : "It attends to nothing.")),
     );
   }
 };

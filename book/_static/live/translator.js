@@ -1,24 +1,45 @@
-/* The page's side of the worker: load a model once, ask, get answers. */
+/* The page's side of the worker: load a model, ask, get answers. */
 
 "use strict";
 
 course.Translator = class {
+  static MISSING =
+    "The model could not be loaded: the connection may be down.";
+  static STOPPED = "The translator has stopped.";
+
   /* name: of a model whose scripts lie in folder. */
   constructor(name, folder) {
     this.name = name;
     this.folder = folder;
-    this.worker = course.worker();
+    this.share = 0; // of the model, that has arrived
+    this.watchers = new Set();
     this.pending = new Map();
     this.next = 0;
-    this.worker.onmessage = ({ data }) => this.receive(data);
   }
 
   receive({ id, done, error, ...found }) {
-    const { resolve, reject, onPart } = this.pending.get(id);
+    if (error) return this.stop(error);
+    const { resolve, onPart } = this.pending.get(id);
     if (!done) return onPart?.(found);
     this.pending.delete(id);
-    if (error) reject(new Error(error));
-    else resolve(found);
+    resolve(found);
+  }
+
+  /* The worker has failed: all who wait are told, and load begins anew. */
+  stop(cause) {
+    const error = new Error(this.constructor.STOPPED, { cause });
+    this.worker.onmessage = this.worker.onerror = null;
+    this.worker.terminate?.(); // the page itself has none
+    this.loading = null;
+    this.share = 0;
+    for (const { reject } of this.pending.values()) reject(error);
+    this.pending.clear();
+  }
+
+  /* A promise that is rejected once the worker has failed. */
+  stopped() {
+    return new Promise((_, reject) =>
+      this.pending.set(this.next++, { reject }));
   }
 
   /* The answer to a call; onPart is called with each answer before the last. */
@@ -29,31 +50,52 @@ course.Translator = class {
       this.pending.set(id, { resolve, reject, onPart }));
   }
 
-  /* Load the model; onProgress is called with the share that has arrived. */
-  load(onProgress) {
-    this.loading ??= this.fetch(onProgress);
-    return this.loading;
+  /* Load the model, once; after a failure again. onProgress is called with
+     the share that has arrived. */
+  async load(onProgress = () => {}) {
+    onProgress(this.share);
+    this.watchers.add(onProgress);
+    try {
+      await (this.loading ??= this.fetch());
+    } catch (error) {
+      this.loading = null;
+      throw error;
+    } finally {
+      this.watchers.delete(onProgress);
+    }
   }
 
-  async fetch(onProgress) {
-    await script(`${this.folder}/model.js`);
-    const manifest = course.models[this.name];
-    for (let i = 0; i < manifest.parts; i++) {
-      await script(`${this.folder}/weights-${String(i).padStart(2, "0")}.js`);
-      onProgress?.((i + 1) / manifest.parts);
+  async fetch() {
+    const { name } = this;
+    this.manifest ??= await this.run("model.js", () => course.models[name]);
+    course.models[name] = this.manifest;
+    const { parts, chunks } = this.manifest;
+    for (let i = 0; i < parts; i++) {
+      const file = `weights-${String(i).padStart(2, "0")}.js`;
+      chunks[i] ??= await this.run(file, () => chunks[i]);
+      this.share = (i + 1) / parts;
+      for (const watch of this.watchers) watch(this.share);
     }
-    delete course.models[this.name]; // the worker has the only copy
-    return this.ask("load", { manifest });
+    delete course.models[name];
+    this.worker = await course.worker();
+    this.worker.onmessage = ({ data }) => this.receive(data);
+    this.worker.onerror = this.worker.onmessageerror = (event) =>
+      this.stop(event.message);
+    await this.ask("load", { manifest: this.manifest });
+    this.manifest = null; // the worker has the only copy
+  }
+
+  /* Run a classic script; unlike fetch, this works from file:// too. Returns
+     what it hands over. */
+  async run(file, handed) {
+    const element = document.createElement("script");
+    element.src = `${this.folder}/${file}`;
+    await new Promise((resolve) => {
+      element.onload = element.onerror = resolve;
+      document.head.append(element);
+    });
+    const found = handed();
+    if (!found) throw new Error(this.constructor.MISSING);
+    return found;
   }
 };
-
-/* Run a classic script; unlike fetch, this works from file:// too. */
-function script(src) {
-  return new Promise((resolve, reject) => {
-    const element = document.createElement("script");
-    element.src = src;
-    element.onload = resolve;
-    element.onerror = () => reject(new Error(`${src} cannot be loaded`));
-    document.head.append(element);
-  });
-}

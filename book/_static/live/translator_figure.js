@@ -3,7 +3,7 @@
 "use strict";
 
 (() => {
-  const { h, figure, translator } = course.ui;
+  const { h, figure, marked, translator, withModels } = course.ui;
   const PLACES = 12; // places of a source whose padding is not masked
 
   function start(root, data) {
@@ -17,9 +17,6 @@
     const switches = [...root.querySelectorAll("[data-switch]")];
     const sentence = find("sentence");
     let chosen = [];
-
-    root.classList.add("is-live");
-    find("app").hidden = false;
 
     const text = () => chosen.map((slot) => slot.value ?? slot).join(" ");
 
@@ -98,14 +95,13 @@
         const glosses = words.map((word) => stage.meaning(word) ?? word);
         return `${words.join("")} (${glosses.join(" ")})`;
       };
-      find("status").textContent = !changed
+      const said = !changed
         ? `It writes ${glossed(now)}`
         : whole.text === now.text
           ? `Unchanged: it still writes ${glossed(now)}`
           : `With everything on: ${glossed(whole)} Now: ${glossed(now)}`;
-      if (theirs)
-        find("status").textContent = `Yours. ${find("status").textContent} ` +
-          `The course's writes ${glossed(theirs)}`;
+      find("status").replaceChildren(...marked(theirs
+        ? `Yours. ${said} The course's writes ${glossed(theirs)}` : said));
       for (const note of root.querySelectorAll("[data-note]"))
         note.hidden = !isOff(note.dataset.note);
       await stage.play(now.steps);
@@ -119,10 +115,8 @@
     for (const box of switches) box.addEventListener("change", translate);
 
     showSource(data.sentences[sentence.value]);
-    model.load((share) => {
-      find("status").textContent = `Loading, ${Math.round(100 * share)} %`;
-    }).then(() => other?.load()).then(translate, (error) => {
-      find("status").textContent = String(error.message);
+    withModels(root, [model, other].filter(Boolean), () => {
+      translate();
     });
   }
 

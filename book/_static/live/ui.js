@@ -6,6 +6,7 @@ course.ui = (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   const NARROWEST = 60; // pixels of a drawing
+  const JAPANESE = /([\p{sc=Han}\u3000-\u30ff\uff00-\uffef]+)/u;
 
   function fill(element, attributes, children) {
     for (const [name, value] of Object.entries(attributes)) {
@@ -120,8 +121,47 @@ course.ui = (() => {
     return translators[name];
   }
 
+  /* Begin a figure once its models are loaded, and anew when a reader has
+     tried again; it is shown when begin is done. Until then what stands there
+     without scripts stays, with a line that says how far it is, or what is
+     wrong. */
+  function withModels(root, models, begin) {
+    const said = h("span", { role: "status" });
+    const again = h("button", { type: "button", onclick: run }, "Try again");
+    const line = h("p", { class: "lv-load" }, said, again);
+    const app = root.querySelector('[data-lv="app"]');
+    const show = (isLive) => {
+      root.classList.toggle("is-live", isLive);
+      app.hidden = !isLive;
+      line.hidden = isLive;
+    };
+    async function run() {
+      again.hidden = true;
+      try {
+        for (const model of models)
+          await model.load((share) => {
+            said.textContent =
+              `Loading the model, ${Math.round(100 * share)} %`;
+          });
+        await begin();
+        show(true);
+        await Promise.race(models.map((model) => model.stopped()));
+      } catch (error) {
+        show(false);
+        said.textContent = error.message;
+        again.hidden = false;
+      }
+    }
+    root.append(line);
+    run();
+  }
+
+  /* A text's nodes; each run of Japanese has its language. */
+  const marked = (text) => text.split(JAPANESE).map((part, i) =>
+    i % 2 ? h("span", { lang: "ja" }, part) : part);
+
   return {
     h, svg, still, pause, percent, latest, slider, drawing, figure,
-    translator,
+    translator, withModels, marked,
   };
 })();

@@ -5,7 +5,8 @@
 "use strict";
 
 (() => {
-  const { h, svg, figure, percent, slider, translator } = course.ui;
+  const { h, svg, figure, marked, percent, slider, translator, withModels } =
+    course.ui;
   const SENTENCE = "cats drink milk .";
   const WIDTH = 32; // of each vector's numbers, so many are drawn
   const WIDEST = 12; // pixels of a ribbon with all the weight
@@ -163,7 +164,7 @@
     const step = slider("Step", { value: 0 }, (to) => show(to),
       (value) => `${value + 1} of ${steps.length}`);
     find("sliders").append(step.label);
-    const spans = (all) => all.map((one) => h("span", {}, one));
+    const spans = (all) => all.map((one) => h("span", {}, ...marked(one)));
 
     function show(to) {
       at = Math.min(Math.max(to, 0), steps.length - 1);
@@ -182,7 +183,7 @@
       find("ribbons").replaceChildren(
         ...ribbons(matrix.rows, looks, tallest));
       find("shape").textContent = `${matrix.rows} × ${matrix.cols}`;
-      find("said").textContent = said;
+      find("said").replaceChildren(...marked(said));
       find("best").parentElement.hidden = !best.length;
       find("best").replaceChildren(...spans(best));
       find("written").textContent =
@@ -204,21 +205,19 @@
       find("play").textContent = "Play";
     }
 
-    model.load().then(async () => {
+    find("next").addEventListener("click", () => show(at + 1));
+    find("back").addEventListener("click", () => show(at - 1));
+    find("play").addEventListener("click", play);
+    withModels(root, [model], async () => {
       const answers = [];
       const { parts } = await model.ask(
         "translate", { text: SENTENCE, parts: true }, (found) =>
           answers.push(found));
       words = answers.map(({ piece }) => course.Stage.shown(piece));
       steps = stepsOf(parts, answers, data.gloss);
-      root.classList.add("is-live");
-      find("app").hidden = false;
       step.max = steps.length - 1;
-      find("next").addEventListener("click", () => show(at + 1));
-      find("back").addEventListener("click", () => show(at - 1));
-      find("play").addEventListener("click", play);
       show(0);
-    }, () => {});
+    });
   }
 
   figure("walk", start);

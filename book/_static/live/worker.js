@@ -7,9 +7,9 @@ course.part(function worker() {
 
   /* A request is {id, model, call, ...arguments}; answers are {id, ...found},
      the last one with done. */
-  function listen() {
-    self.onmessage = ({ data }) => {
-      const answer = (found) => self.postMessage({ id: data.id, ...found });
+  function listen(port) {
+    port.onmessage = ({ data }) => {
+      const answer = (found) => port.postMessage({ id: data.id, ...found });
       try {
         answer({ ...calls[data.call](data, answer), done: true });
       } catch (error) {

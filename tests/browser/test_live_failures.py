@@ -1,0 +1,153 @@
+"""A model that does not come, or stops, or is given what it does not read."""
+
+import pytest
+from browsing import script
+
+PAGES = {
+    "translator": "index",
+    "walk": "00_watch_it_translate",
+    "free-translator": "00_watch_it_translate",
+    "river": "08_add_and_norm",
+    "search": "13_generation",
+}
+NO_WORKER = {
+    "absent": "delete window.Worker",
+    "thrown": "window.Worker = class { constructor() { throw Error(); } }",
+    "forbidden": "worker-src 'none'",
+}
+FOREIGN = script("foreign")
+"""Japanese in the figures whose language is not marked."""
+
+
+@pytest.fixture
+def page(browser):
+    """A page without formulas: figures begin once all is loaded."""
+    page = browser.new_page(reduced_motion="reduce")
+    page.route("**/mathjax/**", lambda route: route.abort())
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def figure(page, address_of):
+    """Open the page of a figure."""
+
+    def opened(name):
+        page.goto(address_of(PAGES[name]))
+        return page.locator(f"[data-live={name}]").first
+
+    return opened
+
+
+def is_live(figure):
+    """Wait until it is."""
+    figure.locator("xpath=self::*[contains(@class, 'is-live')]").wait_for()
+    return True
+
+
+def again(figure):
+    return figure.get_by_role("button", name="Try again")
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("translator", "weights-01.js"),
+        ("walk", "model.js"),
+        ("search", "weights-00.js"),
+    ],
+)
+def test_a_download_that_failed_is_tried_again(page, figure, name, file):
+    page.route(f"**/{file}", lambda route: route.abort())
+    root = figure(name)
+    again(root).click()
+    root.get_by_text("could not be loaded: the connection").wait_for()
+    assert not root.locator("[data-lv=app]").is_visible()
+    assert root.get_by_role("table").is_visible() == (name == "translator")
+    page.unroute(f"**/{file}")
+    again(root).click()
+    assert is_live(root) and not again(root).is_visible()
+
+
+@pytest.mark.parametrize("how", NO_WORKER)
+def test_without_a_worker_the_page_computes(page, figure, how):
+    def forbid(route):
+        found = route.fetch()
+        rule = {"content-security-policy": NO_WORKER[how]}
+        route.fulfill(response=found, headers=found.headers | rule)
+
+    if how == "forbidden":
+        page.route("**/*.html", forbid)
+    else:
+        page.add_init_script(NO_WORKER[how])
+    figure("translator").get_by_text("It writes").wait_for()
+
+
+@pytest.mark.parametrize("name", ["translator", "river"])
+def test_a_worker_that_dies_is_replaced(page, figure, name):
+    root = figure(name)
+    assert is_live(root)
+    for worker in page.workers:
+        worker.evaluate("setTimeout(() => { throw Error(); })")
+    root.get_by_text("The translator has stopped.").wait_for()
+    assert root.get_by_role("table").is_visible() == (name == "translator")
+    again(root).click()
+    assert is_live(root)
+    assert root.locator("optgroup").count() in (0, 2)  # not twice as many
+
+
+def test_what_goes_on_is_said_from_the_first_moment(page, figure):
+    held = []
+    page.route("**/model.js", lambda route: held.append(route))
+    root = figure("walk")
+    root.get_by_text("Loading the model, 0 %").wait_for()
+    root = page.locator("[data-live=free-translator]")
+    root.get_by_role("button", name="Load").click()
+    root.get_by_text("Loading the model …").wait_for()
+    assert len(held) == 2
+
+
+def test_the_larger_translator_asks_for_words_that_it_reads(page, figure):
+    asked = []
+    page.on("request", lambda one: asked.append(one.url))
+    root = figure("free-translator")
+    field, go = root.get_by_label("Your sentence"), root.locator("button")
+    for text, answer in (
+        (" \u3000", "Write a sentence in English first."),
+        ("Tomは猫が好きです。", "choose “Japanese to English”"),
+    ):
+        field.fill(text)
+        go.click()
+        root.get_by_text(answer).wait_for()
+    assert not [url for url in asked if "en-ja" in url]
+    root.get_by_label("Japanese to English").check()
+    assert field.input_value() == text  # what fits stays
+    field.fill("I like cats.")
+    go.click()
+    root.get_by_text("choose “English to Japanese”").wait_for()
+
+
+def test_the_larger_translator_writes_as_people_do(page, figure):
+    page.route("**/weights-07.js", lambda route: route.abort())
+    root = figure("free-translator")
+    root.get_by_label("Japanese to English").check()
+    root.get_by_role("button", name="Load").click()
+    root.get_by_text("could not be loaded").wait_for()
+    page.unroute("**/weights-07.js")
+    again(root).click()
+    root.get_by_text("It's raining since yesterday.").wait_for()
+    assert not page.evaluate(FOREIGN)
+    root.get_by_label("English to Japanese").check()
+    root.get_by_label("Your sentence").fill("“Don’t!”")
+    root.get_by_role("button", name="Load").click()
+    root.locator(".lv-status > [lang=ja]").wait_for()
+    pieces = root.locator("[data-lv=source] .lv-word").all_inner_texts()
+    assert "".join(pieces).startswith("''don't!''eos")
+
+
+def test_japanese_is_marked_as_such(page, figure):
+    root = figure("walk")
+    assert is_live(root)
+    root.get_by_label("Step").press("End")
+    page.get_by_text("It writes").first.wait_for()
+    assert not page.evaluate(FOREIGN)
