@@ -20,10 +20,8 @@ from transformer_course.evaluation.bleu import corpus_bleu
 from transformer_course.fast.chunked_loss import LESS_MEMORY
 from transformer_course.fast.optimize import optimize
 from transformer_course.models.config import CustomConfig
-from transformer_course.training.config import (
-    ExperimentConfig,
-    changed_experiment,
-)
+from transformer_course.training.config import Experiment as Settings
+from transformer_course.training.config import changed_experiment
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run.training import run
 
@@ -31,7 +29,7 @@ PRESET = "grammar"
 BEAMS = (1, 5)
 
 
-def settings(is_own: bool) -> ExperimentConfig:
+def settings(is_own: bool) -> Settings:
     """The preset, with the file's model or the package's."""
     preset = PRESETS[PRESET]
     if not is_own:
