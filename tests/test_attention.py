@@ -246,24 +246,30 @@ def test_output_keeps_the_type_of_the_model(dtype):
 
 
 @pytest.mark.parametrize(
-    "shape",
+    ("sentences", "shape"),
     [
-        (2, 1, 1, KEYS),  # one for each memory
-        (8, 1, 1, KEYS),  # one for each row
-        (8, 3, QUERIES, KEYS),
-        (1, 3, QUERIES, KEYS),
-        (QUERIES, KEYS),
-        (KEYS,),
+        (2, (2, 1, 1, KEYS)),  # one for each memory
+        (2, (8, 1, 1, KEYS)),  # one for each row
+        (2, (8, 3, QUERIES, KEYS)),
+        (2, (1, 3, QUERIES, KEYS)),
+        (1, (1, 3, QUERIES, KEYS)),
+        (2, (QUERIES, KEYS)),
+        (2, (KEYS,)),
+        (2, ()),
     ],
 )
-def test_rows_that_share_a_memory_equal_rows_with_a_copy_each(shape):
+def test_rows_that_share_a_memory_equal_rows_with_a_copy_each(
+    sentences, shape
+):
     """Beams of a sentence look at one memory, whatever the mask."""
     attention = MultiHeadAttention(12, 3)
-    beams, sentences = 4, 2
+    beams = 8 // sentences
     query = torch.randn(sentences * beams, QUERIES, 12)
     memory = torch.randn(sentences, KEYS, 12)
     mask = torch.rand(shape) < 0.7
-    own = mask.repeat_interleave(beams, 0) if len(mask) == sentences else mask
+    own = mask
+    if shape[:1] == (sentences,):
+        own = mask.repeat_interleave(beams, 0)
     copies = memory.repeat_interleave(beams, 0)
     for weights in (True, False):
         shared, copied = (

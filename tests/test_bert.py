@@ -123,6 +123,15 @@ def test_saved_and_loaded_it_is_the_same(kind, config, tmp_path):
     torch.testing.assert_close(hidden(loaded), hidden(model), rtol=0, atol=0)
 
 
+@pytest.mark.parametrize(
+    ("kind", "config"), [(BertPreTraining, CONFIG), (TextClassifier, CLASSES)]
+)
+def test_what_torch_exports_answers_alike(kind, config):
+    model = drawn(kind, config)
+    exported = torch.export.export(model, (IDS.flip(1),)).module()
+    torch.testing.assert_close(exported(IDS), model(IDS))
+
+
 def test_whether_b_follows_is_read_from_the_first_token():
     model = drawn(BertPreTraining, CONFIG)
     _, follows = hidden(model)
@@ -166,8 +175,8 @@ def test_a_classifier_takes_the_body_and_the_pooler_of_pre_training():
         ([[17]], [[0]], "id 17 is outside the vocabulary of 17"),
         ([[-1]], [[0]], "id -1 is outside"),
         ([[4] * 41], [[0] * 41], "41 tokens long.*places for 40"),
-        ([[4, 5]], [[0, 2]], "segments go from 0 to 2.*knows 2"),
-        ([[4, 5]], [[-1, 0]], "segments go from -1 to 0"),
+        ([[4, 5]], [[0, 2]], "a segment is 2.*knows 2"),
+        ([[4, 5]], [[-1, 0]], "a segment is -1"),
     ],
 )
 def test_what_cannot_be_read_is_refused(ids, segments, said):

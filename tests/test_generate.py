@@ -323,6 +323,12 @@ def test_a_prompt_longer_than_the_target_may_be_is_refused():
         greedy_search(language_model("none"), prefix=PROMPTS, max_length=3)
 
 
+@pytest.mark.parametrize("length", [-1, 2.5])
+def test_a_length_that_is_none_is_refused(length):
+    with pytest.raises(ConfigError, match=f"max_length is {length}: expected"):
+        greedy_search(translator("none"), SOURCES, max_length=length)
+
+
 # --- sampling ---------------------------------------------------------------
 
 

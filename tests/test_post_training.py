@@ -129,11 +129,21 @@ def test_lora_goes_around_the_layers_of_an_optimised_model():
     close(merge_lora(model)(ids), tiny_modern()(ids))
 
 
+def test_a_layer_that_stands_in_two_places_gets_one_lora():
+    layer, x = torch.nn.Linear(4, 4), torch.randn(3, 4)
+    model = add_lora(torch.nn.Sequential(layer, torch.nn.ReLU(), layer))
+    torch.nn.init.normal_(model[0].lora_B, std=0.1)
+    learned = model(x)
+    close(merge_lora(model)(x), learned)
+
+
 def test_lora_that_cannot_be_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="no LoRA inside"):
         merge_lora(tiny_modern())
     with pytest.raises(ConfigError, match="no Linear inside"):
         add_lora(torch.nn.LayerNorm(4))
+    with pytest.raises(ConfigError, match="rank is 0: expected"):
+        add_lora(tiny_modern(), rank=0)
     model = with_lora()
     with pytest.raises(ConfigError, match="has LoRA already"):
         add_lora(model)
@@ -262,3 +272,22 @@ def test_an_answer_ends_with_eos_or_has_the_full_length(device):
         assert answer.count(EOS) == (answer[-1] == EOS)
         assert len(answer) == 6 or answer[-1] == EOS
     assert len({*map(len, drawn)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("prompt", "count", "length", "said"),
+    [
+        ([], 2, 6, "prompt is empty"),
+        ([1], 0, 6, "count is 0"),
+        ([1], 2, 0, "length is 0"),
+    ],
+)
+def test_nothing_to_draw_is_refused(prompt, count, length, said):
+    with pytest.raises(ConfigError, match=said):
+        draw_answers(tiny_modern(), prompt, count, length)
+
+
+@pytest.mark.parametrize("at_once", [0, 3])
+def test_a_batch_has_a_prompt_and_no_more_than_there_are(at_once):
+    with pytest.raises(ConfigError, match=f"at_once is {at_once}.* 1 to 2"):
+        Rollouts(tiny_modern(), [[1, 5], [1, 6]], lambda *_: 1.0, at_once)

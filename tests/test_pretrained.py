@@ -155,6 +155,20 @@ def test_a_sentence_of_more_tokens_than_places_is_cut_off(folder):
     close(*sentence_vectors(model, pieces, texts))
 
 
+def test_a_model_of_sentences_reads_what_its_folder_says(folder):
+    longer, _ = load_bert(folder)
+    says = folder / "sentence_bert_config.json"
+    says.write_text('{"max_seq_length": 12, "do_lower_case": false}')
+    model, pieces = load_bert(folder)
+    assert model.config.max_length == 12
+    texts = ["a " * 10, "a " * 10 + "milk"]
+    close(*sentence_vectors(model, pieces, texts))
+    found = sentence_vectors(model, pieces, SENTENCES)
+    close(found, sentence_vectors(longer, pieces, SENTENCES))
+    says.write_text('{"max_seq_length": "12"}')
+    assert_refused(folder, "max_seq_length is '12': expected")
+
+
 # --- what is refused ---------------------------------------------------------
 
 
@@ -383,7 +397,8 @@ def test_a_real_models_sentences_are_the_librarys(transformers, minilm):
     cutter = transformers.BertTokenizer.from_pretrained(minilm)
     texts = ["Cats drink milk.", "A cat is having some milk.", "Crème brûlée!"]
     texts += ["", "ねこ 猫 🐈", "unaffable " * 100, "x" * 101]
-    given = cutter(texts, padding=True, return_tensors="pt")
+    how = {"padding": True, "truncation": True, "max_length": 256}
+    given = cutter(texts, **how, return_tensors="pt")
     expected = reference(**given)
     x = expected.last_hidden_state.detach()
     mask = given["attention_mask"][..., None]

@@ -43,6 +43,13 @@ def test_targets_that_cannot_share_the_sources_are_refused(attention):
         tiny_gru(attention=attention)(src, tgt)
 
 
+@pytest.mark.parametrize("rows", [0, 2])
+def test_an_empty_batch_is_refused(rows):
+    src = random_ids(rows, 4 if rows == 0 else 0)
+    with pytest.raises(ConfigError, match=f"batch of texts is {rows} × "):
+        tiny_gru().encode(src)
+
+
 def test_without_attention_only_the_ends_of_the_memory_are_read():
     model = tiny_gru(attention=False)
     src, tgt = src_and_tgt()

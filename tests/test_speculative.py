@@ -186,6 +186,8 @@ def test_what_cannot_go_back_is_refused():
         )
     with pytest.raises(ConfigError, match="count is -1"):
         speculative_search(model, prompt_lookup, prefix=prompt, count=-1)
+    with pytest.raises(ConfigError, match="2 sentences: .* one at a time"):
+        speculative_search(gru, prompt_lookup, src.repeat(2, 1))
 
 
 def test_a_window_that_has_forgotten_is_refused():

@@ -27,6 +27,7 @@ from tiny import (
     with_bos,
 )
 from torch import nn
+from torch.export import Dim, export
 
 from transformer_course.errors import ConfigError
 from transformer_course.models import transformer
@@ -385,9 +386,13 @@ def test_an_encoder_decoder_without_a_source_is_refused():
         tiny_transformer().decode(src_and_tgt()[1])
 
 
-def test_what_torch_exports_answers_alike():
-    model = tiny_transformer(n_layers=1)
+@pytest.mark.parametrize("position", POSITIONS)
+def test_what_torch_exports_answers_alike(position):
+    """Batches of other shapes too."""
+    model = tiny_transformer(n_layers=1, position=position)
     ids = ragged_ids([7, 4]), with_bos(ragged_ids([5, 6], seed=2))
-    exported = torch.export.export(model, ids).module()
-    others = ragged_ids([3, 7]), with_bos(ragged_ids([6, 2], seed=4))
+    rows, most = Dim("rows", max=8), model.config.max_length - 1
+    shapes = [{0: rows, 1: Dim(f"length_{i}", max=most)} for i in range(2)]
+    exported = export(model, ids, dynamic_shapes=shapes).module()
+    others = ragged_ids([3, 9, 4]), with_bos(ragged_ids([9, 2, 3], seed=4))
     close(exported(*others), model(*others))

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tiny import tiny_transformer
 
 from transformer_course.checkpoints import int8, web_export
 from transformer_course.checkpoints.shipped import load_shipped
@@ -19,6 +20,7 @@ from transformer_course.data.tokenizer import UNK
 from transformer_course.errors import ConfigError
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.transformer import Transformer
+from transformer_course.training.post_training import add_lora
 
 
 def read(folder):
@@ -113,12 +115,12 @@ def test_the_pages_tokenizer_is_sentencepieces(name):
     signs = "ab the cat 猫 犬 は ▁ 🐈 é . , 1 " + tokenizer.piece(300)
     lines = ["".join(rng.choices(signs, k=rng.randint(0, 12)))
              for _ in range(200)]  # fmt: skip
-    # unknown words come at all places; bytes only as whole characters
-    known = [i for i in range(UNK + 1, tokenizer.vocab_size)
-             if not tokenizer.piece(i).startswith("<0x")]  # fmt: skip
-    rows = [rng.choices([UNK, *rng.sample(known, 4)], k=rng.randint(1, 5))
-            for _ in range(200)]  # fmt: skip
-    rows += map(tokenizer.encode, lines)
+    # unknown words come at all places, and bytes that make no character
+    ids = range(UNK + 1, tokenizer.vocab_size)
+    spelt = [i for i in ids if tokenizer.piece(i).startswith("<0x")]
+    rows = [rng.choices([UNK, *rng.sample(some, 4)], k=rng.randint(1, 5))
+            for some in (ids, spelt or ids) for _ in range(200)]  # fmt: skip
+    rows += map(tokenizer.encode, [*lines, "\ufeff", "\ufeffa"])
     kind = loaded.details["pieces"]
     given = {"type": kind, "pieces": tokenizer.scored_pieces()}
     encoded, decoded = in_page("tokenizer", TOKENIZER, given, lines, rows)
@@ -161,6 +163,12 @@ def test_what_the_page_does_not_know_is_refused(
     with pytest.raises(ConfigError, match=words):
         web_export.save(folder, model, None, {"pieces": pieces})
     assert not folder.exists()
+
+
+def test_a_model_with_lora_is_refused(tmp_path):
+    model = add_lora(tiny_transformer())
+    with pytest.raises(ConfigError, match="merge_lora"):
+        web_export.save(tmp_path / "model", model, None, {"pieces": "word"})
 
 
 def test_a_language_model_is_refused_by_the_command(run, tmp_path):

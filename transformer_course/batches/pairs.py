@@ -200,7 +200,12 @@ def padded_batch(
         pairs: ids of the sources and targets.
         pad_id: the padding.
         widths: padded lengths; those of the longest when None.
+
+    Raises:
+        ConfigError: there is no pair.
     """
+    if not pairs:
+        raise ConfigError("the batch is empty: give at least one pair.")
     sources, targets = zip(*pairs, strict=True)
     return Batch(
         None if sources[0] is None else pad_rows(sources, widths[0], pad_id),

@@ -355,7 +355,9 @@ def _check_fit(model: nn.Module, tensors: Tensors, folder: Path) -> None:
     if wrong:
         raise CheckpointError(
             f"the weights in {folder} do not fit the model, first at "
-            f"{wrong[0]}: were files of two checkpoints mixed?"
+            f"{wrong[0]}: were files of two checkpoints mixed? If the model "
+            "was changed after it was built, give the function that builds "
+            "it so: load(folder, build=...)."
         )
 
 

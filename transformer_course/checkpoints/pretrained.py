@@ -2,8 +2,10 @@
 
 A folder as Hugging Face's library writes it: ``config.json``,
 ``model.safetensors`` and ``vocab.txt``. Nothing is downloaded, nothing is
-unpickled, and a folder that is not a BERT's is one clear line. Fine-tuning
-begins from it by name, as from any checkpoint::
+unpickled, and a folder that is not a BERT's is one clear line. A model of
+sentences has as many places as ``sentence_bert_config.json`` says that it
+reads tokens: MiniLM 256 of its file's 512. Fine-tuning begins from it by name,
+as from any checkpoint::
 
     start = pretrained.read_start(pretrained.minilm_folder())
     training = presets.begun_from(PRESETS["polarity"], "minilm", start.config)
@@ -14,7 +16,7 @@ begins from it by name, as from any checkpoint::
 
 import re
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,6 +39,7 @@ from transformer_course.checkpoints.checkpoint import (
     read_tensors,
     weights_of,
 )
+from transformer_course.checks import Size, require_fits
 from transformer_course.data.tokenizer import PAD, AnyTokenizer
 from transformer_course.data.wordpiece import WordPiece
 from transformer_course.errors import (
@@ -280,7 +283,25 @@ def _published(folder: Path) -> Start:
             f"there are vectors for {config.vocab_size:,}: take both files "
             "from one model."
         )
-    return Start(config, pieces, _read(folder))
+    weights, places = _read(folder), "bert.embeddings.places.weight"
+    limit = _sentence_limit(folder)
+    if limit is not None and limit < config.max_length and places in weights:
+        config = replace(config, max_length=limit)
+        weights[places] = weights[places][:limit]
+    return Start(config, pieces, weights)
+
+
+def _sentence_limit(folder: Path) -> int | None:
+    """Tokens that a model of sentences reads, where its folder says so."""
+    path = folder / "sentence_bert_config.json"
+    if not path.exists():
+        return None
+    limit = files.read_json(path).get("max_seq_length")
+    try:
+        require_fits("max_seq_length", limit, Size | None)
+    except ConfigError as error:
+        raise no_model(path, error) from error
+    return limit
 
 
 def _config(settings: dict[str, Any], path: Path) -> BertConfig:

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from transformer_course.checks import Count, require_fits
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.errors import ConfigError, DivergedError
 from transformer_course.models.masks import padding_mask
@@ -256,8 +257,10 @@ def length_limits(
     there are learned positions.
 
     Raises:
-        ConfigError: a prefix is longer than that.
+        ConfigError: ``max_length`` is no number of tokens, or a prefix is
+            longer.
     """
+    require_fits("max_length", max_length, Count | None)
     given = src if src is not None else prefix
     lengths = torch.zeros(1, dtype=torch.long)
     if given is not None:

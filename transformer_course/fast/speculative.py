@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from transformer_course.checks import Count, require_fits
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.decoding.search import (
     length_limits,
@@ -63,11 +64,17 @@ def speculative_search(
         max_length: maximum number of target tokens, as in ``greedy_search``.
 
     Raises:
-        ConfigError: count below 0, or a cache that cannot be cut.
+        ConfigError: count below 0, not one sentence, or a cache that cannot
+            be cut.
         DivergedError: the model's predictions are not numbers.
     """
-    if count < 0:
-        raise ConfigError(f"count is {count}: expected 0 or more guesses.")
+    require_fits("count", count, Count)
+    given = src if src is not None else prefix
+    if given is not None and len(given) != 1:
+        raise ConfigError(
+            f"the batch is {len(given)} sentences: speculative search writes "
+            "one at a time; greedy_search writes several."
+        )
     source, device = _source(model, src), next(model.parameters()).device
     limit = int(length_limits(model, src, prefix, max_length))
     ids = [BOS, *([] if prefix is None else prefix[0].tolist())]

@@ -209,6 +209,13 @@ def rows_per_source(rows: int, sources: int) -> int:
     return rows // sources
 
 
+def _is_of_rows(mask: Bool[Tensor, "..."] | None, sources: int) -> bool:
+    """Whether a mask is one of the rows that share memories, not of these."""
+    if mask is None:
+        return False
+    return mask.shape[:-3] != (sources,) or mask.size(-2) > 1
+
+
 class MultiHeadAttention(nn.Module):
     """Multi-head attention: heads with projections of their own.
 
@@ -286,9 +293,9 @@ class MultiHeadAttention(nn.Module):
             sources = memory.size(0)
             shared = rows_per_source(batch, sources)
             query = query.reshape(sources, shared * length, d_model)
-            own = mask is not None and mask.shape[:-3] != (sources,)
-            if shared > 1 and own:  # a mask of the rows, not of the sources
-                mask = mask.expand(batch, self.n_heads, length, -1)
+            if shared > 1 and _is_of_rows(mask, sources):
+                keys = memory.size(1)
+                mask = mask.expand(batch, self.n_heads, length, keys)
                 mask = mask.unflatten(0, (sources, shared))
                 mask = mask.transpose(1, 2).flatten(2, 3)
         q, k, v = self._project(query, memory, cache)

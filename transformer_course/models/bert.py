@@ -15,7 +15,12 @@ from transformer_course.models.bert_config import (
     BertConfig,
     TextClassifierConfig,
 )
-from transformer_course.models.layers import HiddenStates, LayerNorm, check_ids
+from transformer_course.models.layers import (
+    HiddenStates,
+    LayerNorm,
+    check_ids,
+    out_of_range,
+)
 from transformer_course.models.masks import padding_mask
 from transformer_course.models.transformer import Encoder
 
@@ -81,12 +86,10 @@ class BertEmbeddings(nn.Module):
         return self.dropout(self.norm(x))
 
     def _check_segments(self, segments: Ids) -> None:
-        if segments.device.type != "cpu" or not segments.numel():
-            return
-        low, high = int(segments.min()), int(segments.max())
-        if low < 0 or high >= self.config.n_segments:
+        wrong = out_of_range(segments, self.config.n_segments)
+        if wrong is not None:
             raise ConfigError(
-                f"segments go from {low} to {high}, but this model knows "
+                f"a segment is {wrong}, but this model knows "
                 f"{self.config.n_segments}, numbered from 0."
             )
 

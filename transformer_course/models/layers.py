@@ -26,17 +26,25 @@ def check_ids(ids: Int[Tensor, "batch length"], vocab_size: int) -> None:
             would make a GPU wait at every step. A program that
             ``torch.export`` or ``torch.compile`` makes has no check.
     """
-    if torch.compiler.is_compiling():
-        return
-    if ids.device.type != "cpu" or not ids.numel():
-        return
-    low, high = int(ids.min()), int(ids.max())
-    if low < 0 or high >= vocab_size:
-        wrong = low if low < 0 else high
+    wrong = out_of_range(ids, vocab_size)
+    if wrong is not None:
         raise ConfigError(
             f"id {wrong} is outside the vocabulary of {vocab_size} tokens: "
             "were the ids made with another tokenizer?"
         )
+
+
+def out_of_range(ids: Int[Tensor, "batch length"], size: int) -> int | None:
+    """An id below 0, or not below ``size``; None where :func:`check_ids` does
+    not look."""
+    if torch.compiler.is_compiling():
+        return None
+    if ids.device.type != "cpu" or not ids.numel():
+        return None
+    low, high = int(ids.min()), int(ids.max())
+    if low < 0:
+        return low
+    return high if high >= size else None
 
 
 class TokenEmbedding(nn.Module):

@@ -84,7 +84,7 @@ class SinusoidalPosition(nn.Module):
         """``x`` plus the encodings of positions offset, offset + 1, ..."""
         length, d_model = x.shape[1:]
         rows = self.table[offset : offset + length]
-        if len(rows) < length:
+        if offset + length > self.table.size(0):
             rows = sinusoidal_encoding(length, d_model, offset=offset)
         return x + rows.to(self.table)
 

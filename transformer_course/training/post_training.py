@@ -7,7 +7,7 @@ kind of batch and a loss.
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from transformer_course.batches.pairs import pad_rows
+from transformer_course.checks import Size, between, require_fits
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.errors import ConfigError
 from transformer_course.models.mode import for_inference
@@ -118,8 +119,9 @@ def add_lora(model: nn.Module, rank: int = 8, alpha: float = 16) -> nn.Module:
     """Freeze a model, and put LoRA around each linear map of its layers.
 
     Raises:
-        ConfigError: it has none, or has LoRA already.
+        ConfigError: it has none, or has LoRA already; or a rank below 1.
     """
+    require_fits("rank", rank, Size)
     if any(isinstance(part, LoRA) for part in model.modules()):
         raise ConfigError(
             "the model has LoRA already: train that, or call merge_lora first."
@@ -141,18 +143,19 @@ def _replace(model: nn.Module, kind: type, new: Callable) -> nn.Module:
     """Replace each part of a kind, but the output."""
     output = getattr(model, "to_logits", None)
     found = [
-        (module, name, child)
-        for module in model.modules()
-        for name, child in module.named_children()
-        if isinstance(child, kind) and child is not output
+        (name, child)
+        for name, child in model.named_modules(remove_duplicate=False)
+        if name and isinstance(child, kind) and child is not output
     ]
     if not found:
         raise ConfigError(
             f"the model has no {kind.__name__} inside: give a model with "
             "layers, and call add_lora before merge_lora."
         )
-    for module, name, child in found:
-        setattr(module, name, new(child))
+    once = dict.fromkeys(child for _, child in found)  # one may stand twice
+    made = {child: new(child) for child in once}
+    for name, child in found:
+        model.set_submodule(name, made[child])
     return model
 
 
@@ -312,7 +315,14 @@ def draw_answers(
 
     Returns:
         Ids of each answer, with eos where it is complete.
+
+    Raises:
+        ConfigError: an empty prompt, or count or length below 1.
     """
+    if not prompt:
+        raise ConfigError("the prompt is empty: give at least one id.")
+    require_fits("count", count, Size)
+    require_fits("length", length, Size)
     cache, device = model.new_cache(), next(model.parameters()).device
     prompts = torch.tensor([prompt], device=device)
     logits = model.decode(prompts, cache=cache)[:, -1]
@@ -343,6 +353,9 @@ class Rollouts:
         count: answers to each.
         length: most tokens of an answer.
         seed: fixes the answers.
+
+    Raises:
+        ConfigError: at_once below 1, or above the number of prompts.
     """
 
     def __init__(
@@ -355,6 +368,8 @@ class Rollouts:
         length: int = 16,
         seed: int = 0,
     ):
+        most = Annotated[int, between(1, len(prompts))]
+        require_fits("at_once", at_once, most)
         self.model, self.prompts, self.reward = model, prompts, reward
         self.at_once, self.count, self.length = at_once, count, length
         device = next(model.parameters()).device

@@ -9,6 +9,25 @@ course.part(function tokenizer() {
   const SPACE = "\u2581"; // how SentencePiece writes a space
   const UNKNOWN_PENALTY = 10; // nats below the least likely piece
 
+  const BYTE = /^<0x([0-9A-F]{2})>$/;
+  const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+  /* What bytes spell, with a sign for each that is part of no character. */
+  function spelling(bytes) {
+    let text = "";
+    for (let at = 0, size; at < bytes.length; at += size) {
+      const first = bytes[at];
+      size = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+      try {
+        text += UTF_8.decode(new Uint8Array(bytes.slice(at, at + size)));
+      } catch {
+        text += "\ufffd";
+        size = 1;
+      }
+    }
+    return text;
+  }
+
   class Tokenizer {
     /* type: "word" or "unigram"; pieces: [text, log-probability] by id, of
        which the first four are pad, bos, eos and unk. */
@@ -22,7 +41,7 @@ course.part(function tokenizer() {
       let least = Infinity;
       this.pieces.forEach((piece, id) => {
         if (id <= UNK) return;
-        const byte = /^<0x([0-9A-F]{2})>$/.exec(piece);
+        const byte = BYTE.exec(piece);
         if (byte) {
           this.bytes.set(parseInt(byte[1], 16), id);
           return;
@@ -89,14 +108,16 @@ course.part(function tokenizer() {
       const bytes = [];
       const encoder = new TextEncoder();
       for (const id of ids) {
-        const byte = /^<0x([0-9A-F]{2})>$/.exec(this.pieces[id]);
+        const piece = this.pieces[id];
+        const byte = BYTE.exec(piece);
         if (id === UNK) bytes.push(...encoder.encode(" \u2047 "));
         else if (byte) bytes.push(parseInt(byte[1], 16));
-        else if (id > UNK) bytes.push(...encoder.encode(this.pieces[id]));
+        else if (id > UNK)
+          bytes.push(...encoder.encode(piece.replaceAll(SPACE, " ")));
       }
-      const text = new TextDecoder().decode(new Uint8Array(bytes));
-      const begun = text.startsWith(SPACE) ? text.slice(1) : text;
-      return begun.replaceAll(SPACE, " ");
+      const text = spelling(bytes);
+      const first = this.pieces[ids.find((id) => id >= UNK)];
+      return first?.startsWith(SPACE) ? text.slice(1) : text;
     }
   }
 
