@@ -11,6 +11,7 @@ ENGLISH = [
     "does he ? no !",
     "'' it 's ten o 'clock , '' he said . '' is it ? ''",
     "' stop , ' he said , ' let 's wait for the teachers ' cars . '",
+    "mr. and mrs. smith give 'em rock 'n' roll .",
     "she said '' hello '' to mr. brown of the u.s. at 10:30 ...",
 ]
 
@@ -49,6 +50,9 @@ def test_english_that_is_cut_up_again_is_as_it_was():
         "At 10:30 p.m. he wrote to tom@example.com.",
         "Is it? (I don't know.)",
         "Wait... what?!",
+        "Mr. and Mrs. Smith met Dr. Brown. Then Ms. White came.",
+        "I like rock 'n' roll.",
+        "'Tis the '90s: give 'em drum'n'bass, or the teachers' cars.",
         '"Stop',
         "",
     ],

@@ -16,18 +16,22 @@ LANGUAGES = ("en", "ja")
 """Languages that there are rules for."""
 _STRAIGHT = str.maketrans("‘’“”„", '\'\'"""')
 _PART = r"[^\s.,!?;:()'\"]+"
+_TITLE = r"\b(?:mrs?|ms|dr)\."
+_SHORT = r"'(?:n'|em|tis|twas|till?|cause|\d0s)(?!\w)"
+"""Words that begin with an apostrophe: rock 'n' roll, give 'em, the '90s."""
 _TOKEN = re.compile(
-    r"(?:[a-z]\.){2,}|(?:mr|mrs|ms|dr)\."  # u.s., mr.
+    rf"(?:[a-z]\.){{2,}}|{_TITLE}|(?<!\w){_SHORT}"  # u.s., mr., 'em
     rf"|{_PART}(?:(?:\.|(?<=\d)[,:](?=\d)){_PART})*"  # 10:30, a.org
     r"|(?<=\w)'[^\W\d_]+"  # the 's of it's
     r"|\.+|\S"
 )
 _DOUBLE_QUOTED = re.compile(r"''((?:(?: .*?)?? '')?)")
 _SINGLE_QUOTED = re.compile(r"(?:^|(?<=, ))'((?: .*?[,.!?] '(?= |$))?)")
-_JOINED = re.compile(r" (?=[.,!?;:)'”])|(?<=[“‘(]) ")
+_JOINED = re.compile(rf" (?!{_SHORT})(?=[.,!?;:)'”])|(?<=[“‘(]) ")
 _CAPITAL = re.compile(
     r"(?:^|(?<=\w\w[.!?] )|(?<=, )(?=[“‘]))[“‘(]*[^\W\d_]|\bi\b(?!\.\w)"
 )
+_TITLED = re.compile(rf"{_TITLE}(?: (?:and|or)\b)?", re.I)
 _UNSPACED = (
     "[\u0e00-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]"
 )
@@ -71,7 +75,8 @@ def to_plain(text: str, language: str) -> str:
     """Join words separated by spaces into plain text.
 
     It undoes :func:`from_plain`, but English capitals are those of the
-    beginning of a sentence and of "I".
+    beginning of a sentence, of "I", of a title ("Mr.") and of the name after
+    it.
 
     Args:
         text: one sentence.
@@ -84,6 +89,7 @@ def to_plain(text: str, language: str) -> str:
         text = _DOUBLE_QUOTED.sub(r"“\1", text).replace("''", "”")
         text = _JOINED.sub("", _SINGLE_QUOTED.sub(r"‘\1", text))
         text = _CAPITAL.sub(lambda m: m[0][:-1] + m[0][-1].upper(), text)
+        text = _TITLED.sub(lambda m: m[0].capitalize(), text)
         return text.translate(_STRAIGHT)
     _require_japanese(language)
     words = text.split()
