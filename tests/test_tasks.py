@@ -141,6 +141,10 @@ def test_a_task_goes_from_settings_to_scores_and_samples(name):
     samples = task.samples(made.model, *text)
     assert samples == task.samples(made.model, *text)
     assert all(format_sample(sample) for sample in samples)
+    odd = dict.fromkeys(samples[0], "a\x1b[31m\nb")
+    assert format_sample(odd).count("\n") == 1 and "\x1b" not in format_sample(
+        odd
+    )
     said = []
     evaluation = Evaluation(task, made.model, *text, made.splits.train, 1)
     written = evaluation.report("dev", said.append)
