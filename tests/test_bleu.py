@@ -132,7 +132,6 @@ CUT = ["昨日 から 雨 が 降 っ て い る 。", "はい 。"]
         (CUT, CUT, "none", ""),
         (["yes", "thanks."], ["no", "Danke."], "13a", ""),
         (["he likes 寿司 ."], ["he likes 日本 ."], "none", ""),
-        ([""], [""], "none", ""),
     ],
 )
 def test_text_without_words_is_warned_of(
@@ -142,6 +141,20 @@ def test_text_without_words_is_warned_of(
     err = capsys.readouterr().err
     assert named in err if named else err == ""
     assert ("--tokenize char" in err) == bool(named)
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "references", "named"),
+    [
+        (["", " "], JAPANESE, "the hypotheses are empty"),
+        (JAPANESE, ["", ""], "the references are empty"),
+        (["", "yes"], CUT, ""),
+    ],
+)
+def test_a_side_that_is_empty_is_named(hypotheses, references, named, capsys):
+    corpus_bleu(hypotheses, references)
+    err = capsys.readouterr().err
+    assert (named in err, err.count("\n")) == (True, bool(named))
 
 
 def test_perplexity_of_a_uniform_guess_is_the_number_of_choices():

@@ -27,7 +27,7 @@ from transformer_course.checkpoints import checkpoint
 from transformer_course.cli import main, texts
 from transformer_course.cli.commands import COMMANDS
 from transformer_course.cli.lines import chunks
-from transformer_course.data import download
+from transformer_course.data import download, plain
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.data.download import CorpusFile, ManifestEntry
 from transformer_course.data.tokenizer import Tokenizer
@@ -542,6 +542,45 @@ def test_a_translator_draws_translations_of_the_prompt(run, model):
     _, greedy, _ = run("generate", model, "red cat .", "--top-p", 1e-6)
     assert greedy == out
     assert_error(run("generate", model, " "), "no sentence was given")
+
+
+CONTROLS = "red\ncat\x1b[31m\x85"
+SHOWN = "red\\ncat\\x1b[31m\\x85"
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_no_text_of_a_model_commands_the_terminal(
+    run, here, monkeypatch, terminal
+):
+    """Nor does it break a line in two."""
+    monkeypatch.setattr(Tokenizer, "decode", lambda *_: CONTROLS)
+    monkeypatch.setattr(plain, "to_plain", lambda text, _: text)
+    greedy = ["--beam-size", 1]
+    for command, *more in (
+        ["generate", "translator", "red", "--count", 1],
+        ["translate", "translator", "text", *greedy],
+        ["translate", "translator", "text", "--n-best", 1],
+        ["fill", "bert", "[MASK]", "--top", 1],
+    ):
+        out = Screen(terminal)
+        monkeypatch.setattr(sys, "stdout", out)
+        assert run(command, *more)[0] == 0
+        lines = out.getvalue().split("\n")[:-1]
+        assert lines and all(SHOWN in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["generate", "translator", "hi \udcff"],
+        ["fill", "bert", "[MASK] \udcff"],
+        ["similar", "bert", "text", "--query", "\udcff"],
+        ["train", "grammar", "--name", "\udcff"],
+        ["train", "grammar", "--data.files", "text", "\udcff"],
+    ],
+)
+def test_an_argument_that_is_not_utf8_is_one_line(run, here, command):
+    assert_error(run(*command), "\\udcff'", "in UTF-8")
 
 
 # --- numbers ----------------------------------------------------------------

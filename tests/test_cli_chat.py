@@ -7,6 +7,7 @@ from command_line import assert_error
 from test_modern import tiny_modern
 
 from transformer_course.cli import chatting
+from transformer_course.console import visible
 from transformer_course.data.byte_bpe import ByteBPE, byte_signs
 from transformer_course.inference.model import TrainedModel
 
@@ -15,14 +16,14 @@ SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
 @pytest.fixture
 def chat(run, stdin, monkeypatch):
-    """What the command answers to two lines, with these options."""
+    """What the command answers to lines, with these options."""
     tokenizer = ByteBPE([*SPECIAL, *byte_signs()], [], SPECIAL)
     model = tiny_modern(vocab_size=tokenizer.vocab_size, max_length=999)
     used = TrainedModel(Path("tiny"), model, tokenizer, None, {})
     monkeypatch.setattr(chatting, "load", lambda path, device: used)
 
-    def call(*options):
-        stdin(b"hello\nand then?\n")
+    def call(*options, said=b"hello\nand then?\n"):
+        stdin(said)
         command = ["chat", "tiny", "--max-length", 9, *options]
         return run(*map(str, command))
 
@@ -57,3 +58,29 @@ def test_each_way_to_cut_off_leaves_the_likeliest_at_its_extreme(chat):
 def test_an_option_that_cannot_be_is_one_line(chat, option, value):
     name = option.strip("-").replace("-", "_")
     assert_error(chat(option, value), f"{name} is {value}")
+
+
+def test_a_blank_line_ends_nothing(chat):
+    answers = chat()
+    assert answers == chat(said=b"\nhello\n \nand then?")
+    assert answers[1].count("\n") >= 2
+
+
+def test_what_someone_says_is_utf8(chat):
+    said = b"hello\nhi\xff\n"
+    status, _, err = chat("--top-k", 1, said=said)
+    assert status == 1 and "Traceback" not in err
+    assert "error: standard input is not UTF-8: line 2, byte 3" in err
+    assert_error(chat("--system", "\udcff"), "system is", "in UTF-8")
+
+
+def test_an_answer_that_is_cut_off_is_a_warning(chat):
+    _, _, err = chat("--max-length", 1)
+    assert err.count("warning: the answer was cut off") == 2
+
+
+def test_an_answer_commands_no_terminal(chat):
+    hot = ["--temperature", 9, "--min-p", 0, "--max-length", 99]
+    out = chat(*hot, "--device", "cpu")[1]
+    assert "\\x1b" in out and "\n" in out
+    assert out == visible(out, "\n\t")

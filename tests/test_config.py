@@ -127,11 +127,12 @@ def test_what_is_not_finite_is_refused(kind, name, value):
         kind(**{name: value})
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/a", "a\\b", "a\n"])
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "a/b", "/a", "a\\b", "a\n", "\udcff"]
+)
 def test_a_name_that_is_not_one_folder_s_is_refused(name):
-    with pytest.raises(
-        ConfigError, match="name is .*expected text that names"
-    ):
+    expected = "name is .*expected text in UTF-8 that names"
+    with pytest.raises(ConfigError, match=expected):
         Experiment(name)
 
 

@@ -110,6 +110,9 @@ def test_a_checkpoint_holds_the_code_and_says_whose_it_is(tmp_path, capsys):
     file.write_text(solution_text() + "# more\n", "utf-8")
     checkpoint.load(tmp_path / "saved")
     assert "has changed since" in capsys.readouterr().err
+    file.write_bytes("# 犬\n".encode("cp932"))
+    checkpoint.load(tmp_path / "saved")
+    assert "code of its own, which runs now" in capsys.readouterr().err
     file.unlink()
     checkpoint.load(tmp_path / "saved")
     assert "code of its own, which runs now" in capsys.readouterr().err

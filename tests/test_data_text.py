@@ -60,6 +60,8 @@ def test_unseen_looks_at_the_source_side_only():
         (b"one", ["one"]),
         (b"one\ntwo\n", ["one", "two"]),
         (b"one\r\ntwo\r\n", ["one", "two"]),
+        (b"one\rtwo\r", ["one", "two"]),
+        (b"one\r\r\ntwo\r\r\n", ["one", "two"]),
         (b"one\n\ntwo", ["one", "", "two"]),
         ("\ufeff一\n".encode(), ["一"]),
         ("a\u2028b\x0cc\n".encode(), ["a\u2028b\x0cc"]),

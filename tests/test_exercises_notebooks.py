@@ -12,6 +12,7 @@ from built_book import (
     section_ids,
 )
 from nbclient import NotebookClient
+from tiny import Killed, dies_at
 
 from course_exercises.contents import EXERCISES, by_chapter
 from course_exercises.engine.diagnose import diagnose
@@ -126,6 +127,17 @@ def test_work_is_never_overwritten(tmp_path):
     again, left = write_all(tmp_path)
     assert work.read_text() == "my work" and work in left
     assert not again and left == written
+
+
+def test_an_interruption_leaves_no_part_of_a_notebook(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        dies_at(patch, nbformat, "writes", call=2)
+        with pytest.raises(Killed):
+            write_all(tmp_path)
+    written, left = write_all(tmp_path)
+    assert len(left) == 1 and len(written) == len(SOURCES) - 1
+    for path in [*written, *left]:
+        nbformat.read(path, as_version=4)
 
 
 def test_each_chapter_s_page_ends_with_its_notebook():

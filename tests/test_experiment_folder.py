@@ -64,6 +64,12 @@ def test_a_training_under_way_can_be_used(tmp_path):
     assert chosen_checkpoint(folder).name == "best"
 
 
+def test_only_a_line_feed_ends_a_record(tmp_path):
+    odd = epoch(5.0) | {"samples": "a\u2028b\x85c"}
+    folder = with_metrics(tmp_path, odd)
+    assert RunFolder(folder).records() == [odd]
+
+
 def test_what_was_chosen_is_what_was_recorded_as_best(finished):
     best = max(r["dev_bleu"] for r in records(finished, "epoch"))
     (average,) = records(finished, "average")

@@ -7,6 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from built_book import ROOT, SITE, not_ready
+from tiny import Killed, killed
 
 from tools.lab_markdown import Frame, Writer, fold
 from tools.lab_notebooks import (
@@ -201,6 +202,9 @@ def test_only_a_copy_that_nobody_changed_is_renewed(
             done.append(write_copy(notebook, copy, signed.append))
         return done
 
+    with pytest.raises(Killed):  # no copy stands there that is not signed
+        copy = tmp_path / f"{paths[0].stem}.ipynb"
+        write_copy(learner_notebook(paths[0], book), copy, killed)
     assert write() == ["made", "made"] and len(signed) == 2
     assert write() == ["kept", "kept"] and len(signed) == 2
 

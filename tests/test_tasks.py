@@ -123,6 +123,11 @@ def test_a_task_is_found_by_its_name_and_says_what_it_takes(name):
     assert "a/folder" in task.kind.use.format("a/folder")
 
 
+def test_a_sample_commands_no_terminal():
+    odd = dict.fromkeys(("src", "tgt", "output"), "a\x1b[31m\nb")
+    assert format_sample(odd) == "a\\x1b[31m\\nb\n→ a\\x1b[31m\\nb"
+
+
 @each_task
 def test_a_task_goes_from_settings_to_scores_and_samples(name):
     """On a model with its first weights, through every method."""

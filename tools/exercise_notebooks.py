@@ -30,6 +30,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from course_exercises.contents import find
 from course_exercises.engine.exercise import Exercise
 from tools.refresh_outputs import FIXED_METADATA
+from transformer_course import files
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "course_exercises/assignments"
@@ -152,12 +153,12 @@ def write_all(folder: Path) -> tuple[list[Path], list[Path]]:
     written, left = [], []
     for source in find_sources():
         path = folder / f"{source.stem}.ipynb"
-        try:
-            with path.open("x", encoding="utf-8", newline="\n") as file:
-                nbformat.write(learner_notebook(source), file)
-            written.append(path)
-        except FileExistsError:
+        if path.exists():
             left.append(path)
+        else:
+            content = nbformat.writes(learner_notebook(source))
+            files.write_atomic(path, f"{content}\n")
+            written.append(path)
     return written, left
 
 

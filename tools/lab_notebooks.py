@@ -236,8 +236,9 @@ def write_copy(
         if is_changed(there):
             return "left"
         done = "renewed"
-    files.write_atomic(path, writes(notebook) + "\n")
-    sign(nbformat.read(path, as_version=4))
+    text = writes(notebook) + "\n"
+    sign(reads(text))  # before: a copy that is there is signed
+    files.write_atomic(path, text)
     return done
 
 

@@ -6,6 +6,7 @@ is made, whether they come from Python, the command line or JSON.
 """
 
 import math
+import re
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -19,10 +20,11 @@ LARGEST_INTEGER = 2**53
 """JSON readers keep all integers up to this one."""
 MAX_SHOWN = 50
 """Characters of a value that a message repeats."""
+SURROGATE = re.compile("[\ud800-\udfff]")
 TYPE_NAMES = {
     int: "a whole number",
     float: "a number",
-    str: "text",
+    str: "text in UTF-8",
     bool: "True or False",
     NoneType: "None",
 }
@@ -144,6 +146,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return any(_fits(value, one) for one in args)
     if isinstance(value, bool):
         return hint is bool
+    if hint is str:  # a byte that is not UTF-8 comes as a lone surrogate
+        return isinstance(value, str) and not SURROGATE.search(value)
     return isinstance(value, (int, float) if hint is float else hint)
 
 

@@ -190,7 +190,7 @@ def _say_whose_code(config: CustomConfig, folder: Path) -> None:
     """Warn, before it runs, of code that is not the user's file of today."""
     try:
         text = Path(config.file).read_text("utf-8").rstrip()
-    except OSError:
+    except (OSError, UnicodeDecodeError):
         log(
             f"warning: {folder} holds a model with code of its own, which "
             "runs now. If you did not train it, read that code first: it "

@@ -116,7 +116,7 @@ def read_records(metrics: Path) -> list[Record]:
     """The records of ``metrics.jsonl``, without incomplete lines."""
     if not metrics.exists():
         return []
-    lines = metrics.read_text("utf-8", "replace").splitlines()
+    lines = metrics.read_text("utf-8", "replace").split("\n")
     return [record for line in lines if (record := _record(line))]
 
 

@@ -1,10 +1,11 @@
 """``chat``: a conversation with a published model that answers."""
 
-import sys
+from functools import partial
 
 from transformer_course import checks
+from transformer_course.cli.lines import chunks, warn, write
 from transformer_course.cli.options import Device, Model, load
-from transformer_course.cli.texts import Number, write
+from transformer_course.cli.texts import Number
 
 
 def chat(
@@ -21,8 +22,8 @@ def chat(
     """Talk with a model that was trained to answer, such as smollm2.
 
     Type a line, and read the answer as it is written; Ctrl-C stops an
-    answer, Ctrl-D (or an empty line) ends the conversation. Lines can be
-    piped in, too.
+    answer, Ctrl-D ends the conversation. Lines can be piped in, too; blank
+    ones are passed over.
 
     Args:
         system: what the model is told beforehand; if left out, what it was
@@ -40,17 +41,20 @@ def chat(
 
     from transformer_course.inference.chat import SYSTEM, Conversation
 
+    checks.require_fits("system", system, str)
     checks.require_fits("max_length", max_length, Number)
     checks.require_fits("seed", seed, checks.Seed)
     used = load(model, device)
     talk = Conversation(used, system or SYSTEM)
     place = next(used.model.parameters()).device
     generator = torch.Generator(place).manual_seed(seed)
-    while said := _next_line():
+    for _, [said] in chunks(None, 1, "chat", prompt="> "):
+        if not said.strip():
+            continue
         try:
             talk.answer(
-                said,
-                write,
+                said.strip(),
+                partial(write, keep="\n\t"),
                 max_length,
                 generator=generator,
                 temperature=temperature,
@@ -61,14 +65,10 @@ def chat(
         except KeyboardInterrupt:
             write(" …")
         print(flush=True)
-
-
-def _next_line() -> str:
-    """What the user says next; "" at the end."""
-    if sys.stdin.isatty():
-        write("> ")
-    try:
-        return sys.stdin.readline().strip()
-    except KeyboardInterrupt:
-        print()
-        return ""
+        if talk.cut:
+            warn(
+                [
+                    "the answer was cut off before its end, at --max-length "
+                    "or where the model's context ends."
+                ]
+            )

@@ -15,6 +15,7 @@ from transformer_course.cli.lines import (
     warn,
 )
 from transformer_course.cli.options import Device, Model, Raw, Text, load
+from transformer_course.console import visible
 from transformer_course.errors import ConfigError
 from transformer_course.files import write_atomic
 
@@ -170,6 +171,7 @@ def fill(
         raise ConfigError(
             "no text was given: fill MODEL 'a text with [MASK] in it'."
         )
+    require_fits("text", text, str)
     used = load(model, device)
     used.require_output("hidden words")
     ranks = Annotated[int, between(1, used.tokenizer.vocab_size)]
@@ -185,7 +187,7 @@ def fill(
             continue
         for place, guesses in enumerate(places, start=1):
             for piece, p in guesses:
-                row = number, place, piece, f"{p:.4f}"
+                row = number, place, visible(piece), f"{p:.4f}"
                 print(*row, sep="\t", flush=True)
 
 
@@ -220,6 +222,7 @@ def similar(
     from transformer_course.device import pick_device
 
     require_fits("top", top, Size)
+    require_fits("query", query, str)
     if not query.strip():
         raise ConfigError(
             "the query is empty: similar MODEL FILE --query '...'"
@@ -244,4 +247,4 @@ def similar(
     cosines = [float(one @ asked) for one in others]
     found = sorted(zip(cosines, numbered, strict=True), reverse=True)
     for cosine, (number, line) in found[:top]:
-        print(f"{cosine:.4f}", number, line, sep="\t")
+        print(f"{cosine:.4f}", number, visible(line, "\t"), sep="\t")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from transformer_course import files
 from transformer_course.cli.options import PROGRAM
-from transformer_course.console import log
+from transformer_course.console import log, visible
 from transformer_course.data.text import decode_lines, read_lines
 from transformer_course.errors import CorpusError, CourseError
 
@@ -17,7 +17,7 @@ BLOCK = 2**16
 
 
 def chunks(
-    file: Path | None, size: int, command: str
+    file: Path | None, size: int, command: str, prompt: str = ""
 ) -> Iterator[tuple[int, list[str]]]:
     """Read lines a few at a time, with the number of the first; from 1.
 
@@ -28,12 +28,14 @@ def chunks(
         file: in UTF-8; standard input when None.
         size: lines at the most.
         command: the command that reads them.
+        prompt: shown to someone who types, before each line.
 
     Raises:
         CorpusError: the file cannot be read, or it is not UTF-8.
     """
     first = 1
-    for lines in _stdin_lines() if file is None else _file(file, command):
+    given = _stdin_lines(prompt) if file is None else _file(file, command)
+    for lines in given:
         for start in range(0, len(lines), size):
             yield first + start, lines[start : start + size]
         first += len(lines)
@@ -56,25 +58,32 @@ def _file(file: Path, command: str) -> Iterator[list[str]]:
         ) from error
 
 
-def _stdin_lines() -> Iterator[list[str]]:
+def _stdin_lines(prompt: str) -> Iterator[list[str]]:
     """The lines that have arrived, as often as there are new ones."""
     if typed():
         log("Type a sentence, then Enter; Ctrl-D on an empty line ends.")
     first = 1
-    for block in _stdin_blocks():
+    for block in _stdin_blocks(prompt if typed() else ""):
         lines = decode_lines(block, "standard input", first)
         yield lines
         first += len(lines)
 
 
-def _stdin_blocks() -> Iterator[bytes]:
+def _stdin_blocks(prompt: str) -> Iterator[bytes]:
     rest = b""
+    write(prompt)
     while block := sys.stdin.buffer.read1(BLOCK):
         complete, end, rest = (rest + block).rpartition(b"\n")
         if end:
             yield complete + end
+            write(prompt)
     if rest:
         yield rest
+
+
+def write(text: str, keep: str = "") -> None:
+    """Write a part of a line: see :func:`~.console.visible`."""
+    print(visible(text, keep), end="", flush=True)
 
 
 def warn(texts: Iterable[str]) -> None:
@@ -107,10 +116,16 @@ def check_writable(output: Path | None, *inputs: Path | None) -> None:
 
 
 def write_lines(output: Path | None, chunks: Iterable[list[str]]) -> None:
-    """Write lines as they come to standard output, or all to a file."""
+    """Write lines as they come to standard output, or all to a file.
+
+    A control character in a line, but a tab, is written as an escape.
+    """
+    written = (
+        "".join(visible(line, "\t") + "\n" for line in lines)
+        for lines in chunks
+    )
     if output is None:
-        for lines in chunks:
-            print(*lines, sep="\n", flush=True)
+        for text in written:
+            print(text, end="", flush=True)
     else:
-        written = (f"{line}\n" for lines in chunks for line in lines)
         files.write_atomic(output, "".join(written))

@@ -18,7 +18,7 @@ import tyro
 
 from transformer_course import files
 from transformer_course.cli.options import Model
-from transformer_course.console import log
+from transformer_course.console import log, visible
 from transformer_course.errors import (
     ConfigError,
     CourseError,
@@ -183,7 +183,7 @@ def watch(model: Model, show: bool = True) -> None:
         log(f"the page cannot compute this model: {error} It writes:")
         written = translate(loaded.model, loaded.tokenizer, SENTENCES)
         for pair in zip(SENTENCES, written, strict=True):
-            print(*pair, sep="  →  ")
+            print(*map(visible, pair), sep="  →  ")
         return
     yours = BOOK / f"yours-{name}.html"
     files.write_atomic(yours, _with_yours(page.read_text("utf-8"), name))

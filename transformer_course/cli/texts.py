@@ -17,6 +17,7 @@ from transformer_course.cli.lines import (
     chunks,
     typed,
     warn,
+    write,
     write_lines,
 )
 from transformer_course.cli.options import (
@@ -32,13 +33,13 @@ from transformer_course.cli.options import (
     Text,
     load,
 )
+from transformer_course.console import visible
 from transformer_course.errors import ConfigError
 
 Hypotheses = Annotated[int, checks.between(1, 200)]
 """Beam sizes; all hypotheses of a batch are in memory together."""
 Number = Annotated[int, checks.between(1, 10**6)]
 """Numbers of texts to sample, and of tokens in one."""
-write = partial(print, end="", flush=True)
 
 
 def translate(
@@ -106,7 +107,7 @@ def translate(
                 beams = used.n_best(lines, **how)
                 yield [
                     f"{number}\t{rank}\t{one.score:.4f}\t{one.log_prob:.4f}"
-                    f"\t{one.text}"
+                    f"\t{visible(one.text)}"
                     for number, beam in enumerate(beams, first)
                     for rank, one in enumerate(beam[:n_best], 1)
                 ]
@@ -137,6 +138,8 @@ def generate(
 ) -> None:
     """Sample texts: what follows a prompt, or translations of a sentence.
 
+    Each text is a line: the end of one in it is written as \\n.
+
     Args:
         prompt: the sentence to translate; for a language model the beginning
             of the text, which may be left out.
@@ -151,6 +154,7 @@ def generate(
         stream: write words as they are sampled, as on a terminal; the texts
             are the same.
     """
+    checks.require_fits("prompt", prompt, str)
     checks.require_fits("count", count, Number)
     checks.require_fits("max_length", max_length, Number)
     checks.require_fits("seed", seed, checks.Seed)
@@ -169,7 +173,7 @@ def generate(
         max_length=max_length,
     )
     for text in islice(texts, count):
-        print("" if stream else text, flush=True)
+        print("" if stream else visible(text), flush=True)
 
 
 def score(

@@ -80,11 +80,17 @@ class ByteBPE:
         """The pieces of a text."""
         return [self.piece(i) for i in self.encode(text)]
 
-    def encode(self, text: str) -> list[int]:
-        """Ids of a text; special pieces in it are recognised."""
+    def encode(self, text: str, special: bool = True) -> list[int]:
+        """Ids of a text.
+
+        Args:
+            text: any text.
+            special: whether special pieces in it are recognised. What
+                somebody else has written should not name them.
+        """
         found = []
-        for part in self._split.split(text):
-            if part in self._special:
+        for part in self._split.split(text) if special else [text]:
+            if special and part in self._special:
                 found.append(self._ids[part])
             else:
                 for word in WORDS.findall(part):

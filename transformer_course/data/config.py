@@ -44,7 +44,8 @@ Files = Annotated[
     tuple[str, ...],
     Constraint(
         lambda files: len(files) in (1, 2),
-        "two files, or one whose lines hold source, tab, target",
+        "two files, or one whose lines hold source, tab, target; with names "
+        "in UTF-8",
     ),
 ]
 

@@ -85,7 +85,7 @@ def corpus_bleu(
             sacreBLEU does not have.
     """
     score = _score(_bleu(tokenize), hypotheses, references)
-    for text in spacing_warnings(hypotheses, references, tokenize):
+    for text in text_warnings(hypotheses, references, tokenize):
         log(f"warning: {text}")
     return score
 
@@ -242,13 +242,21 @@ def paired_bootstrap(
     )
 
 
-def spacing_warnings(
+def text_warnings(
     hypotheses: Sequence[str], references: Sequence[str], tokenize: str
 ) -> Iterator[str]:
-    """Warn if words are to be separated by spaces, and are not."""
-    if tokenize not in SPLIT_AT_SPACES:
-        return
+    """Warn of a side that is empty, or has no spaces between its words."""
     sides = {"hypotheses": hypotheses, "references": references}
+    empty = [
+        name for name, lines in sides.items() if not "".join(lines).strip()
+    ]
+    if empty:
+        yield (
+            f"the {' and '.join(empty)} are empty, every line of them: has "
+            "what wrote them failed, or is it another file?"
+        )
+    if empty or tokenize not in SPLIT_AT_SPACES:
+        return
     joined = [name for name, lines in sides.items() if _unspaced(lines)]
     if joined:
         yield (

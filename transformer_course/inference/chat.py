@@ -1,5 +1,6 @@
 """A conversation with a published model that answers (chapter 22)."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -7,6 +8,7 @@ import torch
 
 from transformer_course.console import Say
 from transformer_course.data.byte_bpe import ByteBPE
+from transformer_course.data.tokenizer import EOS
 from transformer_course.decoding.generate import sample
 from transformer_course.decoding.translate import TextStreamer
 from transformer_course.errors import ConfigError
@@ -30,10 +32,28 @@ def chat_text(messages: list[Message]) -> str:
     The template is ChatML; the model's GGUF file carries it as
     ``tokenizer.chat_template``.
     """
+    return "".join(_parts(messages))
+
+
+def chat_ids(tokenizer: ByteBPE, messages: list[Message]) -> list[int]:
+    """Ids of a conversation; a special token in a message is plain text.
+
+    What someone writes can so not end a message, nor begin another role's.
+    """
+    return [
+        i
+        for place, part in enumerate(_parts(messages))
+        for i in tokenizer.encode(part, special=place % 2 == 0)
+    ]
+
+
+def _parts(messages: list[Message]) -> Iterator[str]:
+    """The template's text: a special token, plain text, and so on."""
     if messages[0].role != "system":
         messages = [Message("system", SYSTEM), *messages]
-    said = (f"<|im_start|>{m.role}\n{m.content}<|im_end|>\n" for m in messages)
-    return "".join(said) + "<|im_start|>assistant\n"
+    for role, content in messages:
+        yield from ("<|im_start|>", f"{role}\n{content}", "<|im_end|>", "\n")
+    yield from ("<|im_start|>", "assistant\n")
 
 
 @dataclass
@@ -47,6 +67,8 @@ class Conversation:
     used: TrainedModel
     system: str = SYSTEM
     messages: list[Message] = field(default_factory=list)
+    cut: bool = False
+    """Whether the last answer had not ended where it had to."""
 
     def __post_init__(self):
         if not isinstance(self.used.tokenizer, ByteBPE):
@@ -69,7 +91,7 @@ class Conversation:
             ConfigError: the conversation leaves no room for an answer.
         """
         self.messages.append(Message("user", said))
-        ids = self.used.tokenizer.encode(chat_text(self.messages))
+        ids = chat_ids(self.used.tokenizer, self.messages)
         longest = self.used.model.config.max_length
         if len(ids) >= longest:
             self.messages.pop()
@@ -78,6 +100,7 @@ class Conversation:
                 f"reads {longest:,}: begin a new one, or say less."
             )
         text = TextStreamer(self.used.tokenizer)
+        self.cut = False
         try:
             sample(
                 self.used.model,
@@ -87,6 +110,7 @@ class Conversation:
                 on_token=lambda token: say(text.add(int(token))),
                 **settings,
             )
+            self.cut = text.ids[-1] != EOS
         finally:
             say(text.end())
             self.messages.append(Message("assistant", text.shown))

@@ -9,6 +9,7 @@ from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
 from transformer_course.checkpoints.find import Record
+from transformer_course.console import visible
 from transformer_course.training.loop import Progress
 from transformer_course.training.loss import LossSums
 from transformer_course.training.run.folder import RunFolder
@@ -118,4 +119,4 @@ def format_sample(sample: dict[str, str]) -> str:
     src, tgt, output, *_ = sample.values()
     if "probability" in sample:
         output += f" ({sample['probability']}), was {tgt}"
-    return f"{src}\n→ {output}"
+    return f"{visible(src)}\n→ {visible(output)}"
