@@ -78,7 +78,7 @@ def run_grade(options: argparse.Namespace) -> None:
     found = find_submissions(options.submissions, names, roster)
     course = Course(options.to, options.partial, options.unsafe)
     for name in sorted({name for _, name in found.files}):
-        if not course.notebook("release", name).is_file():
+        if not course.has_release(name):
             course.release(name, source_notebook(name))
     failed = []
     for (student, name), path in found.files.items():

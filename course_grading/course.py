@@ -296,6 +296,14 @@ class Course:
         """
         return self.folder / step / student / name / f"{name}.ipynb"
 
+    def has_release(self, name: str) -> bool:
+        """Whether there is a release, and a whole one."""
+        try:
+            nbformat.read(self.notebook("release", name), as_version=4)
+        except (OSError, ValueError):  # it may have been interrupted
+            return False
+        return True
+
     def release(self, name: str, source: NotebookNode) -> Path:
         """Make the notebook that students get, from its source.
 

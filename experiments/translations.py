@@ -295,6 +295,7 @@ NAMES = (
     "jaen",
     "jaen-wide",
     "jaen-wide-seed-1",
+    "my-enja",
 )
 EXPERIMENT = Analysis(
     name="translations",

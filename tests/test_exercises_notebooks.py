@@ -64,7 +64,7 @@ def test_a_notebook_is_valid_and_its_links_lead_into_the_book(source):
     assert len(ids) == len(set(ids))
     for cell in code_of(notebook):
         assert "###" not in cell.source
-        assert all(len(line) <= 79 for line in cell.source.splitlines())
+        assert all(len(line) <= 80 for line in cell.source.splitlines())
     text = "\n".join(cell.source for cell in notebook.cells)
     assert text.startswith("# Exercises: ")
     assert "\n::" not in text and "```python" not in text  # misspelt lines
