@@ -86,7 +86,8 @@ def run_grade(options: argparse.Namespace) -> None:
         try:
             course.grade(name, student, path, options.again)
         except (GradingError, SandboxError, OSError) as error:
-            verdict = {"kind": NOT_GRADED, "mistake": str(error)[-300:]}
+            reason = f"reason: {str(error).strip().splitlines()[-1]:.300}"
+            verdict = {"kind": NOT_GRADED, "mistake": reason}
             failed.append((name, Result(student, "", 0, 0, True, verdict)))
             print(error)
     if not course.graded():

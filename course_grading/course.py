@@ -36,7 +36,7 @@ from nbgrader.preprocessors import (
     GetGrades,
     NbGraderPreprocessor,
 )
-from traitlets import Bool, Float
+from traitlets import Bool, Float, Unicode
 from traitlets.config import Config
 
 from course_exercises.candidate.handed import MIME as HANDED
@@ -94,13 +94,17 @@ class Isolated(NbGraderPreprocessor):
     unsafe = Bool(help="without a sandbox").tag(config=True)
     partial = Float(help="share of the points for a known misconception")
     partial.tag(config=True)
+    releases = Unicode(help="the folder of the releases").tag(config=True)
 
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
         """Add outputs. Nothing else of what ran is taken over."""
         sandbox = find_sandbox(self.unsafe)
-        with course_folder(nb) as folder:
+        name = resources["nbgrader"]["assignment"]
+        path = Path(self.releases, name, f"{name}.ipynb")
+        release = nbformat.read(path, as_version=4)
+        with course_folder(release) as folder:
             outputs = run_notebook(nb, sandbox, folder)
             answers = _answers(nb, outputs)
             verdicts = Marker(sandbox, folder).verdicts(answers)
@@ -230,6 +234,7 @@ def settings(
     config.GenerateFeedback.preprocessors = [
         *(GetGrades, WithoutTests, CSSHTMLHeaderPreprocessor)
     ]
+    config.Isolated.releases = str(Path(folder).resolve() / "release")
     config.Isolated.partial = partial
     config.Isolated.unsafe = unsafe
     config.Autograde.autograde_preprocessors = [

@@ -47,7 +47,8 @@ def course_folder(release: NotebookNode) -> Iterator[Path]:
     """Make the folder for one assignment, and remove it in the end.
 
     Args:
-        release: the notebook that students got.
+        release: the notebook that students got, not what came back: what it
+            imports of the exercises is given with solutions.
     """
     with TemporaryDirectory(prefix="grading-") as name:
         folder = Path(name)

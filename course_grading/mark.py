@@ -127,14 +127,14 @@ class Marker:
         """
         found = self._tried([Trial(find(n), a) for n, a in answers.items()])
         wrong = {name for name in found if not found[name].is_correct}
-        again = [
-            Trial(find(name), answers[name], stand_ins)
-            for name in wrong
-            if (stand_ins := answers[name].uses(sorted(wrong - {name})))
-        ]
-        for name, verdict in self._tried(again).items():
+        for name in wrong:
+            used = answers[name].uses(sorted(wrong - {name}))
+            if not used:
+                continue
+            # alone: no other answer may find what stands in for it
+            again = Trial(find(name), answers[name], used)
+            verdict = self._tried([again])[name]
             if verdict.is_correct:
-                used = answers[name].uses(sorted(wrong - {name}))
                 note = f"It is correct with the course's {' and '.join(used)} "
                 note += "in place of yours."
                 text = f"{verdict.text}\n\n{paragraph(note)}"
@@ -245,11 +245,15 @@ class _Telling:
         except (ValueError, RecursionError):
             return None
         match message:
-            case {"begun": int(number)} if number == len(self._said):
+            case {"begun": int(number)} if (
+                number == len(self._said) < len(self._trials)
+            ):
                 self._said.append({})
                 self._numbers.append(0)
                 return SECONDS
-            case {"tried": int(number)} if self._said and number >= 0:
+            case {"tried": int(number)} if (
+                self._said and number > self._numbers[-1]
+            ):
                 self._numbers[-1] = number
                 trial = self._trials[len(self._said) - 1]
                 if number == len(trial.exercise.tried):
@@ -269,21 +273,30 @@ class _Telling:
                 "the process that tries answers did not start: "
                 f"{ending.errors.strip()[-500:] or ending.reason}"
             )
-        reason = "crash" if ending.reason == "done" else ending.reason
-        said = zip(self._trials, self._said, self._numbers, strict=False)
-        return [trial.verdict(one, n, reason) for trial, one, n in said]
+        ends = ["crash"] * len(self._said)  # a fork ended, the others go on
+        if ending.reason != "done":
+            ends[-1] = ending.reason
+        said = zip(self._trials, self._said, self._numbers, ends, strict=False)
+        return [trial.verdict(*told) for trial, *told in said]
 
 
 def _require_all_cases(findings: Findings, exercise: Exercise) -> None:
-    """Findings leave out no case, unless one took too much memory."""
-    tried = findings.outcomes
+    """Findings leave out no case, unless one took too much memory.
+
+    Raises:
+        ValueError: they do, or are about other arguments.
+    """
+    found = findings.outcomes
     if findings.is_unwritten or not findings.takes_arguments:
         return
     if findings.is_class != task_of(exercise).is_class:
         return
-    stopped = bool(tried) and tried[-1].failure and tried[-1].failure.is_memory
-    if len(tried) != len(exercise.tried) and not stopped:
-        raise ValueError(f"of {len(exercise.tried)} cases {len(tried)}")
+    stopped = bool(found) and found[-1].failure and found[-1].failure.is_memory
+    if len(found) != len(exercise.tried) and not stopped:
+        raise ValueError(f"of {len(exercise.tried)} cases {len(found)}")
+    for outcome, case in zip(found, exercise.tried, strict=False):
+        if not {*outcome.changed} <= {*range(len(case.args)), *case.kwargs}:
+            raise ValueError(f"changed arguments {outcome.changed}")
 
 
 def by_value(request: Any) -> bytes:

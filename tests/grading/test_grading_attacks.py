@@ -120,12 +120,34 @@ def masked_softmax(scores, mask):
             file.write(bytes(1 << 24))
     return scores
 """
+SMUGGLE = """
+from course_exercises.catalogue.masks.masked_softmax import masked_softmax
+
+def causal_mask(length):
+    import marshal
+    for name, other in list(globals().items()):
+        if name == "padding_mask" and hasattr(other, "__code__"):
+            with open("/tmp/solution", "wb") as file:
+                marshal.dump(other.__code__, file)
+    return length
+"""
+USE = """
+def padding_mask(ids, pad_id=0):
+    import marshal, types
+    causal_mask  # so that it is stood in for
+    try:
+        with open("/tmp/solution", "rb") as file:
+            code = marshal.load(file)
+        return types.FunctionType(code, globals())(ids, pad_id)
+    except OSError:
+        return ids
+"""
 REPLACE = "handed.hand_over = lambda *_: Forged()"
 
 
 @pytest.fixture(scope="module")
 def broken_into(tmp_path_factory):
-    """A class of three who attack."""
+    """A class of four who attack."""
     folder = tmp_path_factory.mktemp("attacks")
     assert main(["release", NAME, "--to", str(folder / "g")]) == 0
     release = nbformat.read(
@@ -142,6 +164,7 @@ def broken_into(tmp_path_factory):
         "mallory": (STACK, SOURCE, PICKLE.replace("{secret}", str(secret))),
         "trudy": (FORGE, BOMB, DISK),
         "oscar": (REPLACE, "", ""),
+        "peggy": (USE, SMUGGLE, "masked_softmax = masked_softmax"),
     }
     names = ("padding_mask", "causal_mask", "masked_softmax")
     for student, sources in cells.items():
@@ -158,7 +181,7 @@ def broken_into(tmp_path_factory):
 def test_no_attack_earns_a_point(broken_into):
     table = read(broken_into / "g" / "marks.csv")
     tested = [row for row in table if row["verdict"]]
-    assert len(tested) == 9
+    assert len(tested) == 12
     assert {row["points"] for row in tested} == {"0"}
     assert "correct" not in {row["verdict"] for row in tested}
 

@@ -1,5 +1,7 @@
 """The marks of answers, the sandbox, and what runs a notebook there."""
 
+import ast
+import io
 import re
 import sys
 import textwrap
@@ -7,10 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
+import cloudpickle
 import psutil
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
+from course_exercises import catalogue
 from course_exercises.candidate import plain
 from course_exercises.candidate.findings import study
 from course_exercises.candidate.handed import hand_over
@@ -19,6 +23,7 @@ from course_exercises.engine.diagnose import judge, task_of
 from course_exercises.engine.verdict import Verdict
 from course_exercises.path.parts import needs, text_of
 from course_grading import run, sandbox
+from course_grading.assignment import find_assignments, source_notebook
 from course_grading.course import run_notebook
 from course_grading.given import course_folder
 from course_grading.mark import (
@@ -97,10 +102,29 @@ def test_a_mistake_in_another_exercise_is_not_counted_twice(marker, answers):
 def test_no_task_holds_what_a_sandbox_hides():
     ours = rb"transformer_course|course_exercises\.(?!candidate|catalogue)"
     for exercise in EXERCISES.values():
-        pickled = by_value(task_of(exercise))
-        assert not re.search(ours, pickled), exercise.name
-        hidden = [m for m in exercise.source.splitlines() if len(m) > 30]
-        assert not any(line.encode() in pickled for line in hidden)
+        task = task_of(exercise)
+        assert not re.search(ours, by_value(task)), exercise.name
+        kept = []
+
+        class Watching(cloudpickle.Pickler):
+            def persistent_id(self, one, kept=kept):
+                kept.append(one)
+
+        cloudpickle.register_pickle_by_value(catalogue)
+        Watching(io.BytesIO()).dump(task)
+        cloudpickle.unregister_pickle_by_value(catalogue)
+        hidden = (exercise.solution, *exercise.others)
+        assert not any(one is right for one in kept for right in hidden)
+
+
+@pytest.mark.parametrize("name", find_assignments())
+def test_nothing_that_is_asked_is_given(name):
+    release = source_notebook(name)
+    asked = {run.exercise_of(c) for c in release.cells if run.is_test(c)}
+    with course_folder(release) as folder:
+        for path in folder.glob("course_exercises/catalogue/**/*.py"):
+            given = ast.parse(path.read_text("utf-8")).body
+            assert not asked & {getattr(one, "name", "") for one in given}
 
 
 def test_findings_are_the_same_after_a_journey_as_plain_data():
@@ -113,6 +137,23 @@ def test_findings_are_the_same_after_a_journey_as_plain_data():
         there = plain.loads(plain.dumps(findings))
         verdicts = judge(exercise, findings), judge(exercise, there)
         assert verdicts[0].text == verdicts[1].text
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"dtype": "float32", "shape": [1 << 40], "data": ""},
+        {"dtype": "float32", "shape": [-1, -1], "data": "AAAAAA=="},
+        {"dtype": "float128", "shape": [], "data": "AAAAAA=="},
+        {"other": "x"},
+        {"type": "\0", "other": "x"},
+    ],
+)
+def test_what_is_no_value_is_refused(value):
+    outcome = plain.dumps(study(task_of(find("causal_mask")), len))
+    assert plain.loads(outcome)
+    with pytest.raises((ValueError, KeyError)):
+        plain.decode(value)
 
 
 @pytest.mark.parametrize(
