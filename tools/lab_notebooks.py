@@ -195,21 +195,18 @@ def code_cells(
     if title:
         cell.source = f"# {title}\n{cell.source}"
     for output in cell.outputs:
-        describe(output, settings.get("image", {}))
+        describe(output, settings.get("image", {}).get("alt", ""))
     if not (figure := settings.get("figure")):
         return [cell]
     caption = text_cell(writer.caption(figure), f"{cell.id[:50]}-caption")
     return [cell, caption]
 
 
-def describe(output: NotebookNode, image: dict[str, str]) -> None:
-    """Give a picture its width, and the words for who cannot see it."""
-    if "image/png" not in output.get("data", {}):
-        return
-    known = {"alt": image["alt"]} if "alt" in image else {}
-    if found := re.fullmatch(r"(\d+)px", image.get("width", "")):
-        known["width"] = int(found[1])
-    output.metadata["image/png"] = known
+def describe(output: NotebookNode, alt: str) -> None:
+    """Give a picture the words for who cannot see it."""
+    for kind in output.get("data", {}):
+        if kind.startswith("image/"):
+            output.metadata[kind] = {"alt": alt}
 
 
 def is_changed(notebook: NotebookNode) -> bool:
