@@ -17,6 +17,7 @@ import hashlib
 import os
 import re
 import sys
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,6 +45,8 @@ from transformer_course import files
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = ROOT / "book/en"
+OPENINGS = CHAPTERS / "figures/openings"
+STYLE = ROOT / "book/_static/openings.css"
 TARGET = ROOT / "my_chapters"
 NAME = "building-the-transformer"
 FOLDED = {
@@ -101,6 +104,7 @@ def learner_notebook(path: Path, book: Book) -> NotebookNode:
     writer = Writer(path.stem, book)
     listed = sources(chapter.cells, book)
     cells = [install_cell(os.environ.get("REPO", ""))]
+    cells += opening_cells(OPENINGS / f"{path.stem[:2]}.svg")
     first = next(
         (cell.id for cell in chapter.cells if cell.cell_type == "code"), None
     )
@@ -149,6 +153,18 @@ if importlib.util.find_spec("transformer_course") is None:
     return new_code_cell(
         source, id="install-course", metadata={"jupyter": FOLDED["hide-input"]}
     )
+
+
+def opening_cells(path: Path) -> list[NotebookNode]:
+    """The chapter's opening, where it has one, in the colours of paper."""
+    if not path.exists():
+        return []
+    _, tag, shapes = re.split(r"(<svg[^>]*>)", path.read_text("utf-8"))
+    [label] = re.findall(r'aria-label="([^"]*)"', tag)
+    drawn = f"{tag}<style>{STYLE.read_text('utf-8')}</style>{shapes}"
+    data = b64encode(drawn.encode()).decode()
+    picture = f"![{label}](data:image/svg+xml;base64,{data})"
+    return [text_cell(picture, "opening")]
 
 
 def text_cells(cell: NotebookNode, writer: Writer) -> list[NotebookNode]:
