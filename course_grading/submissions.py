@@ -35,6 +35,7 @@ MOODLE = re.compile(r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_.+")
 CANVAS = re.compile(r"(?P<name>\w+?)(_LATE)?_(?P<number>\d+)_\d{3,}_.+")
 """Name that Canvas gives to a downloaded file (``lib/content_zipper.rb``)."""
 SUFFIXES = (".ipynb", ".py")
+MADE = {"code": new_code_cell, "markdown": new_markdown_cell}
 ID = re.compile(r"[\w-]{1,64}", re.A)
 """Of a cell."""
 
@@ -118,9 +119,9 @@ def find_submissions(
 def read_submission(path: Path, release: NotebookNode) -> NotebookNode:
     """Read what was handed in, in the form that nbgrader can grade.
 
-    Cells have the roles of the release again, whatever their metadata says;
-    missing ones are put at the end. HTML in answers becomes plain text. A file
-    that is no notebook becomes one that says so.
+    Cells have the roles and types of the release again, whatever the file
+    says; missing ones are put at the end. HTML in answers becomes plain text.
+    A file that is no notebook becomes one that says so.
 
     Args:
         path: of the file.
@@ -137,10 +138,13 @@ def read_submission(path: Path, release: NotebookNode) -> NotebookNode:
         cell.id: cell for cell in release.cells if "nbgrader" in cell.metadata
     }
     tags = {cell.id: cell.metadata.get("tags") for cell in release.cells}
-    for cell in notebook.cells:
+    for place, cell in enumerate(notebook.cells):
         role = cell.metadata.pop("nbgrader", None)
         name = role.get("grade_id") if isinstance(role, dict) else None
         if given := roles.pop(name or cell.get("id"), None):
+            if cell.cell_type != given.cell_type:  # one key changes it
+                cell = MADE[given.cell_type](cell.source, id=cell.id)
+                notebook.cells[place] = cell
             cell.metadata["nbgrader"] = copy.deepcopy(given.metadata.nbgrader)
         if given_tags := tags.get(cell.get("id")):
             cell.metadata["tags"] = given_tags
@@ -161,10 +165,9 @@ def _plain(text: str) -> NotebookNode:
     notebook = json.loads(text)
     if notebook.get("nbformat", 4) < 4:
         notebook = nbformat.reads(text, as_version=4)
-    made, ids = {"code": new_code_cell, "markdown": new_markdown_cell}, set()
-    cells = []
+    cells, ids = [], set()
     for cell in notebook["cells"]:
-        make = made.get(cell["cell_type"], new_raw_cell)
+        make = MADE.get(cell["cell_type"], new_raw_cell)
         plain = make("".join(cell["source"]))  # a text, or lines
         if role := cell.get("metadata", {}).get("nbgrader"):
             plain.metadata["nbgrader"] = role

@@ -302,6 +302,18 @@ def test_roles_come_from_the_release(tmp_path):
     assert "nbgrader" not in found[1].metadata
 
 
+def test_a_cell_whose_type_was_changed_is_code_again(tmp_path):
+    role = {"grade_id": "x", "solution": True}
+    given = new_code_cell("stub", id="x", metadata={"nbgrader": role})
+    path = tmp_path / "06_masks.ipynb"
+    nbformat.write(
+        new_notebook(cells=[new_markdown_cell("a <b", id="x")]), path
+    )
+    (found,) = read_submission(path, new_notebook(cells=[given])).cells
+    assert (found.cell_type, found.source) == ("code", "a <b")
+    assert found.metadata.nbgrader == role
+
+
 def test_html_in_an_answer_is_plain_text(tmp_path):
     path = tmp_path / "06_masks.ipynb"
     answer = new_markdown_cell("1 < 2 <script>alert(1)</script>")
