@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from tools.exams.moodle import quiz
-from tools.exams.question import BadExam, Paper, chapters, draw, read
+from tools.exams.question import Paper, chapters, draw, read
 from tools.lectures.chapter import section
 from tools.lectures.page import TEMPLATES
 from tools.lectures.publish import build
@@ -19,7 +19,6 @@ from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
 
 TARGET = ROOT / "_build/class/en/exams"
-TEMPLATE = Path(__file__).with_name("paper.md")
 
 
 def publish(target: Path, papers: dict[str, Paper]) -> None:
@@ -28,13 +27,13 @@ def publish(target: Path, papers: dict[str, Paper]) -> None:
     Raises:
         CourseError: a question cannot be shown.
     """
-    template = TEMPLATES.from_string(TEMPLATE.read_text("utf-8"))
+    text = Path(__file__).with_name("paper.md").read_text("utf-8")
+    template = TEMPLATES.from_string(text)
     pages = {"index": "# Exams\n"}
     for name, paper in papers.items():
         for page, keys in ((name, False), (f"{name}-key", True)):
-            pages[page] = template.render(
-                paper=paper, keys=keys, heading=heading
-            )
+            values = {"paper": paper, "keys": keys, "section": section}
+            pages[page] = template.render(values)
         pages["index"] += (
             f'\n- {paper.title}: <a href="{name}.html">paper</a>, '
             f'<a href="{name}-key.html">key</a>, '
@@ -43,13 +42,7 @@ def publish(target: Path, papers: dict[str, Paper]) -> None:
     build(target, "html", pages)
     for name, paper in papers.items():
         tree = ElementTree.ElementTree(quiz(paper))
-        ElementTree.indent(tree)
         tree.write(target / f"{name}.xml", "utf-8", xml_declaration=True)
-
-
-def heading(name: str) -> str:
-    """Where the chapter teaches it, such as *chapter 04, Three tokens*."""
-    return f"chapter {name[:2]}, *{section(name).title}*"
 
 
 def main() -> int:
@@ -60,19 +53,14 @@ def main() -> int:
     parser.add_argument(
         "--only", metavar="CHAPTER", nargs="+", help="these chapters (04 06)"
     )
-    parser.add_argument(
-        "--points", type=int, help="draw one paper with so many points"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="of what is drawn (0)"
-    )
+    parser.add_argument("--points", type=int, help="draw one paper of so many")
+    parser.add_argument("--seed", type=int, default=0, help="of the draw (0)")
     options = parser.parse_args()
     try:
         papers = {n: read(n) for n in options.only or chapters()}
         if options.points:
-            name = f"exam-{options.points}-{options.seed}"
             drawn = draw([*papers.values()], options.points, options.seed)
-            papers = {name: drawn}
+            papers = {f"exam-{options.points}-{options.seed}": drawn}
         publish(TARGET, papers)
     except CourseError as error:
         print(f"error: {error}", file=sys.stderr)

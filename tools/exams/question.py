@@ -1,55 +1,22 @@
-"""Exam questions as they stand in ``questions/``, a file for each chapter.
-
-A question is a heading with a line below it, *level, points, minutes,
-section*; what is asked; and parts with headings of their own::
-
-    ## A title
-
-    *apply, 3 points, 5 minutes, #three-tokens-by-hand*
-
-    What is asked. Of a multiple choice, the choices, each with the mistake
-    that leads to it:
-
-    - [ ] a wrong one
-      - why somebody chooses it
-    - [x] the right one
-      - why it is right
-
-    ### Key
-
-    **0.73** ± 0.01
-
-    - 2: what two of the points are for
-    - 1: and the third
-
-    ### Often wrong
-
-    - 1: **0.50** what gets one point, and why
-
-    ### Numbers
-
-A number in bold is one that Moodle marks by itself. The last part is Python
-whose comparisons, ``0.73 == expression``, are what the key rests on.
-"""
+"""Exam questions, from files whose form ``questions/README.md`` explains."""
 
 import random
 import re
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from pathlib import Path
+from typing import NamedTuple
 
 from transformer_course.errors import CourseError
 
 FOLDER = Path(__file__).with_name("questions")
-LEVELS = ("recall", "apply", "judge")
 ABOUT = re.compile(
-    rf"\*({'|'.join(LEVELS)}), (\d+) points?, (\d+) minutes, (#[\w-]+)\*\s+"
+    r"\*(recall|apply|judge), (\d+) points, (\d+) minutes, (#[\w-]+)\*\s+"
 )
-LIST = r"^- {mark}(.*(?:\n(?:  .*|[ ]*$))*)"
-"""An item of a list, with the lines that belong to it."""
-CHOICE = re.compile(LIST.format(mark=r"\[([ x])\] "), re.M)
-CREDIT = re.compile(LIST.format(mark=r"(\d+): (?:\*\*(-?[\d.]+)\*\* )?"), re.M)
+ITEM = r"^- {}(.*(?:\n(?:  .*|[ ]*$))*)"  # with the lines that belong to it
+CHOICE = re.compile(ITEM.format(r"\[([ x])\] "), re.M)
+CREDIT = re.compile(ITEM.format(r"(\d+): (?:\*\*(-?[\d.]+)\*\* )?"), re.M)
 ANSWER = re.compile(r"^\*\*(-?[\d.]+)\*\* ± ([\d.]+)$", re.M)
-WHY = "\n  - "
 
 
 class BadExam(CourseError):
@@ -57,22 +24,20 @@ class BadExam(CourseError):
 
 
 @dataclass(frozen=True)
-class Choice:
-    """One of several answers, and what leads to it."""
-
-    right: bool
-    text: str
-    why: str
-
-
-@dataclass(frozen=True)
-class Credit:
-    """What some points are given for."""
+class Item:
+    """An answer, or a part of one, with the points that it has."""
 
     points: int
-    number: str
-    """What is answered, if that is a number; else empty."""
     text: str
+    why: str = ""
+    """Of a choice, what leads to it."""
+    number: str = ""
+    """What is answered, if that is a number."""
+
+    @property
+    def worth(self) -> str:
+        """The points in words."""
+        return f"{self.points} point{'s' * (self.points != 1)}."
 
 
 @dataclass(frozen=True)
@@ -88,41 +53,30 @@ class Question:
     section: str
     """Where the chapter teaches it, as ``04#three-tokens-by-hand``."""
     ask: str
-    choices: list[Choice]
+    choices: list[Item]
     answer: str
     """The number that is asked for; else empty."""
     tolerance: str
-    key: list[Credit]
-    wrong: list[Credit]
+    key: list[Item]
+    wrong: list[Item]
     numbers: str
     """Python that computes what the key says."""
 
 
-@dataclass(frozen=True)
-class Paper:
+class Paper(NamedTuple):
     """Questions under one title."""
 
     title: str
     questions: list[Question]
 
-    @property
-    def points(self) -> int:
-        """Of all questions."""
-        return sum(one.points for one in self.questions)
-
-    @property
-    def minutes(self) -> int:
-        """For all questions."""
-        return sum(one.minutes for one in self.questions)
-
 
 def chapters() -> dict[str, Path]:
     """The file of each chapter's questions, by its number."""
-    return {path.name[:2]: path for path in sorted(FOLDER.glob("*.md"))}
+    return {path.name[:2]: path for path in sorted(FOLDER.glob("[0-9]*.md"))}
 
 
 def read(number: str) -> Paper:
-    """The questions of a chapter, by its number.
+    """The questions of a chapter.
 
     Raises:
         BadExam: there are none, or one of them lacks a part.
@@ -134,35 +88,8 @@ def read(number: str) -> Paper:
         )
     text = chapters()[number].read_text("utf-8")
     title, *parts = re.split(r"^## ", text, flags=re.M)
-    return Paper(
-        title.removeprefix("# ").strip(),
-        [parsed(number, one) for one in parts],
-    )
-
-
-def draw(papers: list[Paper], points: int, seed: int) -> Paper:
-    """Draw questions of several chapters, from each about as many.
-
-    Raises:
-        BadExam: the chapters have fewer points than are wanted.
-    """
-    if points > (there := sum(one.points for one in papers)):
-        raise BadExam(
-            f"{points} points are wanted, and these chapters have {there}; "
-            "ask for fewer, or name more chapters"
-        )
-    generator = random.Random(seed)
-    turns = []
-    for paper in generator.sample(papers, len(papers)):
-        mixed = generator.sample(paper.questions, len(paper.questions))
-        turns += [(turn, one) for turn, one in enumerate(mixed)]
-    chosen, left = [], points
-    for _, one in sorted(turns, key=lambda pair: pair[0]):
-        if one.points <= left:
-            chosen.append(one)
-            left -= one.points
-    chosen.sort(key=lambda one: one.section)
-    return Paper(f"Exam, seed {seed}", chosen)
+    questions = [parsed(number, part) for part in parts]
+    return Paper(title.removeprefix("# ").strip(), questions)
 
 
 def parsed(number: str, text: str) -> Question:
@@ -177,35 +104,55 @@ def parsed(number: str, text: str) -> Question:
             "line such as *apply, 3 points, 5 minutes, #section*, and have "
             "no parts but Key, Often wrong and Numbers"
         )
+    level, points, minutes, anchor = about.groups()
     key = parts.get("Key", "")
-    answer, tolerance = (ANSWER.findall(key) or [("", "")])[0]
+    choices = [
+        Item(int(points) * (mark == "x"), *said.strip().split("\n  - ", 1))
+        for mark, said in CHOICE.findall(body)
+    ]
     return Question(
         number,
-        title.strip(),
-        about[1],
-        int(about[2]),
-        int(about[3]),
-        number + about[4],
+        title,
+        level,
+        int(points),
+        int(minutes),
+        number + anchor,
         CHOICE.sub("", body[about.end() :]).strip(),
-        [choice(*found) for found in CHOICE.findall(body)],
-        answer,
-        tolerance,
+        choices,
+        *(ANSWER.findall(key) or [("", "")])[0],
         credits_in(key),
         credits_in(parts.get("Often wrong", "")),
         re.sub(r"^```.*$", "", parts.get("Numbers", ""), flags=re.M).strip(),
     )
 
 
-def choice(mark: str, text: str) -> Choice:
-    """One of the choices, from the text behind its box."""
-    said, _, why = text.strip().partition(WHY)
-    return Choice(mark == "x", said, why)
-
-
-
-def credits_in(text: str) -> list[Credit]:
-    """The items of a part, with their points."""
+def credits_in(text: str) -> list[Item]:
+    """What a part of the key gives points for."""
     return [
-        Credit(int(points), number, said.strip())
+        Item(int(points), said.strip(), number=number)
         for points, number, said in CREDIT.findall(text)
     ]
+
+
+def draw(papers: list[Paper], points: int, seed: int) -> Paper:
+    """Draw questions, from each chapter about as many.
+
+    Raises:
+        BadExam: there are fewer points than are wanted.
+    """
+    there = sum(one.points for paper in papers for one in paper.questions)
+    if points > there:
+        raise BadExam(
+            f"{points} points are wanted, and these chapters have {there}; "
+            "ask for fewer, or name more chapters"
+        )
+    generator = random.Random(seed)
+    papers = generator.sample(papers, len(papers))
+    mixed = [generator.sample(p.questions, len(p.questions)) for p in papers]
+    chosen = []
+    for one in chain.from_iterable(zip_longest(*mixed)):
+        if one and one.points <= points:
+            chosen.append(one)
+            points -= one.points
+    chosen.sort(key=lambda one: one.section)
+    return Paper(f"Exam, seed {seed}", chosen)

@@ -96,7 +96,7 @@ def build(target: Path, builder: str, pages: dict[str, str]) -> None:
         app.builder.search = False
         app.build()
     if told := warnings.getvalue():
-        raise BadPlan(f"units.yml, or a chapter, gives no page: {told}")
+        raise BadPlan(f"units.yml, a chapter or an exam gives no page: {told}")
 
 
 def settings(root: str) -> dict[str, Any]:
