@@ -49,9 +49,6 @@ def question(one: Question) -> Element:
             answer(root, one, wrong, wrong.number, wrong.text)
     else:
         root.set("type", "essay")
-        plain(
-            root, responseformat="editor", responsefieldlines=2 * one.minutes
-        )
         html(root, "graderinfo", key(one))
     return root
 
