@@ -23,7 +23,8 @@
 #   GRADING    nbgrader's course folder                    (grading)
 #   ROSTER     the class, as Moodle or Canvas exports it   (none)
 #   FLAGS      more words for `make grade`, such as --partial 0.5 or
-#              --unsafe, and for `make release`: --no-solutions
+#              --unsafe, for `make release`: --no-solutions, and for
+#              `make exams`: --only 04 06 --points 30 --seed 1
 #   REPO       the address of the repository: buttons to edit and to launch
 #   SITE_URL   where the first page will be, such as
 #              https://example.org/course/                 (none)
@@ -198,6 +199,10 @@ handouts: $(INSTALLED) ## the same, and handouts and board plans as PDF
 .PHONY: figures
 figures: $(INSTALLED) ## the same, and the figures of SVG="04 05" as SVG
 	@$(LECTURES) --svg $(SVG)
+
+.PHONY: exams
+exams: $(INSTALLED) ## make exam papers, keys, files for Moodle (FLAGS="--only 04")
+	@$(BIN)/python -m tools.exams $(FLAGS)
 
 .PHONY: lecture-pages
 lecture-pages: $(BUILT) ## make a copy of the book to project, answers out

@@ -67,7 +67,7 @@ def publish(target: Path, plan: Plan, svg: Collection[str] = ()) -> None:
 
 
 def build(target: Path, builder: str, pages: dict[str, str]) -> None:
-    """Let Sphinx turn pages of Markdown into HTML.
+    """Let Sphinx turn pages of Markdown into HTML; the first is the root.
 
     Raises:
         BadPlan: Sphinx warns of something.
@@ -89,23 +89,23 @@ def build(target: Path, builder: str, pages: dict[str, str]) -> None:
             target,
             trees,
             builder,
-            settings(),
+            settings(next(iter(pages))),
             status=None,
             warning=warnings,
         )
         app.builder.search = False
         app.build()
     if told := warnings.getvalue():
-        raise BadPlan(f"units.yml, or a chapter, gives no page: {told}")
+        raise BadPlan(f"units.yml, a chapter or an exam gives no page: {told}")
 
 
-def settings() -> dict[str, Any]:
+def settings(root: str) -> dict[str, Any]:
     """Sphinx's settings: formulas as in the book, and no other page."""
     sys.path.insert(0, str(BOOK.parent / "_ext"))
     book = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
     formulas = book["sphinx"]["config"]
     return {
-        "root_doc": "sources",
+        "root_doc": root,
         "extensions": [
             "myst_parser",
             "sphinx_revealjs",
