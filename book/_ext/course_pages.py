@@ -10,7 +10,6 @@
 import re
 from typing import Any
 
-from PIL import Image
 from sphinx.application import Sphinx
 
 LETTER = "々-〇ぁ-ヿㇰ-ㇿ㐀-䶿一-鿿豈-﫿ｦ-ﾟ𠀀-𳎯"
