@@ -440,7 +440,7 @@ class Course:
                 if kept := self._kept(name, student):
                     path = self.notebook("submitted", name, student)
                     cells = nbformat.read(path, as_version=4).cells
-                    sources = {cell.id: cell.source for cell in cells}
+                    sources = {_role(cell): cell.source for cell in cells}
                     results += [
                         _result(student, grade, kept, sources)
                         for grade in submission.notebooks[0].grades
@@ -526,6 +526,11 @@ def _result(
         kept["unsafe"],
         tuple(ready_made(cell, sources.get(cell, ""))),
     )
+
+
+def _role(cell: NotebookNode) -> str:
+    """The name that the release gave to a cell; "" for any other."""
+    return cell.metadata.get("nbgrader", {}).get("grade_id", "")
 
 
 def _due(verdict: dict[str, str], kept: dict[str, Any]) -> float:

@@ -148,7 +148,9 @@ class Sandbox:
             places = dict.fromkeys(("HOME", "TMPDIR"), folder)
             path = {"PYTHONPATH": str(course)}
             return os.environ | ENVIRONMENT | places | path
-        return dict(os.environ)  # that of bwrap or docker, not of the code
+        if self.kind == "bubblewrap":  # its own, which the code can read
+            return {"PATH": os.environ["PATH"]}
+        return dict(os.environ)  # that of docker's client, outside
 
     def trial(self) -> str:
         """Start it once. Returns why it does not work; "" if it does."""
@@ -211,7 +213,7 @@ def _bubblewrap(course: Path) -> list[str]:
     words += ["--proc", "/proc", "--dev", "/dev", "--chdir", "/tmp"]
     for place in ("/tmp", "/dev/shm"):
         words += ["--size", str(DISK), "--tmpfs", place]
-    words += ["--remount-ro", "/dev"]
+    words += ["--remount-ro", "/dev", "--remount-ro", "/proc"]
     for root in shown:
         words += ["--ro-bind", root, root]
     for hidden in _hidden():

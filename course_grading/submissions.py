@@ -48,6 +48,8 @@ MAX_CELL = 20_000
 MAX_TEXT = 400_000
 """Characters of all cells that are kept."""
 MAX_CELLS = 500
+LINK = re.compile(r"\](?=:|\((?!attachment:|https?://|\.\./|#))")
+"""Of Markdown, to what may be a script."""
 PICTURES = ("image/png", "image/jpeg")
 CUT = "\n\n[The rest is left out: it is too long.]"
 
@@ -162,8 +164,8 @@ def read_submission(path: Path, release: NotebookNode) -> NotebookNode:
             cell.metadata["nbgrader"] = copy.deepcopy(given.metadata.nbgrader)
         if given_tags := tags.get(cell.get("id")):
             cell.metadata["tags"] = given_tags
-        if cell.cell_type == "markdown":  # nbgrader's pages would run scripts
-            cell.source = re.sub(r"<(?=[a-zA-Z/!?])", "&lt;", cell.source)
+        if cell.cell_type == "markdown":
+            cell.source = _as_pages_bear(cell)
     for missing in map(copy.deepcopy, roles.values()):
         if missing.cell_type == "code" and missing.metadata.nbgrader.solution:
             missing.source = "# This cell was missing."
@@ -209,6 +211,22 @@ def _pictures(attachments: dict[str, Any]) -> dict[str, dict[str, str]]:
         for kind, data in kinds.items()
         if kind in PICTURES and isinstance(data, str)
     }
+
+
+def _as_pages_bear(cell: NotebookNode) -> str:
+    """A text for nbgrader's pages.
+
+    They would run scripts, also those in links, and fail where a picture is
+    missing.
+    """
+
+    def named(match: re.Match) -> str:
+        is_there = match[1] in cell.get("attachments", {})
+        return match[0] if is_there else f"missing:{match[1]}"
+
+    text = re.sub(r"<(?=[a-zA-Z/!?])", "&lt;", cell.source)
+    text = LINK.sub("] ", text)
+    return re.sub(r"attachment:([^\s)>]*)", named, text)
 
 
 def _shorten(notebook: NotebookNode) -> None:

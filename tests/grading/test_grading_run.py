@@ -127,12 +127,12 @@ def test_what_stands_in_gives_nothing_away(marker, answers):
 
 
 def test_two_answers_are_not_made_of_each_other(answers):
-    norm = "def add_and_norm(*_):\n    return AddNorm"
-    other = "def AddNorm(*_):\n    return {}"
-    exercises = ["AddNorm", "add_and_norm"]
-    for uses, allowed in (("1", ["AddNorm"]), ("add_and_norm", [])):
-        handed = answers(norm, other.format(uses), exercises=exercises)
-        assert stand_ins("add_and_norm", handed, exercises) == allowed
+    one = "def padding_mask(*_):\n    return causal_mask"
+    other = "def causal_mask(*_):\n    return {}"
+    exercises = ["padding_mask", "causal_mask"]
+    for uses, allowed in (("1", ["causal_mask"]), ("padding_mask", [])):
+        given = answers(one, other.format(uses), exercises=exercises)
+        assert stand_ins("padding_mask", given, exercises) == allowed
 
 
 def test_no_task_holds_what_a_sandbox_hides():
@@ -309,6 +309,16 @@ def test_code_cannot_write_into_the_notebook_that_comes_back(marker):
         assert said in printed
     commands = (p.info["cmdline"] for p in psutil.process_iter(["cmdline"]))
     assert not any("987654" in (command or ()) for command in commands)
+
+
+def test_code_that_breaks_what_runs_it_costs_its_own_notebook(marker):
+    code = """
+        kernel = get_ipython().kernel
+        kernel.session.send(
+            kernel.iopub_socket, "stream", {}, parent=kernel.get_parent()
+        )"""
+    notebook = new_notebook(cells=[new_code_cell(textwrap.dedent(code))])
+    assert run_notebook(notebook, marker.sandbox, marker.course) == [[]]
 
 
 def test_without_a_sandbox_nothing_is_graded(tmp_path, monkeypatch):
