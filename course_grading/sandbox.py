@@ -149,7 +149,7 @@ class Sandbox:
             path = {"PYTHONPATH": str(course)}
             return os.environ | ENVIRONMENT | places | path
         if self.kind == "bubblewrap":  # its own, which the code can read
-            return {"PATH": os.environ["PATH"]}
+            return {"PATH": os.environ.get("PATH", os.defpath)}
         return dict(os.environ)  # that of docker's client, outside
 
     def trial(self) -> str:

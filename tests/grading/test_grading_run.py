@@ -216,7 +216,7 @@ def test_an_exception_s_name_is_no_formula():
     [
         *(None, 3, [], {}, {"data": ["x"]}, {"data": {handed.MIME: 3}}),
         {"data": {"text/html": "<script>", "text/plain": 3}},
-        {"data": {"text/plain": "x" * 200_000}},
+        {"data": {"text/plain": "x" * 300_000}},
         {"name": "stdout", "text": "\ud800"},
         {"traceback": ["\ud800", 3], "ename": {}},
     ],
