@@ -181,7 +181,7 @@ def code(cell: NotebookNode) -> Iterator[Block]:
     figure = cell.metadata.get("mystnb", {}).get("figure", {})
     for output in cell.outputs:
         data = output.get("data", {})
-        if "image/png" in data and figure:
+        if {"image/png", "image/svg+xml"} & {*data} and figure:
             yield Block("figure", figure["name"])
         elif output.get("name") == "stdout":
             yield Block("output", output.text)

@@ -1,12 +1,14 @@
 """The figures of the chapters as files with names that say what they show."""
 
 import base64
+import math
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -23,12 +25,13 @@ DOTS = 160
 """To the inch, as most figures are drawn, and all are shown."""
 LETTERS = 10 / 72
 """Inches: how high letters are drawn."""
-LEAST = 18
+LEAST = 20
 """Pixels of a figure's letters on a slide of 1280 by 720."""
-WIDTH, HEIGHT = 800, 696
-"""Pixels that a picture has on a slide, beside its caption."""
-TALL = 0.7
-"""Height by width from which on a picture has the slide's whole height."""
+WIDTH, WIDEST, HEIGHT = 800, 900, 696
+"""Pixels that a picture has on a slide, beside its caption; more than the
+first of them where its letters would be too small."""
+TALL = 560
+"""Height in pixels from which on a picture has the slide's whole height."""
 STYLE = BOOK.parent / "_static/course.css"
 THEME = {
     "text-base": "#222832",
@@ -46,12 +49,16 @@ class Figure:
     name: str
     """As prose refers to it, such as ``fig-04-by-hand``."""
     files: list[str]
-    """As PNG, and as SVG where the chapter was drawn anew."""
+    """What is shown, as SVG or as PNG, and its other forms."""
     size: tuple[float, float]
     """Width and height, as they are shown."""
     caption: str
     alt: str
     """What is to be seen."""
+    letters: float = LETTERS * DOTS
+    """Pixels of its smallest letters, as they are shown."""
+    vectors: str = ""
+    """Its SVG, to stand in a page."""
 
     @property
     def stem(self) -> str:
@@ -87,13 +94,26 @@ class Part:
     @property
     def tall(self) -> bool:
         """Whether it has the whole height of a slide."""
-        return self.window[3] > TALL * self.window[2]
+        *_, width, height = self.window
+        return self.shown * height / width > TALL
 
     @property
     def shown(self) -> int:
         """Pixels of its width on a slide."""
         *_, width, height = self.window
-        return round(min(width, WIDTH, HEIGHT * width / height))
+        legible = math.ceil(width * LEAST / self.figure.letters)
+        most = max(WIDTH, min(WIDEST, legible))
+        return round(min(width, most, HEIGHT * width / height))
+
+    @property
+    def letters(self) -> float:
+        """Pixels of its smallest letters on a slide."""
+        return self.figure.letters * self.shown / self.window[2]
+
+    def inline(self, place: str) -> str:
+        """Its SVG for a page, whose other pictures have other ids."""
+        named = r'(\b(?:id|aria-labelledby)="|url\(#|href="#)([\w.-]+)'
+        return re.sub(named, rf"\1{place}-\2", self.figure.vectors)
 
 
 def parts_of(name: str, figures: dict[str, Figure], plan: Plan) -> list[Part]:
@@ -106,9 +126,10 @@ def parts_of(name: str, figures: dict[str, Figure], plan: Plan) -> list[Part]:
             Part(name, whole, view, piece.caption, alt, steps, piece.blank)
         ]
     figure = figures[name]
-    rows = [0, *plan.cuts.get(figure.stem, []), 100]
+    rows = plan.cuts.get(figure.stem, [0, 100])
     parts = []
-    for number, (top, bottom) in enumerate(pairwise(rows), 1):
+    for number, edges in enumerate(pairwise(rows), 1):
+        top, bottom = sorted(edges)
         stem = figure.stem + (f"-part-{number}" if len(rows) > 2 else "")
         steps, view = plan.builds.get(stem, []), (0, top, 100, bottom)
         caption = portable(figure.caption)
@@ -139,21 +160,59 @@ def figures_of(
         about = cell.metadata.get("mystnb", {})
         for output in cell.get("outputs", []) if "figure" in about else []:
             data = output.get("data", {})
-            if "image/png" not in data:
-                continue
-            figure, alt = about["figure"], about.get("image", {}).get("alt")
-            name = figure["name"]
+            name = about["figure"]["name"]
             words = re.sub(rf"^fig-(?:{chapter}-)?|-figure$", "", name)
-            files = [f"{chapter}-{words}.png"]
-            png = base64.b64decode(data["image/png"])
-            (folder / files[0]).write_bytes(png)
-            if vectors := data.get("image/svg+xml"):
-                files.append(f"{chapter}-{words}.svg")
-                (folder / files[1]).write_text(vectors, encoding="utf-8")
-            with Image.open(BytesIO(png)) as picture:
-                scale = DOTS / picture.info.get("dpi", (DOTS, DOTS))[0]
-                size = picture.width * scale, picture.height * scale
-            yield Figure(name, files, size, figure["caption"], alt or "")
+            drawn = [
+                form(data[kind], folder / f"{chapter}-{words}.{ending}")
+                for kind, (ending, form) in FORMS.items()
+                if kind in data
+            ]
+            if drawn:
+                files = [f["file"] for f in drawn]
+                alt = about.get("image", {}).get("alt") or ""
+                caption = about["figure"]["caption"]
+                looks = {k: v for k, v in drawn[0].items() if k != "file"}
+                yield Figure(name, files, caption=caption, alt=alt, **looks)
+
+
+def write_svg(data: str, path: Path) -> dict[str, Any]:
+    """Write a drawing; its size, its smallest letters, and its text."""
+    vectors = data[data.index("<svg") :]
+    path.write_text(data, encoding="utf-8")
+    head = vectors[: vectors.index(">")]
+    *_, wide, high = map(float, re.search('viewBox="([^"]*)"', head)[1].split())
+    width = re.search(r'\bwidth="([\d.]+)(pt|px|)"', head)
+    points = 0.75 * wide
+    if width:
+        points = float(width[1]) * (1 if width[2] == "pt" else 0.75)
+    scale = points / 72 * DOTS / wide
+    sizes = re.findall(r"font(?:-size)?:[^;\"]*?([\d.]+)px", vectors)
+    sizes += re.findall(r'font-size="([\d.]+)', vectors)
+    letters = min(map(float, sizes), default=LETTERS * DOTS / scale)
+    return {
+        "file": path.name,
+        "size": (wide * scale, high * scale),
+        "letters": letters * scale,
+        "vectors": re.sub(r'\b(width|height)="[\d.]+(?:pt|px|)"', "", head, 2)
+        + vectors[len(head) :],
+    }
+
+
+def write_png(data: str, path: Path) -> dict[str, Any]:
+    """Write a picture; its size."""
+    png = base64.b64decode(data)
+    path.write_bytes(png)
+    with Image.open(BytesIO(png)) as picture:
+        scale = DOTS / picture.info.get("dpi", (DOTS, DOTS))[0]
+        size = picture.width * scale, picture.height * scale
+    return {"file": path.name, "size": size}
+
+
+FORMS = {
+    "image/svg+xml": ("svg", write_svg),
+    "image/png": ("png", write_png),
+}
+"""Kinds of outputs that are figures, the best first."""
 
 
 def drawing(folder: Path) -> Figure:

@@ -2,16 +2,18 @@
 
 import json
 import math
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import nbformat
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from course_exercises.engine.exercise import Exercise
 from experiments import store
-from tools.lectures.chapter import BadPlan, chapter_files, section
+from tools.lectures.chapter import BOOK, BadPlan, chapter_files, section
 from tools.lectures.plan import (
     LINK,
     Chapter,
@@ -21,6 +23,9 @@ from tools.lectures.plan import (
     Unit,
     linked,
 )
+
+sys.path.insert(0, str(BOOK.parent / "_ext"))
+from course_minimap import PICTURE, PLACES, drawing  # noqa: E402
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).with_name("templates")),
@@ -106,6 +111,15 @@ def assignment(unit: Unit, plan: Plan, length: int = 0) -> str:
     return f"`{unit.notebook}`: {'; '.join(parts)}."
 
 
+def minimap(unit: Unit) -> str:
+    """The picture of the Transformer in small, with the unit's parts lit."""
+    picture = ElementTree.parse(BOOK / PICTURE).getroot()
+    drawn = drawing(picture, unit.chapter)
+    svg = ElementTree.tostring(drawn, encoding="unicode")
+    place = PLACES[unit.notebook]
+    return f'<div class="minimap">{svg}<p>Here: {place}</p></div>'
+
+
 def named(exercises: Iterable[Exercise]) -> str:
     """The names of some exercises."""
     return ", ".join(f"`{exercise.name}`" for exercise in exercises)
@@ -164,6 +178,7 @@ TEMPLATES.globals |= {
         homework,
         link,
         linked,
+        minimap,
         minutes,
         must,
         seconds,

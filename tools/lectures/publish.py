@@ -5,7 +5,6 @@ deck, Sphinx itself a paper. Nothing in the folder leads out of it: it works
 from a memory stick, without network.
 """
 
-import sys
 from collections.abc import Collection
 from dataclasses import replace
 from io import StringIO
@@ -101,7 +100,6 @@ def build(target: Path, builder: str, pages: dict[str, str]) -> None:
 
 def settings() -> dict[str, Any]:
     """Sphinx's settings: formulas as in the book, and no other page."""
-    sys.path.insert(0, str(BOOK.parent / "_ext"))
     book = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
     formulas = book["sphinx"]["config"]
     return {
