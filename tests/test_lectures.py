@@ -15,12 +15,10 @@ from PIL import Image
 
 from course_exercises.contents import EXERCISES
 from tools import site
-from tools.lectures.chapter import BadPlan, bare, chapter_files
+from tools.lectures.chapter import BadPlan, bare, chapter_files, section
 from tools.lectures.decks import Deck
 from tools.lectures.figures import (
-    DOTS,
     LEAST,
-    LETTERS,
     parts_of,
     write_figures,
 )
@@ -34,7 +32,12 @@ from tools.lectures.plan import (
 )
 
 PLAN = read_plan()
-ASKED = re.compile(r"\{guess\} (.*)\n:(choices|slider): (.*)\n:answer: (.*)")
+ASKED = re.compile(
+    r"\{guess\} (.*)\n:(choices|slider): (.*)\n:answer: (.*)\n\n"
+    r"((?:(?!:::).*\n)*)"
+)
+SHOWN = ("before", "show")
+"""Kinds of slides that show something for the first time."""
 each_unit = pytest.mark.parametrize(
     "unit", PLAN.units.values(), ids=list(PLAN.units)
 )
@@ -83,7 +86,7 @@ def test_each_exercise_is_named_by_one_unit():
 
 @each_unit
 def test_a_deck_lasts_its_minutes_and_shows_all_figures(unit, figures):
-    """Each once, in letters that can be read from the last row."""
+    """All of each section, in letters that can be read from the last row."""
     for length in (45, 90):
         deck = Deck(PLAN, unit, length, figures)
         slides = deck.slides()
@@ -91,10 +94,8 @@ def test_a_deck_lasts_its_minutes_and_shows_all_figures(unit, figures):
         assert all(slide.seconds > 0 for slide in slides)
         parts = [slide.part for slide in slides if slide.part]
         for part in parts:
-            letters = LETTERS * DOTS * part.shown / part.window[2]
-            assert letters >= LEAST, f"`cuts` in units.yml lack {part.stem}"
-        shown = [part.stem for part in parts]
-        assert shown
+            assert part.letters >= LEAST - 0.1, f"`cuts` lack {part.stem}"
+        shown = [s.part.stem for s in slides if s.part and s.kind in SHOWN]
         for topic in unit.topics(length):
             for name in deck.section(topic).all("figure"):
                 for part in parts_of(name, figures, PLAN):
@@ -102,21 +103,70 @@ def test_a_deck_lasts_its_minutes_and_shows_all_figures(unit, figures):
 
 
 @each_unit
-def test_a_guess_gets_its_own_answer(unit, figures):
+def test_each_question_is_followed_by_the_answer_written_for_it(unit, figures):
+    """The plan's own, or that of the chapter's guess, and no other's."""
     answers = {}
     text = markdown_of(chapter_files()[unit.chapter])
-    for question, given, to, right in ASKED.findall(text):
+    for question, given, to, right, said in ASKED.findall(text):
         options = [*to.split("|"), right]
-        answer = options[int(right) - 1 if given == "choices" else -1]
-        answers[bare(question)] = bare(answer).lower()
-    slides = Deck(PLAN, unit, 90, figures).slides()
-    asked = [slide for slide in slides if slide.kind == "question"]
-    said = [slide for slide in slides if slide.kind == "result"]
-    for question, result in zip(asked, said, strict=True):
-        if not question.topic.asks:
-            answer = answers[bare(question.body.split("\n\n")[0])]
-            for text in (result.body, question.found.whole):
-                assert bare(text).lower().startswith(answer)
+        chosen = options[int(right) - 1 if given == "choices" else -1]
+        answers[bare(question)] = bare(chosen), bare(said)
+    deck = Deck(PLAN, unit, 90, figures)
+    slides = [one for one in deck.slides() if one.kind in ("question", "result")]
+    asked, told = slides[::2], slides[1::2]
+    topics = unit.topics(90)
+    for topic, question, result in zip(topics, asked, told, strict=True):
+        assert (question.kind, result.kind) == ("question", "result")
+        if topic.asks:
+            assert question.text == deck.text(topic.asks)
+            assert result.text.startswith(deck.text(topic.answer))
+        else:
+            for words in answers[bare(question.text.split("\n\n")[0])]:
+                assert words.lower() in bare(result.text).lower()
+    assert len({one.text for one in told}) == len(topics)
+
+
+def symbols(tex: str) -> str:
+    """A formula without spaces, alignment and the stop behind it."""
+    tex = re.sub(r"\\(?:begin|end)\{(?:aligned|gathered)\}", "", tex)
+    tex = re.sub(r"\\[,;!]|\\q?quad\b|[&$\s]", "", tex)
+    return tex.strip(".,")
+
+
+@each_unit
+def test_each_formula_and_cell_of_the_plan_is_in_the_deck(unit, figures):
+    """And each formula of a section that is shown is in the plan."""
+    deck = Deck(PLAN, unit, 90, figures)
+    slides = deck.slides()
+    formulas = [slide.strokes for slide in slides if slide.strokes]
+    assert formulas == [
+        tuple(map(tuple, t.formula)) for t in unit.topics(90) if t.formula
+    ]
+    terms = symbols("".join(tex for one in formulas for tex, _ in one))
+    for name in unit.sections(90):
+        for formula in section(name).all("math"):
+            for line in re.split(r"\\\\(?=\s*\n)|\\qquad", formula):
+                assert symbols(line) in terms, f"{name}: {line}"
+    blocks = [slide.block for slide in slides if slide.kind in SHOWN]
+    for topic in unit.topics(90):
+        for name in {*topic.before, *topic.shows} - figures.keys():
+            if name not in PLAN.drawings:
+                assert deck.block(topic, name) in blocks, name
+
+
+def test_decks_have_few_slides_of_words_alone(figures):
+    slides = [
+        slide
+        for unit in PLAN.units.values()
+        for slide in Deck(PLAN, unit, 45, figures).slides()
+    ]
+    alone = [
+        slide
+        for slide in slides
+        if not (slide.part or slide.block or slide.strokes)
+        and slide.kind != "outline"  # the picture of the whole is beside it
+    ]
+    assert len(alone) <= len(slides) / 3
 
 
 # --- what a section gives ----------------------------------------------------
@@ -125,9 +175,8 @@ GUESS = ":::{guess} How many?\n:choices: two | *three*\n:answer: 2\n\nSo.\n:::"
 FIGURE = new_code_cell(
     "draw()",
     metadata={"mystnb": {"figure": {"name": "fig-a", "caption": "A."}}},
-    outputs=[new_output("display_data", {"image/png": ""})],
+    outputs=[new_output("stream", text="1 2 3")],
 )
-RESULT = "Three (as {cite:t}`vaswani2017attention` say). And it goes on:"
 
 
 def deck_of(monkeypatch, tmp_path, *cells) -> Deck:
@@ -145,24 +194,25 @@ def deck_of(monkeypatch, tmp_path, *cells) -> Deck:
     return Deck(Plan({}), unit, 45, {})
 
 
-def test_a_section_gives_question_figure_and_result(monkeypatch, tmp_path):
-    deck = deck_of(monkeypatch, tmp_path, "No?", GUESS, FIGURE, RESULT)
-    found = deck.answered(Topic("a-title", 10))
-    assert found.question == "How many?\n\ntwo · *three*"
-    assert found.result == found.whole == "**Three.** So."
-    found = deck.answered(Topic("a-title", 10, asks="Well?"))
-    assert found.result == RESULT.partition(" And")[0]
-    assert found.whole == RESULT
-    assert found.shown.text == "fig-a"
+def test_a_section_gives_question_cell_and_answer(monkeypatch, tmp_path):
+    deck = deck_of(monkeypatch, tmp_path, "No?", GUESS, FIGURE)
+    topic = Topic("a-title", 10, shows=["output"])
+    _, shown, told = deck.topic(topic)
+    assert deck.question(topic) == "How many?\n\ntwo · *three*"
+    assert told.text == "**Three.** So."
+    assert "1 2 3" in shown.block and told.block == shown.block
+    topic = replace(topic, asks="Well?", answer="Yes.", says="And so on.")
+    assert deck.question(topic) == "Well?"
+    assert deck.answer(topic) == "Yes.\n\nAnd so on."
 
 
 @pytest.mark.parametrize(
     ("cells", "topic", "lacks"),
     [
-        ((FIGURE, RESULT), Topic("a-title", 1), "no guess"),
-        ((GUESS, RESULT), Topic("a-title", 1, show="fig-a"), "nothing"),
-        ((GUESS, FIGURE), Topic("a-title", 1, asks="Why?"), "no result"),
-        ((GUESS, FIGURE, RESULT), Topic("t", 1), "not there"),
+        ((FIGURE,), {"shows": ["output"]}, "no guess"),
+        ((GUESS, FIGURE), {"shows": ["4 5 6"]}, "nothing"),
+        ((GUESS, FIGURE), {"section": "t"}, "not there"),
+        ((GUESS, FIGURE), {"asks": "Why?"}, "asks alone"),
     ],
 )
 def test_a_section_without_a_part_is_one_line(
@@ -170,7 +220,7 @@ def test_a_section_without_a_part_is_one_line(
 ):
     deck = deck_of(monkeypatch, tmp_path, *cells)
     with pytest.raises(BadPlan, match=lacks) as told:
-        deck.answered(topic)
+        list(deck.topic(Topic(**{"section": "a-title", "minutes": 1} | topic)))
     assert "\n" not in str(told.value)
 
 
@@ -214,7 +264,7 @@ def is_framed(dots: np.ndarray, step: list[float]) -> bool:
 
 def test_parts_of_a_figure_make_the_whole(figures):
     for name in {*figures} - {*PLAN.drawings}:
-        views = [part.view for part in parts_of(name, figures, PLAN)]
+        views = sorted(part.view for part in parts_of(name, figures, PLAN))
         ends = [0, *(bottom for _, _, _, bottom in views)]
         assert [*(top for _, top, _, _ in views), 100] == ends
 
@@ -266,15 +316,16 @@ def test_pages_ask_for_what_lies_beside_them_and_describe_it(made):
             assert re.search(r'aria-label="[^"]+"', image), path
 
 
-def test_a_handout_asks_and_does_not_answer(made):
+def test_a_handout_asks_with_what_it_takes_and_does_not_answer(made):
     text = (made / site.CLASS / "handouts/04.html").read_text("utf-8")
     words = bare(re.sub("<[^>]*>", "", text))
     deck = Deck(PLAN, PLAN.units["04"], 45, {})
     for topic in deck.unit.core:
-        found = deck.answered(topic)
-        asked = bare(found.question.split("$")[0])
+        asked = bare(deck.question(topic).split("$")[0])
         assert asked in words
-        assert bare(found.whole.split("$")[0]) not in words
+        assert bare(deck.answer(topic).split("$")[0]) not in words
+    for number in re.findall(r"\$(.*?)\$", deck.unit.core[0].given):
+        assert bare(number) in words
 
 
 def test_the_board_has_the_chapter_s_own_numbers(made):

@@ -23,10 +23,12 @@ TITLE, OUTLINE, SUMMARY, CLOSING = 20, 30, 60, 40
 """Seconds of title, outline, summary and homework, out of the opening."""
 LINES = 22
 """Lines of code or output that a slide holds."""
-ROWS = 14
-"""Lines of it in large letters."""
+FEW, ROWS = 5, 14
+"""Lines of it in large letters, and in those of medium size."""
 LONG = 34
 """Words beside a picture from which on they are smaller."""
+MANY = 4
+"""Terms of a formula from which on they stand closer."""
 CELLS = ("output", "code", "table")
 """Kinds of blocks that have no name of their own."""
 
@@ -58,7 +60,7 @@ class Slide:
         names = [self.kind]
         if self.part:
             names += ["tall"] if self.part.tall else ["wide"]
-        if len(bare(self.text).split()) > LONG:
+        if len(bare(self.text).split()) > LONG or len(self.strokes) > MANY:
             names += ["long"]
         return " ".join(names)
 
@@ -82,6 +84,7 @@ class Deck:
             Slide("opening", "Why?", left, self.text(unit.opens.says)),
             unit.opens.shows,
         )
+        opening = replace(opening, title="Why?", seconds=left)
         return [
             Slide("title", title, TITLE, self.text(unit.aim)),
             opening,
@@ -215,7 +218,7 @@ class Deck:
             own += slide.seconds % len(parts) if number == 1 else 0
             where = f" ({number}/{len(parts)})" if len(parts) > 1 else ""
             text = slide.text or part.caption
-            if slide.kind == "result":  # which was built up before
+            if slide.kind in ("opening", "result"):  # it stands as a whole
                 part = replace(part, steps=())
             yield replace(
                 slide,
@@ -263,5 +266,6 @@ def printed(text: str) -> str:
     """Code or output, in letters as large as there is room for."""
     lines = text.strip("\n").splitlines()
     block = "\n".join(["~~~~text", *lines, "~~~~"])
-    small = f'<div class="small">\n\n{block}\n\n</div>'
-    return block if len(lines) <= ROWS else small
+    size = "large" if len(lines) <= FEW else "small"
+    sized = f'<div class="{size}">\n\n{block}\n\n</div>'
+    return block if FEW < len(lines) <= ROWS else sized

@@ -23,7 +23,7 @@ DRAW = "%config InlineBackend.figure_formats = ['png', 'svg']"
 """A cell behind the imports, whose style has chosen PNG alone."""
 DOTS = 160
 """To the inch, as most figures are drawn, and all are shown."""
-LETTERS = 10 / 72
+LETTERS = 11 / 72
 """Inches: how high letters are drawn."""
 LEAST = 20
 """Pixels of a figure's letters on a slide of 1280 by 720."""
@@ -76,31 +76,52 @@ class Part:
     """Left, top, right and bottom of what is seen, in per cent."""
     caption: str
     alt: str
+    frame: tuple[float, float] = (0, 100)
+    """Where the head ends and the foot begins that all its parts show."""
     steps: Collection[Collection[float]] = ()
     """What is covered until the first click, the second, and so on."""
     blank: Collection[Collection[float]] = ()
     """What is covered for good."""
 
     @property
-    def window(self) -> tuple[float, float, float, float]:
-        """Left, top, width and height of what is seen, as it is shown."""
-        width, height = self.figure.size
-        left, top, right, bottom = (
-            round(share * size / 100, 1)
-            for share, size in zip(self.view, (width, height) * 2, strict=True)
-        )
-        return left, top, right - left, bottom - top
+    def bands(self) -> list[tuple[float, float, float, float]]:
+        """Left, top, width and height of what is seen, as it is shown.
+
+        One below another: a head, the part itself, a foot.
+        """
+        left, top, right, bottom = self.view
+        head, foot = self.frame
+        rows = [(0, min(head, top)), (top, bottom), (max(foot, bottom), 100)]
+        width, height = (size / 100 for size in self.figure.size)
+        return [
+            tuple(
+                round(edge, 1)
+                for edge in (
+                    left * width,
+                    a * height,
+                    (right - left) * width,
+                    (b - a) * height,
+                )
+            )
+            for a, b in rows
+            if a < b
+        ]
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height, as they are shown."""
+        return self.bands[0][2], sum(height for *_, height in self.bands)
 
     @property
     def tall(self) -> bool:
         """Whether it has the whole height of a slide."""
-        *_, width, height = self.window
+        width, height = self.size
         return self.shown * height / width > TALL
 
     @property
     def shown(self) -> int:
         """Pixels of its width on a slide."""
-        *_, width, height = self.window
+        width, height = self.size
         legible = math.ceil(width * LEAST / self.figure.letters)
         most = max(WIDTH, min(WIDEST, legible))
         return round(min(width, most, HEIGHT * width / height))
@@ -108,7 +129,7 @@ class Part:
     @property
     def letters(self) -> float:
         """Pixels of its smallest letters on a slide."""
-        return self.figure.letters * self.shown / self.window[2]
+        return self.figure.letters * self.shown / self.size[0]
 
     def inline(self, place: str) -> str:
         """Its SVG for a page, whose other pictures have other ids."""
@@ -121,9 +142,16 @@ def parts_of(name: str, figures: dict[str, Figure], plan: Plan) -> list[Part]:
     if piece := plan.drawings.get(name):
         steps, whole = plan.builds.get(name, []), figures[MAP]
         alt = piece.alt or whole.alt
-        view = tuple(piece.view)
         return [
-            Part(name, whole, view, piece.caption, alt, steps, piece.blank)
+            Part(
+                name,
+                whole,
+                tuple(piece.view),
+                piece.caption,
+                alt,
+                steps=steps,
+                blank=piece.blank,
+            )
         ]
     figure = figures[name]
     rows = plan.cuts.get(figure.stem, [0, 100])
@@ -131,9 +159,17 @@ def parts_of(name: str, figures: dict[str, Figure], plan: Plan) -> list[Part]:
     for number, edges in enumerate(pairwise(rows), 1):
         top, bottom = sorted(edges)
         stem = figure.stem + (f"-part-{number}" if len(rows) > 2 else "")
-        steps, view = plan.builds.get(stem, []), (0, top, 100, bottom)
-        caption = portable(figure.caption)
-        parts.append(Part(stem, figure, view, caption, figure.alt, steps))
+        parts.append(
+            Part(
+                stem,
+                figure,
+                (0, top, 100, bottom),
+                portable(figure.caption),
+                figure.alt,
+                tuple(plan.frames.get(figure.stem, (0, 100))),
+                plan.builds.get(stem, []),
+            )
+        )
     return parts
 
 

@@ -197,6 +197,9 @@ class Plan:
     cuts: dict[str, list[float]] = field(default_factory=dict)
     """The edges of the parts that tall figures are shown in, in per cent of
     their height and in the order in which the parts are shown."""
+    frames: dict[str, list[float]] = field(default_factory=dict)
+    """Where, in per cent of their height, the head of such a figure ends and
+    its foot begins: rows that each part shows, such as an axis."""
     drawings: dict[str, Drawing] = field(default_factory=dict)
     """The picture of the whole Transformer, and pieces of it."""
 
