@@ -29,6 +29,8 @@ LONG = 34
 """Words beside a picture from which on they are smaller."""
 MANY = 4
 """Terms of a formula from which on they stand closer."""
+BROAD = 111
+"""Letters of a term's TeX from which on its words stand below it."""
 CELLS = ("output", "code", "table")
 """Kinds of blocks that have no name of their own."""
 
@@ -62,6 +64,8 @@ class Slide:
             names += ["tall"] if self.part.tall else ["wide"]
         if len(bare(self.text).split()) > LONG or len(self.strokes) > MANY:
             names += ["long"]
+        if any(len(term) > BROAD for term, _ in self.strokes):
+            names += ["broad"]
         return " ".join(names)
 
 

@@ -32,6 +32,7 @@ WIDTH, WIDEST, HEIGHT = 800, 900, 696
 first of them where its letters would be too small."""
 TALL = 560
 """Height in pixels from which on a picture has the slide's whole height."""
+SVG = "http://www.w3.org/2000/svg"
 STYLE = BOOK.parent / "_static/course.css"
 THEME = {
     "text-base": "#222832",
@@ -171,6 +172,53 @@ def parts_of(name: str, figures: dict[str, Figure], plan: Plan) -> list[Part]:
             )
         )
     return parts
+
+
+def write_part(part: Part, folder: Path) -> str:
+    """Write what a part shows as a file of its own, and name it."""
+    figure = part.figure
+    if len(part.bands) == 1 and part.size == figure.size:
+        return figure.files[0]
+    path = folder / f"{part.stem}{Path(figure.files[0]).suffix}"
+    if path.suffix == ".svg":
+        drawing = (folder / figure.files[0]).read_text("utf-8")
+        path.write_text(cut_svg(part, drawing), encoding="utf-8")
+        return path.name
+    with Image.open(folder / figure.files[0]) as picture:
+        scale = picture.width / figure.size[0]
+        pieces = [
+            picture.crop([round(scale * e) for e in (x, y, x + w, y + h)])
+            for x, y, w, h in part.bands
+        ]
+    whole = Image.new("RGB", (pieces[0].width, sum(p.height for p in pieces)))
+    for number, piece in enumerate(pieces):
+        above = sum(one.height for one in pieces[:number])
+        whole.paste(piece, (0, above))
+    whole.save(path)
+    return path.name
+
+
+def cut_svg(part: Part, drawing: str) -> str:
+    """A drawing in a window: what a part shows of it."""
+    inner = drawing[drawing.index("<svg") :]
+    width, height = part.size
+    lines = [
+        f'<svg xmlns="{SVG}" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}">'
+    ]
+    below = 0.0
+    for left, top, wide, high in part.bands:
+        lines += [
+            f'<svg y="{below}" width="{wide}" height="{high}" '
+            f'viewBox="{left} {top} {wide} {high}">{inner}</svg>'
+        ]
+        below += high
+    for x, y, right, bottom in part.blank:
+        lines += [
+            f'<rect x="{x}%" y="{y}%" width="{right - x}%" '
+            f'height="{bottom - y}%" fill="#fff"/>'
+        ]
+    return "\n".join([*lines, "</svg>"])
 
 
 def write_figures(

@@ -5,6 +5,8 @@ deck, Sphinx itself a paper. Nothing in the folder leads out of it: it works
 from a memory stick, without network.
 """
 
+import re
+import shutil
 from collections.abc import Collection
 from dataclasses import replace
 from io import StringIO
@@ -18,11 +20,13 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from tools.lectures.chapter import BOOK, BadPlan
 from tools.lectures.decks import Deck
-from tools.lectures.figures import parts_of, write_figures
+from tools.lectures.figures import parts_of, write_figures, write_part
 from tools.lectures.page import filled
 from tools.lectures.plan import LENGTHS, Plan
 from tools.refresh_outputs import ROOT
 
+REFERENCES = BOOK.parent / "references.bib"
+CITED = re.compile(r"\{cite:(\w)\}`([^`]*)`")
 STATIC = [str(Path(__file__).with_name("static"))]
 SCREEN = {
     "width": 1280,
@@ -50,19 +54,41 @@ def publish(target: Path, plan: Plan, svg: Collection[str] = ()) -> None:
     """
     figures = write_figures(target / "figures", svg)
     sources = {"sources": "# Sources\n\n```{bibliography}\n```\n"}
-    decks, papers = dict(sources), dict(sources)
+    decks, papers, exported = dict(sources), dict(sources), {}
     for name, unit in plan.units.items():
         for length in LENGTHS:
             deck = Deck(plan, unit, length, figures)
             decks[f"slides/{name}-{length}"] = filled("deck", deck=deck)
+            exported[f"{name}-{length}"] = export(deck, target)
         for kind in ("handout", "board"):
             papers[f"{kind}s/{name}"] = filled(kind, deck=deck, unit=unit)
-    whole = replace(plan, cuts={}, builds={})
+    whole = replace(plan, cuts={}, frames={}, builds={})
     shown = [parts_of(name, figures, whole)[0] for name in figures]
     papers["figures/index"] = filled("figures", parts=shown)
     papers["index"] = filled("index", units=plan.units)
     build(target, "revealjs", decks)
     build(target, "html", papers)
+    for name, text in exported.items():
+        (target / f"slides/{name}.md").write_text(text, encoding="utf-8")
+    shutil.copy(REFERENCES, target)
+
+
+def export(deck: Deck, target: Path) -> str:
+    """A deck as Markdown that pandoc reads, and anybody can change."""
+    slides = deck.slides()[1:]
+    files = {
+        s.part.stem: f"../figures/{write_part(s.part, target / 'figures')}"
+        for s in slides
+        if s.part
+    }
+    text = filled("export", deck=deck, slides=slides, files=files)
+    return CITED.sub(cited, text)
+
+
+def cited(found: re.Match[str]) -> str:
+    """A citation as pandoc writes it."""
+    names = "; ".join(f"@{name}" for name in found[2].split(","))
+    return names if found[1] == "t" else f"[{names}]"
 
 
 def build(target: Path, builder: str, pages: dict[str, str]) -> None:
@@ -110,7 +136,7 @@ def settings() -> dict[str, Any]:
             "sphinxcontrib.bibtex",
             "course_mathjax",
         ],
-        "bibtex_bibfiles": [str(BOOK.parent / "references.bib")],
+        "bibtex_bibfiles": [str(REFERENCES)],
         "bibtex_reference_style": formulas["bibtex_reference_style"],
         "myst_enable_extensions": book["parse"]["myst_enable_extensions"],
         "mathjax_path": formulas["mathjax_path"],
