@@ -58,6 +58,8 @@ def pytest_collection_modifyitems(
     if not config.getoption("--all"):
         _deselect_exhaustive(config, items)
     _skip_what_lacks(items)
+    for notebook in {i.parent for i in items if hasattr(i.parent, "nb")}:
+        notebook.skip_compare += ("image/svg+xml",)
 
 
 def _deselect_exhaustive(

@@ -8,6 +8,7 @@ for each page of the whole book is checked on the built pages.
 import importlib
 import shutil
 import sys
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
@@ -28,8 +29,8 @@ REPO = "https://github.com/nobody/invented"
 SITE = "https://course.example/books/transformer"
 CHAPTER = "book/en/06_masks.ipynb"
 EXTENSIONS = """myst_nb sphinx_togglebutton sphinx_copybutton sphinx_design
-sphinx_book_theme course_chapters course_minimap course_pages course_site
-course_search"""
+sphinx_book_theme course_chapters course_minimap course_opening course_pages
+course_site course_search"""
 """In the order of ``_config.yml``."""
 PROSE = "A sentence which is long enough to say what this page is about. "
 PAGES = {
@@ -64,6 +65,8 @@ def write_pages(source: Path) -> None:
     for name, text in PAGES.items():
         (source / f"{name}.md").write_text(text, encoding="utf-8")
     shutil.copytree(BOOK / "en/figures", source / "figures")
+    openings = source / "figures/openings"
+    shutil.copy(openings / "13.svg", openings / "06.svg")
     cells = [new_markdown_cell("# Masks")]
     nbformat.write(new_notebook(cells=cells), source / "06_masks.ipynb")
 
@@ -208,19 +211,20 @@ def test_a_server_has_the_buttons_that_it_can_serve(address, launched):
 SVG = course_minimap.SVG
 
 
+PICTURE = ElementTree.parse(BOOK / "en" / course_minimap.PICTURE).getroot()
+
+
 def test_a_minimap_lights_what_the_picture_links_to_its_chapter():
-    path = BOOK / "en" / course_minimap.PICTURE
-    picture = ElementTree.parse(path).getroot()
     for path in (BOOK / "en").glob("[0-9][0-9]_*.ipynb"):
         number = path.name[:2]
         about = [
             part
-            for part in picture.iter()
+            for part in PICTURE.iter()
             if part.get("href", "").startswith(path.stem)
             or number in part.get("data-also", "").split()
         ]
-        drawn = course_minimap.drawing(picture, number)
-        assert drawn.findall("g[@class='lit']"), path.stem
+        drawn = course_minimap.drawing(PICTURE, number)
+        assert bool(drawn.findall("g[@class='lit']")) == bool(about)
         label = drawn.get("aria-label")
         assert ("the whole" in label) == (not about)
         for part in about:
@@ -228,11 +232,30 @@ def test_a_minimap_lights_what_the_picture_links_to_its_chapter():
                 assert text.get("class") == "number" or text.text in label
 
 
+def test_from_chapter_to_chapter_the_minimap_grows_to_the_whole():
+    numbers = {page[:2]: page for page in course_minimap.PLACES}
+    outlined = {}
+    for number, page in numbers.items():
+        box = course_minimap.minimap(PICTURE, page, "index.html", runs=False)
+        groups = ElementTree.fromstring(box).findall("a/svg/g")
+        outlined[number] = {
+            place
+            for place, group in enumerate(groups)
+            if group.get("class") == "later"
+        }
+    growing = [outlined[f"{number:02}"] for number in range(2, 14)]
+    assert all(after <= before for before, after in pairwise(growing))
+    assert len(growing[0]) > 15 and not growing[-1]
+    assert not any(outlined[n] for n in numbers if n == "00" or n > "12")
+
+
 def test_a_chapter_without_a_place_in_the_picture_is_a_warning(built):
     (warning,) = built.warnings.strip().splitlines()
     assert "99_later" in warning and "course_places.yml" in warning
     (minimap,) = built.page("06_masks").find_class("transformer-minimap")
-    assert minimap.getprevious().tag == "h1"
+    opening = minimap.getprevious()
+    assert opening.get("class") == "opening"
+    assert opening.getprevious().tag == "h1"
     assert minimap.find("a").get("href") == "index.html#transformer"
     assert minimap.find(".//p").text_content() == (
         f"Chapter 06 · {course_minimap.PLACES['06_masks']}"

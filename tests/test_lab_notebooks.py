@@ -1,8 +1,10 @@
 """The copies of the chapters that `make lab` opens."""
 
 import re
+from base64 import b64decode
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import nbformat
 import pytest
@@ -11,6 +13,7 @@ from tiny import Killed, killed
 
 from tools.lab_markdown import Frame, Writer, fold
 from tools.lab_notebooks import (
+    OPENINGS,
     chapter_paths,
     is_changed,
     learner_notebook,
@@ -19,6 +22,7 @@ from tools.lab_notebooks import (
 )
 
 PATHS = chapter_paths()
+SVG = "{http://www.w3.org/2000/svg}"
 LEFT_OVER = re.compile(
     r":::|^`{3,} *\{|\{[a-z][\w:-]*\}`|^\([\w-]+\)=$|^\{[.#]|\]\(\)|\[\]\(",
     re.M,
@@ -72,6 +76,16 @@ def test_copies_are_valid_and_name_no_place_of_this_machine(copies):
         assert not is_changed(copy)
 
 
+def test_a_copy_begins_with_its_opening_in_colours_of_its_own(copies):
+    for page, copy in copies.items():
+        drawn = (OPENINGS / f"{page[:2]}.svg").exists()
+        assert (copy.cells[1].id == "opening") == drawn
+        if drawn:
+            [data] = re.findall(r"base64,([^)]+)\)$", copy.cells[1].source)
+            svg = ElementTree.fromstring(b64decode(data))
+            assert "font-size" in svg.findtext(f"{SVG}style")
+
+
 def test_links_between_copies_lead_to_cells(copies):
     ids = {
         page: {"", *(f"cell-id={cell.id}" for cell in copy.cells)}
@@ -81,7 +95,7 @@ def test_links_between_copies_lead_to_cells(copies):
         target.partition("#")
         for copy in copies.values()
         for target in re.findall(r"\]\(([^)\s]+)", texts_of(copy))
-        if not target.startswith(("http", "/static/"))
+        if not target.startswith(("http", "/static/", "data:"))
     ]
     assert len(targets) > 300
     for file, _, cell in targets:

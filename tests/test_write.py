@@ -70,7 +70,7 @@ def test_a_page_shows_the_stubs_the_command_and_the_picture(tmp_path):
         "transformer-course check my_transformer.py",
     ]
     shades = {group.get("class") for group in box.iter("g")}
-    assert shades == {"lit", "earlier", None}
+    assert shades == {"lit", "earlier", "later"}
     (link,) = box.iter("a")
     assert link.get("href") == "my_transformer.html"
 

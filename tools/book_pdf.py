@@ -37,8 +37,8 @@ SITE = ROOT / "_build/en/_build/html"
 TEMPLATE = Path(__file__).with_suffix(".html")
 READY = Path(__file__).with_suffix(".js")
 PAPER = {"format": "A4", "print_background": True}
-MARGIN = {"top": "18mm", "bottom": "22mm", "left": "20mm", "right": "20mm"}
-PAGE = {"scale": 0.8, "margin": MARGIN}
+MARGIN = {"top": "24mm", "bottom": "26mm", "left": "29mm", "right": "29mm"}
+PAGE = {"margin": MARGIN}
 
 
 @dataclass
@@ -240,7 +240,7 @@ def make_pdf(site: Path, target: Path, names: list[str] = ()) -> int:
                 each.start, start = start, start + len(each.pdf.pages)
         titles = [config["title"]] * len(opening.pages)
         titles += [each.title for each in ordered for _ in each.pdf.pages]
-        feet = print_template(page, {"titles": titles})
+        feet = print_template(page, {**front, "titles": titles})
     book = Book(site, opening, ordered).finish(parts, feet)
     book.add_metadata({"/Title": config["title"], "/Author": config["author"]})
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -17,6 +17,7 @@ import hashlib
 import os
 import re
 import sys
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,6 +45,8 @@ from transformer_course import files
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = ROOT / "book/en"
+OPENINGS = CHAPTERS / "figures/openings"
+STYLE = ROOT / "book/_static/openings.css"
 TARGET = ROOT / "my_chapters"
 NAME = "building-the-transformer"
 FOLDED = {
@@ -101,6 +104,7 @@ def learner_notebook(path: Path, book: Book) -> NotebookNode:
     writer = Writer(path.stem, book)
     listed = sources(chapter.cells, book)
     cells = [install_cell(os.environ.get("REPO", ""))]
+    cells += opening_cells(OPENINGS / f"{path.stem[:2]}.svg")
     first = next(
         (cell.id for cell in chapter.cells if cell.cell_type == "code"), None
     )
@@ -151,6 +155,18 @@ if importlib.util.find_spec("transformer_course") is None:
     )
 
 
+def opening_cells(path: Path) -> list[NotebookNode]:
+    """The chapter's opening, where it has one, in the colours of paper."""
+    if not path.exists():
+        return []
+    _, tag, shapes = re.split(r"(<svg[^>]*>)", path.read_text("utf-8"))
+    [label] = re.findall(r'aria-label="([^"]*)"', tag)
+    drawn = f"{tag}<style>{STYLE.read_text('utf-8')}</style>{shapes}"
+    data = b64encode(drawn.encode()).decode()
+    picture = f"![{label}](data:image/svg+xml;base64,{data})"
+    return [text_cell(picture, "opening")]
+
+
 def text_cells(cell: NotebookNode, writer: Writer) -> list[NotebookNode]:
     """The cells that a cell of text becomes: frames get their own."""
     cells = []
@@ -195,21 +211,18 @@ def code_cells(
     if title:
         cell.source = f"# {title}\n{cell.source}"
     for output in cell.outputs:
-        describe(output, settings.get("image", {}))
+        describe(output, settings.get("image", {}).get("alt", ""))
     if not (figure := settings.get("figure")):
         return [cell]
     caption = text_cell(writer.caption(figure), f"{cell.id[:50]}-caption")
     return [cell, caption]
 
 
-def describe(output: NotebookNode, image: dict[str, str]) -> None:
-    """Give a picture its width, and the words for who cannot see it."""
-    if "image/png" not in output.get("data", {}):
-        return
-    known = {"alt": image["alt"]} if "alt" in image else {}
-    if found := re.fullmatch(r"(\d+)px", image.get("width", "")):
-        known["width"] = int(found[1])
-    output.metadata["image/png"] = known
+def describe(output: NotebookNode, alt: str) -> None:
+    """Give a picture the words for who cannot see it."""
+    for kind in output.get("data", {}):
+        if kind.startswith("image/"):
+            output.metadata[kind] = {"alt": alt}
 
 
 def is_changed(notebook: NotebookNode) -> bool:

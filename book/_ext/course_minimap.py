@@ -1,10 +1,12 @@
-"""Where we are: below a chapter's title, the whole model with its part lit.
+"""Where we are: below a chapter's title, the model as far as it is built.
 
 The minimap is the picture of the first page in small, ``transformer.svg``,
-without its words. What is lit is read there: a box belongs to the chapter that
-it links to, and to those that its attribute ``data-also`` names by number. A
-chapter that no box belongs to is about the whole, and all of it is lit. The
-translator in the page, in which parts are switched off, names its boxes there.
+without its words. A chapter's own parts are lit, those of earlier chapters are
+shaded, and those of later ones are outlines. Whose a part is stands in the
+picture: a box belongs to the chapter that it links to, and to those that its
+attribute ``data-also`` names by number. A chapter that no box belongs to is
+about the whole, and all of it is shaded. The translator in the page, in which
+parts are switched off, names its boxes there.
 
 Where a chapter has code, a switch below these words folds or opens it.
 """
@@ -31,6 +33,8 @@ GEOMETRY = {
     "circle": ("class", "cx", "cy", "r"),
 }
 """Attributes of a shape in the minimap."""
+FIRST = 2
+"""The chapter that builds the first parts; what is before it builds none."""
 LETTER, LINE = 6.5, 10
 """Width of a letter and height of a word, in units of the picture."""
 
@@ -108,18 +112,20 @@ def drawing(
         {
             "viewBox": picture.get("viewBox", ""),
             "role": "img",
-            "aria-label": "Lit in the picture of the Transformer: "
-            f"{names(lit) or 'the whole'}.",
+            "aria-label": f"The Transformer in small, with {names(lit)} lit."
+            if lit
+            else "The Transformer in small, the whole of it.",
         },
     )
     flows = picture.iterfind(f"{SVG}g/{SVG}path")
     SubElement(svg, "path", d="".join(path.get("d", "") for path in flows))
     for part in parts:
-        shade = "earlier" if part.chapters & earlier else None
-        if part in (lit or parts):
+        shade = "later"
+        if part in lit:
             shade = "lit"
-        group = SubElement(svg, "g", {"class": shade} if shade else {})
-        group.extend(part.shapes)
+        elif part.chapters & earlier or not lit:
+            shade = "earlier"
+        SubElement(svg, "g", {"class": shade}).extend(part.shapes)
     return svg
 
 
@@ -142,7 +148,8 @@ def minimap(picture: Element, page: str, home: str, runs: bool) -> str:
     box = Element("div", {"class": "transformer-minimap"})
     href = f"{home}#{picture.get('id')}"
     link = SubElement(box, "a", href=href, title="To the picture in full")
-    link.append(drawing(picture, chapter))
+    built = {f"{number:02}" for number in range(FIRST, int(chapter))}
+    link.append(drawing(picture, chapter, built))
     words = SubElement(box, "div")
     line = SubElement(words, "p")
     name = SubElement(line, "strong")

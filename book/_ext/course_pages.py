@@ -5,6 +5,7 @@
 - a figure is a link to its image, which a phone then shows in full size;
 - an image has the size of its file, so that nothing moves when it comes;
 - punctuation that touches a formula stays on its line;
+- an empty cell in a table's head is no heading;
 - scripts wait until the page has been read.
 """
 
@@ -36,6 +37,8 @@ FORMULA = re.compile(
     r'(<span class="math notranslate nohighlight">[^<]*</span>)'
     r"([A-Za-z'’”.,;:!?%…)\]」』）、。-]*)"
 )
+EMPTY_HEAD = re.compile(r'<th class="[^"]*"><p></p></th>')
+"""Corner of a table, which heads nothing."""
 PLAIN_FOLD = re.compile(
     r'(<details class="[^"]*\bhide\b[^"]*)("[^>]*>\s*<summary)[^>]*'
     r'(>\s*<\w+ class="collapsed[^"]*">Show the \w+ of this cell<)'
@@ -89,6 +92,7 @@ def put_right(html: str, size_of: Callable[[str], str]) -> str:
     html = FIGURE.sub(lambda figure: IMAGE.sub(with_link, figure[0]), html)
     html = FORMULA.sub(kept_together, html)
     html = PLAIN_FOLD.sub(r"\1 plain-fold\2\3", html)
+    html = EMPTY_HEAD.sub("<td></td>", html)
     html = html.replace(' aria-label="Toggle hidden content"', "")
     html = html.replace('role="doc-biblioentry"', 'role="listitem"')
     return mark_japanese(html)

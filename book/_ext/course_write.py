@@ -77,8 +77,8 @@ def map_of(picture: Element, chapter: str) -> str:
     words.text = "Lit: what you write now."
     if "earlier" in shades:
         words.text += " Shaded: what you have from earlier chapters."
-    elif earlier:  # and nothing is shaded: the chapter is about the whole
-        words.text = "Lit: the whole model, which is yours now."
+    if "lit" not in shades:  # the chapter is about the whole
+        words.text = "The whole model, which is yours now."
     return ElementTree.tostring(box, encoding="unicode")
 
 

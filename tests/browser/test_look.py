@@ -1,7 +1,8 @@
 """The first page's picture can be read; nothing moves; code is folded."""
 
 import pytest
-from browsing import HEIGHT, WIDTHS, from_disk
+from browsing import HEIGHT, WIDTHS, from_disk, script
+from built_book import BOOK
 
 VISIBLE = "(all) => all.map((one) => one.checkVisibility())"
 GOOD = 0.1
@@ -37,6 +38,20 @@ def test_names_in_the_picture_keep_clear_of_their_numbers(
         tab.resize(width)
         assert tab.page.locator(".transformer-map .number").count()
         assert not tab.page.evaluate(NAMES), width
+
+
+@pytest.mark.parametrize("font", ["", "DejaVu Sans"])
+def test_words_of_an_opening_keep_inside_and_apart(browser, font):
+    style = (BOOK / "_static/openings.css").read_text("utf-8")
+    style += f".opening {{ font-family: '{font}' !important }}" * bool(font)
+    page = browser.new_page()
+    paths = list((BOOK / "en/figures/openings").glob("*.svg"))
+    assert paths
+    for path in paths:
+        page.set_content(path.read_text("utf-8"))
+        page.add_style_tag(content=style)
+        assert not page.evaluate(script("clashes")), path.stem
+    page.close()
 
 
 @pytest.mark.parametrize("width", WIDTHS)

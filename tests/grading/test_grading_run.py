@@ -198,7 +198,8 @@ def test_code_cannot_write_into_the_notebook_that_comes_back(marker):
         from pathlib import Path
 
         os.write(1, b'no JSON')
-        print(Path({__file__!r}).exists(), Path.home())
+        there = Path({__file__!r}).exists()
+        print(f'{{there}} {{Path.home()}}')
         try:
             Path('/usr/mine').write_text('')
         except OSError:

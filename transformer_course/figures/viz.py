@@ -1,15 +1,14 @@
 """The course's figures and their one style.
 
-Colours are those of Okabe and Ito, which people with any kind of colour
-vision can tell apart. Queries, keys and values keep one colour each in every
-chapter. All figures are drawn on white, so that they can be read on a dark
-page too.
+Queries, keys and values keep one colour each in every chapter. All figures are
+drawn on white; a page puts its own colours in the place of the palette's.
 """
 
 import inspect
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from unicodedata import east_asian_width
 
@@ -22,23 +21,26 @@ except ModuleNotFoundError as error:
 import matplotlib_fontja
 from IPython.display import Markdown, display
 from jaxtyping import Float, Int
+from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
+from matplotlib_inline.config import InlineBackend
 from torch import Tensor, nn
 
+from transformer_course.figures.palette import HUES
 from transformer_course.interpretation.hooks import Record, record
 from transformer_course.models.transformer import LanguageModel, Transformer
 
-BLACK = "#000000"
-ORANGE = "#E69F00"
-SKY = "#56B4E9"
-GREEN = "#009E73"
-YELLOW = "#F0E442"
-BLUE = "#0072B2"
-VERMILION = "#D55E00"
-PURPLE = "#CC79A7"
-GREY = "#666666"
+BLACK = HUES["ink"].light
+ORANGE = HUES["orange"].light
+SKY = HUES["sky"].light
+GREEN = HUES["green"].light
+YELLOW = HUES["yellow"].light
+BLUE = HUES["blue"].light
+VERMILION = HUES["vermilion"].light
+PURPLE = HUES["purple"].light
+GREY = HUES["muted"].light
 
 QUERY = VERMILION
 KEY = BLUE
@@ -59,6 +61,8 @@ DASHES = (
 )
 """Dashes of lines, in the order of the colours."""
 
+_FONTS = Path(__file__).parent / "fonts"
+_NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 _RADIUS = 0.27  # of a tensor's circle, in units of a graph's grid
 _PRINTED = 5  # a heat map of up to so many rows and columns shows its values
 _ARROW = {"arrowstyle": "-|>", "color": GREY, "linewidth": 1.3}
@@ -78,13 +82,26 @@ Box = tuple[float | int, float | int, float | int, float | int]
 def use_style() -> None:
     """Set the course's style for all figures that follow.
 
-    Latin letters are drawn in DejaVu Sans, Japanese ones in IPAex Gothic.
+    Latin letters are drawn in Course Sans, Japanese ones in IPAex Gothic. In a
+    notebook figures are SVG with real text, the same bytes every time.
     """
     matplotlib_fontja.japanize()
+    for path in sorted(_FONTS.glob("*.ttf")):
+        font_manager.fontManager.addfont(path)
     plt.rcParams.update(
         {
-            "font.family": ["DejaVu Sans", "IPAexGothic"],
+            "font.family": ["Course Sans", "DejaVu Sans", "IPAexGothic"],
             "font.size": 11,
+            "mathtext.fontset": "custom",
+            "mathtext.rm": "Course Sans",
+            "mathtext.it": "Course Sans:italic",
+            "mathtext.bf": "Course Sans:semibold",
+            "mathtext.sf": "Course Sans",
+            "mathtext.cal": "Course Sans:italic",
+            "mathtext.tt": "DejaVu Sans Mono",
+            "svg.fonttype": "none",
+            "svg.hashsalt": "transformer_course",
+            "image.interpolation": "none",
             "axes.unicode_minus": True,
             "axes.prop_cycle": plt.cycler(color=CYCLE, linestyle=DASHES),
             "axes.spines.top": False,
@@ -99,6 +116,10 @@ def use_style() -> None:
             "savefig.pad_inches": 0.05,
         }
     )
+    if InlineBackend.initialized():
+        backend = InlineBackend.instance()
+        backend.print_figure_kwargs |= {"metadata": _NO_METADATA}
+        backend.figure_formats = {"svg"}
 
 
 def show_source(obj: Any) -> None:

@@ -5,7 +5,7 @@
 "use strict";
 
 course.Stage = class {
-  static PACE = 350; // milliseconds for a word
+  static PACE = 350; // milliseconds for a word; the first time, twice as many
   static WIDEST = 14; // pixels of a ribbon with all the weight
 
   /* root has elements data-lv="stage", "source", "target" and "next".
@@ -72,23 +72,30 @@ course.Stage = class {
   async play(steps) {
     this.clear();
     const { run } = this;
+    const pace = this.constructor.PACE * (this.played ? 1 : 2);
+    this.played = true;
+    steps.forEach((step, index) => this.place(step, index));
     for (const step of steps) {
-      await course.ui.pause(this.constructor.PACE);
+      await course.ui.pause(pace);
       if (run !== this.run) return;
-      this.add(step);
+      this.reveal(step);
     }
     this.select(0);
   }
 
   add(step) {
+    this.place(step, this.steps.length);
+    this.reveal(step);
+  }
+
+  /* A word that is still to come has its room, so that no other moves. */
+  place(step, index) {
     const { h } = course.ui;
-    const index = this.steps.length;
-    this.steps.push({ ...step, looks: this.looks(step.cross) });
     const meaning = this.meaning(step.piece);
     const word = h(
       "button",
       {
-        type: "button", class: "lv-word", "aria-pressed": "false",
+        type: "button", class: "lv-word is-coming", "aria-pressed": "false",
         onpointerenter: () => this.select(index),
         onfocus: () => this.select(index),
         onclick: () => this.select(index),
@@ -97,6 +104,13 @@ course.Stage = class {
       meaning && h("small", { lang: "en" }, meaning),
     );
     this.find("target").append(word);
+  }
+
+  reveal(step) {
+    const index = this.steps.length;
+    const born = performance.now();
+    this.steps.push({ ...step, born, looks: this.looks(step.cross) });
+    this.find("target").children[index].classList.remove("is-coming");
     this.select(index);
   }
 
@@ -144,7 +158,8 @@ course.Stage = class {
         : [box.left + box.width / 2 - from.left, box[edge] - from.top];
     };
     const [start, stop] = beside ? ["left", "right"] : ["top", "bottom"];
-    const paths = this.steps.flatMap(({ looks }, i) =>
+    const now = performance.now();
+    const paths = this.steps.flatMap(({ looks, born }, i) =>
       looks.map((weight, j) => {
         if (weight < 0.03) return null;
         const [x1, y1] = end(words[i], start);
@@ -154,6 +169,8 @@ course.Stage = class {
           d: `M${x1} ${y1}` + (beside
             ? `C${x} ${y1} ${x} ${y2} ${x2} ${y2}`
             : `C${x1} ${y} ${x2} ${y} ${x2} ${y2}`),
+          pathLength: 1,
+          style: `animation-delay: ${born - now}ms`,
           "stroke-width": Math.max(1, weight * this.constructor.WIDEST),
           class: i === this.selected ? "is-now" : "",
         });

@@ -1,0 +1,113 @@
+"""Figures of notebooks as drawings in the page.
+
+A figure's SVG stands in the page itself, so that its letters are the page's
+and its colours follow the page into the dark.
+"""
+
+import hashlib
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+from sphinx.application import Sphinx
+
+from transformer_course.figures import palette
+
+SVG = "{http://www.w3.org/2000/svg}"
+LINK = "{http://www.w3.org/1999/xlink}href"
+IMAGE = re.compile(r'<img\b[^>]*\bsrc="([^"]+\.svg)"[^>]*>')
+NUMBER = re.compile(r"-?\d+\.\d{2,}")
+"""With more digits than a hundredth of a point, which nobody sees."""
+FONT = re.compile(r"(font-family: |(?<=px) )'Course Sans'[^;\"]*(; )?")
+POINT = 1.15 * 4 / 3
+"""CSS pixels: letters of 11 points are as large as the page's."""
+
+
+def inline(svg: str, alt: str) -> str:
+    """A figure that matplotlib drew, to stand in a page.
+
+    Args:
+        svg: the file.
+        alt: the words for who cannot see it.
+    """
+    ElementTree.register_namespace("", SVG[1:-1])
+    root = ElementTree.fromstring(svg)
+    width, height = (float(n) for n in root.get("viewBox").split()[2:])
+    own = hashlib.sha256(svg.encode()).hexdigest()[:6]
+    lighten(root, own)
+    root.attrib = {
+        "class": "figure",
+        "viewBox": f"0 0 {width:.2f} {height:.2f}",
+        "role": "img",
+        "aria-label": alt,
+        "style": f"width:{width * POINT:.0f}px",
+    }
+    text = ElementTree.tostring(root, encoding="unicode")
+    text = re.sub(r">\s+<", "><", text.replace("xlink:href", "href"))
+    return palette.with_variables(text)
+
+
+def lighten(root: ElementTree.Element, own: str) -> None:
+    """Leave out what a page does not need; ids get the figure's own name."""
+    used = set(re.findall(r"#([\w-]+)", ElementTree.tostring(root, "unicode")))
+    for parent in root.iter():
+        for child in list(parent):
+            if child.tag.endswith(("metadata", "style")):
+                parent.remove(child)
+    for element in root.iter():
+        if (name := element.get("id")) is not None:
+            if name in used:
+                element.set("id", f"{own}{name}")
+            else:
+                del element.attrib["id"]
+        for key, value in element.attrib.items():
+            if key == LINK and value.startswith("#"):
+                value = f"#{own}{value[1:]}"
+            value = re.sub(r"url\(#", f"url(#{own}", value)
+            if key in ("d", "x", "y", "width", "height", "transform", "style"):
+                value = NUMBER.sub(rounded, value)
+            element.set(key, FONT.sub(" ", value).strip())
+        if re.match(r"rotate\(-?0 ", element.get("transform", "")):
+            del element.attrib["transform"]
+        if LINK in element.attrib:
+            element.set("href", element.attrib.pop(LINK))
+
+
+def rounded(number: re.Match) -> str:
+    """A number with two decimals, or fewer."""
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+
+
+def change(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], _: Any
+) -> None:
+    """Put the drawings of a page's figures into it."""
+    originals = {name: path for path, name in app.builder.images.items()}
+
+    def drawing(image: re.Match) -> str:
+        path = originals.get(Path(unquote(image[1])).name)
+        if path is None or "jupyter_execute" not in path:
+            return image[0]
+        alt = re.search(r'\balt="([^"]*)"', image[0])
+        svg = Path(app.srcdir, path).read_text("utf-8")
+        return inline(svg, unescape(alt[1]) if alt else "")
+
+    if "body" in context:
+        context["body"] = IMAGE.sub(drawing, context["body"])
+
+
+def write_palette(app: Sphinx, error: Exception | None) -> None:
+    """Write the colours beside the styles that use them."""
+    if error is None:
+        target = Path(app.outdir, "_static/palette.css")
+        target.write_text(palette.css(), encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.connect("html-page-context", change, priority=400)
+    app.connect("build-finished", write_palette)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
