@@ -61,7 +61,7 @@ class Slide:
         """How picture and words stand on it: classes of its body."""
         names = [self.kind]
         if self.part:
-            names += ["tall"] if self.part.tall else ["wide"]
+            names += [self.part.layout]
         if len(bare(self.text).split()) > LONG or len(self.strokes) > MANY:
             names += ["long"]
         if any(len(term) > BROAD for term, _ in self.strokes):

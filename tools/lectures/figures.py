@@ -5,11 +5,14 @@ import math
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cache
+from html import unescape
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import course_figures
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
@@ -18,6 +21,7 @@ from PIL import Image
 from tools.lectures.chapter import BOOK, MAP, chapter_files, portable
 from tools.lectures.plan import Plan
 from tools.refresh_outputs import client_of
+from transformer_course.figures import palette
 
 DRAW = "%config InlineBackend.figure_formats = ['png', 'svg']"
 """A cell behind the imports, whose style has chosen PNG alone."""
@@ -30,9 +34,14 @@ LEAST = 20
 WIDTH, WIDEST, HEIGHT = 800, 900, 696
 """Pixels that a picture has on a slide, beside its caption; more than the
 first of them where its letters would be too small."""
+FLAT, WHOLE = 0.36, 1160
+"""Height by width below which a picture has the slide's whole width, with its
+caption below."""
 TALL = 560
 """Height in pixels from which on a picture has the slide's whole height."""
 SVG = "http://www.w3.org/2000/svg"
+OPENED, SIGNS = 1.8, 20
+"""How many times as large an opening is shown, and pixels of its letters."""
 STYLE = BOOK.parent / "_static/course.css"
 THEME = {
     "text-base": "#222832",
@@ -58,8 +67,8 @@ class Figure:
     """What is to be seen."""
     letters: float = LETTERS * DOTS
     """Pixels of its smallest letters, as they are shown."""
-    vectors: str = ""
-    """Its SVG, to stand in a page."""
+    drawn: str = ""
+    """Its SVG, if it may stand in a page."""
 
     @property
     def stem(self) -> str:
@@ -114,15 +123,18 @@ class Part:
         return self.bands[0][2], sum(height for *_, height in self.bands)
 
     @property
-    def tall(self) -> bool:
-        """Whether it has the whole height of a slide."""
+    def layout(self) -> str:
+        """How it stands on a slide: tall, wide or flat."""
         width, height = self.size
-        return self.shown * height / width > TALL
+        flat = "flat" if height < FLAT * width else "wide"
+        return "tall" if self.shown * height / width > TALL else flat
 
     @property
     def shown(self) -> int:
         """Pixels of its width on a slide."""
         width, height = self.size
+        if height < FLAT * width:
+            return round(min(width, WHOLE))
         legible = math.ceil(width * LEAST / self.figure.letters)
         most = max(WIDTH, min(WIDEST, legible))
         return round(min(width, most, HEIGHT * width / height))
@@ -134,8 +146,17 @@ class Part:
 
     def inline(self, place: str) -> str:
         """Its SVG for a page, whose other pictures have other ids."""
-        named = r'(\b(?:id|aria-labelledby)="|url\(#|href="#)([\w.-]+)'
-        return re.sub(named, rf"\1{place}-\2", self.figure.vectors)
+        named = r'(\bid="|url\(#|href="#)([\w.-]+)'
+        return re.sub(named, rf"\1{place}-\2", inlined(self.figure.drawn))
+
+
+@cache
+def inlined(svg: str) -> str:
+    """A drawing as it stands in a page, as large as the place it has."""
+    if "<?xml" not in svg:  # made for a page
+        return svg
+    drawn = course_figures.inline(svg, "")
+    return re.sub(r' style="width:\d+px"| role="img"', "", drawn, count=2)
 
 
 def parts_of(name: str, figures: dict[str, Figure], plan: Plan) -> list[Part]:
@@ -226,7 +247,7 @@ def write_figures(
 ) -> dict[str, Figure]:
     """Write all figures, those of some chapters as SVG too; by name."""
     folder.mkdir(parents=True, exist_ok=True)
-    figures = [drawing(folder)]
+    figures = [drawing(folder), *openings(folder)]
     for chapter, path in chapter_files().items():
         notebook = nbformat.read(path, as_version=4)
         if chapter in svg:
@@ -246,6 +267,7 @@ def figures_of(
             data = output.get("data", {})
             name = about["figure"]["name"]
             words = re.sub(rf"^fig-(?:{chapter}-)?|-figure$", "", name)
+            alt = about.get("image", {}).get("alt") or ""
             drawn = [
                 form(data[kind], folder / f"{chapter}-{words}.{ending}")
                 for kind, (ending, form) in FORMS.items()
@@ -253,7 +275,6 @@ def figures_of(
             ]
             if drawn:
                 files = [f["file"] for f in drawn]
-                alt = about.get("image", {}).get("alt") or ""
                 caption = about["figure"]["caption"]
                 looks = {k: v for k, v in drawn[0].items() if k != "file"}
                 yield Figure(name, files, caption=caption, alt=alt, **looks)
@@ -261,24 +282,15 @@ def figures_of(
 
 def write_svg(data: str, path: Path) -> dict[str, Any]:
     """Write a drawing; its size, its smallest letters, and its text."""
-    vectors = data[data.index("<svg") :]
     path.write_text(data, encoding="utf-8")
-    head = vectors[: vectors.index(">")]
-    *_, wide, high = map(float, re.search('viewBox="([^"]*)"', head)[1].split())
-    width = re.search(r'\bwidth="([\d.]+)(pt|px|)"', head)
-    points = 0.75 * wide
-    if width:
-        points = float(width[1]) * (1 if width[2] == "pt" else 0.75)
-    scale = points / 72 * DOTS / wide
-    sizes = re.findall(r"font(?:-size)?:[^;\"]*?([\d.]+)px", vectors)
-    sizes += re.findall(r'font-size="([\d.]+)', vectors)
-    letters = min(map(float, sizes), default=LETTERS * DOTS / scale)
+    box = re.search('viewBox="0 0 ([^ "]+) ([^ "]+)"', data)
+    scale = DOTS / 72
+    sizes = re.findall(r"\bfont(?:-size)?:[^;\"]*?([\d.]+)px", data)
     return {
         "file": path.name,
-        "size": (wide * scale, high * scale),
-        "letters": letters * scale,
-        "vectors": re.sub(r'\b(width|height)="[\d.]+(?:pt|px|)"', "", head, 2)
-        + vectors[len(head) :],
+        "size": (float(box[1]) * scale, float(box[2]) * scale),
+        "letters": min(map(float, sizes), default=LETTERS * 72) * scale,
+        "drawn": data,
     }
 
 
@@ -299,6 +311,21 @@ FORMS = {
 """Kinds of outputs that are figures, the best first."""
 
 
+def openings(folder: Path) -> Iterator[Figure]:
+    """Write the pictures that chapters begin with, ``opening-04`` by name."""
+    for path in sorted((BOOK / "figures/openings").glob("*.svg")):
+        name = f"opening-{path.stem}"
+        svg = path.read_text("utf-8")
+        svg = svg[svg.index("<svg") :]
+        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+        width, height = map(float, re.findall('(?:width|height)="(\\d+)"', svg)[:2])
+        said = re.search('aria-label="([^"]*)"', svg)[1]
+        size = OPENED * width, OPENED * height
+        letters = OPENED * SIGNS
+        files = [f"{name}.svg"]
+        yield Figure(name, files, size, "", unescape(said), letters, svg)
+
+
 def drawing(folder: Path) -> Figure:
     """Write the picture of the Transformer, with style and size of its own.
 
@@ -311,8 +338,10 @@ def drawing(folder: Path) -> Figure:
     source = (BOOK / f"figures/{MAP}.svg").read_text("utf-8")
     style = STYLE.read_text("utf-8")
     colours = {f"pst-color-{name}": value for name, value in THEME.items()}
-    for name, value in re.findall(r"--(course-[\w-]+): (#\w+);", style):
-        colours.setdefault(name, value)  # the first is that of a light page
+    for name, hue in (palette.HUES | palette.PARTS).items():
+        colours[f"course-{name}"] = hue.light
+    for role, name in palette.ROLES.items():
+        colours[f"course-{role}"] = palette.HUES[name].light
     rules = re.findall(r"^\.transformer-map [^{:]+\{[^}]*\}", style, re.M)
     css = re.sub(
         r"var\(--([\w-]+)\)", lambda m: colours[m[1]], "\n".join(rules)

@@ -2,13 +2,13 @@
 
 import json
 import math
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import nbformat
+from course_minimap import PICTURE, PLACES, drawing
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from course_exercises.engine.exercise import Exercise
@@ -23,9 +23,6 @@ from tools.lectures.plan import (
     Unit,
     linked,
 )
-
-sys.path.insert(0, str(BOOK.parent / "_ext"))
-from course_minimap import PICTURE, PLACES, drawing  # noqa: E402
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).with_name("templates")),

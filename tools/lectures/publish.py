@@ -24,10 +24,16 @@ from tools.lectures.figures import parts_of, write_figures, write_part
 from tools.lectures.page import filled
 from tools.lectures.plan import LENGTHS, Plan
 from tools.refresh_outputs import ROOT
+from transformer_course.figures import palette
 
 REFERENCES = BOOK.parent / "references.bib"
 CITED = re.compile(r"\{cite:(\w)\}`([^`]*)`")
-STATIC = [str(Path(__file__).with_name("static"))]
+PAGES = BOOK.parent / "_static"
+STATIC = [
+    str(Path(__file__).with_name("static")),
+    *(str(PAGES / name) for name in ("type.css", "openings.css")),
+]
+STYLES = ["palette.css", "type.css", "openings.css", "lectures.css"]
 SCREEN = {
     "width": 1280,
     "height": 720,
@@ -66,11 +72,18 @@ def publish(target: Path, plan: Plan, svg: Collection[str] = ()) -> None:
     shown = [parts_of(name, figures, whole)[0] for name in figures]
     papers["figures/index"] = filled("figures", parts=shown)
     papers["index"] = filled("index", units=plan.units)
+    write_face(target / "_static")
     build(target, "revealjs", decks)
     build(target, "html", papers)
     for name, text in exported.items():
         (target / f"slides/{name}.md").write_text(text, encoding="utf-8")
     shutil.copy(REFERENCES, target)
+
+
+def write_face(static: Path) -> None:
+    """Write the fonts and the colours of the book."""
+    shutil.copytree(PAGES / "fonts", static / "fonts", dirs_exist_ok=True)
+    (static / "palette.css").write_text(palette.css(), encoding="utf-8")
 
 
 def export(deck: Deck, target: Path) -> str:
@@ -145,11 +158,11 @@ def settings() -> dict[str, Any]:
         "html_theme_options": {"relbar1": False, "footer": False},
         "html_permalinks": False,
         "html_static_path": STATIC,
-        "html_css_files": ["lectures.css"],
+        "html_css_files": STYLES,
         "html_copy_source": False,
         "html_use_index": False,
         "revealjs_static_path": STATIC,
-        "revealjs_css_files": ["lectures.css"],
+        "revealjs_css_files": STYLES,
         "revealjs_js_files": ["slides.js"],
         "revealjs_style_theme": "lectures.css",
         "revealjs_script_conf": SCREEN,
