@@ -40,7 +40,7 @@ class Slide:
     """One slide; what its notes say, stands in the template."""
 
     kind: str
-    """title, opening, outline, before, question, formula, show, result,
+    """title, why, outline, before, question, formula, show, result,
     summary or homework."""
     title: str
     seconds: int
@@ -85,7 +85,7 @@ class Deck:
         title = f"Unit {unit.unit} · {unit.title}"
         left = unit.opening * 60 - TITLE - OUTLINE - SUMMARY - CLOSING
         opening, *_ = self.exhibit(
-            Slide("opening", "Why?", left, self.text(unit.opens.says)),
+            Slide("why", "Why?", left, self.text(unit.opens.says)),
             unit.opens.shows,
         )
         opening = replace(opening, title="Why?", seconds=left)
@@ -109,10 +109,10 @@ class Deck:
         return "\n".join(f"1. {title}" for title in titles)
 
     def summary(self) -> Slide:
-        """What to keep, below the unit's formulas."""
+        """What to keep, below the unit's longest formula."""
         keeps = "\n".join(f"- {self.text(one)}" for one in self.unit.keeps)
-        formulas = "\n\n".join(self.formulas()[:2])
-        return Slide("summary", "To keep", SUMMARY, keeps, block=formulas)
+        formula = max(self.formulas(), key=len, default="")
+        return Slide("summary", "To keep", SUMMARY, keeps, block=formula)
 
     def formulas(self) -> list[str]:
         """The unit's formulas, as they end up."""
@@ -222,7 +222,7 @@ class Deck:
             own += slide.seconds % len(parts) if number == 1 else 0
             where = f" ({number}/{len(parts)})" if len(parts) > 1 else ""
             text = slide.text or part.caption
-            if slide.kind in ("opening", "result"):  # it stands as a whole
+            if slide.kind in ("why", "result"):  # it stands as a whole
                 part = replace(part, steps=())
             yield replace(
                 slide,

@@ -29,6 +29,8 @@ DOTS = 160
 """To the inch, as most figures are drawn, and all are shown."""
 LETTERS = 11 / 72
 """Inches: how high letters are drawn."""
+SMALL = 0.7
+"""Size of an index beside that of its letter."""
 LEAST = 20
 """Pixels of a figure's letters on a slide of 1280 by 720."""
 WIDTH, WIDEST, HEIGHT = 800, 900, 696
@@ -153,8 +155,9 @@ class Part:
 @cache
 def inlined(svg: str) -> str:
     """A drawing as it stands in a page, as large as the place it has."""
-    if "<?xml" not in svg:  # made for a page
-        return svg
+    if "<?xml" not in svg:  # made for a page, where it may have links
+        whole = re.sub(r"<a [^>]*>", "<g>", svg).replace("</a>", "</g>")
+        return re.sub(r'\b(width|height)="[^"]*"', r'\1="100%"', whole, count=2)
     drawn = course_figures.inline(svg, "")
     return re.sub(r' style="width:\d+px"| role="img"', "", drawn, count=2)
 
@@ -285,11 +288,15 @@ def write_svg(data: str, path: Path) -> dict[str, Any]:
     path.write_text(data, encoding="utf-8")
     box = re.search('viewBox="0 0 ([^ "]+) ([^ "]+)"', data)
     scale = DOTS / 72
-    sizes = re.findall(r"\bfont(?:-size)?:[^;\"]*?([\d.]+)px", data)
+    sizes = {
+        float(size)
+        for size in re.findall(r"\bfont(?:-size)?:[^;\"]*?([\d.]+)px", data)
+    }
+    sizes -= {round(SMALL * size, 1) for size in sizes}
     return {
         "file": path.name,
         "size": (float(box[1]) * scale, float(box[2]) * scale),
-        "letters": min(map(float, sizes), default=LETTERS * 72) * scale,
+        "letters": min(sizes, default=LETTERS * 72) * scale,
         "drawn": data,
     }
 
@@ -350,9 +357,9 @@ def drawing(folder: Path) -> Figure:
     *_, width, height = re.search('viewBox="([^"]*)"', source)[1].split()
     scale = LETTERS * DOTS / 14  # letters as high as those of other figures
     size = scale * int(width), scale * int(height)
-    font = "font: 15px 'Noto Sans', Arial, 'DejaVu Sans', sans-serif"
+    font = "font: 15px var(--course-font, Arial, sans-serif)"
     attributes = 'width="{}" height="{}" style="{}" viewBox='
     picture = source.replace("viewBox=", attributes.format(*size, font), 1)
     (folder / f"{MAP}.svg").write_text(picture, encoding="utf-8")
     said = re.search("<desc[^>]*>(.*?)</desc>", source)[1]
-    return Figure(MAP, [f"{MAP}.svg"], size, "", said)
+    return Figure(MAP, [f"{MAP}.svg"], size, "", said, drawn=picture)
