@@ -149,7 +149,7 @@ def test_each_formula_and_cell_of_the_plan_is_in_the_deck(unit, figures):
                 assert symbols(line) in terms, f"{name}: {line}"
     blocks = [slide.block for slide in slides if slide.kind in SHOWN]
     for topic in unit.topics(90):
-        for name in {*topic.before, *topic.shows} - figures.keys():
+        for name in {*topic.before, *deck.still(topic)} - figures.keys():
             if name not in PLAN.drawings:
                 assert deck.block(topic, name) in blocks, name
 

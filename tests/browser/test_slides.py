@@ -43,7 +43,7 @@ def screen(browser, tmp_path_factory):
     target = tmp_path_factory.mktemp("class")
     plan = read_plan()
     units = {name[:-3]: plan.units[name[:-3]] for name in DECKS}
-    publish(target, replace(plan, units=units))
+    publish(target, replace(plan, units=units), SITE)
     context = browser.new_context(viewport=SIZE)
     yield Tab(context.new_page(), target.as_uri())
     context.close()

@@ -15,6 +15,7 @@ from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
 
 TARGET = ROOT / "_build/class/en"
+PAGES = ROOT / "_build/en/_build/html"
 
 
 def main() -> int:
@@ -32,7 +33,7 @@ def main() -> int:
     )
     options = parser.parse_args()
     try:
-        publish(TARGET, read_plan(), options.svg)
+        publish(TARGET, read_plan(), PAGES, options.svg)
     except CourseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -4,12 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tools.lectures.chapter import (
+    ANSWERS,
     BadPlan,
     Block,
     Section,
     bare,
+    chapter_files,
     portable,
     section,
+    sections_of,
 )
 from tools.lectures.figures import Figure, Part, parts_of
 from tools.lectures.page import expand
@@ -50,6 +53,8 @@ class Slide:
     """A figure beside it, or a part of one."""
     block: str = ""
     """Code, output, a table or a formula above it, in Markdown."""
+    live: str = ""
+    """The address of a figure that answers."""
     strokes: tuple[tuple[str, str], ...] = ()
     """A formula, term after term, with words and numbers."""
     topic: Topic | None = None
@@ -78,6 +83,8 @@ class Deck:
     length: int
     figures: dict[str, Figure]
     """Of all chapters, by their names."""
+    book: str = ""
+    """Address of the built book, if it lies beside."""
 
     def slides(self) -> list[Slide]:
         """All of them, in order; their seconds are the unit's minutes."""
@@ -140,7 +147,8 @@ class Deck:
     def topic(self, topic: Topic) -> Iterator[Slide]:
         """A section's question, formula, pictures and answer."""
         title, left = self.title(topic), topic.minutes * 60
-        shown = len(topic.shows) + bool(topic.formula)
+        shown = len(self.still(topic) + self.alive(topic))
+        shown += bool(topic.formula)
         asking = round(left * SHARES["question"] / (len(topic.before) + 1))
         showing = round(left * SHARES["show"] / shown)
         left -= asking * (len(topic.before) + 1) + showing * shown
@@ -160,15 +168,33 @@ class Deck:
         if topic.formula:
             strokes = tuple((one, words) for one, words in topic.formula)
             yield Slide("formula", title, each, strokes=strokes, topic=topic)
-        for name in topic.shows:
+        for address in self.alive(topic):
+            yield Slide("live", title, each, live=address, topic=topic)
+        for name in self.still(topic):
             slide = Slide("show", title, each, topic=topic)
             yield from self.exhibit(slide, name)
+
+    def still(self, topic: Topic) -> list[str]:
+        """What is shown that does not answer."""
+        return [name for name in topic.shows if not name.startswith(ANSWERS)]
+
+    def alive(self, topic: Topic) -> list[str]:
+        """Addresses of what answers, on pages of the book."""
+        page = f"{self.unit.notebook}.html"
+        there = sections_of(chapter_files()[self.unit.chapter]).values()
+        alive = [b for one in there for b in one.blocks if b.kind == "live"]
+        ids = {block.text: block.answer for block in reversed(alive)}
+        return [
+            f"{self.book}/{page}?only={ids[name]}"
+            for name in topic.shows
+            if self.book and name.startswith(ANSWERS)
+        ]
 
     def result(self, topic: Topic, title: str, seconds: int) -> Slide:
         """The answer, beside what shows it."""
         answer = self.answer(topic)
         slide = Slide("result", title, seconds, answer, topic=topic)
-        name = topic.beside or (topic.shows or [""])[-1]
+        name = topic.beside or (self.still(topic) or [""])[-1]
         if name:
             *_, last = self.exhibit(slide, name)
             return replace(last, seconds=seconds, title=title)

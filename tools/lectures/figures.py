@@ -4,6 +4,7 @@ import base64
 import math
 import re
 from collections.abc import Collection, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from html import unescape
@@ -13,12 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import course_figures
-import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 from PIL import Image
 
-from tools.lectures.chapter import BOOK, MAP, chapter_files, portable
+from tools.lectures.chapter import (
+    BOOK,
+    MAP,
+    chapter_files,
+    notebook_of,
+    portable,
+)
 from tools.lectures.plan import Plan
 from tools.refresh_outputs import client_of
 from transformer_course.figures import palette
@@ -146,10 +152,20 @@ class Part:
         """Pixels of its smallest letters on a slide."""
         return self.figure.letters * self.shown / self.size[0]
 
-    def inline(self, place: str) -> str:
-        """Its SVG for a page, whose other pictures have other ids."""
+
+def with_drawings(html: str, figures: dict[str, Figure]) -> str:
+    """A page with the drawings that its comments name.
+
+    A comment also gives a drawing's place, which keeps its ids apart from
+    those of others. Sphinx would take its time over the drawings themselves.
+    """
+
+    def drawing(found: re.Match[str]) -> str:
+        svg = inlined(figures[found[1]].drawn)
         named = r'(\bid="|url\(#|href="#)([\w.-]+)'
-        return re.sub(named, rf"\1{place}-\2", inlined(self.figure.drawn))
+        return re.sub(named, rf"\1{found[2]}-\2", svg)
+
+    return re.sub(r"<!--drawn (\S+) (\S+)-->", drawing, html)
 
 
 @cache
@@ -252,8 +268,9 @@ def write_figures(
     folder.mkdir(parents=True, exist_ok=True)
     figures = [drawing(folder), *openings(folder)]
     for chapter, path in chapter_files().items():
-        notebook = nbformat.read(path, as_version=4)
+        notebook = notebook_of(path)
         if chapter in svg:
+            notebook = deepcopy(notebook)
             notebook.cells.insert(2, new_code_cell(DRAW))
             client_of(notebook, path.parent).execute()
         figures += figures_of(chapter, notebook, folder)

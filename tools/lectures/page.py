@@ -7,13 +7,18 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import nbformat
 from course_minimap import PICTURE, PLACES, drawing
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from course_exercises.engine.exercise import Exercise
 from experiments import store
-from tools.lectures.chapter import BOOK, BadPlan, chapter_files, section
+from tools.lectures.chapter import (
+    BOOK,
+    BadPlan,
+    chapter_files,
+    notebook_of,
+    section,
+)
 from tools.lectures.plan import (
     LINK,
     Chapter,
@@ -128,7 +133,7 @@ def seconds(unit: Unit, live: Live) -> tuple[int, int]:
     Raises:
         BadPlan: no cell, or more than one, has the line.
     """
-    notebook = nbformat.read(chapter_files()[unit.chapter], as_version=4)
+    notebook = notebook_of(chapter_files()[unit.chapter])
     cells = [each for each in notebook.cells if each.cell_type == "code"]
     places = [
         number

@@ -5,6 +5,7 @@ deck, Sphinx itself a paper. Nothing in the folder leads out of it: it works
 from a memory stick, without network.
 """
 
+import os
 import re
 import shutil
 from collections.abc import Collection
@@ -20,7 +21,12 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from tools.lectures.chapter import BOOK, BadPlan
 from tools.lectures.decks import Deck
-from tools.lectures.figures import parts_of, write_figures, write_part
+from tools.lectures.figures import (
+    parts_of,
+    with_drawings,
+    write_figures,
+    write_part,
+)
 from tools.lectures.page import filled
 from tools.lectures.plan import LENGTHS, Plan
 from tools.refresh_outputs import ROOT
@@ -47,12 +53,15 @@ SCREEN = {
 }
 
 
-def publish(target: Path, plan: Plan, svg: Collection[str] = ()) -> None:
+def publish(
+    target: Path, plan: Plan, book: Path, svg: Collection[str] = ()
+) -> None:
     """Write all that a class needs.
 
     Args:
         target: the folder.
         plan: its units are those that decks and papers are made of.
+        book: the folder of the built book, whose figures answer on slides.
         svg: numbers of chapters whose figures are drawn as SVG too.
 
     Raises:
@@ -61,9 +70,11 @@ def publish(target: Path, plan: Plan, svg: Collection[str] = ()) -> None:
     figures = write_figures(target / "figures", svg)
     sources = {"sources": "# Sources\n\n```{bibliography}\n```\n"}
     decks, papers, exported = dict(sources), dict(sources), {}
+    beside = os.path.relpath(book, target / "slides")
     for name, unit in plan.units.items():
+        built = (book / f"{unit.notebook}.html").exists()
         for length in LENGTHS:
-            deck = Deck(plan, unit, length, figures)
+            deck = Deck(plan, unit, length, figures, beside if built else "")
             decks[f"slides/{name}-{length}"] = filled("deck", deck=deck)
             exported[f"{name}-{length}"] = export(deck, target)
         for kind in ("handout", "board"):
@@ -75,6 +86,9 @@ def publish(target: Path, plan: Plan, svg: Collection[str] = ()) -> None:
     write_face(target / "_static")
     build(target, "revealjs", decks)
     build(target, "html", papers)
+    for path in [*target.glob("slides/*.html"), *target.glob("h*/*.html")]:
+        html = with_drawings(path.read_text("utf-8"), figures)
+        path.write_text(html, encoding="utf-8")
     for name, text in exported.items():
         (target / f"slides/{name}.md").write_text(text, encoding="utf-8")
     shutil.copy(REFERENCES, target)
