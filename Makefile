@@ -195,10 +195,6 @@ slides: $(INSTALLED) ## make slides of every unit, handouts and figures
 handouts: $(INSTALLED) ## the same, and handouts and board plans as PDF
 	@$(LECTURES) --pdf
 
-.PHONY: figures
-figures: $(INSTALLED) ## the same, and the figures of SVG="04 05" as SVG
-	@$(LECTURES) --svg $(SVG)
-
 .PHONY: lecture-pages
 lecture-pages: $(BUILT) ## make a copy of the book to project, answers out
 	@rm -rf $(CLASS)/pages

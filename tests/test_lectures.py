@@ -112,7 +112,9 @@ def test_each_question_is_followed_by_the_answer_written_for_it(unit, figures):
         chosen = options[int(right) - 1 if given == "choices" else -1]
         answers[bare(question)] = bare(chosen), bare(said)
     deck = Deck(PLAN, unit, 90, figures)
-    slides = [one for one in deck.slides() if one.kind in ("question", "result")]
+    slides = [
+        one for one in deck.slides() if one.kind in ("question", "result")
+    ]
     asked, told = slides[::2], slides[1::2]
     topics = unit.topics(90)
     for topic, question, result in zip(topics, asked, told, strict=True):

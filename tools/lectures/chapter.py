@@ -135,6 +135,17 @@ def section(name: str) -> Section:
     return there[anchor]
 
 
+@cache
+def projected() -> dict[str, str]:
+    """Ids of the demonstrations on the page for a projector.
+
+    By the directives of the figures that answer there.
+    """
+    text = (BOOK / "projector.md").read_text("utf-8")
+    found = re.findall(r"^## (.*)\n+```(\{live\} \S+)", text, re.M)
+    return {live: make_id(title) for title, live in found}
+
+
 def slug_of(title: str) -> str:
     """Slug of a title, as MyST makes it: without formulas."""
     words = re.sub(r"\$[^$]*\$", "", title.strip().lower())

@@ -11,6 +11,7 @@ from tools.lectures.chapter import (
     bare,
     chapter_files,
     portable,
+    projected,
     section,
     sections_of,
 )
@@ -180,12 +181,14 @@ class Deck:
 
     def alive(self, topic: Topic) -> list[str]:
         """Addresses of what answers, on pages of the book."""
-        page = f"{self.unit.notebook}.html"
         there = sections_of(chapter_files()[self.unit.chapter]).values()
         alive = [b for one in there for b in one.blocks if b.kind == "live"]
-        ids = {block.text: block.answer for block in reversed(alive)}
+        page = f"{self.unit.notebook}.html?only="
+        places = {one.text: page + one.answer for one in reversed(alive)}
+        for name, place in projected().items():
+            places[name] = f"projector.html?show={place}"
         return [
-            f"{self.book}/{page}?only={ids[name]}"
+            f"{self.book}/{places[name]}"
             for name in topic.shows
             if self.book and name.startswith(ANSWERS)
         ]

@@ -4,7 +4,6 @@ import base64
 import math
 import re
 from collections.abc import Collection, Iterator
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from html import unescape
@@ -15,7 +14,6 @@ from typing import Any
 
 import course_figures
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell
 from PIL import Image
 
 from tools.lectures.chapter import (
@@ -26,11 +24,8 @@ from tools.lectures.chapter import (
     portable,
 )
 from tools.lectures.plan import Plan
-from tools.refresh_outputs import client_of
 from transformer_course.figures import palette
 
-DRAW = "%config InlineBackend.figure_formats = ['png', 'svg']"
-"""A cell behind the imports, whose style has chosen PNG alone."""
 DOTS = 160
 """To the inch, as most figures are drawn, and all are shown."""
 LETTERS = 11 / 72
@@ -173,7 +168,9 @@ def inlined(svg: str) -> str:
     """A drawing as it stands in a page, as large as the place it has."""
     if "<?xml" not in svg:  # made for a page, where it may have links
         whole = re.sub(r"<a [^>]*>", "<g>", svg).replace("</a>", "</g>")
-        return re.sub(r'\b(width|height)="[^"]*"', r'\1="100%"', whole, count=2)
+        return re.sub(
+            r'\b(width|height)="[^"]*"', r'\1="100%"', whole, count=2
+        )
     drawn = course_figures.inline(svg, "")
     return re.sub(r' style="width:\d+px"| role="img"', "", drawn, count=2)
 
@@ -261,19 +258,12 @@ def cut_svg(part: Part, drawing: str) -> str:
     return "\n".join([*lines, "</svg>"])
 
 
-def write_figures(
-    folder: Path, svg: Collection[str] = ()
-) -> dict[str, Figure]:
-    """Write all figures, those of some chapters as SVG too; by name."""
+def write_figures(folder: Path) -> dict[str, Figure]:
+    """Write all figures; by name."""
     folder.mkdir(parents=True, exist_ok=True)
     figures = [drawing(folder), *openings(folder)]
     for chapter, path in chapter_files().items():
-        notebook = notebook_of(path)
-        if chapter in svg:
-            notebook = deepcopy(notebook)
-            notebook.cells.insert(2, new_code_cell(DRAW))
-            client_of(notebook, path.parent).execute()
-        figures += figures_of(chapter, notebook, folder)
+        figures += figures_of(chapter, notebook_of(path), folder)
     return {figure.name: figure for figure in figures}
 
 
@@ -342,7 +332,9 @@ def openings(folder: Path) -> Iterator[Figure]:
         svg = path.read_text("utf-8")
         svg = svg[svg.index("<svg") :]
         (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
-        width, height = map(float, re.findall('(?:width|height)="(\\d+)"', svg)[:2])
+        width, height = map(
+            float, re.findall('(?:width|height)="(\\d+)"', svg)[:2]
+        )
         said = re.search('aria-label="([^"]*)"', svg)[1]
         size = OPENED * width, OPENED * height
         letters = OPENED * SIGNS

@@ -8,7 +8,6 @@ from a memory stick, without network.
 import os
 import re
 import shutil
-from collections.abc import Collection
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -53,21 +52,18 @@ SCREEN = {
 }
 
 
-def publish(
-    target: Path, plan: Plan, book: Path, svg: Collection[str] = ()
-) -> None:
+def publish(target: Path, plan: Plan, book: Path) -> None:
     """Write all that a class needs.
 
     Args:
         target: the folder.
         plan: its units are those that decks and papers are made of.
         book: the folder of the built book, whose figures answer on slides.
-        svg: numbers of chapters whose figures are drawn as SVG too.
 
     Raises:
         BadPlan: a chapter lacks what the plan names.
     """
-    figures = write_figures(target / "figures", svg)
+    figures = write_figures(target / "figures")
     sources = {"sources": "# Sources\n\n```{bibliography}\n```\n"}
     decks, papers, exported = dict(sources), dict(sources), {}
     beside = os.path.relpath(book, target / "slides")
