@@ -128,9 +128,10 @@ def section(name: str) -> Section:
     files = chapter_files()
     there = sections_of(files[chapter]) if chapter in files else {}
     if not anchor or anchor not in there:
+        has = ", ".join(filter(None, there)) or "no page"
         raise BadPlan(
             f"units.yml names the section {name}, which is not there; "
-            f"chapter {chapter} has: {', '.join(filter(None, there)) or 'no page'}"
+            f"chapter {chapter} has: {has}"
         )
     return there[anchor]
 

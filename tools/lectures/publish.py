@@ -65,14 +65,24 @@ def publish(target: Path, plan: Plan, book: Path) -> None:
     """
     figures = write_figures(target / "figures")
     sources = {"sources": "# Sources\n\n```{bibliography}\n```\n"}
-    decks, papers, exported = dict(sources), dict(sources), {}
+    decks, papers = dict(sources), dict(sources)
+    exported: dict[str, str] = {}
+    files: dict[str, str] = {}
     beside = os.path.relpath(book, target / "slides")
     for name, unit in plan.units.items():
         built = (book / f"{unit.notebook}.html").exists()
         for length in LENGTHS:
             deck = Deck(plan, unit, length, figures, beside if built else "")
-            decks[f"slides/{name}-{length}"] = filled("deck", deck=deck)
-            exported[f"{name}-{length}"] = export(deck, target)
+            slides = deck.slides()
+            decks[f"slides/{name}-{length}"] = filled(
+                "deck", deck=deck, slides=slides
+            )
+            parts = {s.part.stem: s.part for s in slides if s.part}
+            for stem in parts.keys() - files.keys():
+                file = write_part(parts[stem], target / "figures")
+                files[stem] = f"../figures/{file}"
+            text = filled("export", deck=deck, slides=slides, files=files)
+            exported[f"{name}-{length}"] = CITED.sub(cited, text)
         for kind in ("handout", "board"):
             papers[f"{kind}s/{name}"] = filled(kind, deck=deck, unit=unit)
     whole = replace(plan, cuts={}, frames={}, builds={})
@@ -94,18 +104,6 @@ def write_face(static: Path) -> None:
     """Write the fonts and the colours of the book."""
     shutil.copytree(PAGES / "fonts", static / "fonts", dirs_exist_ok=True)
     (static / "palette.css").write_text(palette.css(), encoding="utf-8")
-
-
-def export(deck: Deck, target: Path) -> str:
-    """A deck as Markdown that pandoc reads, and anybody can change."""
-    slides = deck.slides()[1:]
-    files = {
-        s.part.stem: f"../figures/{write_part(s.part, target / 'figures')}"
-        for s in slides
-        if s.part
-    }
-    text = filled("export", deck=deck, slides=slides, files=files)
-    return CITED.sub(cited, text)
 
 
 def cited(found: re.Match[str]) -> str:
