@@ -23,7 +23,8 @@
 #   GRADING    nbgrader's course folder                    (grading)
 #   ROSTER     the class, as Moodle or Canvas exports it   (none)
 #   FLAGS      more words for `make grade`, such as --partial 0.5 or
-#              --unsafe, and for `make release`: --no-solutions
+#              --unsafe, for `make release`: --no-solutions, and for
+#              `make exams`: --only 04 06 --points 30 --seed 1
 #   REPO       the address of the repository: buttons to edit and to launch
 #   SITE_URL   where the first page will be, such as
 #              https://example.org/course/                 (none)
@@ -194,6 +195,10 @@ slides: $(INSTALLED) ## make slides of every unit, handouts and figures
 .PHONY: handouts
 handouts: $(INSTALLED) ## the same, and handouts and board plans as PDF
 	@$(LECTURES) --pdf
+
+.PHONY: exams
+exams: $(INSTALLED) ## make exam papers, keys, files for Moodle (FLAGS="--only 04")
+	@$(BIN)/python -m tools.exams $(FLAGS)
 
 .PHONY: lecture-pages
 lecture-pages: $(BUILT) ## make a copy of the book to project, answers out

@@ -14,7 +14,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -91,9 +91,7 @@ def verdict_on(request: dict[str, Any], send: Callable[..., None]) -> Verdict:
             why = f"{type(error).__name__}: {error}"
             return messages.not_carried(exercise, why)
         verdict = diagnose(exercise, candidate, lambda n: send(tried=n))
-    verdict = messages.with_prints(verdict, prints.text())
-    text = verdict.text.encode("utf-8", "replace").decode()
-    return replace(verdict, text=text)
+    return messages.finished(verdict, prints.text())
 
 
 if __name__ == "__main__":

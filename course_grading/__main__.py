@@ -11,11 +11,11 @@ from datetime import datetime
 from pathlib import Path
 
 from course_grading.assignment import find_assignments, source_notebook
-from course_grading.course import NOT_GRADED, Course, GradingError, Result
+from course_grading.course import NOT_GRADED, Course, Result
 from course_grading.report import report
 from course_grading.roster import read_roster
-from course_grading.sandbox import SandboxError, find_sandbox
-from course_grading.submissions import find_submissions
+from course_grading.sandbox import find_sandbox
+from course_grading.submissions import find_submissions, printable
 from course_grading.tables import write_tables
 from transformer_course.errors import CourseError
 
@@ -85,17 +85,17 @@ def run_grade(options: argparse.Namespace) -> None:
         print(f"{name}  {student}", flush=True)
         try:
             course.grade(name, student, path, options.again)
-        except (GradingError, SandboxError, OSError) as error:
-            reason = f"reason: {str(error).strip().splitlines()[-1]:.300}"
+        except Exception as error:  # must not stop the others' grading
+            last = f"{type(error).__name__}: {error}".strip().splitlines()[-1]
+            reason = f"reason: {printable(last):.300}"
             verdict = {"kind": NOT_GRADED, "mistake": reason}
             failed.append((name, Result(student, "", 0, 0, True, verdict)))
-            print(error)
+            print(*map(printable, str(error).splitlines()), sep="\n")
     if not course.graded():
         raise CourseError("nothing could be graded")
     notes = [*found.notes, *found.late(options.due)]
     for name in course.graded():
-        notes += course.changes(name)
-        course.feedback(name)
+        notes += [*course.changes(name), *course.feedback(name)]
     results = {name: course.results(name) for name in course.graded()}
     for name, result in failed:
         results.setdefault(name, []).append(result)

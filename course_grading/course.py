@@ -39,7 +39,7 @@ from nbgrader.preprocessors import (
 from traitlets import Bool, Float, Unicode
 from traitlets.config import Config
 
-from course_exercises.candidate.handed import MIME as HANDED
+from course_exercises.candidate import handed
 from course_exercises.engine.exercise import STUB
 from course_exercises.engine.verdict import Verdict
 from course_exercises.path.parts import stubs_text
@@ -52,7 +52,13 @@ from course_grading.mark import (
     points,
     ready_made,
 )
-from course_grading.run import TEST, exercise_of, is_test
+from course_grading.run import (
+    BEGUN,
+    MAX_OUTPUT,
+    TEST,
+    exercise_of,
+    is_test,
+)
 from course_grading.sandbox import Limits, Sandbox, find_sandbox
 from course_grading.submissions import read_submission
 from tools.exercise_notebooks import PLACE, ROOT
@@ -62,6 +68,9 @@ from transformer_course.errors import CourseError
 COURSE = "transformer"
 MIME = "application/vnd.transformer-course.verdict+json"
 """Type under which a test cell's output holds the verdict."""
+SHOWN = ("text/plain", "image/png", "image/jpeg")
+"""What feedback shows of an output; HTML may hold scripts, and Markdown may
+take hours to be read."""
 NOTEBOOK_SECONDS = 1800
 """Seconds that all cells of one notebook may take."""
 TAGS = "p pre br hr div span table thead tbody tr th td h1 h2 h3 h4".split()
@@ -113,7 +122,7 @@ class Isolated(NbGraderPreprocessor):
                 verdict = verdicts.get(exercise_of(cell)) or no_verdict(cell)
                 cell.outputs = [_shown(verdict, self.partial)]
             elif cell.cell_type == "code":
-                cell.outputs = found
+                cell.outputs = _as_shown(found)
         return nb, resources
 
 
@@ -143,7 +152,7 @@ def clean_html(text: str) -> str:
 
 def run_notebook(
     notebook: NotebookNode, sandbox: Sandbox, folder: Path
-) -> list[list[NotebookNode]]:
+) -> list[list[Any]]:
     """Run a notebook in a sandbox.
 
     Args:
@@ -152,44 +161,69 @@ def run_notebook(
         folder: what it sees of the course.
 
     Returns:
-        The outputs of each cell. All are empty if the notebook's code ended
-        the process, or exceeded a limit.
+        The outputs of each cell, as its code may have written them. All are
+        empty if it ended the process, or exceeded a limit.
 
     Raises:
-        GradingError: the process failed by no fault of the notebook.
+        GradingError: the process failed before any cell ran.
     """
-    nothing = [[] for _ in notebook.cells]
     program = f"{sandbox.course(folder)}/{PROGRAM}"
     content = nbformat.writes(notebook).encode()
-    limits = Limits(NOTEBOOK_SECONDS)
-    ending = sandbox.run(folder, [program], content, limits)
-    was_killed = ending.status < 0 or ending.status > 128
-    if ending.reason != "done" or was_killed:
-        return nothing
-    if ending.status:
-        reason = ending.errors.strip()[-1000:]
+    ending = sandbox.run(folder, [program], content, Limits(NOTEBOOK_SECONDS))
+    lines = ending.output.splitlines()
+    if ending.status and lines[:1] != [BEGUN.encode()]:
+        reason = ending.errors.strip()[-1000:] or ending.reason
         raise GradingError(f"a notebook could not be run: {reason}")
+    nothing = [[] for _ in notebook.cells]
     try:
-        cells = nbformat.reads(ending.output.decode(), as_version=4).cells
-    except Exception:  # a student's code has written in its place
+        found = json.loads(lines[-1])
+    except Exception:  # it was stopped, or its code has written this
         return nothing
-    found = [cell.get("outputs", []) for cell in cells]
-    return found if len(found) == len(nothing) else nothing
+    is_whole = isinstance(found, list) and len(found) == len(nothing)
+    if not is_whole or not all(isinstance(one, list) for one in found):
+        return nothing
+    return found
 
 
 def _answers(
-    notebook: NotebookNode, outputs: list[list[NotebookNode]]
+    notebook: NotebookNode, outputs: list[list[Any]]
 ) -> dict[str, Answer]:
     """What the test cells have handed over, by the exercise's name."""
     found = {}
     for cell, every in zip(notebook.cells, outputs, strict=True):
-        if is_test(cell):
-            for output in every:
-                with suppress(BadAnswer):
-                    about = output.get("data", {}).get(HANDED)
-                    found[exercise_of(cell)] = Answer.read(about)
-                    break
+        for output in every if is_test(cell) else ():
+            match output:
+                case {"data": {handed.MIME: about}}:
+                    with suppress(BadAnswer):
+                        answer = Answer.read(about)
+                        found.setdefault(exercise_of(cell), answer)
     return found
+
+
+def _as_shown(outputs: list[Any]) -> list[NotebookNode]:
+    """A cell's outputs as text and pictures, whoever wrote them."""
+    shown, size = [], 0
+    for output in outputs:
+        match output:
+            case {"traceback": list(lines)}:
+                text = files.encodable("\n".join(map(str, lines)))
+                made = new_output("error", traceback=text.split("\n"))
+                made |= {"ename": "", "evalue": ""}
+            case {"name": "stdout" | "stderr" as name, "text": str(text)}:
+                text = files.encodable(text)
+                made = new_output("stream", name=name, text=text)
+            case {"data": {**data}}:
+                kept = {k: data[k] for k in SHOWN if type(data.get(k)) is str}
+                kept = {k: files.encodable(one) for k, one in kept.items()}
+                text = "".join(kept.values())
+                made = new_output("display_data", kept)
+            case _:
+                continue
+        size += len(text)
+        if size > 2 * MAX_OUTPUT:  # run.py has cut it, unless it was forged
+            break
+        shown.append(made)
+    return shown
 
 
 def _as_markdown(text: str) -> str:
@@ -371,16 +405,22 @@ class Course:
         time = changed.strftime("%Y-%m-%d %H:%M:%S.%f UTC")
         (target.parent / "timestamp.txt").write_text(time)
 
-    def feedback(self, name: str) -> None:
+    def feedback(self, name: str) -> list[str]:
         """Write the feedback for every student who was graded.
 
-        Raises:
-            GradingError: it could not be written.
+        Returns:
+            Where it could not be written, a line each.
         """
-        self._done(self._api.generate_feedback, name)
+        with suppress(GradingError):  # one student's; the others have theirs
+            self._done(self._api.generate_feedback, name)
         for path in self.folder.glob(f"feedback/*/{name}/*.html"):
             text = path.read_text(encoding="utf-8")
             files.write_atomic(path, REMOTE.sub("", text))
+        return [
+            f"no feedback for {path.stem} ({name}): nbgrader cannot write it"
+            for path in sorted(self.folder.glob(f"verdicts/{name}/*.json"))
+            if not (self.folder / "feedback" / path.stem / name).is_dir()
+        ]
 
     def graded(self) -> list[str]:
         """Names of the assignments that somebody was graded for."""
@@ -400,7 +440,7 @@ class Course:
                 if kept := self._kept(name, student):
                     path = self.notebook("submitted", name, student)
                     cells = nbformat.read(path, as_version=4).cells
-                    sources = {cell.id: cell.source for cell in cells}
+                    sources = {_role(cell): cell.source for cell in cells}
                     results += [
                         _result(student, grade, kept, sources)
                         for grade in submission.notebooks[0].grades
@@ -486,6 +526,11 @@ def _result(
         kept["unsafe"],
         tuple(ready_made(cell, sources.get(cell, ""))),
     )
+
+
+def _role(cell: NotebookNode) -> str:
+    """The name that the release gave to a cell; "" for any other."""
+    return cell.metadata.get("nbgrader", {}).get("grade_id", "")
 
 
 def _due(verdict: dict[str, str], kept: dict[str, Any]) -> float:

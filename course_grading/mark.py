@@ -34,6 +34,8 @@ SECONDS = 20.0
 """Seconds for all inputs of an exercise together."""
 MEMORY = 3 << 30
 """Bytes, with those that torch needs."""
+MAX_SAID = 16 << 20
+"""Bytes of what is said of an answer."""
 READY_MADE = {
     "Embedding": r"nn\.Embedding|F\.embedding",
     "scaled_dot_product_attention": r"F\.scaled_dot_product_attention"
@@ -128,7 +130,7 @@ class Marker:
         found = self._tried([Trial(find(n), a) for n, a in answers.items()])
         wrong = {name for name in found if not found[name].is_correct}
         for name in wrong:
-            used = answers[name].uses(sorted(wrong - {name}))
+            used = stand_ins(name, answers, wrong)
             if not used:
                 continue
             # alone: no other answer may find what stands in for it
@@ -168,6 +170,27 @@ class Marker:
         return found
 
 
+def stand_ins(
+    name: str, answers: dict[str, Answer], wrong: Iterable[str]
+) -> list[str]:
+    """The wrong answers in whose place one answer may have the course's.
+
+    It names them; but the course's must not hold what it should give itself,
+    nor may two answers be made of each other.
+
+    Args:
+        name: the answer's.
+        answers: all of the notebook.
+        wrong: the names of those that are wrong.
+    """
+    return [
+        other
+        for other in answers[name].uses(sorted({*wrong} - {name}))
+        if not answers[other].uses([name])
+        and not Answer(by_value(find(other).solution)).uses([name])
+    ]
+
+
 @dataclass(frozen=True)
 class Trial:
     """An answer, and how it is to be tried."""
@@ -175,7 +198,8 @@ class Trial:
     exercise: Exercise
     answer: Answer
     stand_ins: Sequence[str] = ()
-    """Other exercises, whose solutions stand in for the student's answers."""
+    """Other exercises, whose solutions stand in for the student's answers;
+    feedback holds nothing that is printed where they are."""
 
     def untried(self) -> Verdict | None:
         """The verdict on an answer that cannot be tried."""
@@ -184,7 +208,8 @@ class Trial:
             text = f"{name} is not defined: its cell is missing or failed."
             return Verdict(text, "unwritten", name)
         if self.answer.refused:
-            return Verdict(paragraph(self.answer.refused), "refused", name)
+            text = paragraph(self.answer.refused)
+            return messages.finished(Verdict(text, "refused", name))
         return None
 
     def request(self) -> dict[str, Any]:
@@ -207,16 +232,16 @@ class Trial:
         exercise, left_out = self.exercise, self.answer.left_out
         match said:
             case {"findings": str(text), "printed": str(printed)}:
-                verdict = messages.with_prints(
-                    self._judged(text), printed[: MAX_PRINTED + 2]
-                )
+                printed = "" if self.stand_ins else printed[: MAX_PRINTED + 2]
+                verdict = messages.finished(self._judged(text), printed)
             case {"not_carried": str(why)}:
-                return messages.not_carried(exercise, why[:1000])
+                verdict = messages.not_carried(exercise, why[:1000])
+                return messages.finished(verdict)
             case _:
                 case = exercise.tried[min(number, len(exercise.tried) - 1)]
                 verdict = messages.limit(exercise, end, case, SECONDS)
         if left_out and verdict.kind not in ("correct", "unwritten"):
-            return messages.left_out(exercise, left_out)
+            return messages.finished(messages.left_out(exercise, left_out))
         return verdict
 
     def _judged(self, text: str) -> Verdict:
@@ -240,6 +265,8 @@ class _Telling:
 
     def told(self, line: bytes) -> float | None:
         """Take a line in; returns the seconds that are left from now."""
+        if len(line) > MAX_SAID:
+            return None
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):

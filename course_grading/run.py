@@ -1,16 +1,19 @@
-"""Run one notebook: from standard input to standard output, outputs added.
+"""Run one notebook from standard input; write the outputs of its cells.
 
-    python -m course_grading.run < handed_in.ipynb > executed.ipynb
+    python -m course_grading.run < handed_in.ipynb > outputs
 
-It runs in a sandbox; nothing here needs nbgrader, the marks or the course. A
-cell that ends the kernel, or does not end, is stopped, and the notebook runs
-again with an error in its place, so that the other cells are marked all the
-same.
+It runs in a sandbox; nothing here needs nbgrader, the marks or the course. It
+writes a line when a cell begins, and in the end one of JSON: a list for each
+cell. A cell that ends the kernel, or does not end, is stopped, and the
+notebook runs again with an error in its place, so that the other cells are
+marked all the same.
 """
 
+import json
 import os
 import sys
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import nbformat
@@ -27,12 +30,19 @@ MAX_ANSWER = 10_000_000
 NO_EXIT = "get_ipython().ask_exit = lambda: None"
 """``exit()`` ends no kernel, and so costs the cells below nothing."""
 CUT = "\n[The rest of the output is left out.]\n"
+BEGUN = "begun"
+"""The line that says that a cell begins."""
 
 
 class Client(NotebookClient):
-    """Runs a notebook and remembers which cell is running."""
+    """Runs a notebook and remembers which cell is running.
 
-    def __init__(self, notebook: NotebookNode):
+    Args:
+        notebook: the one to run.
+        begun: called before each cell.
+    """
+
+    def __init__(self, notebook: NotebookNode, begun: Callable[[], None]):
         super().__init__(
             notebook,
             kernel_name="python3",
@@ -43,6 +53,7 @@ class Client(NotebookClient):
             extra_arguments=[f"--IPKernelApp.exec_lines={NO_EXIT}"],
         )
         self.running = 0
+        self._begun = begun
         self._printed: Counter[int] = Counter()
 
     def process_message(
@@ -62,17 +73,24 @@ class Client(NotebookClient):
 
     def _begin(self, cell: NotebookNode, cell_index: int) -> None:
         self.running = cell_index
+        self._begun()
 
 
-def execute(notebook: NotebookNode) -> NotebookNode:
+def execute(
+    notebook: NotebookNode, begun: Callable[[], None] = lambda: None
+) -> NotebookNode:
     """Run all cells of a notebook, in place.
+
+    Args:
+        notebook: the one to run.
+        begun: called before each cell.
 
     Returns:
         The notebook, with outputs.
     """
     sources = [cell.source for cell in notebook.cells]
     for _ in notebook.cells:
-        client = Client(notebook)
+        client = Client(notebook, begun)
         try:
             client.execute()
             break
@@ -108,7 +126,13 @@ def main() -> None:
     os.dup2(2, 1)
     notebook = nbformat.reads(sys.stdin.read(), as_version=4)
     with open(output, "w", encoding="utf-8") as file:
-        nbformat.write(execute(notebook), file)
+
+        def say(line: str) -> None:
+            print(line, file=file, flush=True)
+
+        execute(notebook, lambda: say(BEGUN))
+        cells = (cell.get("outputs", []) for cell in notebook.cells)
+        say(json.dumps(list(cells)))
 
 
 if __name__ == "__main__":

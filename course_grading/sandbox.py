@@ -41,9 +41,11 @@ ENVIRONMENT = {
 }
 """One thread, no GPU, no screen; nothing of the environment of who grades."""
 DISK = 512 << 20
-"""Bytes that it may write, all of them in /tmp."""
+"""Bytes that it may write into each of its two folders."""
 OUTPUT = 64 << 20
 """Bytes that are read of what it says."""
+LINES = 10_000
+"""Lines of them."""
 ERRORS = 20_000
 PROCESSES = 100
 """It may have at a time."""
@@ -146,7 +148,9 @@ class Sandbox:
             places = dict.fromkeys(("HOME", "TMPDIR"), folder)
             path = {"PYTHONPATH": str(course)}
             return os.environ | ENVIRONMENT | places | path
-        return dict(os.environ)  # that of bwrap or docker, not of the code
+        if self.kind == "bubblewrap":  # its own, which the code can read
+            return {"PATH": os.environ.get("PATH", os.defpath)}
+        return dict(os.environ)  # that of docker's client, outside
 
     def trial(self) -> str:
         """Start it once. Returns why it does not work; "" if it does."""
@@ -191,7 +195,10 @@ def find_sandbox(unsafe: bool = False) -> Sandbox:
 
 
 def _bubblewrap(course: Path) -> list[str]:
-    """System and Python read-only, a private /tmp, and nothing else."""
+    """System and Python read-only, a private /tmp, and nothing else.
+
+    Semaphores lie in /dev/shm, which is as private.
+    """
     roots = {sys.prefix, sys.base_prefix, sys.exec_prefix}
     shown = sorted(map(str, roots), key=len)
     words = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session"]
@@ -203,14 +210,17 @@ def _bubblewrap(course: Path) -> list[str]:
             words += ["--ro-bind", folder, folder]
     for path in ("ld.so.cache", "alternatives", "fonts", "localtime"):
         words += ["--ro-bind-try", f"/etc/{path}", f"/etc/{path}"]
-    words += ["--proc", "/proc", "--dev", "/dev"]
-    words += ["--size", str(DISK), "--tmpfs", "/tmp", "--chdir", "/tmp"]
+    words += ["--proc", "/proc", "--dev", "/dev", "--chdir", "/tmp"]
+    for place in ("/tmp", "/dev/shm"):
+        words += ["--size", str(DISK), "--tmpfs", place]
+    words += ["--remount-ro", "/dev", "--remount-ro", "/proc"]
     for root in shown:
         words += ["--ro-bind", root, root]
     for hidden in _hidden():
         if any(hidden.is_relative_to(root) for root in (*shown, "/usr")):
             words += ["--tmpfs", str(hidden), "--remount-ro", str(hidden)]
-    words += ["--ro-bind", str(course), COURSE, "--clearenv"]
+    words += ["--ro-bind", str(course), COURSE, "--remount-ro", "/"]
+    words += ["--clearenv"]
     path = os.pathsep.join([f"{sys.prefix}/bin", "/usr/bin", "/bin"])
     values = ENVIRONMENT | {"PATH": path, "PYTHONPATH": COURSE}
     for name, value in values.items():
@@ -249,13 +259,16 @@ class _Pipe:
     stream: IO[bytes]
     most: int
     content: bytearray = field(default_factory=bytearray)
+    lines: int = 0
     is_over: bool = False
 
     def read(self) -> None:
         """Read until the other end is closed, or too much has come."""
         with suppress(ValueError, OSError):  # closed meanwhile
             while chunk := self.stream.read1(1 << 16):
-                if len(self.content) + len(chunk) > self.most:
+                self.lines += chunk.count(b"\n")
+                size = len(self.content) + len(chunk)
+                if size > self.most or self.lines > LINES:
                     self.is_over = True
                 else:
                     self.content += chunk
@@ -280,6 +293,7 @@ class _Running:
             env=environment,
         )
         self._known: set[psutil.Process] = set()
+        self._shared = _shared_memory()
         self._output = _Pipe(self._process.stdout, OUTPUT)
         self._errors = _Pipe(self._process.stderr, ERRORS)
         self._threads = [
@@ -342,11 +356,15 @@ class _Running:
             self._process.stdin.close()
 
     def _used(self) -> tuple[int, int]:
-        """Bytes and processes, with those whose parent has ended."""
+        """Bytes and processes, with those whose parent has ended.
+
+        Files that lie in memory belong to no process: what all of them have
+        grown by on this machine counts as its own.
+        """
         with suppress(psutil.Error):
             process = psutil.Process(self._process.pid)
             self._known |= {process, *process.children(recursive=True)}
-        memory, count = 0, 0
+        memory, count = max(0, _shared_memory() - self._shared), 0
         for process in [*self._known]:
             try:
                 memory += _memory(process)
@@ -359,6 +377,11 @@ class _Running:
         errors = self._errors.content.decode("utf-8", "replace")
         status = self._process.returncode or 0
         return Ending(reason, bytes(self._output.content), errors, status)
+
+
+def _shared_memory() -> int:
+    """The bytes of all files in memory; 0 where the system does not say."""
+    return getattr(psutil.virtual_memory(), "shared", 0)
 
 
 def _memory(process: psutil.Process) -> int:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -28,15 +29,30 @@ from course_exercises.path.parts import FILE, NAMES
 from course_grading.assignment import WHOLE
 from course_grading.roster import Roster, decoded
 from transformer_course.errors import CourseError
+from transformer_course.files import encodable
 
-MOODLE = re.compile(r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_.+")
+PLATFORM = re.compile(
+    r"(?P<name>.+?)(_LATE)?_(?P<number>\d+)_(assignsubmission|\d{3,})_.+"
+)
 """Name that Moodle gives to a downloaded file or folder
-(``mod/assign/locallib.php``)."""
-CANVAS = re.compile(r"(?P<name>\w+?)(_LATE)?_(?P<number>\d+)_\d{3,}_.+")
-"""Name that Canvas gives to a downloaded file (``lib/content_zipper.rb``)."""
+(``mod/assign/locallib.php``), and Canvas to a file
+(``lib/content_zipper.rb``). What the student called the file stands at the
+end, so the first number that fits is the platform's."""
 SUFFIXES = (".ipynb", ".py")
+MADE = {"code": new_code_cell, "markdown": new_markdown_cell}
 ID = re.compile(r"[\w-]{1,64}", re.A)
 """Of a cell."""
+MAX_FILE = 50 << 20
+"""Bytes of a file that is read."""
+MAX_CELL = 20_000
+"""Characters of a cell that are kept."""
+MAX_TEXT = 400_000
+"""Characters of all cells that are kept."""
+MAX_CELLS = 500
+LINK = re.compile(r"\](?=:|\((?!attachment:|https?://|\.\./|#))")
+"""Of Markdown, to what may be a script."""
+PICTURES = ("image/png", "image/jpeg")
+CUT = "\n\n[The rest is left out: it is too long.]"
 
 
 @dataclass(frozen=True)
@@ -94,15 +110,16 @@ def find_submissions(
         if assignment:
             found[student, assignment].append(path)
         elif is_notebook:
+            name = printable(path.relative_to(folder))
             notes.append(
-                f"not graded: {path.relative_to(folder)} has the name of no "
-                f"assignment, such as {assignments[0]}.ipynb"
+                f"not graded: {name} has the name of no assignment, such as "
+                f"{assignments[0]}.ipynb"
             )
     files = {}
     for (student, assignment), paths in sorted(found.items()):
         *older, newest = sorted(paths, key=lambda path: path.stat().st_mtime)
         files[student, assignment] = newest
-        notes += [f"older, not graded: {path}" for path in older]
+        notes += [f"older, not graded: {printable(path)}" for path in older]
     if not files:
         raise CourseError(
             f"no submission in {folder}. Unpack the download; expected are "
@@ -118,34 +135,41 @@ def find_submissions(
 def read_submission(path: Path, release: NotebookNode) -> NotebookNode:
     """Read what was handed in, in the form that nbgrader can grade.
 
-    Cells have the roles of the release again, whatever their metadata says;
-    missing ones are put at the end. HTML in answers becomes plain text. A file
-    that is no notebook becomes one that says so.
+    Cells have the roles and types of the release again, whatever the file
+    says; missing ones are put at the end. HTML in answers becomes plain text,
+    and what is too long for any answer is cut. A file that is no notebook
+    becomes one that says so.
 
     Args:
         path: of the file.
         release: the notebook that students got.
     """
     try:
+        if path.stat().st_size > MAX_FILE:
+            raise ValueError(f"it has more than {MAX_FILE >> 20} MB")
         text = decoded(path.read_bytes())
         notebook = _parts(text) if _is_python(path) else _plain(text)
     except Exception as error:  # whatever it is, it cannot be graded
-        reason = f"{type(error).__name__}: {error!s:.200}"
-        text = f"**{path.name} cannot be read as a notebook** ({reason})."
+        reason = printable(f"{type(error).__name__}: {error!s:.200}")
+        name = printable(path.name)
+        text = f"**{name} cannot be read as a notebook** ({reason})."
         notebook = new_notebook(cells=[new_markdown_cell(text)])
+    _shorten(notebook)
     roles = {
         cell.id: cell for cell in release.cells if "nbgrader" in cell.metadata
     }
     tags = {cell.id: cell.metadata.get("tags") for cell in release.cells}
-    for cell in notebook.cells:
-        role = cell.metadata.pop("nbgrader", None)
-        name = role.get("grade_id") if isinstance(role, dict) else None
-        if given := roles.pop(name or cell.get("id"), None):
+    for place, cell in enumerate(notebook.cells):
+        name = cell.metadata.pop("nbgrader", "") or cell.get("id")
+        if given := roles.pop(name, None):
+            if cell.cell_type != given.cell_type:  # one key changes it
+                cell = MADE[given.cell_type](cell.source, id=cell.id)
+                notebook.cells[place] = cell
             cell.metadata["nbgrader"] = copy.deepcopy(given.metadata.nbgrader)
         if given_tags := tags.get(cell.get("id")):
             cell.metadata["tags"] = given_tags
-        if cell.cell_type == "markdown":  # nbgrader's pages would run scripts
-            cell.source = re.sub(r"<(?=[a-zA-Z/!?])", "&lt;", cell.source)
+        if cell.cell_type == "markdown":
+            cell.source = _as_pages_bear(cell)
     for missing in map(copy.deepcopy, roles.values()):
         if missing.cell_type == "code" and missing.metadata.nbgrader.solution:
             missing.source = "# This cell was missing."
@@ -158,24 +182,70 @@ def _plain(text: str) -> NotebookNode:
 
     So it does not matter what else a program writes, or leaves out.
     """
-    notebook = json.loads(text)
+    text = json.dumps(json.loads(text), ensure_ascii=False)
+    notebook = json.loads(encodable(text))
     if notebook.get("nbformat", 4) < 4:
         notebook = nbformat.reads(text, as_version=4)
-    made, ids = {"code": new_code_cell, "markdown": new_markdown_cell}, set()
-    cells = []
+    cells, ids = [], set()
     for cell in notebook["cells"]:
-        make = made.get(cell["cell_type"], new_raw_cell)
+        make = MADE.get(cell["cell_type"], new_raw_cell)
         plain = make("".join(cell["source"]))  # a text, or lines
-        if role := cell.get("metadata", {}).get("nbgrader"):
-            plain.metadata["nbgrader"] = role
-        if "attachments" in cell and make is not new_code_cell:
-            plain.attachments = cell["attachments"]
+        match cell:
+            case {"metadata": {"nbgrader": {"grade_id": str(name)}}}:
+                plain.metadata["nbgrader"] = name
+        match cell:
+            case {"attachments": {**pictures}} if make is not new_code_cell:
+                plain.attachments = _pictures(pictures)
         name = str(cell.get("id", ""))
         if ID.fullmatch(name) and name not in ids:
             plain.id = name
         ids.add(plain.id)
         cells.append(plain)
     return new_notebook(cells=cells)
+
+
+def _pictures(attachments: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """Pictures that a text shows."""
+    return {
+        name: {kind: data}
+        for name, kinds in attachments.items()
+        if isinstance(kinds, dict)
+        for kind, data in kinds.items()
+        if kind in PICTURES and isinstance(data, str)
+    }
+
+
+def _as_pages_bear(cell: NotebookNode) -> str:
+    """A text for nbgrader's pages.
+
+    They would run scripts, also those in links, and fail where a picture is
+    missing.
+    """
+
+    def named(match: re.Match) -> str:
+        is_there = match[1] in cell.get("attachments", {})
+        return match[0] if is_there else f"missing:{match[1]}"
+
+    text = re.sub(r"<(?=[a-zA-Z/!?])", "&lt;", cell.source)
+    text = LINK.sub("] ", text)
+    return re.sub(r"attachment:([^\s)>]*)", named, text)
+
+
+def _shorten(notebook: NotebookNode) -> None:
+    """Cut what is too long for any answer."""
+    del notebook.cells[MAX_CELLS:]
+    left = MAX_TEXT
+    for cell in notebook.cells:
+        most = min(MAX_CELL, left)
+        if len(cell.source) > most:
+            cell.source = cell.source[:most] + CUT
+        left = max(0, left - len(cell.source))
+
+
+def printable(text: object) -> str:
+    """A name or a reason as one line that a terminal shows as it is."""
+    signs = (sign if sign.isprintable() else "?" for sign in str(text))
+    return "".join(signs)
 
 
 def _is_python(path: Path) -> bool:
@@ -236,7 +306,7 @@ def _student(
     first: str, assignment: str, roster: Roster | None
 ) -> tuple[str, bool]:
     """Id of the student whose file or folder it is; whether in the class."""
-    match = MOODLE.fullmatch(first) or CANVAS.fullmatch(first)
+    match = PLATFORM.fullmatch(first)
     name = (
         match["name"] if match else re.sub(r"\.ipynb$", "", first, flags=re.I)
     )

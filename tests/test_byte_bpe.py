@@ -51,6 +51,23 @@ def test_merges_go_in_the_order_of_training():
     assert early.pieces("cat") == ["c", "at"]
 
 
+def test_a_long_word_takes_no_more_for_each_letter(bpe):
+    class Counting(dict):
+        asked = 0
+
+        def get(self, *given):
+            self.asked += 1
+            return super().get(*given)
+
+    counts = []
+    for length in (100, 3000):
+        bpe._ranks = Counting(bpe._ranks)
+        word = "".join(random.Random(0).choices("cat", k=length))
+        assert "".join(bpe.pieces(word)) == word
+        counts.append(bpe._ranks.asked / length)
+    assert counts[1] < 2 * counts[0]
+
+
 def test_what_has_a_piece_comes_back(bpe):
     text = "Cats, 猫 & ねこ\n\t 3.14 — naïve 🐈 \u00a0 end "
     assert bpe.decode(bpe.encode(text)) == text

@@ -1,5 +1,9 @@
 """The command ``chat``, with a small model that knows nothing."""
 
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,6 +11,7 @@ from command_line import assert_error
 from test_modern import tiny_modern
 
 from transformer_course.cli import chatting
+from transformer_course.cli.lines import BLOCK
 from transformer_course.console import visible
 from transformer_course.data.byte_bpe import ByteBPE, byte_signs
 from transformer_course.inference.model import TrainedModel
@@ -84,3 +89,32 @@ def test_an_answer_commands_no_terminal(chat):
     out = chat(*hot, "--device", "cpu")[1]
     assert "\\x1b" in out and "\n" in out
     assert out == visible(out, "\n\t")
+
+
+def test_a_line_that_is_typed_may_be_long_and_edited():
+    """A terminal without an editor cuts lines at 4,095 bytes."""
+    script = (
+        "from transformer_course.cli.lines import chunks\n"
+        "for _, [line] in chunks(None, 1, 'chat', prompt='> '):\n"
+        "    print(len(line), line[-3:], 'was said', flush=True)"
+    )
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(theirs)
+    seen = b""
+    while b"> " not in seen:
+        seen += os.read(ours, BLOCK)
+    for _ in range(12):
+        os.write(ours, b"word " * 100)
+        seen += os.read(ours, BLOCK)  # the echo
+    os.write(ours, b"ed\x1b[Dn\n")  # a key that goes back by one
+    while b"was said" not in seen:
+        seen += os.read(ours, BLOCK)
+    os.close(ours)
+    child.wait(60)
+    assert b"6003 end was said" in seen

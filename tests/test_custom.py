@@ -83,6 +83,7 @@ def test_a_page_cannot_compute_another_architecture(tmp_path):
         ("def f(:", "line 1"),
         ("import nothing_like_this", "line 1"),
         ("x = 1", "no class MyTransformer"),
+        ("import sys\nx = sys.exit(0)", "line 2.*SystemExit: 0"),
         (
             edited(("self.embedding = ", "self.lost = ")),
             "no attribute 'embedding'",
@@ -98,9 +99,16 @@ def test_faults_of_the_file_are_one_clear_line(code, problem):
         model_of(code)(SRC, TGT)
 
 
+def test_a_file_may_put_off_its_annotations_and_have_a_dataclass():
+    later = "from __future__ import annotations\nimport dataclasses\n"
+    sizes = "\n@dataclasses.dataclass\nclass Sizes:\n    wide: int = 1\n"
+    code = later + solution_text() + sizes
+    assert_close(model_of(code)(SRC, TGT), model_of()(SRC, TGT))
+
+
 def test_a_checkpoint_holds_the_code_and_says_whose_it_is(tmp_path, capsys):
     file = tmp_path / "my_transformer.py"
-    file.write_text(solution_text(), "utf-8")
+    file.write_text(solution_text(), "utf-8-sig")
     model = model_of()
     model.config = dataclasses.replace(model.config, file=str(file))
     checkpoint.save(tmp_path / "saved", model)

@@ -61,6 +61,7 @@ def test_unseen_looks_at_the_source_side_only():
         (b"one\ntwo\n", ["one", "two"]),
         (b"one\r\ntwo\r\n", ["one", "two"]),
         (b"one\rtwo\r", ["one", "two"]),
+        (b"one\ra\n\rtwo\r\n", ["one\ra", "\rtwo"]),
         (b"one\r\r\ntwo\r\r\n", ["one", "two"]),
         (b"one\n\ntwo", ["one", "", "two"]),
         ("\ufeff一\n".encode(), ["一"]),

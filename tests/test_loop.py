@@ -231,6 +231,13 @@ def test_r_drop_makes_two_passes_under_two_draws_of_dropout():
         assert sums.nll == plain.nll
 
 
+def test_a_frozen_model_is_refused_and_told_how_to_learn():
+    model = nn.Linear(2, 2).requires_grad_(False)
+    with pytest.raises(ConfigError, match="requires_grad_"):
+        make_optimizer(model, LoopConfig())
+    make_optimizer(model.requires_grad_(), LoopConfig())
+
+
 def test_a_loss_that_is_no_number_stops_the_training():
     model = tiny_transformer()
     with torch.no_grad():

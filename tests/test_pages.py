@@ -121,18 +121,12 @@ def has_images_without_alt_text(page: Page) -> Iterator[str]:
     )
 
 
-def has_images_without_a_size(page: Page) -> Iterator[str]:
-    """What is below them would move when they come."""
+def shows_a_figure_that_is_no_drawing(page: Page) -> Iterator[str]:
+    """Its letters would not be the page's, nor follow it into the dark."""
+    yield from page.tree.xpath("//figure//img/@src")
     yield from page.tree.xpath(
-        "//img[contains(@src, '_images/')][not(@width and @height)]/@src"
+        "//*[@class='figure'][not(normalize-space(@aria-label))]/@style"
     )
-
-
-def has_figures_that_do_not_open(page: Page) -> Iterator[str]:
-    """In full size, by a link to the image itself."""
-    for image in page.tree.xpath("//figure//img"):
-        if image.getparent().get("href") != image.get("src"):
-            yield image.get("src")
 
 
 def lacks_a_title_or_its_language(page: Page) -> Iterator[str]:
@@ -214,8 +208,7 @@ CHECKS = [
     loads_what_is_not_there,
     has_an_id_twice,
     has_images_without_alt_text,
-    has_images_without_a_size,
-    has_figures_that_do_not_open,
+    shows_a_figure_that_is_no_drawing,
     lacks_a_title_or_its_language,
     shows_japanese_that_is_not_marked,
     parts_a_formula_from_its_sign,

@@ -17,7 +17,9 @@ DRAWN = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10.5 20"
 xmlns:xlink="http://www.w3.org/1999/xlink" width="10.5pt" height="20pt">
 <defs><clipPath id="c"><path d="M 0 1.23456"/></clipPath></defs>
 <g id="axes_1" clip-path="url(#c)"><use xlink:href="#c" style="fill: #0072b2"/>
-<text style="font-size: 11px; font-family: 'Course Sans', 'IPAexGothic'; text-anchor: middle" transform="rotate(-0 1 2)">a &lt; b</text></g></svg>"""
+<text style="font-size: 11px; \
+font-family: 'Course Sans', 'IPAexGothic'; text-anchor: middle"
+transform="rotate(-0 1 2)">a &lt; b</text></g></svg>"""
 
 
 def test_a_hue_becomes_a_variable_and_a_shade_a_mixture():

@@ -99,8 +99,12 @@ def test_without_lora_it_is_the_model_of_before_and_then_learns_on():
     model, ids = with_lora(), torch.tensor([[1, 5, 6, 7]])
     after = model(ids)
     with without_lora(model):
+        with without_lora(model):
+            pass
         close(model(ids), tiny_modern()(ids))
     close(model(ids), after)
+    with without_lora(model):
+        close(merge_lora(model)(ids), after, 1e-4)
 
 
 @pytest.mark.parametrize("changes", [{}, {"latent": 8}], ids=str)
@@ -134,6 +138,20 @@ def test_a_layer_that_stands_in_two_places_gets_one_lora():
     model = add_lora(torch.nn.Sequential(layer, torch.nn.ReLU(), layer))
     torch.nn.init.normal_(model[0].lora_B, std=0.1)
     learned = model(x)
+    close(merge_lora(model)(x), learned)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_pytorchs_own_layers_take_lora(training):
+    """Its attention reads weights and biases of the layers that it has."""
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True)
+    model, x = add_lora(layer.train(training)), torch.randn(2, 3, 8)
+    for part in model.modules():
+        if isinstance(part, LoRA):
+            torch.nn.init.normal_(part.lora_B, std=0.1)
+    learned = model(x)
+    learned.sum().backward()
+    assert model.self_attn.out_proj.lora_A.grad.any()
     close(merge_lora(model)(x), learned)
 
 
@@ -206,6 +224,15 @@ def test_a_group_that_agrees_changes_nothing():
         tiny_modern(), [[1, 5], [1, 6]], lambda place, answer: 1.0, 2
     )
     assert list(rollouts.epoch(0)) == [] and rollouts.rewards == [1.0]
+
+
+def test_what_counts_nothing_is_refused():
+    few = {"at_once": 1, "count": 2, "length": 1}
+    rollouts = Rollouts(tiny_modern(), [[1, 5]], lambda *_: math.nan, **few)
+    with pytest.raises(ConfigError, match="nan.*expected finite"):
+        list(rollouts.epoch(0))
+    with pytest.raises(ConfigError, match="none of 2 rows has an answer"):
+        answer_batch([([1, 5], []), ([1], [])])
 
 
 @pytest.mark.parametrize("advantage", [1.0, -1.0])

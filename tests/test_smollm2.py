@@ -5,7 +5,9 @@ compares more texts.
 """
 
 import copy
+import math
 import random
+import struct
 
 import pytest
 import torch
@@ -237,6 +239,10 @@ def test_what_a_file_holds_is_the_model_that_was_written(tmp_path, tied):
         ("llama.rope.dimension_count", 2),
         ("llama.attention.key_length", 8),
         ("llama.rope.freq_base", None),
+        ("tokenizer.ggml.tokens", None),
+        ("tokenizer.ggml.merges", None),
+        ("tokenizer.ggml.merges", ["ca"]),
+        ("tokenizer.ggml.token_type", [3] * 3),
     ],
 )
 def test_a_file_that_would_be_misread_is_refused(tmp_path, name, value):
@@ -252,10 +258,22 @@ def test_another_file_is_refused(tmp_path):
         load_gguf(path)
     write_gguf(path)
     whole = path.read_bytes()
-    for part in (b"no weights" * 100, whole[:40], whole[:3000], whole[:-8]):
+    for part in (
+        b"no weights" * 100,
+        whole[:40],
+        whole[:3000],
+        whole[:-8],
+        whole.replace(b"cat", b"c\xfft"),
+    ):
         path.write_bytes(part)
         with pytest.raises(CheckpointError, match="is no GGUF file"):
             load_gguf(path)
+    path.write_bytes(whole[:-4] + struct.pack("<f", math.nan))
+    with pytest.raises(CheckpointError, match="norm.weight is not finite"):
+        load_gguf(path)
+    path.write_bytes(whole.replace(b"token_embd", b"other_embd"))
+    with pytest.raises(CheckpointError, match="do not fit a Llama"):
+        load_gguf(path)
 
 
 @pytest.mark.parametrize("command", ["score {}", "export {} {}-small"])

@@ -131,8 +131,14 @@ def test_the_pages_tokenizer_is_sentencepieces(name):
 @pytest.mark.parametrize(
     ("language", "signs"),
     [
-        ("en", [*"aIé10 .,!?'‘’“”\"猫", " i ", "''", " Mr. ", " and ", "'n'"]),
-        ("ja", ["猫 ", "ガ ", "、 ", "ab ", "é ", "1 ", "ｶﾞ ", "Ａ ", "　"]),
+        (
+            "en",
+            [*"aIe\u0301 10.,!?'‘’“”\"猫", " i ", "''", "Mr. ", "and ", "'n'"],
+        ),
+        (
+            "ja",
+            ["猫 ", "カ\u3099 ", "、 ", "ab ", "é ", "1 ", "ｶﾞ ", "Ａ ", "　"],
+        ),
     ],
 )
 def test_the_page_writes_plain_text_as_python_does(language, signs):

@@ -38,11 +38,12 @@ def log(text: str) -> None:
 
 
 def use_utf8() -> None:
-    """Write UTF-8 to both outputs, whatever the locale says.
+    """Read and write UTF-8, whatever the locale says.
 
-    The commands read UTF-8, and what they write they are to read.
+    What the commands write they are to read.
     """
     for stream, errors in (
+        (sys.stdin, "surrogateescape"),
         (sys.stdout, "surrogateescape"),  # names of files that are not UTF-8
         (sys.stderr, "backslashreplace"),
     ):

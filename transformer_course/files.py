@@ -29,6 +29,11 @@ def write_atomic(path: str | Path, content: str | bytes) -> None:
         new.unlink(missing_ok=True)
 
 
+def encodable(text: str) -> str:
+    """Text with ``?`` for what no file in UTF-8 holds: half a character."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def read_json(path: str | Path) -> dict[str, Any]:
     """Read the object that a JSON file holds.
 

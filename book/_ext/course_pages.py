@@ -2,22 +2,14 @@
 
 - Japanese is marked as such, so that a screen reader pronounces it and a
   browser takes the right font;
-- a figure is a link to its image, which a phone then shows in full size;
-- an image has the size of its file, so that nothing moves when it comes;
 - punctuation that touches a formula stays on its line;
 - an empty cell in a table's head is no heading;
 - scripts wait until the page has been read.
 """
 
 import re
-from collections.abc import Callable
-from functools import partial
-from html import unescape
-from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
-from PIL import Image
 from sphinx.application import Sphinx
 
 LETTER = "々-〇ぁ-ヿㇰ-ㇿ㐀-䶿一-鿿豈-﫿ｦ-ﾟ𠀀-𳎯"
@@ -30,8 +22,6 @@ MARKUP = re.compile(
     r"(<(script|style|title|desc|option|textarea)\b.*?</\2>|<[^>]*>)", re.S
 )
 """Tag, or an element that may hold no others."""
-FIGURE = re.compile(r"<figure\b.*?</figure>", re.S)
-IMAGE = re.compile(r'(<a\b[^>]*>\s*)?(<img\b)([^>]*\bsrc="([^"]+)"[^>]*>)')
 FORMULA = re.compile(
     r"([(\[“‘「『（]*)"
     r'(<span class="math notranslate nohighlight">[^<]*</span>)'
@@ -61,24 +51,6 @@ def mark_japanese(html: str) -> str:
     return "".join(written)
 
 
-def with_size(size_of: Callable[[str], str], image: re.Match) -> str:
-    """Tag of an image with its size."""
-    link, tag, attributes, source = image.groups()
-    return f"{link or ''}{tag}{size_of(source)}{attributes}"
-
-
-def with_link(image: re.Match) -> str:
-    """Image that links to its file, unless it is in a link."""
-    link, tag, attributes, source = image.groups()
-    if link:
-        return image[0]
-    title = "Open the figure by itself"
-    return (
-        f'<a class="full-size" href="{source}" title="{title}">'
-        f"{tag}{attributes}</a>"
-    )
-
-
 def kept_together(formula: re.Match) -> str:
     """Formula in one element with the punctuation that touches it."""
     if formula[1] or formula[3]:
@@ -86,10 +58,8 @@ def kept_together(formula: re.Match) -> str:
     return formula[0]
 
 
-def put_right(html: str, size_of: Callable[[str], str]) -> str:
+def put_right(html: str) -> str:
     """HTML of a page's content with all of this."""
-    html = IMAGE.sub(partial(with_size, size_of), html)
-    html = FIGURE.sub(lambda figure: IMAGE.sub(with_link, figure[0]), html)
     html = FORMULA.sub(kept_together, html)
     html = PLAIN_FOLD.sub(r"\1 plain-fold\2\3", html)
     html = EMPTY_HEAD.sub("<td></td>", html)
@@ -102,18 +72,8 @@ def change(
     app: Sphinx, page: str, template: str, context: dict[str, Any], _: Any
 ) -> None:
     """Put a page's content and table of contents right."""
-    originals = {name: path for path, name in app.builder.images.items()}
-
-    def size_of(source: str) -> str:
-        name = Path(unquote(unescape(source))).name
-        if name not in originals or name.endswith(".svg"):
-            return ""
-        with Image.open(Path(app.srcdir, originals[name])) as picture:
-            width, height = picture.size
-        return f' width="{width}" height="{height}"'
-
     if "body" in context:
-        context["body"] = put_right(context["body"], size_of)
+        context["body"] = put_right(context["body"])
     if page == "_modules/index":  # viewcode puts lists right into lists
         start, items, end = re.split(
             r"(?<=<ul>)(.*)(?=</ul>)", context["body"], flags=re.S

@@ -30,7 +30,8 @@ Send = Callable[..., None]
 
 def main() -> None:
     """Try the answers on standard input."""
-    requests = pickle.loads(sys.stdin.buffer.read())
+    content = sys.stdin.buffer.read()
+    requests = pickle.loads(content)
     with open(os.dup(1), "w", encoding="utf-8") as output:
 
         def send(**message: Any) -> None:
@@ -38,8 +39,9 @@ def main() -> None:
             output.flush()
 
         isolate()
-        # imports PyTorch's compiler, which is not the answers' time
-        torch.optim.SGD([torch.zeros(1, requires_grad=True)])
+        if b"optim" in content:
+            # imports PyTorch's compiler, which is not the answers' time
+            torch.optim.SGD([torch.zeros(1, requires_grad=True)])
         for number, request in enumerate(requests):
             send(begun=number)
             child = os.fork()

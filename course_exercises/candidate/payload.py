@@ -231,6 +231,8 @@ class _Pickler(cloudpickle.Pickler):
         match obj:
             case FunctionType(_torchdynamo_orig_callable=function):
                 return _itself, (function,)
+            case torch.jit.ScriptFunction(_torchdynamo_inline=function):
+                return _itself, (function,)
             case MethodType(__name__="get_ipython"):
                 return _get_ipython, ()
             case CACHED() if is_own:

@@ -104,8 +104,9 @@ def _read_failure(values: dict[str, Any] | None) -> Failure | None:
     if values is None:
         return None
     line = values["line"]
+    kind = str(values["kind"])[:100]  # stands in tables, where = begins code
     return Failure(
-        kind=_text(values["kind"]),
+        kind=kind if kind.isidentifier() else "Exception",
         message=_text(values["message"]),
         line=line if isinstance(line, int) else None,
         source=_text(values["source"]),

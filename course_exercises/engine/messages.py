@@ -23,8 +23,11 @@ from course_exercises.engine.exercise import (
 from course_exercises.engine.match import Example
 from course_exercises.engine.mistakes import Mistake
 from course_exercises.engine.verdict import Kind, Verdict
+from transformer_course.files import encodable
 
 PRINTED_LINES = 6
+MAX_TEXT = 10_000
+"""Characters of a verdict."""
 NUMBERS = ["no", "one", "two", "three", "four"]
 LIMITS = {
     "memory": "your code wants more memory than it may have. Is some tensor "
@@ -341,19 +344,22 @@ def left_out(exercise: Exercise, names: dict[str, str]) -> Verdict:
     )
 
 
-def with_prints(verdict: Verdict, printed: str) -> Verdict:
-    """Append what the code printed.
+def finished(verdict: Verdict, printed: str = "") -> Verdict:
+    """A verdict with what the code printed, short enough to be read.
 
     Lines keep their indentation, so that a tensor's columns stay aligned.
     """
-    if not printed.strip():
-        return verdict
-    width = show.WIDTH - 6
-    lines = [
-        line if len(line) <= width else f"{line[: width - 2]} …"
-        for line in map(str.rstrip, printed.strip("\n").splitlines())
-    ]
-    more = ["…"] if len(lines) > PRINTED_LINES else []
-    lines = [f"    | {line}" for line in lines[:PRINTED_LINES] + more]
-    parts = [verdict.text, "", "Your code printed:", "", *lines]
-    return replace(verdict, text="\n".join(parts))
+    parts = [verdict.text]
+    if printed.strip():
+        width = show.WIDTH - 6
+        lines = [
+            line if len(line) <= width else f"{line[: width - 2]} …"
+            for line in map(str.rstrip, printed.strip("\n").splitlines())
+        ]
+        more = ["…"] if len(lines) > PRINTED_LINES else []
+        lines = [f"    | {line}" for line in lines[:PRINTED_LINES] + more]
+        parts += ["", "Your code printed:", "", *lines]
+    text = encodable("\n".join(parts))
+    if len(text) > MAX_TEXT:
+        text = f"{text[:MAX_TEXT]} …"
+    return replace(verdict, text=text)

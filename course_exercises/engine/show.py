@@ -12,7 +12,8 @@ from course_exercises.candidate.values import differs, same
 WIDTH = 76
 COLUMN = 36
 MAX_PRINTED = 40
-"""A tensor of more numbers is described by its shape."""
+"""A tensor of more numbers is described by its shape; of more results in a
+list, the first are shown."""
 
 
 def kind(value: Any) -> str:
@@ -59,7 +60,7 @@ def short(value: Any, width: int = WIDTH, digits: int = 3) -> str:
     ):
         return "\n".join(
             f"{number}. {_indent(short(item, width - 3, digits), 3)}"
-            for number, item in enumerate(value, start=1)
+            for number, item in enumerate(value[:MAX_PRINTED], start=1)
         )
     if isinstance(value, dict):
         return "\n".join(

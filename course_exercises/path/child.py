@@ -9,7 +9,7 @@ as in :mod:`course_exercises.child`.
 import json
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from types import ModuleType
 from typing import Any
 
@@ -69,11 +69,10 @@ def check(request: dict[str, Any], send: Callable[..., None]) -> None:
         prints = Prints()
         with redirect_stdout(prints), redirect_stderr(Prints()):
             verdict = _verdict(request, name, right, send)
-        verdict = messages.with_prints(verdict, prints.text())
+        verdict = messages.finished(verdict, prints.text())
         if verdict.is_correct:
             right.add(name)
-        text = verdict.text.encode("utf-8", "replace").decode()
-        send(verdict=asdict(replace(verdict, text=text)))
+        send(verdict=asdict(verdict))
     send(done=True)
 
 

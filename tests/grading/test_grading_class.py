@@ -10,6 +10,7 @@ import nbformat
 import pytest
 
 from course_exercises.contents import find
+from course_grading import course
 from course_grading.__main__ import main
 from course_grading.course import Course
 from tests.grading.class_of_twenty import (
@@ -238,3 +239,19 @@ def test_a_new_file_is_graded_again(marked):
     row = rows(marked, "padding_mask")[student("inverts")]
     assert row["verdict"] == "correct"
     assert rows(marked, QUESTION)[student("inverts")]["needs mark"] == "yes"
+
+
+def test_one_who_breaks_grading_keeps_nobody_from_marks(marked, monkeypatch):
+    path = marked / "in" / "Nobody Else" / f"{NAME}.ipynb"
+    path.parent.mkdir()
+    path.write_text("{}")
+
+    def breaks(*_):
+        raise RecursionError("too deep")
+
+    monkeypatch.setattr(course, "read_submission", breaks)
+    assert grade(marked, marked / "canvas.csv") == 2
+    row = rows(marked, "")["s20"]
+    assert row["verdict"] == "not graded"
+    assert "RecursionError: too deep" in row["mistake"]
+    assert rows(marked, "padding_mask")[student("is right")]["points"] == "2"

@@ -10,21 +10,23 @@ from pathlib import Path
 from types import ModuleType
 
 import cloudpickle
+import nbformat
 import psutil
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from course_exercises import catalogue
-from course_exercises.candidate import plain
+from course_exercises.candidate import handed, plain
 from course_exercises.candidate.findings import study
 from course_exercises.candidate.handed import hand_over
 from course_exercises.contents import EXERCISES, by_chapter, find
 from course_exercises.engine.diagnose import judge, task_of
+from course_exercises.engine.messages import finished
 from course_exercises.engine.verdict import Verdict
 from course_exercises.path.parts import needs, text_of
 from course_grading import run, sandbox
 from course_grading.assignment import find_assignments, source_notebook
-from course_grading.course import run_notebook
+from course_grading.course import _answers, _as_shown, run_notebook
 from course_grading.given import course_folder
 from course_grading.mark import (
     Answer,
@@ -32,8 +34,9 @@ from course_grading.mark import (
     Marker,
     by_value,
     points,
+    stand_ins,
 )
-from course_grading.sandbox import SandboxError, find_sandbox
+from course_grading.sandbox import Limits, SandboxError, find_sandbox
 
 IMPORTS = """
 import torch
@@ -85,8 +88,9 @@ def test_a_mistake_in_another_exercise_is_not_counted_twice(marker, answers):
     cells = sources | {"split_heads": broken, "merge_heads": ends}
     given = text_of(needs("scaled_dot_product_attention"))
     given += EXERCISES["scaled_dot_product_attention"].source
-    handed = answers(given, *cells.values(), exercises=[*cells, "causal_mask"])
-    found = marker.verdicts(handed)
+    found = marker.verdicts(
+        answers(given, *cells.values(), exercises=[*cells, "causal_mask"])
+    )
     kinds = {name: verdict.kind for name, verdict in found.items()}
     assert kinds == {
         "split_heads": kinds["split_heads"],
@@ -97,6 +101,38 @@ def test_a_mistake_in_another_exercise_is_not_counted_twice(marker, answers):
     assert kinds["split_heads"] != "correct"
     text = " ".join(found["MultiHead"].text.split())
     assert "with the course's merge_heads and split_heads in place" in text
+
+
+def test_what_stands_in_gives_nothing_away(marker, answers):
+    """Neither the answer that it is made of, nor its code in print."""
+    steal = """def split_heads(x, n_heads):
+    names = MultiHead.forward.__globals__
+    return names["split_heads"](x, n_heads)"""
+    e = find("MultiHead")
+    tell = e.source.replace("super().", "print(merge_heads)\n        super().")
+    given = text_of(needs("scaled_dot_product_attention"))
+    given += EXERCISES["scaled_dot_product_attention"].source
+    handed = answers(
+        given,
+        *(find("split_heads").source, tell),
+        "def merge_heads(x):\n    return x",
+        exercises=["split_heads", "merge_heads", "MultiHead"],
+    )
+    verdict = marker.verdicts(handed)["MultiHead"]
+    assert verdict.is_correct and "printed" not in verdict.text
+    broken = "class MultiHead:\n    forward = lambda self: None"
+    handed = answers(broken, steal, exercises=["split_heads", "MultiHead"])
+    found = marker.verdicts(handed)
+    assert not any(verdict.is_correct for verdict in found.values())
+
+
+def test_two_answers_are_not_made_of_each_other(answers):
+    one = "def padding_mask(*_):\n    return causal_mask"
+    other = "def causal_mask(*_):\n    return {}"
+    exercises = ["padding_mask", "causal_mask"]
+    for uses, allowed in (("1", ["causal_mask"]), ("padding_mask", [])):
+        given = answers(one, other.format(uses), exercises=exercises)
+        assert stand_ins("padding_mask", given, exercises) == allowed
 
 
 def test_no_task_holds_what_a_sandbox_hides():
@@ -164,6 +200,57 @@ def test_what_is_no_answer_is_refused(about):
         Answer.read(about)
 
 
+def test_an_exception_s_name_is_no_formula():
+    def raises(length):
+        raise type("=HYPERLINK(1)", (Exception,), {})("\ud800" * 20_000)
+
+    exercise = find("causal_mask")
+    findings = plain.dumps(study(task_of(exercise), raises))
+    verdict = finished(judge(exercise, plain.loads(findings)))
+    assert (verdict.kind, verdict.mistake) == ("error", "Exception")
+    assert len(verdict.text.encode()) < 11_000
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        *(None, 3, [], {}, {"data": ["x"]}, {"data": {handed.MIME: 3}}),
+        {"data": {"text/html": "<script>", "text/plain": 3}},
+        {"data": {"text/plain": "x" * 300_000}},
+        {"name": "stdout", "text": "\ud800"},
+        {"traceback": ["\ud800", 3], "ename": {}},
+    ],
+)
+def test_outputs_are_text_and_pictures_whoever_wrote_them(output):
+    shown = new_code_cell(outputs=_as_shown([output]))
+    notebook = new_notebook(cells=[shown])
+    nbformat.validate(notebook)
+    text = nbformat.writes(notebook).encode()
+    assert b"script" not in text and len(text) < 100_000
+    role = {"grade": True, "grade_id": f"causal_mask{run.TEST}"}
+    test = new_code_cell(metadata={"nbgrader": role})
+    assert _answers(new_notebook(cells=[test]), [[output]]) == {}
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("[os.write(file, bytes(1 << 24)) for _ in range(99)]", "memory"),
+        ("os.write(1, b'\\n' * 200_000)", "output"),
+        ("open('/dev/shm/x', 'wb').write(bytes(600 << 20))", "done"),
+        ("open('/x', 'wb')", "done"),
+        ("open('/dev/x', 'wb')", "done"),
+    ],
+)
+def test_what_is_no_process_s_memory_has_limits_too(marker, code, reason):
+    code = f"import os, time; file = os.memfd_create('x'); {code}"
+    program = ["-c", f"{code}; time.sleep(50)"]
+    limits = Limits(60, 1 << 30)
+    ending = marker.sandbox.run(marker.course, program, b"", limits)
+    assert ending.reason == reason
+    assert ("OSError" in ending.errors) == (reason == "done")
+
+
 def test_a_cell_that_ends_the_kernel_or_does_not_end_costs_itself(monkeypatch):
     monkeypatch.setattr(run, "CELL_SECONDS", 4)
     stubborn = """
@@ -217,6 +304,16 @@ def test_code_cannot_write_into_the_notebook_that_comes_back(marker):
         assert said in printed
     commands = (p.info["cmdline"] for p in psutil.process_iter(["cmdline"]))
     assert not any("987654" in (command or ()) for command in commands)
+
+
+def test_code_that_breaks_what_runs_it_costs_its_own_notebook(marker):
+    code = """
+        kernel = get_ipython().kernel
+        kernel.session.send(
+            kernel.iopub_socket, "stream", {}, parent=kernel.get_parent()
+        )"""
+    notebook = new_notebook(cells=[new_code_cell(textwrap.dedent(code))])
+    assert run_notebook(notebook, marker.sandbox, marker.course) == [[]]
 
 
 def test_without_a_sandbox_nothing_is_graded(tmp_path, monkeypatch):

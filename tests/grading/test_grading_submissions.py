@@ -28,6 +28,7 @@ CLASS = [
     ("Seán", "O'Neil", "s2", "sean@x.invalid"),
     ("太郎", "山田", "s3", "taro@x.invalid"),
 ]
+MINE = "Anna Müller_51007_assignsubmission_file"
 
 
 @pytest.fixture
@@ -67,9 +68,18 @@ def test_the_usual_layouts_of_folders(tmp_path, place):
         ("mülleranna_LATE_881_9000001_06_masks-1.ipynb", "s1"),
         ("ANNA@x.invalid/06_masks.ipynb", "s1"),
         ("s3_06_masks.ipynb", "s3"),
+        *(
+            (f"{name}_{other}_06_masks.ipynb", "s1")
+            for name in ("muelleranna_51007_9000001", MINE)
+            for other in ("b_51008_9000_x", "B_51008_assignsubmission_file")
+        ),
     ],
 )
-def test_platforms_names_lead_to_the_student(tmp_path, roster, place, student):
+def test_platforms_names_lead_to_the_student(tmp_path, place, student):
+    """Also where a student's name of the file looks like another's."""
+    rows = [(*one, f"Participant {51_007 + n}") for n, one in enumerate(CLASS)]
+    path = written(tmp_path / "class.csv", [*MOODLE, "Identifier"], rows)
+    roster = read_roster(path)
     found_here = found(tmp_path, [place], roster)
     assert found_here.files.keys() == {(student, "06_masks")}
     assert not found_here.notes
@@ -286,6 +296,50 @@ def test_a_file_that_is_no_notebook_becomes_one_that_says_so(tmp_path, text):
     nbformat.validate(notebook)
 
 
+HOSTILE = {
+    "half a character": changed(source="\ud800", id="\ud800"),
+    "a list for a name": changed(metadata={"nbgrader": {"grade_id": ["x"]}}),
+    "a number for pictures": changed(cell_type="markdown", attachments=5),
+    "deep pictures": changed(
+        cell_type="markdown",
+        attachments={"a": json.loads("[" * 900 + "]" * 900)},
+    ),
+    "a picture that is code": changed(
+        cell_type="markdown",
+        attachments={"a\ud800": {'image/png" onerror="x': "AAAA"}},
+    ),
+    "text that takes hours": changed(
+        cell_type="markdown", source="\\begin{a}" * 100_000
+    ),
+}
+
+
+@pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
+def test_no_notebook_keeps_the_class_from_its_marks(tmp_path, content):
+    content["cells"] *= 30
+    path = tmp_path / "06_masks.ipynb"
+    path.write_text(json.dumps(content))
+    notebook = read_submission(path, new_notebook())
+    nbformat.validate(notebook)
+    text = nbformat.writes(notebook).encode()
+    assert len(text) < 600_000 and b"onerror" not in text
+
+
+def test_a_file_s_name_may_hold_what_no_text_does(tmp_path):
+    folder = tmp_path / "in" / "a"
+    folder.mkdir(parents=True)
+    for number in (1, 2):
+        path = folder / os.fsdecode(b"06_masks_\x8a%d.ipynb" % number)
+        path.write_text("no notebook")
+    here = found(tmp_path, [])
+    (path,) = here.files.values()
+    text = (
+        "".join(here.notes)
+        + read_submission(path, new_notebook()).cells[0].source
+    )
+    assert "06_masks_?" in text.encode().decode()
+
+
 def test_roles_come_from_the_release(tmp_path):
     role = {"grade_id": "x", "solution": True, "points": 1}
     given = new_code_cell("stub", id="x", metadata={"nbgrader": role})
@@ -302,12 +356,33 @@ def test_roles_come_from_the_release(tmp_path):
     assert "nbgrader" not in found[1].metadata
 
 
-def test_html_in_an_answer_is_plain_text(tmp_path):
+def test_a_cell_whose_type_was_changed_is_code_again(tmp_path):
+    role = {"grade_id": "x", "solution": True}
+    given = new_code_cell("stub", id="x", metadata={"nbgrader": role})
     path = tmp_path / "06_masks.ipynb"
-    answer = new_markdown_cell("1 < 2 <script>alert(1)</script>")
-    nbformat.write(new_notebook(cells=[answer]), path)
+    nbformat.write(
+        new_notebook(cells=[new_markdown_cell("a <b", id="x")]), path
+    )
+    (found,) = read_submission(path, new_notebook(cells=[given])).cells
+    assert (found.cell_type, found.source) == ("code", "a <b")
+    assert found.metadata.nbgrader == role
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        ("1 < 2 <script>x</script>", "1 < 2 &lt;script>x&lt;/script>"),
+        ("[x](&#106;avascript:y)", "[x] (&#106;avascript:y)"),
+        ("[x]\n\n[x]: javascript:y", "[x]\n\n[x] : javascript:y"),
+        ("![x](attachment:gone.png)", "![x](missing:gone.png)"),
+        ("[x](https://y) [x](#z)", "[x](https://y) [x](#z)"),
+    ],
+)
+def test_an_answer_runs_no_script_where_it_is_read(tmp_path, answer, shown):
+    path = tmp_path / "06_masks.ipynb"
+    nbformat.write(new_notebook(cells=[new_markdown_cell(answer)]), path)
     (cell,) = read_submission(path, new_notebook()).cells
-    assert cell.source == "1 < 2 &lt;script>alert(1)&lt;/script>"
+    assert cell.source == shown
 
 
 def test_what_came_late_is_named(tmp_path):

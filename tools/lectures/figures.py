@@ -167,7 +167,7 @@ def with_drawings(html: str, figures: dict[str, Figure]) -> str:
 def inlined(svg: str) -> str:
     """A drawing as it stands in a page, as large as the place it has."""
     if "<?xml" not in svg:  # made for a page, where it may have links
-        whole = re.sub(r"<a [^>]*>", "<g>", svg).replace("</a>", "</g>")
+        whole = re.sub('<a href="[^"]*"', "<a", svg)
         return re.sub(
             r'\b(width|height)="[^"]*"', r'\1="100%"', whole, count=2
         )

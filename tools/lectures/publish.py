@@ -89,7 +89,6 @@ def publish(target: Path, plan: Plan, book: Path) -> None:
     shown = [parts_of(name, figures, whole)[0] for name in figures]
     papers["figures/index"] = filled("figures", parts=shown)
     papers["index"] = filled("index", units=plan.units)
-    write_face(target / "_static")
     build(target, "revealjs", decks)
     build(target, "html", papers)
     for path in [*target.glob("slides/*.html"), *target.glob("h*/*.html")]:
@@ -113,11 +112,12 @@ def cited(found: re.Match[str]) -> str:
 
 
 def build(target: Path, builder: str, pages: dict[str, str]) -> None:
-    """Let Sphinx turn pages of Markdown into HTML.
+    """Let Sphinx turn pages of Markdown into HTML; the first is the root.
 
     Raises:
         BadPlan: Sphinx warns of something.
     """
+    write_face(target / "_static")
     warnings = StringIO()
     with (
         TemporaryDirectory() as source,
@@ -135,22 +135,22 @@ def build(target: Path, builder: str, pages: dict[str, str]) -> None:
             target,
             trees,
             builder,
-            settings(),
+            settings(next(iter(pages))),
             status=None,
             warning=warnings,
         )
         app.builder.search = False
         app.build()
     if told := warnings.getvalue():
-        raise BadPlan(f"units.yml, or a chapter, gives no page: {told}")
+        raise BadPlan(f"units.yml, a chapter or an exam gives no page: {told}")
 
 
-def settings() -> dict[str, Any]:
+def settings(root: str) -> dict[str, Any]:
     """Sphinx's settings: formulas as in the book, and no other page."""
     book = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
     formulas = book["sphinx"]["config"]
     return {
-        "root_doc": "sources",
+        "root_doc": root,
         "extensions": [
             "myst_parser",
             "sphinx_revealjs",

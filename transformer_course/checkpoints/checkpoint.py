@@ -189,7 +189,7 @@ def load(
 def _say_whose_code(config: CustomConfig, folder: Path) -> None:
     """Warn, before it runs, of code that is not the user's file of today."""
     try:
-        text = Path(config.file).read_text("utf-8").rstrip()
+        text = Path(config.file).read_text("utf-8-sig").rstrip()
     except (OSError, UnicodeDecodeError):
         log(
             f"warning: {folder} holds a model with code of its own, which "

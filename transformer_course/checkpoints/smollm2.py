@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from transformer_course import files
+from transformer_course.checkpoints.checkpoint import Tensors, not_finite
 from transformer_course.data.byte_bpe import ByteBPE
 from transformer_course.data.tokenizer import BOS, EOS
 from transformer_course.errors import CheckpointError, CourseError
@@ -35,6 +35,10 @@ EXPECTED = {
 }
 """What a file has to say: other words would be cut otherwise, and with other
 special ids a text would not end."""
+PIECES, TYPES, MERGES = (
+    f"tokenizer.ggml.{name}" for name in ("tokens", "token_type", "merges")
+)
+"""Names of the tokenizer's lists."""
 SIZES = {
     "embedding_length": "d_model",
     "attention.head_count": "n_heads",
@@ -92,15 +96,18 @@ def load_gguf(path: str | Path) -> tuple[ModernLanguageModel, ByteBPE]:
             gguf can unpack, and are unpacked to float32.
 
     Raises:
-        CheckpointError: it is no GGUF file, or holds another kind of model
-            or tokenizer than SmolLM2's.
+        CheckpointError: it is no GGUF file or a damaged one, or holds another
+            kind of model or tokenizer than SmolLM2's.
         CourseError: the package gguf is not installed.
     """
-    reader = _reader(Path(path))
-    fields = _contents(reader)
+    reader, fields = _read(Path(path))
     weights = _weights(reader)
+    if broken := not_finite(weights):
+        raise CheckpointError(
+            f"{path} is damaged: {broken} is not finite. Copy it again."
+        )
     config = _config(fields, tied="to_logits.weight" not in weights)
-    if config.tied:
+    if config.tied and "embedding.weight" in weights:
         weights["to_logits.weight"] = weights["embedding.weight"]
     with init_empty_weights():
         model = ModernLanguageModel(config)
@@ -121,13 +128,19 @@ def load_tokenizer(path: str | Path) -> ByteBPE:
     """The tokenizer alone: the file's weights are not read.
 
     Raises:
-        CheckpointError: it is no GGUF file.
+        CheckpointError: it is no GGUF file, or holds another tokenizer.
         CourseError: the package gguf is not installed.
     """
-    return _tokenizer(_contents(_reader(Path(path))))
+    return _tokenizer(_read(Path(path))[1])
 
 
-def _reader(path: Path) -> Any:
+def _read(path: Path) -> tuple[Any, dict[str, Any]]:
+    """A reader of the file's weights, and what else it says, by name.
+
+    Raises:
+        CheckpointError: it is damaged, or the model or its tokenizer is of
+            another kind.
+    """
     try:
         from gguf import GGUFReader
     except ImportError as error:
@@ -137,26 +150,25 @@ def _reader(path: Path) -> Any:
         ) from error
 
     try:
-        return GGUFReader(path)
+        reader = GGUFReader(path)
+        fields = {
+            name: field.contents()
+            for name, field in reader.fields.items()
+            if name in EXPECTED or name.startswith(("llama.", "tokenizer."))
+        }
     except (OSError, LookupError, ValueError) as error:
         raise CheckpointError(
-            f"{path} is no GGUF file, or only a part of one ({error}): copy "
-            "it again."
+            f"{path} is no GGUF file, or a damaged one ({error}): copy it "
+            "again."
         ) from error
-
-
-def _contents(reader: Any) -> dict[str, Any]:
-    """What calls give each of the file's fields, by its name.
-
-    Raises:
-        CheckpointError: the model or its tokenizer is of another kind.
-    """
-    fields = {name: field.contents for name, field in reader.fields.items()}
     for name, wanted in EXPECTED.items():
-        found = fields.get(name, type(wanted))()
+        found = fields.get(name, type(wanted)())
         if found != wanted:
             raise _other_kind(name, found, repr(wanted))
-    return fields
+    for name in (PIECES, TYPES, MERGES):
+        if not isinstance(fields.get(name), list):
+            raise _other_kind(name, fields.get(name), "a list")
+    return reader, fields
 
 
 def _config(fields: dict[str, Any], tied: bool) -> ModernConfig:
@@ -167,14 +179,14 @@ def _config(fields: dict[str, Any], tied: bool) -> ModernConfig:
             decoder does not have, such as scaled rotary positions.
     """
     named = {
-        name.removeprefix("llama."): value()
+        name.removeprefix("llama."): value
         for name, value in fields.items()
         if name.startswith("llama.")
     }
     for name in SIZES:
         if name not in named:
             raise _other_kind(f"llama.{name}", None, "a number")
-    vocab_size = len(fields["tokenizer.ggml.tokens"]())
+    vocab_size = len(fields[PIECES])
     sizes = {ours: named.pop(name) for name, ours in SIZES.items()}
     config = ModernConfig(vocab_size=vocab_size, tied=tied, **sizes)
     known = {
@@ -198,7 +210,7 @@ def _other_kind(name: str, found: Any, wanted: Any) -> CheckpointError:
     )
 
 
-def _weights(reader: Any) -> dict[str, Tensor]:
+def _weights(reader: Any) -> Tensors:
     """The weights under our names, unpacked."""
     from gguf import dequantize
 
@@ -210,14 +222,22 @@ def _weights(reader: Any) -> dict[str, Tensor]:
         if block:
             part = LAYER.get(block[2], block[2])
             ours = f"layers.{block[1]}.{part}"
-        values = dequantize(tensor.data, tensor.tensor_type)
+        kind = tensor.tensor_type
+        try:
+            values = dequantize(tensor.data, kind)
+        except NotImplementedError as error:
+            wanted = "a type that gguf unpacks"
+            raise _other_kind(tensor.name, kind.name, wanted) from error
         found[f"{ours}.weight"] = torch.from_numpy(values.copy())
     return found
 
 
 def _tokenizer(fields: dict[str, Any]) -> ByteBPE:
-    pieces = fields["tokenizer.ggml.tokens"]()
-    types = fields["tokenizer.ggml.token_type"]()
-    merges = (tuple(m.split(" ")) for m in fields["tokenizer.ggml.merges"]())
+    pieces, types = fields[PIECES], fields[TYPES]
+    if len(types) != len(pieces):
+        raise _other_kind(TYPES, f"{len(types):,} long", f"{len(pieces):,}")
+    merges = [tuple(merge.split(" ")) for merge in fields[MERGES]]
+    if wrong := [merge for merge in merges if len(merge) != 2]:
+        raise _other_kind(MERGES, " ".join(wrong[0]), "a pair of pieces")
     special = [p for p, t in zip(pieces, types, strict=True) if t == CONTROL]
     return ByteBPE(pieces, merges, special)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from transformer_course import files
@@ -63,20 +64,31 @@ def _stdin_lines(prompt: str) -> Iterator[list[str]]:
     if typed():
         log("Type a sentence, then Enter; Ctrl-D on an empty line ends.")
     first = 1
-    for block in _stdin_blocks(prompt if typed() else ""):
+    for block in _typed_blocks(prompt) if typed() else _stdin_blocks():
         lines = decode_lines(block, "standard input", first)
         yield lines
         first += len(lines)
 
 
-def _stdin_blocks(prompt: str) -> Iterator[bytes]:
+def _typed_blocks(prompt: str) -> Iterator[bytes]:
+    """Lines that can be edited, of any length.
+
+    A terminal by itself passes on arrow keys, and 4,095 bytes of a line.
+    """
+    import readline  # noqa: F401, since input uses it once it is imported
+
+    with suppress(EOFError):
+        while True:
+            line = input(prompt) + "\n"
+            yield line.encode("utf-8", "surrogateescape")
+
+
+def _stdin_blocks() -> Iterator[bytes]:
     rest = b""
-    write(prompt)
     while block := sys.stdin.buffer.read1(BLOCK):
         complete, end, rest = (rest + block).rpartition(b"\n")
         if end:
             yield complete + end
-            write(prompt)
     if rest:
         yield rest
 

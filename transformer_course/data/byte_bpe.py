@@ -9,7 +9,7 @@ used.
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from heapq import heappop, heappush
 
 import regex
 
@@ -120,18 +120,32 @@ class ByteBPE:
         return self._known[word]
 
     def _merged(self, parts: list[str]) -> list[str]:
-        """Join the pair that training found first, until none is left."""
-        while len(parts) > 1:
-            first = min(pairwise(parts), key=self._rank)
-            if first not in self._ranks:
-                break
-            joined, i = [], 0
-            while i < len(parts):
-                both = tuple(parts[i : i + 2]) == first
-                joined.append("".join(first) if both else parts[i])
-                i += 1 + both
-            parts = joined
-        return parts
+        """Join the pair that training found first, until none is left.
 
-    def _rank(self, pair: tuple[str, str]) -> float:
-        return self._ranks.get(pair, float("inf"))
+        A join changes only the pairs on its two sides, so the others stay in
+        a heap: the time of a long word grows little faster than its length.
+        """
+        end = len(parts)
+        parts = [*parts, ""]  # the last one joins with none
+        before, after = [end, *range(end)], [*range(1, end + 1), end]
+        pairs: list[tuple[int, int]] = []
+
+        def rank(i: int) -> int | None:
+            return self._ranks.get((parts[i], parts[after[i]]))
+
+        def offer(i: int) -> None:
+            if (found := rank(i)) is not None:
+                heappush(pairs, (found, i))
+
+        for i in range(end):
+            offer(i)
+        while pairs:
+            found, i = heappop(pairs)
+            if found != rank(i):  # one of the two has been joined since
+                continue
+            j = after[i]
+            parts[i], parts[j] = parts[i] + parts[j], ""
+            after[i], before[after[j]] = after[j], i
+            offer(before[i])
+            offer(i)
+        return [part for part in parts if part]

@@ -58,6 +58,7 @@ def from_plain(text: str, language: str) -> str:
     Raises:
         ConfigError: another language.
     """
+    text = normalize("NFC", text)
     if language == "en":
         words = _TOKEN.findall(text.lower().translate(_STRAIGHT))
         return " ".join(words).replace('"', "''")

@@ -30,8 +30,10 @@ ENCODINGS = (
     ("UTF-16", codecs.BOM_UTF16_LE),
     ("UTF-16", codecs.BOM_UTF16_BE),
 )
-LINE_END = re.compile(rb"\r*\n|\r")
-"""Of Unix, of Windows (even if converted twice), and of old Macs."""
+LINE_END = re.compile(rb"\r*\n")
+"""Of Unix, and of Windows (even if converted twice)."""
+OLD_END = re.compile(rb"\r")
+"""Of old Macs: in a text that has others, it is no end."""
 SHIFTS = re.compile(rb"\x1b(\$[()]?[@-D])")
 """Escape sequences that begin Japanese, Korean or Chinese in seven bits."""
 SHIFTED = {b"$)C": "ISO-2022-KR", b"$)A": "ISO-2022-CN"}
@@ -123,9 +125,10 @@ def unseen(test: ParallelText, train: ParallelText) -> list[int]:
 def read_lines(path: str | Path) -> list[str]:
     """Read the lines of a UTF-8 text, without their line ends.
 
-    LF, CR LF or CR ends a line, and nothing else. A byte-order mark at the
-    start is dropped, and a character of several code points becomes one where
-    there is one (NFC); everything else is kept as it stands.
+    LF or CR LF ends a line, and CR where there is no LF; nothing else. A
+    byte-order mark at the start is dropped, and a character of several code
+    points becomes one where there is one (NFC); everything else is kept as it
+    stands.
 
     Raises:
         CorpusError: the file cannot be read, or is not UTF-8.
@@ -163,7 +166,7 @@ def decode_lines(content: bytes, name: str, first: int = 1) -> list[str]:
         raise CorpusError(f"{name} is not UTF-8: {kind}.")
     if first == 1:
         content = content.removeprefix(codecs.BOM_UTF8)
-    lines = LINE_END.split(content)
+    lines = (LINE_END if b"\n" in content else OLD_END).split(content)
     if not lines[-1]:
         lines.pop()
     return [

@@ -81,7 +81,7 @@ def with_variables(svg: str) -> str:
 
 
 def variable(colour: str) -> str:
-    """A colour, ``#80b8d8``, in CSS variables; itself if it is none of ours."""
+    """A colour, ``#80b8d8``, in CSS variables; itself if it is no hue."""
     wanted = _rgb(colour)
     for name, (hue, _) in HUES.items():
         if hue == colour:

@@ -109,7 +109,7 @@ def use_style() -> None:
             "axes.titlesize": 11.5,
             "figure.facecolor": "white",
             "figure.figsize": (5.4, 3.2),
-            "figure.dpi": 160,
+            "figure.dpi": 220,  # of what is no drawing
             "figure.constrained_layout.use": True,
             "legend.frameon": False,
             "lines.linewidth": 1.8,
@@ -392,7 +392,7 @@ def attention_cells(
     scores = query @ key.T / scale
     weights = scores.softmax(dim=-1)
     low = f"_{head}" if head else ""
-    over = r" $/ \sqrt{d_k}$" if scale != 1 else ""
+    over = " / √$d_k$" if scale != 1 else ""
     n_keys, d_k = key.shape
     labels = _LABEL * bool(keys)
     left = x + d_k + 0.3  # of scores and weights

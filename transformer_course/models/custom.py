@@ -7,6 +7,7 @@ that is needed to build the model again. Building it runs that code.
 import ast
 import hashlib
 import linecache
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -46,6 +47,7 @@ DEFINITIONS = (
     ast.AnnAssign,
     ast.If,
     ast.Try,
+    *((ast.TypeAlias,) if sys.version_info >= (3, 12) else ()),
 )
 """The statements of a file that are run to read what it defines; others, such
 as a trial run at its end, are not."""
@@ -215,10 +217,14 @@ def definitions(code: str, file_name: str) -> ModuleType:
     """
     lines = code.splitlines(keepends=True)
     linecache.cache[file_name] = (len(code), None, lines, file_name)
-    module = ModuleType("my_transformer")
+    module = ModuleType(file_name)
     tree = ast.parse(code, file_name)
     tree.body = [node for node in tree.body if isinstance(node, DEFINITIONS)]
-    exec(compile(tree, file_name, "exec"), vars(module))
+    sys.modules[file_name] = module  # where a dataclass looks for its types
+    try:
+        exec(compile(tree, file_name, "exec"), vars(module))
+    finally:
+        del sys.modules[file_name]
     return module
 
 
@@ -237,7 +243,7 @@ def _errors_of(code: str) -> Iterator[None]:
         ) from error
     except (ConfigError, NotImplementedError, torch.OutOfMemoryError):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         place = _last_line(error, _file_name(code))
         raise ConfigError(
             f"my_transformer.py{place}: {type(error).__name__}: {error}"

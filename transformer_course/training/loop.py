@@ -23,7 +23,11 @@ from transformer_course.checkpoints.checkpoint import (
     weights_of,
 )
 from transformer_course.device import random_state, set_random_state
-from transformer_course.errors import CheckpointError, DivergedError
+from transformer_course.errors import (
+    CheckpointError,
+    ConfigError,
+    DivergedError,
+)
 from transformer_course.models.mode import eval_mode
 from transformer_course.models.modern_parts import mixtures
 from transformer_course.training import distributed
@@ -84,7 +88,16 @@ def cooldown_factor(epoch: int, epochs: int, cooldown: int) -> float:
 
 
 def make_optimizer(model: nn.Module, config: LoopConfig) -> torch.optim.AdamW:
-    """AdamW, which without decay is Adam; the rate is set at every step."""
+    """AdamW, which without decay is Adam; the rate is set at every step.
+
+    Raises:
+        ConfigError: all weights are frozen.
+    """
+    if not any(weight.requires_grad for weight in model.parameters()):
+        raise ConfigError(
+            "all weights of the model are frozen, as after merge_lora: "
+            "model.requires_grad_() lets them learn."
+        )
     return torch.optim.AdamW(
         model.parameters(),
         betas=(0.9, config.beta2),

@@ -53,7 +53,15 @@ def answer_batch(rows: Sequence[tuple[Ids, Ids]]) -> Answers:
     Args:
         rows: ids of each prompt and of its answer, which ends with eos where
             it is complete.
+
+    Raises:
+        ConfigError: all answers are empty.
     """
+    if not any(answer for _, answer in rows):
+        raise ConfigError(
+            f"none of {len(rows)} rows has an answer, so there is no loss: "
+            "shorten the prompts less, or leave these rows out."
+        )
     ids = pad_rows([prompt + answer for prompt, answer in rows])
     counts = torch.zeros_like(ids, dtype=torch.bool)
     for row, (prompt, answer) in enumerate(rows):
@@ -108,10 +116,15 @@ class LoRA(nn.Module):
             return self.linear.weight
         return self.linear.weight + self.scale * self.lora_B @ self.lora_A
 
+    @property
+    def bias(self) -> nn.Parameter | None:
+        """Its bias, which stays."""
+        return self.linear.bias
+
     @torch.no_grad()
     def merged(self) -> nn.Linear:
-        """That linear map."""
-        self.linear.weight.copy_(self.weight)
+        """That linear map, even while LoRA is off."""
+        self.linear.weight += self.scale * self.lora_B @ self.lora_A
         return self.linear
 
 
@@ -132,6 +145,8 @@ def add_lora(model: nn.Module, rank: int = 8, alpha: float = 16) -> nn.Module:
 
 def merge_lora(model: nn.Module) -> nn.Module:
     """Add what LoRA has learned to the weights, and take LoRA away.
+
+    They stay frozen: ``model.requires_grad_()`` lets all of them learn.
 
     Raises:
         ConfigError: there is no LoRA.
@@ -162,7 +177,7 @@ def _replace(model: nn.Module, kind: type, new: Callable) -> nn.Module:
 @contextlib.contextmanager
 def without_lora(model: nn.Module) -> Iterator[None]:
     """Switch LoRA off: the model as it was before its training."""
-    parts = [m for m in model.modules() if isinstance(m, LoRA)]
+    parts = [m for m in model.modules() if isinstance(m, LoRA) and m.on]
     for part in parts:
         part.on = False
     try:
@@ -382,7 +397,11 @@ class Rollouts:
 
     def epoch(self, number: int) -> Iterator[Groups]:
         """Draw answers to each prompt; those of a group that agrees are left
-        out, since they would change nothing."""
+        out, since they would change nothing.
+
+        Raises:
+            ConfigError: a reward is not finite.
+        """
         for first in range(0, len(self) * self.at_once, self.at_once):
             places = range(first, first + self.at_once)
             drawn = [self._group(place) for place in places]
@@ -393,6 +412,11 @@ class Rollouts:
                 ],
                 dtype=torch.float32,
             )
+            if not rewards.isfinite().all():
+                raise ConfigError(
+                    f"the rewards of a batch are {rewards.tolist()}: expected "
+                    "finite numbers."
+                )
             self.rewards.append(rewards.mean().item())
             rows = [
                 (self.prompts[place], answer, advantage)

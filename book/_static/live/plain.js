@@ -38,6 +38,7 @@ course.part(function plain() {
 
   /* Cut a sentence into words, separated by spaces. */
   function fromPlain(written, language) {
+    written = written.normalize("NFC");
     if (language === "en")
       return (straight(written.toLowerCase()).match(TOKEN) ?? [])
         .join(" ").replaceAll('"', "''");
