@@ -136,11 +136,12 @@ class Part:
     def shown(self) -> int:
         """Pixels of its width on a slide."""
         width, height = self.size
+        usual, most = WIDTH, WIDEST
         if height < FLAT * width:
-            return round(min(width, WHOLE))
+            usual, most = WHOLE, WHOLE
         legible = math.ceil(width * LEAST / self.figure.letters)
-        most = max(WIDTH, min(WIDEST, legible))
-        return round(min(width, most, HEIGHT * width / height))
+        wanted = max(min(width, usual), legible)
+        return round(min(wanted, most, HEIGHT * width / height))
 
     @property
     def letters(self) -> float:
