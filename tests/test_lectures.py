@@ -7,11 +7,9 @@ import re
 from dataclasses import replace
 
 import nbformat
-import numpy as np
 import pytest
 from built_book import BOOK, is_foreign, markdown_of
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
-from PIL import Image
 
 from course_exercises.contents import EXERCISES
 from tools import site
@@ -19,6 +17,7 @@ from tools.lectures.chapter import BadPlan, bare, chapter_files, section
 from tools.lectures.decks import Deck
 from tools.lectures.figures import (
     LEAST,
+    Figure,
     parts_of,
     write_figures,
 )
@@ -44,15 +43,9 @@ each_unit = pytest.mark.parametrize(
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A folder for figures."""
-    return tmp_path_factory.mktemp("figures")
-
-
-@pytest.fixture(scope="module")
-def figures(folder):
-    """All figures of the book, written into it."""
-    return write_figures(folder)
+def figures(tmp_path_factory):
+    """All figures of the book."""
+    return write_figures(tmp_path_factory.mktemp("figures"))
 
 
 # --- the plan ----------------------------------------------------------------
@@ -229,39 +222,65 @@ def test_a_section_without_a_part_is_one_line(
 # --- figures: where they are cut, and what appears step by step --------------
 
 
-def test_no_cut_and_no_step_goes_through_a_drawing(figures, folder):
-    """Its edges inside the picture are white, or cross upright lines alone."""
+LETTERS = re.compile(
+    r'<text style="font-size: ([\d.]+)px;[^"]*text-anchor: (\w+)[^"]*" '
+    r'x="([\d.-]+)" y="([\d.-]+)" transform="rotate\(-0 [^>]*>([^<]+)<'
+)
+"""A text of a figure that is not turned: size, anchor, place and words."""
+ANCHORS = {"start": 0, "middle": 0.5, "end": 1}
+WIDE = 0.45
+"""Width of a letter, beside its height: of narrow ones."""
+
+
+def texts_of(figure: Figure) -> list[tuple[str, list[float]]]:
+    """Texts, with left, top, right and bottom of each in per cent."""
+    box = re.search('viewBox="0 0 ([^ "]+) ([^ "]+)"', figure.drawn)
+    width, height = float(box[1]) / 100, float(box[2]) / 100
+    found = []
+    for size, anchor, x, y, words in LETTERS.findall(figure.drawn):
+        size, x, y = map(float, (size, x, y))
+        long = WIDE * size * len(words)
+        left = x - ANCHORS[anchor] * long
+        edges = (left, y - 0.7 * size, left + long, y)
+        sizes = (width, height) * 2
+        place = [e / s for e, s in zip(edges, sizes, strict=True)]
+        found.append((words, place))
+    return found
+
+
+def test_no_cut_and_no_step_goes_through_a_letter(figures):
     parts = {
-        part.stem: (part, row)
+        part.stem: part
         for name in {**figures, **PLAN.drawings}
         for part in parts_of(name, figures, PLAN)
-        for row in [part.view[1] / 100]
     }
     assert {*PLAN.builds} <= {*parts}
-    for stem, (part, row) in parts.items():
-        path = folder / part.figure.files[0]
-        if path.suffix != ".png" or not (row or part.steps):
-            continue
-        dots = np.asarray(Image.open(path).convert("L"))
-        assert not row or (dots[round(row * len(dots))] > 250).mean() > 0.98
-        top, bottom = (round(part.view[at] / 100 * len(dots)) for at in (1, 3))
-        for step in part.steps:
-            for at in range(0, len(step), 4):
-                assert is_framed(dots[top:bottom], step[at : at + 4]), stem
+    drawn = [p for p in parts.values() if "<?xml" in p.figure.drawn]
+    assert sum(bool(part.steps) for part in drawn) > 5
+    for part in drawn:
+        _, top, _, bottom = part.view
+        for words, (left, above, right, below) in texts_of(part.figure):
+            for row in (top, bottom, *part.frame):
+                assert not above < row < below, f"{part.stem}: {words}"
+            tall = (bottom - top) / 100
+            own = (left, (above - top) / tall, right, (below - top) / tall)
+            for step in part.steps:
+                for at in range(0, len(step), 4):
+                    edges = step[at : at + 4]
+                    assert not meets(edges, own), f"{part.stem}: {words}"
 
 
-def is_framed(dots: np.ndarray, step: list[float]) -> bool:
-    """Whether a rectangle's edges inside the picture are white."""
-    rows, columns = dots.shape
-    sizes = (columns, rows) * 2
-    left, top, right, bottom = (
-        round(share / 100 * size)
-        for share, size in zip(step, sizes, strict=True)
-    )
-    inside = dots[top:bottom, left:right]
-    edges = [inside[0]] * (top > 0) + [inside[-1]] * (bottom < rows)
-    edges += [inside[:, 0]] * (left > 0) + [inside[:, -1]] * (right < columns)
-    return all((edge > 250).all() for edge in edges)
+def meets(step: list[float], text: tuple[float, ...]) -> bool:
+    """Whether an edge of a rectangle goes through a text."""
+    inside = [
+        min(step[2], text[2]) - max(step[0], text[0]),
+        min(step[3], text[3]) - max(step[1], text[1]),
+    ]
+    sizes = [text[2] - text[0], text[3] - text[1]]
+    shares = [
+        max(0, part) / size for part, size in zip(inside, sizes, strict=True)
+    ]
+    return 0.02 < shares[0] * shares[1] < 0.98
 
 
 def test_parts_of_a_figure_make_the_whole(figures):
