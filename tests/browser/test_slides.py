@@ -94,7 +94,7 @@ COVERED = script("covered")
 
 
 def test_each_click_uncovers_more_and_a_click_back_covers_it(screen):
-    show(screen, DECKS[0], "#/2")
+    show(screen, DECKS[0], "#/5")
     steps = len(read_plan().builds["04-by-hand"])
     keys, shares = screen.page.keyboard, []
     for key in ("", *["ArrowRight"] * steps, "ArrowLeft"):
@@ -105,7 +105,7 @@ def test_each_click_uncovers_more_and_a_click_back_covers_it(screen):
     assert forward == sorted(forward, reverse=True)
     assert len({*forward}) == steps + 1 and forward[0] > 0.3
     assert forward[-1] == 0 and back == forward[-2]
-    assert screen.page.evaluate("Reveal.getIndices().h") == 2
+    assert screen.page.evaluate("Reveal.getIndices().h") == 5
 
 
 # --- what else a lecturer asks for -------------------------------------------
@@ -118,7 +118,8 @@ def test_the_speaker_sees_notes_pace_and_each_formula_once(screen):
     speaker = opened.value
     notes = speaker.locator(".speaker-controls-notes .value")
     speaker.locator(".pacing").wait_for()
-    screen.page.keyboard.press("ArrowRight")
+    for _ in range(3):
+        screen.page.keyboard.press("ArrowRight")
     notes.locator("math").first.wait_for()
     assert not notes.locator("mjx-container").count()
     speaker.close()
