@@ -4,7 +4,9 @@ A figure's SVG stands in the page itself, so that its letters are the page's
 and its colours follow the page into the dark.
 """
 
+import base64
 import hashlib
+import io
 import re
 from html import unescape
 from pathlib import Path
@@ -12,12 +14,14 @@ from typing import Any
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
+from PIL import Image
 from sphinx.application import Sphinx
 
 from transformer_course.figures import palette
 
 SVG = "{http://www.w3.org/2000/svg}"
 LINK = "{http://www.w3.org/1999/xlink}href"
+PNG = "data:image/png;base64,"
 IMAGE = re.compile(r'<img\b[^>]*\bsrc="([^"]+\.svg)"[^>]*>')
 NUMBER = re.compile(r"-?\d+\.\d{2,}")
 """With more digits than a hundredth of a point, which nobody sees."""
@@ -66,6 +70,8 @@ def lighten(root: ElementTree.Element, own: str) -> None:
         for key, value in element.attrib.items():
             if key == LINK and value.startswith("#"):
                 value = f"#{own}{value[1:]}"
+            elif key == LINK:
+                value = PNG + with_palette(value.removeprefix(PNG))
             value = re.sub(r"url\(#", f"url(#{own}", value)
             if key in ("d", "x", "y", "width", "height", "transform", "style"):
                 value = NUMBER.sub(rounded, value)
@@ -74,6 +80,16 @@ def lighten(root: ElementTree.Element, own: str) -> None:
             del element.attrib["transform"]
         if LINK in element.attrib:
             element.set("href", element.attrib.pop(LINK))
+
+
+def with_palette(png: str) -> str:
+    """A picture of a map, in base64, with the 256 colours that it needs."""
+    picture = Image.open(io.BytesIO(base64.b64decode(png)))
+    small = io.BytesIO()
+    picture.quantize(256, Image.Quantize.FASTOCTREE).save(
+        small, "PNG", optimize=True
+    )
+    return min(png, base64.b64encode(small.getvalue()).decode(), key=len)
 
 
 def rounded(number: re.Match) -> str:
