@@ -21,7 +21,7 @@ DECKS = AUDITED
 if os.environ.get("PAGES", "some") != "some":
     DECKS += ("18-45", "20-45")
 OWN = {"rules": {"landmark-main-is-top-level": {"enabled": False}}}
-"""reveal.js calls a deck an application, and its slides the main part of it."""
+"""reveal.js calls a deck an application, and its slides the main part."""
 SIZE = {"width": 1280, "height": 720}
 OVERLAY = ".pause-overlay"
 """reveal.js's own. It fades out for a second after a slow load."""
