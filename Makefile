@@ -196,10 +196,6 @@ slides: $(INSTALLED) ## make slides of every unit, handouts and figures
 handouts: $(INSTALLED) ## the same, and handouts and board plans as PDF
 	@$(LECTURES) --pdf
 
-.PHONY: figures
-figures: $(INSTALLED) ## the same, and the figures of SVG="04 05" as SVG
-	@$(LECTURES) --svg $(SVG)
-
 .PHONY: exams
 exams: $(INSTALLED) ## make exam papers, keys, files for Moodle (FLAGS="--only 04")
 	@$(BIN)/python -m tools.exams $(FLAGS)

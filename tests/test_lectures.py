@@ -7,20 +7,17 @@ import re
 from dataclasses import replace
 
 import nbformat
-import numpy as np
 import pytest
 from built_book import BOOK, is_foreign, markdown_of
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
-from PIL import Image
 
 from course_exercises.contents import EXERCISES
 from tools import site
-from tools.lectures.chapter import BadPlan, bare, chapter_files
+from tools.lectures.chapter import BadPlan, bare, chapter_files, section
 from tools.lectures.decks import Deck
 from tools.lectures.figures import (
-    DOTS,
     LEAST,
-    LETTERS,
+    Figure,
     parts_of,
     write_figures,
 )
@@ -34,22 +31,21 @@ from tools.lectures.plan import (
 )
 
 PLAN = read_plan()
-ASKED = re.compile(r"\{guess\} (.*)\n:(choices|slider): (.*)\n:answer: (.*)")
+ASKED = re.compile(
+    r"\{guess\} (.*)\n:(choices|slider): (.*)\n:answer: (.*)\n\n"
+    r"((?:(?!:::).*\n)*)"
+)
+SHOWN = ("before", "show")
+"""Kinds of slides that show something for the first time."""
 each_unit = pytest.mark.parametrize(
     "unit", PLAN.units.values(), ids=list(PLAN.units)
 )
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A folder for figures."""
-    return tmp_path_factory.mktemp("figures")
-
-
-@pytest.fixture(scope="module")
-def figures(folder):
-    """All figures of the book, written into it."""
-    return write_figures(folder)
+def figures(tmp_path_factory):
+    """All figures of the book."""
+    return write_figures(tmp_path_factory.mktemp("figures"))
 
 
 # --- the plan ----------------------------------------------------------------
@@ -70,8 +66,8 @@ def test_each_plan_is_ninety_minutes_a_lecture_and_leaves_nothing_out():
             for name, length in lecture.units.items():
                 met += PLAN.units[name].known(length)
         for chapter in PLAN.chapters:
-            for section in chapter.must:
-                name = f"{chapter.chapter}#{section}"
+            for anchor in chapter.must:
+                name = f"{chapter.chapter}#{anchor}"
                 assert is_covered(name, met), f"{number} lack {name}"
 
 
@@ -83,7 +79,7 @@ def test_each_exercise_is_named_by_one_unit():
 
 @each_unit
 def test_a_deck_lasts_its_minutes_and_shows_all_figures(unit, figures):
-    """Each once, in letters that can be read from the last row."""
+    """All of each section, in letters that can be read from the last row."""
     for length in (45, 90):
         deck = Deck(PLAN, unit, length, figures)
         slides = deck.slides()
@@ -91,10 +87,8 @@ def test_a_deck_lasts_its_minutes_and_shows_all_figures(unit, figures):
         assert all(slide.seconds > 0 for slide in slides)
         parts = [slide.part for slide in slides if slide.part]
         for part in parts:
-            letters = LETTERS * DOTS * part.shown / part.window[2]
-            assert letters >= LEAST, f"`cuts` in units.yml lack {part.stem}"
-        shown = [part.stem for part in parts]
-        assert shown
+            assert part.letters >= LEAST - 0.1, f"`cuts` lack {part.stem}"
+        shown = [s.part.stem for s in slides if s.part and s.kind in SHOWN]
         for topic in unit.topics(length):
             for name in deck.section(topic).all("figure"):
                 for part in parts_of(name, figures, PLAN):
@@ -102,21 +96,72 @@ def test_a_deck_lasts_its_minutes_and_shows_all_figures(unit, figures):
 
 
 @each_unit
-def test_a_guess_gets_its_own_answer(unit, figures):
+def test_each_question_is_followed_by_the_answer_written_for_it(unit, figures):
+    """The plan's own, or that of the chapter's guess, and no other's."""
     answers = {}
     text = markdown_of(chapter_files()[unit.chapter])
-    for question, given, to, right in ASKED.findall(text):
+    for question, given, to, right, said in ASKED.findall(text):
         options = [*to.split("|"), right]
-        answer = options[int(right) - 1 if given == "choices" else -1]
-        answers[bare(question)] = bare(answer).lower()
-    slides = Deck(PLAN, unit, 90, figures).slides()
-    asked = [slide for slide in slides if slide.kind == "question"]
-    said = [slide for slide in slides if slide.kind == "result"]
-    for question, result in zip(asked, said, strict=True):
-        if not question.topic.asks:
-            answer = answers[bare(question.body.split("\n\n")[0])]
-            for text in (result.body, question.found.whole):
-                assert bare(text).lower().startswith(answer)
+        chosen = options[int(right) - 1 if given == "choices" else -1]
+        answers[bare(question)] = bare(chosen), bare(said)
+    deck = Deck(PLAN, unit, 90, figures)
+    slides = [
+        one for one in deck.slides() if one.kind in ("question", "result")
+    ]
+    asked, told = slides[::2], slides[1::2]
+    topics = unit.topics(90)
+    for topic, question, result in zip(topics, asked, told, strict=True):
+        assert (question.kind, result.kind) == ("question", "result")
+        if topic.asks:
+            assert question.text == deck.text(topic.asks)
+            assert result.text.startswith(deck.text(topic.answer))
+        else:
+            for words in answers[bare(question.text.split("\n\n")[0])]:
+                assert words.lower() in bare(result.text).lower()
+    assert len({one.text for one in told}) == len(topics)
+
+
+def symbols(tex: str) -> str:
+    """A formula without spaces, alignment and the stop behind it."""
+    tex = re.sub(r"\\(?:begin|end)\{(?:aligned|gathered)\}", "", tex)
+    tex = re.sub(r"\\[,;!]|\\q?quad\b|[&$\s]", "", tex)
+    return tex.strip(".,")
+
+
+@each_unit
+def test_each_formula_and_cell_of_the_plan_is_in_the_deck(unit, figures):
+    """And each formula of a section that is shown is in the plan."""
+    deck = Deck(PLAN, unit, 90, figures)
+    slides = deck.slides()
+    formulas = [slide.strokes for slide in slides if slide.strokes]
+    assert formulas == [
+        tuple(map(tuple, t.formula)) for t in unit.topics(90) if t.formula
+    ]
+    terms = symbols("".join(tex for one in formulas for tex, _ in one))
+    for name in unit.sections(90):
+        for formula in section(name).all("math"):
+            for line in re.split(r"\\\\(?=\s*\n)|\\qquad", formula):
+                assert symbols(line) in terms, f"{name}: {line}"
+    blocks = [slide.block for slide in slides if slide.kind in SHOWN]
+    for topic in unit.topics(90):
+        for name in {*topic.before, *deck.still(topic)} - figures.keys():
+            if name not in PLAN.drawings:
+                assert deck.block(topic, name) in blocks, name
+
+
+def test_decks_have_few_slides_of_words_alone(figures):
+    slides = [
+        slide
+        for unit in PLAN.units.values()
+        for slide in Deck(PLAN, unit, 45, figures).slides()
+    ]
+    alone = [
+        slide
+        for slide in slides
+        if not (slide.part or slide.block or slide.strokes)
+        and slide.kind != "outline"  # the picture of the whole is beside it
+    ]
+    assert len(alone) <= len(slides) / 3
 
 
 # --- what a section gives ----------------------------------------------------
@@ -125,9 +170,8 @@ GUESS = ":::{guess} How many?\n:choices: two | *three*\n:answer: 2\n\nSo.\n:::"
 FIGURE = new_code_cell(
     "draw()",
     metadata={"mystnb": {"figure": {"name": "fig-a", "caption": "A."}}},
-    outputs=[new_output("display_data", {"image/png": ""})],
+    outputs=[new_output("stream", text="1 2 3")],
 )
-RESULT = "Three (as {cite:t}`vaswani2017attention` say). And it goes on:"
 
 
 def deck_of(monkeypatch, tmp_path, *cells) -> Deck:
@@ -145,24 +189,25 @@ def deck_of(monkeypatch, tmp_path, *cells) -> Deck:
     return Deck(Plan({}), unit, 45, {})
 
 
-def test_a_section_gives_question_figure_and_result(monkeypatch, tmp_path):
-    deck = deck_of(monkeypatch, tmp_path, "No?", GUESS, FIGURE, RESULT)
-    found = deck.answered(Topic("a-title", 10))
-    assert found.question == "How many?\n\ntwo · *three*"
-    assert found.result == found.whole == "**Three.** So."
-    found = deck.answered(Topic("a-title", 10, asks="Well?"))
-    assert found.result == RESULT.partition(" And")[0]
-    assert found.whole == RESULT
-    assert found.shown.text == "fig-a"
+def test_a_section_gives_question_cell_and_answer(monkeypatch, tmp_path):
+    deck = deck_of(monkeypatch, tmp_path, "No?", GUESS, FIGURE)
+    topic = Topic("a-title", 10, shows=["output"])
+    _, shown, told = deck.topic(topic)
+    assert deck.question(topic) == "How many?\n\ntwo · *three*"
+    assert told.text == "**Three.** So."
+    assert "1 2 3" in shown.block and told.block == shown.block
+    topic = replace(topic, asks="Well?", answer="Yes.", says="And so on.")
+    assert deck.question(topic) == "Well?"
+    assert deck.answer(topic) == "Yes.\n\nAnd so on."
 
 
 @pytest.mark.parametrize(
     ("cells", "topic", "lacks"),
     [
-        ((FIGURE, RESULT), Topic("a-title", 1), "no guess"),
-        ((GUESS, RESULT), Topic("a-title", 1, show="fig-a"), "nothing"),
-        ((GUESS, FIGURE), Topic("a-title", 1, asks="Why?"), "no result"),
-        ((GUESS, FIGURE, RESULT), Topic("t", 1), "not there"),
+        ((FIGURE,), {"shows": ["output"]}, "no guess"),
+        ((GUESS, FIGURE), {"shows": ["4 5 6"]}, "nothing"),
+        ((GUESS, FIGURE), {"section": "t"}, "not there"),
+        ((GUESS, FIGURE), {"asks": "Why?"}, "asks alone"),
     ],
 )
 def test_a_section_without_a_part_is_one_line(
@@ -170,51 +215,77 @@ def test_a_section_without_a_part_is_one_line(
 ):
     deck = deck_of(monkeypatch, tmp_path, *cells)
     with pytest.raises(BadPlan, match=lacks) as told:
-        deck.answered(topic)
+        list(deck.topic(Topic(**{"section": "a-title", "minutes": 1} | topic)))
     assert "\n" not in str(told.value)
 
 
 # --- figures: where they are cut, and what appears step by step --------------
 
 
-def test_no_cut_and_no_step_goes_through_a_drawing(figures, folder):
-    """Its edges inside the picture are white, or cross upright lines alone."""
+LETTERS = re.compile(
+    r'<text style="font-size: ([\d.]+)px;[^"]*text-anchor: (\w+)[^"]*" '
+    r'x="([\d.-]+)" y="([\d.-]+)" transform="rotate\(-0 [^>]*>([^<]+)<'
+)
+"""A text of a figure that is not turned: size, anchor, place and words."""
+ANCHORS = {"start": 0, "middle": 0.5, "end": 1}
+WIDE = 0.45
+"""Width of a letter, beside its height: of narrow ones."""
+
+
+def texts_of(figure: Figure) -> list[tuple[str, list[float]]]:
+    """Texts, with left, top, right and bottom of each in per cent."""
+    box = re.search('viewBox="0 0 ([^ "]+) ([^ "]+)"', figure.drawn)
+    width, height = float(box[1]) / 100, float(box[2]) / 100
+    found = []
+    for size, anchor, x, y, words in LETTERS.findall(figure.drawn):
+        size, x, y = map(float, (size, x, y))
+        long = WIDE * size * len(words)
+        left = x - ANCHORS[anchor] * long
+        edges = (left, y - 0.7 * size, left + long, y)
+        sizes = (width, height) * 2
+        place = [e / s for e, s in zip(edges, sizes, strict=True)]
+        found.append((words, place))
+    return found
+
+
+def test_no_cut_and_no_step_goes_through_a_letter(figures):
     parts = {
-        part.stem: (part, row)
+        part.stem: part
         for name in {**figures, **PLAN.drawings}
         for part in parts_of(name, figures, PLAN)
-        for row in [part.view[1] / 100]
     }
     assert {*PLAN.builds} <= {*parts}
-    for stem, (part, row) in parts.items():
-        path = folder / part.figure.files[0]
-        if path.suffix != ".png" or not (row or part.steps):
-            continue
-        dots = np.asarray(Image.open(path).convert("L"))
-        assert not row or (dots[round(row * len(dots))] > 250).mean() > 0.98
-        top, bottom = (round(part.view[at] / 100 * len(dots)) for at in (1, 3))
-        for step in part.steps:
-            for at in range(0, len(step), 4):
-                assert is_framed(dots[top:bottom], step[at : at + 4]), stem
+    drawn = [p for p in parts.values() if "<?xml" in p.figure.drawn]
+    assert sum(bool(part.steps) for part in drawn) > 5
+    for part in drawn:
+        _, top, _, bottom = part.view
+        for words, (left, above, right, below) in texts_of(part.figure):
+            for row in (top, bottom, *part.frame):
+                assert not above < row < below, f"{part.stem}: {words}"
+            tall = (bottom - top) / 100
+            own = (left, (above - top) / tall, right, (below - top) / tall)
+            for step in part.steps:
+                for at in range(0, len(step), 4):
+                    edges = step[at : at + 4]
+                    assert not meets(edges, own), f"{part.stem}: {words}"
 
 
-def is_framed(dots: np.ndarray, step: list[float]) -> bool:
-    """Whether a rectangle's edges inside the picture are white."""
-    rows, columns = dots.shape
-    sizes = (columns, rows) * 2
-    left, top, right, bottom = (
-        round(share / 100 * size)
-        for share, size in zip(step, sizes, strict=True)
-    )
-    inside = dots[top:bottom, left:right]
-    edges = [inside[0]] * (top > 0) + [inside[-1]] * (bottom < rows)
-    edges += [inside[:, 0]] * (left > 0) + [inside[:, -1]] * (right < columns)
-    return all((edge > 250).all() for edge in edges)
+def meets(step: list[float], text: tuple[float, ...]) -> bool:
+    """Whether an edge of a rectangle goes through a text."""
+    inside = [
+        min(step[2], text[2]) - max(step[0], text[0]),
+        min(step[3], text[3]) - max(step[1], text[1]),
+    ]
+    sizes = [text[2] - text[0], text[3] - text[1]]
+    shares = [
+        max(0, part) / size for part, size in zip(inside, sizes, strict=True)
+    ]
+    return 0.02 < shares[0] * shares[1] < 0.98
 
 
 def test_parts_of_a_figure_make_the_whole(figures):
     for name in {*figures} - {*PLAN.drawings}:
-        views = [part.view for part in parts_of(name, figures, PLAN)]
+        views = sorted(part.view for part in parts_of(name, figures, PLAN))
         ends = [0, *(bottom for _, _, _, bottom in views)]
         assert [*(top for _, top, _, _ in views), 100] == ends
 
@@ -257,7 +328,7 @@ def test_pages_ask_for_what_lies_beside_them_and_describe_it(made):
     folder = made / site.CLASS
     for path in [*folder.glob("*.html"), *folder.glob("[!_]*/*.html")]:
         html = path.read_text("utf-8")
-        for address in re.findall(r'(?:src|href)="([^"#]+)', html):
+        for address in re.findall(r'(?:src|href)="(?!data:)([^"#]+)', html):
             assert not is_foreign(address), f"{path}: {address}"
             beside = (path.parent / address.partition("?")[0]).resolve()
             assert beside.is_file(), f"{path}: {address}"
@@ -266,15 +337,16 @@ def test_pages_ask_for_what_lies_beside_them_and_describe_it(made):
             assert re.search(r'aria-label="[^"]+"', image), path
 
 
-def test_a_handout_asks_and_does_not_answer(made):
+def test_a_handout_asks_with_what_it_takes_and_does_not_answer(made):
     text = (made / site.CLASS / "handouts/04.html").read_text("utf-8")
     words = bare(re.sub("<[^>]*>", "", text))
     deck = Deck(PLAN, PLAN.units["04"], 45, {})
     for topic in deck.unit.core:
-        found = deck.answered(topic)
-        asked = bare(found.question.split("$")[0])
+        asked = bare(deck.question(topic).split("$")[0])
         assert asked in words
-        assert bare(found.whole.split("$")[0]) not in words
+        assert bare(deck.answer(topic).split("$")[0]) not in words
+    for number in re.findall(r"\$(.*?)\$", deck.unit.core[0].given):
+        assert bare(number) in words
 
 
 def test_the_board_has_the_chapter_s_own_numbers(made):

@@ -39,7 +39,7 @@ def gather(book: Path, target: Path, plan: Plan) -> None:
     shutil.rmtree(fresh, ignore_errors=True)
     shutil.copytree(book, fresh)
     (fresh / NO_JEKYLL).touch()
-    publish(fresh / CLASS, plan)
+    publish(fresh / CLASS, plan, fresh)
     shutil.rmtree(target, ignore_errors=True)
     fresh.rename(target)
 

@@ -92,6 +92,11 @@
   });
   document.addEventListener("submit", () => shown?.focus());
   addEventListener("resize", () => shown && fit());
+  /* projector.html?show=masks, in the frame of a slide */
+  const asked = new URLSearchParams(location.search).get("show");
+  const found = sections.find((section) => section.id === asked);
+  if (found) show(found);
+
   const grown = new ResizeObserver(() => shown && !fits() && fit());
   for (const section of sections) {
     for (const part of section.children) grown.observe(part);

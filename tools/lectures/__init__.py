@@ -4,3 +4,9 @@
 how many minutes. Slides, handouts, board plans and the page for lecturers are
 made from it and from the chapters, so that they cannot drift apart.
 """
+
+import sys
+from pathlib import Path
+
+# what the pages of the book share with the decks: drawings, colours, formulas
+sys.path.insert(0, str(Path(__file__).parents[2] / "book/_ext"))

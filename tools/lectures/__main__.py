@@ -2,7 +2,6 @@
 
 python -m tools.lectures            all of it, into _build/class/en
 python -m tools.lectures --pdf      and the papers as PDF
-python -m tools.lectures --svg 04   and the figures of a chapter as SVG
 """
 
 import argparse
@@ -15,6 +14,7 @@ from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
 
 TARGET = ROOT / "_build/class/en"
+PAGES = ROOT / "_build/en/_build/html"
 
 
 def main() -> int:
@@ -23,16 +23,9 @@ def main() -> int:
         prog="python -m tools.lectures", description=__doc__.splitlines()[0]
     )
     parser.add_argument("--pdf", action="store_true", help="print the papers")
-    parser.add_argument(
-        "--svg",
-        metavar="CHAPTER",
-        nargs="*",
-        default=[],
-        help="run these chapters (04 05) and write their figures as SVG too",
-    )
     options = parser.parse_args()
     try:
-        publish(TARGET, read_plan(), options.svg)
+        publish(TARGET, read_plan(), PAGES)
     except CourseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -5,16 +5,17 @@ They are read from the notebooks. Prose is Markdown, and stays so.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import count
 from pathlib import Path
 
-import nbformat
 from docutils.nodes import make_id
 from markdown_it.renderer import RendererHTML
 from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
 from nbformat import NotebookNode
+from nbformat.v4 import reads
 
 from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
@@ -35,7 +36,7 @@ KINDS = {
     "amsmath": "math",
 }
 ANSWERS = ("{live}", "{time-machine}", "{head-viewer}")
-"""Directives of figures that a slide cannot hold."""
+"""Directives of figures that answer."""
 MAP = "transformer"
 """The picture of the whole, a file of its own."""
 
@@ -55,7 +56,7 @@ class Block:
     """As it stands in the notebook; of a guess the question, of a figure its
     name."""
     answer: str = ""
-    """To a guess."""
+    """To a guess; of a figure that answers its id on the built page."""
 
     @property
     def bare(self) -> str:
@@ -91,15 +92,22 @@ def chapter_files() -> dict[str, Path]:
 
 
 @cache
+def notebook_of(path: Path) -> NotebookNode:
+    """A chapter's notebook; none of its readers may change it."""
+    return reads(path.read_text(encoding="utf-8"))
+
+
+@cache
 def sections_of(path: Path) -> dict[str, Section]:
     """The sections of a chapter in their order, by their anchors."""
-    found: dict[str, Section] = {}
-    blocks: list[Block] = []  # what stands above the first section
-    parent = ""
-    for cell in nbformat.read(path, as_version=4).cells:
+    found = {"": Section("", "", "", "")}  # what stands above the first one
+    blocks, parent, unnamed = found[""].blocks, "", count()
+    for cell in notebook_of(path).cells:
         read = prose if cell.cell_type == "markdown" else code
         for part in read(cell):
             if isinstance(part, Block):
+                if part.kind == "live" and not part.answer:
+                    part = replace(part, answer=f"live-{next(unnamed)}")
                 blocks.append(part)
                 continue
             level, title = part
@@ -119,12 +127,24 @@ def section(name: str) -> Section:
     chapter, _, anchor = name.partition("#")
     files = chapter_files()
     there = sections_of(files[chapter]) if chapter in files else {}
-    if anchor not in there:
+    if not anchor or anchor not in there:
+        has = ", ".join(filter(None, there)) or "no page"
         raise BadPlan(
             f"units.yml names the section {name}, which is not there; "
-            f"chapter {chapter} has: {', '.join(there) or 'no page'}"
+            f"chapter {chapter} has: {has}"
         )
     return there[anchor]
+
+
+@cache
+def projected() -> dict[str, str]:
+    """Ids of the demonstrations on the page for a projector.
+
+    By the directives of the figures that answer there.
+    """
+    text = (BOOK / "projector.md").read_text("utf-8")
+    found = re.findall(r"^## (.*)\n+```(\{live\} \S+)", text, re.M)
+    return {live: make_id(title) for title, live in found}
 
 
 def slug_of(title: str) -> str:
@@ -153,7 +173,9 @@ def prose(cell: NotebookNode) -> Iterator[Block | tuple[str, str]]:
         elif token.info.startswith("{guess}"):
             yield guess(token.info.removeprefix("{guess}"), token.content)
         elif token.info.startswith(ANSWERS):
-            yield Block("live", token.info)
+            named = re.search(r"^:(?:label|file): *(\S+)", token.content, re.M)
+            name = Path(named[1]).stem if named else ""
+            yield Block("live", token.info, name)
         elif f"{MAP}.svg" in token.content:
             yield Block("figure", MAP)
 
@@ -181,7 +203,7 @@ def code(cell: NotebookNode) -> Iterator[Block]:
     figure = cell.metadata.get("mystnb", {}).get("figure", {})
     for output in cell.outputs:
         data = output.get("data", {})
-        if "image/png" in data and figure:
+        if {"image/png", "image/svg+xml"} & {*data} and figure:
             yield Block("figure", figure["name"])
         elif output.get("name") == "stdout":
             yield Block("output", output.text)

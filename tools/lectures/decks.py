@@ -1,51 +1,42 @@
-"""A deck for each unit: question, figures and result, a slide each."""
+"""A deck for each unit: question, formula, pictures and answer."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import accumulate
 
 from tools.lectures.chapter import (
+    ANSWERS,
     BadPlan,
     Block,
     Section,
     bare,
+    chapter_files,
     portable,
+    projected,
     section,
+    sections_of,
 )
 from tools.lectures.figures import Figure, Part, parts_of
 from tools.lectures.page import expand
 from tools.lectures.plan import Plan, Topic, Unit
 
 SHARES = {"question": 0.4, "show": 0.35}
-"""Shares of a topic's minutes; the result has the rest. Figures before the
-question share in its minutes, and all that is shown in those of showing."""
-CLOSING = 60
-"""Seconds for the homework, out of those of the opening."""
-SHORT = 45
-"""Words of a result that stand on a slide; the notes have all of it."""
+"""Shares of a topic's minutes; the answer has the rest. What stands before
+the question shares in its minutes, and all that is shown in those of
+showing."""
+TITLE, OUTLINE, SUMMARY, CLOSING = 20, 30, 60, 40
+"""Seconds of title, outline, summary and homework, out of the opening."""
 LINES = 22
 """Lines of code or output that a slide holds."""
-ROWS = 16
-"""Lines of it in large letters."""
-NAMED = ("output", "math", "table", "code")
+FEW, ROWS = 5, 14
+"""Lines of it in large letters, and in those of medium size."""
+LONG = 34
+"""Words beside a picture from which on they are smaller."""
+MANY = 4
+"""Terms of a formula from which on they stand closer."""
+BROAD = 111
+"""Letters of a term's TeX from which on its words stand below it."""
+CELLS = ("output", "code", "table")
 """Kinds of blocks that have no name of their own."""
-ENDS = re.compile(r'(?<=[.?!])([)”"*]*)\s+(?=["“(*$`{\[]*[A-Z]|[{$])')
-"""Between two sentences."""
-
-
-@dataclass(frozen=True)
-class Answered:
-    """A topic's question, what is shown for it, and what comes out."""
-
-    question: str
-    at: int
-    """Its place among the section's blocks."""
-    shown: Block
-    result: str
-    """What stands on the slide."""
-    whole: str
-    """What the speaker reads."""
 
 
 @dataclass(frozen=True)
@@ -53,17 +44,35 @@ class Slide:
     """One slide; what its notes say, stands in the template."""
 
     kind: str
-    """title, question, before, show, result or homework."""
+    """title, why, outline, before, question, formula, show, result,
+    summary or homework."""
     title: str
     seconds: int
-    body: str = ""
+    text: str = ""
     """In Markdown."""
     part: Part | None = None
-    """A figure, or part of one, in place of a body."""
+    """A figure beside it, or a part of one."""
+    block: str = ""
+    """Code, output, a table or a formula above it, in Markdown."""
+    live: str = ""
+    """The address of a figure that answers."""
+    strokes: tuple[tuple[str, str], ...] = ()
+    """A formula, term after term, with words and numbers."""
     topic: Topic | None = None
-    found: Answered | None = None
     first: bool = False
     """Whether it is the first that shows something."""
+
+    @property
+    def layout(self) -> str:
+        """How picture and words stand on it: classes of its body."""
+        names = [self.kind]
+        if self.part:
+            names += [self.part.layout]
+        if len(bare(self.text).split()) > LONG or len(self.strokes) > MANY:
+            names += ["long"]
+        if any(len(term) > BROAD for term, _ in self.strokes):
+            names += ["broad"]
+        return " ".join(names)
 
 
 @dataclass
@@ -75,15 +84,25 @@ class Deck:
     length: int
     figures: dict[str, Figure]
     """Of all chapters, by their names."""
+    book: str = ""
+    """Address of the built book, if it lies beside."""
 
     def slides(self) -> list[Slide]:
         """All of them, in order; their seconds are the unit's minutes."""
         unit = self.unit
         title = f"Unit {unit.unit} · {unit.title}"
-        read = f"Read before: {self.text(unit.read)}"
+        left = unit.opening * 60 - TITLE - OUTLINE - SUMMARY - CLOSING
+        opening, *_ = self.exhibit(
+            Slide("why", "Why?", left, self.text(unit.opens.says)),
+            unit.opens.shows,
+        )
+        opening = replace(opening, title="Why?", seconds=left)
         return [
-            Slide("title", title, unit.opening * 60 - CLOSING, read),
+            Slide("title", title, TITLE, self.text(unit.aim)),
+            opening,
+            Slide("outline", "What is to come", OUTLINE, self.outline()),
             *(s for topic in self.topics() for s in self.topic(topic)),
+            self.summary(),
             Slide("homework", "Afterwards", CLOSING),
         ]
 
@@ -92,14 +111,21 @@ class Deck:
         topics = self.unit.topics(self.length)
         return [one for one in topics if anchor in ("", one.section)]
 
-    def formula(self) -> str:
-        """The unit's formula: of the section that it names, or the first."""
-        named = [self.unit.formula] if self.unit.formula else []
-        found = [
-            section(name).all("math")[-1:]
-            for name in named or self.unit.sections(45)
-        ]
-        return next(filter(None, found), [""])[0]
+    def outline(self) -> str:
+        """The titles of the sections, each once."""
+        titles = dict.fromkeys(map(self.title, self.topics()))
+        return "\n".join(f"1. {title}" for title in titles)
+
+    def summary(self) -> Slide:
+        """What to keep, below the unit's longest formula."""
+        keeps = "\n".join(f"- {self.text(one)}" for one in self.unit.keeps)
+        formula = max(self.formulas(), key=len, default="")
+        return Slide("summary", "To keep", SUMMARY, keeps, block=formula)
+
+    def formulas(self) -> list[str]:
+        """The unit's formulas, as they end up."""
+        found = [t.formula[-1][0] for t in self.unit.core if t.formula]
+        return [f"$\\displaystyle {one}$" for one in found]
 
     def text(self, text: str) -> str:
         """A text of the plan without its links."""
@@ -120,171 +146,159 @@ class Deck:
     # --- a topic -------------------------------------------------------------
 
     def topic(self, topic: Topic) -> Iterator[Slide]:
-        """A section's question, figures and result."""
-        found, title = self.answered(topic), self.title(topic)
-        before, after = self.exhibits(topic, found)
-        left = topic.minutes * 60
-        asking = round(left * SHARES["question"] / (len(before) + 1))
-        showing = round(left * SHARES["show"] / len(after))
-        left -= asking * (len(before) + 1) + showing * len(after)
-        about = {"topic": topic, "found": found}
-        for block in before:
-            yield from self.exhibit("before", title, asking, block)
-        yield Slide("question", title, asking, found.question, **about)
-        first = True
-        for block in after:
-            for slide in self.exhibit("show", title, showing, block):
-                yield replace(slide, first=first, **about)
-                first = False
-        yield Slide("result", title, left, found.result, **about)
+        """A section's question, formula, pictures and answer."""
+        title, left = self.title(topic), topic.minutes * 60
+        shown = len(self.still(topic) + self.alive(topic))
+        shown += bool(topic.formula)
+        asking = round(left * SHARES["question"] / (len(topic.before) + 1))
+        showing = round(left * SHARES["show"] / shown)
+        left -= asking * (len(topic.before) + 1) + showing * shown
+        slide = Slide("before", title, asking, topic=topic)
+        for name in topic.before:
+            yield from self.exhibit(slide, name)
+        slide = replace(slide, kind="question", text=self.question(topic))
+        yield next(self.exhibit(slide, topic.given))
+        after = list(self.shown(topic, title, showing))
+        yield from (
+            replace(one, first=number == 0) for number, one in enumerate(after)
+        )
+        yield self.result(topic, title, left)
 
-    def answered(self, topic: Topic) -> Answered:
-        """A topic's question, what is shown, and what comes out.
+    def shown(self, topic: Topic, title: str, each: int) -> Iterator[Slide]:
+        """The formula, and what is shown after the question."""
+        if topic.formula:
+            strokes = tuple((one, words) for one, words in topic.formula)
+            yield Slide("formula", title, each, strokes=strokes, topic=topic)
+        for address in self.alive(topic):
+            yield Slide("live", title, each, live=address, topic=topic)
+        for name in self.still(topic):
+            slide = Slide("show", title, each, topic=topic)
+            yield from self.exhibit(slide, name)
+
+    def still(self, topic: Topic) -> list[str]:
+        """What is shown that does not answer."""
+        return [name for name in topic.shows if not name.startswith(ANSWERS)]
+
+    def alive(self, topic: Topic) -> list[str]:
+        """Addresses of what answers, on pages of the book."""
+        there = sections_of(chapter_files()[self.unit.chapter]).values()
+        alive = [b for one in there for b in one.blocks if b.kind == "live"]
+        page = f"{self.unit.notebook}.html?only="
+        places = {one.text: page + one.answer for one in reversed(alive)}
+        for name, place in projected().items():
+            places[name] = f"projector.html?show={place}"
+        return [
+            f"{self.book}/{places[name]}"
+            for name in topic.shows
+            if self.book and name.startswith(ANSWERS)
+        ]
+
+    def result(self, topic: Topic, title: str, seconds: int) -> Slide:
+        """The answer, beside what shows it."""
+        answer = self.answer(topic)
+        slide = Slide("result", title, seconds, answer, topic=topic)
+        name = topic.beside or (self.still(topic) or [""])[-1]
+        if name:
+            *_, last = self.exhibit(slide, name)
+            return replace(last, seconds=seconds, title=title)
+        formula = f"$\\displaystyle {topic.formula[-1][0]}$"
+        return replace(slide, block=formula)
+
+    def question(self, topic: Topic) -> str:
+        """The question that a topic asks.
 
         Raises:
-            BadPlan: the section has no question, nothing to show, or no
-                result.
+            BadPlan: neither the plan nor the section has one.
         """
-        blocks = self.section(topic).blocks
-        where = f"{self.unit.notebook}#{topic.section}"
-        at, question, answer = 0, topic.asks, ""
-        if not question:
-            at = find_guess(blocks, where)
-            question, answer = blocks[at].text, blocks[at].answer
-        shown = find_shown(blocks, at, topic.show, where)
-        result = whole = topic.says
-        if not whole and (topic.result or not answer):
-            below = blocks[blocks.index(shown) + 1 :]
-            whole = find_result(
-                blocks if topic.result else below, topic.result, where
-            )
-            result = begin_of(whole, topic.result)
-        result, whole = (
-            portable(f"{answer}\n\n{said}".strip()) for said in (result, whole)
+        return self.text(topic.asks) or portable(self.guess(topic).text)
+
+    def answer(self, topic: Topic) -> str:
+        """The answer that was written for it, and what else is said."""
+        answer = self.text(topic.answer) or portable(self.guess(topic).answer)
+        return f"{answer}\n\n{self.text(topic.says)}".strip()
+
+    def basis(self, topic: Topic) -> Iterator[Slide]:
+        """What is shown before the question, and stands beside it."""
+        slide = Slide("before", self.title(topic), 0, topic=topic)
+        for name in filter(None, [*topic.before, topic.given]):
+            yield from self.exhibit(slide, name)
+
+    def guess(self, topic: Topic) -> Block:
+        """The first guess of its section."""
+        for block in self.section(topic).blocks:
+            if block.kind == "guess":
+                return block
+        raise BadPlan(
+            f"{self.unit.notebook}#{topic.section} has no guess: put one into "
+            "the chapter, or give the unit's topic `asks:` and `answer:`, a "
+            "question of its own"
         )
-        return Answered(portable(question), at, shown, result, whole)
 
-    def exhibits(
-        self, topic: Topic, found: Answered
-    ) -> tuple[list[Block], list[Block]]:
-        """What is shown before the question, and what after it.
+    # --- what is shown -------------------------------------------------------
 
-        All figures of a section are shown: with its first question those
-        that no other one shows.
+    def exhibit(self, slide: Slide, name: str) -> Iterator[Slide]:
+        """A slide with what the plan names, or one for each of its parts.
+
+        A figure that stands alone has its caption.
         """
-        blocks = self.section(topic).blocks
-        first, *others = self.topics(topic.section)
-        shown = [found.shown, *(self.answered(one).shown for one in others)]
-        more = [
-            block
-            for block in (blocks if topic == first else [])
-            if block.kind == "figure" and block not in shown
-        ]
-        above = [block for block in more if blocks.index(block) < found.at]
-        below = [b for b in blocks if b in [found.shown, *more]]
-        before, also = (
-            [Block("figure", name) for name in names]
-            for names in (topic.before, topic.also)
-        )
-        below = [b for b in dict.fromkeys(below) if b not in above]
-        return before + above, below + also
-
-    def exhibit(
-        self, kind: str, title: str, seconds: int, block: Block
-    ) -> Iterator[Slide]:
-        """A slide that shows something, or one for each part of a figure."""
-        if block.kind != "figure":
-            literal = block.kind in ("code", "output")
-            body = (printed if literal else portable)(block.text)
-            yield Slide(kind, title, seconds, body)
+        if name not in {**self.figures, **self.plan.drawings}:
+            block = self.block(slide.topic, name) if name else ""
+            yield replace(slide, block=block)
             return
-        parts = self.parts(block.text)
+        parts = self.parts(name)
         for number, part in enumerate(parts, 1):
-            own = seconds // len(parts)
-            own += seconds % len(parts) if number == 1 else 0
+            own = slide.seconds // len(parts)
+            own += slide.seconds % len(parts) if number == 1 else 0
             where = f" ({number}/{len(parts)})" if len(parts) > 1 else ""
-            yield Slide(kind, title + where, own, part=part)
+            text = slide.text or part.caption
+            if slide.kind in ("why", "result"):  # it stands as a whole
+                part = replace(part, steps=())
+            yield replace(
+                slide,
+                title=slide.title + where,
+                seconds=own,
+                text=text,
+                part=part,
+            )
+
+    def block(self, topic: Topic | None, name: str) -> str:
+        """A cell's code or output, a table, or the Markdown itself."""
+        if "\n" in name or name[0] in "|$" or topic is None:
+            return name
+        found = find_cell(
+            self.section(topic).blocks,
+            name,
+            f"{self.unit.notebook}#{topic.section}",
+        )
+        return (portable if found.kind == "table" else printed)(found.text)
 
 
 # --- what a section gives ----------------------------------------------------
 
 
-def find_guess(blocks: list[Block], where: str) -> int:
-    """The place of the first guess."""
-    for place, block in enumerate(blocks):
-        if block.kind == "guess":
-            return place
-    raise BadPlan(
-        f"{where} has no guess: put one into the chapter, or give the unit's "
-        "topic an `asks:`, a question of its own"
-    )
+def find_cell(blocks: list[Block], name: str, where: str) -> Block:
+    """The first output, code or table that has these words.
 
-
-def find_shown(
-    blocks: list[Block], after: int, name: str, where: str
-) -> Block:
-    """What is shown: a figure, else output, or a formula.
-
-    With a name: the figure of that name, the first of that kind, or the
-    first output, else the first code, that has these words in it.
+    Raises:
+        BadPlan: there is none that a slide can hold.
     """
-    kinds = ("output", "code") if name else ("figure", "output", "math")
-    kinds, words = ((name,), "") if name in NAMED else (kinds, bare(name))
-    order = blocks[after:] + blocks[:after]
-    if (named := Block("figure", name)) in order:
-        return named
+    kinds, words = ((name,), "") if name in CELLS else (CELLS, bare(name))
     for kind in kinds:
-        for block in order:
+        for block in blocks:
             fits = len(block.text.strip().splitlines()) <= LINES
             if block.kind == kind and words in block.bare and fits:
                 return block
     raise BadPlan(
-        f"{where} has nothing {name!r} for a slide: give the unit's topic a "
-        "`show:`, a figure's name, some words of an output, or "
-        f"{', '.join(NAMED)} (of at most {LINES} lines)"
+        f"{where} has nothing {name!r} for a slide: name a figure, words of "
+        f"an output or of code, or one of {', '.join(CELLS)} (of at most "
+        f"{LINES} lines)"
     )
-
-
-def find_result(blocks: list[Block], begins: str, where: str) -> str:
-    """The paragraph, or the item of a list, that says what came out."""
-    for block in blocks:
-        items = re.split(r"^(?=[-*] |\d+\. )", block.text, flags=re.M)
-        if block.kind != "text" or not (begins or len(items) == 1):
-            continue
-        for item in items:
-            if bare(begins) in bare(item):
-                return re.sub(r"^[-*] ", "", item.strip())
-    raise BadPlan(
-        f"{where} has no result {begins!r} for a slide: give the unit's topic "
-        "a `result:`, the beginning of a sentence of that section"
-    )
-
-
-def begin_of(paragraph: str, begins: str) -> str:
-    """Its first sentences, or those from a certain one on.
-
-    What leads on to something else, or opens a bracket that stays open, is
-    left out.
-    """
-    found = ENDS.sub(r"\1\n", " ".join(paragraph.split())).split("\n")
-    starts = [bare(one).startswith(bare(begins)) for one in found]
-    found = found[starts.index(True) :] if True in starts else found
-    words = accumulate(len(bare(one).split()) for one in found)
-    kept = found[: max(1, sum(many <= SHORT for many in words))]
-    while len(kept) > 1 and leads_on(" ".join(kept)):
-        kept.pop()
-    return " ".join(kept)
-
-
-def leads_on(text: str) -> bool:
-    """Whether a text ends before it is done."""
-    words = re.sub(r"\$.*?\$", "", text)
-    return words[-1] in ":,;" or words.count("(") > words.count(")")
 
 
 def printed(text: str) -> str:
     """Code or output, in letters as large as there is room for."""
     lines = text.strip("\n").splitlines()
     block = "\n".join(["~~~~text", *lines, "~~~~"])
-    small = f'<div class="small">\n\n{block}\n\n</div>'
-    return block if len(lines) <= ROWS else small
+    size = "large" if len(lines) <= FEW else "small"
+    sized = f'<div class="{size}">\n\n{block}\n\n</div>'
+    return block if FEW < len(lines) <= ROWS else sized

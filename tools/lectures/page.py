@@ -5,13 +5,20 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
-import nbformat
+from course_minimap import PICTURE, PLACES, drawing
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from course_exercises.engine.exercise import Exercise
 from experiments import store
-from tools.lectures.chapter import BadPlan, chapter_files, section
+from tools.lectures.chapter import (
+    BOOK,
+    BadPlan,
+    chapter_files,
+    notebook_of,
+    section,
+)
 from tools.lectures.plan import (
     LINK,
     Chapter,
@@ -106,6 +113,15 @@ def assignment(unit: Unit, plan: Plan, length: int = 0) -> str:
     return f"`{unit.notebook}`: {'; '.join(parts)}."
 
 
+def minimap(unit: Unit) -> str:
+    """The picture of the Transformer in small, with the unit's parts lit."""
+    picture = ElementTree.parse(BOOK / PICTURE).getroot()
+    drawn = drawing(picture, unit.chapter)
+    svg = ElementTree.tostring(drawn, encoding="unicode")
+    place = PLACES[unit.notebook]
+    return f'<div class="minimap">{svg}<p>Here: {place}</p></div>'
+
+
 def named(exercises: Iterable[Exercise]) -> str:
     """The names of some exercises."""
     return ", ".join(f"`{exercise.name}`" for exercise in exercises)
@@ -117,7 +133,7 @@ def seconds(unit: Unit, live: Live) -> tuple[int, int]:
     Raises:
         BadPlan: no cell, or more than one, has the line.
     """
-    notebook = nbformat.read(chapter_files()[unit.chapter], as_version=4)
+    notebook = notebook_of(chapter_files()[unit.chapter])
     cells = [each for each in notebook.cells if each.cell_type == "code"]
     places = [
         number
@@ -164,6 +180,7 @@ TEMPLATES.globals |= {
         homework,
         link,
         linked,
+        minimap,
         minutes,
         must,
         seconds,

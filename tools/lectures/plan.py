@@ -30,21 +30,47 @@ class Topic:
     minutes: int
     asks: str = ""
     """A question in place of the section's first guess."""
-    show: str = ""
-    """A figure's name, or output, math, table, code; else what follows."""
-    result: str = ""
-    """How the result begins; else the answer to the guess, or the paragraph
-    below what is shown."""
+    answer: str = ""
+    """The answer to it; a guess has its own."""
     says: str = ""
-    """A result that the chapter does not say in a sentence."""
+    """What else is said then."""
+    given: str = ""
+    """What the question rests on: a figure's name, or Markdown."""
+    before: list[str] = field(default_factory=list)
+    """What is shown before the question."""
+    formula: list[list[str]] = field(default_factory=list)
+    """How it grows, term after term, each time with words and numbers."""
+    shows: list[str] = field(default_factory=list)
+    """What is shown after the question: figures by their names, cells by words
+    of theirs, or table, code, output for the section's first."""
+    beside: str = ""
+    """Which of these stands beside the answer; else the last."""
     board: str = ""
     """What to write or draw."""
     numbers: int = 0
     """How many of the section's outputs stand beside that."""
-    before: list[str] = field(default_factory=list)
-    """Figures from elsewhere that are shown before the question."""
-    also: list[str] = field(default_factory=list)
-    """Figures from elsewhere that are shown before the result."""
+
+    def __post_init__(self) -> None:
+        """Refuse a question without its answer.
+
+        Raises:
+            BadPlan: one of the two is missing.
+        """
+        if bool(self.asks) != bool(self.answer):
+            raise BadPlan(
+                f"units.yml: the topic {self.section} has "
+                f"{'asks' if self.asks else 'answer'} alone; a question of "
+                "the plan's own has both `asks:` and `answer:`"
+            )
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What a deck begins with: why anybody should want to know."""
+
+    shows: str
+    """A figure's name, or Markdown."""
+    says: str
 
 
 @dataclass(frozen=True)
@@ -78,6 +104,11 @@ class Unit:
     """Its number."""
     opening: int
     """Minutes for what was read at home."""
+    aim: str
+    """What one can do afterwards."""
+    opens: Opening
+    keeps: list[str]
+    """The summary."""
     core: list[Topic]
     more: list[Topic]
     read: str
@@ -87,8 +118,6 @@ class Unit:
     handout: str
     """The figure on the page to hand out."""
     ask_more: str = ""
-    formula: str = ""
-    """The section whose last formula is on the handout; else the first."""
 
     def topics(self, length: int) -> list[Topic]:
         """Topics shown in class."""
@@ -166,7 +195,11 @@ class Plan:
     click one more rectangle, or more than one, as left, top, right and bottom
     in per cent."""
     cuts: dict[str, list[float]] = field(default_factory=dict)
-    """Where tall figures are cut into parts, in per cent of their height."""
+    """The edges of the parts that tall figures are shown in, in per cent of
+    their height and in the order in which the parts are shown."""
+    frames: dict[str, list[float]] = field(default_factory=dict)
+    """Where, in per cent of their height, the head of such a figure ends and
+    its foot begins: rows that each part shows, such as an axis."""
     drawings: dict[str, Drawing] = field(default_factory=dict)
     """The picture of the whole Transformer, and pieces of it."""
 
@@ -213,7 +246,8 @@ def read_plan() -> Plan:
     Raises:
         BadPlan: an entry lacks something, or has what no entry has.
     """
-    data = yaml.safe_load((BOOK / "units.yml").read_text(encoding="utf-8"))
+    text = (BOOK / "units.yml").read_text(encoding="utf-8")
+    data = yaml.load(text, Loader=yaml.CSafeLoader)  # the fast one
     data["units"] = {unit["unit"]: unit for unit in data["units"]}
     return made(Plan, data)
 

@@ -5,8 +5,9 @@ deck, Sphinx itself a paper. Nothing in the folder leads out of it: it works
 from a memory stick, without network.
 """
 
-import sys
-from collections.abc import Collection
+import os
+import re
+import shutil
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -19,12 +20,25 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from tools.lectures.chapter import BOOK, BadPlan
 from tools.lectures.decks import Deck
-from tools.lectures.figures import parts_of, write_figures
+from tools.lectures.figures import (
+    parts_of,
+    with_drawings,
+    write_figures,
+    write_part,
+)
 from tools.lectures.page import filled
 from tools.lectures.plan import LENGTHS, Plan
 from tools.refresh_outputs import ROOT
+from transformer_course.figures import palette
 
-STATIC = [str(Path(__file__).with_name("static"))]
+REFERENCES = BOOK.parent / "references.bib"
+CITED = re.compile(r"\{cite:(\w)\}`([^`]*)`")
+PAGES = BOOK.parent / "_static"
+STATIC = [
+    str(Path(__file__).with_name("static")),
+    *(str(PAGES / name) for name in ("type.css", "openings.css")),
+]
+STYLES = ["palette.css", "type.css", "openings.css", "lectures.css"]
 SCREEN = {
     "width": 1280,
     "height": 720,
@@ -38,32 +52,63 @@ SCREEN = {
 }
 
 
-def publish(target: Path, plan: Plan, svg: Collection[str] = ()) -> None:
+def publish(target: Path, plan: Plan, book: Path) -> None:
     """Write all that a class needs.
 
     Args:
         target: the folder.
         plan: its units are those that decks and papers are made of.
-        svg: numbers of chapters whose figures are drawn as SVG too.
+        book: the folder of the built book, whose figures answer on slides.
 
     Raises:
         BadPlan: a chapter lacks what the plan names.
     """
-    figures = write_figures(target / "figures", svg)
+    figures = write_figures(target / "figures")
     sources = {"sources": "# Sources\n\n```{bibliography}\n```\n"}
     decks, papers = dict(sources), dict(sources)
+    exported: dict[str, str] = {}
+    files: dict[str, str] = {}
+    beside = os.path.relpath(book, target / "slides")
     for name, unit in plan.units.items():
+        built = (book / f"{unit.notebook}.html").exists()
         for length in LENGTHS:
-            deck = Deck(plan, unit, length, figures)
-            decks[f"slides/{name}-{length}"] = filled("deck", deck=deck)
+            deck = Deck(plan, unit, length, figures, beside if built else "")
+            slides = deck.slides()
+            decks[f"slides/{name}-{length}"] = filled(
+                "deck", deck=deck, slides=slides
+            )
+            parts = {s.part.stem: s.part for s in slides if s.part}
+            for stem in parts.keys() - files.keys():
+                file = write_part(parts[stem], target / "figures")
+                files[stem] = f"../figures/{file}"
+            text = filled("export", deck=deck, slides=slides, files=files)
+            exported[f"{name}-{length}"] = CITED.sub(cited, text)
         for kind in ("handout", "board"):
             papers[f"{kind}s/{name}"] = filled(kind, deck=deck, unit=unit)
-    whole = replace(plan, cuts={}, builds={})
+    whole = replace(plan, cuts={}, frames={}, builds={})
     shown = [parts_of(name, figures, whole)[0] for name in figures]
     papers["figures/index"] = filled("figures", parts=shown)
     papers["index"] = filled("index", units=plan.units)
     build(target, "revealjs", decks)
     build(target, "html", papers)
+    for path in [*target.glob("slides/*.html"), *target.glob("h*/*.html")]:
+        html = with_drawings(path.read_text("utf-8"), figures)
+        path.write_text(html, encoding="utf-8")
+    for name, text in exported.items():
+        (target / f"slides/{name}.md").write_text(text, encoding="utf-8")
+    shutil.copy(REFERENCES, target)
+
+
+def write_face(static: Path) -> None:
+    """Write the fonts and the colours of the book."""
+    shutil.copytree(PAGES / "fonts", static / "fonts", dirs_exist_ok=True)
+    (static / "palette.css").write_text(palette.css(), encoding="utf-8")
+
+
+def cited(found: re.Match[str]) -> str:
+    """A citation as pandoc writes it."""
+    names = "; ".join(f"@{name}" for name in found[2].split(","))
+    return names if found[1] == "t" else f"[{names}]"
 
 
 def build(target: Path, builder: str, pages: dict[str, str]) -> None:
@@ -72,6 +117,7 @@ def build(target: Path, builder: str, pages: dict[str, str]) -> None:
     Raises:
         BadPlan: Sphinx warns of something.
     """
+    write_face(target / "_static")
     warnings = StringIO()
     with (
         TemporaryDirectory() as source,
@@ -101,7 +147,6 @@ def build(target: Path, builder: str, pages: dict[str, str]) -> None:
 
 def settings(root: str) -> dict[str, Any]:
     """Sphinx's settings: formulas as in the book, and no other page."""
-    sys.path.insert(0, str(BOOK.parent / "_ext"))
     book = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
     formulas = book["sphinx"]["config"]
     return {
@@ -112,7 +157,7 @@ def settings(root: str) -> dict[str, Any]:
             "sphinxcontrib.bibtex",
             "course_mathjax",
         ],
-        "bibtex_bibfiles": [str(BOOK.parent / "references.bib")],
+        "bibtex_bibfiles": [str(REFERENCES)],
         "bibtex_reference_style": formulas["bibtex_reference_style"],
         "myst_enable_extensions": book["parse"]["myst_enable_extensions"],
         "mathjax_path": formulas["mathjax_path"],
@@ -121,11 +166,11 @@ def settings(root: str) -> dict[str, Any]:
         "html_theme_options": {"relbar1": False, "footer": False},
         "html_permalinks": False,
         "html_static_path": STATIC,
-        "html_css_files": ["lectures.css"],
+        "html_css_files": STYLES,
         "html_copy_source": False,
         "html_use_index": False,
         "revealjs_static_path": STATIC,
-        "revealjs_css_files": ["lectures.css"],
+        "revealjs_css_files": STYLES,
         "revealjs_js_files": ["slides.js"],
         "revealjs_style_theme": "lectures.css",
         "revealjs_script_conf": SCREEN,

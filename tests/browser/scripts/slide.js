@@ -6,7 +6,8 @@
   const range = document.createRange();
   for (let text; (text = texts.nextNode());) {
     const parent = text.parentElement;
-    if (!text.data.trim() || parent.closest("mjx-container, .notes")) continue;
+    if (!text.data.trim()) continue;
+    if (parent.closest("mjx-container, .notes, svg, style")) continue;
     range.selectNodeContents(text);
     const block = parent.closest("h1, h2, p, li, td, th, pre, figcaption");
     for (const box of range.getClientRects()) {
@@ -35,7 +36,7 @@
       .filter(([b, other]) => disjoint(a, b) && meet(one, other))
       .map((other) => [said, other[2]])),
     raw: slide.innerText.match(/\\[([]|mjx-merror/g),
-    steps: new Set([...slide.querySelectorAll("rect.fragment")].map(
+    steps: new Set([...slide.querySelectorAll(".fragment")].map(
       (cover) => cover.dataset.fragmentIndex)).size,
   };
 }
