@@ -302,3 +302,14 @@ def test_a_fault_in_a_directive_is_one_line_that_says_what_to_do(
         build.strip().splitlines(), FAULTS.values(), strict=True
     ):
         assert said in line
+
+
+@pytest.mark.parametrize(
+    "name", sorted(course_live.FIGURES.keys() - {"free-translator"})
+)
+def test_every_figure_has_a_still_for_a_page_without_scripts(name):
+    """With nothing to press; a reader's own sentence has none."""
+    still = (BOOK / f"_ext/live/stills/{name}.html").read_text("utf-8")
+    drawn = html.fromstring(still)
+    assert not drawn.xpath("//button | //input | //select | //script | //@id")
+    assert drawn.xpath("//*[local-name() = 'svg'] | //table | //span")

@@ -35,7 +35,8 @@
     }
     copy.querySelectorAll("*").forEach(strip);
     const { width } = app.getBoundingClientRect();
-    return `<div style="width: ${Math.round(width)}px">${copy.innerHTML}</div>`;
+    return `<div class="lv-picture"><div style="width: ${Math.round(width)}px">` +
+      `${copy.innerHTML}</div></div>`;
   };
 
   const stills = {};

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.xdist_group("pdf")
 A4 = (794, 1123)
 """CSS pixels."""
 PAGES = ["index", "04_attention", "05_score_functions"]
-SIZES = """() => [...document.querySelectorAll("article figure img")]
+SIZES = """() => [...document.querySelectorAll("article svg.figure")]
   .map((image) => image.getBoundingClientRect())
   .map(({ width, height }) => [width, height])"""
 
