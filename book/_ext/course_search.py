@@ -44,7 +44,8 @@ WEIGHTS = {
 chapter first."""
 
 NO_TEXT = """
-    .//script | .//style | .//svg | .//a[contains(@class, 'headerlink')]
+    .//script | .//noscript | .//style | .//svg
+    | .//a[contains(@class, 'headerlink')]
     | .//*[contains(@class, 'viewcode-link')]
     | .//ul[contains(@class, 'glossary-index')]
     | .//*[contains(@class, 'time-machine')]
