@@ -158,7 +158,8 @@ class Tab:
             self.wrong.append(f"console: {message.text}")
 
     def _asked(self, request) -> None:
-        if not request.url.startswith((self.root, "data:", "blob:")):
+        own = (self.root, "data:", "blob:", "file:")
+        if not request.url.startswith(own):
             self.wrong.append(f"asks another host: {request.url}")
 
     def open(self, address: str, width: int = WIDTHS[0]) -> None:
