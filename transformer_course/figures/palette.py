@@ -30,7 +30,12 @@ HUES = {
     "sky": Colour("#56b4e9", "#8ccbf3"),
     "yellow": Colour("#f0e442", "#efe57a"),
 }
-ROLES = {"query": "vermilion", "key": "blue", "value": "green"}
+ROLES = {
+    "query": "vermilion",
+    "key": "blue",
+    "value": "green",
+    "mix": "purple",
+}
 """Hues that stand for one thing in every chapter."""
 PARTS = {
     "attend": Colour("#fde3c8", "#5a3510"),
@@ -45,7 +50,6 @@ PARTS = {
     "norm-line": Colour("#8a7a1e", "#cfc05a"),
     "output": Colour("#e8dff3", "#402a60"),
     "output-line": Colour("#6d4c9f", "#b698e0"),
-    "mix": Colour("#a05a8a", "#d98fc0"),
     "right": Colour("#1b7f4b", "#5fce94"),
     "wrong": Colour("#b3261e", "#ff8a80"),
 }
