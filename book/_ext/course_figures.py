@@ -115,9 +115,12 @@ def change(
         context["body"] = IMAGE.sub(drawing, context["body"])
 
 
-def write_palette(app: Sphinx, error: Exception | None) -> None:
-    """Write the colours beside the styles that use them."""
+def finish(app: Sphinx, error: Exception | None) -> None:
+    """Write the colours; drop the files of what stands in the pages."""
     if error is None:
+        for path, name in app.builder.images.items():
+            if "jupyter_execute" in path and name.endswith(".svg"):
+                Path(app.outdir, "_images", name).unlink(missing_ok=True)
         target = Path(app.outdir, "_static/palette.css")
         target.write_text(palette.css(), encoding="utf-8")
 
@@ -125,5 +128,5 @@ def write_palette(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.connect("html-page-context", change, priority=400)
-    app.connect("build-finished", write_palette)
+    app.connect("build-finished", finish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
