@@ -52,6 +52,8 @@ UNREAD = (
 """What is no running text."""
 FOLDED = {"after-guess", "cell", "dropdown", "guess"}
 """Classes of what a reader may not see."""
+AIMS = "After this chapter you can"
+"""How the paragraph begins that announces a chapter's terms."""
 MARKDOWN = MarkdownIt("commonmark")
 
 Term = dict[str, str | dict]
@@ -193,10 +195,18 @@ def running_text(node: nodes.Node) -> Iterator[nodes.Text]:
     for child in node.children:
         if isinstance(child, nodes.Text):
             yield child
-        elif not isinstance(child, UNREAD) and FOLDED.isdisjoint(
-            child.get("classes", ())
-        ):
+        elif not is_passed_over(child):
             yield from running_text(child)
+
+
+def is_passed_over(node: nodes.Element) -> bool:
+    """Whether an element is folded, announces, or is no running text."""
+    return (
+        isinstance(node, UNREAD)
+        or not FOLDED.isdisjoint(node.get("classes", ()))
+        or isinstance(node, nodes.paragraph)
+        and node.astext().startswith(AIMS)
+    )
 
 
 def link_terms(app: Sphinx, doctree: nodes.document) -> None:
