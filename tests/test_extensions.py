@@ -322,7 +322,8 @@ def said(text):
     ("hides", "below", "waits"),
     [
         (None, [cell(), said("8"), said("On.")], ["output", "8"]),
-        (None, [cell("tag_hide-input"), cell(), said("8")], ["cell", "output", "8"]),
+        (None, [cell("tag_hide-input"), said("8")], ["cell", "8"]),
+        (None, [cell(prints=False), cell()], ["output"]),
         (None, [cell(), nodes.bullet_list()], ["output"]),
         (None, [cell(), nodes.section("", said("8"))], ["output"]),
         (None, [cell(prints=False), said("8")], []),

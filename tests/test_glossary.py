@@ -73,7 +73,10 @@ def test_the_page_shows_what_the_file_says(tmp_path):
 
     page = html.parse(tmp_path / "html" / "glossary.html")
     text = " ".join(page.xpath("string(//body)").split())
-    assert "A look. Also: look. Symbol: \\(A\\). → chapter 06 注意機構（ちゅう" in text
+    assert (
+        "A look. Also: look. Symbol: \\(A\\). → chapter 06 注意機構（ちゅう"
+        in text
+    )
     assert "Also: masking. → chapter 06, The future" in text
     assert {"term-attention", "term-mask"} <= {*page.xpath("//@id")}
     assert page.xpath("//ul/li//a/@href").count("#term-mask") == 1

@@ -7,7 +7,6 @@ section that the glossary names as ``where``, or in **bold** in any other.
 import re
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -31,7 +30,9 @@ ROUTES = {
     "short": "00 04 03 06 07 08 09 10 12".split(),
     "whole": [f"{number:02}" for number in range(13)],
 }
-TRAINED = "who has trained a network in PyTorch has met it; the course asks that"
+TRAINED = (
+    "who has trained a network in PyTorch has met it; the course asks that"
+)
 KNOWN = dict.fromkeys(
     ["accuracy", "activation function", "back-propagation", "batch"]
     + ["checkpoint", "epoch", "gradient", "layer", "learning rate"]
@@ -119,9 +120,7 @@ def test_each_term_is_defined_before_it_is_used(route):
 
 
 def test_what_is_known_would_be_missed():
-    missed = {
-        name for way in ROUTES.values() for _, name, _ in undefined(way)
-    }
+    missed = {name for way in ROUTES.values() for _, name, _ in undefined(way)}
     assert missed >= KNOWN.keys()
 
 

@@ -204,8 +204,10 @@ def is_passed_over(node: nodes.Element) -> bool:
     return (
         isinstance(node, UNREAD)
         or not FOLDED.isdisjoint(node.get("classes", ()))
-        or isinstance(node, nodes.paragraph)
-        and node.astext().startswith(AIMS)
+        or (
+            isinstance(node, nodes.paragraph)
+            and node.astext().startswith(AIMS)
+        )
     )
 
 

@@ -139,9 +139,7 @@ def has_class(node: nodes.Node, *names: str) -> bool:
 
 def is_block(node: nodes.Node) -> bool:
     """Whether a node is read as a block below a guess of its section."""
-    return not (
-        isinstance(node, nodes.section) or has_class(node, "guess")
-    )
+    return not (isinstance(node, nodes.section) or has_class(node, "guess"))
 
 
 def outputs_of(cell: nodes.Node) -> list[nodes.Element]:
