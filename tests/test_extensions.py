@@ -16,11 +16,13 @@ from xml.etree import ElementTree
 import nbformat
 import pytest
 from built_book import BOOK, build_project, is_foreign
+from docutils import nodes
 from lxml import html
 from nbformat.v4 import new_markdown_cell, new_notebook
 from PIL import Image
 
 sys.path.insert(0, str(BOOK / "_ext"))
+course_guess = importlib.import_module("course_guess")
 course_live = importlib.import_module("course_live")
 course_site = importlib.import_module("course_site")
 course_minimap = importlib.import_module("course_minimap")
@@ -279,6 +281,7 @@ FAULTS = {
     ASKED % ":slider: 0 all %\n:answer: 4": "'0 all %' is given",
     ASKED % ":slider: 0 100 %\n:answer: 101": "a number between",
     ASKED % ":slider: 0 100 %": "'0 100 %' is given with the answer None",
+    ASKED % ":choices: a | b\n:answer: 1\n:hides: 2": "only 0 blocks stand",
 }
 """What a directive cannot do, and some words of what it says."""
 
@@ -302,6 +305,44 @@ def test_a_fault_in_a_directive_is_one_line_that_says_what_to_do(
         build.strip().splitlines(), FAULTS.values(), strict=True
     ):
         assert said in line
+
+
+def cell(*classes, prints=True):
+    """A cell of a page, as MyST-NB makes it."""
+    box = nodes.container(classes=["cell", *classes])
+    box += [nodes.container(classes=["cell_output"])] * prints
+    return box
+
+
+def said(text):
+    return nodes.paragraph("", text)
+
+
+@pytest.mark.parametrize(
+    ("hides", "below", "waits"),
+    [
+        (None, [cell(), said("8"), said("On.")], ["output", "8"]),
+        (None, [cell("tag_hide-input"), said("8")], ["cell", "8"]),
+        (None, [cell(prints=False), cell()], ["output"]),
+        (None, [cell(), nodes.bullet_list()], ["output"]),
+        (None, [cell(), nodes.section("", said("8"))], ["output"]),
+        (None, [cell(prints=False), said("8")], []),
+        (None, [said("Here:"), cell()], []),
+        (2, [said("Here:"), cell(), said("8")], ["Here:", "output"]),
+        (0, [cell(), said("8")], []),
+    ],
+)  # fmt: skip
+def test_what_gives_a_guess_away_waits_for_the_answer(hides, below, waits):
+    guess = nodes.container(classes=["guess"], hides=hides)
+    page = nodes.section("", cell(), said("Before."), guess, *below)
+    course_guess.mark_what_waits(None, page)
+    names = {"cell": "cell", "cell_output": "output"}
+    found = [
+        names.get(node["classes"][0], node.astext())
+        for node in page.findall(nodes.Element)
+        if "after-guess" in node["classes"]
+    ]
+    assert found == waits
 
 
 @pytest.mark.parametrize(

@@ -59,9 +59,24 @@ def test_the_page_shows_what_the_file_says(tmp_path):
     links = paragraph.xpath(".//a/@href")
     assert links[:2] == ["glossary.html#term-mask", "06_masks.html#the-future"]
 
+    assert not first.xpath("//template")
+    chapter = html.parse(tmp_path / "html" / "06_masks.html")
+    linked = chapter.xpath("//a[*[contains(@class, 'term')]]")
+    assert [link.text_content() for link in linked] == ["masks", "look"]
+    assert linked[1].getparent().tag == "strong"
+    hidden = chapter.xpath("//template/div")
+    meanings = [html.tostring(div, encoding="unicode") for div in hidden]
+    mask = "<b>mask</b> A <code>mask</code>."
+    assert mask in meanings[0] and "<b>attention</b> A look." in meanings[1]
+    japanese = '<p lang="ja"><strong>注意機構（ちゅういきこう）</strong>：見'
+    assert japanese in meanings[1]
+
     page = html.parse(tmp_path / "html" / "glossary.html")
     text = " ".join(page.xpath("string(//body)").split())
-    assert "A look. Symbol: \\(A\\). → chapter 06 注意機構（ちゅう" in text
+    assert (
+        "A look. Also: look. Symbol: \\(A\\). → chapter 06 注意機構（ちゅう"
+        in text
+    )
     assert "Also: masking. → chapter 06, The future" in text
     assert {"term-attention", "term-mask"} <= {*page.xpath("//@id")}
     assert page.xpath("//ul/li//a/@href").count("#term-mask") == 1

@@ -2,6 +2,7 @@
 
 import re
 from base64 import b64decode
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -9,8 +10,10 @@ from xml.etree import ElementTree
 import nbformat
 import pytest
 from built_book import ROOT, SITE, not_ready
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from tiny import Killed, killed
 
+from tools.lab_guesses import fold_what_waits
 from tools.lab_markdown import Frame, Writer, fold
 from tools.lab_notebooks import (
     OPENINGS,
@@ -123,7 +126,7 @@ def test_a_figure_has_its_caption_below(copies):
     for number, cell in enumerate(captions, 1):
         above = copy.cells[ids.index(cell.id) - 1]
         assert above.cell_type == "code"
-        assert cell.source.startswith(f"**Figure 4.{number}.** ")
+        assert f"**Figure 4.{number}.** " in cell.source
 
 
 def test_figures_have_the_numbers_of_the_built_book(writer):
@@ -134,6 +137,27 @@ def test_figures_have_the_numbers_of_the_built_book(writer):
         built = re.findall(r'"caption-number">(Figure [\d.]+)', html)
         figures = writer.book.figures.values()
         assert built == [name for there, name, _ in figures if there == page]
+
+
+def guessed(*cells, hides=""):
+    """What a guess and the cells below it become."""
+    guess = f":::{{guess}} What?\n:slider: 0 9\n:answer: 8\n{hides}\nSo.\n:::"
+    cells = [new_markdown_cell(guess), *map(deepcopy, cells)]
+    fold_what_waits(cells)
+    return [cell.metadata.get("tags") or cell.source for cell in cells[1:]]
+
+
+def test_what_waits_for_a_guess_is_folded():
+    printed = new_output("stream", text="8")
+    code = new_code_cell("8", outputs=[printed])
+    text = new_markdown_cell("It is 8.\n\nOn.")
+    folded = ":::::{dropdown} After your guess\nIt is 8.\n:::::\n\nOn."
+    assert guessed(code, text) == [["after-guess"], folded]
+    assert guessed(new_code_cell("8"), text) == ["8", text.source]
+    assert guessed(text, code) == [text.source, "8"]
+    assert guessed(text, code, hides=":hides: 1\n") == [folded, "8"]
+    heading = new_markdown_cell("## On\n\nNow.")
+    assert guessed(code, heading) == [["after-guess"], heading.source]
 
 
 def test_a_guess_keeps_its_answer_in_a_fold(writer):
@@ -160,7 +184,6 @@ def test_roles_become_words_and_links(writer):
             "[Hochreiter and Schmidhuber, 1997]"
             "(04_attention.ipynb#cell-id=cited-sources))"
         ),
-        "{term}`TF-IDF`": "[TF-IDF](/static/glossary.html#term-TF-IDF)",
         "{doc}`text <api/training>`": "[text](/static/api/training.html)",
         "[here](05_score_functions.ipynb)": "[here](05_score_functions.ipynb)",
         r"$\softmax(x)$": r"$\operatorname{softmax}(x)$",

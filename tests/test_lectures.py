@@ -32,7 +32,8 @@ from tools.lectures.plan import (
 
 PLAN = read_plan()
 ASKED = re.compile(
-    r"\{guess\} (.*)\n:(choices|slider): (.*)\n:answer: (.*)\n\n"
+    r"\{guess\} (.*)\n:(choices|slider): (.*)\n:answer: (.*)\n"
+    r"(?::hides: \d+\n)?\n"
     r"((?:(?!:::).*\n)*)"
 )
 SHOWN = ("before", "show")

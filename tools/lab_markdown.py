@@ -363,9 +363,6 @@ class Writer:
                 return f"[{words}]({book.pages}/{page}.html#{target})"
             case "doc":
                 return f"[{words}]({book.pages}/{target}.html)"
-            case "term":
-                target = f"term-{target.replace(' ', '-')}"
-                return f"[{words}]({book.pages}/glossary.html#{target})"
             case "chapter":
                 return chapter_link(f"chapter {target[:2]}", target)
         raise ValueError(f"say how a copy shows {{{name}}}`{content}`")

@@ -32,12 +32,14 @@ from nbformat.v4 import (
     writes,
 )
 
+from tools.lab_guesses import TAG, TITLE, fold_what_waits
 from tools.lab_markdown import (
     PAGES,
     SOURCES,
     Book,
     Frame,
     Writer,
+    fold,
     sources,
 )
 from tools.refresh_outputs import FIXED_METADATA
@@ -53,6 +55,7 @@ FOLDED = {
     "hide-input": {"source_hidden": True},
     "hide-output": {"outputs_hidden": True},
     "hide-cell": {"source_hidden": True, "outputs_hidden": True},
+    TAG: {"outputs_hidden": True},
 }
 FRAME = """\
 # A figure that moves, from the book
@@ -103,6 +106,7 @@ def learner_notebook(path: Path, book: Book) -> NotebookNode:
     chapter = read_chapter(path)
     writer = Writer(path.stem, book)
     listed = sources(chapter.cells, book)
+    fold_what_waits(chapter.cells)
     cells = [install_cell(os.environ.get("REPO", ""))]
     cells += opening_cells(OPENINGS / f"{path.stem[:2]}.svg")
     first = next(
@@ -214,8 +218,10 @@ def code_cells(
         describe(output, settings.get("image", {}).get("alt", ""))
     if not (figure := settings.get("figure")):
         return [cell]
-    caption = text_cell(writer.caption(figure), f"{cell.id[:50]}-caption")
-    return [cell, caption]
+    caption = writer.caption(figure)
+    if TAG in folds:
+        caption = fold(TITLE, caption)
+    return [cell, text_cell(caption, f"{cell.id[:50]}-caption")]
 
 
 def describe(output: NotebookNode, alt: str) -> None:

@@ -1,16 +1,26 @@
-"""Glossary page, written as Markdown from ``book/glossary.yml``.
+"""Glossary page and its terms in chapters, from ``book/glossary.yml``.
 
 On the page ``glossary`` the line ``{glossary} terms`` stands for Sphinx's
 glossaries of all terms, one under each letter, and ``{glossary} index`` for
 the Japanese words in the order of the kana.
+
+Where the text of a chapter first uses a term, the term becomes a link to the
+glossary, and ``_static/terms.js`` shows there what it means. The definitions
+stand at the page's end in a ``template``, in the order of the links.
 """
 
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
+from docutils import nodes
+from markdown_it import MarkdownIt
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 
 PAGE = "glossary"
@@ -25,7 +35,34 @@ VOWELS = {
     "お": "おこそとのほもよろを",
 }
 
+UNREAD = (
+    nodes.Bibliographic,
+    nodes.FixedTextElement,
+    nodes.Invisible,
+    nodes.caption,
+    nodes.literal,
+    nodes.math,
+    nodes.math_block,
+    nodes.raw,
+    nodes.reference,
+    nodes.table,
+    nodes.title,
+    pending_xref,
+)
+"""What is no running text."""
+FOLDED = {"after-guess", "cell", "dropdown", "guess"}
+"""Classes of what a reader may not see."""
+AIMS = "After this chapter you can"
+"""How the paragraph begins that announces a chapter's terms."""
+MARKDOWN = MarkdownIt("commonmark")
+
 Term = dict[str, str | dict]
+
+
+@cache
+def read_terms(path: Path) -> list[Term]:
+    """All terms, in the order of the file."""
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 def reading(term: Term) -> str:
@@ -62,6 +99,11 @@ def with_reading(term: Term) -> str:
     return term["ja"] + (f"（{reading(term)}）" if kanji else "")
 
 
+def beside(term: Term) -> str:
+    """Japanese word and definition."""
+    return f"**{with_reading(term)}**：{term['definition']['ja']}"
+
+
 def entry(term: Term) -> str:
     """Term and definitions, as Sphinx's directive reads them."""
     also = term.get("also", {})
@@ -72,13 +114,10 @@ def entry(term: Term) -> str:
         "symbol" in term and f"Symbol: {term['symbol']}.",
         f"→ {{chapter}}`{term['where']}`",
     ]
-    beside = f"**{with_reading(term)}**：{term['definition']['ja']}"
-    if japanese:
-        beside += f"（{japanese}）"
     paragraphs = [
         term["definition"]["en"],
         " ".join(filter(None, notes)),
-        beside,
+        beside(term) + (japanese and f"（{japanese}）"),
     ]
     return f"{term['en']}\n" + "\n\n".join(f"  {p}" for p in paragraphs)
 
@@ -106,13 +145,138 @@ def index_page(terms: list[Term]) -> str:
     return "\n\n".join(parts)
 
 
+# --- terms in a text ---------------------------------------------------------
+
+
+class Use(NamedTuple):
+    """A term in a text."""
+
+    term: Term
+    start: int
+    end: int
+    is_plain: bool
+    """Whether the word is common in other senses, too."""
+
+
+class Finder:
+    """Finds the terms of the glossary by all their English names."""
+
+    def __init__(self, terms: Iterable[Term]):
+        self.names = sorted(
+            (
+                (name, term)
+                for term in terms
+                for name in [term["en"], *term.get("also", {}).get("en", [])]
+            ),
+            key=lambda item: -len(item[0]),  # the longest is meant
+        )
+        names = "|".join(f"({forms(name)})" for name, _ in self.names)
+        self.pattern = re.compile(rf"(?<![\w-])(?:{names})(?![\w-])")
+
+    def find(self, text: str) -> Iterator[Use]:
+        """The uses in a text, in its order."""
+        for found in self.pattern.finditer(text):
+            name, term = self.names[found.lastindex - 1]
+            yield Use(term, *found.span(), name in term.get("plain", {}))
+
+
+def forms(name: str) -> str:
+    """A pattern for a name and its plural; capitals have to be there."""
+    pattern = re.sub(r"(?:\\?[ –-])", r"[\\s–-]", re.escape(name))
+    if re.search(r"[^aeiou]y$", name):
+        pattern = f"{pattern[:-1]}(?:y|ies)"
+    elif re.match(r"\w", name[-1]):
+        pattern += "(?:es)?" if re.search("(?:s|x|ch|sh)$", name) else "s?"
+    return pattern if re.search("[A-Z]", name) else f"(?i:{pattern})"
+
+
+def running_text(node: nodes.Node) -> Iterator[nodes.Text]:
+    """The text that a reader reads from top to bottom, piece by piece."""
+    for child in node.children:
+        if isinstance(child, nodes.Text):
+            yield child
+        elif not is_passed_over(child):
+            yield from running_text(child)
+
+
+def is_passed_over(node: nodes.Element) -> bool:
+    """Whether an element is folded, announces, or is no running text."""
+    return (
+        isinstance(node, UNREAD)
+        or not FOLDED.isdisjoint(node.get("classes", ()))
+        or (
+            isinstance(node, nodes.paragraph)
+            and node.astext().startswith(AIMS)
+        )
+    )
+
+
+def link_terms(app: Sphinx, doctree: nodes.document) -> None:
+    """Link each term where a chapter first uses it, and define it."""
+    page = app.env.docname
+    if not re.match(r"\d\d_", page):
+        return
+    terms = terms_of(app)
+    finder, met = Finder(terms), {}
+    for text in [*running_text(doctree)]:
+        is_set_off = isinstance(text.parent, nodes.strong | nodes.emphasis)
+        linked, end = [], 0
+        for use in finder.find(text):
+            whole = is_set_off and len(text) == use.end - use.start
+            if use.term["en"] not in met and (whole or not use.is_plain):
+                met[use.term["en"]] = use.term
+                linked.append(nodes.Text(text[end : use.start]))
+                linked.append(link(use, text[use.start : use.end], page))
+                end = use.end
+        if linked:
+            text.parent.replace(text, [*linked, nodes.Text(text[end:])])
+    if met:
+        notes = "".join(map(note, met.values()))
+        template = f'<template class="terms">{notes}</template>'
+        doctree += nodes.raw("", template, format="html")
+
+
+def link(use: Use, words: str, page: str) -> pending_xref:
+    """A term of a text as a link to the glossary."""
+    return pending_xref(
+        "",
+        nodes.inline("", words, classes=["term"]),
+        refdomain="std",
+        reftype="term",
+        reftarget=use.term["en"],
+        refexplicit=True,
+        refwarn=True,
+        refdoc=page,
+    )
+
+
+def note(term: Term) -> str:
+    """What a term means, in both languages, as HTML."""
+    english, japanese = map(
+        MARKDOWN.renderInline,
+        (term["definition"]["en"], beside(term)),
+    )
+    return (
+        f"<div><p><b>{term['en']}</b> {english}</p>"
+        f'<p lang="ja">{japanese}</p></div>'
+    )
+
+
+# --- Sphinx ------------------------------------------------------------------
+
+
+def terms_of(app: Sphinx) -> list[Term]:
+    """The terms of a book, on which the page that is read depends."""
+    path = Path(app.srcdir, app.config.course_glossary).resolve()
+    app.env.note_dependency(str(path))
+    return read_terms(path)
+
+
 def write(app: Sphinx, page: str, source: list[str]) -> None:
     """Put terms and index in their places."""
     if page != PAGE:
         return
-    path = Path(app.srcdir, app.config.course_glossary).resolve()
-    app.env.note_dependency(str(path))
-    terms = yaml.safe_load(path.read_text(encoding="utf-8"))
+    terms = terms_of(app)
     source[0] = source[0].replace("{glossary} terms", terms_page(terms))
     source[0] = source[0].replace("{glossary} index", index_page(terms))
 
@@ -122,4 +286,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("course_chapters")
     app.add_config_value("course_glossary", "../glossary.yml", "env")
     app.connect("source-read", write)
+    app.connect("doctree-read", link_terms)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

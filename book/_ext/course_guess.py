@@ -11,19 +11,30 @@ slider; its content is what is said once the reader has answered::
     :::
 
 With ``:slider: 0 100 %`` (lowest, highest, unit), ``:answer:`` is a number.
-Without scripts the answer is a fold.
+
+What gives the answer away waits until the reader has answered: what the cells
+directly below print or draw, and the paragraph after them. Where that is too
+much or too little, ``:hides: 3`` says how many blocks below the guess wait, a
+block being a cell, a paragraph, a list or a formula. Without scripts nothing
+waits, and the answer is a fold.
 """
 
+from itertools import takewhile
 from typing import ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
 from markupsafe import Markup
 from sphinx.application import Sphinx
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
+
+logger = logging.getLogger(__name__)
 
 CHOICES = range(2, 5)
 """How many answers there may be to choose from."""
+WAITS = "after-guess"
+"""Class of what waits."""
 
 
 class Guess(SphinxDirective):
@@ -36,6 +47,7 @@ class Guess(SphinxDirective):
         "choices": directives.unchanged_required,
         "slider": directives.unchanged_required,
         "answer": directives.unchanged_required,
+        "hides": directives.nonnegative_int,
     }
 
     def run(self) -> list[nodes.Node]:
@@ -56,6 +68,7 @@ class Guess(SphinxDirective):
             answer,
             nodes.raw("", "</details>", format="html"),
             classes=["guess"],
+            hides=self.options.get("hides"),
         )
         self.set_source_info(box)
         return [box, *messages]
@@ -114,7 +127,65 @@ def _slider(slider: str, answer: str | None) -> Markup | None:
     ).format(low, high, " ".join(unit).strip(), answer)
 
 
+# --- what waits --------------------------------------------------------------
+
+
+def has_class(node: nodes.Node, *names: str) -> bool:
+    """Whether a node has one of some classes."""
+    return isinstance(node, nodes.Element) and not {*names}.isdisjoint(
+        node["classes"]
+    )
+
+
+def is_block(node: nodes.Node) -> bool:
+    """Whether a node is read as a block below a guess of its section."""
+    return not (isinstance(node, nodes.section) or has_class(node, "guess"))
+
+
+def outputs_of(cell: nodes.Node) -> list[nodes.Element]:
+    """What a cell prints and draws."""
+    return [*cell.findall(lambda part: has_class(part, "cell_output"))]
+
+
+def count_waiting(below: list[nodes.Node]) -> int:
+    """How many of the blocks below a guess wait unless it says so itself."""
+    cells = [*takewhile(lambda block: has_class(block, "cell"), below)]
+    if not any(map(outputs_of, cells)):
+        return 0
+    after = below[len(cells) : len(cells) + 1]
+    return len(cells) + sum(isinstance(b, nodes.paragraph) for b in after)
+
+
+def mark_what_waits(app: Sphinx, doctree: nodes.document) -> None:
+    """Give what gives an answer away its class.
+
+    Of a cell whose code is folded nothing is left to see, so all of it waits;
+    of another cell, what it prints and draws.
+    """
+    for box in doctree.findall(lambda node: has_class(node, "guess")):
+        place = box.parent.index(box) + 1
+        below = [*takewhile(is_block, box.parent[place:])]
+        hides = box["hides"]
+        if hides is None:
+            hides = count_waiting(below)
+        elif hides > len(below):
+            logger.warning(
+                "guess: ':hides: %s' is given, and only %s blocks stand below "
+                "it in its section: count them again.",
+                hides,
+                len(below),
+                location=box,
+            )
+        for block in below[:hides]:
+            is_seen = has_class(block, "cell") and not has_class(
+                block, "tag_hide-input", "tag_hide-cell"
+            )
+            for part in outputs_of(block) if is_seen else [block]:
+                part["classes"].append(WAITS)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_directive("guess", Guess)
+    app.connect("doctree-read", mark_what_waits, priority=300)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -44,7 +44,7 @@ WEIGHTS = {
 chapter first."""
 
 NO_TEXT = """
-    .//script | .//noscript | .//style | .//svg
+    .//script | .//noscript | .//style | .//svg | .//template
     | .//a[contains(@class, 'headerlink')]
     | .//*[contains(@class, 'viewcode-link')]
     | .//ul[contains(@class, 'glossary-index')]

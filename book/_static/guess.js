@@ -1,7 +1,9 @@
 /* Guesses that take an answer: buttons or a slider. Then the fold opens, the
-   guess stays beside the result, and what the cells below it print is shown. */
+   guess stays beside the result, and what waits below it is shown. */
 
 "use strict";
+
+let isSaid = false; // once on a page, why something waits
 
 for (const box of document.querySelectorAll(".guess")) {
   const controls = box.querySelector(".guess-controls");
@@ -13,15 +15,18 @@ for (const box of document.querySelectorAll(".guess")) {
   box.classList.add("is-live");
 
   const waiting = [];
-  for (let cell = box.nextElementSibling; cell?.matches("div.cell");
-    cell = cell.nextElementSibling)
-    waiting.push(...cell.querySelectorAll(".cell_output"));
-  for (const output of waiting) output.classList.add("waits");
+  for (let below = box.nextElementSibling; below && !below.matches("section, .guess");
+    below = below.nextElementSibling)
+    waiting.push(...[below, ...below.querySelectorAll(".after-guess")]
+      .filter((part) => part.matches(".after-guess")));
+  for (const part of waiting) part.classList.add("waits");
 
   const settle = (text) => {
     verdict.textContent = text;
     fold.open = true;
-    for (const output of waiting) output.classList.remove("waits");
+    for (const part of waiting) part.classList.remove("waits");
+    for (const control of controls.children) control.disabled = true;
+    show.remove();
   };
 
   const button = (text, onclick) => {
@@ -33,17 +38,16 @@ for (const box of document.querySelectorAll(".guess")) {
     return element;
   };
 
+  let tell; // the answer, to whoever has made a choice or none
   if (choices) {
-    const buttons = choices.split("|").map((choice, i) =>
-      button(choice, () => {
-        const right = Number(answer) - 1;
-        buttons.forEach((other, j) => {
-          other.disabled = true;
-          other.classList.toggle("is-chosen", j === i);
-          other.classList.toggle("is-right", j === right);
-        });
-        settle(i === right ? "Yes." : `Not quite. The answer: ${buttons[right].textContent}.`);
-      }));
+    const buttons = choices.split("|").map((choice) => button(choice, ({ target }) => tell(target)));
+    const right = buttons[Number(answer) - 1];
+    tell = (chosen) => {
+      chosen?.classList.add("is-chosen");
+      right.classList.add("is-right");
+      const said = `The answer: ${right.textContent}.`;
+      settle(!chosen ? said : chosen === right ? "Yes." : `Not quite. ${said}`);
+    };
   } else {
     const slider = document.createElement("input");
     const shown = document.createElement("output");
@@ -55,10 +59,27 @@ for (const box of document.querySelectorAll(".guess")) {
     slider.addEventListener("input", write);
     write();
     controls.append(slider, shown);
-    const done = button("Answer", () => {
-      slider.disabled = done.disabled = true;
-      settle(`You guessed ${slider.value} ${unit}. It is ${answer} ${unit}.`);
-    });
+    button("Answer", () => tell(slider));
+    tell = (chosen) =>
+      settle(chosen ? `You guessed ${slider.value} ${unit}. It is ${answer} ${unit}.`
+        : `The answer: ${answer} ${unit}.`);
   }
+  const show = button("Show", () => tell());
+  show.className = "guess-show";
+  show.setAttribute("aria-label", "Show the answer");
   controls.after(verdict);
+  if (waiting.length && !isSaid) {
+    isSaid = true;
+    verdict.textContent = "What gives the answer away shows below once you have answered.";
+  }
+
+  // A link leads to what waits.
+  const reveal = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target || !waiting.some((part) => part.matches(".waits") && part.contains(target))) return;
+    tell();
+    target.scrollIntoView();
+  };
+  addEventListener("hashchange", reveal);
+  reveal();
 }

@@ -159,23 +159,6 @@ def test_the_whole_is_stepped_through(opened):
     assert figure.locator("[data-lv=written]").inner_text().endswith("eos")
 
 
-def test_a_guess_is_kept_beside_the_answer(opened):
-    box = opened.locator(".guess").first
-    assert not box.locator(".guess-answer").is_visible()
-    box.get_by_role("button").first.click()
-    assert box.locator(".guess-verdict").inner_text().startswith("Not quite")
-    assert box.locator(".guess-answer").is_visible()
-
-
-def test_what_a_cell_prints_waits_for_the_guess(browser):
-    with from_disk(browser, "04_attention.html") as page:
-        box = page.locator(".guess").first
-        printed = box.locator("xpath=following-sibling::div[1]").locator("pre")
-        assert not printed.last.is_visible()
-        box.get_by_role("button").first.click()
-        assert printed.last.is_visible()
-
-
 def test_the_larger_translator_translates_again_and_again(opened):
     figure = opened.locator("[data-live=free-translator]")
     figure.get_by_label("Japanese to English").check()
