@@ -87,7 +87,6 @@ class Built:
             "html_static_path": [str(BOOK / "_static")],
             "templates_path": [str(BOOK / "_templates")],
             "language": "en",
-            "mathjax_path": "mathjax/startup.js",
             "myst_enable_extensions": ["colon_fence", "dollarmath"],
             "nb_execution_mode": "off",
             "suppress_warnings": ["config.cache"],

@@ -24,7 +24,7 @@ MARKUP = re.compile(
 """Tag, or an element that may hold no others."""
 FORMULA = re.compile(
     r"([(\[“‘「『（]*)"
-    r'(<span class="math notranslate nohighlight">[^<]*</span>)'
+    r'(<span class="math notranslate nohighlight">.*?</mjx-container></span>)'
     r"([A-Za-z'’”.,;:!?%…)\]」』）、。-]*)"
 )
 EMPTY_HEAD = re.compile(r'<th class="[^"]*"><p></p></th>')
@@ -91,15 +91,11 @@ def choose_scripts(
     """Let scripts wait until the page has been read, so that it shows sooner.
 
     The options that others change cannot wait, nor can what stands in the
-    page. MathJax is for pages with formulas.
+    page.
     """
-    has_formulas = 'class="math ' in context.get("body", "")
     scripts = []
     for script in context["script_files"]:
         name = str(script.filename or "")
-        text = name + script.attributes.get("body", "")
-        if "mathjax" in text.lower() and not has_formulas:
-            continue
         if name and not name.endswith("documentation_options.js"):
             wait = script.attributes | {"defer": "defer"}
             script = type(script)(name, priority=script.priority, **wait)

@@ -21,9 +21,8 @@ FOREIGN = script("foreign")
 
 @pytest.fixture
 def page(browser):
-    """A page without formulas: figures begin once all is loaded."""
+    """A page of its own."""
     page = browser.new_page(reduced_motion="reduce")
-    page.route("**/mathjax/**", lambda route: route.abort())
     yield page
     page.close()
 
