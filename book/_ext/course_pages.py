@@ -4,7 +4,8 @@
   browser takes the right font;
 - punctuation that touches a formula stays on its line;
 - an empty cell in a table's head is no heading;
-- scripts wait until the page has been read.
+- scripts wait until the page has been read;
+- the letters of its text are asked for at once, not when styles name them.
 """
 
 import re
@@ -34,6 +35,15 @@ PLAIN_FOLD = re.compile(
     r'(>\s*<\w+ class="collapsed[^"]*">Show the \w+ of this cell<)'
 )
 """Folded cell without a title of its own, which paper does without."""
+LETTERS = """<script>
+  if (location.protocol !== "file:") // which has no such requests
+    for (const name of ["regular", "semibold"])
+      document.head.append(Object.assign(document.createElement("link"), {
+        rel: "preload", as: "font", type: "font/woff2", crossOrigin: "",
+        href: `${document.documentElement.dataset.content_root}_static/fonts/`
+          + `sans-${name}.woff2`,
+      }));
+</script>"""
 
 
 def mark_japanese(html: str) -> str:
@@ -81,6 +91,7 @@ def change(
         context["body"] = start + re.sub("</?ul>", "", items) + end
     if "toc" in context:
         context["toc"] = mark_japanese(context["toc"])
+    context["metatags"] = LETTERS + context.get("metatags", "")
     if page == app.config.root_doc:
         context["docstitle"] = ""  # its title is the book's
 
