@@ -75,10 +75,11 @@ def drawn(visit: Callable) -> Callable:
             try:
                 drawing = draw(tex, found[1] == "[", macros)
             except JSEvalException as error:
-                reason = str(error).splitlines()[0]
+                reason = str(error).partition("Error: ")[2].splitlines()[0]
                 logger.warning("%s: %s", reason, tex, location=node)
                 return found[0]
-            return drawing.replace(" ", f' data-tex="{escape(tex)}" ', 1)
+            tag = "<mjx-container"
+            return drawing.replace(tag, f'{tag} data-tex="{escape(tex)}"', 1)
 
         try:
             visit(writer, node)

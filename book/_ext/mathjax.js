@@ -7,7 +7,7 @@ globalThis.MathJax = {
   tex: {
     macros,
     packages: ["base", "ams", "newcommand", "configmacros"],
-    formatError(jax, error) { throw error; },
+    formatError(jax, { message }) { throw Error(message); },
   },
   svg: { fontCache: "global" },
   startup: { typeset: false },
