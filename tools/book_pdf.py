@@ -237,7 +237,8 @@ def make_pdf(site: Path, target: Path, names: list[str] = ()) -> int:
             if (pages := [printed[name] for name in part if name in printed])
         ]
         ordered = [each for _, pages in parts for each in pages]
-        front = {"config": config, "parts": parts, "site": site.as_uri(), "side": SIDE}
+        front = {"config": config, "parts": parts, "side": SIDE}
+        front["site"] = site.as_uri()
         for _ in range(2):  # the contents' own length shifts its numbers
             opening = print_template(page, front, **PAGE)
             start = len(opening.pages)

@@ -127,7 +127,8 @@ def test_the_larger_translator_asks_for_words_that_it_reads(page, figure):
     asked = []
     page.on("request", lambda one: asked.append(one.url))
     root = figure("free-translator")
-    field, go = root.get_by_label("Your sentence"), root.locator("[data-lv=go]")
+    field = root.get_by_label("Your sentence")
+    go = root.locator("[data-lv=go]")
     for text, answer in (
         (" \u3000", "Write a sentence in English first."),
         ("Привет.", "all that this model reads. Write English."),
