@@ -16,14 +16,12 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from transformer_course.errors import ConfigError
+from transformer_course.figures.viz import POINT
 
 PHONE = 390
 """CSS pixels that a figure has on a phone: its whole width."""
 SMALLEST = 11.0
 """CSS pixels that the smallest letters of a figure must have there."""
-
-INCH = 1.15 * 96
-"""CSS pixels to an inch of a figure: see `book/_ext/course_figures.py`."""
 
 _POINTS = 72  # to an inch
 _ROUNDING = 0.05  # CSS pixels
@@ -51,8 +49,8 @@ def point_on_phone(figure: Figure) -> float:
     with it.
     """
     margins = 2 * plt.rcParams["savefig.pad_inches"]
-    width = (figure.get_tightbbox().width + margins) * INCH
-    return INCH / _POINTS * min(1.0, PHONE / width)
+    width = (figure.get_tightbbox().width + margins) * _POINTS * POINT
+    return POINT * min(1.0, PHONE / width)
 
 
 def same_but_for_colour(legend: Legend) -> list[tuple[str, str]]:

@@ -5,7 +5,9 @@ needs them is on the pages only where they are said. What the extensions do
 for each page of the whole book is checked on the built pages.
 """
 
+import ast
 import importlib
+import re
 import shutil
 import sys
 from itertools import pairwise
@@ -32,7 +34,7 @@ SITE = "https://course.example/books/transformer"
 CHAPTER = "book/en/06_masks.ipynb"
 EXTENSIONS = """myst_nb sphinx_togglebutton sphinx_copybutton sphinx_design
 sphinx_book_theme course_chapters course_minimap course_opening course_pages
-course_site course_search"""
+course_site course_search course_mathjax"""
 """In the order of ``_config.yml``."""
 PROSE = "A sentence which is long enough to say what this page is about. "
 PAGES = {
@@ -89,7 +91,6 @@ class Built:
             "html_static_path": [str(BOOK / "_static")],
             "templates_path": [str(BOOK / "_templates")],
             "language": "en",
-            "mathjax_path": "mathjax/startup.js",
             "myst_enable_extensions": ["colon_fence", "dollarmath"],
             "nb_execution_mode": "off",
             "suppress_warnings": ["config.cache"],
@@ -115,6 +116,16 @@ def built(request, tmp_path_factory) -> Built:
         patch.setenv("REPO", REPO if request.param else "")
         patch.setenv("SITE_URL", SITE if request.param else "")
         return Built(tmp_path_factory.mktemp("book"), request.param)
+
+
+def test_letters_are_asked_for_before_the_styles(built):
+    (script,) = built.page("06_masks").xpath(
+        "//script[contains(., 'preload')][following::link[@rel='stylesheet']]"
+        "[not(preceding::link[@rel='stylesheet'])]"
+    )
+    names = re.search(r"of (\[.*?\])", script.text)[1]
+    for name in ast.literal_eval(names):
+        assert (BOOK / f"_static/fonts/sans-{name}.woff2").is_file()
 
 
 # --- addresses ---------------------------------------------------------------

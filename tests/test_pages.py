@@ -160,10 +160,17 @@ def parts_a_formula_from_its_sign(page: Page) -> Iterator[str]:
             yield formula.text_content()
 
 
-def loads_mathjax_without_need_or_needs_it(page: Page) -> Iterator[str]:
-    has = bool(page.tree.xpath("//article//*[contains(@class, 'math ')]"))
-    if has != any("mathjax/startup.js" in name for name in page.loads):
-        yield f"formulas: {has}"
+def has_a_formula_that_is_not_drawn(page: Page) -> Iterator[str]:
+    """Or lacks a sign, or what is heard."""
+    for formula in page.tree.xpath("//*[starts-with(@class, 'math ')]"):
+        if not formula.xpath(".//svg[@viewbox]"):
+            yield formula.text_content()
+        if not formula.xpath(".//math/*"):
+            yield f"not heard: {formula.get('data-tex')}"
+    ids = {*page.tree.xpath("//svg/defs/path/@id")}
+    for sign in page.tree.xpath("//mjx-container//use/@href"):
+        if sign.removeprefix("#") not in ids:
+            yield sign
 
 
 def names_a_folder_or_a_place_in_memory(page: Page) -> Iterator[str]:
@@ -212,7 +219,7 @@ CHECKS = [
     lacks_a_title_or_its_language,
     shows_japanese_that_is_not_marked,
     parts_a_formula_from_its_sign,
-    loads_mathjax_without_need_or_needs_it,
+    has_a_formula_that_is_not_drawn,
     names_a_folder_or_a_place_in_memory,
     has_another_number_than_its_chapter,
     has_icons_that_are_not_drawn,

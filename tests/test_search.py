@@ -35,7 +35,8 @@ process.stdout.write(JSON.stringify(found));
 PAGE = """
 <article>
  <section id="all"><h1>01 · All<a class="headerlink">#</a></h1>
-  <p>First.</p><p>The root <span class="math">\\(\\sqrt{d_k}\\)</span>.</p>
+  <p>First.</p><p>The root <span class="math"><mjx-container
+  data-tex="\\sqrt{d_k}"><svg></svg></mjx-container></span>.</p>
   <section id="part"><h2>A part</h2>
    <p>Second.<script>no text</script></p>
    <div class="cell_input"><div class="highlight"><pre>a_name = 1</pre></div>

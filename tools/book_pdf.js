@@ -1,7 +1,6 @@
 /* Make a page of the book ready for paper; its title and sections. */
 async () => {
   await document.fonts.ready;
-  await window.MathJax?.startup?.promise;
   dispatchEvent(new Event("beforeprint"));
   // Chromium notes the place of what a link on the same page leads to
   const links = document.createElement("div");

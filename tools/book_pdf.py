@@ -6,6 +6,7 @@ to its place in the PDF; chapters and sections are in the outline.
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +38,11 @@ SITE = ROOT / "_build/en/_build/html"
 TEMPLATE = Path(__file__).with_suffix(".html")
 READY = Path(__file__).with_suffix(".js")
 PAPER = {"format": "A4", "print_background": True}
-MARGIN = {"top": "24mm", "bottom": "26mm", "left": "29mm", "right": "29mm"}
+STYLE = ROOT / "book/_static/course.css"
+TOP, SIDE, BOTTOM = re.search(
+    r"@page \{\s+margin: (\S+) (\S+) (\S+);", STYLE.read_text("utf-8")
+).groups()
+MARGIN = {"top": TOP, "bottom": BOTTOM, "left": SIDE, "right": SIDE}
 PAGE = {"margin": MARGIN}
 
 
@@ -232,7 +237,8 @@ def make_pdf(site: Path, target: Path, names: list[str] = ()) -> int:
             if (pages := [printed[name] for name in part if name in printed])
         ]
         ordered = [each for _, pages in parts for each in pages]
-        front = {"config": config, "parts": parts, "site": site.as_uri()}
+        front = {"config": config, "parts": parts, "side": SIDE}
+        front["site"] = site.as_uri()
         for _ in range(2):  # the contents' own length shifts its numbers
             opening = print_template(page, front, **PAGE)
             start = len(opening.pages)

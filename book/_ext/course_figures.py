@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 from PIL import Image
 from sphinx.application import Sphinx
 
-from transformer_course.figures import palette
+from transformer_course.figures import palette, viz
 
 SVG = "{http://www.w3.org/2000/svg}"
 LINK = "{http://www.w3.org/1999/xlink}href"
@@ -26,8 +26,6 @@ IMAGE = re.compile(r'<img\b[^>]*\bsrc="([^"]+\.svg)"[^>]*>')
 NUMBER = re.compile(r"-?\d+\.\d{2,}")
 """With more digits than a hundredth of a point, which nobody sees."""
 FONT = re.compile(r"(font-family: |(?<=px) )'Course Sans'[^;\"]*(; )?")
-POINT = 1.15 * 4 / 3
-"""CSS pixels: letters of 11 points are as large as the page's."""
 
 
 def inline(svg: str, alt: str) -> str:
@@ -47,7 +45,7 @@ def inline(svg: str, alt: str) -> str:
         "viewBox": f"0 0 {width:.2f} {height:.2f}",
         "role": "img",
         "aria-label": alt,
-        "style": f"width:{width * POINT:.0f}px",
+        "style": f"width:{width * viz.POINT:.0f}px",
     }
     text = ElementTree.tostring(root, encoding="unicode")
     text = re.sub(r">\s+<", "><", text.replace("xlink:href", "href"))

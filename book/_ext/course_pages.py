@@ -4,7 +4,8 @@
   browser takes the right font;
 - punctuation that touches a formula stays on its line;
 - an empty cell in a table's head is no heading;
-- scripts wait until the page has been read.
+- scripts wait until the page has been read;
+- the letters of its text are asked for at once, not when styles name them.
 """
 
 import re
@@ -24,7 +25,7 @@ MARKUP = re.compile(
 """Tag, or an element that may hold no others."""
 FORMULA = re.compile(
     r"([(\[“‘「『（]*)"
-    r'(<span class="math notranslate nohighlight">[^<]*</span>)'
+    r'(<span class="math notranslate nohighlight">.*?</mjx-container></span>)'
     r"([A-Za-z'’”.,;:!?%…)\]」』）、。-]*)"
 )
 EMPTY_HEAD = re.compile(r'<th class="[^"]*"><p></p></th>')
@@ -34,6 +35,15 @@ PLAIN_FOLD = re.compile(
     r'(>\s*<\w+ class="collapsed[^"]*">Show the \w+ of this cell<)'
 )
 """Folded cell without a title of its own, which paper does without."""
+LETTERS = """<script>
+  if (location.protocol !== "file:") // which has no such requests
+    for (const name of ["regular", "semibold"])
+      document.head.append(Object.assign(document.createElement("link"), {
+        rel: "preload", as: "font", type: "font/woff2", crossOrigin: "",
+        href: `${document.documentElement.dataset.content_root}_static/fonts/`
+          + `sans-${name}.woff2`,
+      }));
+</script>"""
 
 
 def mark_japanese(html: str) -> str:
@@ -81,6 +91,7 @@ def change(
         context["body"] = start + re.sub("</?ul>", "", items) + end
     if "toc" in context:
         context["toc"] = mark_japanese(context["toc"])
+    context["metatags"] = LETTERS + context.get("metatags", "")
     if page == app.config.root_doc:
         context["docstitle"] = ""  # its title is the book's
 
@@ -91,15 +102,11 @@ def choose_scripts(
     """Let scripts wait until the page has been read, so that it shows sooner.
 
     The options that others change cannot wait, nor can what stands in the
-    page. MathJax is for pages with formulas.
+    page.
     """
-    has_formulas = 'class="math ' in context.get("body", "")
     scripts = []
     for script in context["script_files"]:
         name = str(script.filename or "")
-        text = name + script.attributes.get("body", "")
-        if "mathjax" in text.lower() and not has_formulas:
-            continue
         if name and not name.endswith("documentation_options.js"):
             wait = script.attributes | {"defer": "defer"}
             script = type(script)(name, priority=script.priority, **wait)

@@ -110,8 +110,9 @@ def cleaned(article: HtmlElement) -> HtmlElement:
     answers = ".//details[normalize-space(summary)=$title]"
     for part in article.xpath(answers, title=ANSWER) + article.xpath(NO_TEXT):
         part.drop_tree()
-    for formula in article.xpath(".//span[contains(@class, 'math')]"):
-        formula.text = plain_formula(formula.text_content())
+    for formula in article.xpath(".//mjx-container"):
+        formula.getparent().text = plain_formula(formula.get("data-tex"))
+        formula.drop_tree()
     for block in article.iter(*BLOCKS):
         block.tail = f" {block.tail or ''}"
     return article

@@ -26,9 +26,8 @@ KINDS = {
 """Kinds of pages: how the address begins, and of how many some are."""
 SETTLED = """async () => {
   await document.fonts.ready;
-  await window.MathJax?.startup?.promise;
 }"""
-"""Formulas are set."""
+"""The letters are there."""
 FOLLOWED = 350
 """Milliseconds; the theme waits 300 before it follows a new width."""
 AT_ONCE = """*, *::before, *::after {

@@ -21,9 +21,8 @@ FOREIGN = script("foreign")
 
 @pytest.fixture
 def page(browser):
-    """A page without formulas: figures begin once all is loaded."""
+    """A page of its own."""
     page = browser.new_page(reduced_motion="reduce")
-    page.route("**/mathjax/**", lambda route: route.abort())
     yield page
     page.close()
 
@@ -100,31 +99,51 @@ def test_what_goes_on_is_said_from_the_first_moment(page, figure):
     held = []
     page.route("**/model.js", lambda route: held.append(route))
     root = figure("walk")
-    root.get_by_text("Loading the model, 0 %").wait_for()
+    root.get_by_text("Loading the model, …").wait_for()
     root = page.locator("[data-live=free-translator]")
     root.get_by_role("button", name="Load").click()
-    root.get_by_text("Loading the model …").wait_for()
+    root.get_by_text("Loading the model, …").wait_for()
     assert len(held) == 2
+    page.route("**/weights-01.js", lambda route: None)
+    for route in held:
+        route.continue_()
+    root.get_by_text(r"Loading the model, 0.5 of 15.0 MB").wait_for()
+
+
+@pytest.mark.parametrize("how", ["online", "another figure"])
+def test_a_figure_goes_on_when_the_network_is_back(page, figure, how):
+    page.route("**/models/**", lambda route: route.abort())
+    root = figure("walk")
+    again(root).wait_for()
+    page.unroute("**/models/**")
+    if how == "online":
+        page.evaluate("dispatchEvent(new Event('online'))")
+    else:
+        again(page.locator("[data-live=translator]")).click()
+    assert is_live(root)
 
 
 def test_the_larger_translator_asks_for_words_that_it_reads(page, figure):
     asked = []
     page.on("request", lambda one: asked.append(one.url))
     root = figure("free-translator")
-    field, go = root.get_by_label("Your sentence"), root.locator("button")
+    field = root.get_by_label("Your sentence")
+    go = root.locator("[data-lv=go]")
     for text, answer in (
         (" \u3000", "Write a sentence in English first."),
-        ("Tomは猫が好きです。", "choose “Japanese to English”"),
+        ("Привет.", "all that this model reads. Write English."),
+        ("Tomは猫が好きです。", "This does not look like English"),
     ):
         field.fill(text)
         go.click()
         root.get_by_text(answer).wait_for()
     assert not [url for url in asked if "en-ja" in url]
-    root.get_by_label("Japanese to English").check()
+    root.get_by_role("button", name="Use Japanese to English").click()
+    assert root.get_by_label("Japanese to English").is_checked()
     assert field.input_value() == text  # what fits stays
     field.fill("I like cats.")
     go.click()
-    root.get_by_text("choose “English to Japanese”").wait_for()
+    root.get_by_role("button", name="Use English to Japanese").wait_for()
 
 
 def test_the_larger_translator_writes_as_people_do(page, figure):

@@ -28,10 +28,7 @@ OVERLAY = ".pause-overlay"
 SMALLEST = 20
 """Pixels of a text's letters, as lectures.css says."""
 
-READY = """async () => {
-  await window.MathJax?.startup?.promise;
-  return window.Reveal?.isReady();
-}"""
+READY = "() => window.Reveal?.isReady()"
 SEEN = script("slide")
 """What a slide says, and how its parts lie."""
 

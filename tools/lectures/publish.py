@@ -160,7 +160,6 @@ def settings(root: str) -> dict[str, Any]:
         "bibtex_bibfiles": [str(REFERENCES)],
         "bibtex_reference_style": formulas["bibtex_reference_style"],
         "myst_enable_extensions": book["parse"]["myst_enable_extensions"],
-        "mathjax_path": formulas["mathjax_path"],
         "mathjax3_config": formulas["mathjax3_config"],
         "html_theme": "epub",
         "html_theme_options": {"relbar1": False, "footer": False},

@@ -2,7 +2,7 @@
 
 A page that is opened from a disk may load classic scripts and nothing else.
 So ``model.js`` hands over the settings, the pieces and a table of tensors, and
-``weights-00.js`` and so on hold the bytes in base64, about a megabyte each:
+``weights-00.js`` and so on hold the bytes in base64, half a megabyte each:
 matrices as ``int8`` rows followed by a ``float32`` scale per row (chapter 21),
 vectors as ``float32``. ``book/_static/live/weights.js`` reads them.
 """
@@ -24,8 +24,8 @@ from transformer_course.models.custom import CustomTransformer, as_transformer
 from transformer_course.models.empty_weights import init_empty_weights
 from transformer_course.models.transformer import Transformer
 
-BYTES_PER_SCRIPT = 3 * 2**18
-"""A mebibyte in base64."""
+BYTES_PER_SCRIPT = 3 * 2**17
+"""Half a mebibyte in base64: two seconds of a slow line."""
 POSITIONS = ("sinusoidal", "rotary", "none")
 PIECES = ("word", "unigram")
 
@@ -55,8 +55,8 @@ def save(
         row, part = _stored(parameter.detach().cpu())
         table.append([name, *row])
         content += part
-    parts = [
-        content[at : at + BYTES_PER_SCRIPT]
+    scripts = [
+        base64.b64encode(content[at : at + BYTES_PER_SCRIPT]).decode()
         for at in range(0, len(content), BYTES_PER_SCRIPT)
     ]
     manifest = {
@@ -67,7 +67,8 @@ def save(
         },
         "alpha": details.get("alpha"),
         "tensors": table,
-        "parts": len(parts),
+        "parts": len(scripts),
+        "size": sum(map(len, scripts)),
     }
     name = json.dumps(folder.name)
     new = folder.with_name(f".{folder.name}.new")
@@ -75,8 +76,7 @@ def save(
     new.mkdir(parents=True)
     text = json.dumps(manifest, ensure_ascii=False, separators=(",", ":"))
     (new / "model.js").write_text(f"course.model({name},{text});\n", "utf-8")
-    for i, part in enumerate(parts):
-        text = base64.b64encode(part).decode()
+    for i, text in enumerate(scripts):
         script = f'course.chunk({name},{i},"{text}");\n'
         (new / f"weights-{i:02}.js").write_text(script, "utf-8")
     new.rename(folder)

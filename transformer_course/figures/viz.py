@@ -32,6 +32,10 @@ from transformer_course.figures.palette import HUES, PARTS
 from transformer_course.interpretation.hooks import Record, record
 from transformer_course.models.transformer import LanguageModel, Transformer
 
+POINT = 1.15 * 4 / 3
+"""CSS pixels of a figure's point on a page, where letters of 11 points are as
+large as the text's."""
+
 BLACK = HUES["ink"].light
 ORANGE = HUES["orange"].light
 SKY = HUES["sky"].light

@@ -36,18 +36,27 @@
     /* What the reader is asked for where there is nothing to translate. */
     function wanted(written, [source, target]) {
       const [own, other] = [NAMES[source], NAMES[target]];
-      if (!written.trim()) return `Write a sentence in ${own} first.`;
-      return mayBeIn(written, source) ? null
-        : `This does not look like ${own}, which is all that this model ` +
-          `reads. Write ${own}, or choose “${other} to ${own}”.`;
+      if (!written.trim()) return [`Write a sentence in ${own} first.`];
+      if (mayBeIn(written, source)) return null;
+      const wrong =
+        `This does not look like ${own}, which is all that this model reads. `;
+      return mayBeIn(written, target) ? [wrong, h("button", {
+        type: "button",
+        onclick() {
+          radios.find(({ value }) => value === `${target}-${source}`).click();
+          go.focus();
+        },
+      }, `Use ${other} to ${own}`)] : [wrong, `Write ${own}.`];
     }
 
     async function translate(chosen, written, languages) {
       const used = model();
       const example = data.examples[chosen];
-      say("Loading the model …");
       progress.hidden = used.share === 1;
-      await used.load((share) => (progress.value = share));
+      await used.load(() => {
+        say(`Loading the model, ${used.arrived}`);
+        progress.value = used.share;
+      });
       progress.hidden = true;
       say("Translating …");
       const text = fromPlain(written, languages[0]);
@@ -68,7 +77,7 @@
       const [chosen, written] = [name(), field.value];
       const languages = chosen.split("-");
       const missing = wanted(written, languages);
-      if (missing) return say(missing);
+      if (missing) return say(...missing);
       go.disabled = true;
       try {
         await translate(chosen, written, languages);

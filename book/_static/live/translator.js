@@ -12,9 +12,17 @@ course.Translator = class {
     this.name = name;
     this.folder = folder;
     this.share = 0; // of the model, that has arrived
+    this.size = 0; // in bytes, once it is known
     this.watchers = new Set();
     this.pending = new Map();
     this.next = 0;
+  }
+
+  /* How much has arrived, for who waits. */
+  get arrived() {
+    const [now, all] = [this.share * this.size, this.size].map((bytes) =>
+      (bytes / 1e6).toFixed(1));
+    return this.size ? `${now} of ${all} MB` : "…";
   }
 
   receive({ id, done, error, ...found }) {
@@ -50,10 +58,10 @@ course.Translator = class {
       this.pending.set(id, { resolve, reject, onPart }));
   }
 
-  /* Load the model, once; after a failure again. onProgress is called with
-     the share that has arrived. */
+  /* Load the model, once; after a failure again. onProgress is called
+     whenever more has arrived. */
   async load(onProgress = () => {}) {
-    onProgress(this.share);
+    onProgress();
     this.watchers.add(onProgress);
     try {
       await (this.loading ??= this.fetch());
@@ -69,13 +77,17 @@ course.Translator = class {
     const { name } = this;
     this.manifest ??= await this.run("model.js", () => course.models[name]);
     course.models[name] = this.manifest;
-    const { parts, chunks } = this.manifest;
+    const { parts, chunks, size } = this.manifest;
+    const tell = (share) => {
+      Object.assign(this, { share, size });
+      for (const watch of this.watchers) watch();
+    };
     for (let i = 0; i < parts; i++) {
       const file = `weights-${String(i).padStart(2, "0")}.js`;
+      tell(i / parts);
       chunks[i] ??= await this.run(file, () => chunks[i]);
-      this.share = (i + 1) / parts;
-      for (const watch of this.watchers) watch(this.share);
     }
+    tell(1);
     delete course.models[name];
     this.worker = await course.worker();
     this.worker.onmessage = ({ data }) => this.receive(data);

@@ -114,6 +114,7 @@ course.ui = (() => {
   }
 
   const translators = {};
+  const LOADED = "course-loaded"; // a model, for a figure of the page
 
   /* The translator of this name; one for all figures of a page. */
   function translator(name, folder) {
@@ -122,7 +123,7 @@ course.ui = (() => {
   }
 
   /* Begin a figure once its models are loaded, and anew when a reader has
-     tried again; it is shown when begin is done. Until then what stands there
+     tried again, or the network is back; it is shown when begin is done. Until then what stands there
      without scripts stays, with a line that says how far it is, or what is
      wrong. */
   function withModels(root, models, begin) {
@@ -139,12 +140,12 @@ course.ui = (() => {
       again.hidden = true;
       try {
         for (const model of models)
-          await model.load((share) => {
-            said.textContent =
-              `Loading the model, ${Math.round(100 * share)} %`;
+          await model.load(() => {
+            said.textContent = `Loading the model, ${model.arrived}`;
           });
         await begin();
         show(true);
+        dispatchEvent(new Event(LOADED));
         await Promise.race(models.map((model) => model.stopped()));
       } catch (error) {
         show(false);
@@ -153,6 +154,8 @@ course.ui = (() => {
       }
     }
     root.append(line);
+    for (const hope of ["online", LOADED])
+      addEventListener(hope, () => again.hidden || run());
     run();
   }
 

@@ -1,0 +1,83 @@
+"""Formulas: drawn when the book is built, for eyes and for ears."""
+
+import sys
+
+import pytest
+from built_book import BOOK, build_project
+from lxml import html
+
+sys.path.insert(0, str(BOOK / "_ext"))
+
+PAGE = r"""# The root of $d_k$
+
+The root ($\sqrt{d_k}$), $a < b$ and $\text{猫}$.
+
+$$\R^{n}$$ (of-n)
+
+\begin{align}x &= 1 \\ y &= 2\end{align}
+
+The space is {eq}`of-n`.
+"""
+
+
+def build(folder, text: str, **settings) -> tuple[html.HtmlElement, str]:
+    """A page, and what its build warned of."""
+    (folder / "source").mkdir()
+    (folder / "source/conf.py").touch()
+    (folder / "source/index.md").write_text(text, "utf-8")
+    settings |= {
+        "extensions": ["myst_parser", "course_mathjax", "course_pages"],
+        "myst_enable_extensions": ["dollarmath", "amsmath"],
+        "myst_update_mathjax": False,
+    }
+    warned = build_project(folder / "source", folder / "html", settings)
+    return html.fromstring((folder / "html/index.html").read_bytes()), warned
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory) -> html.HtmlElement:
+    """Formulas in a title, in a line and alone."""
+    macros = {"mathjax3_config": {"tex": {"macros": {"R": r"\mathbb{R}"}}}}
+    page, warned = build(tmp_path_factory.mktemp("drawn"), PAGE, **macros)
+    assert not warned
+    return page
+
+
+def test_a_page_needs_no_script_for_its_formulas(page):
+    assert not [src for src in page.xpath("//script/@src") if "math" in src]
+
+
+def test_each_is_drawn_and_can_be_heard(page):
+    formulas = page.xpath("//*[@role='main']//mjx-container")
+    heard = [each.xpath("string(.//math)") for each in formulas]
+    assert heard == ["dk", "dk", "a<b", "猫", "Rn", "x=1y=2"]
+    assert formulas[1].get("data-tex") == r"\sqrt{d_k}"
+    assert all(each.xpath("svg[@aria-hidden='true']") for each in formulas)
+    display = [each.get("display") for each in formulas]
+    assert display == [None] * 4 + ["true"] * 2
+
+
+def test_signs_stand_there_once_and_none_is_missing(page):
+    ids = page.xpath("//defs/path/@id")
+    used = {name[1:] for name in page.xpath("//use/@href")}
+    assert len(ids) == len(used) and {*ids} == used
+    assert all(page.xpath("//defs/path/@d"))
+
+
+def test_what_is_around_a_formula_stays(page):
+    kept = page.xpath("//span[@class='kept-together']")
+    assert ["".join(each.xpath("text()")) for each in kept] == ["(),", "."]
+    assert page.xpath("//a[@href='#equation-of-n']")
+    assert page.xpath("//math//*[@lang='ja']/text()") == ["猫"]
+
+
+@pytest.mark.parametrize(
+    ("tex", "reason"),
+    [
+        (r"\unknown", r"Undefined control sequence \unknown"),
+        (r"\frac{a", "Missing close brace"),
+    ],
+)
+def test_a_formula_that_cannot_be_set_is_a_warning(tmp_path, tex, reason):
+    _, warned = build(tmp_path, f"# A title\n\nWrong: ${tex}$.\n")
+    assert f"{reason}: {tex}" in warned and "index.md:3" in warned
