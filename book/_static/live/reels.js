@@ -1,0 +1,223 @@
+/* Reels for the film: attention by hand, with a mask, with two heads, for one
+   query alone. All numbers are computed here. */
+
+"use strict";
+
+course.reels = (() => {
+  const { number } = course.Film;
+  const FEW = 4; // products of a sum that are all written out
+
+  const column = (matrix, j) => matrix.map((row) => row[j]);
+  const turn = (matrix) => matrix[0].map((_, j) => column(matrix, j));
+  const dot = (a, b) => a.reduce((sum, value, k) => sum + value * b[k], 0);
+  const times = (a, b) => a.map((row) => turn(b).map((other) => dot(row, other)));
+  const total = (row) => row.reduce((a, b) => a + b, 0);
+  const inBrackets = (value) => (value < 0 ? `(${number(value)})` : number(value));
+
+  /* 2·1.15 + 2·0 = 2.3; of a long sum the ends. */
+  function written(terms, result) {
+    const all = terms.length <= FEW ? terms
+      : [...terms.slice(0, 2), "…", terms.at(-1)];
+    const of = terms.length <= FEW ? "" : ` (${terms.length} terms)`;
+    return `${all.join(" + ")} = ${number(result)}${of}`;
+  }
+
+  const products = (a, b) => written(
+    a.map((value, k) => `${inBrackets(value)}·${inBrackets(b[k])}`), dot(a, b));
+
+  const after = (name, text) => (name ? `${name}: ${text}` : text);
+
+  /* --- blocks: whose is a function from a row and a column to a name ------- */
+
+  const given = (name, tint, values, more = {}) => ({
+    name, tint, values, sources: () => [],
+    said: (i, j) => after(more.rows?.[i], number(values[i][j])), ...more });
+
+  /* The same numbers in another place. */
+  const moved = (id, block, more = {}) => (
+    { ...block, over: null, sources: (i, j) => [[id, i, j]], ...more });
+
+  /* Rows become columns. */
+  const turned = (id, block, more = {}) => moved(id, block, {
+    values: turn(block.values), rows: null,
+    sources: (i, j) => [[id, j, i]], said: (i, j) => block.said(j, i), ...more });
+
+  /* The matrix product of two blocks; b need not be seen. */
+  function product(name, tint, [a, left], [b, right], whose, more = {}) {
+    return {
+      name, tint, values: times(left.values, right.values),
+      sources: (i, j) => [[a, i, null], ...b ? [[b, null, j]] : []],
+      said: (i, j) => after(whose(i, j),
+        products(left.values[i], column(right.values, j))),
+      ...more,
+    };
+  }
+
+  /* Each number changed by itself; write says how. */
+  function each(name, [id, block], change, write, more = {}) {
+    const values = block.values.map((row, i) =>
+      row.map((value, j) => change(value, i, j)));
+    return {
+      ...block, name, values, over: id, sources: (i, j) => [[id, i, j]],
+      said: (i, j) => `${write(number(block.values[i][j]), i, j)} = ` +
+        number(values[i][j]),
+      ...more,
+    };
+  }
+
+  const rooted = (id, block, width, more) => {
+    const root = Math.sqrt(width);
+    return each("÷ √d_k", [id, block], (value) => value / root,
+      (text) => `${text} ÷ √${width}`, more);
+  };
+
+  /* e to the power of each number, the sums over groups of them, and the
+     weights; by rows, or, for scores in a column, the other way. */
+  function softmax(id, block, byRows = true, more = {}) {
+    const E = each("exp", [id, block], Math.exp, (text) => `exp(${text})`,
+      { ...more, said: (i, j) =>
+        `e to the power of ${number(block.values[i][j])} = ` +
+        number(Math.exp(block.values[i][j])) });
+    const groups = byRows ? E.values : turn(E.values);
+    const sums = groups.map(total);
+    const T = {
+      name: "sum", tint: "attend", over: byRows ? null : "E",
+      values: byRows ? sums.map((sum) => [sum]) : [sums],
+      sources: (i, j) => [byRows ? ["E", i, null] : ["E", null, j]],
+      said: (i, j) => written(groups[byRows ? i : j].map(number), sums[byRows ? i : j]),
+    };
+    const sum = (i, j) => sums[byRows ? i : j];
+    const A = each("weights", ["E", E], (value, i, j) => value / sum(i, j),
+      (text, i, j) => `${text} ÷ ${number(sum(i, j))}`, { shade: true });
+    A.sources = (i, j) => [["E", i, j], ["T", byRows ? i : 0, byRows ? 0 : j]];
+    return { E, T, A };
+  }
+
+  /* The weights of one query, in a column, times the values; and their sum. */
+  function mixed(w, V, words, more = {}) {
+    const P = {
+      ...V, name: "shares", over: null, rows: null, columns: null, ...more,
+      values: V.values.map((row, i) => row.map((value) => w.values[i][0] * value)),
+      sources: (i, j) => [["w", i, 0], ["V2", i, j]],
+      said: (i, j) => `${words[i]}: ${products(w.values[i], [V.values[i][j]])}`,
+    };
+    const O = {
+      ...P, name: "output", tint: "mix", over: "P",
+      values: [P.values[0].map((_, j) => total(column(P.values, j)))],
+      sources: (i, j) => [["P", null, j]],
+      said: (i, j) => written(column(P.values, j).map(inBrackets),
+        total(column(P.values, j))),
+    };
+    return { P, O };
+  }
+
+  /* --- the film of chapter 04: all queries at once ------------------------- */
+
+  const TINTS = { Q: "query", K: "key", V: "value" };
+
+  /* X, beside it Q, K and V, each above its matrix. */
+  function projected(X, weights, words) {
+    const blocks = { X: given("X", "embed", X, { rows: words }) };
+    for (const [letter, tint] of Object.entries(TINTS)) {
+      const matrix = given(`W^${letter}`, tint, weights[letter],
+        { over: letter, pale: true });
+      blocks[`W${letter}`] = matrix;
+      blocks[letter] = product(letter, tint, ["X", blocks.X],
+        [`W${letter}`, matrix], (i) => words[i]);
+    }
+    return blocks;
+  }
+
+  const listed = (row) => `(${row.map(number).join(", ")})`;
+
+  function all({ words, X, one, asks }, { root, mask }) {
+    const width = one.K[0].length;
+    const blocks = projected(X, one, words);
+    const { Q, K, V } = blocks;
+    const named = { rows: words, columns: words };
+    const pair = (i, j) => `${words[i]} · ${words[j]}`;
+    blocks.Q2 = moved("Q", Q, { rows: words });
+    blocks.Kt = turned("K", K, { name: "K^T", over: "S", columns: words });
+    blocks.S = product("scores", "attend", ["Q2", blocks.Q2], ["Kt", blocks.Kt], pair);
+    let last = "S";
+    if (root) {
+      blocks.R = rooted(last, blocks[last], width, named);
+      last = "R";
+    }
+    const scores = last;
+    if (mask) {
+      blocks.M = each("masked", [last, blocks[last]],
+        (value, i, j) => (j > i ? -Infinity : value), null, named);
+      blocks.M.said = (i, j) => (j > i
+        ? `${words[j]} comes after ${words[i]}: −∞`
+        : `${pair(i, j)}: ${number(blocks[scores].values[i][j])} stays`);
+      last = "M";
+    }
+    Object.assign(blocks, softmax(last, blocks[last], true, named));
+    const w = blocks.A.values[asks].map((value) => [value]);
+    blocks.w = moved("A", blocks.A, {
+      name: "weights", values: w, rows: words, columns: null,
+      sources: (i) => [["A", asks, i]], said: (i) => blocks.A.said(asks, i) });
+    blocks.V2 = moved("V", V);
+    const { P, O } = mixed(blocks.w, blocks.V2, words);
+    Object.assign(blocks, { P, O });
+    blocks.A2 = moved("A", blocks.A, { rows: words, columns: null });
+    blocks.V3 = moved("V", V, { over: "Y" });
+    blocks.Y = product("outputs", "mix", ["A2", blocks.A2], ["V3", blocks.V3],
+      (i) => words[i]);
+
+    const asked = words[asks];
+    const room = ["X", "Q", "K", "V", "WQ", "WK", "WV"];
+    const scene = (title, said, see, makes, point, more) =>
+      ({ title, said, see, makes, point, ...more });
+    const scenes = [
+      scene("X: the words", `Each word is a row of X: ${X[0].length} numbers, which ` +
+        "stand for noun, alive, drinkable, verb.", ["X"], [], ["X", asks, 3]),
+      scene("Q = X W^Q: the queries", "A query is what a word asks for. Each row of X " +
+        `meets each column of W^Q. ${asked} asks ${listed(Q.values[asks])}: for what is ` +
+        "alive, and for what can be drunk.",
+      ["X", "WQ", "Q"], [["Q"]], ["Q", asks, 0], { room }),
+      scene("K = X W^K: the keys", "A key is what a word offers to a query. The key of " +
+        `${words[0]} is ${listed(K.values[0])}: alive, and nothing to drink.`,
+      ["X", "WK", "Q", "K"], [["K"]], ["K", 0, 0], { room }),
+      scene("V = X W^V: the values", "A value is what a word adds to an answer. So one " +
+        "vector x has become three: query, key and value.",
+      ["X", "WV", "Q", "K", "V"], [["V"]], ["V", 0, 0], { room }),
+      scene("Scores = Q K^T", "Each query meets each key, which now stands as a column. " +
+        `Row ${asked}, column ${words[0]}: the two vectors are multiplied number by ` +
+        "number, and the products are added.",
+      ["Q2", "Kt", "S"], [["Q2", "Kt"], ["S"]], ["S", asks, 0]),
+      root && scene("÷ √d_k", `A key has d_k = ${width} numbers. Each score is divided by ` +
+        `√${width} = ${number(Math.sqrt(width))}, or wide vectors would have scores ` +
+        "that are too large.", ["S", "R"], [["R"]], ["R", asks, 0]),
+      mask && scene("The causal mask", "No word may look at a later one. The scores of " +
+        "later words become −∞, before the softmax.",
+      [scores, "M"], [["M"]], ["M", asks, 2]),
+      scene("Softmax: make all positive", "The exponential makes every score a positive " +
+        (mask ? "number, and −∞ becomes 0. " : "number. ") +
+        "Then each row is added up.",
+      [last, "E", "T"], [["E"], ["T"]], ["E", asks, 0]),
+      scene("Softmax: divide by the sum", "Each row is divided by its sum. Now they are " +
+        `weights, which add up to 1: ${asked} gives ${words[0]} ` +
+        `${course.ui.percent(w[0][0])} of its attention.`,
+      ["E", "T", "A"], [["A"]], ["A", asks, 0]),
+      scene("Shares: weights times values", `Take the row of ${asked}. Each value is ` +
+        "multiplied by its weight: a share of cats, of drink, of milk.",
+      ["A", "w", "V2", "P"], [["w", "V2"], ["P"]], ["P", 0, 0]),
+      scene("Sum: the output", `The shares are added up: ${listed(O.values[0])} is the ` +
+        `output of ${asked}, a mixture of all three values.`,
+      ["w", "V2", "P", "O"], [["O"]], ["O", 0, 0]),
+      scene("All at once", "The other words do the same at the same time: the weights " +
+        "times V give an output for each word.",
+      ["A2", "V3", "Y"], [["A2", "V3"], ["Y"]], ["Y", asks, 0]),
+    ].filter(Boolean);
+    const levels = [
+      ["WQ", "WK", "WV"], ["X", "Q", "K", "V"], ["Kt"], ["Q2", "S"],
+      ["R"], ["M"], ["E", "T"], ["A"], ["w", "×", "V2", "=", "P"], ["O"],
+      ["V3"], ["A2", "Y"],
+    ];
+    return { blocks, scenes, levels };
+  }
+
+  return { all };
+})();
