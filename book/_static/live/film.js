@@ -20,8 +20,8 @@ course.Film = class {
   static HOLD = 3200; // milliseconds for which it stands still
   static WIDE = 480; // pixels, from which on letters are larger
   static SIZES = {
-    wide: { row: 32, letter: 8.6, pad: 14, strip: 4.4, gap: 26, title: 26, up: 26 },
-    narrow: { row: 25, letter: 6.7, pad: 7, strip: 2.7, gap: 15, title: 23, up: 18 },
+    wide: { row: 36, letter: 9.2, pad: 16, strip: 4.4, gap: 28, title: 28, up: 26 },
+    narrow: { row: 25, letter: 6.5, pad: 7, strip: 2.7, gap: 13, title: 23, up: 18 },
   };
 
   static number = (value) => (value === -Infinity ? "−∞"
@@ -99,7 +99,7 @@ course.Film = class {
     for (const block of blocks) {
       const { values, rows, columns, name } = block;
       const chars = longest([...values.flat().map(number), ...columns ?? []]);
-      block.cell = block.strip ? strip : Math.max(0.9 * row, chars * letter + pad);
+      block.cell = block.strip ? strip * Math.sqrt(32 / values[0].length) : Math.max(0.9 * row, chars * letter + pad);
       block.head = title + (columns ? 0.7 * row : 0);
       block.side = rows ? longest(rows) * letter + 8 : 0;
       block.least = name.length * letter;
@@ -145,8 +145,8 @@ course.Film = class {
   /* For each scene what is seen, and where its middle is. */
   frame() {
     const { blocks, scenes } = this.reel;
-    this.frames = scenes.map(({ see }) => {
-      const seen = see.map((id) => blocks[id]);
+    this.frames = scenes.map(({ see, room = see }) => {
+      const seen = room.map((id) => blocks[id]);
       const [left, top] = [
         Math.min(...seen.map(({ x, side }) => x - side)),
         Math.min(...seen.map(({ y, head }) => y - head)),
@@ -295,21 +295,24 @@ course.Film = class {
       for (const one of cells.flat()) one.style.opacity = "";
     this.flown.replaceChildren();
     this.made = makes.flatMap((ids, group) => {
-      const length = 0.75 / makes.length;
-      const from = 0.25 + group * length;
+      const from = group ? 0.5 : makes.length > 1 ? 0.03 : 0.3;
+      const length = makes.length > 1 ? 0.47 : 0.7;
       return ids.flatMap((id) => this.arrivals(id, from, length));
     });
   }
 
-  /* For each number of a block when it comes, and what flies to it. */
+  /* For each number of a block when it comes, and what flies to it. Those that
+     are only carried to another place set out nearly together. */
   arrivals(id, from, length) {
+    const { carried, sources } = this.reel.blocks[id];
+    const apart = length * (carried ? 0.25 : 0.6);
     const all = this.drawn.get(id).cells.flatMap((cells, i) =>
       cells.map((element, j) => ({ element, i, j })));
     return all.map(({ element, i, j }, n) => {
-      const start = from + (0.5 * length * n) / Math.max(1, all.length - 1);
-      const flights = this.expand(this.reel.blocks[id].sources(i, j))
+      const start = from + (apart * n) / Math.max(1, all.length - 1);
+      const flights = this.expand(sources(i, j))
         .map((source) => this.flight(source, this.cellBox(id, i, j)));
-      return { element, start, end: start + 0.5 * length, flights };
+      return { element, start, end: start + length - apart, flights, carried };
     });
   }
 
@@ -344,15 +347,15 @@ course.Film = class {
   }
 
   fly(share) {
-    for (const { element, start, end, flights } of this.made) {
+    for (const { element, start, end, flights, carried } of this.made) {
       const gone = Math.min(1, Math.max(0, (share - start) / (end - start)));
-      element.style.opacity = flights.length
-        ? this.ramp(gone, 0.6, 1) : this.ramp(gone, 0, 1);
+      element.style.opacity = carried ? Number(gone === 1)
+        : this.ramp(gone, flights.length ? 0.6 : 0, 1);
       for (const flight of flights) {
-        const moved = this.ramp(gone, 0.1, 0.9);
-        flight.element.hidden = gone <= 0 || gone >= 1;
+        const moved = this.ramp(gone, 0, carried ? 1 : 0.9);
+        flight.element.hidden = gone >= 1 || !(gone || carried);
         flight.element.style.opacity =
-          this.ramp(gone, 0, 0.15) - this.ramp(gone, 0.75, 1);
+          carried ? 1 : this.ramp(gone, 0, 0.15) - this.ramp(gone, 0.75, 1);
         flight.element.style.transform =
           `translate(${flight.by.map((way) => `${(moved * way) / 16}rem`)}) ` +
           `scaleX(${1 - moved * (1 - flight.shrink)})`;

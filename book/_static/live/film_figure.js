@@ -11,7 +11,9 @@
     const load = () => {
       const on = Object.fromEntries(switches.map((box) =>
         [box.dataset.switch, box.checked]));
-      film.load(course.reels.all(data, { ...data.on, ...on }));
+      const parts = { ...data.on, ...on };
+      const kind = data.short ? "short" : parts.heads ? "heads" : "all";
+      film.load(course.reels[kind](data, parts), film.time);
     };
     for (const box of switches) box.addEventListener("change", load);
     root.classList.add("is-live");

@@ -35,7 +35,7 @@ course.reels = (() => {
 
   /* The same numbers in another place. */
   const moved = (id, block, more = {}) => (
-    { ...block, over: null, sources: (i, j) => [[id, i, j]], ...more });
+    { ...block, over: null, carried: true, sources: (i, j) => [[id, i, j]], ...more });
 
   /* Rows become columns. */
   const turned = (id, block, more = {}) => moved(id, block, {
@@ -88,7 +88,7 @@ course.reels = (() => {
     };
     const sum = (i, j) => sums[byRows ? i : j];
     const A = each("weights", ["E", E], (value, i, j) => value / sum(i, j),
-      (text, i, j) => `${text} ÷ ${number(sum(i, j))}`, { shade: true });
+      (text, i, j) => `${text} ÷ ${number(sum(i, j))}`, { ...more, shade: true });
     A.sources = (i, j) => [["E", i, j], ["T", byRows ? i : 0, byRows ? 0 : j]];
     return { E, T, A };
   }
@@ -96,7 +96,7 @@ course.reels = (() => {
   /* The weights of one query, in a column, times the values; and their sum. */
   function mixed(w, V, words, more = {}) {
     const P = {
-      ...V, name: "shares", over: null, rows: null, columns: null, ...more,
+      ...V, name: "shares", over: null, carried: false, rows: null, columns: null, ...more,
       values: V.values.map((row, i) => row.map((value) => w.values[i][0] * value)),
       sources: (i, j) => [["w", i, 0], ["V2", i, j]],
       said: (i, j) => `${words[i]}: ${products(w.values[i], [V.values[i][j]])}`,
@@ -113,6 +113,10 @@ course.reels = (() => {
 
   /* --- the film of chapter 04: all queries at once ------------------------- */
 
+  const listed = (row) => `(${row.map(number).join(", ")})`;
+  const scene = (title, said, see, makes, point, more) =>
+    ({ title, said, see, makes, point, ...more });
+
   const TINTS = { Q: "query", K: "key", V: "value" };
 
   /* X, beside it Q, K and V, each above its matrix. */
@@ -127,8 +131,6 @@ course.reels = (() => {
     }
     return blocks;
   }
-
-  const listed = (row) => `(${row.map(number).join(", ")})`;
 
   function all({ words, X, one, asks }, { root, mask }) {
     const width = one.K[0].length;
@@ -168,8 +170,6 @@ course.reels = (() => {
 
     const asked = words[asks];
     const room = ["X", "Q", "K", "V", "WQ", "WK", "WV"];
-    const scene = (title, said, see, makes, point, more) =>
-      ({ title, said, see, makes, point, ...more });
     const scenes = [
       scene("X: the words", `Each word is a row of X: ${X[0].length} numbers, which ` +
         "stand for noun, alive, drinkable, verb.", ["X"], [], ["X", asks, 3]),
@@ -219,5 +219,170 @@ course.reels = (() => {
     return { blocks, scenes, levels };
   }
 
-  return { all };
+  /* --- one query looks up: in chapter 00, and in a trained model ----------- */
+
+  /* From the blocks q, K and V to the output of q. made has scenes that come
+     before, and levels and blocks that stand below. */
+  function lookUp({ q, K, V, words, asks, root }, made) {
+    const width = q.values[0].length;
+    const blocks = { ...made.blocks, q, K };
+    blocks.S = {
+      name: "scores", tint: "attend",
+      values: K.values.map((key) => [dot(q.values[0], key)]),
+      sources: (i) => [["q", 0, null], ["K", i, null]],
+      said: (i) => `${asks} · ${words[i]}: ${products(q.values[0], K.values[i])}`,
+    };
+    if (root) blocks.R = rooted("S", blocks.S, width, { over: null });
+    const last = root ? "R" : "S";
+    Object.assign(blocks, softmax(last, blocks[last], false, { over: null }));
+    blocks.w = moved("A", blocks.A, { rows: words });
+    blocks.V2 = V;
+    Object.assign(blocks, mixed(blocks.w, V, words));
+    const { A, O } = blocks;
+    const most = column(A.values, 0).reduce((best, value, i, all) =>
+      (value > all[best] ? i : best), 0);
+    const base = ["q", "K", "S"];
+    const scenes = [
+      ...made.scenes,
+      scene("Scores: query times key", `The query of ${asks} meets each key. Number ` +
+        `by number the two vectors are multiplied, and the ${width} products are ` +
+        "added. A large score says that the two fit.",
+      base, [["S"]], ["S", most, 0]),
+      root && scene("÷ √d_k", `Each score is divided by the square root of ${width}, ` +
+        `which is ${number(Math.sqrt(width))}.`, [...base, "R"], [["R"]], ["R", most, 0]),
+      scene("Softmax: make all positive", "The exponential makes every score a " +
+        "positive number. The numbers are added up.",
+      [...base, ...root ? ["R"] : [], "E", "T"], [["E"], ["T"]], ["E", most, 0]),
+      scene("Softmax: divide by the sum", "Divided by their sum, they are weights, " +
+        `which add up to 1. ${words[most]} gets ${course.ui.percent(A.values[most][0])}.`,
+      [...base, ...root ? ["R"] : [], "E", "T", "A"], [["A"]], ["A", most, 0]),
+      made.values,
+      scene("Shares: weights times values", "Each word also has a value, which is what " +
+        "it adds to the answer. Each value is multiplied by its weight.",
+      ["w", "V2", "P"], [made.values ? ["P"] : ["w", "V2"], ["P"]].slice(
+        made.values ? 1 : 0), ["P", most, 0]),
+      scene("Sum: the output", `The shares are added up. ${width > FEW ? ""
+        : `${listed(O.values[0])} is the answer that ${asks} gets: `}` +
+        `${width > FEW ? "The answer is" : ""} a mixture of all values, most of ` +
+        `it from ${words[most]}.`, ["w", "V2", "P", "O"], [["O"]], ["O", 0, 0]),
+    ].filter(Boolean);
+    const levels = [...made.levels, ["q"], ["K", "S", "R", "E", "A"], ["T"],
+      ["w", "×", "V2", "=", "P"], ["O"]];
+    return { blocks, scenes, levels };
+  }
+
+  /* The three words of chapter 00, one of which asks. */
+  function short({ words, X, one, asks }) {
+    const project = (letter) => times(X, one[letter]);
+    const named = { rows: words };
+    const q = given("query of drink", "query", [project("Q")[asks]], { over: "K" });
+    const K = given("keys", "key", project("K"), named);
+    const V = given("values", "value", project("V"), {});
+    return lookUp({ q, K, V, words, asks: words[asks] }, {
+      blocks: {}, levels: [],
+      scenes: [scene("A query and three keys", `${words[asks]} asks with a query, ` +
+        `${listed(q.values[0])}: for what is alive, and for what can be drunk. Every ` +
+        "word, itself too, has a key.", ["q", "K"], [], ["q", 0, 0])],
+    });
+  }
+
+  /* --- two heads, as in chapter 07 ------------------------------------------ */
+
+  const side = (a, b) => a.map((row, i) => [...row, ...b[i]]);
+
+  function heads({ words, X, two, asks }, { root, mask }) {
+    const named = { rows: words };
+    const blocks = { X: given("X", "embed", X, named) };
+    blocks.WQ = given("W^Q: two side by side", "query", side(...two.Q), { over: "Q" });
+    blocks.Q = product("Q", "query", ["X", blocks.X], ["WQ", blocks.WQ],
+      (i) => words[i]);
+    const width = two.K[0][0].length;
+    const joined = [];
+    for (const n of [0, 1]) {
+      const of = (name) => `${name}${n + 1}`;
+      const own = (name, tint, more) => product(`${name}_${n + 1}`, tint,
+        ["X", blocks.X], [null, { values: two[name][n] }], (i) => words[i], more);
+      blocks[of("Q")] = moved("Q", blocks.Q, {
+        name: `Q_${n + 1}`, rows: n ? null : words,
+        values: blocks.Q.values.map((row) => row.slice(n * width, (n + 1) * width)),
+        sources: (i, j) => [["Q", i, n * width + j]],
+        said: (i, j) => blocks.Q.said(i, n * width + j),
+      });
+      const K = own("K", "key");
+      blocks[of("K")] = { ...turned("K", K, { over: of("S"), name: `K_${n + 1}^T` }),
+        carried: false, sources: () => [] };
+      blocks[of("S")] = product(`scores_${n + 1}`, "attend",
+        [of("Q"), blocks[of("Q")]], [of("K"), blocks[of("K")]],
+        (i, j) => `${words[i]} · ${words[j]}`);
+      Object.assign(blocks, headWeights(blocks[of("S")], of, words, { width, root, mask, n }));
+      blocks[of("V")] = { ...own("V", "value", { over: of("O") }), sources: () => [] };
+      blocks[of("B")] = moved(of("A"), blocks[of("A")], { ...named });
+      blocks[of("O")] = product(`head_${n + 1}`, "mix", [of("B"), blocks[of("B")]],
+        [of("V"), blocks[of("V")]], (i) => words[i]);
+      joined.push(blocks[of("O")]);
+    }
+    blocks.C = given("side by side", "mix", side(...joined.map(({ values }) => values)),
+      { ...named, carried: true,
+        sources: (i, j) => [[`O${1 + Math.floor(j / width)}`, i, j % width]] });
+    blocks.WO = given("W^O", "attend", two.O, { over: "Y" });
+    blocks.Y = product("output", "mix", ["C", blocks.C], ["WO", blocks.WO],
+      (i) => words[i]);
+    return { blocks, scenes: headScenes(words, asks, blocks, { width, root, mask }),
+      levels: [["WQ"], ["X", "Q"], ["K1", "K2"], ["Q1", "S1", "Q2", "S2"],
+        ["M1", "M2"], ["A1", "A2"], ["V1"], ["B1", "O1"], ["V2"], ["B2", "O2"],
+        ["WO"], ["C", "Y"]] };
+  }
+
+  /* The scores of one head, divided and masked, and their softmax. */
+  function headWeights(S, of, words, { width, root, mask, n }) {
+    const by = root ? Math.sqrt(width) : 1;
+    const M = each(`÷ √d_k`, [of("S"), S],
+      (value, i, j) => (mask && j > i ? -Infinity : value / by),
+      (text, i, j) => (mask && j > i ? `${words[j]} comes after ${words[i]}`
+        : `${text} ÷ √${width}`), { over: null, rows: n ? null : words, columns: words });
+    const sums = M.values.map((row) => total(row.map(Math.exp)));
+    const A = each(`weights_${n + 1}`, [of("M"), M],
+      (value, i) => Math.exp(value) / sums[i],
+      (text, i) => `exp(${text}) ÷ ${number(sums[i])}`,
+      { over: of("M"), shade: true, sources: (i) => [[of("M"), i, null]] });
+    return { [of("M")]: M, [of("A")]: A };
+  }
+
+  function headScenes(words, asks, { A1, A2, Y }, { root, mask }) {
+    const share = ({ values }, j) => course.ui.percent(values[asks][j]);
+    const asked = words[asks];
+    return [
+      scene("X: the words", "The three words of chapter 04, with their four numbers.",
+        ["X"], [], ["X", asks, 3]),
+      scene("Queries for two heads", "The matrices of two heads stand side by side. So " +
+        "one product gives the queries of both.",
+      ["X", "WQ", "Q"], [["Q"]], ["Q", asks, 0]),
+      scene("Split", "Q is cut into two halves, one for each head. Keys and values are " +
+        "made and cut in the same way.",
+      ["Q1", "Q2", "K1", "K2"], [["Q1", "Q2"], ["K1", "K2"]], ["Q1", asks, 0],
+      { room: ["Q1", "S2", "K1", "K2"] }),
+      scene("Scores, in each head", "Each head multiplies its own queries by its own keys.",
+        ["Q1", "Q2", "K1", "K2", "S1", "S2"], [["S1", "S2"]], ["S1", asks, 0],
+        { room: ["Q1", "S2", "K1", "K2"] }),
+      scene(mask ? "÷ √d_k, and the mask" : "÷ √d_k", "A head is two numbers wide, so it " +
+        "divides by √2." + (mask ? " The scores of later words become −∞." : ""),
+      ["S1", "S2", "M1", "M2"], [["M1", "M2"]], ["M1", asks, 0]),
+      scene("Softmax, in each head", `Two softmaxes, two patterns: in head 1 ${asked} ` +
+        `gives ${words[0]} ${share(A1, 0)} of its attention, in head 2 it gives ` +
+        `${words[2]} ${share(A2, 2)}.`,
+      ["M1", "M2", "A1", "A2"], [["A1", "A2"]], ["A1", asks, 0]),
+      scene("Head 1: weights times values", "The weights of head 1 average the values of " +
+        "head 1.", ["B1", "V1", "O1"], [["B1", "V1"], ["O1"]], ["O1", asks, 0]),
+      scene("Head 2: weights times values", "Head 2 does the same with its own weights " +
+        "and values.", ["B2", "V2", "O2"], [["B2", "V2"], ["O2"]], ["O2", asks, 1]),
+      scene("Merge", "The outputs of the two heads are laid side by side: four numbers " +
+        "for each word again.", ["C"], [["C"]], ["C", asks, 0]),
+      scene("Mix: times W^O", `One more matrix mixes what the heads have found. Row ` +
+        `${asked}: ${listed(Y.values[asks])}.`,
+      ["C", "WO", "Y"], [["Y"]], ["Y", asks, 0]),
+    ];
+  }
+
+  return { all, short, heads, lookUp, given, product, moved, each, scene, written,
+    products, dot, turn, total };
 })();
