@@ -43,7 +43,7 @@ ENGINE = (
     *("plain", "weights", "worker", "translator", "stage"),
 )
 """Scripts of figures that run a model."""
-FILM = ("film", "reels")
+FILM = ("film", "reels", "boxes")
 """Scripts of figures that show a film of matrices."""
 DRAWING = Path(__file__).parents[1] / "en/figures/transformer.svg"
 GOALS = [
@@ -291,13 +291,16 @@ FIGURES = {
     "free-translator": Figure(free_data, runs_model=True),
     "plane": Figure(plane_data, options=("controls",)),
     "film": Figure(
-        film_data, options=("short", "mask", "heads"), scripts=FILM
+        film_data,
+        runs_model=True,
+        options=("short", "mask", "heads"),
+        scripts=FILM,
     ),
     "masks": Figure(masks_data),
     "clocks": Figure(clocks_data),
     "merges": Figure(merges_data),
     "batch": Figure(batch_data),
-    "walk": Figure(model_data, runs_model=True),
+    "walk": Figure(model_data, runs_model=True, scripts=FILM),
     "heads": Figure(heads_data, runs_model=True),
     "search": Figure(search_data, runs_model=True, options=("sampling",)),
     "river": Figure(model_data, runs_model=True),

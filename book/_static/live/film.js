@@ -24,8 +24,15 @@ course.Film = class {
     narrow: { row: 25, letter: 6.5, pad: 7, strip: 2.7, gap: 13, title: 23, up: 18 },
   };
 
-  static number = (value) => (value === -Infinity ? "−∞"
-    : String(Number(value.toFixed(2))).replace("-", "−"));
+  /* At most two decimals; 0.00 is a number that is not quite 0. */
+  static number(value) {
+    if (value === -Infinity) return "−∞";
+    const size = Math.abs(value);
+    if (size >= 1e5) return value.toExponential(1).replace("e+", "e");
+    const text = size && size < 0.005 ? "0.00"
+      : String(Number(value.toFixed(size < 1000 ? 2 : 0)));
+    return text.replace("-", "−");
+  }
 
   /* W^Q and d_k with their small letters, and without. */
   static formula = (text) => text.split(/([\^_]\w+)/).map((part) =>
@@ -35,7 +42,7 @@ course.Film = class {
 
   constructor(root) {
     const { h, still } = course.ui;
-    this.find = (name) => root.querySelector(`[data-lv="${name}"]`);
+    this.find = (name) => root.querySelector(`[data-film="${name}"]`);
     this.screen = this.find("screen");
     this.camera = h("div", { class: "lv-camera" });
     this.screen.append(this.camera);
@@ -127,6 +134,7 @@ course.Film = class {
       const tallest = Math.max(...there.map(({ height }) => height));
       for (const id of level) {
         const block = blocks[id];
+        if (!block && /\w/.test(id)) continue; // this reel has none
         if (!block) {
           this.signs.push({ text: id, x: x - gap / 2, y: y - tallest / 2, level });
           continue;
@@ -339,7 +347,6 @@ course.Film = class {
       element.removeAttribute(name);
     element.dataset.tint = this.reel.blocks[id].tint;
     element.style.cssText += this.box(box);
-    element.hidden = true;
     this.flown.append(element);
     return { element, by: [
       to.x + to.width / 2 - box.x - box.width / 2, to.y - box.y],
@@ -353,7 +360,8 @@ course.Film = class {
         : this.ramp(gone, flights.length ? 0.6 : 0, 1);
       for (const flight of flights) {
         const moved = this.ramp(gone, 0, carried ? 1 : 0.9);
-        flight.element.hidden = gone >= 1 || !(gone || carried);
+        flight.element.style.visibility =
+          gone < 1 && (gone || carried) ? "" : "hidden";
         flight.element.style.opacity =
           carried ? 1 : this.ramp(gone, 0, 0.15) - this.ramp(gone, 0.75, 1);
         flight.element.style.transform =

@@ -5,14 +5,15 @@
 
 course.reels = (() => {
   const { number } = course.Film;
-  const FEW = 4; // products of a sum that are all written out
+  const FEW = 5; // products of a sum that are all written out
 
   const column = (matrix, j) => matrix.map((row) => row[j]);
   const turn = (matrix) => matrix[0].map((_, j) => column(matrix, j));
   const dot = (a, b) => a.reduce((sum, value, k) => sum + value * b[k], 0);
   const times = (a, b) => a.map((row) => turn(b).map((other) => dot(row, other)));
   const total = (row) => row.reduce((a, b) => a + b, 0);
-  const inBrackets = (value) => (value < 0 ? `(${number(value)})` : number(value));
+  const inBrackets = (value) =>
+    (number(value).startsWith("−") ? `(${number(value)})` : number(value));
 
   /* 2·1.15 + 2·0 = 2.3; of a long sum the ends. */
   function written(terms, result) {
@@ -221,8 +222,8 @@ course.reels = (() => {
 
   /* --- one query looks up: in chapter 00, and in a trained model ----------- */
 
-  /* From the blocks q, K and V to the output of q. made has scenes that come
-     before, and levels and blocks that stand below. */
+  /* From the blocks q, K and V to the output of q. made has what comes before:
+     scenes, and blocks that stand beside q and K. */
   function lookUp({ q, K, V, words, asks, root }, made) {
     const width = q.values[0].length;
     const blocks = { ...made.blocks, q, K };
@@ -259,15 +260,13 @@ course.reels = (() => {
       made.values,
       scene("Shares: weights times values", "Each word also has a value, which is what " +
         "it adds to the answer. Each value is multiplied by its weight.",
-      ["w", "V2", "P"], [made.values ? ["P"] : ["w", "V2"], ["P"]].slice(
-        made.values ? 1 : 0), ["P", most, 0]),
-      scene("Sum: the output", `The shares are added up. ${width > FEW ? ""
-        : `${listed(O.values[0])} is the answer that ${asks} gets: `}` +
-        `${width > FEW ? "The answer is" : ""} a mixture of all values, most of ` +
-        `it from ${words[most]}.`, ["w", "V2", "P", "O"], [["O"]], ["O", 0, 0]),
+      ["w", "V2", "P"], [...made.values ? [] : [["w", "V2"]], ["P"]], ["P", most, 0]),
+      scene("Sum: the output", `The shares are added up. The answer` +
+        `${width > FEW ? "" : `, ${listed(O.values[0])},`} is a mixture of all values, ` +
+        `most of it from ${words[most]}.`, ["w", "V2", "P", "O"], [["O"]], ["O", 0, 0]),
     ].filter(Boolean);
-    const levels = [...made.levels, ["q"], ["K", "S", "R", "E", "A"], ["T"],
-      ["w", "×", "V2", "=", "P"], ["O"]];
+    const levels = [[...made.below, "q"], [...made.beside, "K", "S", "R", "E", "A"],
+      ["T"], ["w", "×", "V2", "=", "P"], ["O"]];
     return { blocks, scenes, levels };
   }
 
@@ -279,7 +278,7 @@ course.reels = (() => {
     const K = given("keys", "key", project("K"), named);
     const V = given("values", "value", project("V"), {});
     return lookUp({ q, K, V, words, asks: words[asks] }, {
-      blocks: {}, levels: [],
+      blocks: {}, below: [], beside: [],
       scenes: [scene("A query and three keys", `${words[asks]} asks with a query, ` +
         `${listed(q.values[0])}: for what is alive, and for what can be drunk. Every ` +
         "word, itself too, has a key.", ["q", "K"], [], ["q", 0, 0])],
