@@ -293,7 +293,7 @@ FIGURES = {
     "film": Figure(
         film_data,
         runs_model=True,
-        options=("short", "mask", "heads"),
+        options=("short", "mask", "heads", "switches"),
         scripts=FILM,
     ),
     "masks": Figure(masks_data),

@@ -21,7 +21,7 @@ course.Film = class {
   static WIDE = 480; // pixels, from which on letters are larger
   static SIZES = {
     wide: { row: 36, letter: 9.2, pad: 16, strip: 4.4, gap: 28, title: 28, up: 26 },
-    narrow: { row: 25, letter: 6.5, pad: 7, strip: 2.7, gap: 13, title: 23, up: 18 },
+    narrow: { row: 25, letter: 6.5, pad: 7, strip: 2.3, gap: 13, title: 23, up: 18 },
   };
 
   /* At most two decimals; 0.00 is a number that is not quite 0. */
@@ -30,7 +30,7 @@ course.Film = class {
     const size = Math.abs(value);
     if (size >= 1e5) return value.toExponential(1).replace("e+", "e");
     const text = size && size < 0.005 ? "0.00"
-      : String(Number(value.toFixed(size < 1000 ? 2 : 0)));
+      : String(Number(value.toFixed(size < 100 ? 2 : 0)));
     return text.replace("-", "−");
   }
 
@@ -101,15 +101,20 @@ course.Film = class {
   measure() {
     const { number } = this.constructor;
     const { letter, pad, row, strip, title } = this.size;
-    const longest = (texts) => Math.max(0, ...texts.map((text) => text.length));
+    const wide = /[\p{sc=Han}\u3000-\u30ff]/gu; // as two letters
+    const longest = (texts) => Math.max(0, ...texts.map((text) =>
+      text.length + (text.match(wide) ?? []).length));
     const blocks = Object.values(this.reel.blocks);
     for (const block of blocks) {
       const { values, rows, columns, name } = block;
       const chars = longest([...values.flat().map(number), ...columns ?? []]);
-      block.cell = block.strip ? strip * Math.sqrt(32 / values[0].length) : Math.max(0.9 * row, chars * letter + pad);
+      block.cell = block.strip
+        ? Math.min(strip * Math.sqrt(32 / values[0].length),
+          (0.94 * this.width) / values[0].length)
+        : Math.max(0.9 * row, chars * letter + pad);
       block.head = title + (columns ? 0.7 * row : 0);
       block.side = rows ? longest(rows) * letter + 8 : 0;
-      block.least = name.length * letter;
+      block.least = longest([name]) * letter;
     }
     const pairs = blocks.filter(({ over }) => over)
       .map((block) => [block, this.reel.blocks[block.over]]);

@@ -248,7 +248,7 @@
       find("box").textContent = name;
       find("chapter").textContent = chapter[0].toUpperCase() + chapter.slice(1);
       find("chapter").href = link.getAttribute("href");
-      find("opened").hidden = false;
+      showBox(true);
       await course.boxes.withHeads(root, head === undefined ? 0 : nHeads, head,
         async (chosen) => film.load(await make(token, chosen), scene));
       find("opened").scrollIntoView({ block: "nearest" });
@@ -266,10 +266,13 @@
       }
     }
 
-    find("close").addEventListener("click", () => {
+    function showBox(isOpen) {
       film.stop();
-      find("opened").hidden = true;
-    });
+      find("opened").hidden = !isOpen;
+      find("seen").hidden = isOpen;
+    }
+
+    find("close").addEventListener("click", () => showBox(false));
     find("next").addEventListener("click", () => show(at + 1));
     find("back").addEventListener("click", () => show(at - 1));
     find("play").addEventListener("click", play);
