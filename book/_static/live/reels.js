@@ -174,9 +174,9 @@ course.reels = (() => {
     const scenes = [
       scene("X: the words", `Each word is a row of X: ${X[0].length} numbers, which ` +
         "stand for noun, alive, drinkable, verb.", ["X"], [], ["X", asks, 3]),
-      scene("Q = X W^Q: the queries", "A query is what a word asks for. Each row of X " +
-        `meets each column of W^Q. ${asked} asks ${listed(Q.values[asks])}: for what is ` +
-        "alive, and for what can be drunk.",
+      scene("Q = X W^Q: the queries", "A query is what a word asks for: each row of X " +
+        `times each column of W^Q. The query of ${asked} is ${listed(Q.values[asks])}: it ` +
+        "asks for what is alive, and for what can be drunk.",
       ["X", "WQ", "Q"], [["Q"]], ["Q", asks, 0], { room }),
       scene("K = X W^K: the keys", "A key is what a word offers to a query. The key of " +
         `${words[0]} is ${listed(K.values[0])}: alive, and nothing to drink.`,
@@ -184,32 +184,31 @@ course.reels = (() => {
       scene("V = X W^V: the values", "A value is what a word adds to an answer. So one " +
         "vector x has become three: query, key and value.",
       ["X", "WV", "Q", "K", "V"], [["V"]], ["V", 0, 0], { room }),
-      scene("Scores = Q K^T", "Each query meets each key, which now stands as a column. " +
-        `Row ${asked}, column ${words[0]}: the two vectors are multiplied number by ` +
-        "number, and the products are added.",
+      scene("Scores = Q K^T", "Each query meets each key, and the keys now stand as " +
+        "columns. For a score, the two vectors are multiplied number by number, and the " +
+        "products are added.",
       ["Q2", "Kt", "S"], [["Q2", "Kt"], ["S"]], ["S", asks, 0]),
-      root && scene("÷ √d_k", `A key has d_k = ${width} numbers. Each score is divided by ` +
-        `√${width} = ${number(Math.sqrt(width))}, or wide vectors would have scores ` +
-        "that are too large.", ["S", "R"], [["R"]], ["R", asks, 0]),
+      root && scene("÷ √d_k", `A key has d_k = ${width} numbers, so each score is divided by ` +
+        `√${width} = ${number(Math.sqrt(width))}. Without this, the scores of wide vectors ` +
+        "would be too large.", ["S", "R"], [["R"]], ["R", asks, 0]),
       mask && scene("The causal mask", "No word may look at a later one. The scores of " +
         "later words become −∞, before the softmax.",
       [scores, "M"], [["M"]], ["M", asks, 2]),
-      scene("Softmax: make all positive", "The exponential makes every score a positive " +
-        (mask ? "number, and −∞ becomes 0. " : "number. ") +
-        "Then each row is added up.",
+      scene("Softmax: make all positive", "The exponential makes every score positive" +
+        (mask ? ", and −∞ becomes 0" : "") + ". Then each row is added up.",
       [last, "E", "T"], [["E"], ["T"]], ["E", asks, 0]),
-      scene("Softmax: divide by the sum", "Each row is divided by its sum. Now they are " +
-        `weights, which add up to 1: ${asked} gives ${words[0]} ` +
+      scene("Softmax: divide by the sum", "Each number is divided by the sum of its row. The " +
+        `results are weights, which add up to 1: ${asked} gives ${words[0]} ` +
         `${course.ui.percent(w[0][0])} of its attention.`,
       ["E", "T", "A"], [["A"]], ["A", asks, 0]),
-      scene("Shares: weights times values", `Take the row of ${asked}. Each value is ` +
-        "multiplied by its weight: a share of cats, of drink, of milk.",
+      scene("Shares: weights times values", `Take the weights of ${asked}. Each value is ` +
+        `multiplied by its weight: one share from each word.`,
       ["A", "w", "V2", "P"], [["w", "V2"], ["P"]], ["P", 0, 0]),
-      scene("Sum: the output", `The shares are added up: ${listed(O.values[0])} is the ` +
-        `output of ${asked}, a mixture of all three values.`,
+      scene("Sum: the output", `The shares are added up. The output of ${asked} is ` +
+        `${listed(O.values[0])}, a mixture of all three values.`,
       ["w", "V2", "P", "O"], [["O"]], ["O", 0, 0]),
-      scene("All at once", "The other words do the same at the same time: the weights " +
-        "times V give an output for each word.",
+      scene("All at once", "All words do this at the same time: the weights times V " +
+        "give one output for each word.",
       ["A2", "V3", "Y"], [["A2", "V3"], ["Y"]], ["Y", asks, 0]),
     ].filter(Boolean);
     const levels = [
@@ -245,17 +244,18 @@ course.reels = (() => {
     const base = ["q", "K", "S"];
     const scenes = [
       ...made.scenes,
-      scene("Scores: query times key", `The query of ${asks} meets each key. Number ` +
-        `by number the two vectors are multiplied, and the ${width} products are ` +
-        "added. A large score says that the two fit.",
+      scene("Scores: query times key", `The query of ${asks} meets each key: the two ` +
+        `vectors are multiplied number by number, and the ${width} products are added. ` +
+        "The better the two fit, the larger the score.",
       base, [["S"]], ["S", most, 0]),
       root && scene("÷ √d_k", `Each score is divided by the square root of ${width}, ` +
         `which is ${number(Math.sqrt(width))}.`, [...base, "R"], [["R"]], ["R", most, 0]),
-      scene("Softmax: make all positive", "The exponential makes every score a " +
-        "positive number. The numbers are added up.",
+      scene("Softmax: make all positive", "The exponential makes every score " +
+        "positive. Then they are added up.",
       [...base, ...root ? ["R"] : [], "E", "T"], [["E"], ["T"]], ["E", most, 0]),
-      scene("Softmax: divide by the sum", "Divided by their sum, they are weights, " +
-        `which add up to 1. ${words[most]} gets ${course.ui.percent(A.values[most][0])}.`,
+      scene("Softmax: divide by the sum", "Each number is divided by the sum. The " +
+        `results are weights, which add up to 1: ${words[most]} gets ` +
+        `${course.ui.percent(A.values[most][0])} of the attention.`,
       [...base, ...root ? ["R"] : [], "E", "T", "A"], [["A"]], ["A", most, 0]),
       made.values,
       scene("Shares: weights times values", "Each word also has a value, which is what " +
