@@ -77,6 +77,7 @@ NEGATED = "the women will not drink tea ."
 
 BY_HAND = {
     "words": ["cats", "drink", "milk"],
+    "features": ["noun", "alive", "drinkable", "verb"],
     "asks": 1,
     "X": [[1, 1, 0, 0], [0, 0, 0, 1], [1, 0, 1, 0]],
     "one": {

@@ -18,11 +18,13 @@ course.Film = class {
   static MOVE = 2400; // milliseconds in which a scene is made
   static STEP = 1100; // the same, after Back and Next
   static HOLD = 3200; // milliseconds for which it stands still
-  static WIDE = 480; // pixels, from which on letters are larger
-  static SIZES = {
-    wide: { row: 36, letter: 9.2, pad: 16, strip: 4.4, gap: 28, title: 28, up: 26 },
-    narrow: { row: 25, letter: 6.5, pad: 7, strip: 2.3, gap: 13, title: 23, up: 18 },
-  };
+  /* Pixels, on a page whose letters have 16; the largest that fits is used. */
+  static SIZES = [
+    { font: 15, row: 36, letter: 9.2, pad: 16, strip: 4.4, gap: 28, title: 28, up: 26 },
+    { font: 13, row: 30, letter: 7.8, pad: 11, strip: 3.2, gap: 20, title: 25, up: 22 },
+    { font: 11.5, row: 25, letter: 6.7, pad: 7, strip: 2.3, gap: 13, title: 23, up: 18 },
+    { font: 11.5, row: 25, letter: 6.5, pad: 4, strip: 1.6, gap: 7, title: 23, up: 18 },
+  ];
 
   /* At most two decimals; 0.00 is a number that is not quite 0. */
   static number(value) {
@@ -86,12 +88,14 @@ course.Film = class {
     const width = (16 * this.screen.clientWidth) / letter;
     if (!this.reel || !width || width === this.width) return;
     this.width = width;
-    const { WIDE, SIZES } = this.constructor;
-    this.size = width < WIDE ? SIZES.narrow : SIZES.wide;
-    this.screen.classList.toggle("is-wide", width >= WIDE);
-    this.measure();
-    this.place();
-    this.frame();
+    for (this.size of this.constructor.SIZES) {
+      this.measure();
+      this.place();
+      this.frame();
+      if (Math.max(...this.frames.map((one) => one.width)) < width - 8) break;
+    }
+    this.screen.style.height = `${this.height / 16}rem`;
+    this.screen.style.fontSize = `${this.size.font / 16}rem`;
     this.build();
     this.made = null;
     this.show(this.time);
@@ -167,12 +171,11 @@ course.Film = class {
       const right = Math.max(...seen.map((one) =>
         one.x + Math.max(one.width, one.least)));
       const bottom = Math.max(...seen.map(({ y, height }) => y + height));
-      return { x: (left + right) / 2, y: (top + bottom) / 2, height: bottom - top,
-        see: new Set(see) };
+      return { x: (left + right) / 2, y: (top + bottom) / 2, width: right - left,
+        height: bottom - top, see: new Set(see) };
     });
     const tallest = Math.max(...this.frames.map(({ height }) => height));
     this.height = tallest + 20;
-    this.screen.style.height = `${this.height / 16}rem`;
   }
 
   box = ({ x, y, width, height }) =>

@@ -120,12 +120,15 @@ course.reels = (() => {
 
   const TINTS = { Q: "query", K: "key", V: "value" };
 
+  const embedded = (X, words, features) => given("X", "embed", X, { rows: words,
+    said: (i, j) => `${words[i]}, ${features[j]}: ${number(X[i][j])}` });
+
   /* X, beside it Q, K and V, each above its matrix. */
-  function projected(X, weights, words) {
-    const blocks = { X: given("X", "embed", X, { rows: words }) };
+  function projected({ X, words, features }, weights) {
+    const blocks = { X: embedded(X, words, features) };
     for (const [letter, tint] of Object.entries(TINTS)) {
       const matrix = given(`W^${letter}`, tint, weights[letter],
-        { over: letter, pale: true });
+        { over: letter, rows: features });
       blocks[`W${letter}`] = matrix;
       blocks[letter] = product(letter, tint, ["X", blocks.X],
         [`W${letter}`, matrix], (i) => words[i]);
@@ -133,9 +136,10 @@ course.reels = (() => {
     return blocks;
   }
 
-  function all({ words, X, one, asks }, { root, mask }) {
+  function all(data, { root, mask }) {
+    const { words, X, one, asks } = data;
     const width = one.K[0].length;
-    const blocks = projected(X, one, words);
+    const blocks = projected(data, one);
     const { Q, K, V } = blocks;
     const named = { rows: words, columns: words };
     const pair = (i, j) => `${words[i]} · ${words[j]}`;
@@ -289,10 +293,11 @@ course.reels = (() => {
 
   const side = (a, b) => a.map((row, i) => [...row, ...b[i]]);
 
-  function heads({ words, X, two, asks }, { root, mask }) {
+  function heads({ words, features, X, two, asks }, { root, mask }) {
     const named = { rows: words };
-    const blocks = { X: given("X", "embed", X, named) };
-    blocks.WQ = given("W^Q: two side by side", "query", side(...two.Q), { over: "Q" });
+    const blocks = { X: embedded(X, words, features) };
+    blocks.WQ = given("W^Q: two side by side", "query", side(...two.Q),
+      { over: "Q", rows: features });
     blocks.Q = product("Q", "query", ["X", blocks.X], ["WQ", blocks.WQ],
       (i) => words[i]);
     const width = two.K[0][0].length;
