@@ -36,16 +36,16 @@ MOVE, HOLD = 2.4, 3.3
 """Seconds in which a scene is made, and for which it stands still."""
 SIZE = {"width": 1280, "height": 720}
 STYLE = """
-html { font-size: 22px; overflow: hidden; }
-body { overflow: hidden; }
-.lv.only { margin: 0; padding: 14px 48px; }
+html { font-size: 25px; overflow: hidden; }
+.lv.only { position: fixed; inset: 0; z-index: 9999; padding: 14px 48px;
+  margin: 0; background: var(--course-paper); }
 .only .lv-app { display: block; }
 .only :is(.lv-choose, .lv-status, [data-film="of"]) { display: none; }
 .only .lv-screen { border: 0; }
-.only .lv-scene { justify-content: center; font-size: 1.2rem; }
-.only .lv-product { font-size: 1.2rem; }
+.only .lv-scene { justify-content: center; font-size: 1.4rem; }
+.only .lv-product { margin: 0; font-size: 1.3rem; }
 """
-"""Letters for a room, and nothing to press."""
+"""Letters for a room, nothing to press, and room below for captions."""
 TO = """([bar, time]) => {
   bar.value = time;
   bar.dispatchEvent(new Event("input"));
@@ -68,7 +68,7 @@ def open_film(page: Any, site: Path) -> Any:
     page.add_style_tag(content=STYLE)
     page.evaluate("document.fonts.ready")
     page.wait_for_timeout(500)  # the drawing follows the new size
-    return page.query_selector("[data-film=bar] input")
+    return page.query_selector("[data-live=film] input[data-still]")
 
 
 def frames(page: Any, bar: Any, scenes: int) -> Iterator[bytes]:
@@ -104,7 +104,7 @@ def said(page: Any, bar: Any, scenes: int) -> list[str]:
     found = []
     for scene in range(scenes):
         page.evaluate(TO, [bar, scene])
-        found.append(page.locator("[data-film=said]").text_content())
+        found.append(page.locator("[data-live=film] .lv-status").text_content())
     return found
 
 
