@@ -47,6 +47,7 @@ LIBRARIES := $(VENV)/.libraries
 PEERS := $(VENV)/.peers
 WEIGHTS := $(VENV)/.weights
 DRIVER := $(VENV)/.driver
+FILMER := $(VENV)/.filmer
 MUTMUT := $(VENV)/.mutmut
 GRADING ?= grading
 export SITE_URL REPO
@@ -195,6 +196,15 @@ slides: $(INSTALLED) ## make slides of every unit, handouts and figures
 .PHONY: handouts
 handouts: $(INSTALLED) ## the same, and handouts and board plans as PDF
 	@$(LECTURES) --pdf
+
+# The video is encoded by ffmpeg, which the package brings along.
+.PHONY: figures
+figures: $(DRIVER) $(FILMER) $(BUILT) ## make a video of attention, with captions
+	@$(BIN)/python -m tools.film
+
+$(FILMER): $(INSTALLED)
+	$(ADD) --group film
+	@touch $@
 
 .PHONY: exams
 exams: $(INSTALLED) ## make exam papers, keys, files for Moodle (FLAGS="--only 04")

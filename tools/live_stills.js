@@ -39,6 +39,10 @@
       `${copy.innerHTML}</div></div>`;
   };
 
+  for (const bar of document.querySelectorAll("[data-still]")) {
+    bar.value = bar.dataset.still; // a film stands at a telling scene
+    bar.dispatchEvent(new Event("input"));
+  }
   const stills = {};
   for (const figure of document.querySelectorAll("[data-live]")) {
     const app = figure.querySelector('[data-lv="app"]');

@@ -43,6 +43,8 @@ ENGINE = (
     *("plain", "weights", "worker", "translator", "stage"),
 )
 """Scripts of figures that run a model."""
+FILM = ("film", "reels", "boxes")
+"""Scripts of figures that show a film of matrices."""
 DRAWING = Path(__file__).parents[1] / "en/figures/transformer.svg"
 GOALS = [
     {
@@ -72,6 +74,32 @@ SENTENCES = (
 """Sentences of the page: for each place what can stand there."""
 NEGATED = "the women will not drink tea ."
 """Chapter 07 looks at its heads."""
+
+BY_HAND = {
+    "words": ["cats", "drink", "milk"],
+    "features": ["noun", "alive", "drinkable", "verb"],
+    "asks": 1,
+    "X": [[1, 1, 0, 0], [0, 0, 0, 1], [1, 0, 1, 0]],
+    "one": {
+        "Q": [[0, 0], [0, 2], [0, 0], [2, 2]],
+        "K": [[0, 0], [1.1513, 0], [0, 1.0986], [-0.5, 0.5]],
+        "V": [[0, 0], [4, 0], [0, 4], [4, 4]],
+    },
+    "two": {
+        "Q": [
+            [[0, 0], [0, 4], [0, 0], [4, 0]],
+            [[0, 0], [0, 0], [0, 4], [4, 0]],
+        ],
+        "K": [
+            [[0, 0], [1, 0], [0, 0], [0, 1]],
+            [[0, 0], [0, 0], [1, 0], [0, 1]],
+        ],
+        "V": [[[0, 0], [4, 0], [0, 4], [4, 4]]] * 2,
+        "O": [[1, 0, 1, 0], [0, 1, 0, 1], [1, 0, -1, 0], [0, 1, 0, -1]],
+    },
+}
+"""The words and matrices of chapter 04, and those of chapter 07's two heads:
+who asks, and what projects to queries, keys and values."""
 
 SEARCHED = (
     "cats drink milk .",
@@ -226,6 +254,13 @@ def heads_data(options: dict[str, Any]) -> dict[str, Any]:
     return {"sentences": sentences, "heads": heads, "gloss": glosses()}
 
 
+def film_data(options: dict[str, Any]) -> dict[str, Any]:
+    """What the film is told: the matrices, and which parts are on."""
+    root = "short" not in options and "mask" not in options
+    on = {"root": root, "mask": "mask" in options, "heads": "heads" in options}
+    return {**BY_HAND, "short": "short" in options, "on": on}
+
+
 def search_data(options: dict[str, Any]) -> dict[str, Any]:
     """What the figure of searches is told."""
     return {"sentences": SEARCHED, "gloss": glosses()}
@@ -246,6 +281,8 @@ class Figure(NamedTuple):
     runs_model: bool = False
     options: tuple[str, ...] = ()
     """Of the directive, besides ``caption``."""
+    scripts: tuple[str, ...] = ()
+    """That it needs besides, in their order."""
 
 
 FIGURES = {
@@ -254,11 +291,17 @@ FIGURES = {
     ),
     "free-translator": Figure(free_data, runs_model=True),
     "plane": Figure(plane_data, options=("controls",)),
+    "film": Figure(
+        film_data,
+        runs_model=True,
+        options=("short", "mask", "heads", "switches"),
+        scripts=FILM,
+    ),
     "masks": Figure(masks_data),
     "clocks": Figure(clocks_data),
     "merges": Figure(merges_data),
     "batch": Figure(batch_data),
-    "walk": Figure(model_data, runs_model=True),
+    "walk": Figure(model_data, runs_model=True, scripts=FILM),
     "heads": Figure(heads_data, runs_model=True),
     "search": Figure(search_data, runs_model=True, options=("sampling",)),
     "river": Figure(model_data, runs_model=True),
@@ -298,6 +341,9 @@ class Live(SphinxDirective):
         "controls": directives.flag,
         "sentence": directives.positive_int,
         "sampling": directives.flag,
+        "short": directives.flag,
+        "mask": directives.flag,
+        "heads": directives.flag,
         "caption": directives.unchanged_required,
     }
 
@@ -337,6 +383,8 @@ def add_files(
     classes = [n["classes"] for n in doctree.findall(nodes.raw)]
     used = [name for name in FIGURES if ["live", name] in classes]
     scripts = [f"{name.replace('-', '_')}_figure" for name in used]
+    more = dict.fromkeys(s for name in used for s in FIGURES[name].scripts)
+    scripts = [*more, *scripts]
     if any(FIGURES[name].runs_model for name in used):
         scripts = [*ENGINE, *scripts]
     if used:

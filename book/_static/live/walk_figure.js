@@ -5,9 +5,11 @@
 "use strict";
 
 (() => {
+  const { number } = course.Film;
   const { h, svg, figure, marked, percent, slider, translator, withModels } =
     course.ui;
   const SENTENCE = "cats drink milk .";
+  const ASKER = 1; // drink, whose vectors the encoder's boxes show
   const WIDTH = 32; // of each vector's numbers, so many are drawn
   const WIDEST = 12; // pixels of a ribbon with all the weight
   const PACE = 2200; // milliseconds a step, when playing
@@ -15,6 +17,29 @@
   const D = '[aria-label^="Decoder, from"] ';
   /* A box, and the one above it, where what it made is added. */
   const added = (box) => `${box}, ${box} + path + path + a`;
+  const O = '[aria-label^="Output, from"] ';
+  /* Boxes of the picture, by the names of their reels; of some of a kind which,
+     and for the head that is seen first, or the scene. */
+  const BOXES = [
+    [E + '[aria-label^="Embedding"]', "source"],
+    ['[aria-label^="Positional"]', "positions"],
+    [E + '[aria-label^="Multi-head"]', "self", { head: 0 }],
+    [E + '[aria-label^="Encoder, N"]', "selfAbove", { head: 2 }],
+    [E + '[aria-label^="Add and norm"]', "norm1", { nth: 0 }],
+    [E + '[aria-label^="Add and norm"]', "norm2", { nth: 1 }],
+    [E + '[aria-label^="Feed-forward"]', "forward"],
+    [D + '[aria-label^="Embedding"]', "target"],
+    [D + '[aria-label^="Masked"]', "masked", { head: 3 }],
+    [D + '[aria-label^="Cross"]', "cross", { head: 1 }],
+    [D + '[aria-label^="Decoder, N"]', "crossAbove", { head: 0 }],
+    [D + '[aria-label^="Add and norm"]', "masked1", { nth: 0 }],
+    [D + '[aria-label^="Add and norm"]', "cross2", { nth: 1 }],
+    [D + '[aria-label^="Add and norm"]', "forward3", { nth: 2 }],
+    [D + '[aria-label^="Feed-forward"]', "targetForward"],
+    [O + '[aria-label^="Linear"]', "chosen", { scene: 1 }],
+    [O + '[aria-label^="Softmax"]', "chosen", { scene: 2 }],
+    [O + '[aria-label^="Choosing"]', "chosen", { scene: 3 }],
+  ];
   const LOOP = '[aria-label^="Linear"], [aria-label^="Softmax"], ' +
     '[aria-label^="Choosing"]';
 
@@ -39,10 +64,18 @@
     data: Float32Array.from(matrices.flatMap(({ data }) => [...data])),
   });
 
+  /* How one head comes to a weight, from the blocks of its reel. */
+  function inNumbers({ S, R, E, T, A }, i) {
+    const [score, divided, exponential, sum] = [S, R, E].map(({ values }) =>
+      number(values[i][0])).concat(number(T.values[0][0]));
+    return `${score} ÷ √32 = ${divided}, and e to the power of that, ` +
+      `${exponential}, is ${percent(A.values[i][0])} of the sum ${sum}`;
+  }
+
   /* Each step: what is lit, which vectors are shown (matrix, with a label for
      each row), what they attend to (asked, and looks: a row of weights for the
      last rows of the matrix), the likeliest words, and what happens. */
-  function stepsOf(parts, answers, gloss) {
+  function stepsOf(parts, answers, head, gloss) {
     const { shown, meaning } = course.Stage;
     const words = [...SENTENCE.split(" "), "eos"];
     const [encoder, ...tokens] = parts;
@@ -55,10 +88,10 @@
         "A pattern for the position is added to each vector, so that the " +
         "model knows that cats comes first and milk third."],
       [added(E + '[aria-label^="Multi-head"]'), "encoder.layers.0.add_norm_1",
-        "Self-attention: each word takes in a mix of all five. Of what drink " +
-        `takes in, ${percent(own[1][1])} comes from itself, and the rest from ` +
-        "the others, as the ribbons show. Add and norm: the mix is added to " +
-        "the vector that was there, and the sum is rescaled.",
+        "Self-attention: each word gets a mix of all five. In head 1, the score " +
+        `of drink with itself is ${inNumbers(head, ASKER)}. The mean of the four ` +
+        `heads is ${percent(own[1][1])}; the ribbons show the rest. Add and norm: ` +
+        "the mix is added to the vector of the word, and the sum is rescaled.",
         { asked: words, looks: own }],
       [added(E + '[aria-label^="Feed-forward"]'), "encoder.layers.0.add_norm_2",
         "Feed-forward: the same small network changes each of the five " +
@@ -90,7 +123,7 @@
         { asked: ["bos"], looks: mean(first.weights, "self", 0) }],
       [added(D + '[aria-label^="Cross"]'), "decoder.layers.0.add_norm_2",
         "Cross-attention: bos looks at the memory, the English sentence, and " +
-        `there mostly at ${most(cross[0])}.`, { asked: words, looks: cross }],
+        `there mostly at ${most(cross[0])}, the mean of the four heads.`, { asked: words, looks: cross }],
       [added(D + '[aria-label^="Feed-forward"]'), "decoder.layers.0.add_norm_3",
         "Feed-forward, and a second layer of all three. The vector at bos now " +
         "says which word should come first."],
@@ -104,22 +137,24 @@
       const looks = mean(tokens[i].weights, "cross");
       const share = percent(answer.best[0].share);
       const read = i && named(answers[i - 1]);
+      const [first, second] = answer.best;
+      const times = Math.exp(first.logit - second.logit);
+      const computed = `Linear: the vector times the row of ${named(answer)} is ` +
+        `${number(first.logit)}, the largest of 579 numbers; ${named(second)} has ` +
+        `${number(second.logit)}. Softmax: e to the power of the difference makes the ` +
+        `first ${number(times)} times as likely, ${share} in all.`;
       found.push({
         lit: i ? `${D}a, ${LOOP}` : LOOP,
         matrix: below(tokens.slice(0, i + 1).map((token) => token[last])),
         labels: labels.slice(0, i + 1),
         asked: words, looks, written: i + 1,
         best: answer.best.map((one) => `${named(one)} ${percent(one.share)}`),
-        said: i === 0
-          ? "Linear and softmax turn that vector into a probability for each " +
-            `of 579 words. The likeliest is ${named(answer)}, with ${share}: ` +
-            "the decoder writes it."
+        said: (i === 0 ? ""
           : (i === 1
-            ? `Round again: now the decoder reads bos and ${read}. `
+            ? `Round again: the decoder reads bos and ${read}. `
             : `The decoder reads ${read} too. `) +
-            `It attends most to ${most(looks[0])}, and writes ` +
-            `${named(answer)}, with ${share}` +
-            (answer.piece === "</s>" ? ": cats drink milk is translated." : "."),
+            `It attends most to ${most(looks[0])}, the mean of all eight heads. `) +
+          computed + (answer.piece === "</s>" ? " So the sentence ends." : ""),
       });
     });
     return found;
@@ -160,6 +195,7 @@
     const find = (name) => root.querySelector(`[data-lv="${name}"]`);
     const drawing = root.querySelector("svg");
     const model = translator("grammar", data.folder);
+    const film = new course.Film(root);
     let [steps, words, at, playing] = [[], [], 0, false];
     const step = slider("Step", { value: 0 }, (to) => show(to),
       (value) => `${value + 1} of ${steps.length}`);
@@ -205,16 +241,47 @@
       find("play").textContent = "Play";
     }
 
+    /* A box that is pressed opens below the picture, for the token at hand. */
+    async function openBox(link, make, { head, scene = 0 }, nHeads) {
+      const [name, chapter] = link.getAttribute("aria-label").split(": ");
+      const token = Math.max(0, steps[at].written - 1);
+      find("box").textContent = name;
+      find("chapter").textContent = chapter[0].toUpperCase() + chapter.slice(1);
+      find("chapter").href = link.getAttribute("href");
+      showBox(true);
+      await course.boxes.withHeads(root, head === undefined ? 0 : nHeads, head,
+        async (chosen) => film.load(await make(token, chosen), scene));
+      find("opened").scrollIntoView({ block: "nearest" });
+    }
+
+    function makeOpenable(open, nHeads) {
+      for (const [selector, name, more = {}] of BOXES) {
+        const link = drawing.querySelectorAll(selector)[more.nth ?? 0];
+        link.setAttribute("role", "button");
+        link.onclick = (event) => {
+          if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+          event.preventDefault();
+          openBox(link, open[name], more, nHeads);
+        };
+      }
+    }
+
+    function showBox(isOpen) {
+      film.stop();
+      find("opened").hidden = !isOpen;
+      find("seen").hidden = isOpen;
+    }
+
+    find("close").addEventListener("click", () => showBox(false));
     find("next").addEventListener("click", () => show(at + 1));
     find("back").addEventListener("click", () => show(at - 1));
     find("play").addEventListener("click", play);
     withModels(root, [model], async () => {
-      const answers = [];
-      const { parts } = await model.ask(
-        "translate", { text: SENTENCE, parts: true }, (found) =>
-          answers.push(found));
-      words = answers.map(({ piece }) => course.Stage.shown(piece));
-      steps = stepsOf(parts, answers, data.gloss);
+      const { parts, answers, labels, nHeads, open } =
+        await course.boxes.opened(model, SENTENCE, ASKER);
+      words = labels.slice(1);
+      steps = stepsOf(parts, answers, (await open.self(0, 0)).blocks, data.gloss);
+      makeOpenable(open, nHeads);
       step.max = steps.length - 1;
       show(0);
     });

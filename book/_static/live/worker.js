@@ -58,7 +58,9 @@ course.part(function worker() {
         (token, logits) => {
           const found = logSoftmax(logits);
           const best = topK(found, 4).map((id) => ({
+            id,
             piece: tokenizer.pieces[id],
+            logit: logits[id],
             share: Math.exp(found[id]),
           }));
           answer({ token, piece: tokenizer.pieces[token], best, cross });
@@ -70,7 +72,14 @@ course.part(function worker() {
         },
       );
       model.onPart = null;
-      return { ids, text: tokenizer.decode(ids), parts: parts && seen };
+      const { n_heads: nHeads } = model.config;
+      return { ids, text: tokenizer.decode(ids), parts: parts && seen, nHeads };
+    },
+
+    /* Tensors of the model, by their names. */
+    tensors({ model, names }) {
+      const { tensors } = loaded[model].model;
+      return Object.fromEntries(names.map((name) => [name, tensors[name]]));
     },
 
     /* Draw a sentence; answers with each token and what it was drawn from. */

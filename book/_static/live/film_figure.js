@@ -1,0 +1,58 @@
+/* Attention as a film: by hand, with a mask, with heads; and one word of the
+   translator. */
+
+"use strict";
+
+(() => {
+  const { figure, translator } = course.ui;
+  const SENTENCE = "cats drink milk .";
+  const ASKER = 1; // drink
+  const WRITTEN = 2; // at は the model looks for its next word,
+  const HEAD = 1; // and this head finds milk
+
+  function start(root, data) {
+    const find = (name) => root.querySelector(`[data-lv="${name}"]`);
+    const film = new course.Film(root);
+    const switches = [...root.querySelectorAll("[data-switch]")];
+    const numbers = find("numbers");
+    const model = translator("grammar", data.folder);
+
+    function byHand(time = 0) {
+      course.boxes.withHeads(root, 0, 0, () => {});
+      const on = switches.map((box) => [box.dataset.switch, box.checked]);
+      const parts = { ...data.on, ...Object.fromEntries(on) };
+      const kind = data.short ? "short" : parts.heads ? "heads" : "all";
+      film.load(course.reels[kind](data, parts), time);
+    }
+
+    async function ofModel() {
+      try {
+        await model.load((share) => {
+          film.find("said").textContent = `Loading the model, ${Math.round(100 * share)} %`;
+        });
+        const { nHeads, open } = await course.boxes.opened(model, SENTENCE, ASKER);
+        await course.boxes.withHeads(root, nHeads, HEAD, async (head) =>
+          film.load(await open.cross(WRITTEN, head), film.time));
+      } catch (error) {
+        numbers.value = "hand";
+        byHand();
+        film.find("said").textContent = error.message;
+      }
+    }
+
+    for (const box of switches)
+      box.addEventListener("change", () => byHand(Math.round(film.time)));
+    numbers?.addEventListener("change", () => {
+      const real = numbers.value === "model";
+      for (const box of switches) box.disabled = real;
+      film.time = 0;
+      if (real) ofModel();
+      else byHand();
+    });
+    root.classList.add("is-live");
+    find("app").hidden = false;
+    byHand();
+  }
+
+  figure("film", start);
+})();
