@@ -26,7 +26,6 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from experiments import store
 from experiments.lab import (
@@ -46,15 +45,26 @@ from transformer_course.data.text import ParallelText
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding.translate import encode_source, translate
 from transformer_course.interpretation.hooks import record
-from transformer_course.models.mode import eval_mode
 from transformer_course.models.transformer import Transformer
 
 WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 FEWEST = 20
 """Training sentences of a word that is asked about."""
+SHOWN = (
+    "they play the piano .",
+    "they play the guitar .",
+    "they play the violin .",
+    "they play tennis .",
+    "they play baseball .",
+    "they play soccer .",
+    "they play in the park .",
+    "they play outside .",
+    "they play with the cat .",
+)
+"""Sentences of the figure."""
 SEED = 0
 TIE = 1e-4
-"""Distances are compared to so many of their units."""
+"""Distances that differ by less are equal."""
 Answer = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """From vectors and their labels to the labels of other vectors."""
 
@@ -150,6 +160,17 @@ def regression(learn: np.ndarray, labels, ask: np.ndarray) -> np.ndarray:
     return LogisticRegression(max_iter=1000).fit(learn, labels).predict(ask)
 
 
+def scaled_regression(learn: np.ndarray, labels, ask: np.ndarray):
+    """The same on vectors whose components have one scale."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    model = LogisticRegression(C=0.1, max_iter=1000)
+    scaled = make_pipeline(StandardScaler(), model)
+    return scaled.fit(learn, labels).predict(ask)
+
+
 def left_out(answer: Answer, vectors: np.ndarray, labels) -> np.ndarray:
     """Each one's answer, learned from all others."""
     rest = ~np.eye(len(labels), dtype=bool)
@@ -159,3 +180,280 @@ def left_out(answer: Answer, vectors: np.ndarray, labels) -> np.ndarray:
             for i, others in enumerate(rest)
         ]
     )
+
+
+# --- scores ------------------------------------------------------------------
+
+
+def share(right: np.ndarray) -> Record:
+    """How many are right, with Wilson's interval of 95 %."""
+    from scipy.stats import binomtest
+
+    if not len(right):
+        return {"right": 0, "of": 0}
+    count = int(right.sum())
+    test = binomtest(count, len(right)).proportion_ci(method="wilson")
+    interval = [round(float(end), 3) for end in (test.low, test.high)]
+    return {"right": count, "of": len(right), "interval": interval}
+
+
+def difference(right: np.ndarray, other: np.ndarray) -> Record:
+    """By how much a share is larger than another of the same sentences,
+    with the interval of 95 % of the paired bootstrap."""
+    apart = right.astype(float) - other
+    drawn = np.random.default_rng(SEED).choice(apart, (10_000, len(apart)))
+    ends = np.percentile(drawn.mean(axis=1), [2.5, 97.5])
+    return {
+        "value": round(float(apart.mean()), 3),
+        "interval": [round(float(end), 3) for end in ends],
+    }
+
+
+def rights(
+    answer: Answer, vectors: dict[str, np.ndarray], labels: dict
+) -> dict[str, np.ndarray]:
+    """Which sentences of each kind are answered rightly.
+
+    Training sentences are left out one by one; all of them are learned from
+    before the others are asked about.
+    """
+    learn = vectors["train"], labels["train"]
+    found = {"train": left_out(answer, *learn) == learn[1]}
+    for kind in vectors.keys() - {"train"}:
+        asked = vectors[kind]
+        told = answer(*learn, asked) if len(asked) else np.empty(0)
+        found[kind] = told == labels[kind]
+    return found
+
+
+class Asked(NamedTuple):
+    """A word, its model, and the sentences of each kind."""
+
+    word: str
+    model: Transformer
+    tokenizer: Tokenizer
+    uses: dict[str, list[Use]]
+
+    def texts(self, kind: str) -> list[str]:
+        """The sentences of a kind."""
+        return [use.text for use in self.uses[kind]]
+
+    def labels(self) -> dict[str, np.ndarray]:
+        """The senses of each kind's sentences."""
+        return {
+            kind: np.array([use.sense for use in uses], dtype=int)
+            for kind, uses in self.uses.items()
+        }
+
+    def states(self, model: Transformer) -> dict[str, np.ndarray]:
+        """The word's vectors in a model: (text, depth, d_model) each."""
+        empty = np.empty((0, model.config.n_layers + 1, model.config.d_model))
+        return {
+            kind: states_of(model, self.tokenizer, self.texts(kind), self.word)
+            if self.uses[kind]
+            else empty
+            for kind in self.uses
+        }
+
+    def neighbours(self) -> dict[str, np.ndarray]:
+        """Counts of the other words of each kind's sentences."""
+        words = {one for text in self.texts("train") for one in text.split()}
+        known = sorted(words - {self.word})
+        return {
+            kind: counts_of(self.texts(kind), self.word, known)
+            for kind in self.uses
+        }
+
+
+def with_first_weights(model: Transformer) -> Transformer:
+    """A model of the same form that has learned nothing."""
+    torch.manual_seed(SEED)
+    return Transformer(model.config).eval()
+
+
+def answered(asked: Asked) -> Iterator[tuple[str, int | None, str, dict]]:
+    """Each way to answer: from what, at which depth, how, and its rights."""
+    labels = asked.labels()
+    common = Counter(labels["train"].tolist()).most_common(1)[0][0]
+    same = {kind: one == common for kind, one in labels.items()}
+    yield "the commonest sense", None, "", same
+    counts = asked.neighbours()
+    for answer in (nearest_mean, regression):
+        how = answer.__name__.replace("_", " ")
+        yield "neighbours", None, how, rights(answer, counts, labels)
+    for name, model in (
+        ("first weights", with_first_weights(asked.model)),
+        ("encoder", asked.model),
+    ):
+        states = asked.states(model)
+        last = states["train"].shape[1] - 1
+        for depth in range(last + 1):
+            at = {kind: found[:, depth] for kind, found in states.items()}
+            found = rights(nearest_mean, at, labels)
+            yield name, depth, "nearest mean", found
+        yield name, last, "regression", rights(scaled_regression, at, labels)
+
+
+def written_by_model(asked: Asked, kind: str) -> np.ndarray:
+    """Whether greedy translations show the right sense, and no other."""
+    texts = asked.texts(kind)
+    told = translate(asked.model, asked.tokenizer, texts, 1) if texts else []
+    pairs = ParallelText(texts, told)
+    shown = {use.text: use.sense for use in uses_of(asked.word, pairs)}
+    right = [shown.get(use.text) == use.sense for use in asked.uses[kind]]
+    return np.array(right, dtype=bool)
+
+
+def asked_of(asked: Asked) -> Record:
+    """All scores of a word in a model."""
+    rows, kept = [], {}
+    for source, depth, how, found in answered(asked):
+        kept[source, how] = found  # of the encoder, the last layer remains
+        scores = {kind: share(one) for kind, one in found.items()}
+        rows.append({"from": source, "depth": depth, "by": how, **scores})
+    written = {
+        kind: share(written_by_model(asked, kind))
+        for kind in asked.uses
+        if kind != "train"
+    }
+    rows.append(
+        {"from": "the translation", "depth": None, "by": "", **written}
+    )
+    senses = list(WORDS[asked.word])
+    return {
+        "sentences": {
+            kind: {
+                senses[k]: n for k, n in sorted(Counter(of.tolist()).items())
+            }
+            for kind, of in asked.labels().items()
+        },
+        "answers": rows,
+        "encoder over neighbours": {
+            how: {
+                kind: difference(
+                    kept["encoder", how][kind], kept["neighbours", how][kind]
+                )
+                for kind, uses in asked.uses.items()
+                if uses
+            }
+            for how in ("nearest mean", "regression")
+        },
+    }
+
+
+# --- the figure --------------------------------------------------------------
+
+
+class Plane(NamedTuple):
+    """The plane through three points: the third above, the first two left
+    and right of the middle."""
+
+    middle: np.ndarray
+    axes: np.ndarray
+
+    @classmethod
+    def through(cls, points: np.ndarray) -> "Plane":
+        """The plane through three points, (point, d_model)."""
+        middle = points.mean(axis=0)
+        up = points[2] - middle
+        up /= np.linalg.norm(up)
+        right = points[1] - points[0]
+        right -= (right @ up) * up
+        return cls(middle, np.stack([right / np.linalg.norm(right), up]))
+
+    def shadow(self, vectors: np.ndarray) -> list:
+        """Where vectors fall on the plane, at a right angle."""
+        return ((vectors - self.middle) @ self.axes.T).round(1).tolist()
+
+
+def figure_of(asked: Asked, shown: list[str]) -> Record:
+    """What the figure needs: the plane, and the shown sentences on it."""
+    labels = asked.labels()["train"]
+    states = asked.states(asked.model)["train"]
+    senses = list(WORDS[asked.word])
+    means = np.stack(
+        [states[labels == k, -1].mean(axis=0) for k in range(len(senses))]
+    )
+    plane = Plane.through(means)
+    paths = states_of(asked.model, asked.tokenizer, shown, asked.word)
+    told = translate(asked.model, asked.tokenizer, shown, 1)
+    return {
+        "word": asked.word,
+        "senses": senses,
+        "middle": plane.middle.round(3).tolist(),
+        "axes": plane.axes.round(5).tolist(),
+        "means": plane.shadow(means),
+        "train": [
+            [*place, sense]
+            for place, sense in zip(
+                plane.shadow(states[:, -1]), labels.tolist(), strict=True
+            )
+        ],
+        "sentences": [
+            {
+                "text": text,
+                "written": asked.tokenizer.pieces(one),
+                "path": plane.shadow(path),
+            }
+            for text, one, path in zip(shown, told, paths, strict=True)
+        ],
+    }
+
+
+# --- all of it ---------------------------------------------------------------
+
+
+def chosen_words(path: Path, context: RunContext) -> Iterator[Asked]:
+    """The words of which a model's corpus has enough sentences."""
+    loaded = checkpoint.load(path)
+    model = loaded.model.cpu().eval()
+    splits = splits_for(loaded.details, context)
+    known = set(splits.train.src)
+    for word in WORDS:
+        train = uses_of(word, splits.train)
+        if len(train) < context.limit(FEWEST, 1):
+            continue
+        held_out = uses_of(word, splits.dev) + uses_of(word, splits.test)
+        own = loaded.details["corpus"] == "grammar"  # it knows few words
+        written = [] if own else written_uses(word)
+        uses = {
+            "train": train,
+            "held out": without(held_out, known),
+            "written": without(written, known),
+        }
+        yield Asked(word, model, loaded.tokenizer, uses)
+
+
+def analyse(context: RunContext) -> Iterator[str]:
+    """Ask each model about its words; store the figure of the first."""
+    about = made_of("senses", context)
+    found: Record = {**about, "credit": CREDIT, "models": {}}
+    for i, path in enumerate(context.inputs):
+        words: Record = {}
+        for asked in chosen_words(path, context):
+            if i == 0 and not words:
+                figure = figure_of(asked, list(SHOWN))
+                head = {**about, "weights": weights_of(path), "credit": CREDIT}
+                to = context.folder / f"{asked.word}.json"
+                store.write_json(to, head | figure)
+            words[asked.word] = asked_of(asked)
+            yield f"{path.name}: {asked.word}"
+        found["models"][path.name] = {
+            "weights": weights_of(path),
+            "words": words,
+        }
+        store.write_json(context.folder / "accuracy.json", found, indent=1)
+
+
+EXPERIMENT = Analysis(
+    name="senses",
+    chapter="04_attention",
+    analyse=analyse,
+    inputs=(
+        "transformer_course/shipped/en-ja",
+        "transformer_course/shipped/grammar",
+    ),
+    smoke_inputs=lambda scratch: [
+        tiny_run(scratch, "grammar") / "checkpoints" / "best"
+    ],
+)
