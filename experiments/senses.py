@@ -33,13 +33,13 @@ from experiments.lab import (
     Record,
     RunContext,
     made_of,
-    splits_for,
-    tiny_run,
     weights_of,
 )
 from experiments.translations import CREDIT
 from transformer_course.batches.pairs import pad_rows
 from transformer_course.checkpoints import checkpoint
+from transformer_course.checkpoints.shipped import FOLDER
+from transformer_course.data.corpora import load_corpus
 from transformer_course.data.plain import from_plain
 from transformer_course.data.text import ParallelText
 from transformer_course.data.tokenizer import Tokenizer
@@ -49,17 +49,17 @@ from transformer_course.models.transformer import Transformer
 
 WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 FEWEST = 20
-"""Training sentences of a word that is asked about."""
+"""Training sentences of each sense of a word that is asked about."""
 SHOWN = (
-    "they play the piano .",
-    "they play the guitar .",
-    "they play the violin .",
-    "they play tennis .",
-    "they play baseball .",
-    "they play soccer .",
-    "they play in the park .",
-    "they play outside .",
-    "they play with the cat .",
+    "the children play the piano .",
+    "the children play the guitar .",
+    "the children play the violin .",
+    "the children play tennis .",
+    "the children play baseball .",
+    "the children play soccer .",
+    "the children play in the park .",
+    "the children play outside .",
+    "the children play with the cat .",
 )
 """Sentences of the figure."""
 SEED = 0
@@ -316,18 +316,16 @@ def asked_of(asked: Asked) -> Record:
         for kind in asked.uses
         if kind != "train"
     }
-    rows.append(
-        {"from": "the translation", "depth": None, "by": "", **written}
-    )
+    told = {"from": "the translation", "depth": None, "by": "", **written}
     senses = list(WORDS[asked.word])
     return {
         "sentences": {
             kind: {
-                senses[k]: n for k, n in sorted(Counter(of.tolist()).items())
+                sense: int((of == k).sum()) for k, sense in enumerate(senses)
             }
             for kind, of in asked.labels().items()
         },
-        "answers": rows,
+        "answers": [*rows, told],
         "encoder over neighbours": {
             how: {
                 kind: difference(
@@ -345,21 +343,28 @@ def asked_of(asked: Asked) -> Record:
 
 
 class Plane(NamedTuple):
-    """The plane through three points: the third above, the first two left
-    and right of the middle."""
+    """The plane through three points; the first two lie level."""
 
     middle: np.ndarray
     axes: np.ndarray
+    """To the right and up: two vectors of length 1."""
 
     @classmethod
-    def through(cls, points: np.ndarray) -> "Plane":
-        """The plane through three points, (point, d_model)."""
+    def through(cls, points: np.ndarray, below: np.ndarray) -> "Plane":
+        """The plane through three points, (point, d_model).
+
+        Args:
+            points: the first left of the second.
+            below: a point that falls below their middle.
+        """
         middle = points.mean(axis=0)
-        up = points[2] - middle
-        up /= np.linalg.norm(up)
         right = points[1] - points[0]
-        right -= (right @ up) * up
-        return cls(middle, np.stack([right / np.linalg.norm(right), up]))
+        right /= np.linalg.norm(right)
+        up = points[2] - middle
+        up -= (right @ up) * right
+        up /= np.linalg.norm(up)
+        side = -np.sign(up @ (below - middle))
+        return cls(middle, np.stack([right, side * up]))
 
     def shadow(self, vectors: np.ndarray) -> list:
         """Where vectors fall on the plane, at a right angle."""
@@ -374,7 +379,7 @@ def figure_of(asked: Asked, shown: list[str]) -> Record:
     means = np.stack(
         [states[labels == k, -1].mean(axis=0) for k in range(len(senses))]
     )
-    plane = Plane.through(means)
+    plane = Plane.through(means, states[0, 0])
     paths = states_of(asked.model, asked.tokenizer, shown, asked.word)
     told = translate(asked.model, asked.tokenizer, shown, 1)
     return {
@@ -407,12 +412,15 @@ def chosen_words(path: Path, context: RunContext) -> Iterator[Asked]:
     """The words of which a model's corpus has enough sentences."""
     loaded = checkpoint.load(path)
     model = loaded.model.cpu().eval()
-    splits = splits_for(loaded.details, context)
+    direction = {side: loaded.details[side] for side in ("src", "tgt")}
+    splits = load_corpus(loaded.details["corpus"], **direction)
     known = set(splits.train.src)
     for word in WORDS:
         train = uses_of(word, splits.train)
-        if len(train) < context.limit(FEWEST, 1):
+        shown = Counter(use.sense for use in train)
+        if min(shown[k] for k in range(len(WORDS[word]))) < FEWEST:
             continue
+        train = train[: context.limit(len(train), 60)]
         held_out = uses_of(word, splits.dev) + uses_of(word, splits.test)
         own = loaded.details["corpus"] == "grammar"  # it knows few words
         written = [] if own else written_uses(word)
@@ -453,7 +461,5 @@ EXPERIMENT = Analysis(
         "transformer_course/shipped/en-ja",
         "transformer_course/shipped/grammar",
     ),
-    smoke_inputs=lambda scratch: [
-        tiny_run(scratch, "grammar") / "checkpoints" / "best"
-    ],
+    smoke_inputs=lambda scratch: [FOLDER / "grammar"],
 )
