@@ -368,7 +368,8 @@ class Plane(NamedTuple):
 
     def shadow(self, vectors: np.ndarray) -> list:
         """Where vectors fall on the plane, at a right angle."""
-        return ((vectors - self.middle) @ self.axes.T).round(1).tolist()
+        shadow = (vectors - self.middle) @ self.axes.T
+        return shadow.astype(float).round(1).tolist()
 
 
 def figure_of(asked: Asked, shown: list[str]) -> Record:
@@ -385,8 +386,8 @@ def figure_of(asked: Asked, shown: list[str]) -> Record:
     return {
         "word": asked.word,
         "senses": senses,
-        "middle": plane.middle.round(3).tolist(),
-        "axes": plane.axes.round(5).tolist(),
+        "middle": plane.middle.astype(float).round(3).tolist(),
+        "axes": plane.axes.astype(float).round(5).tolist(),
         "means": plane.shadow(means),
         "train": [
             [*place, sense]
@@ -397,7 +398,7 @@ def figure_of(asked: Asked, shown: list[str]) -> Record:
         "sentences": [
             {
                 "text": text,
-                "written": asked.tokenizer.pieces(one),
+                "written": one,
                 "path": plane.shadow(path),
             }
             for text, one, path in zip(shown, told, paths, strict=True)
