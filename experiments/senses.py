@@ -50,6 +50,8 @@ from transformer_course.models.transformer import Transformer
 WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 FEWEST = 20
 """Training sentences of each sense of a word that is asked about."""
+MOST = 600
+"""Training sentences of a word, of which the first are taken."""
 SHOWN = (
     "the children play the piano .",
     "the children play the guitar .",
@@ -63,7 +65,7 @@ SHOWN = (
 )
 """Sentences of the figure."""
 SEED = 0
-TIE = 1e-4
+TIE = 1e-6
 """Distances that differ by less are equal."""
 Answer = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """From vectors and their labels to the labels of other vectors."""
@@ -127,7 +129,7 @@ def states_of(
         layers = range(model.config.n_layers)
         states = [x, *(gave[f"layers.{i}"] for i in layers)]
         found.append(torch.stack(states)[:, 0, place])
-    return torch.stack(found).numpy()
+    return torch.stack(found).double().numpy()  # equal ones have equal means
 
 
 def counts_of(texts: list[str], word: str, known: list[str]) -> np.ndarray:
@@ -304,11 +306,16 @@ def written_by_model(asked: Asked, kind: str) -> np.ndarray:
     return np.array(right, dtype=bool)
 
 
-def asked_of(asked: Asked) -> Record:
-    """All scores of a word in a model."""
+Rights = dict[tuple[str, str], dict[str, np.ndarray]]
+"""Which sentences of each kind are right, by what is read and how."""
+
+
+def asked_of(asked: Asked) -> tuple[Record, Rights]:
+    """All scores of a word in a model; of the encoder's rights, those after
+    the last layer."""
     rows, kept = [], {}
     for source, depth, how, found in answered(asked):
-        kept[source, how] = found  # of the encoder, the last layer remains
+        kept[source, how] = found
         scores = {kind: share(one) for kind, one in found.items()}
         rows.append({"from": source, "depth": depth, "by": how, **scores})
     written = {
@@ -318,7 +325,7 @@ def asked_of(asked: Asked) -> Record:
     }
     told = {"from": "the translation", "depth": None, "by": "", **written}
     senses = list(WORDS[asked.word])
-    return {
+    record = {
         "sentences": {
             kind: {
                 sense: int((of == k).sum()) for k, sense in enumerate(senses)
@@ -326,17 +333,24 @@ def asked_of(asked: Asked) -> Record:
             for kind, of in asked.labels().items()
         },
         "answers": [*rows, told],
-        "encoder over neighbours": {
-            how: {
-                kind: difference(
-                    kept["encoder", how][kind], kept["neighbours", how][kind]
-                )
-                for kind, uses in asked.uses.items()
-                if uses
-            }
-            for how in ("nearest mean", "regression")
-        },
+        "encoder over neighbours": compared([kept]),
     }
+    return record, kept
+
+
+def compared(words: list[Rights]) -> Record:
+    """How much more is right from the encoder than from the neighbours, in
+    the sentences of these words together."""
+    found: Record = {}
+    for how in ("nearest mean", "regression"):
+        for kind in words[0]["encoder", how]:
+            both = [
+                np.concatenate([kept[source, how][kind] for kept in words])
+                for source in ("encoder", "neighbours")
+            ]
+            if len(both[0]):
+                found.setdefault(how, {})[kind] = difference(*both)
+    return found
 
 
 # --- the figure --------------------------------------------------------------
@@ -369,7 +383,7 @@ class Plane(NamedTuple):
     def shadow(self, vectors: np.ndarray) -> list:
         """Where vectors fall on the plane, at a right angle."""
         shadow = (vectors - self.middle) @ self.axes.T
-        return shadow.astype(float).round(1).tolist()
+        return shadow.round(1).tolist()
 
 
 def figure_of(asked: Asked, shown: list[str]) -> Record:
@@ -386,8 +400,8 @@ def figure_of(asked: Asked, shown: list[str]) -> Record:
     return {
         "word": asked.word,
         "senses": senses,
-        "middle": plane.middle.astype(float).round(3).tolist(),
-        "axes": plane.axes.astype(float).round(5).tolist(),
+        "middle": plane.middle.round(3).tolist(),
+        "axes": plane.axes.round(5).tolist(),
         "means": plane.shadow(means),
         "train": [
             [*place, sense]
@@ -421,7 +435,7 @@ def chosen_words(path: Path, context: RunContext) -> Iterator[Asked]:
         shown = Counter(use.sense for use in train)
         if min(shown[k] for k in range(len(WORDS[word]))) < FEWEST:
             continue
-        train = train[: context.limit(len(train), 60)]
+        train = train[: context.limit(MOST, FEWEST)]
         held_out = uses_of(word, splits.dev) + uses_of(word, splits.test)
         own = loaded.details["corpus"] == "grammar"  # it knows few words
         written = [] if own else written_uses(word)
@@ -439,17 +453,20 @@ def analyse(context: RunContext) -> Iterator[str]:
     found: Record = {**about, "credit": CREDIT, "models": {}}
     for i, path in enumerate(context.inputs):
         words: Record = {}
+        kept = []
         for asked in chosen_words(path, context):
             if i == 0 and not words:
                 figure = figure_of(asked, list(SHOWN))
                 head = {**about, "weights": weights_of(path), "credit": CREDIT}
                 to = context.folder / f"{asked.word}.json"
                 store.write_json(to, head | figure)
-            words[asked.word] = asked_of(asked)
+            words[asked.word], rights_of = asked_of(asked)
+            kept.append(rights_of)
             yield f"{path.name}: {asked.word}"
         found["models"][path.name] = {
             "weights": weights_of(path),
             "words": words,
+            "encoder over neighbours": compared(kept),
         }
         store.write_json(context.folder / "accuracy.json", found, indent=1)
 

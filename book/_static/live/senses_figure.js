@@ -147,7 +147,7 @@
       show(layers);
     }
 
-    /* What it writes is there at once; the vector takes its time. */
+    /* What is written is there at once. */
     function choose(sentence) {
       chosen = sentence;
       const [before, after] = sentence.text.split(/\bplay\b(.*)/i);
@@ -156,7 +156,7 @@
         ([word, gloss, isPlay]) => h("span",
           { class: isPlay ? "lv-word is-now" : "lv-word" },
           h("span", { lang: "ja" }, word), gloss && h("small", {}, gloss))));
-      move();
+      show(layers);
     }
 
     /* The word's vectors in the encoder, as points of the plane. */
@@ -191,6 +191,7 @@
         });
         for (const radio of radios) radio.checked = false;
         choose(sentences.at(-1));
+        move();
         say("");
         go.textContent = "Try it";
       } catch (error) {
@@ -202,7 +203,10 @@
     }
 
     radios.forEach((radio, i) => {
-      radio.addEventListener("change", () => choose(data.sentences[i]));
+      radio.addEventListener("change", () => {
+        choose(data.sentences[i]);
+        move();
+      });
     });
     find("again").addEventListener("click", move);
     find("form").addEventListener("submit", (event) => {
@@ -210,6 +214,11 @@
       own(field.value);
     });
     choose(chosen);
+    new IntersectionObserver(([seen], watch) => {
+      if (!seen.isIntersecting) return;
+      watch.disconnect();
+      move();
+    }, { threshold: 0.6 }).observe(find("board"));
   }
 
   figure("senses", start);
