@@ -153,8 +153,8 @@
       const [before, after] = sentence.text.split(/\bplay\b(.*)/i);
       find("english").replaceChildren(before, h("mark", {}, "play"), after);
       find("written").replaceChildren(...sentence.words.map(
-        ([word, gloss, isPlay]) => h("span",
-          { class: isPlay ? "lv-word is-now" : "lv-word" },
+        ([word, gloss, isVerb]) => h("span",
+          { class: isVerb ? "lv-word is-now" : "lv-word" },
           h("span", { lang: "ja" }, word), gloss && h("small", {}, gloss))));
       show(layers);
     }
