@@ -13,6 +13,7 @@ from ``transformer_course/shipped/`` when the book is built, as
 the model cannot be loaded, a reader has a sentence or a table instead.
 """
 
+import re
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -28,9 +29,11 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from experiments import store
 from transformer_course.checkpoints import web_export
 from transformer_course.checkpoints.shipped import FOLDER, load_shipped
 from transformer_course.data.grammar import grammar_splits
+from transformer_course.data.plain import to_plain
 from transformer_course.decoding.translate import translate
 from transformer_course.interpretation.hooks import heads_of
 
@@ -148,6 +151,24 @@ FREE = {
 }
 """Where the larger translators begin, with the meaning of each piece."""
 
+SENSES = {
+    "弾く": ("hiku", "on an instrument"),
+    "する": ("suru", "a sport or a game"),
+    "遊ぶ": ("asobu", "for fun"),
+}
+"""What *play* is in Japanese: how that is read, and when it is said."""
+SUBJECT = "the children play "
+"""How the sentences of the senses begin."""
+SENSED = words_of(
+    """
+子供たち: children; は: topic; を: object; で: in; 公園: park; 外: outside
+猫: cat; と: with; ピアノ: piano; ギター: guitar; バイオリン: violin
+テニス: tennis; 野球: baseball; サッカー: soccer; 。: .
+弾きます: play; します: play; 遊ぶ: play; 遊んでいる: play
+"""
+)
+"""What the larger translator writes of them."""
+
 
 @cache
 def glosses() -> dict[str, str]:
@@ -198,6 +219,37 @@ def free_data(options: dict[str, Any]) -> dict[str, Any]:
         for name, example in FREE.items()
     }
     return {"examples": examples}
+
+
+def sensed(text: str) -> list[list]:
+    """The words of what is written: each with its meaning, and whether it
+    stands for *play*."""
+    longest = sorted(SENSED, key=len, reverse=True)
+    words = re.findall("|".join(map(re.escape, longest)), text)
+    return [[one, SENSED[one], SENSED[one] == "play"] for one in words]
+
+
+def senses_data(options: dict[str, Any]) -> dict[str, Any]:
+    """What the figure of a word's senses is told."""
+    stored = store.read_json(store.folder("senses") / "play.json")
+    sentences = [
+        {
+            "text": to_plain(one["text"], "en"),
+            "label": one["text"].removeprefix(SUBJECT).removesuffix(" ."),
+            "words": sensed(to_plain(one["written"], "ja")),
+            "path": one["path"],
+        }
+        for one in stored["sentences"]
+    ]
+    senses = [
+        {"word": word, "reading": SENSES[word][0], "gloss": SENSES[word][1]}
+        for word in stored["senses"]
+    ]
+    kept = {name: stored[name] for name in ("middle", "axes", "means")}
+    train = [place for *place, _ in stored["train"]]
+    label = "Where play lies on a plane, after each layer of the encoder"
+    found = {"sentences": sentences, "senses": senses, "train": train}
+    return kept | found | {"label": label}
 
 
 def plane_data(options: dict[str, Any]) -> dict[str, Any]:
@@ -290,6 +342,7 @@ FIGURES = {
         model_data, runs_model=True, options=("switches", "sentence")
     ),
     "free-translator": Figure(free_data, runs_model=True),
+    "senses": Figure(senses_data, runs_model=True),
     "plane": Figure(plane_data, options=("controls",)),
     "film": Figure(
         film_data,

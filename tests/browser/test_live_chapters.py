@@ -1,15 +1,18 @@
-"""The figures in chapters 07, 08, 12 and 13: what they say is what Python
+"""The figures in chapters 00, 07, 08, 12 and 13: what they say is what Python
 computes."""
 
 import math
 import re
 
+import numpy as np
 import pytest
 import torch
 from browsing import from_disk
 from built_book import SITE, not_ready
 
+from experiments import senses, store
 from transformer_course.checkpoints.shipped import load_shipped
+from transformer_course.data.plain import from_plain, to_plain
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.decoding.generate import (
     beam_search,
@@ -21,6 +24,7 @@ from transformer_course.interpretation.hooks import Head, patch_heads, record
 from transformer_course.training.loop import learning_rate
 
 CHAPTERS = {
+    "senses": "00_watch_it_translate.html",
     "heads": "07_multi_head_attention.html",
     "river": "08_add_and_norm.html",
     "rate": "12_training.html",
@@ -240,6 +244,71 @@ def test_the_river_has_the_sizes_of_the_stream(figure, model, source):
                 assert numbers(tap.text_content()) == [
                     pytest.approx(size(added), abs=0.006)
                 ]
+
+
+# --- senses ------------------------------------------------------------------
+
+TRAIL = """(trail) => trail.getAttribute("d").slice(1).split("L")
+  .map((point) => point.split(" ").map(Number))"""
+
+
+def trail(figure):
+    """The points, in pixels, that the chosen sentence has gone through."""
+    chosen = figure.locator(".lv-trail.is-now")
+    return np.array(chosen.evaluate(TRAIL))
+
+
+@about("senses")
+def test_a_sentence_of_the_figure_goes_where_it_went_in_python(figure):
+    stored = store.read_json(store.folder("senses") / "play.json")
+    for one in stored["sentences"]:
+        ending = one["text"].removeprefix("the children play ")
+        figure.get_by_label(ending.removesuffix(" .")).check()
+        written = figure.locator("[data-lv=written] [lang=ja]")
+        told = one["written"].replace(" ", "")
+        assert "".join(written.all_inner_texts()) == told
+        assert figure.locator("[data-lv=written] .is-now").count() == 1
+        slide(figure, "Layer", "Home", *["ArrowRight"] * 3)
+        said(figure, "After layer 3, ")
+        assert len(trail(figure)) == 4
+        slide(figure, "Layer", "End")
+        apart = np.array(stored["means"]) - one["path"][-1]
+        nearest = stored["senses"][np.linalg.norm(apart, axis=1).argmin()]
+        assert nearest in said(figure, "After layer 4, ")
+        pixels = trail(figure)
+        scale = np.ptp(pixels, axis=0) / np.ptp(one["path"], axis=0)
+        assert scale[0] == pytest.approx(scale[1], rel=1e-3)
+    slide(figure, "Layer", "Home")
+    said(figure, "the same vector in every sentence")
+
+
+@about("senses")
+@torch.inference_mode()
+def test_a_sentence_of_the_reader_goes_where_it_goes_in_python(figure):
+    loaded = load_shipped("en-ja")
+    stored = store.read_json(store.folder("senses") / "play.json")
+    known = np.array(stored["sentences"][0]["path"])
+    pixels = trail(figure)
+    scale = np.ptp(pixels[:, 0]) / np.ptp(known[:, 0])
+    field = figure.get_by_label("Your sentence")
+    field.fill("Tom likes cats.")
+    field.press("Enter")
+    said(figure, "with the word “play” in it", "own")
+    field.fill("Do you play chess?")
+    figure.get_by_role("button", name="Load the model").click()
+    figure.get_by_text("yours").wait_for(timeout=60_000)
+    assert figure.get_by_role("radio", checked=True).count() == 0
+    text = from_plain("Do you play chess?", "en")
+    plane = senses.Plane(*map(np.array, (stored["middle"], stored["axes"])))
+    states = senses.states_of(loaded.model, loaded.tokenizer, [text], "play")
+    wanted = np.array(plane.shadow(states[0]))
+    moved = (trail(figure) - pixels[0]) / scale * [1, -1] + known[0]
+    assert moved == pytest.approx(wanted, abs=0.3)
+    [ids] = greedy_search(
+        loaded.model, torch.tensor([encode_source(loaded.tokenizer, text)])
+    )
+    told = to_plain(loaded.tokenizer.decode(ids), "ja")
+    assert figure.locator("[data-lv=written]").inner_text() == told
 
 
 # --- rate --------------------------------------------------------------------

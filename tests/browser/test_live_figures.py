@@ -51,7 +51,7 @@ def test_a_switch_changes_what_is_written_and_names_its_chapter(opened):
 
 
 def test_a_figure_stands_alone_in_the_frame_of_a_notebook(opened):
-    opened.goto(f"{opened.url}?only=live-1")
+    opened.goto(f"{opened.url}?only=live-2")
     figure = opened.locator("[data-live=plane]")
     figure.get_by_role("button", name="Start again").wait_for()
     for other in ("h1", "[data-live=translator]", ".bd-header"):

@@ -1,6 +1,6 @@
 """Laws of the figures that answer, on each page that has some.
 
-Of ``PAGES=some`` that is chapter 00, which has four, in two of four looks.
+Of ``PAGES=some`` that is chapter 00, which has five, in two of four looks.
 """
 
 import os

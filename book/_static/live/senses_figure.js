@@ -1,0 +1,225 @@
+/* One word, several meanings: where its vector lies in the encoder, layer by
+   layer, on the plane through the means of its senses. */
+
+"use strict";
+
+(() => {
+  const { h, svg, still, figure, marked, slider, drawing, translator } =
+    course.ui;
+  const PACE = 650; // milliseconds for a layer
+  const ROOM = 0.15; // of the board's width, beside what lies on it
+  const [ABOVE, BELOW] = [64, 48]; // pixels for names
+
+  /* Points of a path up to depth t, which may lie between two layers. */
+  function walked(path, t) {
+    const [whole, rest] = [Math.floor(t), t % 1];
+    const points = path.slice(0, whole + 1);
+    if (rest) points.push([0, 1].map((j) =>
+      path[whole][j] + rest * (path[whole + 1][j] - path[whole][j])));
+    return points;
+  }
+
+  const distance = (a, b) => Math.hypot(a[0] - b[0], a[1] - b[1]);
+
+  const nearest = (means, point) => {
+    const apart = means.map((mean) => distance(mean, point));
+    return apart.indexOf(Math.min(...apart));
+  };
+
+  /* The part of a polygon that is nearer to one point than to another. */
+  function nearer(polygon, one, other) {
+    const side = (p) => distance(p, other) ** 2 - distance(p, one) ** 2;
+    return polygon.flatMap((p, i) => {
+      const q = polygon[(i + 1) % polygon.length];
+      const [a, b] = [side(p), side(q)];
+      const found = a >= 0 ? [p] : [];
+      if (a * b < 0)
+        found.push([0, 1].map((j) => p[j] + (a / (a - b)) * (q[j] - p[j])));
+      return found;
+    });
+  }
+
+  function start(root, data) {
+    const find = (name) => root.querySelector(`[data-lv="${name}"]`);
+    const radios = [...root.querySelectorAll('input[type="radio"]')];
+    const [field, go, progress] = ["text", "go", "progress"].map(find);
+    const { senses, means } = data;
+    const sentences = [...data.sentences];
+    const layers = sentences[0].path.length - 1;
+    const points = [...means, ...sentences.flatMap(({ path }) => path)];
+    const [left, low] = [0, 1].map((j) => Math.min(...points.map((one) => one[j])));
+    const [right, high] = [0, 1].map((j) => Math.max(...points.map((one) => one[j])));
+    const centre = (left + right) / 2;
+    let chosen = sentences[0];
+    let [depth, run] = [layers, 0];
+
+    root.classList.add("is-live");
+    find("app").hidden = false;
+
+    const layer = slider("Layer", { max: layers, value: layers },
+      (value) => { run++; show(value); }, (value) => `${value} of ${layers}`);
+    find("sliders").append(layer.label);
+
+    /* The names of the senses, each in the corner that is nearest. */
+    const names = (at, width, height) => senses.flatMap((sense, k) => {
+      const [mx, my] = at(means[k]);
+      const [x, anchor] = mx < width / 2 ? [12, "start"] : [width - 12, "end"];
+      const y = my < height / 2 ? 28 : height - 28;
+      const word = svg("tspan", { lang: "ja", class: "is-large" }, sense.word);
+      return [
+        svg("text", { x, y, "text-anchor": anchor }, word, ` ${sense.reading}`),
+        svg("text", { x, y: y + 17, "text-anchor": anchor, class: "is-small" },
+          sense.gloss),
+      ];
+    });
+
+    const redraw = drawing(find("board"), data.label, (width) => {
+      const unit = (width * (1 - 2 * ROOM)) / (right - left);
+      const height = unit * (high - low) + ABOVE + BELOW;
+      const at = ([x, y]) =>
+        [width / 2 + unit * (x - centre), ABOVE + unit * (high - y)];
+      const join = (some) => some.map((one) => one.join(" ")).join("L");
+      const spot = (point, r, name) =>
+        svg("circle", { cx: at(point)[0], cy: at(point)[1], r, class: name });
+      const line = (path, name) => svg("path",
+        { d: `M${join(walked(path, depth).map(at))}`, class: name });
+      const centres = means.map(at);
+      const corners = [[0, 0], [width, 0], [width, height], [0, height]];
+      const ends = depth === layers && nearest(means, chosen.path[layers]);
+      const regions = centres.map((mean, k) => svg("path", {
+        d: `M${join(centres.reduce((some, other) => other === mean
+          ? some : nearer(some, mean, other), corners))}Z`,
+        class: k === ends ? "lv-region is-now" : "lv-region",
+      }));
+      const cloud = data.train.map((one) => `M${at(one).join(" ")}h0`).join("");
+      const others = sentences.filter((one) => one !== chosen);
+      const mine = walked(chosen.path, depth);
+      const [x, y] = at(mine.at(-1));
+      const [sx, sy] = at(chosen.path[0]);
+      const side = x < width / 2 ? 1 : -1;
+      return {
+        height,
+        shapes: [
+          ...regions,
+          svg("path", { d: cloud, class: "lv-cloud" }),
+          ...others.map(({ path }) => line(path, "lv-trail")),
+          ...others.map(({ path }) =>
+            spot(walked(path, depth).at(-1), 4, "lv-other")),
+          line(chosen.path, "lv-trail is-now"),
+          ...mine.slice(1, -1).map((point) => spot(point, 3, "lv-step")),
+          spot(chosen.path[0], 6, "lv-start"),
+          spot(mine.at(-1), 8, "lv-end"),
+          svg("text", { x: sx, y: sy + 22, "text-anchor": "middle",
+            class: "is-chosen" }, "play"),
+          svg("text", { x: sx, y: sy + 38, "text-anchor": "middle",
+            class: "is-small" }, "before layer 1"),
+          depth > 0 && svg("text", { x: x + 13 * side, y: y + 4,
+            "text-anchor": side > 0 ? "start" : "end", class: "is-chosen" },
+          chosen.label),
+          ...names(at, width, height),
+        ],
+      };
+    });
+
+    function show(value) {
+      depth = value;
+      if (layer.value !== Math.floor(value)) layer.value = Math.floor(value);
+      redraw();
+      if (value % 1) return;
+      const { word, reading } = senses[nearest(means, chosen.path[layers])];
+      find("status").replaceChildren(...marked(value === 0
+        ? "Before layer 1, “play” is the same vector in every sentence."
+        : value < layers
+          ? `After layer ${value}, the words around “play” have moved it.`
+          : `After layer ${layers}, “play” is nearest to ${word}, ${reading}.`));
+    }
+
+    /* Move from the bottom to the top, one layer after the other. */
+    async function move() {
+      const mine = ++run;
+      const began = performance.now();
+      for (let t = 0; t < layers && !still.matches;) {
+        show(t);
+        const now = await new Promise(requestAnimationFrame);
+        if (mine !== run) return;
+        t = Math.max(0, now - began) / PACE;
+      }
+      show(layers);
+    }
+
+    /* What is written is there at once. */
+    function choose(sentence) {
+      chosen = sentence;
+      const [before, after] = sentence.text.split(/\bplay\b(.*)/i);
+      find("english").replaceChildren(before, h("mark", {}, "play"), after);
+      find("written").replaceChildren(...sentence.words.map(
+        ([word, gloss, isVerb]) => h("span",
+          { class: isVerb ? "lv-word is-now" : "lv-word" },
+          h("span", { lang: "ja" }, word), gloss && h("small", {}, gloss))));
+      show(layers);
+    }
+
+    /* The word's vectors in the encoder, as points of the plane. */
+    function pathOf(parts, place) {
+      const names = Array.from({ length: layers }, (_, i) =>
+        `encoder.layers.${i}.add_norm_2`);
+      return ["src_embedding", ...names].map((name) => {
+        const vector = row(parts[name], place).map((value, i) =>
+          value - data.middle[i]);
+        return data.axes.map((axis) => dot(axis, vector));
+      });
+    }
+
+    async function own(written) {
+      const model = translator("en-ja", data.folder);
+      const say = (words) => { find("own").textContent = words; };
+      const text = fromPlain(written, "en");
+      if (!text.split(" ").includes("play"))
+        return say("Write an English sentence with the word “play” in it.");
+      go.disabled = true;
+      try {
+        say("Loading the model …");
+        progress.hidden = model.share === 1;
+        await model.load((share) => { progress.value = share; });
+        say("Translating …");
+        const { pieces } = await model.ask("encode", { text });
+        const found = await model.ask("translate", { text, parts: true });
+        const path = pathOf(found.parts[0], pieces.indexOf("\u2581play"));
+        sentences.splice(data.sentences.length, 1, {
+          text: written, path, label: "yours",
+          words: [[toPlain(found.text, "ja")]],
+        });
+        for (const radio of radios) radio.checked = false;
+        choose(sentences.at(-1));
+        move();
+        say("");
+        go.textContent = "Try it";
+      } catch (error) {
+        say(error.message);
+        go.textContent = "Try again";
+      }
+      progress.hidden = true;
+      go.disabled = false;
+    }
+
+    radios.forEach((radio, i) => {
+      radio.addEventListener("change", () => {
+        choose(data.sentences[i]);
+        move();
+      });
+    });
+    find("again").addEventListener("click", move);
+    find("form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      own(field.value);
+    });
+    choose(chosen);
+    new IntersectionObserver(([seen], watch) => {
+      if (!seen.isIntersecting) return;
+      watch.disconnect();
+      move();
+    }, { threshold: 0.6 }).observe(find("board"));
+  }
+
+  figure("senses", start);
+})();
