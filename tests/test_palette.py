@@ -27,6 +27,7 @@ def test_a_hue_becomes_a_variable_and_a_shade_a_mixture():
     assert palette.variable("#80b8d8") == (  # half of it, half white
         "color-mix(in srgb,var(--course-blue) 50%,var(--course-paper))"
     )
+    assert palette.variable("#fde3c8") == "var(--course-attend)"
     assert palette.variable("#123456") == "#123456"
 
 

@@ -85,9 +85,9 @@ def with_variables(svg: str) -> str:
 
 
 def variable(colour: str) -> str:
-    """A colour, ``#80b8d8``, in CSS variables; itself if it is no hue."""
+    """A colour, ``#80b8d8``, in CSS variables; itself if it is none of ours."""
     wanted = _rgb(colour)
-    for name, (hue, _) in HUES.items():
+    for name, (hue, _) in (HUES | PARTS).items():
         if hue == colour:
             return f"var(--course-{name})"
     for name, (hue, _) in HUES.items():

@@ -28,7 +28,7 @@ from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
 from matplotlib_inline.config import InlineBackend
 from torch import Tensor, nn
 
-from transformer_course.figures.palette import HUES
+from transformer_course.figures.palette import HUES, PARTS
 from transformer_course.interpretation.hooks import Record, record
 from transformer_course.models.transformer import LanguageModel, Transformer
 
@@ -48,6 +48,17 @@ VALUE = GREEN
 ROLES = {"Q": QUERY, "K": KEY, "V": VALUE}
 
 STREAMS = {"src": GREY, "tgt": GREY, "M": GREEN, "out": PURPLE}
+
+BOXES = {
+    "embedding + position": "embed",
+    "self-attention": "attend",
+    "cross-attention": "attend",
+    "feed-forward": "ffn",
+    "norm": "norm",
+    "add & norm": "norm",
+    "output matrix": "output",
+}
+"""Operations of a graph that are a part of the Transformer, in its colour."""
 
 CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 DASHES = (
@@ -203,7 +214,7 @@ def draw_graph(
 
     Names are drawn as they stand and must differ; what follows a ``#`` in a
     name is not drawn. The second line of an operation's name stands smaller
-    below the first. A place is (x, y) in inches, y upwards.
+    below the first, and a part of the Transformer has its colour. A place is (x, y) in inches, y upwards.
 
     Args:
         tensors: where each tensor stands.
@@ -566,13 +577,16 @@ def _draw_tensor(ax: Axes, name: str, at: Place, color: str) -> Circle:
 def _draw_operation(ax: Axes, name: str, at: Place) -> FancyBboxPatch:
     first, *second = _text(name).split("\n")
     half, height = _half_width(name), 0.54 if second else 0.4
+    face, edge = "white", BLACK
+    if part := BOXES.get(first):
+        face, edge = PARTS[part].light, PARTS[f"{part}-line"].light
     node = FancyBboxPatch(
         (at[0] - half, at[1] - height / 2),
         2 * half,
         height,
         boxstyle="round,pad=0,rounding_size=0.07",
-        facecolor="white",
-        edgecolor=BLACK,
+        facecolor=face,
+        edgecolor=edge,
         linewidth=1.2,
         zorder=2,
     )
