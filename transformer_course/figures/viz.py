@@ -56,6 +56,15 @@ ROLES = {"Q": QUERY, "K": KEY, "V": VALUE}
 
 STREAMS = {"src": GREY, "tgt": GREY, "M": GREEN, "out": PURPLE}
 
+BOXES = {
+    "self-attention": ATTENTION,
+    "cross-attention": ATTENTION,
+    "feed-forward": FEED_FORWARD,
+    "norm": NORM,
+    "add & norm": NORM,
+}
+"""Operations of a graph that are a part of the Transformer, in its colour."""
+
 CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 DASHES = (
     "-",
@@ -220,7 +229,7 @@ def draw_graph(
 
     Names are drawn as they stand and must differ; what follows a ``#`` in a
     name is not drawn. The second line of an operation's name stands smaller
-    below the first. A place is (x, y) in inches, y upwards.
+    below the first, and a part of the Transformer has its colour. A place is (x, y) in inches, y upwards.
 
     Args:
         tensors: where each tensor stands.
@@ -580,13 +589,15 @@ def _draw_tensor(ax: Axes, name: str, at: Place, color: str) -> Circle:
 def _draw_operation(ax: Axes, name: str, at: Place) -> FancyBboxPatch:
     first, *second = _text(name).split("\n")
     half, height = _half_width(name), 0.54 if second else 0.4
+    edge = BOXES.get(first, BLACK)
+    tint = 0.15 if first in BOXES else 0
     node = FancyBboxPatch(
         (at[0] - half, at[1] - height / 2),
         2 * half,
         height,
         boxstyle="round,pad=0,rounding_size=0.07",
-        facecolor="white",
-        edgecolor=BLACK,
+        facecolor=tuple(1 - tint * (1 - part) for part in to_rgb(edge)),
+        edgecolor=edge,
         linewidth=1.2,
         zorder=2,
     )
