@@ -20,7 +20,7 @@ waits, and the answer is a fold.
 """
 
 from itertools import takewhile
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -53,14 +53,15 @@ class Guess(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """The question, its controls, and the answer in a fold."""
         self.assert_has_content()
-        data = self._controls()
+        asked = self._controls()
         question, messages = self.parse_inline(self.arguments[0])
         answer = nodes.container(classes=["guess-answer"])
         self.state.nested_parse(self.content, self.content_offset, answer)
         start = Markup(
-            '<div class="guess-controls" {}></div><details><summary>Answer'
-            "</summary>"
-        ).format(data)
+            '<div class="guess-controls" {}></div><p class="guess-still">{}'
+            "</p><details><summary>Answer</summary>"
+            '<p class="guess-still"><strong>{}</strong></p>'
+        ).format(asked.data, asked.offered, asked.right)
         box = nodes.container(
             "",
             nodes.paragraph("", "", *question, classes=["guess-question"]),
@@ -73,8 +74,8 @@ class Guess(SphinxDirective):
         self.set_source_info(box)
         return [box, *messages]
 
-    def _controls(self) -> Markup:
-        """What the script is told, as attributes.
+    def _controls(self) -> "Asked":
+        """What there is to choose from.
 
         Raises:
             docutils' error: what is given asks no question; it says why.
@@ -102,19 +103,29 @@ class Guess(SphinxDirective):
         return found
 
 
-def _choices(choices: str, answer: str | None) -> Markup | None:
-    """What the script is told of choices; None if they are none."""
+class Asked(NamedTuple):
+    """What a guess offers, also on paper and without scripts."""
+
+    data: Markup
+    """What the script is told, as attributes."""
+    offered: str
+    right: str
+
+
+def _choices(choices: str, answer: str | None) -> Asked | None:
+    """The choices that a guess offers; None if they are none."""
     texts = [text.replace("*", "").strip() for text in choices.split("|")]
     numbers = map(str, range(1, len(texts) + 1))
     if len(texts) not in CHOICES or not all(texts) or answer not in numbers:
         return None
-    return Markup('data-choices="{}" data-answer="{}"').format(
+    data = Markup('data-choices="{}" data-answer="{}"').format(
         "|".join(texts), answer
     )
+    return Asked(data, " · ".join(texts), texts[int(answer) - 1])
 
 
-def _slider(slider: str, answer: str | None) -> Markup | None:
-    """What the script is told of a slider; None if it is none."""
+def _slider(slider: str, answer: str | None) -> Asked | None:
+    """What a guess's slider offers; None if it is none."""
     low, high, *unit = [*slider.split(), "", ""]
     try:
         numbers = [float(each) for each in (low, answer or "", high)]
@@ -122,9 +133,11 @@ def _slider(slider: str, answer: str | None) -> Markup | None:
         return None
     if numbers != sorted(numbers) or low == high:
         return None
-    return Markup(
+    of = " ".join(unit).strip()
+    data = Markup(
         'data-low="{}" data-high="{}" data-unit="{}" data-answer="{}"'
-    ).format(low, high, " ".join(unit).strip(), answer)
+    ).format(low, high, of, answer)
+    return Asked(data, f"{low} to {high} {of}".strip(), f"{answer} {of}")
 
 
 # --- what waits --------------------------------------------------------------
