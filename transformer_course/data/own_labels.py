@@ -1,9 +1,9 @@
 """Labelled texts of one's own: a table of texts and their classes.
 
 A tab-separated file holds a text and its label in each line; one whose name
-ends in ``.csv`` has commas, quotes where they are needed, and a header. A third
-column, ``group``, says which texts belong together: all lines of a group stay
-in one part.
+ends in ``.csv`` has commas, quotes where they are needed, and a header. A
+third column, ``group``, says which texts belong together: all lines of a group
+stay in one part.
 """
 
 import csv
@@ -209,7 +209,7 @@ def _split(
 ) -> LabelledSplits:
     """Hold out groups of each class; a group of two classes goes once."""
     owner: dict[str, str] = {}
-    for text, label, group in rows:
+    for _, label, group in rows:
         owner.setdefault(group, label)
     # equal texts stay together, whatever their groups
     first = {}
