@@ -213,7 +213,7 @@ def test_a_changed_file_is_refused_by_all_that_read_it(run, own):
         ("train", "--like", "outputs/own", "--name", "again"),
         ("score", "outputs/own"),
     ):
-        assert_told(run(*command), "b.ja is not the text", "sha256")
+        assert_told(run(*command), "b.ja is not what was learned", "sha256")
     assert not (own / "outputs" / "again").exists()
 
 

@@ -6,6 +6,7 @@ import random
 import pytest
 
 from transformer_course.data import own_text
+from transformer_course.data.config import DataConfig
 from transformer_course.data.corpora import of_files, pairs_of
 from transformer_course.data.grammar import grammar_pairs, parallel_text
 from transformer_course.data.text import ParallelText
@@ -207,12 +208,12 @@ def test_a_text_that_has_changed_is_refused(write, tmp_path):
     assert whole == load(files)
     (tmp_path / "b.ja").write_text("\n".join(TEXT.tgt), encoding="utf-8")
     said = refused(files, sha256=sha256)
-    assert "b.ja is not the text" in said and sha256[1][:12] in said
+    assert "b.ja is not what was learned" in said and sha256[1][:12] in said
 
 
 def test_two_files_are_a_corpus(write):
     files = write()
-    corpus = of_files(files, None, LANGUAGES, True)
+    corpus = of_files(DataConfig(files=files, spaced=True))
     assert (corpus.name, corpus.spaced) == ("a.en and b.ja", True)
     assert pairs_of(corpus, *LANGUAGES) == load(files)
 

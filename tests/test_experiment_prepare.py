@@ -270,7 +270,7 @@ def test_a_run_knows_its_more_pairs_but_is_judged_without_them(
     assert like == complete(other(with_more, more_sha256=tuple(known)))
     with more[1].open("a", encoding="utf-8") as file:
         file.write("。")
-    with pytest.raises(CorpusError, match="m.ja is not the text"):
+    with pytest.raises(CorpusError, match="m.ja is not what was learned"):
         run(with_more, tmp_path / "out", resume=True, quiet=True)
     for file in more:
         file.unlink()

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 import torch
-from sklearn.metrics import f1_score
+from sklearn.metrics import confusion_matrix, f1_score
 from tiny import (
     close,
     ragged_ids,
@@ -21,6 +21,7 @@ from transformer_course.batches.labelled import (
 from transformer_course.checkpoints import checkpoint
 from transformer_course.data.tokenizer import PAD, Tokenizer
 from transformer_course.decoding.classify import (
+    confusion,
     f1_by_class,
     interval_of_groups,
     macro_f1,
@@ -123,7 +124,11 @@ def test_f1_is_that_of_scikit_learn():
     right = torch.randint(4, (200,), generator=generator)
     guesses = torch.randint(4, (200,), generator=generator)
     wanted = f1_score(right, guesses, average=None)
-    found = f1_by_class(right, guesses, 4)
+    confused = confusion(right, guesses, 4)
+    assert torch.equal(
+        confused, torch.tensor(confusion_matrix(right, guesses))
+    )
+    found = f1_by_class(confused)
     close(found.double(), torch.tensor(wanted))
     assert macro_f1(right, guesses, 4) == pytest.approx(wanted.mean())
 

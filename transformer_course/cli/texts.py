@@ -1,12 +1,13 @@
 """``translate``, ``generate``, ``score``, ``score-files``: text in and out."""
 
+import csv
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
@@ -34,12 +35,18 @@ from transformer_course.cli.options import (
     load,
 )
 from transformer_course.console import visible
-from transformer_course.errors import ConfigError
+from transformer_course.errors import ConfigError, MissingPackage
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Hypotheses = Annotated[int, checks.between(1, 200)]
 """Beam sizes; all hypotheses of a batch are in memory together."""
 Number = Annotated[int, checks.between(1, 10**6)]
 """Numbers of texts to sample, and of tokens in one."""
+TABLE = ".csv"
+PICTURES = (".svg", ".png", ".pdf")
+"""How the name of a confusion matrix may end."""
 
 
 def translate(
@@ -186,6 +193,9 @@ def score(
     files: Annotated[
         tuple[str, ...] | None, tyro.conf.arg(metavar="FILE [FILE]")
     ] = None,
+    confusion: Annotated[
+        tuple[Path, ...], tyro.conf.arg(metavar="FILE [FILE]")
+    ] = (),
     bf16: Bf16 = False,
     others: Others = (),
     device: Device = "auto",
@@ -199,6 +209,8 @@ def score(
     Args:
         split: part of the corpus.
         files: the files that the model was trained on, if they were moved.
+        confusion: write what a classifier takes for what: a table where the
+            file's name ends in .csv, a picture for .svg, .png or .pdf.
     """
     from transformer_course.checkpoints.find import find_trained
     from transformer_course.data.corpora import corpus_of
@@ -213,8 +225,13 @@ def score(
         used = replace(used, details=used.details | {"files": files})
     if output is not None:
         used.require_output("translation")
+    if confusion:
+        used.require_output("classes")
     text = map(Path, used.details.get("files") or ())
     check_writable(output, model, used.path, *others, *text)
+    for file in confusion:
+        check_writable(file, model, used.path, *text)
+        _check_suffix(file)
     title = ", ".join(map(str, (used.path, *others)))
     task, data = find_task(used.task.name), used.data
     splits = task.load(data)
@@ -233,6 +250,41 @@ def score(
     written = evaluation.report(title, partial(print, flush=True))
     if output is not None:
         write_lines(output, [written])
+    for file in confusion:
+        _write_confusion(file, evaluation.confusion(), evaluation.text.names)
+
+
+def _check_suffix(file: Path) -> None:
+    if file.suffix.lower() not in (TABLE, *PICTURES):
+        raise ConfigError(
+            f"--confusion {file}: expected a name that ends in {TABLE} for a "
+            f"table, or in {', '.join(PICTURES)} for a picture."
+        )
+
+
+def _write_confusion(
+    file: Path, counts: "Tensor", names: tuple[str, ...]
+) -> None:
+    """Write a confusion matrix as a table, or as a picture."""
+    if file.suffix.lower() == TABLE:
+        rows = [["class", *(f"as {name}" for name in names)]]
+        rows += [
+            [name, *row]
+            for name, row in zip(names, counts.tolist(), strict=True)
+        ]
+        with file.open("w", encoding="utf-8", newline="") as stream:
+            csv.writer(stream).writerows(rows)
+        return
+    from transformer_course.figures.viz import use_style
+
+    try:
+        from sklearn.metrics import ConfusionMatrixDisplay
+    except ModuleNotFoundError as error:
+        raise MissingPackage(error, "book") from error
+    use_style()  # it has letters for Japanese names
+    shown = ConfusionMatrixDisplay(counts.numpy(), display_labels=names)
+    shown.plot(cmap="Blues", xticks_rotation="vertical", colorbar=False)
+    shown.figure_.savefig(file)
 
 
 def score_files(

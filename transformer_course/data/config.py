@@ -32,7 +32,7 @@ SHORT_CODES = {
 """From three letters to two, for the languages that are written in a way that
 the package has to know."""
 OWN_FILES = "files"
-"""The name of the corpus that consists of two files."""
+"""The name of the corpus that consists of a reader's own files."""
 Language = Annotated[
     str,
     Constraint(
@@ -44,8 +44,7 @@ Files = Annotated[
     tuple[str, ...],
     Constraint(
         lambda files: len(files) in (1, 2),
-        "two files, or one whose lines hold source, tab, target; with names "
-        "in UTF-8",
+        "one or two, with names in UTF-8",
     ),
 ]
 
@@ -63,12 +62,21 @@ class DataConfig(Config):
     """Language that is written; the corpus's when None. Of two files the
     defaults are en and ja."""
     files: Files | None = None
-    """Files in a corpus's place, UTF-8, one sentence a line: one to read, and
-    one whose line i translates its line i; or one file with both in each
-    line, and a tab between them."""
+    """Files in a corpus's place, UTF-8. For a translator, two with a sentence
+    a line, which translate each other, or one with both in each line and a
+    tab between them. For a classifier of texts, one with a text, a tab and
+    its label in each line, or a .csv file with columns text and label; a
+    column group keeps what belongs together in one part. For one of images,
+    a folder with a folder for each class. For a model that writes on, one
+    text."""
     sha256: Files | None = None
     """The sha256 of each of these files, recorded when training begins, so
     that a text which has changed since is refused."""
+    classes: tuple[str, ...] | None = None
+    """Names of the classes in these files, recorded when training begins."""
+    image_size: Size | None = None
+    """Height and width to which the images in your folder are scaled; the
+    model's when None."""
     spaced: bool = False
     """In your files, words and punctuation are separated by spaces, as in
     the book's corpora; else they hold text as people write it."""

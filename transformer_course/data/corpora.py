@@ -63,6 +63,9 @@ class Corpus:
     """Of a built-in corpus; the manifest has it of a downloaded one."""
     description: str = ""
     """Of a built-in corpus, in a line."""
+    own: bool = False
+    """Whether these are files of one's own, which every training reads in its
+    own way."""
 
     def direction(
         self, src: str | None = None, tgt: str | None = None
@@ -141,30 +144,29 @@ def find(name: str) -> Corpus:
     return CORPORA[name]
 
 
-def of_files(
-    files: tuple[str, ...],
-    sha256: tuple[str, ...] | None,
-    languages: tuple[str, str],
-    spaced: bool,
-) -> Corpus:
-    """Files of one's own as a corpus; the arguments are those of
-    :func:`~.own_text.load`, which reads them."""
-    from transformer_course.data import own_text
+def of_files(data: DataConfig) -> Corpus:
+    """Files of one's own as a corpus, read as the training needs them."""
+    from transformer_course.data import own_labels, own_text
 
-    load = partial(own_text.load, files, sha256, languages, spaced)
-    return Corpus(" and ".join(files), languages, spaced, load)
+    files, sha256 = data.files, data.sha256
+    languages = data.src or LANGUAGES[0], data.tgt or LANGUAGES[1]
+    return Corpus(
+        " and ".join(files),
+        languages,
+        data.spaced,
+        partial(own_text.load, files, sha256, languages, data.spaced),
+        labelled=partial(own_labels.load, files, sha256),
+        own=True,
+    )
 
 
 def corpus_of(data: DataConfig) -> Corpus:
-    """The corpus of the settings: one of the table, or two files.
+    """The corpus of the settings: one of the table, or files of one's own.
 
     Raises:
         CorpusError: no such corpus.
     """
-    if data.files is None:
-        return find(data.corpus)
-    languages = data.src or LANGUAGES[0], data.tgt or LANGUAGES[1]
-    return of_files(data.files, data.sha256, languages, data.spaced)
+    return find(data.corpus) if data.files is None else of_files(data)
 
 
 def manifest_entry(corpus: Corpus) -> "ManifestEntry":
@@ -229,7 +231,16 @@ def load_labelled(name: str) -> "LabelledSplits":
         CorpusError: no such corpus, it has no labels, or its files cannot be
             had.
     """
-    return _loader(find(name), "labelled", "texts with labels")()
+    return labelled_of(find(name))
+
+
+def labelled_of(corpus: Corpus) -> "LabelledSplits":
+    """The texts of a corpus, with their labels.
+
+    Raises:
+        CorpusError: it has none, or its files cannot be had.
+    """
+    return _loader(corpus, "labelled", "texts with labels")()
 
 
 def load_images(name: str) -> "ImageSplits":

@@ -8,6 +8,7 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 
 from transformer_course.console import log
 from transformer_course.data.text import (
@@ -42,10 +43,56 @@ SPACED_END = re.compile(r"\S [.!?。！？]+$")
 def digests(files: Sequence[str]) -> tuple[str, ...]:
     """The sha256 of each file, as sha256sum prints it.
 
+    Of a folder, that of the names and contents of all files below it.
+
     Raises:
         CorpusError: one cannot be read.
     """
-    return tuple(hashlib.sha256(read_bytes(f)).hexdigest() for f in files)
+    return tuple(_digest(Path(file)) for file in files)
+
+
+def _digest(path: Path) -> str:
+    if not path.is_dir():
+        return hashlib.sha256(read_bytes(path)).hexdigest()
+    found = hashlib.sha256()
+    for file in sorted(path.rglob("*")):
+        if file.is_file():
+            found.update(file.relative_to(path).as_posix().encode() + b"\0")
+            found.update(hashlib.sha256(read_bytes(file)).digest())
+    return found.hexdigest()
+
+
+def check_digests(
+    files: tuple[str, ...],
+    sha256: tuple[str, ...] | None,
+    setting: str = "sha256",
+) -> tuple[str, ...]:
+    """Check that files are those that a training began with.
+
+    Args:
+        files: paths.
+        sha256: expected digests; None accepts any content.
+        setting: the field of :class:`~.data.config.DataConfig` that
+            ``sha256`` comes from.
+
+    Returns:
+        Their digests.
+
+    Raises:
+        CorpusError: one has changed, or cannot be read.
+    """
+    there = digests(files)
+    for file, found, expected in zip(
+        files, there, sha256 or [None] * len(files), strict=True
+    ):
+        if expected not in (None, found):
+            raise CorpusError(
+                f"{file} is not what was learned from: its sha256 is "
+                f"{found[:12]}…, expected {expected[:12]}…. Put that back, or "
+                "train anew on what is there now with "
+                f"--data.{setting.replace('_', '-')} None."
+            )
+    return there
 
 
 def load(
@@ -100,16 +147,7 @@ def read(
         CorpusError: a file cannot be read, is not UTF-8, is empty, or has
             changed; the two are the same or have different numbers of lines.
     """
-    for file, found, expected in zip(
-        files, digests(files), sha256 or [None] * len(files), strict=True
-    ):
-        if expected not in (None, found):
-            raise CorpusError(
-                f"{file} is not the text that was learned from: its sha256 "
-                f"is {found[:12]}…, expected {expected[:12]}…. Put that file "
-                "back, or train anew on the text as it is now with "
-                f"--data.{setting.replace('_', '-')} None."
-            )
+    check_digests(files, sha256, setting)
     columns = read_columns(*files) if len(files) == 1 else None
     text = columns or read_parallel(*files)
     if text.src == text.tgt:

@@ -79,23 +79,33 @@ def probabilities(
     return found
 
 
-def f1_by_class(
+def confusion(
     right: Int[Tensor, " texts"], guesses: Int[Tensor, " texts"], classes: int
-) -> Float[Tensor, " classes"]:
-    """2 TP / (2 TP + FP + FN) of each class.
-
-    The harmonic mean of precision and recall, without the case in which both
-    are 0 / 0: a class that is neither present nor predicted has 0.
+) -> Int[Tensor, "class guess"]:
+    """How many texts of each class (row) were taken for which (column).
 
     Args:
         right: the class of each text.
         guesses: the predicted class of each text.
         classes: number of classes.
     """
-    there = torch.bincount(right, minlength=classes)  # TP + FN
-    guessed = torch.bincount(guesses, minlength=classes)  # TP + FP
-    hits = torch.bincount(right[right == guesses], minlength=classes)
-    return 2 * hits / (there + guessed).clamp(min=1)
+    places = right * classes + guesses
+    return places.bincount(minlength=classes**2).view(classes, classes)
+
+
+def f1_by_class(
+    confused: Int[Tensor, "class guess"],
+) -> Float[Tensor, " class"]:
+    """2 TP / (2 TP + FP + FN) of each class.
+
+    The harmonic mean of precision and recall, without the case in which both
+    are 0 / 0: a class that is neither present nor predicted has 0.
+
+    Args:
+        confused: from :func:`confusion`.
+    """
+    both = confused.sum(dim=0) + confused.sum(dim=1)  # 2 TP + FP + FN
+    return 2 * confused.diag() / both.clamp(min=1)
 
 
 def macro_f1(
@@ -108,7 +118,7 @@ def macro_f1(
         guesses: the predicted class of each text.
         classes: number of classes.
     """
-    return f1_by_class(right, guesses, classes).mean().item()
+    return f1_by_class(confusion(right, guesses, classes)).mean().item()
 
 
 def interval_of_groups(

@@ -292,6 +292,8 @@ class TrainedModel:
         from transformer_course.data import images, labelled
 
         self.require_output("classes")
+        if own := self.details.get("classes"):
+            return tuple(own)
         corpus = self._detail("corpus")
         known = labelled.CLASSES | images.CLASSES
         if corpus not in known:
@@ -439,7 +441,16 @@ class TrainedModel:
             CheckpointError: its checkpoint does not say.
         """
         self._detail("corpus")
-        keys = ("corpus", "src", "tgt", "files", "sha256", "spaced")
+        keys = (
+            "corpus",
+            "src",
+            "tgt",
+            "files",
+            "sha256",
+            "classes",
+            "image_size",
+            "spaced",
+        )
         return from_dict(
             DataConfig,
             {k: self.details[k] for k in keys if self.details.get(k)},

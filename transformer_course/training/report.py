@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
-from torch import nn
+from jaxtyping import Int
+from torch import Tensor, nn
 
 from transformer_course.console import Say
 from transformer_course.data.text import ParallelText, unseen
 from transformer_course.data.tokenizer import PAD, AnyTokenizer
-from transformer_course.decoding.classify import f1_by_class
+from transformer_course.decoding.classify import confusion, f1_by_class
 from transformer_course.decoding.translate import MapBatches, translate
 from transformer_course.evaluation.bleu import perplexity, score_lines
 from transformer_course.training.loop import evaluate
@@ -58,6 +59,12 @@ class Evaluation:
         }
         return reports[self.task.kind.output](title, say)
 
+    def confusion(self) -> Int[Tensor, "class guess"]:
+        """How many of each class a classifier takes for which."""
+        labels = torch.as_tensor(self.text.labels)
+        guesses = class_probabilities(self.model, self._batches()).argmax(-1)
+        return confusion(labels, guesses, len(self.text.names))
+
     def _translations(self, title: str, say: Say) -> list[str]:
         """BLEU and chrF, of all sentences and of those unseen in training."""
         search = f"beam {self.beam_size}, alpha {self.alpha}"
@@ -103,27 +110,25 @@ class Evaluation:
 
     def _classes(self, title: str, say: Say) -> None:
         """Accuracy and F1, and by class what it is most often taken for."""
-        names = self.text.names
-        labels = torch.as_tensor(self.text.labels)
-        guesses = class_probabilities(self.model, self._batches()).argmax(-1)
-        hits, f1 = guesses == labels, f1_by_class(labels, guesses, len(names))
+        names, counts = self.text.names, self.confusion()
+        right, total = counts.diag(), int(counts.sum())
+        f1 = f1_by_class(counts)
         say(
-            f"{title}: {int(hits.sum()):,} of {len(labels):,} "
+            f"{title}: {int(right.sum()):,} of {total:,} "
             f"{self.task.kind.input} right, accuracy "
-            f"{hits.float().mean():.4f}, macro F1 {f1.mean():.4f}"
+            f"{int(right.sum()) / total:.4f}, macro F1 {f1.mean():.4f}"
         )
         for label, name in enumerate(names):
-            here = labels == label
+            here = counts[label]
             if not here.any():
                 continue
-            most, missed = "", guesses[here & ~hits]
-            if len(missed):
-                taken = names[int(missed.mode().values)]
+            most, missed = "", here.clone()
+            missed[label] = 0
+            if missed.any():
+                taken = names[int(missed.argmax())]
                 most = f", most often taken for {taken}"
-            say(
-                f"  {name:12} {hits[here].float().mean():.4f}  "
-                f"F1 {f1[label]:.4f}{most}"
-            )
+            share = here[label] / here.sum()
+            say(f"  {name:12} {share:.4f}  F1 {f1[label]:.4f}{most}")
 
     def _hidden_words(self, title: str, say: Say) -> None:
         """nll and accuracy of hidden words, and of "does B follow?"."""

@@ -42,7 +42,7 @@ class Prepared(NamedTuple):
 def complete(
     experiment: Experiment, begun: dict[str, Any] | None = None
 ) -> Experiment:
-    """The settings with the corpus's languages and the files' sha256.
+    """The settings with the corpus's languages, the files' sha256, classes.
 
     Args:
         experiment: the settings.
@@ -53,15 +53,18 @@ def complete(
     """
     data = experiment.data
     before = from_dict(DataConfig, begun["data"]) if begun else data
-    src, tgt = corpus_of(data).direction(data.src, data.tgt)
-    found = {"src": src, "tgt": tgt}
+    task, found = find_task(experiment.task), {}
+    if data.files is None or task.languages == 2:
+        found["src"], found["tgt"] = corpus_of(data).direction(
+            data.src, data.tgt
+        )
     for files, sha256 in (("files", "sha256"), ("more", "more_sha256")):
         named = getattr(data, files)
         if named is not None and getattr(data, sha256) is None:
             known = getattr(before, sha256)
             found[sha256] = known or own_text.digests(named)
     data = dataclasses.replace(data, **found)
-    return dataclasses.replace(experiment, data=data)
+    return task.fitted(dataclasses.replace(experiment, data=data))
 
 
 def prepare(

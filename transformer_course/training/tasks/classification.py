@@ -16,8 +16,13 @@ from transformer_course.batches.labelled import (
     text_rows,
 )
 from transformer_course.checkpoints.kinds import TASK_KINDS
+from transformer_course.data import own_images
 from transformer_course.data.config import DataConfig
-from transformer_course.data.corpora import load_images, load_labelled
+from transformer_course.data.corpora import (
+    corpus_of,
+    labelled_of,
+    load_images,
+)
 from transformer_course.data.images import ImageSet, ImageSplits
 from transformer_course.data.labelled import LabelledSplits, LabelledText
 from transformer_course.data.tokenizer import AnyTokenizer
@@ -36,6 +41,8 @@ IMAGE_BATCH_SIZE = 500
 """Images in a batch of an evaluation."""
 SAMPLES = 10
 """Number of samples at each epoch."""
+OWN_SETTINGS = ("files", "sha256", "classes")
+"""Settings of files of one's own."""
 
 
 def labelled_loss(
@@ -53,11 +60,26 @@ class ImageClassification(Task):
     corpora = ("images",)
     examples = "images"
     selection_metric = "accuracy"
-    data_settings = ("train_pairs", "batch_size", "shift")
+    data_settings = (*OWN_SETTINGS, "image_size") + (
+        "train_pairs",
+        "batch_size",
+        "shift",
+    )
     loss = staticmethod(labelled_loss)
 
+    def fitted(self, experiment: Experiment) -> Experiment:
+        size = experiment.model.image_size
+        data = dataclasses.replace(experiment.data, image_size=size)
+        if data.files is None or data.classes:
+            return experiment
+        train = self.load(data).train
+        return _fitted(experiment, data, train.names, len(train.images[0]))
+
     def load(self, data: DataConfig) -> ImageSplits:
-        splits = load_images(data.corpus)
+        if data.files is None:
+            splits = load_images(data.corpus)
+        else:
+            splits = own_images.load(data.files, data.sha256, data.image_size)
         train = splits.train.take(slice(data.train_pairs))
         return dataclasses.replace(splits, train=train)
 
@@ -109,6 +131,7 @@ class TextClassification(Task):
     examples = "texts"
     selection_metric = "accuracy"
     data_settings = (
+        *OWN_SETTINGS,
         "src",
         "tgt",
         "train_pairs",
@@ -118,9 +141,15 @@ class TextClassification(Task):
     )
     loss = staticmethod(labelled_loss)
 
+    def fitted(self, experiment: Experiment) -> Experiment:
+        data = experiment.data
+        if data.files is None or data.classes:
+            return experiment
+        return _fitted(experiment, data, self.load(data).train.names)
+
     def load(self, data: DataConfig) -> LabelledSplits:
         """The splits; ``train_pairs`` limits the texts with labels."""
-        splits = load_labelled(data.corpus)
+        splits = labelled_of(corpus_of(data))
         if data.train_pairs is None:
             return splits
         size = min(data.train_pairs, len(splits.train))
@@ -216,6 +245,23 @@ def _samples(
         }
         for text, label, guess, probability in zip(*columns, strict=True)
     ]
+
+
+def _fitted(
+    experiment: Experiment,
+    data: DataConfig,
+    names: tuple[str, ...],
+    channels: int | None = None,
+) -> Experiment:
+    """The settings with the classes, and the channels of images, if any."""
+    sizes = {"n_classes": len(names)}
+    if channels is not None:
+        sizes["channels"] = channels
+    return dataclasses.replace(
+        experiment,
+        data=dataclasses.replace(data, classes=names),
+        model=dataclasses.replace(experiment.model, **sizes),
+    )
 
 
 def _require_sizes(config: AnyModelConfig, **sizes: int) -> None:

@@ -48,6 +48,7 @@ class PreTraining(Task):
 
     kind = TASK_KINDS["pre_training"]
     corpora = ("works",)
+    own_files = False
     examples = "works"
     selection_metric = "nll"
     greater_is_better = False

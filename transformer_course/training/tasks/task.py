@@ -31,6 +31,8 @@ class Task(ABC):
     """Fields of :class:`~.corpora.Corpus`; a corpus must have one of them."""
     languages: ClassVar[int | None] = None
     """Number of languages of a corpus; None for any."""
+    own_files: ClassVar[bool] = True
+    """Whether it can be trained on a reader's own files."""
     examples: ClassVar[str]
     """Plural noun for the training examples."""
     selection_metric: ClassVar[str]
@@ -56,6 +58,14 @@ class Task(ABC):
             ConfigError: settings that do not go together.
             CorpusError: the corpus cannot be had.
         """
+
+    def fitted(self, experiment: Experiment) -> Experiment:
+        """The settings, with what the files of one's own determine.
+
+        Raises:
+            CorpusError: the files cannot be had.
+        """
+        return experiment
 
     @abstractmethod
     def prepare(
@@ -188,6 +198,8 @@ def check(task: Task, experiment: Experiment) -> None:
 
 def supports(task: Task, corpus: Corpus) -> bool:
     """Whether a corpus has the data that a task needs."""
+    if corpus.own:
+        return task.own_files
     return task.languages in (None, len(corpus.languages)) and any(
         getattr(corpus, name) is not None for name in task.corpora
     )

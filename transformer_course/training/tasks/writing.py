@@ -24,7 +24,7 @@ from transformer_course.batches.pairs import (
 )
 from transformer_course.checkpoints.kinds import TASK_KINDS
 from transformer_course.console import log
-from transformer_course.data import more_pairs
+from transformer_course.data import more_pairs, own_book
 from transformer_course.data.config import DataConfig
 from transformer_course.data.corpora import corpus_of, pairs_of
 from transformer_course.data.text import ParallelText, Splits
@@ -242,7 +242,10 @@ class NextSentence(Task):
     samples = staticmethod(pair_samples)
 
     def load(self, data: DataConfig) -> Splits:
-        return load_pairs(data)
+        if data.files is None:
+            return load_pairs(data)
+        splits = own_book.next_sentences(data.files, data.sha256)
+        return first_pairs(splits, data.train_pairs)
 
     def prepare(
         self,
@@ -272,7 +275,9 @@ class LanguageModelling(Task):
 
     def load(self, data: DataConfig) -> Splits:
         corpus = corpus_of(data)
-        if corpus.texts:
+        if corpus.own and len(data.files) == 1:
+            splits = own_book.running_text(data.files, data.sha256)
+        elif corpus.texts:
             splits = corpus.texts()
         else:
             splits = pairs_of(corpus, data.src, data.tgt)

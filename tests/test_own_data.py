@@ -1,0 +1,340 @@
+"""Laws of a reader's own texts with labels, images and books."""
+
+import csv
+import dataclasses as dc
+import random
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from transformer_course.cli.texts import score
+from transformer_course.data import own_book, own_images, own_labels
+from transformer_course.errors import CorpusError
+from transformer_course.inference.model import TrainedModel
+from transformer_course.models.bert_config import TextClassifierConfig
+from transformer_course.models.vit_config import VisionConfig
+from transformer_course.training.presets import PRESETS
+from transformer_course.training.run.training import run
+
+GOOD, BAD = ("sunny warm happy", "rainy cold gloomy")
+SMALL = TextClassifierConfig(
+    vocab_size=305, d_model=16, d_ff=16, n_heads=2, n_layers=1
+)
+
+
+def sentences(count: int = 120) -> list[tuple[str, str]]:
+    """Different texts of two classes, which one word tells apart."""
+    draw = random.Random(0)
+    rows = []
+    for number in range(count):
+        label, words = [("good", GOOD), ("bad", BAD)][number % 2]
+        place = draw.choice("town village harbour island".split())
+        word = draw.choice(words.split())
+        rows.append((f"day {number} in the {place} was {word}", label))
+    return rows
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Writes rows into a file, and gives its name."""
+
+    def write(rows, name="texts.tsv", header=None, encoding="utf-8") -> str:
+        path = tmp_path / name
+        rows = [header, *rows] if header else rows
+        with path.open("w", encoding=encoding, newline="") as stream:
+            if name.endswith(".csv"):
+                csv.writer(stream).writerows(rows)
+            else:
+                stream.writelines("\t".join(row) + "\n" for row in rows)
+        return str(path)
+
+    return write
+
+
+def parts(splits):
+    return [splits.train, splits.dev, splits.test]
+
+
+def refused(load, *args) -> str:
+    with pytest.raises(CorpusError) as error:
+        load(*args)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+# --- texts with labels -------------------------------------------------------
+
+
+def test_each_text_is_in_one_part_and_each_part_has_all_classes(table):
+    rows = sentences()
+    splits = own_labels.load((table(rows),), None)
+    found = [text for part in parts(splits) for text in part.texts]
+    assert sorted(found) == sorted(text for text, _ in rows)
+    assert [len(part) for part in parts(splits)] == [96, 12, 12]
+    for part in parts(splits):
+        assert part.names == ("bad", "good")
+        assert set(part.labels) == {0, 1}
+        for text, label in zip(part.texts, part.labels, strict=True):
+            assert (text, part.names[label]) in rows
+
+
+def test_a_csv_file_is_read_by_its_header_whatever_the_order(table):
+    rows = [(label, f'he said, "{text}"') for text, label in sentences()]
+    file = table(rows, "texts.csv", ("Label", "Sentence"))
+    splits = own_labels.load((file,), None)
+    assert all(t.startswith('he said, "day') for t in splits.train.texts)
+    other = table(rows, "other.csv", ("sentiment", "sentence"))
+    assert "'sentiment, sentence'" in refused(own_labels.load, (other,), None)
+
+
+def test_a_group_stays_together_and_so_do_equal_texts(table):
+    rows = [
+        (text, label, f"author {number // 6}")
+        for number, (text, label) in enumerate(sentences(240))
+    ]
+    rows.append((*rows[0][:2], "author 39"))  # the same text, elsewhere
+    splits = own_labels.load((table(rows),), None)
+    place = {}
+    for number, part in enumerate(parts(splits)):
+        for text, group in zip(part.texts, part.groups, strict=True):
+            if (text, group) != (rows[-1][0], rows[-1][2]):
+                assert place.setdefault(group, number) == number
+            assert place.setdefault(text, number) == number
+    assert {*place.values()} == {0, 1, 2}
+
+
+def test_numbers_as_labels_are_in_order():
+    assert own_labels.class_names("10 9 1 9".split()) == ("1", "9", "10")
+    assert own_labels.class_names("10 b 9".split()) == ("10", "9", "b")
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([("a", "x"), ("b", "x")], "have the label 'x'"),
+        (sentences(8) + [("c", "rare")], "'rare' of"),
+        ([("a", "x", "g", "h")], "line 1 of"),
+        ([("only a text",)], "line 1 of"),
+        ([("a", "x"), ("b", "")], "line 2 of"),
+        ([("", "x")], "holds no text"),
+        ([], "is empty"),
+    ],
+)
+def test_what_nobody_can_learn_from_is_refused(table, rows, said):
+    assert said in refused(own_labels.load, (table(rows),), None)
+
+
+def test_text_that_is_not_utf8_or_badly_quoted_is_refused(table, tmp_path):
+    file = table([("caf\xe9", "x")], encoding="latin-1")
+    assert "not UTF-8: line 1" in refused(own_labels.load, (file,), None)
+    broken = tmp_path / "broken.csv"
+    broken.write_text('text,label\n"never closed,x\nb,y\n', "utf-8")
+    assert "broken.csv, near line" in refused(
+        own_labels.load, (str(broken),), None
+    )
+
+
+def test_unequal_classes_and_contradictions_are_warned_of(table, capsys):
+    rows = sentences(80) + [(f"more {n}", "good") for n in range(300)]
+    rows.append((rows[0][0], "bad"))
+    own_labels.load((table(rows),), None)
+    said = capsys.readouterr().err
+    assert "2 classes: bad 41, good 340" in said
+    assert "8 times as many as bad" in said
+    assert "1 texts of" in said and "more than one label" in said
+
+
+def experiment(preset, files, model=None, **train):
+    base = PRESETS[preset]
+    return dc.replace(
+        base,
+        data=dc.replace(base.data, files=files),
+        model=model or base.model,
+        train=dc.replace(base.train, average_last=0, **train),
+    )
+
+
+def test_a_classifier_of_ones_own_texts_is_trained_and_scored(
+    table, tmp_path, capsys
+):
+    rows = [
+        *sentences(150),
+        *((f"news {n} at six", "そのほか") for n in range(75)),
+    ]
+    file = table(rows)
+    begun = experiment("polarity", (file,), SMALL, epochs=12, peak_rate=5e-3)
+    folder = run(begun, tmp_path / "out", quiet=True)
+    used = TrainedModel.load(folder)
+    assert used.names == ("bad", "good", "そのほか")
+    [[guess]] = used.classify(["news 99 at six"])
+    assert guess.name == "そのほか"
+    matrix, picture = tmp_path / "m.csv", tmp_path / "m.svg"
+    capsys.readouterr()
+    score(folder, confusion=(matrix, picture))
+    assert "macro F1" in capsys.readouterr().out
+    with matrix.open(encoding="utf-8", newline="") as stream:
+        header, *body = csv.reader(stream)
+    assert header == ["class", "as bad", "as good", "as そのほか"]
+    counts = [list(map(int, row[1:])) for row in body]
+    assert sum(map(sum, counts)) == 21
+    assert "そのほか" in picture.read_text("utf-8")
+
+
+# --- images ------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with red and blue images of several sizes and kinds."""
+    draw = np.random.default_rng(0)
+    for name, channel in (("red", 0), ("青", 2)):
+        (tmp_path / "images" / name).mkdir(parents=True)
+        for number in range(30):
+            height, width = draw.integers(20, 60, 2)
+            pixels = draw.integers(0, 90, (height, width, 3), dtype=np.uint8)
+            pixels[..., channel] += 150
+            suffix = "jpg" if number % 2 else "png"
+            path = tmp_path / "images" / name / f"{number}.{suffix}"
+            Image.fromarray(pixels).save(path)
+    return tmp_path / "images"
+
+
+def test_images_of_all_sizes_become_squares_of_one_size(folder):
+    (folder / "red" / "broken.png").write_bytes(b"\x89PNG no more")
+    (folder / "red" / "notes.txt").write_text("no image")
+    splits = own_images.load((str(folder),), None, 16)
+    assert [len(part) for part in parts(splits)] == [48, 6, 6]
+    for part in parts(splits):
+        assert part.images.shape[1:] == (3, 16, 16)
+        assert part.names == ("red", "青")
+        means = part.images.float().mean(dim=(2, 3))
+        assert torch.equal((means[:, 2] > means[:, 0]).long(), part.labels)
+
+
+def test_what_is_left_out_is_named(folder, capsys):
+    (folder / "red" / "broken.png").write_bytes(b"\x89PNG no more")
+    own_images.load((str(folder),), None, 8)
+    said = capsys.readouterr().err
+    assert "broken.png cannot be read" in said
+    assert "scaled to 8 × 8" in said
+
+
+def test_equal_images_stay_in_one_part(folder):
+    for number in range(10):
+        image = (folder / "red" / "0.png").read_bytes()
+        (folder / "red" / f"copy{number}.png").write_bytes(image)
+    splits = own_images.load((str(folder),), None, 12)
+    seen = [
+        {image.numpy().tobytes() for image in part.images}
+        for part in parts(splits)
+    ]
+    assert not (seen[0] & seen[1] or seen[0] & seen[2] or seen[1] & seen[2])
+
+
+def test_grey_images_have_one_channel(tmp_path):
+    for name, shade in (("dark", 10), ("light", 240)):
+        (tmp_path / name).mkdir()
+        for n in range(4):
+            Image.new("L", (9, 9), shade + n).save(
+                tmp_path / name / f"{n}.png"
+            )
+    splits = own_images.load((str(tmp_path),), None, 9)
+    assert splits.train.images.shape == (4, 1, 9, 9)
+
+
+def test_a_folder_without_classes_is_refused(folder, tmp_path):
+    said = refused(own_images.load, (str(folder / "red"),), None, 8)
+    assert "has images in 0 folders" in said
+    said = refused(own_images.load, (str(tmp_path / "none"),), None, 8)
+    assert "come from one folder" in said
+    (folder / "few").mkdir()
+    Image.new("L", (9, 9)).save(folder / "few" / "a.png")
+    said = refused(own_images.load, (str(folder),), None, 8)
+    assert "the class 'few'" in said and "has 1 images" in said
+
+
+def test_a_vit_learns_ones_own_images_and_refuses_changed_ones(
+    folder, tmp_path
+):
+    model = VisionConfig(
+        image_size=8, patch_size=4, d_model=16, d_ff=16, n_heads=2, n_layers=1
+    )
+    begun = experiment("digits-vit", (str(folder),), model, epochs=8)
+    place = run(begun, tmp_path / "out", quiet=True)
+    used = TrainedModel.load(place)
+    assert used.names == ("red", "青")
+    assert used.model.config.channels == 3
+    (folder / "red" / "0.png").unlink()
+    with pytest.raises(CorpusError, match="is not what was learned from"):
+        score(place)
+
+
+# --- a book ------------------------------------------------------------------
+
+BOOK = [
+    f"It was day {n}. Nobody came! “Why?” she asked him {n} times."
+    for n in range(120)
+]
+
+
+def test_a_book_is_cut_into_sentences():
+    assert own_book.sentences(BOOK[7]) == [
+        "It was day 7.",
+        "Nobody came!",
+        "“Why?” she asked him 7 times.",
+    ]
+    assert own_book.sentences("猫である。「名前は？」と聞いた。無い。") == [
+        "猫である。",
+        "「名前は？」と聞いた。",
+        "無い。",
+    ]
+
+
+def test_lines_of_fixed_width_are_joined_to_paragraphs():
+    wrapped = ["It was a dark", "and stormy night.", "", "It was", "day."]
+    assert own_book.paragraphs(wrapped) == [
+        "It was a dark and stormy night.",
+        "It was day.",
+    ]
+    assert own_book.paragraphs(["One.", "", "Two."]) == ["One.", "Two."]
+
+
+def test_the_end_of_a_book_is_held_out(tmp_path):
+    file = tmp_path / "book.txt"
+    file.write_text("\n".join(BOOK), "utf-8")
+    splits = own_book.next_sentences((str(file),), None)
+    train, dev, test = parts(splits)
+    assert [len(part) for part in (train, dev, test)] == [287, 35, 35]
+    assert train.src[1:] == train.tgt[:-1]
+    assert test.tgt[-1].endswith("119 times.")
+    running = own_book.running_text((str(file),), None)
+    assert "\n".join(p.tgt[0] for p in parts(running)) == "\n".join(BOOK)
+
+
+def test_a_short_text_or_two_are_refused(tmp_path):
+    file = tmp_path / "book.txt"
+    file.write_text("One. Two.\n", "utf-8")
+    said = refused(own_book.running_text, (str(file),), None)
+    assert "has 2 sentences: expected at least 200" in said
+    said = refused(own_book.running_text, (str(file), str(file)), None)
+    assert "give one file" in said
+
+
+@pytest.mark.parametrize("preset", ["soseki-cpu", "soseki-lm"])
+def test_a_book_trains_what_goes_on_with_a_text(preset, tmp_path):
+    file = tmp_path / "book.txt"
+    file.write_text("\n".join(BOOK), "utf-8")
+    model = dc.replace(
+        PRESETS[preset].model,
+        vocab_size=310,
+        d_model=16,
+        d_ff=16,
+        n_heads=2,
+        max_length=40,
+    )
+    begun = experiment(preset, (str(file),), model, epochs=1)
+    folder = run(begun, tmp_path / "out", quiet=True)
+    score(folder)
+    assert next(TrainedModel.load(folder).sample("It was day 3.", 0))
