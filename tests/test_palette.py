@@ -13,7 +13,7 @@ sys.path.insert(0, str(BOOK / "_ext"))
 from course_figures import inline
 
 STYLES = [*BOOK.glob("_static/**/*.css"), *BOOK.glob("en/**/*.md")]
-DRAWING = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10.5 20"
+PICTURE = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10.5 20"
 xmlns:xlink="http://www.w3.org/1999/xlink" width="10.5pt" height="20pt">
 <defs><clipPath id="c"><path d="M 0 1.23456"/></clipPath></defs>
 <g id="axes_1" clip-path="url(#c)"><use xlink:href="#c" style="fill: #0072b2"/>
@@ -51,7 +51,7 @@ def test_a_page_uses_no_colour_that_the_palette_lacks():
 
 def test_a_drawing_in_a_page_keeps_to_itself():
     """Its ids are its own, its letters and colours the page's."""
-    drawn = inline(DRAWING, 'the "words"')
+    drawn = inline(PICTURE, 'the "words"')
     (own,) = re.findall(r'id="([0-9a-f]{6})c"', drawn)
     assert f'clip-path="url(#{own}c)"' in drawn
     assert f'href="#{own}c"' in drawn
@@ -61,5 +61,5 @@ def test_a_drawing_in_a_page_keeps_to_itself():
     for gone in ("Course Sans", "axes_1", "rotate", "1.2345"):
         assert gone not in drawn
     assert "a &lt; b" in drawn
-    other = DRAWING.replace("a &lt; b", "c")
+    other = PICTURE.replace("a &lt; b", "c")
     assert f'id="{own}c"' not in inline(other, "")

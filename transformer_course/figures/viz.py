@@ -229,7 +229,8 @@ def draw_graph(
 
     Names are drawn as they stand and must differ; what follows a ``#`` in a
     name is not drawn. The second line of an operation's name stands smaller
-    below the first, and a part of the Transformer has its colour. A place is (x, y) in inches, y upwards.
+    below the first, and a part of the Transformer has its colour. A place is
+    (x, y) in inches, y upwards.
 
     Args:
         tensors: where each tensor stands.
