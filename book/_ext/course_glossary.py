@@ -256,10 +256,7 @@ def note(term: Term) -> str:
         MARKDOWN.renderInline,
         (term["definition"]["en"], beside(term)),
     )
-    return (
-        f"<div><p><b>{term['en']}</b> {english}</p>"
-        f'<p lang="ja">{japanese}</p></div>'
-    )
+    return f"<div><p><b>{term['en']}</b> {english}</p><p>{japanese}</p></div>"
 
 
 # --- Sphinx ------------------------------------------------------------------

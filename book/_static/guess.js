@@ -23,6 +23,7 @@ for (const box of document.querySelectorAll(".guess")) {
 
   const settle = (text) => {
     verdict.textContent = text;
+    verdict.classList.remove("is-note");
     fold.open = true;
     for (const part of waiting) part.classList.remove("waits");
     for (const control of controls.children) control.disabled = true;
@@ -70,7 +71,8 @@ for (const box of document.querySelectorAll(".guess")) {
   controls.after(verdict);
   if (waiting.length && !isSaid) {
     isSaid = true;
-    verdict.textContent = "What gives the answer away shows below once you have answered.";
+    verdict.textContent = "The result shows below once you have answered.";
+    verdict.classList.add("is-note");
   }
 
   // A link leads to what waits.

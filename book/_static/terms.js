@@ -13,10 +13,16 @@
   }
 
   let waiting, shown;
-  const forget = () => shown?.removeAttribute("aria-describedby");
+  const forget = () => {
+    shown?.removeAttribute("aria-describedby");
+    shown = null;
+  };
   const hide = () => box.togglePopover(false);
-  const hideSoon = () => (waiting = setTimeout(hide, 200));
   const stay = () => clearTimeout(waiting);
+  const hideSoon = () => {
+    stay();
+    waiting = setTimeout(hide, 200);
+  };
 
   const show = (link, meaning) => {
     stay();
@@ -25,7 +31,11 @@
     link.setAttribute("aria-describedby", box.id);
     box.replaceChildren(...meaning.cloneNode(true).children);
     box.togglePopover(true);
-    const { left, top, bottom } = link.getClientRects()[0];
+    place();
+  };
+
+  const place = () => {
+    const { left, top, bottom } = shown.getClientRects()[0];
     const most = document.documentElement.clientWidth - box.offsetWidth - 8;
     const above = top - box.offsetHeight - 4;
     box.style.left = `${Math.max(8, Math.min(left, most))}px`;
@@ -48,6 +58,7 @@
     box.addEventListener("pointerenter", stay);
     box.addEventListener("pointerleave", hideSoon);
     box.addEventListener("toggle", ({ newState }) => newState === "closed" && forget());
-    addEventListener("scroll", hide, { passive: true });
+    addEventListener("keydown", ({ key }) => key === "Escape" && hide());
+    addEventListener("scroll", () => shown && place(), { passive: true });
   }
 }

