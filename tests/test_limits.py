@@ -175,6 +175,16 @@ def test_the_scripts_of_the_live_figures_are_light():
     assert sum(script.stat().st_size for script in scripts) <= LIVE
 
 
+def test_no_style_asks_of_each_element_what_is_in_a_page():
+    """A subject that is any element, behind :has(), costs a second a page."""
+    sheets = [*(BOOK / "_static").rglob("*.css")]
+    assert len(sheets) > 5
+    for sheet in sheets:
+        css = re.sub(r"/\*.*?\*/", "", sheet.read_text("utf-8"), flags=re.S)
+        for selector in re.findall(r"([^{};]*:has\([^{};]*)\{", css):
+            assert not re.search(r"[\s>+~]:(not|has)\(|^\s*:has", selector)
+
+
 # --- built pages -------------------------------------------------------------
 
 

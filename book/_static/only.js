@@ -9,6 +9,8 @@
   if (!figure) return;
 
   figure.classList.add("only");
+  for (let part = figure.parentElement; part; part = part.parentElement)
+    part.classList.add("around-only");
   const frame = window.frameElement;
   new ResizeObserver(() => {
     const { bottom } = figure.getBoundingClientRect();
