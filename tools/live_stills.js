@@ -3,7 +3,8 @@
   const CONTROLS = ".lv-choose, .lv-slide, .lv-form, .lv-how, .lv-switches, " +
     "fieldset, progress, input, script, [hidden], button:not(.lv-word), " +
     "[style*='visibility: hidden']";
-  const KEPT = new Set(["class", "style", "lang", "scope", "colspan"]);
+  const KEPT = new Set(["class", "style", "lang", "scope", "colspan",
+    "data-tint"]);
 
   /* What is drawn keeps its shape; of elements only how they look is kept. */
   const strip = (element) => {

@@ -33,6 +33,7 @@
           film.find("said").textContent = `Loading the model, ${Math.round(100 * share)} %`;
         });
         const { nHeads, open } = await course.boxes.opened(model, SENTENCE, ASKER);
+        if (numbers.value === "hand") return; // chosen meanwhile
         await course.boxes.withHeads(root, nHeads, HEAD, async (head) =>
           film.load(await open.cross(WRITTEN, head), film.time));
       } catch (error) {
