@@ -104,7 +104,9 @@ def said(page: Any, bar: Any, scenes: int) -> list[str]:
     found = []
     for scene in range(scenes):
         page.evaluate(TO, [bar, scene])
-        found.append(page.locator("[data-live=film] .lv-status").text_content())
+        found.append(
+            page.locator("[data-live=film] .lv-status").text_content()
+        )
     return found
 
 

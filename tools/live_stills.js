@@ -1,8 +1,10 @@
 /* The first figure of each kind as HTML, with nothing to press. */
 () => {
   const CONTROLS = ".lv-choose, .lv-slide, .lv-form, .lv-how, .lv-switches, " +
-    "fieldset, progress, input, script, [hidden], button:not(.lv-word)";
-  const KEPT = new Set(["class", "style", "lang", "scope", "colspan"]);
+    "fieldset, progress, input, script, [hidden], button:not(.lv-word), " +
+    "[style*='visibility: hidden']";
+  const KEPT = new Set(["class", "style", "lang", "scope", "colspan",
+    "data-tint"]);
 
   /* What is drawn keeps its shape; of elements only how they look is kept. */
   const strip = (element) => {
@@ -39,7 +41,7 @@
       `${copy.innerHTML}</div></div>`;
   };
 
-  for (const bar of document.querySelectorAll("[data-still]")) {
+  for (const bar of document.querySelectorAll('[data-live="film"] [data-still]')) {
     bar.value = bar.dataset.still; // a film stands at a telling scene
     bar.dispatchEvent(new Event("input"));
   }

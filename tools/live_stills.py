@@ -18,6 +18,11 @@ SETTLE = 6_000
 """Milliseconds in which a sentence is written."""
 
 
+def shorter(tag: re.Match) -> str:
+    """A tag with one decimal in its numbers, of rem two; text stays."""
+    return re.sub(r"(\d\.\d)(?:(\d)\d*(?=rem)|\d+)", r"\1\2", tag[0])
+
+
 def main() -> None:
     """Write the stills of all figures in the built book."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -35,7 +40,7 @@ def main() -> None:
             page.wait_for_timeout(SETTLE)
             stills = page.evaluate(SCRIPT.read_text("utf-8"))
             for name in stills.keys() - done:
-                html = re.sub(r"(\d\.\d)\d+", r"\1", stills[name])
+                html = re.sub(r"<[^>]+>", shorter, stills[name])
                 (STILLS / f"{name}.html").write_text(html + "\n", "utf-8")
             done |= stills.keys()
     print(f"{', '.join(sorted(done))}: {STILLS}")

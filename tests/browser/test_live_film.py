@@ -188,7 +188,7 @@ def test_one_word_of_the_translator_is_pythons(film):
     )
     expected = attention_maps(model, src, tgt)[name][0, :, row]
     for head, weights in enumerate(expected):
-        film.part("head").locator("select").select_option(str(head))
+        film.part("head").locator("select").select_option(label=f"{head + 1}")
         film.to(1)
         film.part("said").get_by_text(f"Head {head + 1} of 4").wait_for()
         assert same(film.everything()["weights"], weights), head

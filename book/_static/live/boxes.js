@@ -51,9 +51,9 @@ course.boxes = (() => {
     const ids = steps.map(([id]) => id);
     return {
       blocks, levels: ids.map((id) => [id]),
-      scenes: steps.flatMap(([id, , title, said], i) => (title ? [scene(title[0].toUpperCase() + title.slice(1), said,
-        ids.slice(0, i + 1), i ? [[id]] : [], [id, 0, 0],
-        { room: ids })] : [])),
+      scenes: steps.map(([id, , title, said], i) => scene(
+        title[0].toUpperCase() + title.slice(1), said, ids.slice(0, i + 1),
+        i ? [[id]] : [], [id, 0, 0], { room: ids })),
     };
   }
 
@@ -146,8 +146,8 @@ course.boxes = (() => {
     const P = each("share", ["E", E], (value) => value / sumOfAll,
       (text) => `${text} ÷ ${number(sumOfAll)}, the sum over all words,`,
       { over: null, shade: true });
-    const chosen = { ...moved("P", P, { over: "P", rows: null }), name: "chosen", values: [[P.values[0][0]]],
-      said: () => `${names[0]}: ${percent(P.values[0][0])} is the largest` };
+    const chosen = { ...moved("P", P), name: "chosen", over: "P",
+      values: [[P.values[0][0]]], said: () => `${names[0]}: ${percent(P.values[0][0])} is the largest` };
     return {
       blocks: { x: X, T, L, E, P, chosen },
       levels: [["x"], ["T", "L", "E", "P"], ["chosen"]],

@@ -50,7 +50,7 @@ course.Film = class {
     this.screen.append(this.camera);
     this.time = this.run = 0;
     this.bar = h("input", {
-      type: "range", min: 0, step: still.matches ? 1 : 0.01, "data-still": 4,
+      type: "range", min: 0, step: still.matches ? 1 : 0.01, "data-still": 3,
       autocomplete: "off", "aria-label": "Film",
       oninput: () => { this.stop(); this.show(Number(this.bar.value)); },
       onchange: () => this.go(Math.round(this.time)),
@@ -60,11 +60,10 @@ course.Film = class {
     this.find("back").addEventListener("click", () => this.step(-1));
     this.find("next").addEventListener("click", () => this.step(1));
     this.find("play").addEventListener("click", () => this.play());
-    this.screen.addEventListener("pointerover", (event) => this.pointed(event));
-    this.screen.addEventListener("pointermove", (event) => this.pointed(event));
-    this.screen.addEventListener("pointerdown", (event) => this.pointed(event));
-    this.screen.addEventListener("pointerleave", () => this.rest());
-    this.screen.addEventListener("focusin", (event) => this.pointed(event));
+    for (const name of ["pointerover", "pointermove", "pointerdown", "focusin"])
+      this.screen.addEventListener(name, (event) => this.pointed(event));
+    this.screen.addEventListener("pointerleave", ({ pointerType }) =>
+      pointerType === "mouse" && this.rest()); // what a finger has pressed stays
     this.screen.addEventListener("keydown", (event) => this.walk(event));
     new ResizeObserver(() => this.fit()).observe(this.screen);
   }
@@ -434,14 +433,16 @@ course.Film = class {
   /* --- one number --------------------------------------------------------- */
 
   /* The number under the pointer, or that has the focus. */
-  pointed({ target, offsetX }) {
+  pointed({ target, type, offsetX }) {
     const cell = target.closest("[data-at]");
     if (!cell || !Number.isInteger(this.time)) return;
-    const [id, i, j] = cell.dataset.at.split(" ");
-    const { strip, values } = this.reel.blocks[id];
-    const count = values[0].length;
-    const at = Math.floor(((offsetX ?? 0) / cell.clientWidth) * count);
-    this.light([id, Number(i), strip ? Math.min(count - 1, Math.max(0, at)) : Number(j)]);
+    const isNow = cell.classList.contains("is-now");
+    const [id, row, column] = cell.dataset.at.split(" ");
+    const { strip, values: [{ length }] } = this.reel.blocks[id];
+    if (isNow && (!strip || type === "focusin")) return;
+    const share = type === "focusin" ? 0 : offsetX / cell.clientWidth;
+    const at = Math.min(length - 1, Math.max(0, Math.floor(share * length)));
+    this.light([id, Number(row), strip ? at : Number(column)]);
   }
 
   /* The number that the scene itself points at. */

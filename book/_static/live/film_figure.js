@@ -21,6 +21,8 @@
       course.boxes.withHeads(root, 0, 0, () => {});
       const on = switches.map((box) => [box.dataset.switch, box.checked]);
       const parts = { ...data.on, ...Object.fromEntries(on) };
+      for (const box of switches)
+        box.disabled = box.dataset.switch === "root" && parts.heads; // as chapter 07
       const kind = data.short ? "short" : parts.heads ? "heads" : "all";
       film.load(course.reels[kind](data, parts), time);
     }
@@ -31,6 +33,7 @@
           film.find("said").textContent = `Loading the model, ${Math.round(100 * share)} %`;
         });
         const { nHeads, open } = await course.boxes.opened(model, SENTENCE, ASKER);
+        if (numbers.value === "hand") return; // chosen meanwhile
         await course.boxes.withHeads(root, nHeads, HEAD, async (head) =>
           film.load(await open.cross(WRITTEN, head), film.time));
       } catch (error) {
@@ -43,11 +46,10 @@
     for (const box of switches)
       box.addEventListener("change", () => byHand(Math.round(film.time)));
     numbers?.addEventListener("change", () => {
-      const real = numbers.value === "model";
-      for (const box of switches) box.disabled = real;
+      if (numbers.value === "hand") return byHand();
+      for (const box of switches) box.disabled = true;
       film.time = 0;
-      if (real) ofModel();
-      else byHand();
+      ofModel();
     });
     root.classList.add("is-live");
     find("app").hidden = false;

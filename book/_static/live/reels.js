@@ -293,7 +293,7 @@ course.reels = (() => {
 
   const side = (a, b) => a.map((row, i) => [...row, ...b[i]]);
 
-  function heads({ words, features, X, two, asks }, { root, mask }) {
+  function heads({ words, features, X, two, asks }, { mask }) {
     const named = { rows: words };
     const blocks = { X: embedded(X, words, features) };
     blocks.WQ = given("W^Q: two side by side", "query", side(...two.Q),
@@ -318,7 +318,8 @@ course.reels = (() => {
       blocks[of("S")] = product(`scores_${n + 1}`, "attend",
         [of("Q"), blocks[of("Q")]], [of("K"), blocks[of("K")]],
         (i, j) => `${words[i]} · ${words[j]}`);
-      Object.assign(blocks, headWeights(blocks[of("S")], of, words, { width, root, mask, n }));
+      Object.assign(blocks,
+        headWeights(blocks[of("S")], of, words, { width, mask, n }));
       blocks[of("V")] = { ...own("V", "value", { over: of("O") }), sources: () => [] };
       blocks[of("B")] = moved(of("A"), blocks[of("A")], { ...named });
       blocks[of("O")] = product(`head_${n + 1}`, "mix", [of("B"), blocks[of("B")]],
@@ -331,17 +332,16 @@ course.reels = (() => {
     blocks.WO = given("W^O", "attend", two.O, { over: "Y" });
     blocks.Y = product("output", "mix", ["C", blocks.C], ["WO", blocks.WO],
       (i) => words[i]);
-    return { blocks, scenes: headScenes(words, asks, blocks, { width, root, mask }),
+    return { blocks, scenes: headScenes(words, asks, blocks, mask),
       levels: [["WQ"], ["X", "Q"], ["K1", "K2"], ["Q1", "S1", "Q2", "S2"],
         ["M1", "M2"], ["A1", "A2"], ["V1"], ["B1", "O1"], ["V2"], ["B2", "O2"],
         ["WO"], ["C", "Y"]] };
   }
 
   /* The scores of one head, divided and masked, and their softmax. */
-  function headWeights(S, of, words, { width, root, mask, n }) {
-    const by = root ? Math.sqrt(width) : 1;
-    const M = each(`÷ √d_k`, [of("S"), S],
-      (value, i, j) => (mask && j > i ? -Infinity : value / by),
+  function headWeights(S, of, words, { width, mask, n }) {
+    const M = each("÷ √d_k", [of("S"), S],
+      (value, i, j) => (mask && j > i ? -Infinity : value / Math.sqrt(width)),
       (text, i, j) => (mask && j > i ? `${words[j]} comes after ${words[i]}`
         : `${text} ÷ √${width}`), { over: null, rows: n ? null : words, columns: words });
     const sums = M.values.map((row) => total(row.map(Math.exp)));
@@ -352,7 +352,7 @@ course.reels = (() => {
     return { [of("M")]: M, [of("A")]: A };
   }
 
-  function headScenes(words, asks, { A1, A2, Y }, { root, mask }) {
+  function headScenes(words, asks, { A1, A2, Y }, mask) {
     const share = ({ values }, j) => course.ui.percent(values[asks][j]);
     const asked = words[asks];
     return [
