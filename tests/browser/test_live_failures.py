@@ -157,7 +157,7 @@ def test_a_model_for_a_sentence_of_the_reader_is_asked_for_again(page, figure):
     root.get_by_text("could not be loaded: the connection").wait_for()
     page.unroute("**/en-ja/weights-07.js")
     again(root).click()
-    root.get_by_text("テニス").wait_for()
+    root.get_by_text("私は公園でテニスをしたい。").wait_for()
     assert not page.evaluate(FOREIGN)
 
 
