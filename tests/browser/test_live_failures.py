@@ -6,6 +6,7 @@ from browsing import script
 PAGES = {
     "translator": "index",
     "walk": "00_watch_it_translate",
+    "senses": "00_watch_it_translate",
     "free-translator": "00_watch_it_translate",
     "river": "08_add_and_norm",
     "search": "13_generation",
@@ -162,6 +163,21 @@ def test_the_larger_translator_writes_as_people_do(page, figure):
     root.locator(".lv-status > [lang=ja]").wait_for()
     pieces = root.locator("[data-lv=source] .lv-word").all_inner_texts()
     assert "".join(pieces).startswith("''don't!''eos")
+
+
+def test_a_model_for_a_sentence_of_the_reader_is_asked_for_again(page, figure):
+    asked = []
+    page.on("request", lambda one: asked.append(one.url))
+    page.route("**/en-ja/weights-07.js", lambda route: route.abort())
+    root = figure("senses")
+    assert is_live(root)
+    assert not [url for url in asked if "en-ja" in url]
+    root.get_by_role("button", name="Load the model (15 MB)").click()
+    root.get_by_text("could not be loaded: the connection").wait_for()
+    page.unroute("**/en-ja/weights-07.js")
+    again(root).click()
+    root.get_by_text("私は公園でテニスをしたい。").wait_for()
+    assert not page.evaluate(FOREIGN)
 
 
 def test_japanese_is_marked_as_such(page, figure):

@@ -150,12 +150,12 @@
     /* What is written is there at once. */
     function choose(sentence) {
       chosen = sentence;
-      const [before, after] = sentence.text.split(/\bplay\b(.*)/i);
-      find("english").replaceChildren(before, h("mark", {}, "play"), after);
+      const [before, word, after] = sentence.text.split(/\b(play)\b(.*)/i);
+      find("english").replaceChildren(before, h("mark", {}, word), after);
       find("written").replaceChildren(...sentence.words.map(
-        ([word, gloss, isVerb]) => h("span",
+        ([piece, gloss, isVerb]) => h("span",
           { class: isVerb ? "lv-word is-now" : "lv-word" },
-          h("span", { lang: "ja" }, word), gloss && h("small", {}, gloss))));
+          h("span", { lang: "ja" }, piece), gloss && h("small", {}, gloss))));
       show(layers);
     }
 
