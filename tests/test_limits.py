@@ -23,8 +23,14 @@ CHAPTERS = sorted((BOOK / "en").glob("[0-9][0-9]_*.ipynb"))
 ABOVE, WHOLE = 1500, 3700
 """Words of a chapter's prose: above its section In depth, folds left out; and
 of all of it, a hundred of them for what the reader's own model asks."""
-LONG = {"12_training": 1800, "15_translation": 1800}
-"""Words above In depth where one training is followed from text to judges."""
+SPINE = {
+    **{"01_sequence_to_sequence": 900, "02_tokens_and_embeddings": 880},
+    **{"03_positional_encoding": 810, "04_attention": 1095},
+    **{"05_score_functions": 615, "12_training": 1800},
+    **{"15_translation": 1800},
+}
+"""Words above In depth, where they are not `ABOVE`: fewer on the way to the
+whole model, and more where one training is followed from text to judges."""
 PICTURES, GUESSES = 12, 5
 """Pictures of a chapter, and questions that it stops for."""
 PROSE = 1 / 3
@@ -104,7 +110,7 @@ def test_what_later_chapters_rest_on_is_short_and_has_pictures(path):
     count = len(prose(above)[0].split())
     seen = sum(map(pictures, code_cells(path)[: code_above(path)]))
     seen += len(re.findall(r"\{(?:live|time-machine|head-viewer)\}", above))
-    assert count <= LONG.get(path.stem, ABOVE)
+    assert count <= SPINE.get(path.stem, ABOVE)
     assert seen >= count // 200
 
 
