@@ -65,7 +65,7 @@ def draw_weights(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     softmax_backward,
-    section="05_score_functions#what-large-scores-do-to-a-softmax",
+    section="05_score_functions#the-gradient-of-a-softmax",
     points=3,
     cases=[
         case(

@@ -65,7 +65,7 @@ def draw_word(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     merge_pair,
-    section="02_tokens_and_embeddings#byte-pair-encoding-in-twenty-lines",
+    section="02_tokens_and_embeddings#byte-pair-encoding",
     points=1,
     cases=[
         word("only the pair", "a t", "a t"),
