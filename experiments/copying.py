@@ -32,6 +32,8 @@ INSPECTED_AT = (1 / 4, 1 / 2, 1)
 """Parts of the training after which the network is tested."""
 PEAK_RATE = 3e-3
 WARMUP = 100
+SHOWN = 4
+"""Rows whose copies are stored, at each length up to the longest tested."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,28 @@ def rows_to_copy(
     drawn = torch.randint(SYMBOLS, (rows, length), generator=generator)
     src = F.pad(drawn + UNK + 1, (0, 1), value=EOS)
     return src, F.pad(src, (1, 0), value=BOS)
+
+
+def text_of(ids: list[int]) -> str:
+    """A row of symbols as letters."""
+    return "".join(chr(ord("a") + i - UNK - 1) if i > UNK else "?" for i in ids)
+
+
+def rows_shown() -> Tensor:
+    """Rows of the longest length; a shorter one is where they begin."""
+    generator = torch.Generator().manual_seed(0)
+    return rows_to_copy(SHOWN, LENGTHS[-1], generator)[0][:, :-1]
+
+
+@torch.no_grad()
+def copies(model: nn.Module, context: RunContext) -> list[list[str]]:
+    """What it writes of each row shown, from one symbol to all of them."""
+    rows, found = rows_shown(), []
+    for length in range(1, context.limit(LENGTHS[-1]) + 1):
+        src = F.pad(rows[:, :length], (0, 1), value=EOS)
+        written = greedy_search(model, src, max_length=length + 1)
+        found.append([text_of(row) for row in written])
+    return [list(row) for row in zip(*found, strict=True)]
 
 
 def rate_at(step: int, steps: int) -> float:
@@ -123,7 +147,13 @@ def measure(network: Network, seed: int, context: RunContext) -> Record:
             found = accuracy_by_length(model, seed, context)
             looks.append({"step": step, **found})
     weights = sum(p.numel() for p in model.parameters())
-    return {"weights": weights, "loss": losses, "looks": looks}
+    written = copies(model, context)
+    return {
+        "weights": weights,
+        "loss": losses,
+        "looks": looks,
+        "copies": written,
+    }
 
 
 def settings() -> Record:
@@ -136,6 +166,7 @@ def settings() -> Record:
         "tested": TESTED,
         "peak_rate": PEAK_RATE,
         "warmup": WARMUP,
+        "shown": [text_of(row) for row in rows_shown().tolist()],
         "variants": {
             name: dataclasses.asdict(network.config())
             | {"about": network.about, "steps": network.steps}

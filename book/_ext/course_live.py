@@ -160,7 +160,8 @@ def examples() -> list[tuple[str, str]]:
 
 def model_data(options: dict[str, Any]) -> dict[str, Any]:
     """What a figure that runs the small translator is told."""
-    return {"sentences": slots(), "gloss": glosses(), "firstLayers": [0]}
+    last = "decoder.layers.1.cross_attention"
+    return {"sentences": slots(), "gloss": glosses(), "lastCross": last}
 
 
 def free_data(options: dict[str, Any]) -> dict[str, Any]:
@@ -263,6 +264,7 @@ FIGURES = {
     "search": Figure(search_data, runs_model=True, options=("sampling",)),
     "river": Figure(model_data, runs_model=True),
     "rate": Figure(lambda options: {}),
+    "root": Figure(lambda options: {}),
 }
 
 

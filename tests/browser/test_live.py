@@ -194,7 +194,7 @@ def without(switch):
     copy.eval()
     if switch == "positions":
         copy.src_position = copy.tgt_position = Left()
-    elif switch == "crossAttention":
+    elif switch == "without":
         copy.decoder.layers[-1].add_norm_2 = Passed()
     else:
         copy.config = SimpleNamespace(**asdict(model.config) | {"pad_id": -1})
@@ -207,7 +207,7 @@ def without(switch):
     [
         ("positions", False, 0),
         ("paddingMask", False, PLACES),
-        ("crossAttention", [0], 0),
+        ("without", ["decoder.layers.1.cross_attention"], 0),
     ],
 )
 @torch.inference_mode()
