@@ -22,7 +22,9 @@ from typing import Any, ClassVar, NamedTuple
 from xml.etree import ElementTree
 
 import course_minimap
+from course_parts import parts_data
 from course_templates import template
+from course_units import units_data
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
@@ -232,6 +234,16 @@ def search_data(options: dict[str, Any]) -> dict[str, Any]:
     return {"sentences": SEARCHED, "gloss": glosses()}
 
 
+def whole_data(options: dict[str, Any]) -> dict[str, Any]:
+    """The sentences, the parts and the laws."""
+    return model_data(options) | parts_data()
+
+
+def feed_forward_data(options: dict[str, Any]) -> dict[str, Any]:
+    """The sentences, and what each unit fires for in others."""
+    return model_data(options) | units_data()
+
+
 def lit(name: str) -> str:
     """The whole model in small, with the parts of this name lit."""
     drawn = course_minimap.drawing(ElementTree.parse(DRAWING).getroot(), name)
@@ -264,6 +276,8 @@ FIGURES = {
     "search": Figure(search_data, runs_model=True, options=("sampling",)),
     "river": Figure(model_data, runs_model=True),
     "rate": Figure(lambda options: {}),
+    "parts": Figure(whole_data, runs_model=True),
+    "units": Figure(feed_forward_data, runs_model=True),
     "root": Figure(lambda options: {}),
 }
 
