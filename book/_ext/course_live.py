@@ -30,6 +30,7 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from experiments import store
 from transformer_course.checkpoints import web_export
 from transformer_course.checkpoints.shipped import FOLDER, load_shipped
 from transformer_course.data.grammar import grammar_splits
@@ -244,6 +245,27 @@ def feed_forward_data(options: dict[str, Any]) -> dict[str, Any]:
     return model_data(options) | units_data()
 
 
+def copying_data(options: dict[str, Any]) -> dict[str, Any]:
+    """What networks have copied, of stored trainings: the share of symbols
+    right over all seeds, and the first seed's copies of some rows."""
+    settings = store.settings("copying")
+    names = "state-32", "state-64", "state-128", "attention"
+    networks = {}
+    for name in names:
+        seeds = store.records("copying")[name]
+        looks = (seed["looks"][-1]["symbols"] for seed in seeds)
+        shares = [*zip(*looks, strict=True)]
+        networks[name] = {
+            "size": settings["variants"][name]["d_hidden"],
+            "mean": [round(sum(at) / len(at), 4) for at in shares],
+            "low": [*map(min, shares)],
+            "high": [*map(max, shares)],
+            "copies": seeds[0]["copies"],
+        }
+    kept = {key: settings[key] for key in ("lengths", "longest", "shown")}
+    return kept | {"networks": networks}
+
+
 def lit(name: str) -> str:
     """The whole model in small, with the parts of this name lit."""
     drawn = course_minimap.drawing(ElementTree.parse(DRAWING).getroot(), name)
@@ -277,6 +299,7 @@ FIGURES = {
     "river": Figure(model_data, runs_model=True),
     "rate": Figure(lambda options: {}),
     "parts": Figure(whole_data, runs_model=True),
+    "bottleneck": Figure(copying_data),
     "units": Figure(feed_forward_data, runs_model=True),
     "root": Figure(lambda options: {}),
 }

@@ -51,12 +51,8 @@ PARTS = {
         {" + sinusoidal_encoding(ids.size(1), self.d)": ""},
         {"positions": False},
     ),
-    "self-attention": Part(
-        {SELF: "pass"}, {"without": ["self_attention"]}
-    ),
-    "cross-attention": Part(
-        {CROSS: "pass"}, {"without": ["cross_attention"]}
-    ),
+    "self-attention": Part({SELF: "pass"}, {"without": ["self_attention"]}),
+    "cross-attention": Part({CROSS: "pass"}, {"without": ["cross_attention"]}),
     "feed-forward": Part(
         {
             "return self.add_norm_2(x, self.feed_forward)": "return x",
@@ -94,9 +90,7 @@ def built_without(part: Part) -> type[nn.Module]:
 @cache
 def parts_data() -> dict[str, Any]:
     """The laws, and of each part its switches and the laws that it breaks."""
-    laws = {
-        law.holds.__name__: inspect.getdoc(law.holds) for law in CHAPTER
-    }
+    laws = {law.holds.__name__: inspect.getdoc(law.holds) for law in CHAPTER}
     parts = {}
     for name, part in PARTS.items():
         found = broken_laws(built_without(part))
