@@ -42,31 +42,36 @@ body { max-width: 36rem; margin: 1rem auto; padding: 0 1rem; }"""
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """A folder with a page for each figure, and all that it loads."""
+    """A folder with all that the figures load."""
     folder = tmp_path_factory.mktemp("core")
     live = folder / "_static/live"
     shutil.copytree(BOOK / "_static/live", live)
     found = loaded("grammar")
     web_export.save(live / "models/grammar", *found[:3])
-    style = (live / "live.css").read_text("utf-8")
-    for name in CORE:
-        scripts = [*BASE, *ENGINE * FIGURES[name].runs_model, f"{name}_figure"]
-        page = [
-            "<!DOCTYPE html><html lang='en'><meta charset='utf-8'>",
-            "<meta name='viewport' content='width=device-width'>",
-            f"<style>{palette.css()}{LOOK}{style}</style><title>One</title>",
-            *(f"<script defer src='_static/live/{s}.js'></script>"
-              for s in scripts),
-            f"<body><main>{render(name, {}, '', 0)}</main>",
-        ]  # fmt: skip
-        (folder / f"{name}.html").write_text("\n".join(page), "utf-8")
     return folder
+
+
+def page_of(name, folder):
+    """A page with the figure of this name."""
+    style = (folder / "_static/live/live.css").read_text("utf-8")
+    scripts = [*BASE, *ENGINE * FIGURES[name].runs_model, f"{name}_figure"]
+    page = [
+        "<!DOCTYPE html><html lang='en'><meta charset='utf-8'>",
+        "<meta name='viewport' content='width=device-width'>",
+        f"<style>{palette.css()}{LOOK}{style}</style><title>One</title>",
+        *(f"<script defer src='_static/live/{s}.js'></script>"
+          for s in scripts),
+        f"<body><main>{render(name, {}, '', 0)}</main>",
+    ]  # fmt: skip
+    path = folder / f"{name}.html"
+    path.write_text("\n".join(page), "utf-8")
+    return path
 
 
 @pytest.fixture
 def figure(browser, request, site):
     """The figure of this name, at work."""
-    with opened(browser, site / f"{request.param}.html") as page:
+    with opened(browser, page_of(request.param, site)) as page:
         yield at_work(page)
 
 
