@@ -32,7 +32,7 @@ from transformer_course.models.transformer import Transformer
 
 CLOSE = 1e-4
 PLACES = 12
-FEW = 10 if os.environ.get("PAGES") == "some" else 30
+FEW = 15 if os.environ.get("PAGES") == "some" else 30
 ALL = 500
 CORPORA = {
     "grammar": ("grammar",),
