@@ -84,6 +84,10 @@ SEARCHED = (
 """Sentences to search: the second needs a beam, the third a penalty."""
 
 
+COPYING = ("state-32", "state-64", "state-128", "attention")
+"""Networks that copy a row; the last may look back."""
+
+
 def words_of(text: str) -> dict[str, str]:
     """From words to their meanings, as they are written here."""
     entries = text.strip().replace("\n", "; ").split("; ")
@@ -248,11 +252,10 @@ def feed_forward_data(options: dict[str, Any]) -> dict[str, Any]:
 def copying_data(options: dict[str, Any]) -> dict[str, Any]:
     """What networks have copied, of stored trainings: the share of symbols
     right over all seeds, and the first seed's copies of some rows."""
-    settings = store.settings("copying")
-    names = "state-32", "state-64", "state-128", "attention"
+    settings, stored = store.settings("copying"), store.records("copying")
     networks = {}
-    for name in names:
-        seeds = store.records("copying")[name]
+    for name in COPYING:
+        seeds = stored[name]
         looks = (seed["looks"][-1]["symbols"] for seed in seeds)
         shares = [*zip(*looks, strict=True)]
         networks[name] = {
@@ -262,8 +265,12 @@ def copying_data(options: dict[str, Any]) -> dict[str, Any]:
             "high": [*map(max, shares)],
             "copies": seeds[0]["copies"],
         }
-    kept = {key: settings[key] for key in ("lengths", "longest", "shown")}
-    return kept | {"networks": networks}
+    return {
+        "networks": networks,
+        "trainings": len(stored[COPYING[0]]),
+        "tested": settings["tested"] * len(stored[COPYING[0]]),
+        **{key: settings[key] for key in ("lengths", "longest", "shown")},
+    }
 
 
 def lit(name: str) -> str:

@@ -19,7 +19,8 @@
   const rightOf = (written, read) =>
     [...read].filter((letter, i) => letter === written[i]).length;
 
-  function start(root, { lengths, longest, shown, networks }) {
+  function start(root, data) {
+    const { lengths, longest, shown, networks, tested, trainings } = data;
     const find = (name) => root.querySelector(`[data-lv="${name}"]`);
     const radios = [...root.querySelectorAll('input[type="radio"]')];
     let place = 0; // of the row that is shown
@@ -80,8 +81,9 @@
       const right = written.map((one) => rightOf(one, read));
       find("status").textContent =
         `From a state of ${size} numbers ${right[0]} of ${read.length} symbols ` +
-        `are right, with attention ${right[1]}. Over 300 rows of this length ` +
-        `and three trainings, ${percent(state())} % and ${percent(WITH)} %.`;
+        `are right, with attention ${right[1]}. Over ${tested} rows of this ` +
+        `length, from ${trainings} trainings, it is ${percent(state())} % and ` +
+        `${percent(WITH)} %.`;
       redraw();
     }
 
