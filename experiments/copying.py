@@ -33,7 +33,7 @@ INSPECTED_AT = (1 / 4, 1 / 2, 1)
 PEAK_RATE = 3e-3
 WARMUP = 100
 SHOWN = 4
-"""Rows whose copies are stored, of the first seed, at each length tested."""
+"""Rows whose copies are stored, at each length that is tested."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class Network:
     d_hidden: int
     attention: bool = False
     steps: int = STEPS
+    copies: bool = False
+    """Whether its copies of some rows are stored, and not its accuracy."""
 
     def config(self) -> RecurrentConfig:
         """Its sizes: 4 special ids and the symbols."""
@@ -62,6 +64,11 @@ VARIANTS = {
     "state-128": Network("a state of 128 numbers", 128),
     "longer": Network("a state of 64 numbers, 4 × the steps", 64, steps=4800),
     "attention": Network("a state of 64 numbers, attention", 64, True),
+}
+VARIANTS |= {
+    f"copies/{name}": dataclasses.replace(network, copies=True)
+    for name, network in VARIANTS.items()
+    if network.steps == STEPS
 }
 
 
@@ -126,14 +133,16 @@ def accuracy_by_length(
 
 
 def measure(network: Network, seed: int, context: RunContext) -> Record:
-    """One training: its losses, and what was right at each look."""
+    """One training: its losses, and what was right at each look; or its
+    copies."""
     torch.manual_seed(seed)
     model = RecurrentTranslator(network.config())
     optimizer = torch.optim.Adam(model.parameters())
     generator = torch.Generator().manual_seed(seed)
     losses, looks = [], []
     last = context.limit(network.steps)
-    at = {round(part * last) for part in INSPECTED_AT}
+    inspected_at = () if network.copies else INSPECTED_AT
+    at = {round(part * last) for part in inspected_at}
     for step in range(1, last + 1):
         length = int(torch.randint(1, LONGEST + 1, (), generator=generator))
         src, tgt = rows_to_copy(ROWS, length, generator)
@@ -149,10 +158,9 @@ def measure(network: Network, seed: int, context: RunContext) -> Record:
             found = accuracy_by_length(model, seed, context)
             looks.append({"step": step, **found})
     weights = sum(p.numel() for p in model.parameters())
-    found = {"weights": weights, "loss": losses, "looks": looks}
-    if seed == 0:
-        found["copies"] = copies(model, context)
-    return found
+    if network.copies:
+        return {"weights": weights, "copies": copies(model, context)}
+    return {"weights": weights, "loss": losses, "looks": looks}
 
 
 def settings() -> Record:
@@ -179,5 +187,6 @@ EXPERIMENT = Experiment(
     chapter="01_sequence_to_sequence",
     variants=VARIANTS,
     measure=measure,
+    seeds_of={"copies": (0,)},
     settings=settings,
 )

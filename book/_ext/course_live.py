@@ -251,7 +251,7 @@ def feed_forward_data(options: dict[str, Any]) -> dict[str, Any]:
 
 def copying_data(options: dict[str, Any]) -> dict[str, Any]:
     """What networks have copied, of stored trainings: the share of symbols
-    right over all seeds, and the first seed's copies of some rows."""
+    right over all seeds, and one more training's copies of some rows."""
     settings, stored = store.settings("copying"), store.records("copying")
     networks = {}
     for name in COPYING:
@@ -263,7 +263,7 @@ def copying_data(options: dict[str, Any]) -> dict[str, Any]:
             "mean": [round(sum(at) / len(at), 4) for at in shares],
             "low": [*map(min, shares)],
             "high": [*map(max, shares)],
-            "copies": seeds[0]["copies"],
+            "copies": stored[f"copies/{name}"][0]["copies"],
         }
     return {
         "networks": networks,

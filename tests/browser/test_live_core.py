@@ -148,7 +148,7 @@ def test_copies_are_those_of_the_stored_trainings(figure):
             (f"state-{size}", "written"),
             ("attention", "attention"),
         ):
-            copy = stored[name][0]["copies"][1][lengths.index(14)]
+            copy = stored[f"copies/{name}"][0]["copies"][1][lengths.index(14)]
             cells = figure.locator(f"[data-lv={part}] span")
             assert cells.all_inner_texts()[: len(copy)] == [*copy]
             right.append(sum(a == b for a, b in zip(copy, row, strict=False)))
