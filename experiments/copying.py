@@ -32,6 +32,8 @@ INSPECTED_AT = (1 / 4, 1 / 2, 1)
 """Parts of the training after which the network is tested."""
 PEAK_RATE = 3e-3
 WARMUP = 100
+SHOWN = 4
+"""Rows whose copies are stored, at each length that is tested."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Network:
     d_hidden: int
     attention: bool = False
     steps: int = STEPS
+    copies: bool = False
+    """Whether its copies of some rows are stored, and not its accuracy."""
 
     def config(self) -> RecurrentConfig:
         """Its sizes: 4 special ids and the symbols."""
@@ -61,6 +65,11 @@ VARIANTS = {
     "longer": Network("a state of 64 numbers, 4 × the steps", 64, steps=4800),
     "attention": Network("a state of 64 numbers, attention", 64, True),
 }
+VARIANTS |= {
+    f"copies/{name}": dataclasses.replace(network, copies=True)
+    for name, network in VARIANTS.items()
+    if network.steps == STEPS
+}
 
 
 def rows_to_copy(
@@ -70,6 +79,30 @@ def rows_to_copy(
     drawn = torch.randint(SYMBOLS, (rows, length), generator=generator)
     src = F.pad(drawn + UNK + 1, (0, 1), value=EOS)
     return src, F.pad(src, (1, 0), value=BOS)
+
+
+def text_of(ids: list[int]) -> str:
+    """A row of symbols as letters."""
+    return "".join(
+        chr(ord("a") + i - UNK - 1) if i > UNK else "?" for i in ids
+    )
+
+
+def rows_shown() -> Tensor:
+    """Rows of the longest length; a shorter one is where they begin."""
+    generator = torch.Generator().manual_seed(0)
+    return rows_to_copy(SHOWN, LENGTHS[-1], generator)[0][:, :-1]
+
+
+@torch.no_grad()
+def copies(model: nn.Module, context: RunContext) -> list[list[str]]:
+    """What it writes of each row shown, cut to each length."""
+    rows, found = rows_shown(), []
+    for length in LENGTHS[: context.limit(len(LENGTHS))]:
+        src = F.pad(rows[:, :length], (0, 1), value=EOS)
+        written = greedy_search(model, src, max_length=length + 1)
+        found.append([text_of(row) for row in written])
+    return [list(row) for row in zip(*found, strict=True)]
 
 
 def rate_at(step: int, steps: int) -> float:
@@ -100,14 +133,16 @@ def accuracy_by_length(
 
 
 def measure(network: Network, seed: int, context: RunContext) -> Record:
-    """One training: its losses, and what was right at each look."""
+    """One training: its losses, and what was right at each look; or its
+    copies."""
     torch.manual_seed(seed)
     model = RecurrentTranslator(network.config())
     optimizer = torch.optim.Adam(model.parameters())
     generator = torch.Generator().manual_seed(seed)
     losses, looks = [], []
     last = context.limit(network.steps)
-    at = {round(part * last) for part in INSPECTED_AT}
+    inspected_at = () if network.copies else INSPECTED_AT
+    at = {round(part * last) for part in inspected_at}
     for step in range(1, last + 1):
         length = int(torch.randint(1, LONGEST + 1, (), generator=generator))
         src, tgt = rows_to_copy(ROWS, length, generator)
@@ -123,6 +158,8 @@ def measure(network: Network, seed: int, context: RunContext) -> Record:
             found = accuracy_by_length(model, seed, context)
             looks.append({"step": step, **found})
     weights = sum(p.numel() for p in model.parameters())
+    if network.copies:
+        return {"weights": weights, "copies": copies(model, context)}
     return {"weights": weights, "loss": losses, "looks": looks}
 
 
@@ -136,6 +173,7 @@ def settings() -> Record:
         "tested": TESTED,
         "peak_rate": PEAK_RATE,
         "warmup": WARMUP,
+        "shown": [text_of(row) for row in rows_shown().tolist()],
         "variants": {
             name: dataclasses.asdict(network.config())
             | {"about": network.about, "steps": network.steps}
@@ -149,5 +187,6 @@ EXPERIMENT = Experiment(
     chapter="01_sequence_to_sequence",
     variants=VARIANTS,
     measure=measure,
+    seeds_of={"copies": (0,)},
     settings=settings,
 )

@@ -1,7 +1,7 @@
 /* The first figure of each kind as HTML, with nothing to press. */
 () => {
   const CONTROLS = ".lv-choose, .lv-slide, .lv-form, .lv-how, .lv-switches, " +
-    "fieldset, progress, input, script, [hidden], button:not(.lv-word), " +
+    "fieldset, progress, input, script, [hidden], button:not(.lv-word, .lv-part), " +
     "[style*='visibility: hidden']";
   const KEPT = new Set(["class", "style", "lang", "scope", "colspan",
     "data-tint"]);

@@ -23,7 +23,9 @@ from typing import Any, ClassVar, NamedTuple
 from xml.etree import ElementTree
 
 import course_minimap
+from course_parts import parts_data
 from course_templates import template
+from course_units import units_data
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
@@ -110,6 +112,10 @@ SEARCHED = (
     "taro was not busy , but he was tall .",
 )
 """Sentences to search: the second needs a beam, the third a penalty."""
+
+
+COPYING = ("state-32", "state-64", "state-128", "attention")
+"""Networks that copy a row; the last may look back."""
 
 
 def words_of(text: str) -> dict[str, str]:
@@ -209,7 +215,8 @@ def examples() -> list[tuple[str, str]]:
 
 def model_data(options: dict[str, Any]) -> dict[str, Any]:
     """What a figure that runs the small translator is told."""
-    return {"sentences": slots(), "gloss": glosses(), "firstLayers": [0]}
+    last = "decoder.layers.1.cross_attention"
+    return {"sentences": slots(), "gloss": glosses(), "lastCross": last}
 
 
 def free_data(options: dict[str, Any]) -> dict[str, Any]:
@@ -318,6 +325,40 @@ def search_data(options: dict[str, Any]) -> dict[str, Any]:
     return {"sentences": SEARCHED, "gloss": glosses()}
 
 
+def whole_data(options: dict[str, Any]) -> dict[str, Any]:
+    """The sentences, the parts and the laws."""
+    return model_data(options) | parts_data()
+
+
+def feed_forward_data(options: dict[str, Any]) -> dict[str, Any]:
+    """The sentences, and what each unit fires for in others."""
+    return model_data(options) | units_data()
+
+
+def copying_data(options: dict[str, Any]) -> dict[str, Any]:
+    """What networks have copied, of stored trainings: the share of symbols
+    right over all seeds, and one more training's copies of some rows."""
+    settings, stored = store.settings("copying"), store.records("copying")
+    networks = {}
+    for name in COPYING:
+        seeds = stored[name]
+        looks = (seed["looks"][-1]["symbols"] for seed in seeds)
+        shares = [*zip(*looks, strict=True)]
+        networks[name] = {
+            "size": settings["variants"][name]["d_hidden"],
+            "mean": [round(sum(at) / len(at), 4) for at in shares],
+            "low": [*map(min, shares)],
+            "high": [*map(max, shares)],
+            "copies": stored[f"copies/{name}"][0]["copies"],
+        }
+    return {
+        "networks": networks,
+        "trainings": len(stored[COPYING[0]]),
+        "tested": settings["tested"] * len(stored[COPYING[0]]),
+        **{key: settings[key] for key in ("lengths", "longest", "shown")},
+    }
+
+
 def lit(name: str) -> str:
     """The whole model in small, with the parts of this name lit."""
     drawn = course_minimap.drawing(ElementTree.parse(DRAWING).getroot(), name)
@@ -359,6 +400,10 @@ FIGURES = {
     "search": Figure(search_data, runs_model=True, options=("sampling",)),
     "river": Figure(model_data, runs_model=True),
     "rate": Figure(lambda options: {}),
+    "parts": Figure(whole_data, runs_model=True),
+    "bottleneck": Figure(copying_data),
+    "units": Figure(feed_forward_data, runs_model=True),
+    "root": Figure(lambda options: {}),
 }
 
 

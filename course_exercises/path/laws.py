@@ -55,7 +55,7 @@ def rows_apart(model: nn.Module) -> None:
 
 
 def no_future(model: nn.Module) -> None:
-    """A token changes no earlier output, and its own."""
+    """A token changes its own output, and no earlier one."""
     before = model(src, tgt)
     for position in range(1, 5):
         after = model(src, with_another_token(tgt, position))

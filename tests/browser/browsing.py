@@ -123,17 +123,32 @@ def elsewhere(address: str) -> bool:
 
 @contextmanager
 def from_disk(browser, name: str) -> Iterator:
-    """A page that is opened from a disk; no script may complain."""
+    """A page of the book, opened from a disk; no script may complain."""
     if reason := not_ready():
         pytest.skip(reason)
+    with opened(browser, SITE / name) as page:
+        yield page
+
+
+@contextmanager
+def opened(browser, path: Path, **settings) -> Iterator:
+    """A file as a page; no script may complain.
+
+    Args:
+        browser: that opens it.
+        path: of the file.
+        settings: of the browser's context, besides those here.
+    """
     context = browser.new_context(
-        reduced_motion="reduce", viewport={"width": 1280, "height": 900}
+        reduced_motion="reduce",
+        viewport={"width": 1280, "height": 900},
+        **settings,
     )
     page, said = context.new_page(), []
     page.on("console", lambda m: m.type in BAD and said.append(m.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda r: elsewhere(r.url) and said.append(r.url))
-    page.goto((SITE / name).as_uri())
+    page.goto(path.as_uri())
     yield page
     assert not said, said
     context.close()

@@ -1,10 +1,14 @@
 """One browser for all tests in it, and a server for the built pages."""
 
+import sys
+
 import pytest
 from browsing import Tab, served
-from built_book import ROOT, SITE, not_ready
+from built_book import BOOK, ROOT, SITE, not_ready
 
 from tools.chromium import find_chromium
+
+sys.path.insert(0, str(BOOK / "_ext"))
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ import pytest
 import torch
 from browsing import served
 from built_book import ROOT, SITE, not_ready
+from course_parts import OnlyAdd, OnlyNorm
 from torch import nn
 
 from transformer_course.checkpoints import int8
@@ -25,11 +26,13 @@ from transformer_course.data.corpora import load_corpus
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.decoding.generate import beam_search, greedy_search
 from transformer_course.interpretation.hooks import heads_of, patch_heads
+from transformer_course.models import transformer
+from transformer_course.models.layers import AddNorm
 from transformer_course.models.transformer import Transformer
 
 CLOSE = 1e-4
 PLACES = 12
-FEW = 10 if os.environ.get("PAGES") == "some" else 30
+FEW = 15 if os.environ.get("PAGES") == "some" else 30
 ALL = 500
 CORPORA = {
     "grammar": ("grammar",),
@@ -126,10 +129,11 @@ def check_same(name, texts, written, expected, model, places=0):
 
 
 @torch.inference_mode()
-def greedy(name, texts, model, places=0):
+def greedy(name, texts, model, places=0, cached=True):
     found = []
     for some in batches(texts, 1 if places else 50):
-        found += greedy_search(model, source(name, some, places))
+        src = source(name, some, places)
+        found += greedy_search(model, src, cached=cached)
     return found
 
 
@@ -178,6 +182,15 @@ class Passed(nn.Module):
         return x
 
 
+SUMS = {"residual": OnlyNorm, "norm": OnlyAdd}
+LAST_CROSS = "decoder.layers.1.cross_attention"
+
+
+def no_mask(length, device=None):
+    """Every token may look at every other."""
+    return torch.ones(1, 1, length, length, dtype=torch.bool)
+
+
 class Unmasked(Transformer):
     """A model that attends to padding too."""
 
@@ -185,7 +198,22 @@ class Unmasked(Transformer):
         return super().decode(tgt_in, memory, None, cache)
 
 
-def without(switch):
+SUBLAYERS = {
+    "self_attention": ("add_norm_1", "add_norm_1"),
+    "cross_attention": (None, "add_norm_2"),
+    "feed_forward": ("add_norm_2", "add_norm_3"),
+}
+"""Where each stands in a layer of the encoder and of the decoder."""
+
+
+def skip(layers, add_norm):
+    """Let layers go on without the sub-layer in this add and norm."""
+    for layer in layers:
+        if add_norm:
+            setattr(layer, add_norm, Passed())
+
+
+def without(switch, value):
     """A copy of the small model in which one part is switched off."""
     model = loaded("grammar").model
     kind = Unmasked if switch == "paddingMask" else Transformer
@@ -194,9 +222,18 @@ def without(switch):
     copy.eval()
     if switch == "positions":
         copy.src_position = copy.tgt_position = Left()
-    elif switch == "crossAttention":
-        copy.decoder.layers[-1].add_norm_2 = Passed()
-    else:
+    elif value == [LAST_CROSS]:
+        skip(copy.decoder.layers[-1:], "add_norm_2")
+    elif switch == "without":
+        for stack, place in zip(
+            (copy.encoder, copy.decoder), SUBLAYERS[value[0]], strict=True
+        ):
+            skip(stack.layers, place)
+    elif switch in SUMS:
+        for part in copy.modules():
+            if isinstance(part, AddNorm):
+                part.__class__ = SUMS[switch]
+    elif switch == "paddingMask":
         copy.config = SimpleNamespace(**asdict(model.config) | {"pad_id": -1})
     return copy
 
@@ -207,12 +244,16 @@ def without(switch):
     [
         ("positions", False, 0),
         ("paddingMask", False, PLACES),
-        ("crossAttention", [0], 0),
+        ("without", [LAST_CROSS], 0),
+        *(("without", [part], 0) for part in SUBLAYERS),
+        ("residual", False, 0),
+        ("norm", False, 0),
+        ("causalMask", False, 0),
     ],
 )
 @torch.inference_mode()
 def test_a_switch_does_what_the_change_does_in_python(
-    live, switch, value, places, count
+    live, monkeypatch, switch, value, places, count
 ):
     texts = sentences("grammar", count)
     asked = [
@@ -220,10 +261,12 @@ def test_a_switch_does_what_the_change_does_in_python(
         for text in texts
     ]
     written = [one["ids"] for one in live("grammar", "translate", asked)]
-    model = without(switch)
-    expected = greedy("grammar", texts, model, places)
-    check_same("grammar", texts, written, expected, model, places)
     whole = greedy("grammar", texts, loaded("grammar").model)
+    model = without(switch, value)
+    if switch == "causalMask":
+        monkeypatch.setattr(transformer, "causal_mask", no_mask)
+    expected = greedy("grammar", texts, model, places, switch != "causalMask")
+    check_same("grammar", texts, written, expected, model, places)
     assert written != whole
 
 

@@ -91,12 +91,14 @@ course.part(function layers() {
     return Math.sign(x) * (1 - series * Math.exp(-x * x));
   }
 
-  /* max(0, x W₁ + b₁) W₂ + b₂ (chapter 09). */
-  function feedForward(x, weights, activation) {
+  /* max(0, x W₁ + b₁) W₂ + b₂ (chapter 09); onUnits is called with what
+     stands between the two. */
+  function feedForward(x, weights, activation, onUnits) {
     const inner = linear(x, weights("up_proj.weight"), weights("up_proj.bias"));
     inner.data.forEach((value, i) => {
       inner.data[i] = activations[activation](value);
     });
+    onUnits?.(inner);
     return linear(inner, weights("down_proj.weight"), weights("down_proj.bias"));
   }
 

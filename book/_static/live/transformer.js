@@ -12,7 +12,10 @@ course.part(function transformer() {
   const WHOLE = {
     positions: true,
     paddingMask: true,
-    crossAttention: (layer) => true,
+    causalMask: true,
+    residual: true,
+    norm: true,
+    has: (part) => true, // a sub-layer, as "encoder.layers.0.feed_forward"
     heads: (part, head) => true,
   };
 
@@ -46,7 +49,8 @@ course.part(function transformer() {
       this.tensors = tensors;
       this.switches = WHOLE;
       /* Called with the name and the output of each part; for each add and
-         norm NAME also with NAME.sublayer and NAME.sum. */
+         norm NAME also with NAME.sublayer and NAME.sum, and for each
+         feed-forward part NAME with NAME.units. */
       this.onPart = null;
     }
 
@@ -55,12 +59,21 @@ course.part(function transformer() {
       return (name) => this.tensors[`${part}.${name}`];
     }
 
-    addNorm(x, name, sublayer) {
-      const norm = this.weights(`${name}.norm`);
-      const normed = (y) => layerNorm(y, norm("weight"), norm("bias"));
+    norm(x, name) {
+      const weights = this.weights(`${name}norm`);
+      return this.switches.norm
+        ? layerNorm(x, weights("weight"), weights("bias")) : x;
+    }
+
+    /* A layer's sub-layer of this name, inside its add and norm; x itself if
+       the sub-layer is switched off. */
+    addNorm(x, layer, number, part, sublayer) {
+      if (!this.switches.has(`${layer}.${part}`)) return x;
+      const name = `${layer}.add_norm_${number}`;
+      const normed = (y) => this.norm(y, `${name}.`);
       const first = this.config.norm_first;
-      const added = sublayer(first ? normed(x) : x);
-      const sum = add(x, added);
+      const added = sublayer(first ? normed(x) : x, `${layer}.${part}`);
+      const sum = this.switches.residual ? add(x, added) : added;
       const out = first ? sum : normed(sum);
       this.onPart?.(`${name}.sublayer`, added);
       this.onPart?.(`${name}.sum`, sum);
@@ -69,9 +82,7 @@ course.part(function transformer() {
     }
 
     finalNorm(x, stack) {
-      if (!this.config.norm_first) return x;
-      const norm = this.weights(`${stack}.norm`);
-      return layerNorm(x, norm("weight"), norm("bias"));
+      return this.config.norm_first ? this.norm(x, `${stack}.`) : x;
     }
 
     attend(x, memory, part, allowed, cache, onWeights) {
@@ -85,7 +96,8 @@ course.part(function transformer() {
     }
 
     feedForward(x, part) {
-      return feedForward(x, this.weights(part), this.config.activation);
+      return feedForward(x, this.weights(part), this.config.activation,
+        (units) => this.onPart?.(`${part}.units`, units));
     }
 
     embed(ids, side, offset = 0) {
@@ -112,11 +124,11 @@ course.part(function transformer() {
       for (let i = 0; i < this.config.n_layers; i++) {
         const layer = `encoder.layers.${i}`;
         const note = onWeights && ((...found) => onWeights(i, ...found));
-        x = this.addNorm(x, `${layer}.add_norm_1`, (y) =>
-          this.attend(y, null, `${layer}.self_attention`,
-            (_, key) => mask(key), new KVCache(), note));
-        x = this.addNorm(x, `${layer}.add_norm_2`, (y) =>
-          this.feedForward(y, `${layer}.feed_forward`));
+        x = this.addNorm(x, layer, 1, "self_attention", (y, part) =>
+          this.attend(y, null, part, (_, key) => mask(key), new KVCache(),
+            note));
+        x = this.addNorm(x, layer, 2, "feed_forward", (y, part) =>
+          this.feedForward(y, part));
       }
       return this.finalNorm(x, "encoder");
     }
@@ -125,23 +137,23 @@ course.part(function transformer() {
        know the beginning. onWeights is called with "self" or "cross", layer,
        head, query and weights. */
     decode(tgt, memory, src, cache, onWeights) {
+      const { causalMask } = this.switches;
+      if (!causalMask) cache = this.newCache(); // all outputs change
       const past = cache.length;
       let x = this.embed(tgt.slice(past), "tgt", past);
       const mask = this.sourceMask(src);
-      const causal = (query, key) => key <= query;
+      const causal = (query, key) => !causalMask || key <= query;
       cache.layers.forEach(({ own, memory: known }, i) => {
         const layer = `decoder.layers.${i}`;
         const note = (kind) =>
           onWeights && ((...found) => onWeights(kind, i, ...found));
-        x = this.addNorm(x, `${layer}.add_norm_1`, (y) =>
-          this.attend(y, null, `${layer}.self_attention`, causal, own,
-            note("self")));
-        if (this.switches.crossAttention(i))
-          x = this.addNorm(x, `${layer}.add_norm_2`, (y) =>
-            this.attend(y, memory, `${layer}.cross_attention`,
-              (_, key) => mask(key), known, note("cross")));
-        x = this.addNorm(x, `${layer}.add_norm_3`, (y) =>
-          this.feedForward(y, `${layer}.feed_forward`));
+        x = this.addNorm(x, layer, 1, "self_attention", (y, part) =>
+          this.attend(y, null, part, causal, own, note("self")));
+        x = this.addNorm(x, layer, 2, "cross_attention", (y, part) =>
+          this.attend(y, memory, part, (_, key) => mask(key), known,
+            note("cross")));
+        x = this.addNorm(x, layer, 3, "feed_forward", (y, part) =>
+          this.feedForward(y, part));
       });
       x = this.finalNorm(x, "decoder");
       const last = matrix(1, x.cols, row(x, x.rows - 1));

@@ -3,7 +3,7 @@
 "use strict";
 
 (() => {
-  const { h, figure, marked, translator, withModels } = course.ui;
+  const { choices, figure, marked, translator, withModels } = course.ui;
   const PLACES = 12; // places of a source whose padding is not masked
 
   function start(root, data) {
@@ -18,31 +18,13 @@
     const sentence = find("sentence");
     let chosen = [];
 
-    const text = () => chosen.map((slot) => slot.value ?? slot).join(" ");
+    const text = () => chosen.map((slot) => slot.text()).join(" ");
 
-    /* A select for each place where there is a choice; then eos and as much
-       padding as there could be. */
+    /* The choices; then eos and as much padding as there could be. */
     function showSource(slots) {
-      chosen = [];
-      const elements = slots.map((options, i) => {
-        if (options.length === 1) {
-          chosen.push(options[0]);
-          const word = h("span", { class: "lv-word", lang: "en" }, options[0]);
-          return { element: word, text: () => options[0] };
-        }
-        const select = h(
-          "select",
-          {
-            class: "lv-word", lang: "en", "aria-label": `word ${i + 1}`,
-            autocomplete: "off", onchange: () => translate(),
-          },
-          ...options.map((word) => h("option", {}, word)),
-        );
-        chosen.push(select);
-        return { element: select, text: () => select.value };
-      });
+      chosen = choices(slots, () => translate());
       const ends = ["</s>", ...Array(PLACES).fill("<pad>")];
-      stage.setSource([...elements, ...ends.map((end) => stage.token(end))]);
+      stage.setSource([...chosen, ...ends.map((end) => stage.token(end))]);
       setTokens();
     }
 
@@ -53,7 +35,7 @@
       const last = isOff("padding") ? PLACES : 0;
       stage.source.forEach((word, i) => {
         const slot = chosen[i];
-        const count = slot ? (slot.value ?? slot).split(" ").length : 1;
+        const count = slot ? slot.text().split(" ").length : 1;
         word.tokens = Array.from({ length: count }, () => at++);
         word.element.hidden = i > chosen.length && at > last;
         word.element.classList.toggle("is-empty", i > chosen.length);
@@ -72,7 +54,7 @@
         switches: {
           positions: !off("positions"),
           paddingMask: !off("padding"),
-          crossAttention: off("cross") ? data.firstLayers : null,
+          without: off("cross") ? [data.lastCross] : [],
         },
       };
       const found = await asked.ask("translate", details, (step) =>

@@ -159,12 +159,24 @@ course.ui = (() => {
     run();
   }
 
+  /* For each place of a sentence, from what can stand there, an element and its
+     words now: a select where there is a choice. */
+  const choices = (slots, onchange) => slots.map((options, i) => {
+    const isFixed = options.length === 1;
+    const element = isFixed
+      ? h("span", { class: "lv-word", lang: "en" }, options[0])
+      : h("select", { class: "lv-word", lang: "en", autocomplete: "off",
+        "aria-label": `word ${i + 1}`, onchange },
+      ...options.map((word) => h("option", {}, word)));
+    return { element, text: () => (isFixed ? options[0] : element.value) };
+  });
+
   /* A text's nodes; each run of Japanese has its language. */
   const marked = (text) => text.split(JAPANESE).map((part, i) =>
     i % 2 ? h("span", { lang: "ja" }, part) : part);
 
   return {
     h, svg, still, pause, percent, latest, slider, drawing, figure,
-    translator, withModels, marked,
+    translator, withModels, marked, choices,
   };
 })();

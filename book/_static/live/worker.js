@@ -31,18 +31,17 @@ course.part(function worker() {
     },
 
     /* parts: whether to answer with the output of every part and all attention
-       weights too. switches: see WHOLE; crossAttention is a list of the layers
-       that have it, or null for all; heads has for a part the list of its heads
-       that are left, as {"encoder.layers.0.self_attention": [0, 2]}. */
+       weights too. switches: see WHOLE; without is a list of sub-layers that
+       are left out, by the ends of their names; heads has for a part the list
+       of its heads that are left, as {"encoder.layers.0.self_attention": [0]}. */
     translate({ model: name, text, places, switches, parts }, answer) {
       const { model, tokenizer } = loaded[name];
       const src = [...tokenizer.encode(text), EOS];
       while (src.length < places) src.push(PAD);
-      const layers = switches?.crossAttention;
       model.switches = {
         ...WHOLE,
         ...switches,
-        crossAttention: (layer) => !layers || layers.includes(layer),
+        has: (part) => !switches?.without?.some((end) => part.endsWith(end)),
         heads: (part, head) => switches?.heads?.[part]?.includes(head) ?? true,
       };
       const seen = [{ weights: [] }]; // of the encoder, then of each token
