@@ -79,11 +79,11 @@ def test_ribbons_are_as_wide_as_their_weights():
     assert len(ends) == 4  # weights of 0 are not drawn
     wide, thin = ends["a", "x"], ends["a", "y"]
     assert wide.get_linewidth() == pytest.approx(10 * thin.get_linewidth())
-    blue = [at for at, p in ends.items() if p.get_edgecolor() == BLUE_80]
-    assert blue == [("a", "x"), ("b", "y")]
+    widest = [at for at, p in ends.items() if p.get_edgecolor() == ORANGE_80]
+    assert widest == [("a", "x"), ("b", "y")]
 
 
-BLUE_80 = to_rgba(viz.BLUE, 0.8)
+ORANGE_80 = to_rgba(viz.ATTENTION, 0.8)
 
 
 def ends_of(ribbon):
