@@ -7,7 +7,7 @@ import pytest
 from built_book import BOOK
 
 from transformer_course.figures import palette
-from transformer_course.figures.palette import HUES, PARTS, ROLES
+from transformer_course.figures.palette import DRAWN, HUES, PARTS, ROLES
 
 sys.path.insert(0, str(BOOK / "_ext"))
 from course_figures import inline
@@ -30,10 +30,10 @@ def test_a_hue_becomes_a_variable_and_a_shade_a_mixture():
     assert palette.variable("#123456") == "#123456"
 
 
-@pytest.mark.parametrize("name", sorted({*HUES} - {"paper", "line"}))
+@pytest.mark.parametrize("name", sorted({*DRAWN} - {"paper", "line"}))
 @pytest.mark.parametrize("share", [1.0, 0.75, 0.4])
 def test_every_shade_of_a_hue_is_known(name, share):
-    mixed = [255 - share * (255 - p) for p in palette._rgb(HUES[name].light)]
+    mixed = [255 - share * (255 - p) for p in palette._rgb(DRAWN[name].light)]
     shade = "#" + "".join(f"{round(part):02x}" for part in mixed)
     found = palette.variable(shade)
     assert found == f"var(--course-{name})" or "color-mix" in found

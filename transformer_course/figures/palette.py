@@ -54,6 +54,10 @@ PARTS = {
     "wrong": Colour("#b3261e", "#ff8a80"),
 }
 """Parts of the Transformer, a tint and its line, and what is said of them."""
+DRAWN = HUES | {
+    name: PARTS[name] for name in ("attend-line", "ffn-line", "norm-line")
+}
+"""What a figure of a notebook is drawn in, and shades of it."""
 
 _PAINT = re.compile(r"\b(fill|stroke): (#[0-9a-f]{6})\b")
 _CLOSE = 2.5  # steps of 255, in which shades are rounded
@@ -87,10 +91,10 @@ def with_variables(svg: str) -> str:
 def variable(colour: str) -> str:
     """A colour, ``#80b8d8``, in CSS variables; itself if it is no hue."""
     wanted = _rgb(colour)
-    for name, (hue, _) in HUES.items():
+    for name, (hue, _) in DRAWN.items():
         if hue == colour:
             return f"var(--course-{name})"
-    for name, (hue, _) in HUES.items():
+    for name, (hue, _) in DRAWN.items():
         share = _share(wanted, _rgb(hue))
         if name not in ("paper", "line") and share:
             return (

@@ -7,22 +7,20 @@ from collections.abc import Sequence
 
 from jaxtyping import Float
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from torch import Tensor
 
 from transformer_course.figures.viz import (
-    BLUE,
+    ATTENTION,
     GREY,
-    ORANGE,
+    MAPS,
     check_labels,
     new_axes,
 )
 
 _WIDEST = 9  # points, of a ribbon with all the weight
 _LEAST = 0.03  # a smaller weight is not drawn
-_SIGNS = LinearSegmentedColormap.from_list("signs", (BLUE, "white", ORANGE))
 
 
 def ribbons(
@@ -35,7 +33,7 @@ def ribbons(
 ) -> Axes:
     """Attention weights as ribbons from the queries, left, to the keys, right.
 
-    A ribbon is as wide as its weight; the largest of each query is blue.
+    A ribbon is as wide as its weight; the largest of each query is orange.
     Weights below 0.03 are left out. Beside a heat map that shares its y axis
     (``plt.subplots(1, 2, sharey=True)``) each query stands in its row.
 
@@ -76,7 +74,7 @@ def _draw_ribbon(
         PathPatch(
             curve,
             fill=False,
-            edgecolor=BLUE if largest else GREY,
+            edgecolor=ATTENTION if largest else GREY,
             linewidth=weight * _WIDEST,
             alpha=0.8 if largest else 0.4,
             clip_on=False,
@@ -109,7 +107,7 @@ def strips(
     check_labels("labels", labels, "rows", len(vectors))
     ax = ax or new_axes(5.2, 0.5 + 0.3 * len(vectors))
     most = largest or vectors.abs().max().item()
-    ax.imshow(vectors, cmap=_SIGNS, vmin=-most, vmax=most, aspect="auto")
+    ax.imshow(vectors, cmap=MAPS[1], vmin=-most, vmax=most, aspect="auto")
     for row in range(1, len(vectors)):
         ax.axhline(row - 0.5, color="white", linewidth=4)
     ax.set_yticks(range(len(vectors)), labels)

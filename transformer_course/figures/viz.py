@@ -21,14 +21,14 @@ except ModuleNotFoundError as error:
 import matplotlib_fontja
 from IPython.display import Markdown, display
 from jaxtyping import Float, Int
-from matplotlib import font_manager
+from matplotlib import colormaps, font_manager
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
+from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
 from matplotlib_inline.config import InlineBackend
 from torch import Tensor, nn
 
-from transformer_course.figures.palette import HUES
+from transformer_course.figures.palette import HUES, PARTS
 from transformer_course.interpretation.hooks import Record, record
 from transformer_course.models.transformer import LanguageModel, Transformer
 
@@ -45,6 +45,9 @@ BLUE = HUES["blue"].light
 VERMILION = HUES["vermilion"].light
 PURPLE = HUES["purple"].light
 GREY = HUES["muted"].light
+ATTENTION = PARTS["attend-line"].light
+FEED_FORWARD = PARTS["ffn-line"].light
+NORM = PARTS["norm-line"].light
 
 QUERY = VERMILION
 KEY = BLUE
@@ -64,6 +67,14 @@ DASHES = (
     (0, (1, 1)),
 )
 """Dashes of lines, in the order of the colours."""
+
+MAPS = (
+    LinearSegmentedColormap.from_list("attention", ("white", ATTENTION)),
+    LinearSegmentedColormap.from_list("signs", (BLUE, "white", ORANGE)),
+)
+"""Colour maps of attention weights, and of numbers of either sign."""
+for _colours in MAPS:
+    colormaps.register(_colours, force=True)
 
 _FONTS = Path(__file__).parent / "fonts"
 _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
@@ -157,6 +168,7 @@ def heatmap(
     title: str = "",
     marked: Iterable[tuple[int, int]] = (),
     limits: tuple[float, float] = (0.0, 1.0),
+    cmap: str = "attention",
     ax: Axes | None = None,
 ) -> Axes:
     """Attention weights as a map: one row a query, one column a key.
@@ -169,7 +181,8 @@ def heatmap(
         keys: a label for each column.
         title: stands above.
         marked: cells (row, column) to outline, gold alignments for instance.
-        limits: the values drawn as white and as the darkest blue.
+        limits: the values drawn as white and as the darkest.
+        cmap: colours, ``"Blues"`` for instance where it shows no attention.
         ax: where to draw; a new figure of fitting size if left out.
 
     Raises:
@@ -181,12 +194,12 @@ def heatmap(
     ax = ax or new_axes(1.3 + 0.55 * columns, 1.0 + 0.42 * rows)
     values = weights.detach().float().cpu()
     low, high = limits
-    ax.imshow(values.numpy(), cmap="Blues", vmin=low, vmax=high, aspect="auto")
+    ax.imshow(values.numpy(), cmap=cmap, vmin=low, vmax=high, aspect="auto")
     if max(rows, columns) <= _PRINTED:
-        _print_values(ax, values, dark=low + 0.6 * (high - low))
+        _print_values(ax, values)
     for row, column in marked:
         corner = (column - 0.5, row - 0.5)
-        outline = Rectangle(corner, 1, 1, fill=False, ec=ORANGE, lw=2.2)
+        outline = Rectangle(corner, 1, 1, fill=False, ec=BLACK, lw=1.8)
         outline.set_clip_on(False)  # at the border, half of it would be cut
         ax.add_patch(outline)
     _label_axes(ax, queries, keys)
@@ -232,11 +245,11 @@ def draw_graph(
     }
     for name, at in operations.items():
         nodes[name] = _draw_operation(ax, name, at)
+    ax.set(xlim=box[:2], ylim=box[2:], aspect="equal", title=title)
     for start, end, shape in arrows:
         _draw_arrow(
             ax, nodes[start], nodes[end], shape, places[start], places[end]
         )
-    ax.set(xlim=box[:2], ylim=box[2:], aspect="equal", title=title)
     ax.axis("off")
     return ax
 
@@ -277,8 +290,8 @@ def draw_flow(
 class Cells:
     """Vectors to be drawn by :func:`draw_vectors`: each a row of cells.
 
-    The larger a number, the darker its cell; a negative one is lighter than
-    0. Numbers have two decimals, or fewer where none of them needs as many.
+    The further a number is from 0, the darker its cell. Numbers have two
+    decimals, or fewer where none of them needs as many.
 
     Args:
         values: a row for each vector, a column for each component.
@@ -406,7 +419,7 @@ def attention_cells(
         "Q": (query, (x, y), QUERY, f"$Q{low}$"),
         "K": (key.T, (left, y - 1.3 - labels - d_k), KEY, f"$K{low}^T$"),
         "S": (scores, (left, y), GREY, f"scores{over}"),
-        "A": (weights, (left, lower), BLACK, "weights"),
+        "A": (weights, (left, lower), ATTENTION, "weights"),
         "V": (value, (right, lower - 1.3 - n_keys), VALUE, f"$V{low}$"),
         "O": (weights @ value, (right, lower), PURPLE, "output"),
     }
@@ -449,11 +462,10 @@ def _check_ends(start: str, end: str, places: Mapping[str, Any]) -> None:
             )
 
 
-def _print_values(ax: Axes, values: Tensor, dark: float) -> None:
+def _print_values(ax: Axes, values: Tensor) -> None:
     for row, line in enumerate(values.tolist()):
         for column, value in enumerate(line):
-            color = "white" if value > dark else "black"
-            ax.text(column, row, f"{value:.2f}", color=color, **_CENTRED)
+            ax.text(column, row, f"{value:.2f}", color=BLACK, **_CENTRED)
 
 
 def _label_axes(ax: Axes, queries: Sequence[str], keys: Sequence[str]) -> None:
@@ -497,14 +509,12 @@ def _numbers(values: Tensor) -> list[list[str]]:
 
 def _draw_cells(ax: Axes, cells: Cells) -> None:
     (left, top), columns = cells.at, cells.values.size(1)
-    lowest = min(cells.values.min().item(), 0.0)
-    largest = max(cells.values.max().item(), 0.0)
-    span = max(largest - lowest, 1e-9)
+    largest = max(cells.values.abs().max().item(), 1e-9)
     color = to_rgb(cells.color)
     for row, line in enumerate(_numbers(cells.values)):
         for column, number in enumerate(line):
-            share = (cells.values[row, column].item() - lowest) / span
-            tint = 0.08 + 0.42 * share  # black letters can be read on it
+            share = abs(cells.values[row, column].item()) / largest
+            tint = 0.06 + 0.44 * share  # black letters can be read on it
             corner = (left + column, top + row)
             face = tuple(1 - tint * (1 - part) for part in color)
             ax.add_patch(Rectangle(corner, 1, 1, fc=face, ec="white", lw=1.2))
@@ -603,13 +613,24 @@ def _draw_arrow(ax: Axes, start, end, shape: str, tail: Place, tip: Place):
             "shrinkB": 1,
         },
     )
-    _label(ax, ((tail[0] + tip[0]) / 2, (tail[1] + tip[1]) / 2), shape)
+    at, place = _beside(tail, tip, sum(ax.get_xlim()) / 2)
+    ax.text(*at, shape, color=GREY, zorder=4, **place)
 
 
-def _label(ax: Axes, at: Place, shape: str) -> None:
-    """Write a shape over a line."""
-    box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-    ax.text(*at, shape, color=GREY, zorder=4, bbox=box, **_CENTRED)
+def _beside(
+    tail: Place, tip: Place, centre: float
+) -> tuple[Place, Mapping[str, str]]:
+    """Where an arrow's label stands: off its line, away from the centre."""
+    x, y = (tail[0] + tip[0]) / 2, (tail[1] + tip[1]) / 2
+    right, up = tip[0] - tail[0], tip[1] - tail[1]
+    if abs(up) < 0.2 * abs(right):
+        return (x, y + 0.05), {"ha": "center", "va": "bottom"}
+    side = -1 if x < centre - 0.01 else 1
+    ha = "left" if side > 0 else "right"
+    if abs(right) < 0.2 * abs(up):
+        return (x + 0.07 * side, y), {"ha": ha, "va": "center"}
+    va = "top" if side * right * up > 0 else "bottom"
+    return (x + 0.05 * side, y), {"ha": ha, "va": va}
 
 
 def _by(shape: Sequence[int]) -> str:
@@ -686,7 +707,8 @@ def _draw_memory(
     heights = [y, *(height for _, (_, height) in crosses)]
     ends = [min(heights), max(heights)]
     ax.plot([x, x], ends, color=GREY, linewidth=1.3, zorder=1)
-    _label(ax, (x, y + 0.45), shape)
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+    ax.text(x, y + 0.45, shape, color=GREY, zorder=4, bbox=box, **_CENTRED)
     for box, (right, height) in crosses:
         ax.annotate(
             "",

@@ -127,25 +127,27 @@
     const arrow = (vector, name) => {
       const [x, y] = place(asks, vector);
       const [ox, oy] = place(asks, [0, 0]);
-      return svg("path", { d: `M${ox} ${oy}L${x} ${y}`, class: `lv-${name}` });
+      return svg("g", { class: `lv-${name}` },
+        svg("path", { d: `M${ox} ${oy}L${x} ${y}` }),
+        svg("circle", { cx: x, cy: y, r: 3 }));
     };
     const text = ([x, y], word, anchor = "start") =>
       svg("text", { x, y, "text-anchor": anchor }, word);
 
-    /* A word behind the end of a vector, clear of its handle and of the axis,
+    /* A word behind the end of a vector, clear of its handle and of both axes,
        and inside the board. */
     function behind(vector, word) {
       const [x, y] = place(asks, vector);
       const [right, up] = vector.map((value) =>
         value / Math.hypot(...vector) || 0);
-      const side = right > 0.4 ? 1 : right < -0.4 ? -1 : 0;
-      const anchor = ["end", "middle", "start"][side + 1];
+      const side = right > -0.1 ? 1 : -1;
+      const away = side * Math.max(18 * Math.abs(right), 12);
       const inside = (value, low, high) => Math.min(high, Math.max(low, value));
       const room = 6 * word.length;
       return text([
-        inside(x + 18 * right, side < 0 ? room : 0, SIZE - (side > 0 ? room : 0)),
+        inside(x + away, side < 0 ? room : 0, SIZE - (side > 0 ? room : 0)),
         inside(y - 18 * up + (Math.abs(up) < 0.2 ? -6 : 4), 10, SIZE),
-      ], word, anchor);
+      ], word, side > 0 ? "start" : "end");
     }
 
     const share = (weight) => `${Math.round(100 * weight)} %`;
