@@ -25,6 +25,30 @@ NAMES = """() => [...document.querySelectorAll(".transformer-map a")].flatMap(
   })"""
 """Names that reach the number beside them."""
 
+AROUND = """() => {
+  const place = (name) => document.querySelector(name).getBoundingClientRect();
+  const all = place(".bd-content"), parts = [place(".bd-article-container")];
+  const contents = place(".bd-sidebar-secondary");
+  if (contents.left < innerWidth) parts.push(contents);
+  return [parts[0].left - all.left, all.right - parts.at(-1).right];
+}"""
+"""Room on the left and on the right of the text and its contents."""
+LINES = """() => {
+  const text = document.querySelector("article h1").firstChild, lines = [];
+  const range = document.createRange();
+  let last = null;
+  [...text.data].forEach((letter, i) => {
+    range.setStart(text, i);
+    range.setEnd(text, i + 1);
+    const { bottom } = range.getBoundingClientRect();
+    if (bottom && bottom !== last) lines.push("");
+    last = bottom || last;
+    lines[lines.length - 1] += letter;
+  });
+  return lines;
+}"""
+"""Lines of a title."""
+
 
 @pytest.mark.parametrize("font", ["", "DejaVu Sans", "Verdana"])
 def test_names_in_the_picture_keep_clear_of_their_numbers(
@@ -63,6 +87,20 @@ def test_little_moves_while_the_first_page_is_loaded(
     page.goto(address_of("index"), wait_until="networkidle")
     assert page.evaluate("window.shifts") <= GOOD
     page.close()
+
+
+@pytest.mark.parametrize("width", [1024, 1280, 1700])
+def test_a_page_stands_in_the_middle_of_what_the_menu_leaves(
+    tab, address_of, width
+):
+    tab.open(address_of("04_attention"), width)
+    left, right = tab.page.evaluate(AROUND)
+    assert abs(left - right) <= 2
+
+
+def test_a_title_breaks_between_words(tab, address_of):
+    tab.open(address_of("07_multi_head_attention"), 390)
+    assert tab.page.evaluate(LINES) == ["07 · Multi-head ", "attention"]
 
 
 def test_a_chapter_is_read_or_run_and_the_choice_is_kept(browser):
