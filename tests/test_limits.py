@@ -24,10 +24,10 @@ ABOVE, WHOLE = 1500, 3700
 """Words of a chapter's prose: above its section In depth, folds left out; and
 of all of it, a hundred of them for what the reader's own model asks."""
 SPINE = {
-    **{"01_sequence_to_sequence": 900, "02_tokens_and_embeddings": 885},
-    **{"03_positional_encoding": 810, "04_attention": 1095},
-    **{"05_score_functions": 610, "06_masks": 1040},
-    **{"07_multi_head_attention": 1080, "08_add_and_norm": 940},
+    **{"01_sequence_to_sequence": 930, "02_tokens_and_embeddings": 885},
+    **{"03_positional_encoding": 810, "04_attention": 1230},
+    **{"05_score_functions": 640, "06_masks": 1040},
+    **{"07_multi_head_attention": 1050, "08_add_and_norm": 940},
     **{"09_feed_forward": 720, "10_transformer": 920},
     **{"11_batches": 850, "12_training": 1650},
     **{"15_translation": 1800},
