@@ -36,7 +36,7 @@ MOVE, HOLD = 2.4, 3.3
 """Seconds in which a scene is made, and for which it stands still."""
 SIZE = {"width": 1280, "height": 720}
 STYLE = """
-html { font-size: 25px; overflow: hidden; }
+html { font-size: 24px !important; overflow: hidden; }
 .lv.only { position: fixed; inset: 0; z-index: 9999; padding: 14px 48px;
   margin: 0; background: var(--course-paper); }
 .only .lv-app { display: block; }

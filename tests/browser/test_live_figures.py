@@ -135,7 +135,7 @@ def test_a_finger_on_the_query_does_not_move_the_page(opened):
 
 def test_the_whole_is_stepped_through(opened):
     figure = opened.locator("[data-live=walk]")
-    step = figure.get_by_role("button", name="Next")
+    step = figure.get_by_role("button", name="Next", exact=True)
     step.wait_for()
     shape = figure.locator("[data-lv=shape]")
     ribbons = figure.locator(".lv-strips path")

@@ -25,7 +25,7 @@ READY = script("live_ready")
 """Every figure runs, and has written what it writes."""
 LETTERS = script("live_letters")
 RIGHT = """() => Math.max(...[...document.querySelectorAll("[data-live] *")]
-  .filter((one) => one.checkVisibility())
+  .filter((one) => one.checkVisibility({ visibilityProperty: true }))
   .map((one) => one.getBoundingClientRect().right))"""
 
 
