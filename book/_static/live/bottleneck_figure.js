@@ -27,13 +27,13 @@
     root.classList.add("is-live");
     find("app").hidden = false;
 
-    const length = slider("Symbols in the row",
+    const length = slider("Letters in the string",
       { max: lengths.length - 1, value: 4 }, () => show(),
       (i) => `${lengths[i]}`);
     find("sliders").append(length.label);
     const state = () => radios.find(({ checked }) => checked).value;
 
-    const redraw = drawing(find("drawing"), "Share of symbols right, by length",
+    const redraw = drawing(find("drawing"), "Share of letters right, by length",
       (width) => {
         const last = lengths.at(-1);
         const x = (n) => 46 + ((n - 1) / (last - 1)) * (width - 56);
@@ -80,8 +80,8 @@
       const percent = (name) => Math.round(100 * networks[name].mean[i]);
       const right = written.map((one) => rightOf(one, read));
       find("status").textContent =
-        `From a state of ${size} numbers ${right[0]} of ${read.length} symbols ` +
-        `are right, with attention ${right[1]}. Over ${tested} rows of this ` +
+        `From a state of ${size} numbers ${right[0]} of ${read.length} letters ` +
+        `are right, with attention ${right[1]}. Over ${tested} strings of this ` +
         `length, from ${trainings} trainings, it is ${percent(state())} % and ` +
         `${percent(WITH)} %.`;
       redraw();
