@@ -133,11 +133,11 @@ def test_letters_are_large_enough_on_a_phone_and_axe_finds_nothing(figure):
 def test_copies_are_those_of_the_stored_trainings(figure):
     settings, stored = store.settings("copying"), store.records("copying")
     lengths = settings["lengths"]
-    figure.get_by_label("Symbols in the row").focus()
+    figure.get_by_label("Letters in the string").focus()
     figure.page.keyboard.press("Home")
     for _ in range(lengths.index(14)):
         figure.page.keyboard.press("ArrowRight")
-    figure.get_by_role("button", name="Another row").click()
+    figure.get_by_role("button", name="Another string").click()
     row = settings["shown"][1][:14]
     assert figure.locator("[data-lv=read]").inner_text().split() == [*row]
     for size in (32, 64, 128):
