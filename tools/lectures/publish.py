@@ -171,10 +171,10 @@ def settings(root: str) -> dict[str, Any]:
         "html_use_index": False,
         "revealjs_static_path": STATIC,
         "revealjs_css_files": STYLES,
-        "revealjs_js_files": ["slides.js"],
         "revealjs_style_theme": "lectures.css",
         "revealjs_script_conf": SCREEN,
         "revealjs_script_plugins": [
-            {"name": "RevealNotes", "src": "revealjs/plugin/notes/notes.js"}
+            {"name": "RevealNotes", "src": "revealjs/plugin/notes/notes.js"},
+            {"name": "RevealSteps", "src": "slides.js"},
         ],
     }
