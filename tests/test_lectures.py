@@ -13,8 +13,14 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
 from course_exercises.contents import EXERCISES
 from tools import site
-from tools.lectures.chapter import BadPlan, bare, chapter_files, section
-from tools.lectures.decks import Deck
+from tools.lectures.chapter import (
+    BadPlan,
+    bare,
+    chapter_files,
+    portable,
+    section,
+)
+from tools.lectures.decks import BRIEF, Deck
 from tools.lectures.figures import (
     LEAST,
     Figure,
@@ -88,6 +94,10 @@ def test_a_deck_lasts_its_minutes_and_shows_all_figures(unit, figures):
         parts = [slide.part for slide in slides if slide.part]
         for part in parts:
             assert part.letters >= LEAST - 0.1, f"`cuts` lack {part.stem}"
+        for part in parts:
+            said = bare(part.caption).split()
+            whole = part.caption == portable(part.figure.caption)
+            assert whole or len(said) <= BRIEF, part.stem
         shown = [s.part.stem for s in slides if s.part and s.kind in SHOWN]
         for topic in unit.topics(length):
             for name in deck.section(topic).all("figure"):
@@ -106,19 +116,20 @@ def test_each_question_is_followed_by_the_answer_written_for_it(unit, figures):
         answers[bare(question)] = bare(chosen), bare(said)
     deck = Deck(PLAN, unit, 90, figures)
     slides = [
-        one for one in deck.slides() if one.kind in ("question", "result")
+        one for one in deck.slides() if one.kind == "question" or one.answer
     ]
     asked, told = slides[::2], slides[1::2]
     topics = unit.topics(90)
     for topic, question, result in zip(topics, asked, told, strict=True):
-        assert (question.kind, result.kind) == ("question", "result")
+        assert question.kind == "question" and result.part or result.block
+        assert question.topic == result.topic == topic
         if topic.asks:
             assert question.text == deck.text(topic.asks)
-            assert result.text.startswith(deck.text(topic.answer))
+            assert result.answer.startswith(deck.text(topic.answer))
         else:
-            for words in answers[bare(question.text.split("\n\n")[0])]:
-                assert words.lower() in bare(result.text).lower()
-    assert len({one.text for one in told}) == len(topics)
+            for words in answers[bare(question.text)]:
+                assert words.lower() in bare(result.answer).lower()
+    assert len({one.answer for one in told}) == len(topics)
 
 
 def symbols(tex: str) -> str:
@@ -192,10 +203,12 @@ def deck_of(monkeypatch, tmp_path, *cells) -> Deck:
 def test_a_section_gives_question_cell_and_answer(monkeypatch, tmp_path):
     deck = deck_of(monkeypatch, tmp_path, "No?", GUESS, FIGURE)
     topic = Topic("a-title", 10, shows=["output"])
-    _, shown, told = deck.topic(topic)
-    assert deck.question(topic) == "How many?\n\ntwo · *three*"
-    assert told.text == "**Three.** So."
-    assert "1 2 3" in shown.block and told.block == shown.block
+    asked, told = deck.topic(topic)
+    assert asked.text == "How many?" and asked.choices == ("two", "*three*")
+    assert told.answer == "**Three.** So." and "1 2 3" in told.block
+    topic = replace(topic, shows=["output", "code"], beside="output")
+    *_, shown, again = deck.topic(topic)
+    assert not shown.answer and again.answer and again.kind == "result"
     topic = replace(topic, asks="Well?", answer="Yes.", says="And so on.")
     assert deck.question(topic) == "Well?"
     assert deck.answer(topic) == "Yes.\n\nAnd so on."
@@ -206,6 +219,8 @@ def test_a_section_gives_question_cell_and_answer(monkeypatch, tmp_path):
     [
         ((FIGURE,), {"shows": ["output"]}, "no guess"),
         ((GUESS, FIGURE), {"shows": ["4 5 6"]}, "nothing"),
+        ((GUESS, FIGURE), {"shows": []}, "nothing to stand"),
+        ((GUESS, FIGURE, FIGURE), {"shows": ["output"]}, "2 of 'output'"),
         ((GUESS, FIGURE), {"section": "t"}, "not there"),
         ((GUESS, FIGURE), {"asks": "Why?"}, "asks alone"),
     ],
@@ -281,6 +296,17 @@ def meets(step: list[float], text: tuple[float, ...]) -> bool:
         max(0, part) / size for part, size in zip(inside, sizes, strict=True)
     ]
     return 0.02 < shares[0] * shares[1] < 0.98
+
+
+def test_each_part_of_a_figure_says_what_it_shows(figures):
+    parts = [
+        part.stem
+        for name in {*figures} - {*PLAN.drawings}
+        for part in parts_of(name, figures, PLAN)
+        if "-part-" in part.stem
+    ]
+    assert {*PLAN.captions} == {*parts}
+    assert len({*PLAN.captions.values()}) == len(parts)
 
 
 def test_parts_of_a_figure_make_the_whole(figures):

@@ -40,7 +40,7 @@ BRIEF = 30
 """Words of a caption on a slide."""
 MANY = 4
 """Terms of a formula from which on they stand closer."""
-BROAD = 34
+BROAD = 32
 """Signs of a term from which on its words stand below it."""
 GROUPS = str.maketrans("", "", "{}^_&")
 """What TeX does not draw."""
@@ -141,9 +141,18 @@ class Deck:
         return "\n".join(f"1. {title}" for title in titles)
 
     def summary(self) -> Slide:
-        """What to keep, below the formula that the plan names."""
+        """What to keep, below the formula that the plan names.
+
+        Raises:
+            BadPlan: there is no such formula.
+        """
         keeps = "\n".join(f"- {self.text(one)}" for one in self.unit.keeps)
         named = self.formulas(self.unit.formula) if self.unit.formula else [""]
+        if not named:
+            raise BadPlan(
+                f"unit {self.unit.unit} has formula: {self.unit.formula}, a "
+                "section without one in its core"
+            )
         return Slide("summary", "To keep", SUMMARY, keeps, block=named[0])
 
     def formulas(self, anchor: str = "") -> list[str]:
@@ -211,39 +220,48 @@ class Deck:
     ) -> list[Slide]:
         """What is shown, with the answer beside what it speaks of.
 
-        That is the last slide, or one that is shown again.
+        That is the last slide; or, on a slide of its own, what was shown
+        before, or stands beside the answer only.
 
         Raises:
-            BadPlan: nothing shows what the plan puts beside the answer.
+            BadPlan: nothing stands beside it.
         """
         answer = self.answer(topic)
         still = [one for one in shown if one.part or one.block]
-        named = [one for one in still if topic.beside in names_of(one)]
-        if topic.beside and not named:
-            raise BadPlan(
-                f"{self.unit.notebook}#{topic.section} has beside: "
-                f"{topic.beside}, which is not shown; name one of: "
-                + ", ".join(sorted({n for s in still for n in names_of(s)}))
-            )
-        if (named or still)[-1:] == shown[-1:]:
-            *others, last = shown
-            left = last.seconds + seconds
-            return [*others, replace(last, answer=answer, seconds=left)]
-        result = Slide("result", shown[-1].title, seconds, topic=topic)
+        if topic.beside:
+            slide = Slide("result", self.title(topic), 0, topic=topic)
+            named = [one for one in still if topic.beside in names_of(one)]
+            still = named or [*self.exhibit(slide, topic.beside)]
+        if still and still[-1] == shown[-1]:
+            left = shown[-1].seconds + seconds
+            return [
+                *shown[:-1],
+                replace(shown[-1], answer=answer, seconds=left),
+            ]
         if still:
-            result = replace((named or still)[-1], kind="result", first=False)
-            part = result.part and replace(result.part, steps=())
-            result = replace(result, part=part, seconds=seconds, text="")
+            part = still[-1].part and replace(still[-1].part, steps=())
+            result = replace(still[-1], part=part, first=False)
         elif topic.formula:
             formula = f"$\\displaystyle {topic.formula[-1][0]}$"
-            result = replace(result, block=formula)
+            result = replace(shown[-1], strokes=(), first=False, block=formula)
         else:
             raise BadPlan(
                 f"{self.unit.notebook}#{topic.section} has nothing to stand "
                 "beside its answer: give the topic a figure, a cell or a "
                 "formula"
             )
-        return [*shown, replace(result, answer=answer, more="")]
+        return [
+            *shown,
+            replace(
+                result,
+                kind="result",
+                live="",
+                text="",
+                more="",
+                answer=answer,
+                seconds=seconds,
+            ),
+        ]
 
     def still(self, topic: Topic) -> list[str]:
         """What is shown that does not answer."""
@@ -350,9 +368,14 @@ def find_cell(blocks: list[Block], name: str, where: str) -> Block:
     """The first output, code or table that has these words.
 
     Raises:
-        BadPlan: there is none that a slide can hold.
+        BadPlan: there is none that a slide can hold, or the section has more
+            than one of the kind.
     """
     kinds, words = ((name,), "") if name in CELLS else (CELLS, bare(name))
+    if (many := [one.kind for one in blocks].count(name)) > 1:
+        raise BadPlan(
+            f"{where} has {many} of {name!r}: name one by words of its own"
+        )
     for kind in kinds:
         for block in blocks:
             fits = len(block.text.strip().splitlines()) <= LINES

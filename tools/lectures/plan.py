@@ -42,7 +42,7 @@ class Topic:
     """How it grows, term after term, each time with words and numbers."""
     shows: list[str] = field(default_factory=list)
     """What is shown after the question: figures by their names, cells by words
-    of theirs, or table, code, output for the section's first."""
+    of theirs, or table, code, output where the section has one."""
     beside: str = ""
     """Which of these the answer speaks of, or which part of a figure; else the
     last."""
