@@ -196,6 +196,10 @@ slides: $(INSTALLED) ## make slides of every unit, handouts and figures
 handouts: $(INSTALLED) ## the same, and handouts and board plans as PDF
 	@$(LECTURES) --pdf
 
+.PHONY: presentations
+presentations: $(INSTALLED) ## the same as slides, and decks for PowerPoint
+	@$(LECTURES) --pptx
+
 .PHONY: exams
 exams: $(INSTALLED) ## make exam papers, keys, files for Moodle (FLAGS="--only 04")
 	@$(BIN)/python -m tools.exams $(FLAGS)

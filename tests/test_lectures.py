@@ -4,7 +4,10 @@ How decks look and run is tested in tests/browser/test_slides.py.
 """
 
 import re
+import shutil
 from dataclasses import replace
+from xml.etree.ElementTree import fromstring
+from zipfile import ZipFile
 
 import nbformat
 import pytest
@@ -35,6 +38,7 @@ from tools.lectures.plan import (
     linked,
     read_plan,
 )
+from tools.lectures.powerpoint import present
 
 PLAN = read_plan()
 ASKED = re.compile(
@@ -121,7 +125,8 @@ def test_each_question_is_followed_by_the_answer_written_for_it(unit, figures):
     asked, told = slides[::2], slides[1::2]
     topics = unit.topics(90)
     for topic, question, result in zip(topics, asked, told, strict=True):
-        assert question.kind == "question" and result.part or result.block
+        assert question.kind == "question"
+        assert result.part or result.block
         assert question.topic == result.topic == topic
         if topic.asks:
             assert question.text == deck.text(topic.asks)
@@ -373,6 +378,23 @@ def test_a_handout_asks_with_what_it_takes_and_does_not_answer(made):
         assert bare(deck.answer(topic).split("$")[0]) not in words
     for number in re.findall(r"\$(.*?)\$", deck.unit.core[0].given):
         assert bare(number) in words
+
+
+@pytest.mark.skipif(not shutil.which("pandoc"), reason="no pandoc here")
+def test_each_slide_for_powerpoint_can_be_read(made):
+    """All of them, with the notes apart from what the class sees."""
+    source = made / site.CLASS / "slides/04-90.md"
+    path = source.with_suffix(".pptx")
+    present(source.read_text("utf-8"), path)
+    with ZipFile(path) as parts:
+        names = [n for n in parts.namelist() if n.endswith(".xml")]
+        roots = {name: fromstring(parts.read(name)) for name in names}
+    path.unlink()
+    slides = [name for name in names if name.startswith("ppt/slides/slide")]
+    titles = source.read_text("utf-8").count("\n## ")
+    assert len(slides) > titles
+    said = ["".join(roots[name].itertext()) for name in slides]
+    assert not any(":::" in one or "caption goes on" in one for one in said)
 
 
 def test_the_board_has_the_chapter_s_own_numbers(made):

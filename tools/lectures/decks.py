@@ -38,8 +38,6 @@ LONG = 34
 """Words from which on they are smaller."""
 BRIEF = 30
 """Words of a caption on a slide."""
-MANY = 4
-"""Terms of a formula from which on they stand closer."""
 BROAD = 32
 """Signs of a term from which on its words stand below it."""
 GROUPS = str.maketrans("", "", "{}^_&")
@@ -87,7 +85,7 @@ class Slide:
         if self.part:
             names += [self.part.layout]
         longest = max((self.text, self.answer), key=len)
-        if len(bare(longest).split()) > LONG or len(self.strokes) > MANY:
+        if len(bare(longest).split()) > LONG:
             names += ["long"]
         if any(signs(term) > BROAD for term, _ in self.strokes):
             names += ["broad"]

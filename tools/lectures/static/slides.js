@@ -1,11 +1,11 @@
-/* What reveal.js does not know: pictures that appear step by step, formulas in
-   the speaker's notes, and keys of figures that answer, which reveal.js itself
-   takes from their frames. It is a plugin, so that it comes before the first
-   slide. */
+/* What reveal.js does not know: pictures that appear step by step, formulas as
+   large as fits, and formulas in the speaker's notes. It is a plugin, so that
+   it comes before the first slide. */
 
 "use strict";
 
 window.RevealSteps = (() => {
+  const [LARGEST, SMALLEST] = [44, 24]; // pixels of a formula's letters
   const MARKS = "path, use, text, image, rect, circle, ellipse, line, polygon";
 
   /* The click at which a mark appears: that of the step in which most of it
@@ -53,6 +53,20 @@ window.RevealSteps = (() => {
     });
   }
 
+  /* The largest letters with which a formula that grows has room. */
+  function fit(slide) {
+    const formula = slide?.querySelector(".formula");
+    if (!formula) return;
+    const { style } = formula;
+    const leaves = () =>
+      formula.scrollWidth > formula.clientWidth ||
+      formula.scrollHeight > formula.clientHeight;
+    for (let size = LARGEST; size >= SMALLEST; size -= 2) {
+      style.setProperty("--term", `${size}px`);
+      if (!leaves()) return;
+    }
+  }
+
   addEventListener("load", async () => {
     for (const view of document.querySelectorAll("meta[name=viewport]")) {
       // who cannot read a slide may make it larger
@@ -61,6 +75,7 @@ window.RevealSteps = (() => {
     /* The speaker's window has no styles of MathJax, and would show a formula
        twice: as a drawing, and as the MathML that is meant to be heard. */
     await window.MathJax?.startup.promise;
+    document.querySelectorAll(".present, .pdf-page section").forEach(fit);
     for (const formula of document.querySelectorAll(".notes mjx-container")) {
       formula.replaceWith(formula.querySelector("math"));
     }
@@ -68,6 +83,9 @@ window.RevealSteps = (() => {
 
   return {
     id: "steps",
-    init: () => document.querySelectorAll("[data-steps]").forEach(build),
+    init: (deck) => {
+      document.querySelectorAll("[data-steps]").forEach(build);
+      deck.on("slidechanged", ({ currentSlide }) => fit(currentSlide));
+    },
   };
 })();
