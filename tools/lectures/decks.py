@@ -36,6 +36,8 @@ LETTER, LINE = 0.6, 1.35
 """Width of a letter, and height of a line, beside the height of a letter."""
 LONG = 34
 """Words from which on they are smaller."""
+DENSE = 70
+"""Words of a table from which on they are smaller."""
 BRIEF = 30
 """Words of a caption on a slide."""
 BROAD = 32
@@ -87,6 +89,8 @@ class Slide:
         longest = max((self.text, self.answer), key=len)
         if len(bare(longest).split()) > LONG:
             names += ["long"]
+        if "|--" in self.block and len(self.block.split()) > DENSE:
+            names += ["dense"]
         if any(signs(term) > BROAD for term, _ in self.strokes):
             names += ["broad"]
         return " ".join(names)
@@ -181,8 +185,18 @@ class Deck:
     # --- a topic -------------------------------------------------------------
 
     def topic(self, topic: Topic) -> Iterator[Slide]:
-        """A section's question, formula, pictures and answer."""
+        """A section's question, formula, pictures and answer.
+
+        Raises:
+            BadPlan: nothing stands beside the answer.
+        """
         title, left = self.title(topic), topic.minutes * 60
+        if not (self.still(topic) or topic.formula):
+            raise BadPlan(
+                f"{self.unit.notebook}#{topic.section} has nothing to stand "
+                "beside its answer: give the topic a figure, a cell or a "
+                "formula"
+            )
         shown = len(self.still(topic) + self.alive(topic))
         shown += bool(topic.formula)
         asking = round(left * SHARES["question"] / (len(topic.before) + 1))
@@ -220,9 +234,6 @@ class Deck:
 
         That is the last slide; or, on a slide of its own, what was shown
         before, or stands beside the answer only.
-
-        Raises:
-            BadPlan: nothing stands beside it.
         """
         answer = self.answer(topic)
         still = [one for one in shown if one.part or one.block]
@@ -239,15 +250,9 @@ class Deck:
         if still:
             part = still[-1].part and replace(still[-1].part, steps=())
             result = replace(still[-1], part=part, first=False)
-        elif topic.formula:
+        else:
             formula = f"$\\displaystyle {topic.formula[-1][0]}$"
             result = replace(shown[-1], strokes=(), first=False, block=formula)
-        else:
-            raise BadPlan(
-                f"{self.unit.notebook}#{topic.section} has nothing to stand "
-                "beside its answer: give the topic a figure, a cell or a "
-                "formula"
-            )
         return [
             *shown,
             replace(

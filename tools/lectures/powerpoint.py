@@ -25,7 +25,8 @@ ROOM = 1232, 600
 """Pixels that a figure that answers has on a slide."""
 LIVE = re.compile(r"\[A figure that answers[^\]]*\]\((.*?)\)")
 CODE = re.compile(
-    rb'<a:rPr([^>]*)>(?=\s*(?:<a:solidFill>.*?</a:solidFill>)?\s*<a:latin typeface="Courier")',
+    rb"<a:rPr([^>]*)>(?=\s*(?:<a:solidFill>.*?</a:solidFill>)?"
+    rb'\s*<a:latin typeface="Courier")',
     re.S,
 )
 SMALL = rb'<a:rPr\1 sz="1400">'
