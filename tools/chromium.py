@@ -50,10 +50,16 @@ def photograph(
 
 
 def open_page(address: str, *options: str) -> None:
-    """Open a page without a window, and close it."""
+    """Open a page without a window, and close it.
+
+    Raises:
+        FileNotFoundError: there is no browser.
+    """
+    if (browser := find_chromium()) is None:
+        raise FileNotFoundError("this needs Chromium, which is not here")
     root = hasattr(os, "geteuid") and os.geteuid() == 0
     subprocess.run(
-        [find_chromium(), "--headless", "--disable-gpu"]
+        [browser, "--headless", "--disable-gpu"]
         + ["--no-sandbox"] * root  # which root cannot have
         + [f"--virtual-time-budget={SETTLE}", *options, address],
         check=True,
