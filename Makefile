@@ -197,6 +197,10 @@ slides: $(INSTALLED) ## make slides of every unit, handouts and figures
 handouts: $(INSTALLED) ## the same, and handouts and board plans as PDF
 	@$(LECTURES) --pdf
 
+.PHONY: presentations
+presentations: $(INSTALLED) ## the same as slides, and decks for PowerPoint
+	@$(LECTURES) --pptx
+
 # The video is encoded by ffmpeg, which the package brings along.
 .PHONY: figures
 figures: $(DRIVER) $(FILMER) $(BUILT) ## make a video of attention, with captions

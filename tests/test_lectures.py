@@ -4,7 +4,10 @@ How decks look and run is tested in tests/browser/test_slides.py.
 """
 
 import re
+import shutil
 from dataclasses import replace
+from xml.etree.ElementTree import fromstring
+from zipfile import ZipFile
 
 import nbformat
 import pytest
@@ -13,8 +16,14 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
 from course_exercises.contents import EXERCISES
 from tools import site
-from tools.lectures.chapter import BadPlan, bare, chapter_files, section
-from tools.lectures.decks import Deck
+from tools.lectures.chapter import (
+    BadPlan,
+    bare,
+    chapter_files,
+    portable,
+    section,
+)
+from tools.lectures.decks import BRIEF, Deck
 from tools.lectures.figures import (
     LEAST,
     Figure,
@@ -29,6 +38,7 @@ from tools.lectures.plan import (
     linked,
     read_plan,
 )
+from tools.lectures.powerpoint import present
 
 PLAN = read_plan()
 ASKED = re.compile(
@@ -89,6 +99,10 @@ def test_a_deck_lasts_its_minutes_and_shows_all_figures(unit, figures):
         parts = [slide.part for slide in slides if slide.part]
         for part in parts:
             assert part.letters >= LEAST - 0.1, f"`cuts` lack {part.stem}"
+        for part in parts:
+            said = bare(part.caption).split()
+            whole = part.caption == portable(part.figure.caption)
+            assert whole or len(said) <= BRIEF, part.stem
         shown = [s.part.stem for s in slides if s.part and s.kind in SHOWN]
         for topic in unit.topics(length):
             for name in deck.section(topic).all("figure"):
@@ -107,19 +121,21 @@ def test_each_question_is_followed_by_the_answer_written_for_it(unit, figures):
         answers[bare(question)] = bare(chosen), bare(said)
     deck = Deck(PLAN, unit, 90, figures)
     slides = [
-        one for one in deck.slides() if one.kind in ("question", "result")
+        one for one in deck.slides() if one.kind == "question" or one.answer
     ]
     asked, told = slides[::2], slides[1::2]
     topics = unit.topics(90)
     for topic, question, result in zip(topics, asked, told, strict=True):
-        assert (question.kind, result.kind) == ("question", "result")
+        assert question.kind == "question"
+        assert result.part or result.block
+        assert question.topic == result.topic == topic
         if topic.asks:
             assert question.text == deck.text(topic.asks)
-            assert result.text.startswith(deck.text(topic.answer))
+            assert result.answer.startswith(deck.text(topic.answer))
         else:
-            for words in answers[bare(question.text.split("\n\n")[0])]:
-                assert words.lower() in bare(result.text).lower()
-    assert len({one.text for one in told}) == len(topics)
+            for words in answers[bare(question.text)]:
+                assert words.lower() in bare(result.answer).lower()
+    assert len({one.answer for one in told}) == len(topics)
 
 
 def symbols(tex: str) -> str:
@@ -193,10 +209,12 @@ def deck_of(monkeypatch, tmp_path, *cells) -> Deck:
 def test_a_section_gives_question_cell_and_answer(monkeypatch, tmp_path):
     deck = deck_of(monkeypatch, tmp_path, "No?", GUESS, FIGURE)
     topic = Topic("a-title", 10, shows=["output"])
-    _, shown, told = deck.topic(topic)
-    assert deck.question(topic) == "How many?\n\ntwo · *three*"
-    assert told.text == "**Three.** So."
-    assert "1 2 3" in shown.block and told.block == shown.block
+    asked, told = deck.topic(topic)
+    assert asked.text == "How many?" and asked.choices == ("two", "*three*")
+    assert told.answer == "**Three.** So." and "1 2 3" in told.block
+    topic = replace(topic, shows=["output", "code"], beside="output")
+    *_, shown, again = deck.topic(topic)
+    assert not shown.answer and again.answer and again.kind == "result"
     topic = replace(topic, asks="Well?", answer="Yes.", says="And so on.")
     assert deck.question(topic) == "Well?"
     assert deck.answer(topic) == "Yes.\n\nAnd so on."
@@ -207,6 +225,8 @@ def test_a_section_gives_question_cell_and_answer(monkeypatch, tmp_path):
     [
         ((FIGURE,), {"shows": ["output"]}, "no guess"),
         ((GUESS, FIGURE), {"shows": ["4 5 6"]}, "nothing"),
+        ((GUESS, FIGURE), {"shows": []}, "nothing to stand"),
+        ((GUESS, FIGURE, FIGURE), {"shows": ["output"]}, "2 of 'output'"),
         ((GUESS, FIGURE), {"section": "t"}, "not there"),
         ((GUESS, FIGURE), {"asks": "Why?"}, "asks alone"),
     ],
@@ -284,6 +304,19 @@ def meets(step: list[float], text: tuple[float, ...]) -> bool:
     return 0.02 < shares[0] * shares[1] < 0.98
 
 
+def test_each_part_of_a_figure_says_what_it_shows(figures):
+    parts = [
+        part.stem
+        for name in {*figures} - {*PLAN.drawings}
+        for part in parts_of(name, figures, PLAN)
+        if "-part-" in part.stem
+    ]
+    assert not {*parts} - {*PLAN.captions}
+    whole = {figure.stem for figure in figures.values()}
+    assert {*PLAN.captions} <= {*parts} | whole
+    assert len({*PLAN.captions.values()}) == len(PLAN.captions)
+
+
 def test_parts_of_a_figure_make_the_whole(figures):
     for name in {*figures} - {*PLAN.drawings}:
         views = sorted(part.view for part in parts_of(name, figures, PLAN))
@@ -348,6 +381,23 @@ def test_a_handout_asks_with_what_it_takes_and_does_not_answer(made):
         assert bare(deck.answer(topic).split("$")[0]) not in words
     for number in re.findall(r"\$(.*?)\$", deck.unit.core[0].given):
         assert bare(number) in words
+
+
+@pytest.mark.skipif(not shutil.which("pandoc"), reason="no pandoc here")
+def test_each_slide_for_powerpoint_can_be_read(made):
+    """All of them, with the notes apart from what the class sees."""
+    source = made / site.CLASS / "slides/04-90.md"
+    path = source.with_suffix(".pptx")
+    present(source.read_text("utf-8"), path)
+    with ZipFile(path) as parts:
+        names = [n for n in parts.namelist() if n.endswith(".xml")]
+        roots = {name: fromstring(parts.read(name)) for name in names}
+    path.unlink()
+    slides = [name for name in names if name.startswith("ppt/slides/slide")]
+    titles = source.read_text("utf-8").count("\n## ")
+    assert len(slides) > titles
+    said = ["".join(roots[name].itertext()) for name in slides]
+    assert not any(":::" in one or "caption goes on" in one for one in said)
 
 
 def test_the_board_has_the_chapter_s_own_numbers(made):

@@ -2,7 +2,7 @@
    large as will fit. 1 to 9 and 0 go to one, arrows and Page Up and Down (the
    keys of a presenter) to the next, F fills the screen, Esc leaves. Keys that
    are typed into a field are left to it, until Esc leaves the field; so are
-   arrows that move a control. */
+   arrows that move a control. On a slide (only.js) all keys are the deck's. */
 
 "use strict";
 
@@ -80,7 +80,7 @@
     return key.startsWith("Arrow") && !target.matches("body, section, button");
   }
 
-  document.addEventListener("keydown", (event) => {
+  function obey(event) {
     const { key, ctrlKey, metaKey, altKey, defaultPrevented } = event;
     const act = /^\d$/.test(key)
       ? () => show(sections[(Number(key) + 9) % 10])
@@ -89,12 +89,14 @@
     if (defaultPrevented && key !== "Escape") return; // Sphinx prevents Esc
     event.preventDefault();
     act(event);
-  });
+  }
+
+  const address = new URLSearchParams(location.search);
+  if (!address.has("deck")) document.addEventListener("keydown", obey);
   document.addEventListener("submit", () => shown?.focus());
   addEventListener("resize", () => shown && fit());
   /* projector.html?show=masks, in the frame of a slide */
-  const asked = new URLSearchParams(location.search).get("show");
-  const found = sections.find((section) => section.id === asked);
+  const found = sections.find(({ id }) => id === address.get("show"));
   if (found) show(found);
 
   const grown = new ResizeObserver(() => shown && !fits() && fit());

@@ -2,6 +2,7 @@
 
 python -m tools.lectures            all of it, into _build/class/en
 python -m tools.lectures --pdf      and the papers as PDF
+python -m tools.lectures --pptx     and the decks for PowerPoint
 """
 
 import argparse
@@ -23,9 +24,10 @@ def main() -> int:
         prog="python -m tools.lectures", description=__doc__.splitlines()[0]
     )
     parser.add_argument("--pdf", action="store_true", help="print the papers")
+    parser.add_argument("--pptx", action="store_true", help="for PowerPoint")
     options = parser.parse_args()
     try:
-        publish(TARGET, read_plan(), PAGES)
+        publish(TARGET, read_plan(), PAGES, options.pptx)
     except CourseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

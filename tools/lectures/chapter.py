@@ -57,6 +57,8 @@ class Block:
     name."""
     answer: str = ""
     """To a guess; of a figure that answers its id on the built page."""
+    choices: tuple[str, ...] = ()
+    """Of a guess."""
 
     @property
     def bare(self) -> str:
@@ -184,15 +186,15 @@ def guess(question: str, content: str) -> Block:
     """A guess: its choices below the question, and its own answer."""
     options = dict(re.findall(r"^:(\w+): *(.*)$", content, re.M))
     said = re.sub(r"^:\w+:.*\n?", "", content, flags=re.M).strip()
-    answer, question = options["answer"], question.strip()
+    answer, choices = options["answer"], ()
     if "choices" in options:
-        choices = [one.strip() for one in options["choices"].split("|")]
+        choices = tuple(one.strip() for one in options["choices"].split("|"))
         answer = choices[int(answer) - 1].replace("*", "")
-        question += f"\n\n{' · '.join(choices)}"
     else:
         answer = " ".join([answer, *options["slider"].split()[2:]])
     answer = answer[:1].upper() + answer[1:]
-    return Block("guess", question, f"**{answer}.** {said}")
+    told = f"**{answer}.** {said}"
+    return Block("guess", question.strip(), told, choices)
 
 
 def code(cell: NotebookNode) -> Iterator[Block]:

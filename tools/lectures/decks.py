@@ -1,5 +1,6 @@
 """A deck for each unit: question, formula, pictures and answer."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -27,14 +28,22 @@ TITLE, OUTLINE, SUMMARY, CLOSING = 20, 30, 60, 40
 """Seconds of title, outline, summary and homework, out of the opening."""
 LINES = 22
 """Lines of code or output that a slide holds."""
-FEW, ROWS = 5, 14
-"""Lines of it in large letters, and in those of medium size."""
+ROOM = 1140, 420
+"""Pixels that code or output has on a slide, across and down."""
+CELL = 20, 34
+"""Pixels of its letters, from and to."""
+LETTER, LINE = 0.6, 1.35
+"""Width of a letter, and height of a line, beside the height of a letter."""
 LONG = 34
-"""Words beside a picture from which on they are smaller."""
-MANY = 4
-"""Terms of a formula from which on they stand closer."""
-BROAD = 111
-"""Letters of a term's TeX from which on its words stand below it."""
+"""Words from which on they are smaller."""
+DENSE = 70
+"""Words of a table from which on they are smaller."""
+BRIEF = 30
+"""Words of a caption on a slide."""
+BROAD = 32
+"""Signs of a term from which on its words stand below it."""
+GROUPS = str.maketrans("", "", "{}^_&")
+"""What TeX does not draw."""
 CELLS = ("output", "code", "table")
 """Kinds of blocks that have no name of their own."""
 
@@ -50,6 +59,15 @@ class Slide:
     seconds: int
     text: str = ""
     """In Markdown."""
+    more: str = ""
+    """The rest of a caption, for the notes."""
+    choices: tuple[str, ...] = ()
+    """Of a question."""
+    answer: str = ""
+    """To the question, in the place of the text: at once on a slide of its
+    own, else at the last click."""
+    name: str = ""
+    """The plan's name of what it shows."""
     part: Part | None = None
     """A figure beside it, or a part of one."""
     block: str = ""
@@ -68,11 +86,19 @@ class Slide:
         names = [self.kind]
         if self.part:
             names += [self.part.layout]
-        if len(bare(self.text).split()) > LONG or len(self.strokes) > MANY:
+        longest = max((self.text, self.answer), key=len)
+        if len(bare(longest).split()) > LONG:
             names += ["long"]
-        if any(len(term) > BROAD for term, _ in self.strokes):
+        if "|--" in self.block and len(self.block.split()) > DENSE:
+            names += ["dense"]
+        if any(signs(term) > BROAD for term, _ in self.strokes):
             names += ["broad"]
         return " ".join(names)
+
+    @property
+    def steps(self) -> int:
+        """Clicks until its picture is whole."""
+        return len(self.part.steps) if self.part else 0
 
 
 @dataclass
@@ -117,15 +143,28 @@ class Deck:
         return "\n".join(f"1. {title}" for title in titles)
 
     def summary(self) -> Slide:
-        """What to keep, below the unit's longest formula."""
-        keeps = "\n".join(f"- {self.text(one)}" for one in self.unit.keeps)
-        formula = max(self.formulas(), key=len, default="")
-        return Slide("summary", "To keep", SUMMARY, keeps, block=formula)
+        """What to keep, below the formula that the plan names.
 
-    def formulas(self) -> list[str]:
-        """The unit's formulas, as they end up."""
-        found = [t.formula[-1][0] for t in self.unit.core if t.formula]
-        return [f"$\\displaystyle {one}$" for one in found]
+        Raises:
+            BadPlan: there is no such formula.
+        """
+        keeps = "\n".join(f"- {self.text(one)}" for one in self.unit.keeps)
+        named = self.formulas(self.unit.formula) if self.unit.formula else [""]
+        if not named:
+            raise BadPlan(
+                f"unit {self.unit.unit} has formula: {self.unit.formula}, a "
+                "section without one in its core"
+            )
+        return Slide("summary", "To keep", SUMMARY, keeps, block=named[0])
+
+    def formulas(self, anchor: str = "") -> list[str]:
+        """The unit's formulas, or those of a section, as they end up."""
+        found = [
+            topic.formula[-1][0]
+            for topic in self.unit.core
+            if topic.formula and anchor in ("", topic.section)
+        ]
+        return [f"$\\displaystyle {one}$" for one in dict.fromkeys(found)]
 
     def text(self, text: str) -> str:
         """A text of the plan without its links."""
@@ -146,8 +185,18 @@ class Deck:
     # --- a topic -------------------------------------------------------------
 
     def topic(self, topic: Topic) -> Iterator[Slide]:
-        """A section's question, formula, pictures and answer."""
+        """A section's question, formula, pictures and answer.
+
+        Raises:
+            BadPlan: nothing stands beside the answer.
+        """
         title, left = self.title(topic), topic.minutes * 60
+        if not (self.still(topic) or topic.formula):
+            raise BadPlan(
+                f"{self.unit.notebook}#{topic.section} has nothing to stand "
+                "beside its answer: give the topic a figure, a cell or a "
+                "formula"
+            )
         shown = len(self.still(topic) + self.alive(topic))
         shown += bool(topic.formula)
         asking = round(left * SHARES["question"] / (len(topic.before) + 1))
@@ -156,13 +205,16 @@ class Deck:
         slide = Slide("before", title, asking, topic=topic)
         for name in topic.before:
             yield from self.exhibit(slide, name)
-        slide = replace(slide, kind="question", text=self.question(topic))
-        yield next(self.exhibit(slide, topic.given))
-        after = list(self.shown(topic, title, showing))
-        yield from (
-            replace(one, first=number == 0) for number, one in enumerate(after)
+        asked = replace(
+            slide,
+            kind="question",
+            text=self.question(topic),
+            choices=self.choices(topic),
         )
-        yield self.result(topic, title, left)
+        yield next(self.exhibit(asked, topic.given))
+        first, *others = self.shown(topic, title, showing)
+        shown = [replace(first, first=True), *others]
+        yield from self.answered(topic, shown, left)
 
     def shown(self, topic: Topic, title: str, each: int) -> Iterator[Slide]:
         """The formula, and what is shown after the question."""
@@ -175,6 +227,45 @@ class Deck:
             slide = Slide("show", title, each, topic=topic)
             yield from self.exhibit(slide, name)
 
+    def answered(
+        self, topic: Topic, shown: list[Slide], seconds: int
+    ) -> list[Slide]:
+        """What is shown, with the answer beside what it speaks of.
+
+        That is the last slide; or, on a slide of its own, what was shown
+        before, or stands beside the answer only.
+        """
+        answer = self.answer(topic)
+        still = [one for one in shown if one.part or one.block]
+        if topic.beside:
+            slide = Slide("result", self.title(topic), 0, topic=topic)
+            named = [one for one in still if topic.beside in names_of(one)]
+            still = named or [*self.exhibit(slide, topic.beside)]
+        if still and still[-1] == shown[-1]:
+            left = shown[-1].seconds + seconds
+            return [
+                *shown[:-1],
+                replace(shown[-1], answer=answer, seconds=left),
+            ]
+        if still:
+            part = still[-1].part and replace(still[-1].part, steps=())
+            result = replace(still[-1], part=part, first=False)
+        else:
+            formula = f"$\\displaystyle {topic.formula[-1][0]}$"
+            result = replace(shown[-1], strokes=(), first=False, block=formula)
+        return [
+            *shown,
+            replace(
+                result,
+                kind="result",
+                live="",
+                text="",
+                more="",
+                answer=answer,
+                seconds=seconds,
+            ),
+        ]
+
     def still(self, topic: Topic) -> list[str]:
         """What is shown that does not answer."""
         return [name for name in topic.shows if not name.startswith(ANSWERS)]
@@ -183,26 +274,15 @@ class Deck:
         """Addresses of what answers, on pages of the book."""
         there = sections_of(chapter_files()[self.unit.chapter]).values()
         alive = [b for one in there for b in one.blocks if b.kind == "live"]
-        page = f"{self.unit.notebook}.html?only="
+        page = f"{self.unit.notebook}.html?deck&only="
         places = {one.text: page + one.answer for one in reversed(alive)}
         for name, place in projected().items():
-            places[name] = f"projector.html?show={place}"
+            places[name] = f"projector.html?deck&show={place}"
         return [
             f"{self.book}/{places[name]}"
             for name in topic.shows
             if self.book and name.startswith(ANSWERS)
         ]
-
-    def result(self, topic: Topic, title: str, seconds: int) -> Slide:
-        """The answer, beside what shows it."""
-        answer = self.answer(topic)
-        slide = Slide("result", title, seconds, answer, topic=topic)
-        name = topic.beside or (self.still(topic) or [""])[-1]
-        if name:
-            *_, last = self.exhibit(slide, name)
-            return replace(last, seconds=seconds, title=title)
-        formula = f"$\\displaystyle {topic.formula[-1][0]}$"
-        return replace(slide, block=formula)
 
     def question(self, topic: Topic) -> str:
         """The question that a topic asks.
@@ -211,6 +291,11 @@ class Deck:
             BadPlan: neither the plan nor the section has one.
         """
         return self.text(topic.asks) or portable(self.guess(topic).text)
+
+    def choices(self, topic: Topic) -> tuple[str, ...]:
+        """What is offered with it."""
+        offered = () if topic.asks else self.guess(topic).choices
+        return tuple(map(portable, offered))
 
     def answer(self, topic: Topic) -> str:
         """The answer that was written for it, and what else is said."""
@@ -243,22 +328,26 @@ class Deck:
         """
         if name not in {**self.figures, **self.plan.drawings}:
             block = self.block(slide.topic, name) if name else ""
-            yield replace(slide, block=block)
+            yield replace(slide, block=block, name=name)
             return
         parts = self.parts(name)
         for number, part in enumerate(parts, 1):
             own = slide.seconds // len(parts)
             own += slide.seconds % len(parts) if number == 1 else 0
             where = f" ({number}/{len(parts)})" if len(parts) > 1 else ""
-            text = slide.text or part.caption
-            if slide.kind in ("why", "result"):  # it stands as a whole
+            text, more = (
+                (slide.text, "") if slide.text else brief(part.caption)
+            )
+            if slide.kind == "why":  # it stands as a whole
                 part = replace(part, steps=())
             yield replace(
                 slide,
                 title=slide.title + where,
                 seconds=own,
                 text=text,
+                more=more,
                 part=part,
+                name=name,
             )
 
     def block(self, topic: Topic | None, name: str) -> str:
@@ -270,7 +359,9 @@ class Deck:
             name,
             f"{self.unit.notebook}#{topic.section}",
         )
-        return (portable if found.kind == "table" else printed)(found.text)
+        if found.kind == "table":
+            return portable(found.text)
+        return printed(found.text, found.kind)
 
 
 # --- what a section gives ----------------------------------------------------
@@ -280,9 +371,14 @@ def find_cell(blocks: list[Block], name: str, where: str) -> Block:
     """The first output, code or table that has these words.
 
     Raises:
-        BadPlan: there is none that a slide can hold.
+        BadPlan: there is none that a slide can hold, or the section has more
+            than one of the kind.
     """
     kinds, words = ((name,), "") if name in CELLS else (CELLS, bare(name))
+    if (many := [one.kind for one in blocks].count(name)) > 1:
+        raise BadPlan(
+            f"{where} has {many} of {name!r}: name one by words of its own"
+        )
     for kind in kinds:
         for block in blocks:
             fits = len(block.text.strip().splitlines()) <= LINES
@@ -295,10 +391,41 @@ def find_cell(blocks: list[Block], name: str, where: str) -> Block:
     )
 
 
-def printed(text: str) -> str:
+def printed(text: str, kind: str) -> str:
     """Code or output, in letters as large as there is room for."""
     lines = text.strip("\n").splitlines()
-    block = "\n".join(["~~~~text", *lines, "~~~~"])
-    size = "large" if len(lines) <= FEW else "small"
-    sized = f'<div class="{size}">\n\n{block}\n\n</div>'
-    return block if FEW < len(lines) <= ROWS else sized
+    wide, high = ROOM
+    least, most = CELL
+    fitting = min(
+        wide / LETTER / max(map(len, lines)), high / LINE / len(lines)
+    )
+    size = int(max(least, min(fitting, most)))
+    language = "python" if kind == "code" else "text"
+    block = "\n".join([f"~~~~{language}", *lines, "~~~~"])
+    return (
+        f'<div class="cell" style="font-size: {size}px">\n\n{block}\n\n</div>'
+    )
+
+
+def names_of(slide: Slide) -> set[str]:
+    """What the plan may call the thing that a slide shows."""
+    return {slide.name, slide.part.stem} if slide.part else {slide.name}
+
+
+def brief(caption: str) -> tuple[str, str]:
+    """As many sentences of a caption as a slide has room for, and the rest."""
+    first, *others = re.split(r"(?<=[.?!])\s+(?=[A-Z“*$])", caption.strip())
+    while others and len(bare(f"{first} {others[0]}").split()) <= BRIEF:
+        first = f"{first} {others.pop(0)}"
+    return first, " ".join(others)
+
+
+def signs(tex: str) -> int:
+    """About how many signs a formula has across."""
+    tex = re.sub(r"\\t?frac\{(.*?)\}\{(.*?)\}", r"\1", tex)
+    tex = re.sub(r"\\q?quad", "xxx", tex)
+    tex = re.sub(r"\\(?:left|right|[bB]ig+[lr]?|,|;|!| )", "", tex)
+    tex = re.sub(r"\\(?:operatorname|mathsf|mathrm|text)\b", "", tex)
+    return len(
+        re.sub(r"\\\w+|\S", "x", tex.translate(GROUPS)).replace(" ", "")
+    )

@@ -34,14 +34,16 @@ SMALL = 0.7
 """Size of an index beside that of its letter."""
 LEAST = 20
 """Pixels of a figure's letters on a slide of 1280 by 720."""
-WIDTH, WIDEST, HEIGHT = 800, 900, 696
-"""Pixels that a picture has on a slide, beside its caption; more than the
-first of them where its letters would be too small."""
+WIDTH, WIDEST = 800, 900
+"""Pixels that a picture has on a slide, beside its words; more than the first
+of them where its letters would be too small."""
+LOW, HIGH = 560, 696
+"""Pixels of its height below the title, and beside it."""
+LARGER = 1.3
+"""How many times as large as in the book a picture is shown at most."""
 FLAT, WHOLE = 0.36, 1160
 """Height by width below which a picture has the slide's whole width, with its
 caption below."""
-TALL = 560
-"""Height in pixels from which on a picture has the slide's whole height."""
 SVG = "http://www.w3.org/2000/svg"
 OPENED, SIGNS = 1.8, 20
 """How many times as large an opening is shown, and pixels of its letters."""
@@ -130,7 +132,7 @@ class Part:
         """How it stands on a slide: tall, wide or flat."""
         width, height = self.size
         flat = "flat" if height < FLAT * width else "wide"
-        return "tall" if self.shown * height / width > TALL else flat
+        return "tall" if self.shown * height > (LOW + 1) * width else flat
 
     @property
     def shown(self) -> int:
@@ -140,8 +142,8 @@ class Part:
         if height < FLAT * width:
             usual, most = WHOLE, WHOLE
         legible = math.ceil(width * LEAST / self.figure.letters)
-        wanted = max(min(width, usual), legible)
-        return round(min(wanted, most, HEIGHT * width / height))
+        wanted = min(LARGER * width, usual, LOW * width / height)
+        return round(min(max(wanted, legible), most, HIGH * width / height))
 
     @property
     def letters(self) -> float:
@@ -203,7 +205,7 @@ def parts_of(name: str, figures: dict[str, Figure], plan: Plan) -> list[Part]:
                 stem,
                 figure,
                 (0, top, 100, bottom),
-                portable(figure.caption),
+                plan.captions.get(stem) or portable(figure.caption),
                 figure.alt,
                 tuple(plan.frames.get(figure.stem, (0, 100))),
                 plan.builds.get(stem, []),

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,28 @@ def expand(text: str, chapter: str = "") -> str:
     )
 
 
+def untabled(block: str) -> str:
+    """A block for pandoc: formulas in its table as words, code as code."""
+    block = re.sub(r"</?div[^>]*>\n*", "", block)
+    return "\n".join(
+        re.sub(r"\$([^$]*)\$", lambda found: plain(found[1]), line)
+        if line.startswith("|")
+        else line
+        for line in block.splitlines()
+    )
+
+
+def plain(tex: str) -> str:
+    """A short formula as a line of text."""
+    text = re.sub(r"\\(?:[ ,;!]|text\w*|mathrm|operatorname)", " ", tex)
+    for sign, letter in SIGNS.items():
+        text = re.sub(rf"\\{sign}\b", letter, text)
+    return " ".join(re.sub(r"[{}\\]", "", text).split())
+
+
+SIGNS = {"cdot": "·", "times": "×", "sqrt": "√", "approx": "≈", "infty": "∞"}
+"""Commands of TeX that a letter stands for."""
+TEMPLATES.filters["untabled"] = untabled
 TEMPLATES.globals |= {
     each.__name__: each
     for each in (

@@ -42,9 +42,10 @@ class Topic:
     """How it grows, term after term, each time with words and numbers."""
     shows: list[str] = field(default_factory=list)
     """What is shown after the question: figures by their names, cells by words
-    of theirs, or table, code, output for the section's first."""
+    of theirs, or table, code, output where the section has one."""
     beside: str = ""
-    """Which of these stands beside the answer; else the last."""
+    """Which of these the answer speaks of, or which part of a figure; else the
+    last."""
     board: str = ""
     """What to write or draw."""
     numbers: int = 0
@@ -118,6 +119,8 @@ class Unit:
     handout: str
     """The figure on the page to hand out."""
     ask_more: str = ""
+    formula: str = ""
+    """The section whose formula stands above the summary."""
 
     def topics(self, length: int) -> list[Topic]:
         """Topics shown in class."""
@@ -197,6 +200,8 @@ class Plan:
     cuts: dict[str, list[float]] = field(default_factory=dict)
     """The edges of the parts that tall figures are shown in, in per cent of
     their height and in the order in which the parts are shown."""
+    captions: dict[str, str] = field(default_factory=dict)
+    """Of such parts, by the names of their files."""
     frames: dict[str, list[float]] = field(default_factory=dict)
     """Where, in per cent of their height, the head of such a figure ends and
     its foot begins: rows that each part shows, such as an axis."""

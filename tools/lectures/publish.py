@@ -21,6 +21,7 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 from tools.lectures.chapter import BOOK, BadPlan
 from tools.lectures.decks import Deck
 from tools.lectures.figures import (
+    Part,
     parts_of,
     with_drawings,
     write_figures,
@@ -28,6 +29,7 @@ from tools.lectures.figures import (
 )
 from tools.lectures.page import filled
 from tools.lectures.plan import LENGTHS, Plan
+from tools.lectures.powerpoint import write_presentations
 from tools.refresh_outputs import ROOT
 from transformer_course.figures import palette
 
@@ -52,13 +54,14 @@ SCREEN = {
 }
 
 
-def publish(target: Path, plan: Plan, book: Path) -> None:
+def publish(target: Path, plan: Plan, book: Path, pptx: bool = False) -> None:
     """Write all that a class needs.
 
     Args:
         target: the folder.
         plan: its units are those that decks and papers are made of.
         book: the folder of the built book, whose figures answer on slides.
+        pptx: whether to write presentations for PowerPoint, too.
 
     Raises:
         BadPlan: a chapter lacks what the plan names.
@@ -68,6 +71,7 @@ def publish(target: Path, plan: Plan, book: Path) -> None:
     decks, papers = dict(sources), dict(sources)
     exported: dict[str, str] = {}
     files: dict[str, str] = {}
+    shown: dict[str, Part] = {}
     beside = os.path.relpath(book, target / "slides")
     for name, unit in plan.units.items():
         built = (book / f"{unit.notebook}.html").exists()
@@ -78,6 +82,7 @@ def publish(target: Path, plan: Plan, book: Path) -> None:
                 "deck", deck=deck, slides=slides
             )
             parts = {s.part.stem: s.part for s in slides if s.part}
+            shown |= parts
             for stem in parts.keys() - files.keys():
                 file = write_part(parts[stem], target / "figures")
                 files[stem] = f"../figures/{file}"
@@ -86,8 +91,8 @@ def publish(target: Path, plan: Plan, book: Path) -> None:
         for kind in ("handout", "board"):
             papers[f"{kind}s/{name}"] = filled(kind, deck=deck, unit=unit)
     whole = replace(plan, cuts={}, frames={}, builds={})
-    shown = [parts_of(name, figures, whole)[0] for name in figures]
-    papers["figures/index"] = filled("figures", parts=shown)
+    all_parts = [parts_of(name, figures, whole)[0] for name in figures]
+    papers["figures/index"] = filled("figures", parts=all_parts)
     papers["index"] = filled("index", units=plan.units)
     build(target, "revealjs", decks)
     build(target, "html", papers)
@@ -97,6 +102,8 @@ def publish(target: Path, plan: Plan, book: Path) -> None:
     for name, text in exported.items():
         (target / f"slides/{name}.md").write_text(text, encoding="utf-8")
     shutil.copy(REFERENCES, target)
+    if pptx:
+        write_presentations(target, shown.values(), figures)
 
 
 def write_face(static: Path) -> None:
@@ -170,10 +177,10 @@ def settings(root: str) -> dict[str, Any]:
         "html_use_index": False,
         "revealjs_static_path": STATIC,
         "revealjs_css_files": STYLES,
-        "revealjs_js_files": ["slides.js"],
         "revealjs_style_theme": "lectures.css",
         "revealjs_script_conf": SCREEN,
         "revealjs_script_plugins": [
-            {"name": "RevealNotes", "src": "revealjs/plugin/notes/notes.js"}
+            {"name": "RevealNotes", "src": "revealjs/plugin/notes/notes.js"},
+            {"name": "RevealSteps", "src": "slides.js"},
         ],
     }

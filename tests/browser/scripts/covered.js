@@ -1,9 +1,8 @@
-// Share of the slide's picture that is still covered.
+// Share of the marks of the slide's picture that are still to come.
 () => {
   const figure = Reveal.getCurrentSlide().querySelector("figure > svg");
-  const { width, height } = figure.getBoundingClientRect();
-  return [...figure.querySelectorAll(".fragment")]
-    .filter((cover) => cover.checkVisibility({ visibilityProperty: true }))
-    .map((cover) => cover.getBoundingClientRect())
-    .reduce((sum, box) => sum + box.width * box.height, 0) / (width * height);
+  const marks = [...figure.querySelectorAll("path, use, text, image, rect")]
+    .filter((mark) => !mark.closest("defs"));
+  const hidden = (mark) => mark.matches(".fragment:not(.visible)");
+  return marks.filter(hidden).length / marks.length;
 }

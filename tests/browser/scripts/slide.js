@@ -8,6 +8,9 @@
     const parent = text.parentElement;
     if (!text.data.trim()) continue;
     if (parent.closest("mjx-container, .notes, svg, style")) continue;
+    if (parent.closest(".fade-out, .fade-in-then-out:not(.current-fragment)")) {
+      continue; // an answer has taken its place
+    }
     range.selectNodeContents(text);
     const block = parent.closest("h1, h2, p, li, td, th, pre, figcaption");
     for (const box of range.getClientRects()) {
@@ -16,7 +19,7 @@
     letters.push([parseFloat(getComputedStyle(parent).fontSize), text.data]);
   }
   for (const box of slide.querySelectorAll("mjx-container, figure > svg")) {
-    if (box.closest(".notes")) continue;
+    if (box.closest(".notes, .fade-out, .fade-in-then-out")) continue;
     boxes.push([box, box.getBoundingClientRect(), box.tagName]);
   }
   const around = slide.getBoundingClientRect();
