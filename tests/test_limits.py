@@ -24,11 +24,11 @@ ABOVE, WHOLE = 1500, 3700
 """Words of a chapter's prose: above its section In depth, folds left out; and
 of all of it, a hundred of them for what the reader's own model asks."""
 SPINE = {
-    **{"01_sequence_to_sequence": 930, "02_tokens_and_embeddings": 875},
-    **{"03_positional_encoding": 810, "04_attention": 1250},
-    **{"05_score_functions": 640, "06_masks": 995},
-    **{"07_multi_head_attention": 1025, "08_add_and_norm": 895},
-    **{"09_feed_forward": 705, "10_transformer": 875},
+    **{"01_sequence_to_sequence": 928, "02_tokens_and_embeddings": 870},
+    **{"03_positional_encoding": 809, "04_attention": 1246},
+    **{"05_score_functions": 637, "06_masks": 992},
+    **{"07_multi_head_attention": 1021, "08_add_and_norm": 891},
+    **{"09_feed_forward": 703, "10_transformer": 903},
     **{"11_batches": 850, "12_training": 1650},
     **{"15_translation": 1800},
 }
