@@ -203,7 +203,7 @@
         h("tr", {},
           h("th", { scope: "row" }, word),
           h("td", {}, number(found.scores[i])),
-          h("td", {}, h("span", { class: "lv-bar",
+          h("td", {}, h("span", { class: "lv-bar lv-weight",
             style: `--share:${found.weights[i]}` })),
           h("td", {}, percent(found.weights[i])),
         )));
