@@ -127,7 +127,7 @@ def test_what_nobody_can_learn_from_is_refused(table, rows, said):
 
 
 def test_text_that_is_not_utf8_or_badly_quoted_is_refused(table, tmp_path):
-    file = table([("caf\xe9", "x")], encoding="latin-1")
+    file = table([("\xe9t\xe9", "x")], encoding="latin-1")
     assert "not UTF-8: line 1" in refused(own_labels.load, (file,), None)
     broken = tmp_path / "broken.csv"
     broken.write_text('text,label\n"never closed,x\nb,y\n', "utf-8")

@@ -54,6 +54,8 @@ NO_TEXT = """
     | .//div[contains(@class, 'output')][not(.//figcaption)]
     | .//div[contains(@class, 'math')]
     | .//details[contains(@class, 'hide')]/summary
+    | .//p[contains(@class, 'guess-still')]
+    | .//details[contains(@class, 'runs')]
     | .//dl[contains(@class, 'field-list')]
 """
 """Parts of a page that are not read as its text."""
